@@ -1,0 +1,3 @@
+//! A Crossbridge plugin for AWS: S3, SQS, DynamoDB, CloudFront.
+
+fn main() {}

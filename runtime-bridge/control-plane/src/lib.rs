@@ -1,0 +1,1 @@
+//! Builds, finds and starts a real kube-apiserver, etcd and kube-controller-manager.

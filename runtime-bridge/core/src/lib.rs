@@ -1,0 +1,1 @@
+//! The decisions of the bridge, pure: no I/O, no clock, no randomness.

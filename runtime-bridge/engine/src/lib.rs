@@ -1,0 +1,1 @@
+//! Kubernetes I/O of the bridge: watches, store, queue driver, writers.

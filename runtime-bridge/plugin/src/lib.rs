@@ -1,0 +1,1 @@
+//! The gRPC client side of the contract: connect, negotiate, call, classify.

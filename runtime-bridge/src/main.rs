@@ -1,0 +1,3 @@
+//! The Crossbridge runtime bridge.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! Scenarios on the real control plane with real processes.
