@@ -1,1 +1,4 @@
-//! The decisions of the bridge, pure: no I/O, no clock, no randomness.
+//! The decisions of the bridge, pure: no I/O, no clock, no randomness. Time is an argument, and what is decided is a value that prints.
+
+pub mod external;
+pub mod kind;
