@@ -1,1 +1,4 @@
-//! Builds, finds and starts a real kube-apiserver, etcd and kube-controller-manager.
+//! Builds, finds and starts a real kube-apiserver, etcd and kube-controller-manager, for `runtime-bridge dev` and for
+//! tests.
+
+pub mod process;

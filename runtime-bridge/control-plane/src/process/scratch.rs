@@ -1,0 +1,48 @@
+use std::io;
+use std::path::Path;
+
+use super::watchdog;
+
+/// A temporary folder (mode 0700) that is removed with this value, or by the watchdog when we are killed.
+#[derive(Debug)]
+pub struct ScratchDir {
+    directory: tempfile::TempDir,
+}
+
+impl ScratchDir {
+    /// Makes a folder whose name starts with `prefix` in the system's folder for temporary files.
+    pub fn new(prefix: &str) -> io::Result<Self> {
+        let directory = tempfile::Builder::new().prefix(prefix).tempdir()?;
+        watchdog::remove(line(directory.path())?)?;
+        Ok(Self { directory })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// Leaves the folder behind, for somebody to look into, and returns where it is.
+    pub fn keep(mut self) -> std::path::PathBuf {
+        self.directory.disable_cleanup(true);
+        self.path().to_owned()
+    }
+}
+
+impl Drop for ScratchDir {
+    fn drop(&mut self) {
+        // A watchdog that is gone has nothing to be told, and one that is not told removes what is not there.
+        let _ = line(self.path()).and_then(watchdog::keep);
+    }
+}
+
+/// The watchdog is told one path a line.
+fn line(path: &Path) -> io::Result<&str> {
+    match path.to_str() {
+        Some(path) if !path.contains('\n') => Ok(path),
+        _ => Err(io::Error::other(format!(
+            "the temporary folder {} has a name that cannot be used",
+            path.display()
+        ))),
+    }
+}

@@ -1,0 +1,55 @@
+use std::fmt::Display;
+use std::io::{self, Write};
+use std::os::unix::process::CommandExt;
+use std::process::{ChildStdin, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
+
+/// The write end of the watchdog's pipe; `None` until the first child is started.
+static PIPE: Mutex<Option<ChildStdin>> = Mutex::new(None);
+
+/// Kill this process group when we end.
+pub(super) fn kill(group: u32) -> io::Result<()> {
+    tell("kill", group)
+}
+
+/// Forget a process group, as its leader was seen to end.
+pub(super) fn spare(group: u32) -> io::Result<()> {
+    tell("spare", group)
+}
+
+/// Remove this folder when we end.
+pub(super) fn remove(directory: &str) -> io::Result<()> {
+    tell("remove", directory)
+}
+
+/// Forget a folder.
+pub(super) fn keep(directory: &str) -> io::Result<()> {
+    tell("keep", directory)
+}
+
+fn tell(verb: &str, argument: impl Display) -> io::Result<()> {
+    let mut pipe = PIPE.lock().unwrap_or_else(PoisonError::into_inner);
+    if pipe.is_none() {
+        *pipe = Some(start()?);
+    }
+    match pipe.as_mut() {
+        Some(pipe) => writeln!(pipe, "{verb} {argument}"),
+        None => Ok(()),
+    }
+}
+
+/// Pipes of the standard library close on exec, so none of our other children holds the write end open.
+fn start() -> io::Result<ChildStdin> {
+    let mut watchdog = Command::new("sh")
+        .args(["-c", include_str!("watchdog.sh"), "watchdog"])
+        .current_dir("/")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .process_group(0)
+        .spawn()?;
+    watchdog
+        .stdin
+        .take()
+        .ok_or_else(|| io::Error::other("the watchdog has no standard input"))
+}
