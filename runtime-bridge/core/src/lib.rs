@@ -1,4 +1,7 @@
 //! The decisions of the bridge, pure: no I/O, no clock, no randomness. Time is an argument, and what is decided is a value that prints.
 
+pub mod crd;
 pub mod external;
 pub mod kind;
+pub mod queue;
+pub mod watch_plan;

@@ -1,0 +1,75 @@
+//! Schema of a managed resource's `status`.
+
+use serde_json::{Value, json};
+
+use super::condition;
+
+/// `at_provider`: the kind's own status schema.
+pub(super) fn managed(at_provider: Value) -> Value {
+    json!({
+        "type": "object",
+        "description": "What is.",
+        "properties": {
+            "atProvider": at_provider,
+            "conditions": condition::list(),
+            "observedGeneration": {
+                "type": "integer",
+                "format": "int64",
+                "description": "The metadata.generation that this status was written for.",
+            },
+            "lastHandledReconcileAt": {
+                "type": "string",
+                "description": "The last value of the annotation crossplane.io/reconcile-requested-at that was acted upon.",
+            },
+            "crossbridge": crossbridge(),
+        },
+    })
+}
+
+/// What may be lost: nothing here is needed for safety. Fields that a newer bridge writes are kept.
+fn crossbridge() -> Value {
+    json!({
+        "type": "object",
+        "description": "The bridge's own notes. Nothing in it is for configuring anything.",
+        "x-kubernetes-preserve-unknown-fields": true,
+        "properties": {
+            "createToken": {
+                "type": "string",
+                "description": "Token of the creation that was confirmed.",
+            },
+            "question": {
+                "type": "string",
+                "description": "Names the question that a person is asked; the answer is an annotation that repeats it.",
+            },
+            "operation": {
+                "type": "object",
+                "description": "The operation that runs in the external system.",
+                "x-kubernetes-preserve-unknown-fields": true,
+                "properties": {
+                    "handle": {
+                        "type": "string",
+                        "description": "The plugin's own handle.",
+                    },
+                    "verb": {
+                        "type": "string",
+                        "description": "Create, Update or Delete.",
+                    },
+                    "phase": {
+                        "type": "string",
+                        "description": "Step that it has reached.",
+                    },
+                    "progress": {
+                        "type": "integer",
+                        "format": "int32",
+                        "description": "Percent done.",
+                    },
+                    "since": {
+                        "type": "string",
+                        "format": "date-time",
+                        "description": "When it began.",
+                    },
+                },
+            },
+        },
+    })
+}
