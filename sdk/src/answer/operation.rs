@@ -1,0 +1,91 @@
+//! Work upstream that outlasts a call.
+
+use std::time::{Duration, SystemTime};
+
+use crossbridge_proto::checked;
+
+use crate::OperationVerb;
+
+/// Work upstream that outlasts a call, and the handle by which any replica, and the next version, can follow it.
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct Operation(checked::Operation);
+
+impl Operation {
+    /// An operation that creates. The handle is not empty, has at most 4 KiB, holds no secrets, and stays the same from poll to poll
+    /// unless it must change: each change costs the bridge a write.
+    pub fn create(handle: impl Into<String>) -> Self {
+        Self::new(OperationVerb::Create, handle)
+    }
+
+    /// An operation that updates.
+    pub fn update(handle: impl Into<String>) -> Self {
+        Self::new(OperationVerb::Update, handle)
+    }
+
+    /// An operation that deletes.
+    pub fn delete(handle: impl Into<String>) -> Self {
+        Self::new(OperationVerb::Delete, handle)
+    }
+
+    /// An operation of this verb.
+    pub fn new(verb: OperationVerb, handle: impl Into<String>) -> Self {
+        Self(checked::Operation {
+            handle: handle.into(),
+            verb,
+            expire_time: None,
+            poll_after: None,
+            progress_percent: None,
+            phase: String::new(),
+            message: String::new(),
+            poll_driven: false,
+            upstream_operation_id: String::new(),
+        })
+    }
+
+    /// Earliest next poll. Unset: the bridge's choice.
+    pub fn poll_after(mut self, after: Duration) -> Self {
+        self.0.poll_after = Some(after);
+        self
+    }
+
+    /// How far it has got, 0 to 100.
+    pub fn progress(mut self, percent: u8) -> Self {
+        self.0.progress_percent = Some(percent);
+        self
+    }
+
+    /// The step it is in, in `PascalCase`: a condition's reason.
+    pub fn phase(mut self, phase: impl Into<String>) -> Self {
+        self.0.phase = phase.into();
+        self
+    }
+
+    /// For people.
+    pub fn message(mut self, message: impl Into<String>) -> Self {
+        self.0.message = message.into();
+        self
+    }
+
+    /// Polls after this may answer [`Failure::operation_expired`](crate::Failure::operation_expired); at least 24 h ahead. Unset: never.
+    pub fn expires(mut self, at: SystemTime) -> Self {
+        self.0.expire_time = Some(at);
+        self
+    }
+
+    /// It moves only when polled.
+    pub fn poll_driven(mut self) -> Self {
+        self.0.poll_driven = true;
+        self
+    }
+
+    /// The upstream's own id, for support tickets.
+    pub fn upstream_id(mut self, id: impl Into<String>) -> Self {
+        self.0.upstream_operation_id = id.into();
+        self
+    }
+
+    pub(crate) fn into_checked(self) -> checked::Operation {
+        self.0
+    }
+}

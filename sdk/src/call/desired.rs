@@ -1,0 +1,25 @@
+//! What the user asked for.
+
+use crossbridge_proto::checked::Secrets;
+use serde_json::{Map, Value};
+
+/// The whole wish. `Debug` prints no sensitive value.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Desired<P> {
+    /// Typed. An absent field means no opinion; sensitive fields are always absent.
+    pub parameters: P,
+    /// The same, as it came.
+    pub json: Map<String, Value>,
+    pub(crate) sensitive: Secrets,
+}
+
+impl<P> Desired<P> {
+    /// The value of a sensitive field, by its JSON Pointer: `/masterPassword`.
+    pub fn sensitive(&self, pointer: &str) -> Option<&str> {
+        self.sensitive
+            .0
+            .get(pointer)
+            .and_then(|value| std::str::from_utf8(value).ok())
+    }
+}

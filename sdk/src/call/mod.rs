@@ -1,0 +1,77 @@
+//! What a plugin is asked.
+
+mod desired;
+mod request;
+
+use std::sync::OnceLock;
+
+pub use desired::Desired;
+pub use request::{Create, Delete, List, Poll, Update};
+
+use crate::{Config, Deadline};
+
+/// Whom and what a call is about.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Target {
+    /// Name of the external resource; empty where none is known yet.
+    pub external_name: String,
+    /// Put this on the external resource, where the kind [holds a marker](crate::Kind::holds_marker). At most 63 of
+    /// `[a-z0-9-]`, begins with a letter.
+    pub ownership_marker: String,
+    /// Another marker that counts as ours, and that the next update replaces; empty: none.
+    pub former_marker: String,
+    /// Whatever this plugin last returned; empty: nothing.
+    pub provider_state: String,
+    /// The Kubernetes object's namespace; empty for cluster-scoped kinds.
+    pub owner_namespace: String,
+    /// Its name.
+    pub owner_name: String,
+    /// Its uid.
+    pub owner_uid: String,
+    /// Its generation that the wish was taken from.
+    pub owner_generation: i64,
+}
+
+impl Target {
+    /// Whether a marker found on a resource is ours, or one that a person has said is ours too.
+    pub fn is_ours(&self, found_marker: &str) -> bool {
+        !found_marker.is_empty()
+            && (found_marker == self.ownership_marker || found_marker == self.former_marker)
+    }
+}
+
+/// The context of one call: about what, where, as whom, until when.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Call {
+    /// About what.
+    pub target: Target,
+    /// Where, and as whom.
+    pub config: Config,
+    /// Until when.
+    pub deadline: Deadline,
+    /// The bridge's id of this call, for logs.
+    pub id: String,
+    pub(crate) recorded_name: OnceLock<String>,
+}
+
+impl Call {
+    /// Says which name the upstream has given, the moment it is known. Whatever becomes of the call then, the bridge
+    /// learns the name: the answer carries it when the call succeeds, fails at a `?`, panics or runs out of time. The first one counts.
+    pub fn record_name(&self, external_name: impl Into<String>) {
+        let _ = self.recorded_name.set(external_name.into());
+    }
+}
+
+/// The context of a call that is about no single resource.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ConfigCall {
+    /// Where, and as whom.
+    pub config: Config,
+    /// Until when.
+    pub deadline: Deadline,
+    /// The bridge's id of this call, for logs.
+    pub id: String,
+}

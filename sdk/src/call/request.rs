@@ -1,0 +1,63 @@
+//! What each call brings beside its context.
+
+use serde_json::{Map, Value};
+
+use crate::Desired;
+
+/// Make one.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Create<P> {
+    /// What to make.
+    pub desired: Desired<P>,
+    /// A UUID, the same for each repeat of this creation. Hand it to the upstream where it takes one.
+    pub client_request_token: String,
+    /// The bridge does not know how an earlier call with this token ended: look by token, name or marker first.
+    pub outcome_unknown: bool,
+}
+
+/// Change one.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Update<P> {
+    /// What it should become.
+    pub desired: Desired<P>,
+    /// JSON Pointers that the bridge found to differ: a hint. Empty where the plugin compares.
+    pub changed_paths: Vec<String>,
+    /// From the last observation; empty: none. Does it no longer hold: [`Failure::conflict`](crate::Failure::conflict).
+    pub etag: String,
+}
+
+/// Remove one.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Delete<P> {
+    /// The last known wish; `None` also where it no longer fits the type.
+    pub desired: Option<Desired<P>>,
+    /// From the last observation; empty: none. Does it no longer hold: [`Failure::conflict`](crate::Failure::conflict).
+    pub etag: String,
+}
+
+/// Follow an operation.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct Poll<P> {
+    /// As this plugin returned it, perhaps in an earlier version.
+    pub handle: String,
+    /// Today's wish, which may be newer than the operation; `None` also where it does not fit the type.
+    pub desired: Option<Desired<P>>,
+}
+
+/// One page of what exists.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct List {
+    /// Valid by the kind's filter schema.
+    pub filter: Map<String, Value>,
+    /// At most this many; 0: the plugin's choice.
+    pub page_size: usize,
+    /// From the page before; empty: the first.
+    pub page_token: String,
+    /// Fill in the parameters of each item.
+    pub include_parameters: bool,
+}

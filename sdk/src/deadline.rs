@@ -1,0 +1,41 @@
+//! Until when a call may work.
+
+use std::time::{Duration, Instant, SystemTime};
+
+/// The moment after which a call begins nothing upstream any more. The SDK drops the call's future then; bound your
+/// upstream client by [`remaining`](Self::remaining) too, its retries included.
+#[derive(Debug, Clone, Copy)]
+pub struct Deadline {
+    instant: Instant,
+    time: SystemTime,
+}
+
+impl Deadline {
+    /// A deadline that lies this far ahead.
+    pub fn after(remaining: Duration) -> Self {
+        Self {
+            instant: Instant::now() + remaining,
+            time: SystemTime::now() + remaining,
+        }
+    }
+
+    /// What is left; zero once it has passed.
+    pub fn remaining(self) -> Duration {
+        self.instant.saturating_duration_since(Instant::now())
+    }
+
+    /// True once it has passed.
+    pub fn has_passed(self) -> bool {
+        self.remaining().is_zero()
+    }
+
+    /// On the monotonic clock, for `tokio::time::timeout_at`.
+    pub fn instant(self) -> Instant {
+        self.instant
+    }
+
+    /// On the wall clock.
+    pub fn time(self) -> SystemTime {
+        self.time
+    }
+}

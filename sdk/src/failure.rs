@@ -1,0 +1,179 @@
+//! Saying no, so that the bridge knows what to do.
+
+use std::{error::Error, fmt, time::Duration};
+
+use crossbridge_proto::checked;
+
+use crate::{Effect, FailureCode};
+
+/// Why a call did not work, and what it left behind. One constructor per code; each sets the effect that is usual for
+/// it, and [`effect`](Self::effect) changes it.
+///
+/// Any error that `?` meets becomes an `INTERNAL` failure with [`Effect::Unknown`]: safe, and never the best answer.
+/// Texts hold no secrets.
+#[derive(Debug, Clone)]
+pub struct Failure(Box<Inner>);
+
+#[derive(Debug, Clone)]
+struct Inner {
+    failure: checked::Failure,
+    unimplemented: bool,
+}
+
+macro_rules! constructors {
+    ($($(#[$doc:meta])* $name:ident => $code:ident, $effect:ident;)*) => {
+        $(
+            $(#[$doc])*
+            pub fn $name(message: impl Into<String>) -> Self {
+                Self::new(FailureCode::$code, Effect::$effect, stringify!($code), message)
+            }
+        )*
+    };
+}
+
+impl Failure {
+    constructors! {
+        /// The object waits for a spec change. Nothing was done.
+        invalid_spec => InvalidSpec, None;
+        /// The wish changes what cannot change in place: the object waits for a spec change or a replacement. Nothing was done.
+        immutable_field => ImmutableField, None;
+        /// What is asked for cannot be done here at all. Nothing was done.
+        unsupported => Unsupported, None;
+        /// The thing to update or delete is not there, or is another's. Nothing was done.
+        not_found => NotFound, None;
+        /// Busy, locked, or another etag: observed again, then retried. Nothing was done.
+        conflict => Conflict, None;
+        /// Something else must come first: retried, and told as waiting. Nothing was done.
+        dependency_not_ready => DependencyNotReady, None;
+        /// The settings are wrong: every object of the config waits. Nothing was done.
+        invalid_config => InvalidConfig, None;
+        /// The credentials are refused: every object of the config waits. Nothing was done.
+        unauthenticated => Unauthenticated, None;
+        /// The credentials are stale: the bridge reads them afresh. Nothing was done.
+        credentials_expired => CredentialsExpired, None;
+        /// These credentials may not do this. Nothing was done.
+        permission_denied => PermissionDenied, None;
+        /// A person must raise a limit. Nothing was done.
+        quota_exceeded => QuotaExceeded, None;
+        /// Upstream 5xx or network trouble. What it left behind is unknown.
+        unavailable => Unavailable, Unknown;
+        /// No answer in time. What it left behind is unknown.
+        timeout => Timeout, Unknown;
+        /// The operation ended badly, or was stopped upstream. What it left behind is unknown.
+        operation_failed => OperationFailed, Unknown;
+        /// The handle is of no more use. The poll changed nothing.
+        operation_expired => OperationExpired, None;
+        /// Another request came earlier under this token. Nothing was done.
+        token_reused => TokenReused, None;
+        /// A bug in the plugin. What it left behind is unknown.
+        internal => Internal, Unknown;
+    }
+
+    /// A resource of this name is there already, and not by this request. Nothing was done.
+    pub fn already_exists(existing_external_name: impl Into<String>, message: impl Into<String>) -> Self {
+        let mut failure = Self::new(FailureCode::AlreadyExists, Effect::None, "AlreadyExists", message);
+        failure.0.failure.existing_external_name = existing_external_name.into();
+        failure
+    }
+
+    /// An upstream rate limit: every object of this config and rate-limit group waits. Nothing was done.
+    pub fn throttled(retry_after: Duration, message: impl Into<String>) -> Self {
+        Self::new(FailureCode::Throttled, Effect::None, "Throttled", message).retry_after(retry_after)
+    }
+
+    fn new(code: FailureCode, effect: Effect, reason: &str, message: impl Into<String>) -> Self {
+        Self(Box::new(Inner {
+            failure: checked::Failure {
+                code,
+                effect,
+                reason: reason.to_owned(),
+                message: message.into(),
+                retry_after: None,
+                violations: Vec::new(),
+                upstream_code: String::new(),
+                upstream_request_id: String::new(),
+                existing_external_name: String::new(),
+            },
+            unimplemented: false,
+        }))
+    }
+
+    /// What the trait's default methods answer: gRPC UNIMPLEMENTED rather than a failure of the external system.
+    pub(crate) fn unimplemented() -> Self {
+        let mut failure = Self::unsupported("this kind does not serve the call");
+        failure.0.unimplemented = true;
+        failure
+    }
+
+    /// What the call left behind, where the usual effect of the code is not true.
+    #[must_use]
+    pub fn effect(mut self, effect: Effect) -> Self {
+        self.0.failure.effect = effect;
+        self
+    }
+
+    /// A stable reason in `PascalCase`, at most 63 bytes: it becomes a condition's reason and a metric's label. Unset: the
+    /// code's own name, such as `InvalidSpec`.
+    #[must_use]
+    pub fn reason(mut self, reason: impl Into<String>) -> Self {
+        self.0.failure.reason = reason.into();
+        self
+    }
+
+    /// No retry sooner than this.
+    #[must_use]
+    pub fn retry_after(mut self, after: Duration) -> Self {
+        self.0.failure.retry_after = Some(after);
+        self
+    }
+
+    /// A parameter at fault, by JSON Pointer; an empty path means the external name.
+    #[must_use]
+    pub fn violation(mut self, path: impl Into<String>, message: impl Into<String>) -> Self {
+        self.0.failure.violations.push(checked::FieldViolation {
+            path: path.into(),
+            message: message.into(),
+        });
+        self
+    }
+
+    /// What the upstream called it: its error code, and its request id where there is one.
+    #[must_use]
+    pub fn upstream(mut self, code: impl Into<String>, request_id: impl Into<String>) -> Self {
+        self.0.failure.upstream_code = code.into();
+        self.0.failure.upstream_request_id = request_id.into();
+        self
+    }
+
+    /// The code.
+    pub fn code(&self) -> FailureCode {
+        self.0.failure.code
+    }
+
+    pub(crate) fn is_unimplemented(&self) -> bool {
+        self.0.unimplemented
+    }
+
+    pub(crate) fn into_checked(self) -> checked::Failure {
+        self.0.failure
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.0.failure.reason, self.0.failure.message)
+    }
+}
+
+/// `Failure` is no [`Error`] itself, so that every error can become one.
+impl<E: Error> From<E> for Failure {
+    fn from(error: E) -> Self {
+        let mut message = error.to_string();
+        let mut source = error.source();
+        while let Some(cause) = source {
+            message = format!("{message}: {cause}");
+            source = cause.source();
+        }
+        Self::internal(message)
+    }
+}
