@@ -9,7 +9,12 @@ use jiff::Timestamp;
 #[async_trait]
 pub trait External: Send + Sync {
     /// Look.
-    async fn observe(&self, target: &Target, desired: &DesiredState, deadline: Timestamp) -> Result<Look, CallError>;
+    async fn observe(
+        &self,
+        target: &Target,
+        desired: &DesiredState,
+        deadline: Timestamp,
+    ) -> Result<Look, CallError>;
 
     /// Make one. `token` was stored beforehand; `outcome_unknown`: an earlier call with it may have had an effect.
     async fn create(
@@ -32,11 +37,27 @@ pub trait External: Send + Sync {
     ) -> Answer;
 
     /// Remove it.
-    async fn delete(&self, target: &Target, desired: &DesiredState, etag: &str, deadline: Timestamp) -> Answer;
+    async fn delete(
+        &self,
+        target: &Target,
+        desired: &DesiredState,
+        etag: &str,
+        deadline: Timestamp,
+    ) -> Answer;
 
     /// Follow an operation.
-    async fn poll(&self, target: &Target, handle: &str, desired: &DesiredState, deadline: Timestamp) -> Answer;
+    async fn poll(
+        &self,
+        target: &Target,
+        handle: &str,
+        desired: &DesiredState,
+        deadline: Timestamp,
+    ) -> Answer;
 
     /// Are these settings usable, and whom does the upstream take us for?
-    async fn check_config(&self, config: &Config, deadline: Timestamp) -> Result<Result<String, Failure>, CallError>;
+    async fn check_config(
+        &self,
+        config: &Config,
+        deadline: Timestamp,
+    ) -> Result<Result<String, Failure>, CallError>;
 }

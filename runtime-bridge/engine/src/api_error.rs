@@ -1,0 +1,125 @@
+//! What can become of one request to the API server.
+
+use std::time::Duration;
+
+use http::StatusCode;
+use kube::core::Status;
+
+/// Why a request to the API server gave no result.
+///
+/// The request was certainly *not* carried out, save for [`ApiError::Timeout`] and [`ApiError::Interrupted`], of which nobody knows.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ApiError {
+    /// Another writer was faster, or a precondition (uid, test of a patch) did not hold: read again, decide again.
+    #[error("the object was changed meanwhile: {0}")]
+    Conflict(String),
+    /// It is already there.
+    #[error("it exists already: {0}")]
+    AlreadyExists(String),
+    /// The object or its kind is not there.
+    #[error("not found: {0}")]
+    NotFound(String),
+    /// The requested point in time is no longer kept; list anew.
+    #[error("the requested version is too old: {0}")]
+    Expired(String),
+    /// RBAC, or credentials that are not accepted.
+    #[error("not permitted, check the RBAC rules of the bridge's service account: {0}")]
+    Forbidden(String),
+    /// The object does not satisfy its schema or rules.
+    #[error("the API server does not accept the object: {0}")]
+    Invalid(String),
+    /// An admission webhook or policy refused it.
+    #[error("refused by an admission webhook or policy: {0}")]
+    Denied(String),
+    /// Too many requests.
+    #[error("the API server asks to slow down, next try in {} s: {message}", retry_after.as_secs())]
+    Throttled {
+        /// How long to wait.
+        retry_after: Duration,
+        /// What it said.
+        message: String,
+    },
+    /// No connection, or the server is not ready.
+    #[error("the API server cannot be reached: {0}")]
+    Unavailable(String),
+    /// No answer in time. It may or may not have been carried out.
+    #[error("no answer from the API server within {} ms, the outcome is unknown", .0.as_millis())]
+    Timeout(Duration),
+    /// The connection broke, or the server failed, after the request was sent. It may or may not have been carried out.
+    #[error("the request was interrupted, the outcome is unknown: {0}")]
+    Interrupted(String),
+    /// The answer, or the request, could not be read or built.
+    #[error("the API server's answer cannot be used: {0}")]
+    Unusable(String),
+}
+
+impl ApiError {
+    /// A stable word for metrics and logs.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::Conflict(_) => "Conflict",
+            Self::AlreadyExists(_) => "AlreadyExists",
+            Self::NotFound(_) => "NotFound",
+            Self::Expired(_) => "Expired",
+            Self::Forbidden(_) => "Forbidden",
+            Self::Invalid(_) => "Invalid",
+            Self::Denied(_) => "Denied",
+            Self::Throttled { .. } => "Throttled",
+            Self::Unavailable(_) => "Unavailable",
+            Self::Timeout(_) => "Timeout",
+            Self::Interrupted(_) => "Interrupted",
+            Self::Unusable(_) => "Unusable",
+        }
+    }
+
+    /// Nobody knows whether the request was carried out.
+    pub fn outcome_unknown(&self) -> bool {
+        matches!(self, Self::Timeout(_) | Self::Interrupted(_))
+    }
+
+    /// The same request may succeed later, with nothing changed by anybody.
+    pub fn is_transient(&self) -> bool {
+        matches!(
+            self,
+            Self::Throttled { .. } | Self::Unavailable(_) | Self::Timeout(_) | Self::Interrupted(_)
+        )
+    }
+
+    /// From an answer that is not a success. `retry_after` is the header of that name.
+    pub(crate) fn from_answer(code: StatusCode, retry_after: Option<Duration>, body: &[u8]) -> Self {
+        let status: Status = serde_json::from_slice(body).unwrap_or_else(|_| {
+            let text: String = String::from_utf8_lossy(body).trim().chars().take(500).collect();
+            Status::failure(&text, "").with_code(code.as_u16())
+        });
+        let message = if status.message.is_empty() {
+            code.to_string()
+        } else {
+            status.message.clone()
+        };
+        if code != StatusCode::NOT_FOUND && is_admission(&message) {
+            return Self::Denied(message);
+        }
+        match (code, status.reason.as_str()) {
+            (StatusCode::CONFLICT, "AlreadyExists") => Self::AlreadyExists(message),
+            (StatusCode::CONFLICT, _) => Self::Conflict(message),
+            (StatusCode::NOT_FOUND, _) => Self::NotFound(message),
+            (StatusCode::GONE, _) => Self::Expired(message),
+            (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN, _) => Self::Forbidden(message),
+            (StatusCode::TOO_MANY_REQUESTS, _) => {
+                let hinted = status.details.map_or(0, |details| details.retry_after_seconds);
+                let retry_after = retry_after.unwrap_or(Duration::from_secs(u64::from(hinted.max(1))));
+                Self::Throttled { retry_after, message }
+            }
+            (StatusCode::SERVICE_UNAVAILABLE, _) => Self::Unavailable(message),
+            // Also etcd's own timeouts: the write may have been done.
+            (code, _) if code.is_server_error() => Self::Interrupted(message),
+            _ => Self::Invalid(message),
+        }
+    }
+}
+
+/// Refusals of webhooks and ValidatingAdmissionPolicies carry any code and reason; only their text tells.
+fn is_admission(message: &str) -> bool {
+    (message.contains("admission webhook") && message.contains("denied the request"))
+        || message.contains("ValidatingAdmissionPolicy")
+}

@@ -1,0 +1,419 @@
+//! Kubernetes objects as the bridge keeps them: typed metadata without managed fields, the rest as raw JSON.
+
+use std::{fmt, sync::Arc};
+
+use bridge_core::{kind::ResourceType, watch_plan::GroupKind};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer,
+    de::{Error as _, MapAccess, Visitor},
+    ser::SerializeMap,
+};
+use serde_json::{Value, value::RawValue};
+
+/// One served API type: how its objects are addressed.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ApiType {
+    /// Group and kind.
+    pub kind: GroupKind,
+    /// Version that is read and written.
+    pub version: String,
+    /// As in URLs.
+    pub plural: String,
+    /// False: cluster-scoped.
+    pub namespaced: bool,
+}
+
+impl ApiType {
+    /// Of a kind that a plugin published.
+    pub fn new(resource_type: &ResourceType, plural: &str, namespaced: bool) -> Self {
+        Self {
+            kind: GroupKind::new(&resource_type.group, &resource_type.kind),
+            version: resource_type.version.clone(),
+            plural: plural.to_owned(),
+            namespaced,
+        }
+    }
+
+    /// Secrets.
+    pub fn secrets() -> Self {
+        Self {
+            kind: GroupKind::new("", "Secret"),
+            version: "v1".to_owned(),
+            plural: "secrets".to_owned(),
+            namespaced: true,
+        }
+    }
+
+    /// Custom resource definitions.
+    pub fn definitions() -> Self {
+        Self {
+            kind: GroupKind::new("apiextensions.k8s.io", "CustomResourceDefinition"),
+            version: "v1".to_owned(),
+            plural: "customresourcedefinitions".to_owned(),
+            namespaced: false,
+        }
+    }
+
+    /// `group/version`, or `version` in the core group.
+    pub fn api_version(&self) -> String {
+        if self.kind.group().is_empty() {
+            self.version.clone()
+        } else {
+            format!("{}/{}", self.kind.group(), self.version)
+        }
+    }
+
+    /// URL path of the collection: in one namespace, or everywhere.
+    pub fn collection_path(&self, namespace: Option<&str>) -> String {
+        let root = if self.kind.group().is_empty() {
+            "api"
+        } else {
+            "apis"
+        };
+        match namespace {
+            Some(namespace) => {
+                format!(
+                    "/{root}/{}/namespaces/{namespace}/{}",
+                    self.api_version(),
+                    self.plural
+                )
+            }
+            None => format!("/{root}/{}/{}", self.api_version(), self.plural),
+        }
+    }
+
+    /// URL path of one object.
+    pub fn object_path(&self, namespace: Option<&str>, name: &str) -> String {
+        format!("{}/{name}", self.collection_path(namespace))
+    }
+}
+
+/// Names one object, whatever its version. Cheap to clone.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Key(Arc<KeyParts>);
+
+#[derive(PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct KeyParts {
+    kind: GroupKind,
+    namespace: Option<Box<str>>,
+    name: Box<str>,
+}
+
+impl Key {
+    /// `namespace` is `None` for cluster-scoped objects.
+    pub fn new(kind: GroupKind, namespace: Option<&str>, name: &str) -> Self {
+        Self(Arc::new(KeyParts {
+            kind,
+            namespace: namespace.map(Into::into),
+            name: name.into(),
+        }))
+    }
+
+    /// Of a Secret.
+    pub fn secret(namespace: &str, name: &str) -> Self {
+        Self::new(GroupKind::new("", "Secret"), Some(namespace), name)
+    }
+
+    /// Group and kind.
+    pub fn kind(&self) -> &GroupKind {
+        &self.0.kind
+    }
+
+    /// `None`: cluster-scoped.
+    pub fn namespace(&self) -> Option<&str> {
+        self.0.namespace.as_deref()
+    }
+
+    /// Name.
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.namespace() {
+            Some(namespace) => write!(f, "{} {namespace}/{}", self.kind(), self.name()),
+            None => write!(f, "{} {}", self.kind(), self.name()),
+        }
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// An object of a watched kind. Compact: managed fields are left out (the API server keeps them when they are not sent).
+///
+/// Objects that were read are shared as `Arc<Object>`; to write one, clone it, change the clone and hand it to the writer.
+#[derive(Clone)]
+pub struct Object {
+    /// Its type, shared by all objects of a kind.
+    pub api: Arc<ApiType>,
+    /// `metadata`, always without `managedFields`.
+    pub meta: ObjectMeta,
+    spec: Option<Arc<RawValue>>,
+    status: Option<Arc<RawValue>>,
+    /// Every other top-level field, so that a write of the whole object loses none.
+    rest: Vec<(String, Arc<RawValue>)>,
+}
+
+/// Why a text is not an object.
+#[derive(Debug, thiserror::Error)]
+pub enum DecodeError {
+    /// Not JSON, or `metadata` is not what Kubernetes sends.
+    #[error("cannot read the object: {0}")]
+    Json(#[from] serde_json::Error),
+    /// Name, uid or a numeric resourceVersion is missing.
+    #[error("the object has no {0}")]
+    Missing(&'static str),
+}
+
+impl Object {
+    /// A new one, to be created.
+    pub fn new(api: Arc<ApiType>, meta: ObjectMeta) -> Self {
+        Self {
+            api,
+            meta,
+            spec: None,
+            status: None,
+            rest: Vec::new(),
+        }
+    }
+
+    /// From the API server's JSON.
+    pub fn decode(api: &Arc<ApiType>, json: &str) -> Result<Self, DecodeError> {
+        let parts: Parts = serde_json::from_str(json)?;
+        let meta = parts.metadata.ok_or(DecodeError::Missing("metadata"))?;
+        if meta.name.as_deref().is_none_or(str::is_empty) {
+            return Err(DecodeError::Missing("metadata.name"));
+        }
+        if meta.uid.is_none() {
+            return Err(DecodeError::Missing("metadata.uid"));
+        }
+        if parse_version(meta.resource_version.as_deref()).is_none() {
+            return Err(DecodeError::Missing("numeric metadata.resourceVersion"));
+        }
+        Ok(Self {
+            api: Arc::clone(api),
+            meta,
+            spec: parts.spec,
+            status: parts.status,
+            rest: parts.rest,
+        })
+    }
+
+    /// Its key.
+    pub fn key(&self) -> Key {
+        Key::new(self.api.kind.clone(), self.meta.namespace.as_deref(), self.name())
+    }
+
+    /// `metadata.name`.
+    pub fn name(&self) -> &str {
+        self.meta.name.as_deref().unwrap_or_default()
+    }
+
+    /// `metadata.namespace`.
+    pub fn namespace(&self) -> Option<&str> {
+        self.meta.namespace.as_deref()
+    }
+
+    /// `metadata.uid`; empty before it is created.
+    pub fn uid(&self) -> &str {
+        self.meta.uid.as_deref().unwrap_or_default()
+    }
+
+    /// `metadata.resourceVersion` as a number; 0 before it is created.
+    pub fn resource_version(&self) -> u64 {
+        parse_version(self.meta.resource_version.as_deref()).unwrap_or_default()
+    }
+
+    /// `metadata.generation`; 0 if there is none.
+    pub fn generation(&self) -> i64 {
+        self.meta.generation.unwrap_or_default()
+    }
+
+    /// It has a `deletionTimestamp`.
+    pub fn is_deleting(&self) -> bool {
+        self.meta.deletion_timestamp.is_some()
+    }
+
+    /// Value of an annotation.
+    pub fn annotation(&self, key: &str) -> Option<&str> {
+        self.meta.annotations.as_ref()?.get(key).map(String::as_str)
+    }
+
+    /// Value of a label.
+    pub fn label(&self, key: &str) -> Option<&str> {
+        self.meta.labels.as_ref()?.get(key).map(String::as_str)
+    }
+
+    /// Whether it carries this finalizer.
+    pub fn has_finalizer(&self, finalizer: &str) -> bool {
+        self.meta.finalizers.iter().flatten().any(|f| f == finalizer)
+    }
+
+    /// Its owner references.
+    pub fn owners(&self) -> &[OwnerReference] {
+        self.meta.owner_references.as_deref().unwrap_or_default()
+    }
+
+    /// The reference with which a dependant names this object as its controller.
+    pub fn controller_reference(&self) -> OwnerReference {
+        OwnerReference {
+            api_version: self.api.api_version(),
+            block_owner_deletion: Some(true),
+            controller: Some(true),
+            kind: self.api.kind.kind().to_owned(),
+            name: self.name().to_owned(),
+            uid: self.uid().to_owned(),
+        }
+    }
+
+    /// `spec` as JSON text.
+    pub fn spec(&self) -> Option<&RawValue> {
+        self.spec.as_deref()
+    }
+
+    /// `status` as JSON text.
+    pub fn status(&self) -> Option<&RawValue> {
+        self.status.as_deref()
+    }
+
+    /// `spec`, parsed; `Null` if absent.
+    pub fn spec_value(&self) -> Value {
+        parse(self.spec.as_deref())
+    }
+
+    /// `status`, parsed; `Null` if absent.
+    pub fn status_value(&self) -> Value {
+        parse(self.status.as_deref())
+    }
+
+    /// Replaces `spec`; `Null` removes it.
+    pub fn set_spec(&mut self, spec: &Value) {
+        self.spec = raw(spec);
+    }
+
+    /// Replaces `status`; `Null` removes it.
+    pub fn set_status(&mut self, status: &Value) {
+        self.status = raw(status);
+    }
+
+    /// Whether wish and marks are the same: everything but `status`, `resourceVersion` and managed fields.
+    pub fn same_but_status(&self, other: &Self) -> bool {
+        let bare = |meta: &ObjectMeta| ObjectMeta {
+            resource_version: None,
+            ..meta.clone()
+        };
+        bare(&self.meta) == bare(&other.meta)
+            && self.spec.as_deref().map(RawValue::get) == other.spec.as_deref().map(RawValue::get)
+    }
+}
+
+impl fmt::Debug for Object {
+    /// Key and version only: a spec may hold what does not belong in a log.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} uid {} version {}",
+            self.key(),
+            self.uid(),
+            self.resource_version()
+        )
+    }
+}
+
+impl Serialize for Object {
+    /// The whole object, as it is written.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("apiVersion", &self.api.api_version())?;
+        map.serialize_entry("kind", self.api.kind.kind())?;
+        map.serialize_entry("metadata", &self.meta)?;
+        for (name, value) in &self.rest {
+            map.serialize_entry(name, value.as_ref())?;
+        }
+        if let Some(spec) = &self.spec {
+            map.serialize_entry("spec", spec.as_ref())?;
+        }
+        if let Some(status) = &self.status {
+            map.serialize_entry("status", status.as_ref())?;
+        }
+        map.end()
+    }
+}
+
+/// A resourceVersion as a number, by which the API server orders all writes to one store.
+pub(crate) fn parse_version(version: Option<&str>) -> Option<u64> {
+    version?.parse().ok()
+}
+
+fn parse(raw: Option<&RawValue>) -> Value {
+    // A RawValue is JSON that was parsed once already; only its nesting can be refused, and then there is nothing to show.
+    raw.and_then(|raw| serde_json::from_str(raw.get()).ok())
+        .unwrap_or(Value::Null)
+}
+
+fn raw(value: &Value) -> Option<Arc<RawValue>> {
+    if value.is_null() {
+        return None;
+    }
+    RawValue::from_string(value.to_string()).ok().map(Arc::from)
+}
+
+/// The top-level fields of an object. Not derived, as `flatten` would parse what is to stay raw.
+#[derive(Default)]
+struct Parts {
+    metadata: Option<ObjectMeta>,
+    spec: Option<Arc<RawValue>>,
+    status: Option<Arc<RawValue>>,
+    rest: Vec<(String, Arc<RawValue>)>,
+}
+
+impl<'de> Deserialize<'de> for Parts {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(PartsVisitor)
+    }
+}
+
+struct PartsVisitor;
+
+impl<'de> Visitor<'de> for PartsVisitor {
+    type Value = Parts;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a Kubernetes object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Parts, A::Error> {
+        let mut parts = Parts::default();
+        while let Some(field) = map.next_key::<String>()? {
+            match field.as_str() {
+                "apiVersion" | "kind" => drop(map.next_value::<String>()?),
+                "metadata" => {
+                    let meta: ObjectMeta = map.next_value()?;
+                    if parts
+                        .metadata
+                        .replace(ObjectMeta {
+                            managed_fields: None,
+                            ..meta
+                        })
+                        .is_some()
+                    {
+                        return Err(A::Error::duplicate_field("metadata"));
+                    }
+                }
+                "spec" => parts.spec = map.next_value::<Option<Box<RawValue>>>()?.map(Arc::from),
+                "status" => parts.status = map.next_value::<Option<Box<RawValue>>>()?.map(Arc::from),
+                _ => parts
+                    .rest
+                    .push((field, Arc::from(map.next_value::<Box<RawValue>>()?))),
+            }
+        }
+        Ok(parts)
+    }
+}

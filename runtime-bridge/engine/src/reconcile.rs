@@ -1,0 +1,74 @@
+//! What the engine asks of whoever reconciles a kind.
+
+use async_trait::async_trait;
+use bridge_core::queue::Priority;
+use jiff::Timestamp;
+
+use crate::object::Key;
+
+/// Brings objects of one kind to what they should be. One object is never reconciled twice at once.
+///
+/// The future may be dropped at its deadline: whatever must not be lost is handed to a task of its own before.
+#[async_trait]
+pub trait Reconcile: Send + Sync + 'static {
+    /// One pass over one object. It may be gone: then forget it and answer [`Next::idle`].
+    async fn reconcile(&self, key: &Key, pass: Pass) -> Next;
+
+    /// Which account the object belongs to, before any pass has said so.
+    fn lane(&self, _key: &Key) -> String {
+        String::new()
+    }
+}
+
+/// Why and until when a pass runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pass {
+    /// The most urgent reason for it.
+    pub priority: Priority,
+    /// When it began.
+    pub started: Timestamp,
+    /// When its future is dropped.
+    pub deadline: Timestamp,
+    /// Passes of this object that panicked or ran out of time, one after the other, just before this one.
+    pub broken: u32,
+}
+
+/// What comes after a pass.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Next {
+    /// When to come back even if nothing changes; `None`: only when something changes.
+    pub wake: Option<Wake>,
+    /// The account that it turned out to belong to; `None`: as before.
+    pub lane: Option<String>,
+}
+
+/// A turn at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wake {
+    /// Not before.
+    pub at: Timestamp,
+    /// How urgent it is then.
+    pub priority: Priority,
+}
+
+impl Next {
+    /// Wait for a change.
+    pub fn idle() -> Self {
+        Self::default()
+    }
+
+    /// Come back at `at`.
+    pub fn at(at: Timestamp, priority: Priority) -> Self {
+        Self {
+            wake: Some(Wake { at, priority }),
+            lane: None,
+        }
+    }
+
+    /// In this account from now on.
+    #[must_use]
+    pub fn in_lane(mut self, lane: impl Into<String>) -> Self {
+        self.lane = Some(lane.into());
+        self
+    }
+}

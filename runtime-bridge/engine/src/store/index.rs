@@ -1,0 +1,40 @@
+use std::{collections::HashMap, hash::Hash};
+
+use crate::object::Key;
+
+/// Which objects have a property. Most values have one or two objects, so a small vector beats a set.
+#[derive(Debug)]
+pub(super) struct Index<T> {
+    keys: HashMap<T, Vec<Key>>,
+}
+
+impl<T> Default for Index<T> {
+    fn default() -> Self {
+        Self { keys: HashMap::new() }
+    }
+}
+
+impl<T: Hash + Eq> Index<T> {
+    pub(super) fn insert(&mut self, value: T, key: &Key) {
+        let keys = self.keys.entry(value).or_default();
+        if let Err(place) = keys.binary_search(key) {
+            keys.insert(place, key.clone());
+        }
+    }
+
+    pub(super) fn remove(&mut self, value: &T, key: &Key) {
+        if let Some(keys) = self.keys.get_mut(value) {
+            if let Ok(place) = keys.binary_search(key) {
+                keys.remove(place);
+            }
+            if keys.is_empty() {
+                self.keys.remove(value);
+            }
+        }
+    }
+
+    /// In order of their keys.
+    pub(super) fn get(&self, value: &T) -> Vec<Key> {
+        self.keys.get(value).cloned().unwrap_or_default()
+    }
+}

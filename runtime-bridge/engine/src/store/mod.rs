@@ -1,0 +1,367 @@
+//! What the bridge knows of the cluster: objects by kind, indexes, tombstones. Synchronous, and never behind our own writes.
+
+mod change;
+mod index;
+mod kind;
+mod tombstones;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use bridge_core::watch_plan::GroupKind;
+use parking_lot::RwLock;
+
+pub use self::change::{Cause, Change, Selector};
+use self::{index::Index, kind::KindObjects, tombstones::Tombstones};
+use crate::object::{Key, Object};
+
+/// Where users and providers keep the name of the external resource.
+pub const EXTERNAL_NAME: &str = "crossplane.io/external-name";
+
+/// Finds what an object refers to: its `ProviderConfig`, its Secrets, other managed resources.
+pub type References = dyn Fn(&Object) -> Vec<Key> + Send + Sync;
+
+/// Hears of changes, in the task that brings them: it must be quick and must not block.
+pub type Listener = dyn Fn(&Change) + Send + Sync;
+
+/// The objects of all watched kinds.
+///
+/// Per name the newest write wins, by `resourceVersion`: an event that is older than our own last write changes nothing, and
+/// once a uid is known to be gone, nothing brings it back.
+#[derive(Default)]
+pub struct Store {
+    objects: RwLock<Objects>,
+    listeners: RwLock<BTreeMap<GroupKind, Vec<Registered>>>,
+    next_listener: AtomicU64,
+}
+
+#[derive(Default)]
+struct Objects {
+    references: BTreeMap<GroupKind, Arc<References>>,
+    kinds: BTreeMap<GroupKind, KindObjects>,
+    owners: Index<String>,
+    referrers: Index<Key>,
+    tombstones: Tombstones,
+}
+
+struct Registered {
+    id: u64,
+    selector: Selector,
+    listener: Arc<Listener>,
+}
+
+impl Store {
+    /// Says how to find the references of a kind's objects. Before its watch starts.
+    pub fn register_references(&self, kind: &GroupKind, references: Arc<References>) {
+        self.objects.write().references.insert(kind.clone(), references);
+    }
+
+    /// One object, at least as new as our own last write of it.
+    pub fn get(&self, key: &Key) -> Option<Arc<Object>> {
+        self.objects.read().get(key)
+    }
+
+    /// All objects of a kind, in order of their keys.
+    pub fn list(&self, kind: &GroupKind) -> Vec<Arc<Object>> {
+        self.objects
+            .read()
+            .kinds
+            .get(kind)
+            .map(KindObjects::all)
+            .unwrap_or_default()
+    }
+
+    /// How many objects of a kind there are.
+    pub fn count(&self, kind: &GroupKind) -> usize {
+        self.objects.read().kinds.get(kind).map_or(0, KindObjects::len)
+    }
+
+    /// Objects that name this uid as an owner.
+    pub fn owned_by(&self, uid: &str) -> Vec<Key> {
+        self.objects.read().owners.get(&uid.to_owned())
+    }
+
+    /// Objects of a kind that bear a label.
+    pub fn with_label(&self, kind: &GroupKind, label: &str, value: &str) -> Vec<Key> {
+        self.objects
+            .read()
+            .kinds
+            .get(kind)
+            .map(|k| k.with_label(label, value))
+            .unwrap_or_default()
+    }
+
+    /// Objects of a kind that bear an external name: who else wants it?
+    pub fn with_external_name(&self, kind: &GroupKind, name: &str) -> Vec<Key> {
+        self.objects
+            .read()
+            .kinds
+            .get(kind)
+            .map(|k| k.with_external_name(name))
+            .unwrap_or_default()
+    }
+
+    /// Objects that refer to this one, which need not exist.
+    pub fn referring_to(&self, key: &Key) -> Vec<Key> {
+        self.objects.read().referrers.get(key)
+    }
+
+    /// Objects that refer to this one, directly or by way of others.
+    pub fn dependants(&self, key: &Key) -> BTreeSet<Key> {
+        let objects = self.objects.read();
+        let mut found = BTreeSet::new();
+        let mut next = objects.referrers.get(key);
+        while let Some(dependant) = next.pop() {
+            if found.insert(dependant.clone()) {
+                next.extend(objects.referrers.get(&dependant));
+            }
+        }
+        found
+    }
+
+    /// What an object refers to, as the kind's rule says.
+    pub fn references_of(&self, object: &Object) -> Vec<Key> {
+        let references = self.objects.read().references.get(&object.api.kind).cloned();
+        references
+            .map(|references| references(object))
+            .unwrap_or_default()
+    }
+
+    /// This uid is known to be gone. `false` says nothing: ask the API server.
+    pub fn is_tombstoned(&self, uid: &str) -> bool {
+        self.objects.read().tombstones.contains(uid)
+    }
+
+    /// Takes in the answer to a write of ours, so that the next look is not behind it.
+    ///
+    /// An answer that bears a `deletionTimestamp` and no finalizer says that the object is gone.
+    pub fn observe_write(&self, object: Arc<Object>) {
+        let change = self.objects.write().put(object, Cause::Written);
+        self.tell(change);
+    }
+
+    /// Takes in that a write or read of ours found the object with this uid gone.
+    pub fn observe_gone(&self, key: &Key, uid: &str) {
+        let change = self.objects.write().gone(key, uid, Cause::Written);
+        self.tell(change);
+    }
+
+    /// Hears of changes to a kind from now on. Returns what [`Store::unlisten`] takes.
+    pub fn listen(&self, kind: &GroupKind, selector: Selector, listener: Arc<Listener>) -> u64 {
+        let id = self.next_listener.fetch_add(1, Ordering::Relaxed);
+        let registered = Registered {
+            id,
+            selector,
+            listener,
+        };
+        self.listeners
+            .write()
+            .entry(kind.clone())
+            .or_default()
+            .push(registered);
+        id
+    }
+
+    /// Ends it.
+    pub fn unlisten(&self, kind: &GroupKind, id: u64) {
+        if let Some(listeners) = self.listeners.write().get_mut(kind) {
+            listeners.retain(|registered| registered.id != id);
+        }
+    }
+
+    /// The kind is served: objects may come.
+    pub(crate) fn open(&self, kind: &GroupKind) {
+        self.objects.write().kinds.entry(kind.clone()).or_default();
+    }
+
+    /// The kind is no longer served: its objects are gone for good.
+    pub(crate) fn close(&self, kind: &GroupKind) {
+        let changes = self.objects.write().close(kind);
+        self.tell(changes);
+    }
+
+    /// The watch is no longer wanted: its objects are forgotten, which says nothing about whether they exist.
+    pub(crate) fn forget(&self, kind: &GroupKind) {
+        self.objects.write().forget(kind);
+    }
+
+    /// A full list begins.
+    pub(crate) fn begin_list(&self, kind: &GroupKind) {
+        if let Some(objects) = self.objects.write().kinds.get_mut(kind) {
+            objects.begin_list();
+        }
+    }
+
+    /// The full list is complete as of `version`: what it did not show, and we did not write since, is gone.
+    pub(crate) fn end_list(&self, kind: &GroupKind, version: u64) {
+        let changes = self.objects.write().end_list(kind, version);
+        self.tell(changes);
+    }
+
+    /// An object as a list or watch shows it.
+    pub(crate) fn observe(&self, object: Object) {
+        let change = self.objects.write().put(Arc::new(object), Cause::Watched);
+        self.tell(change);
+    }
+
+    /// The list shows an object that cannot be read: it exists, and stays as it was.
+    pub(crate) fn observe_unreadable(&self, key: &Key) {
+        if let Some(objects) = self.objects.write().kinds.get_mut(key.kind()) {
+            objects.keep(key);
+        }
+    }
+
+    /// The watch shows a deletion.
+    pub(crate) fn observe_deleted(&self, key: &Key, uid: &str) {
+        let change = self.objects.write().gone(key, uid, Cause::Watched);
+        self.tell(change);
+    }
+
+    /// Without any lock held, save that on the list of listeners.
+    fn tell(&self, changes: impl IntoIterator<Item = Change>) {
+        for change in changes {
+            let interested: Vec<Arc<Listener>> = self
+                .listeners
+                .read()
+                .get(change.key.kind())
+                .into_iter()
+                .flatten()
+                .filter(|registered| registered.selector.matches(&change))
+                .map(|registered| Arc::clone(&registered.listener))
+                .collect();
+            for listener in interested {
+                listener(&change);
+            }
+        }
+    }
+}
+
+impl Objects {
+    fn get(&self, key: &Key) -> Option<Arc<Object>> {
+        self.kinds.get(key.kind())?.get(key)
+    }
+
+    fn put(&mut self, object: Arc<Object>, cause: Cause) -> Option<Change> {
+        if self.tombstones.contains(object.uid()) {
+            return None;
+        }
+        if is_finally_deleted(&object) {
+            return self.gone(&object.key(), object.uid(), cause);
+        }
+        let key = object.key();
+        let references = self
+            .references
+            .get(key.kind())
+            .map(|references| references(&object));
+        let kind = self.kinds.get_mut(key.kind())?;
+        let change = kind.put(&key, object, cause)?;
+        if let Some(old) = &change.old {
+            unindex(
+                &mut self.owners,
+                &mut self.referrers,
+                kind.references_of(&key),
+                old,
+                &key,
+            );
+            if let Some(new) = &change.new
+                && new.uid() != old.uid()
+            {
+                self.tombstones.add(old.uid());
+            }
+        }
+        if let Some(new) = &change.new {
+            for owner in new.owners() {
+                self.owners.insert(owner.uid.clone(), &key);
+            }
+            let references = references.unwrap_or_default();
+            for reference in &references {
+                self.referrers.insert(reference.clone(), &key);
+            }
+            kind.set_references(&key, references);
+        }
+        Some(change)
+    }
+
+    fn gone(&mut self, key: &Key, uid: &str, cause: Cause) -> Option<Change> {
+        self.tombstones.add(uid);
+        let kind = self.kinds.get_mut(key.kind())?;
+        if kind.get(key)?.uid() != uid {
+            return None;
+        }
+        let references = kind.references_of(key).to_vec();
+        let old = kind.remove(key)?;
+        unindex(&mut self.owners, &mut self.referrers, &references, &old, key);
+        Some(Change {
+            key: key.clone(),
+            old: Some(old),
+            new: None,
+            cause,
+        })
+    }
+
+    fn end_list(&mut self, kind: &GroupKind, version: u64) -> Vec<Change> {
+        let missing = self
+            .kinds
+            .get_mut(kind)
+            .map(|objects| objects.end_list(version))
+            .unwrap_or_default();
+        missing
+            .iter()
+            .filter_map(|(key, uid)| self.gone(key, uid, Cause::Watched))
+            .collect()
+    }
+
+    fn close(&mut self, kind: &GroupKind) -> Vec<Change> {
+        let all = self.kinds.get(kind).map(KindObjects::all).unwrap_or_default();
+        let changes = all
+            .iter()
+            .filter_map(|o| self.gone(&o.key(), o.uid(), Cause::Watched))
+            .collect();
+        self.kinds.remove(kind);
+        changes
+    }
+
+    fn forget(&mut self, kind: &GroupKind) {
+        let Some(objects) = self.kinds.remove(kind) else {
+            return;
+        };
+        for object in objects.all() {
+            let key = object.key();
+            unindex(
+                &mut self.owners,
+                &mut self.referrers,
+                objects.references_of(&key),
+                &object,
+                &key,
+            );
+        }
+    }
+}
+
+fn unindex(
+    owners: &mut Index<String>,
+    referrers: &mut Index<Key>,
+    references: &[Key],
+    object: &Object,
+    key: &Key,
+) {
+    for owner in object.owners() {
+        owners.remove(&owner.uid, key);
+    }
+    for reference in references {
+        referrers.remove(reference, key);
+    }
+}
+
+/// The API server removes such an object in the very write that it answers.
+fn is_finally_deleted(object: &Object) -> bool {
+    object.is_deleting() && object.meta.finalizers.as_ref().is_none_or(Vec::is_empty)
+}
+
+#[cfg(test)]
+mod tests;
