@@ -1,1 +1,404 @@
+use std::time::Duration;
 
+use expect_test::expect_file;
+use serde_json::{Value, json};
+
+use super::{
+    KindRefused, Refusal, SecretRef, WishError, cluster_provider_config, differences, managed,
+    provider_config, split_wish, unserved,
+};
+use crate::{
+    external::Document,
+    kind::{
+        Capabilities, ConnectionKey, CredentialKey, DiffMode, FieldRule, Kind, Mutability, NameRules,
+        NameSource, PluginInfo, PrinterColumn, ReferenceRule, ResourceType, Timeouts,
+    },
+};
+
+fn resource_type(kind: &str) -> ResourceType {
+    ResourceType {
+        group: "sql.example.org".into(),
+        version: "v1alpha1".into(),
+        kind: kind.into(),
+    }
+}
+
+/// A kind with one of everything.
+fn database(namespaced: bool) -> Kind {
+    Kind {
+        resource_type: resource_type("Database"),
+        plural: "databases".into(),
+        singular: "database".into(),
+        short_names: vec!["db".into()],
+        categories: vec!["example".into(), "managed".into()],
+        namespaced,
+        description: "A database.".into(),
+        parameters_schema: json!({
+            "type": "object",
+            "required": ["region", "password"],
+            "properties": {
+                "region": { "type": "string", "description": "Where it is." },
+                "engine": {
+                    "type": "object",
+                    "properties": { "name": { "type": "string" }, "package": { "type": "string" } },
+                },
+                "network": { "type": "string", "description": "Network that it is in." },
+                "password": { "type": "string", "minLength": 8, "description": "Of the administrator." },
+                "keys": { "type": "object", "additionalProperties": { "type": "string" } },
+                "users": {
+                    "type": "array",
+                    "x-kubernetes-list-type": "map",
+                    "x-kubernetes-list-map-keys": ["name"],
+                    "items": {
+                        "type": "object",
+                        "required": ["name", "password"],
+                        "properties": {
+                            "name": { "type": "string" },
+                            "role": { "type": "string" },
+                            "password": { "type": "string" },
+                        },
+                    },
+                },
+            },
+        }),
+        status_schema: json!({ "type": "object", "properties": { "address": { "type": "string" } } }),
+        printer_columns: vec![PrinterColumn {
+            name: "REGION".into(),
+            data_type: "string".into(),
+            json_path: ".spec.forProvider.region".into(),
+        }],
+        capabilities: Capabilities {
+            can_create: true,
+            can_update: true,
+            can_delete: true,
+            create_recovery: Vec::new(),
+            token_retention: Duration::ZERO,
+            consistency_window: Duration::ZERO,
+            holds_marker: false,
+            diff_mode: DiffMode::Bridge,
+            concurrent_update: false,
+            delete_during_create: false,
+            rate_limit_group: "Database".into(),
+            late_margin: Duration::ZERO,
+        },
+        external_name: NameRules {
+            source: NameSource::User,
+            pattern: String::new(),
+            max_length: 0,
+            example: "orders".into(),
+        },
+        field_rules: vec![
+            rule("/region", |rule| rule.mutability = Mutability::Immutable),
+            rule("/engine/package", |rule| rule.mutability = Mutability::SetOnce),
+            rule("/users/*/role", |rule| rule.mutability = Mutability::SetOnce),
+            rule("/password", |rule| rule.sensitive = true),
+            rule("/keys/*", |rule| rule.sensitive = true),
+            rule("/users/*/password", |rule| rule.sensitive = true),
+            rule("/network", |rule| {
+                rule.late_initialized = true;
+                rule.reference = Some(ReferenceRule {
+                    resource_type: resource_type("Network"),
+                    extract: String::new(),
+                });
+            }),
+        ],
+        connection_keys: vec![ConnectionKey {
+            name: "endpoint".into(),
+            description: "Where to connect.".into(),
+            one_time: false,
+        }],
+        timeouts: Timeouts {
+            call: Duration::from_secs(30),
+            create: None,
+            update: None,
+            delete: None,
+        },
+        digest: "1".into(),
+    }
+}
+
+fn rule(path: &str, set: impl FnOnce(&mut FieldRule)) -> FieldRule {
+    let mut rule = FieldRule {
+        path: path.into(),
+        ..FieldRule::default()
+    };
+    set(&mut rule);
+    rule
+}
+
+fn plugin() -> PluginInfo {
+    PluginInfo {
+        name: "sql.example.org".into(),
+        version: "1.2.3".into(),
+        instance_id: "a".into(),
+        max_concurrent_calls: 256,
+        max_message_bytes: 4 << 20,
+        config_schema: Some(json!({
+            "type": "object",
+            "required": ["endpoint"],
+            "properties": { "endpoint": { "type": "string" } },
+        })),
+        credential_keys: vec![
+            CredentialKey {
+                name: "user".into(),
+                description: "Who we are.".into(),
+                required: true,
+            },
+            CredentialKey {
+                name: "token".into(),
+                description: String::new(),
+                required: false,
+            },
+        ],
+        lists_external: false,
+    }
+}
+
+fn yaml(mut value: Value) -> String {
+    value.sort_all_objects();
+    serde_yaml_ng::to_string(&value).unwrap()
+}
+
+#[test]
+fn a_namespaced_kind() {
+    expect_file!["golden/namespaced.yaml"].assert_eq(&yaml(managed(&database(true)).unwrap()));
+}
+
+#[test]
+fn a_cluster_scoped_kind() {
+    expect_file!["golden/cluster.yaml"].assert_eq(&yaml(managed(&database(false)).unwrap()));
+}
+
+#[test]
+fn the_configs_of_a_plugin() {
+    expect_file!["golden/provider_config.yaml"].assert_eq(&yaml(provider_config(&plugin())));
+    expect_file!["golden/cluster_provider_config.yaml"].assert_eq(&yaml(cluster_provider_config(&plugin())));
+}
+
+#[test]
+fn a_plugin_without_settings_and_credentials_needs_nothing_in_its_config() {
+    let plugin = PluginInfo {
+        config_schema: None,
+        credential_keys: Vec::new(),
+        ..plugin()
+    };
+    let crd = provider_config(&plugin);
+    let spec = crd
+        .pointer("/spec/versions/0/schema/openAPIV3Schema/properties/spec")
+        .unwrap();
+    assert_eq!(spec.get("required"), None);
+    assert_eq!(spec.pointer("/properties/settings"), None);
+    assert_eq!(
+        spec.pointer("/properties/credentials/default"),
+        Some(&json!({ "source": "None" }))
+    );
+}
+
+#[test]
+fn rules_that_are_not_served_are_told() {
+    let told: Vec<String> = unserved(&database(true))
+        .into_iter()
+        .map(|left_out| format!("{}: {}", left_out.path, left_out.instead))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "/network: Write the value itself: references to Network are not served yet.",
+            "/network: Left out, it stays so: late initialisation is not served yet.",
+        ]
+    );
+}
+
+/// The refusal of the sample kind with one more rule, after a change of its schema.
+fn refusal(rule: FieldRule, change: impl FnOnce(&mut Value)) -> Refusal {
+    let mut kind = database(true);
+    change(&mut kind.parameters_schema);
+    kind.field_rules.push(rule);
+    managed(&kind).unwrap_err().why
+}
+
+#[test]
+fn kinds_that_cannot_be_served_are_refused() {
+    let sensitive = |path: &str| rule(path, |rule| rule.sensitive = true);
+    let set_once = |path: &str| rule(path, |rule| rule.mutability = Mutability::SetOnce);
+    let missing = "/nowhere".to_owned();
+    assert_eq!(
+        refusal(set_once("/nowhere"), |_| {}),
+        Refusal::NoSuchField {
+            path: missing.clone()
+        }
+    );
+    assert_eq!(
+        refusal(sensitive("/*"), |_| {}),
+        Refusal::NoSuchField { path: "/*".into() }
+    );
+    assert_eq!(
+        refusal(
+            rule("/nowhere", |rule| {
+                rule.reference = Some(ReferenceRule {
+                    resource_type: resource_type("Network"),
+                    extract: String::new(),
+                });
+            }),
+            |_| {}
+        ),
+        Refusal::NeedsReference {
+            path: missing,
+            to: resource_type("Network")
+        }
+    );
+    assert_eq!(
+        refusal(sensitive("/engine"), |_| {}),
+        Refusal::SensitiveNotString {
+            path: "/engine".into()
+        }
+    );
+    assert_eq!(
+        refusal(sensitive("/region"), |schema| {
+            schema["properties"]["regionSecretRef"] = json!({ "type": "string" });
+        }),
+        Refusal::NameTaken {
+            path: "/region".into(),
+            name: "regionSecretRef".into()
+        }
+    );
+    assert_eq!(
+        refusal(sensitive("/users/*/name"), |_| {}),
+        Refusal::SensitiveMisplaced {
+            path: "/users/*/name".into()
+        }
+    );
+    assert_eq!(
+        refusal(set_once("/users/*/name"), |schema| {
+            schema["properties"]["users"]["x-kubernetes-list-type"] = json!("atomic");
+        }),
+        Refusal::SetOnceInList {
+            path: "/users/*/role".into()
+        }
+    );
+    assert_eq!(
+        refusal(set_once("/$engine"), |schema| {
+            schema["properties"]["$engine"] = json!({ "type": "string" });
+        }),
+        Refusal::NotInCel {
+            path: "/$engine".into(),
+            name: "$engine".into()
+        }
+    );
+}
+
+#[test]
+fn a_refusal_names_the_kind() {
+    let mut kind = database(true);
+    kind.status_schema = json!(true);
+    let refused = managed(&kind).unwrap_err();
+    assert_eq!(
+        refused,
+        KindRefused {
+            kind: resource_type("Database"),
+            why: Refusal::NotAnObject { which: "status" }
+        }
+    );
+    assert_eq!(
+        refused.to_string(),
+        "kind Database.sql.example.org/v1alpha1 cannot be served: its status schema is not a structural schema of type object"
+    );
+}
+
+fn document(value: Value) -> Document {
+    serde_json::from_value(value).unwrap()
+}
+
+#[test]
+fn a_wish_is_taken_apart() {
+    let wish = split_wish(
+        &database(true),
+        &document(json!({
+            "region": "north",
+            "passwordSecretRef": { "name": "admin", "key": "password" },
+            "keysSecretRef": { "a/b": { "name": "keys", "key": "ab" } },
+            "users": [
+                { "name": "one", "passwordSecretRef": { "name": "users", "key": "one" } },
+                { "name": "two" },
+                { "name": "three", "passwordSecretRef": { "name": "users", "key": "three", "namespace": "other" } },
+            ],
+        })),
+    )
+    .unwrap();
+    assert_eq!(
+        wish.parameters,
+        document(json!({
+            "region": "north",
+            "users": [{ "name": "one" }, { "name": "two" }, { "name": "three" }],
+        }))
+    );
+    let reference = |namespace: Option<&str>, name: &str, key: &str| SecretRef {
+        namespace: namespace.map(Into::into),
+        name: name.into(),
+        key: key.into(),
+    };
+    assert_eq!(
+        wish.secret_refs,
+        [
+            ("/keys/a~1b".into(), reference(None, "keys", "ab")),
+            ("/password".into(), reference(None, "admin", "password")),
+            ("/users/0/password".into(), reference(None, "users", "one")),
+            (
+                "/users/2/password".into(),
+                reference(Some("other"), "users", "three")
+            ),
+        ]
+    );
+}
+
+#[test]
+fn a_wish_with_a_broken_reference_is_an_error_that_says_where() {
+    let wish = document(json!({ "users": [{ "passwordSecretRef": { "name": "users" } }] }));
+    assert_eq!(
+        split_wish(&database(true), &wish),
+        Err(WishError {
+            pointer: "/users/0/passwordSecretRef".into(),
+            why: "missing field `key`".into()
+        })
+    );
+    let wish = document(json!({ "keysSecretRef": "plain" }));
+    assert_eq!(
+        split_wish(&database(true), &wish).unwrap_err().pointer,
+        "/keysSecretRef"
+    );
+}
+
+#[test]
+fn what_the_api_server_fills_in_is_no_difference() {
+    let wanted = managed(&database(true)).unwrap();
+    let mut found = wanted.clone();
+    found["spec"]["conversion"] = json!({ "strategy": "None" });
+    found["metadata"]["uid"] = json!("1");
+    let schema = "/spec/versions/0/schema/openAPIV3Schema";
+    found.pointer_mut(schema).unwrap()["description"] = json!("A database.");
+    assert_eq!(differences(&wanted, &found), Vec::<String>::new());
+
+    found.pointer_mut(schema).unwrap()["description"] = json!("A table.");
+    found["spec"]["scope"] = json!("Cluster");
+    assert_eq!(
+        differences(&wanted, &found),
+        [
+            "/spec/scope",
+            "/spec/versions/0/schema/openAPIV3Schema/description"
+        ]
+    );
+}
+
+#[test]
+fn a_property_that_is_gone_or_new_is_a_difference() {
+    let wanted = managed(&database(true)).unwrap();
+    let region = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/forProvider/properties";
+    let mut found = wanted.clone();
+    let properties = found.pointer_mut(region).unwrap().as_object_mut().unwrap();
+    properties.remove("region");
+    properties.insert("zone".into(), json!({ "type": "string" }));
+    assert_eq!(
+        differences(&wanted, &found),
+        [format!("{region}/region"), format!("{region}/zone")]
+    );
+}
