@@ -5,6 +5,8 @@ use std::time::Duration;
 use http::StatusCode;
 use kube::core::Status;
 
+use crate::object::BadName;
+
 /// Why a request to the API server gave no result.
 ///
 /// The request was certainly *not* carried out, save for [`ApiError::Timeout`] and [`ApiError::Interrupted`], of which nobody knows.
@@ -115,6 +117,12 @@ impl ApiError {
             (code, _) if code.is_server_error() => Self::Interrupted(message),
             _ => Self::Invalid(message),
         }
+    }
+}
+
+impl From<BadName> for ApiError {
+    fn from(name: BadName) -> Self {
+        Self::Invalid(name.to_string())
     }
 }
 

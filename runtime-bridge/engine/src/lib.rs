@@ -1,8 +1,16 @@
 //! Kubernetes I/O of the bridge: watches, store, queue driver, writers. No gRPC, no resource semantics.
 
 pub mod api_error;
+pub mod client;
 pub mod clock;
+pub mod engine;
+pub mod event;
+pub mod metrics;
 pub mod object;
 pub mod ports;
 pub mod reconcile;
+pub mod secret;
+pub mod state;
 pub mod store;
+pub mod watch;
+pub mod write;

@@ -83,10 +83,29 @@ impl ApiType {
         }
     }
 
-    /// URL path of one object.
-    pub fn object_path(&self, namespace: Option<&str>, name: &str) -> String {
-        format!("{}/{name}", self.collection_path(namespace))
+    /// URL path of one object. Names may come from users' documents: one that would lead elsewhere is refused.
+    pub fn object_path(&self, key: &Key) -> Result<String, BadName> {
+        for part in [key.namespace().unwrap_or("-"), key.name()] {
+            if !is_path_segment(part) {
+                return Err(BadName(part.to_owned()));
+            }
+        }
+        Ok(format!(
+            "{}/{}",
+            self.collection_path(key.namespace()),
+            key.name()
+        ))
     }
+}
+
+/// A name that no object can have.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is not a valid name")]
+pub struct BadName(String);
+
+fn is_path_segment(name: &str) -> bool {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | ':' | '_');
+    !name.is_empty() && name != "." && name != ".." && name.chars().all(allowed)
 }
 
 /// Names one object, whatever its version. Cheap to clone.
@@ -301,6 +320,15 @@ impl Object {
     /// Replaces `status`; `Null` removes it.
     pub fn set_status(&mut self, status: &Value) {
         self.status = raw(status);
+    }
+
+    /// Without its status, for writes that leave it alone.
+    #[must_use]
+    pub fn without_status(&self) -> Self {
+        Self {
+            status: None,
+            ..self.clone()
+        }
     }
 
     /// Whether wish and marks are the same: everything but `status`, `resourceVersion` and managed fields.

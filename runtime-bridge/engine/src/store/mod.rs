@@ -145,6 +145,12 @@ impl Store {
         self.tell(change);
     }
 
+    /// Takes in an object that was read past the watch.
+    pub fn observe_read(&self, object: Arc<Object>) {
+        let change = self.objects.write().put(object, Cause::Watched);
+        self.tell(change);
+    }
+
     /// Takes in that a write or read of ours found the object with this uid gone.
     pub fn observe_gone(&self, key: &Key, uid: &str) {
         let change = self.objects.write().gone(key, uid, Cause::Written);

@@ -1,0 +1,190 @@
+//! Kubernetes events: for people, once, and never in the way of anything.
+
+mod recent;
+
+use std::{sync::Arc, time::Duration};
+
+use http::{Method, Request, header};
+use k8s_openapi::{
+    api::core::v1::{Event, EventSource, ObjectReference},
+    apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time},
+};
+use parking_lot::Mutex;
+use tokio::{sync::mpsc, task::JoinHandle};
+
+use self::recent::Recent;
+use crate::{
+    api_error::ApiError,
+    client::ApiClient,
+    clock::Clock,
+    metrics::{EventLabels, Metrics},
+    object::Object,
+    store::EXTERNAL_NAME,
+};
+
+/// Events that wait to be sent; more are dropped and counted.
+const WAITING: usize = 1_000;
+
+/// The API server takes no longer `message`.
+const LONGEST_MESSAGE: usize = 1_024;
+
+/// How serious an event is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum EventType {
+    /// For information.
+    Normal,
+    /// Something is not as it should be.
+    Warning,
+}
+
+impl EventType {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Normal => "Normal",
+            Self::Warning => "Warning",
+        }
+    }
+}
+
+/// Records events about objects. Never waits, never fails: what cannot be sent is dropped and counted.
+pub struct EventRecorder {
+    recent: Mutex<Recent>,
+    sender: Mutex<Option<mpsc::Sender<Event>>>,
+    worker: Mutex<Option<JoinHandle<()>>>,
+    clock: Arc<dyn Clock>,
+    metrics: Arc<Metrics>,
+    instance: String,
+}
+
+impl EventRecorder {
+    /// Starts the task that sends. `instance`: the name of this process.
+    pub fn start(
+        client: ApiClient,
+        clock: Arc<dyn Clock>,
+        metrics: Arc<Metrics>,
+        instance: &str,
+    ) -> Arc<Self> {
+        let (sender, mut waiting) = mpsc::channel::<Event>(WAITING);
+        let counted = Arc::clone(&metrics);
+        let worker = tokio::spawn(async move {
+            while let Some(event) = waiting.recv().await {
+                let outcome = match send(&client, &event).await {
+                    Ok(()) => "sent",
+                    Err(error) => {
+                        tracing::debug!(reason = event.reason, %error, "an event was not sent");
+                        "failed"
+                    }
+                };
+                counted.events.get_or_create(&EventLabels { outcome }).inc();
+            }
+        });
+        Arc::new(Self {
+            recent: Mutex::default(),
+            sender: Mutex::new(Some(sender)),
+            worker: Mutex::new(Some(worker)),
+            clock,
+            metrics,
+            instance: instance.to_owned(),
+        })
+    }
+
+    /// Records that something happened to an object. The same again within ten minutes is only counted.
+    pub fn record(&self, object: &Object, event_type: EventType, reason: &str, message: &str) {
+        let now = self.clock.now();
+        if !self.recent.lock().is_news(object.uid(), reason, message, now) {
+            self.count("repeated");
+            return;
+        }
+        let event = self.event(object, event_type, reason, message, Time(now));
+        let sent = self
+            .sender
+            .lock()
+            .as_ref()
+            .is_some_and(|sender| sender.try_send(event).is_ok());
+        if !sent {
+            self.count("overflowed");
+        }
+    }
+
+    /// Takes no more events, and waits until those that are waiting are sent, but not longer than `limit`.
+    pub async fn close(&self, limit: Duration) {
+        drop(self.sender.lock().take());
+        let worker = self.worker.lock().take();
+        if let Some(mut worker) = worker
+            && tokio::time::timeout(limit, &mut worker).await.is_err()
+        {
+            worker.abort();
+        }
+    }
+
+    fn event(&self, object: &Object, event_type: EventType, reason: &str, message: &str, now: Time) -> Event {
+        let component = format!("managed/{}", object.api.kind.kind().to_lowercase());
+        let annotations = object
+            .annotation(EXTERNAL_NAME)
+            .map(|name| [("external-name".to_owned(), name.to_owned())].into());
+        Event {
+            metadata: ObjectMeta {
+                name: Some(event_name(object.name(), rand::random())),
+                // Where kubectl looks for those of cluster-scoped objects.
+                namespace: Some(object.namespace().unwrap_or("default").to_owned()),
+                annotations,
+                ..ObjectMeta::default()
+            },
+            involved_object: ObjectReference {
+                api_version: Some(object.api.api_version()),
+                kind: Some(object.api.kind.kind().to_owned()),
+                name: Some(object.name().to_owned()),
+                namespace: object.namespace().map(ToOwned::to_owned),
+                uid: Some(object.uid().to_owned()),
+                resource_version: object.meta.resource_version.clone(),
+                field_path: None,
+            },
+            reason: Some(reason.to_owned()),
+            message: Some(shortened(message)),
+            type_: Some(event_type.as_str().to_owned()),
+            count: Some(1),
+            first_timestamp: Some(now.clone()),
+            last_timestamp: Some(now),
+            source: Some(EventSource {
+                component: Some(component.clone()),
+                host: None,
+            }),
+            reporting_component: Some(component),
+            reporting_instance: Some(self.instance.clone()),
+            ..Event::default()
+        }
+    }
+
+    fn count(&self, outcome: &'static str) {
+        self.metrics.events.get_or_create(&EventLabels { outcome }).inc();
+    }
+}
+
+async fn send(client: &ApiClient, event: &Event) -> Result<(), ApiError> {
+    let namespace = event.metadata.namespace.as_deref().unwrap_or("default");
+    let body = serde_json::to_vec(event).map_err(|e| ApiError::Unusable(e.to_string()))?;
+    let request = Request::builder()
+        .method(Method::POST)
+        .uri(format!("/api/v1/namespaces/{namespace}/events"))
+        .header(header::CONTENT_TYPE, "application/json")
+        .body(body)
+        .map_err(|e| ApiError::Unusable(e.to_string()))?;
+    client.call_text("create", "events", request).await.map(drop)
+}
+
+fn event_name(object: &str, unique: u64) -> String {
+    const LONGEST: usize = 253 - ".".len() - 16;
+    let object: String = object.chars().take(LONGEST).collect();
+    format!("{object}.{unique:016x}")
+}
+
+fn shortened(message: &str) -> String {
+    if message.len() <= LONGEST_MESSAGE {
+        return message.to_owned();
+    }
+    let mut end = LONGEST_MESSAGE - '…'.len_utf8();
+    while !message.is_char_boundary(end) {
+        end -= 1;
+    }
+    format!("{}…", &message[..end])
+}

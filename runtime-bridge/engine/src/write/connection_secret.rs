@@ -1,0 +1,239 @@
+//! Connection details of a managed resource, published as Crossplane does.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use bridge_core::external::Secrets;
+use http::Method;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use parking_lot::Mutex;
+use serde::Deserialize;
+use serde_json::json;
+use sha2::{Digest, Sha256};
+
+use super::{Writer, patch};
+use crate::{
+    api_error::ApiError,
+    object::{ApiType, Key, Object, parse_version},
+    secret::SecretReader,
+};
+
+/// `type` of a connection Secret.
+pub const CONNECTION_SECRET_TYPE: &str = "connection.crossplane.io/v1alpha1";
+
+/// What publishing did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Published {
+    /// It was as it should be.
+    Unchanged,
+    /// A new Secret.
+    Created,
+    /// Keys were added or changed.
+    Updated,
+}
+
+/// Why connection details were not published.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PublishError {
+    /// It is somebody else's: choose another name, or delete it.
+    #[error("existing secret is not controlled by UID {uid:?}")]
+    NotControlled {
+        /// The managed resource's.
+        uid: String,
+    },
+    /// It is nobody's, and was not made for connection details.
+    #[error("refusing to modify uncontrolled secret of type {secret_type:?}")]
+    Uncontrolled {
+        /// Its `type`.
+        secret_type: String,
+    },
+    /// The API server.
+    #[error("cannot publish the connection secret: {0}")]
+    Api(#[from] ApiError),
+}
+
+/// Publishes connection details, and remembers (as versions and digests, never as data) what it published.
+pub struct ConnectionSecrets {
+    writer: Writer,
+    secrets: Arc<SecretReader>,
+    published: Mutex<HashMap<Key, Remembered>>,
+}
+
+struct Remembered {
+    version: u64,
+    owner: String,
+    digest: [u8; 32],
+}
+
+#[derive(Deserialize)]
+struct Wire {
+    metadata: ObjectMeta,
+    #[serde(rename = "type", default)]
+    secret_type: String,
+    #[serde(default)]
+    data: BTreeMap<String, String>,
+}
+
+impl ConnectionSecrets {
+    /// With `secrets` to tell which Secrets did not change since.
+    pub fn new(writer: Writer, secrets: Arc<SecretReader>) -> Self {
+        Self {
+            writer,
+            secrets,
+            published: Mutex::default(),
+        }
+    }
+
+    /// Brings keys into the Secret that `owner` wants: never removes one, writes nothing if all are there, and touches no Secret
+    /// that is another's. The Secret goes with its owner.
+    pub async fn publish(
+        &self,
+        owner: &Object,
+        namespace: &str,
+        name: &str,
+        data: &Secrets,
+    ) -> Result<Published, PublishError> {
+        let key = Key::secret(namespace, name);
+        let wanted = Remembered {
+            version: 0,
+            owner: owner.uid().to_owned(),
+            digest: digest(data),
+        };
+        if self.is_as_published(&key, &wanted) {
+            return Ok(Published::Unchanged);
+        }
+        let api = ApiType::secrets();
+        let (published, version) = match self.read(&api, &key).await {
+            Ok(secret) => self.bring_up(&api, &key, owner, &secret, data).await?,
+            Err(ApiError::NotFound(_)) => self.create(&api, &key, owner, data).await?,
+            Err(error) => return Err(error.into()),
+        };
+        self.published
+            .lock()
+            .insert(key, Remembered { version, ..wanted });
+        Ok(published)
+    }
+
+    /// Forgets what was published for owners that are gone.
+    pub fn forget(&self, owner_uid: &str) {
+        self.published
+            .lock()
+            .retain(|_, remembered| remembered.owner != owner_uid);
+    }
+
+    fn is_as_published(&self, key: &Key, wanted: &Remembered) -> bool {
+        let published = self.published.lock();
+        let Some(remembered) = published.get(key) else {
+            return false;
+        };
+        remembered.owner == wanted.owner
+            && remembered.digest == wanted.digest
+            && self
+                .secrets
+                .version(key)
+                .is_some_and(|version| version <= remembered.version)
+    }
+
+    async fn read(&self, api: &ApiType, key: &Key) -> Result<Wire, ApiError> {
+        let request = super::request(Method::GET, &api.object_path(key)?, None, Vec::new())?;
+        self.writer.client.call("get", &api.plural, request).await
+    }
+
+    async fn create(
+        &self,
+        api: &ApiType,
+        key: &Key,
+        owner: &Object,
+        data: &Secrets,
+    ) -> Result<(Published, u64), PublishError> {
+        let secret = json!({
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {
+                "name": key.name(),
+                "namespace": key.namespace(),
+                "ownerReferences": [owner.controller_reference()],
+            },
+            "type": CONNECTION_SECRET_TYPE,
+            "data": encode(data.0.iter()),
+        });
+        let path = api.collection_path(key.namespace());
+        let answer = self
+            .writer
+            .send("create", Method::POST, api, &path, "application/json", &secret)
+            .await?;
+        Ok((Published::Created, version(&answer)?))
+    }
+
+    async fn bring_up(
+        &self,
+        api: &ApiType,
+        key: &Key,
+        owner: &Object,
+        secret: &Wire,
+        data: &Secrets,
+    ) -> Result<(Published, u64), PublishError> {
+        let owners = secret.metadata.owner_references.as_deref().unwrap_or_default();
+        let controller = owners.iter().find(|reference| reference.controller == Some(true));
+        match controller {
+            Some(controller) if controller.uid != owner.uid() => {
+                return Err(PublishError::NotControlled {
+                    uid: owner.uid().to_owned(),
+                });
+            }
+            None if secret.secret_type != CONNECTION_SECRET_TYPE => {
+                return Err(PublishError::Uncontrolled {
+                    secret_type: secret.secret_type.clone(),
+                });
+            }
+            _ => {}
+        }
+        let wanted = encode(data.0.iter());
+        let mut missing = wanted;
+        missing.retain(|name, value| secret.data.get(name) != Some(value));
+        let version = parse_version(secret.metadata.resource_version.as_deref()).unwrap_or_default();
+        if missing.is_empty() && controller.is_some() {
+            return Ok((Published::Unchanged, version));
+        }
+        let mut patch = json!({
+            "metadata": {"uid": secret.metadata.uid, "resourceVersion": secret.metadata.resource_version},
+            "data": missing,
+        });
+        if controller.is_none() {
+            let mut owners = owners.to_vec();
+            owners.push(owner.controller_reference());
+            patch["metadata"]["ownerReferences"] = json!(owners);
+        }
+        let path = api.object_path(key).map_err(ApiError::from)?;
+        let answer = self
+            .writer
+            .send("patch", Method::PATCH, api, &path, patch::MERGE, &patch)
+            .await?;
+        Ok((Published::Updated, self::version(&answer)?))
+    }
+}
+
+fn encode<'a>(data: impl Iterator<Item = (&'a String, &'a Vec<u8>)>) -> BTreeMap<String, String> {
+    data.map(|(key, value)| (key.clone(), STANDARD.encode(value)))
+        .collect()
+}
+
+fn version(answer: &str) -> Result<u64, ApiError> {
+    let secret: Wire = serde_json::from_str(answer).map_err(|e| ApiError::Unusable(e.to_string()))?;
+    parse_version(secret.metadata.resource_version.as_deref())
+        .ok_or_else(|| ApiError::Unusable("the Secret has no numeric resourceVersion".to_owned()))
+}
+
+fn digest(data: &Secrets) -> [u8; 32] {
+    let mut hasher = Sha256::new();
+    for (key, value) in &data.0 {
+        for part in [key.as_bytes(), value] {
+            hasher.update((part.len() as u64).to_le_bytes());
+            hasher.update(part);
+        }
+    }
+    hasher.finalize().into()
+}

@@ -1,0 +1,258 @@
+//! Writes, and the reads that must be live. Each has a deadline, none is repeated, and each answer reaches the store.
+
+mod connection_secret;
+
+use std::sync::Arc;
+
+use http::{Method, Request, header};
+use serde::Serialize;
+use serde_json::json;
+
+pub use self::connection_secret::{CONNECTION_SECRET_TYPE, ConnectionSecrets, PublishError, Published};
+use crate::{
+    api_error::ApiError,
+    client::ApiClient,
+    object::{ApiType, Key, Object},
+    store::Store,
+};
+
+/// Content types of patches.
+mod patch {
+    pub(super) const JSON: &str = "application/json-patch+json";
+    pub(super) const MERGE: &str = "application/merge-patch+json";
+}
+
+/// What became of an object when a finalizer was taken off.
+#[derive(Debug, Clone)]
+pub enum Finalized {
+    /// It is gone.
+    Gone,
+    /// It stays: it is not being deleted, or others hold it.
+    Remains(Arc<Object>),
+}
+
+/// Writes objects under one field manager.
+#[derive(Clone)]
+pub struct Writer {
+    client: ApiClient,
+    store: Arc<Store>,
+    manager: Arc<str>,
+}
+
+impl Writer {
+    /// `manager`: the field manager that the API server notes down for each field.
+    pub fn new(client: ApiClient, store: Arc<Store>, manager: &str) -> Self {
+        Self {
+            client,
+            store,
+            manager: manager.into(),
+        }
+    }
+
+    /// The same under another field manager.
+    #[must_use]
+    pub fn as_manager(&self, manager: &str) -> Self {
+        Self {
+            manager: manager.into(),
+            ..self.clone()
+        }
+    }
+
+    /// Makes an object.
+    pub async fn create(&self, object: &Object) -> Result<Arc<Object>, ApiError> {
+        let path = object.api.collection_path(object.namespace());
+        let answer = self
+            .send(
+                "create",
+                Method::POST,
+                &object.api,
+                &path,
+                "application/json",
+                object,
+            )
+            .await?;
+        self.take_in(&object.api, &answer)
+    }
+
+    /// Replaces metadata and spec, if the object still has this `resourceVersion` and uid: else [`ApiError::Conflict`].
+    /// Status and managed fields stay as they are.
+    pub async fn put(&self, object: &Object) -> Result<Arc<Object>, ApiError> {
+        let path = object.api.object_path(&object.key())?;
+        self.replace(object, &path, object.without_status()).await
+    }
+
+    /// Replaces the status, if the object still has this `resourceVersion` and uid: else [`ApiError::Conflict`].
+    /// Everything else stays as it is.
+    pub async fn put_status(&self, object: &Object) -> Result<Arc<Object>, ApiError> {
+        let path = format!("{}/status", object.api.object_path(&object.key())?);
+        self.replace(object, &path, object.clone()).await
+    }
+
+    /// Takes a finalizer off the object with this uid, whatever its `resourceVersion`. [`ApiError::Conflict`] if the list of
+    /// finalizers changed meanwhile. Not to find it, or to find another object of that name, is success.
+    pub async fn remove_finalizer(
+        &self,
+        api: &Arc<ApiType>,
+        key: &Key,
+        uid: &str,
+        finalizer: &str,
+    ) -> Result<Finalized, ApiError> {
+        let known = match self.store.get(key) {
+            Some(object) if object.uid() == uid => Ok(object),
+            _ => self.get_live(api, key).await,
+        };
+        let object = match known {
+            Ok(object) if object.uid() == uid => object,
+            Ok(_) | Err(ApiError::NotFound(_)) => return Ok(self.gone(key, uid)),
+            Err(error) => return Err(error),
+        };
+        let Some(place) = object
+            .meta
+            .finalizers
+            .iter()
+            .flatten()
+            .position(|f| f == finalizer)
+        else {
+            return Ok(Finalized::Remains(object));
+        };
+        let place = format!("/metadata/finalizers/{place}");
+        let patch = json!([
+            {"op": "test", "path": "/metadata/uid", "value": uid},
+            {"op": "test", "path": place, "value": finalizer},
+            {"op": "remove", "path": place},
+        ]);
+        let path = api.object_path(key)?;
+        match self
+            .send("patch", Method::PATCH, api, &path, patch::JSON, &patch)
+            .await
+        {
+            Ok(answer) => {
+                let object = self.take_in(api, &answer)?;
+                let gone = object.is_deleting() && object.meta.finalizers.as_ref().is_none_or(Vec::is_empty);
+                Ok(if gone {
+                    Finalized::Gone
+                } else {
+                    Finalized::Remains(object)
+                })
+            }
+            Err(ApiError::NotFound(_)) => Ok(self.gone(key, uid)),
+            // So the API server reports a test that failed.
+            Err(ApiError::Invalid(message))
+                if message.contains("testing") || message.contains("test failed") =>
+            {
+                Err(ApiError::Conflict(message))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Deletes the object with this uid. Not to find it is success.
+    pub async fn delete(&self, api: &Arc<ApiType>, key: &Key, uid: &str) -> Result<(), ApiError> {
+        let path = api.object_path(key)?;
+        let options = json!({"preconditions": {"uid": uid}});
+        match self
+            .send("delete", Method::DELETE, api, &path, "application/json", &options)
+            .await
+        {
+            Ok(_) | Err(ApiError::NotFound(_)) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Reads one object from the API server, past the store, and takes it in.
+    pub async fn get_live(&self, api: &Arc<ApiType>, key: &Key) -> Result<Arc<Object>, ApiError> {
+        let path = api.object_path(key)?;
+        let answer = self
+            .client
+            .call_text("get", &api.plural, request(Method::GET, &path, None, Vec::new())?)
+            .await?;
+        let object = Arc::new(decode(api, &answer)?);
+        self.store.observe_read(Arc::clone(&object));
+        Ok(object)
+    }
+
+    /// Whether the object with this uid is gone for good: known from its deletion, or by one direct read. Never by a cache miss.
+    pub async fn is_gone(&self, api: &Arc<ApiType>, key: &Key, uid: &str) -> Result<bool, ApiError> {
+        if self.store.is_tombstoned(uid) {
+            return Ok(true);
+        }
+        match self.get_live(api, key).await {
+            Ok(object) if object.uid() == uid => Ok(false),
+            Ok(_) | Err(ApiError::NotFound(_)) => {
+                self.store.observe_gone(key, uid);
+                Ok(true)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn gone(&self, key: &Key, uid: &str) -> Finalized {
+        self.store.observe_gone(key, uid);
+        Finalized::Gone
+    }
+
+    async fn replace(&self, object: &Object, path: &str, body: Object) -> Result<Arc<Object>, ApiError> {
+        if object.resource_version() == 0 || object.uid().is_empty() {
+            return Err(ApiError::Invalid(
+                "a replacement needs a resourceVersion and a uid".to_owned(),
+            ));
+        }
+        let answer = self
+            .send(
+                "update",
+                Method::PUT,
+                &object.api,
+                path,
+                "application/json",
+                &body,
+            )
+            .await;
+        if let Err(ApiError::NotFound(_)) = &answer {
+            self.store.observe_gone(&object.key(), object.uid());
+        }
+        self.take_in(&object.api, &answer?)
+    }
+
+    fn take_in(&self, api: &Arc<ApiType>, answer: &str) -> Result<Arc<Object>, ApiError> {
+        let object = Arc::new(decode(api, answer)?);
+        self.store.observe_write(Arc::clone(&object));
+        Ok(object)
+    }
+
+    async fn send(
+        &self,
+        verb: &'static str,
+        method: Method,
+        api: &ApiType,
+        path: &str,
+        content_type: &str,
+        body: &impl Serialize,
+    ) -> Result<String, ApiError> {
+        let path = format!("{path}?fieldManager={}", self.manager);
+        let body = serde_json::to_vec(body).map_err(|e| ApiError::Unusable(e.to_string()))?;
+        self.client
+            .call_text(
+                verb,
+                &api.plural,
+                request(method, &path, Some(content_type), body)?,
+            )
+            .await
+    }
+}
+
+fn request(
+    method: Method,
+    path: &str,
+    content_type: Option<&str>,
+    body: Vec<u8>,
+) -> Result<Request<Vec<u8>>, ApiError> {
+    let mut request = Request::builder().method(method).uri(path);
+    if let Some(content_type) = content_type {
+        request = request.header(header::CONTENT_TYPE, content_type);
+    }
+    request.body(body).map_err(|e| ApiError::Unusable(e.to_string()))
+}
+
+fn decode(api: &Arc<ApiType>, answer: &str) -> Result<Object, ApiError> {
+    Object::decode(api, answer).map_err(|e| ApiError::Unusable(e.to_string()))
+}
