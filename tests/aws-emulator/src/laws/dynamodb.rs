@@ -1,0 +1,183 @@
+//! A table takes its time to be created, changed and deleted, is not to be touched meanwhile, and its tags come later.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::{Request, Ruling};
+use crate::Options;
+use crate::reply::{AwsError, Reply};
+use crate::settle::{Pending, Settle};
+
+mod tags;
+
+#[derive(Debug)]
+pub(super) struct Tables {
+    settles: Settle,
+    /// By region and name; only those with something going on.
+    busy: BTreeMap<(String, String), Busy>,
+    tags: tags::Tags,
+}
+
+#[derive(Debug)]
+struct Busy {
+    phase: Phase,
+    pending: Pending,
+    /// The description of a table that moto has already forgotten.
+    ghost: Option<Value>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Creating,
+    Updating,
+    Deleting,
+}
+
+impl Phase {
+    fn status(self) -> &'static str {
+        match self {
+            Self::Creating => "CREATING",
+            Self::Updating => "UPDATING",
+            Self::Deleting => "DELETING",
+        }
+    }
+
+    fn participle(self) -> &'static str {
+        match self {
+            Self::Creating => "created",
+            Self::Updating => "updated",
+            Self::Deleting => "deleted",
+        }
+    }
+}
+
+impl Tables {
+    pub(super) fn new(options: &Options) -> Self {
+        Self {
+            settles: options.table_settles,
+            busy: BTreeMap::new(),
+            tags: tags::Tags::new(options.table_tags_settle),
+        }
+    }
+
+    pub(super) fn before(&mut self, request: &Request<'_>) -> Option<Ruling> {
+        self.tags.before(request);
+        let key = key(request)?;
+        if request.action() == "DescribeTable" {
+            return self.describe_ghost(request, &key);
+        }
+        let busy = self.busy.get(&key)?;
+        if !busy.pending.peek(request.now) {
+            return None;
+        }
+        let in_use = || {
+            AwsError::bad_request(
+                "ResourceInUseException",
+                format!(
+                    "Attempt to change a resource which is still in use: Table is being {}: {}",
+                    busy.phase.participle(),
+                    key.1
+                ),
+            )
+        };
+        match (request.action(), busy.phase) {
+            ("UpdateTable" | "DeleteTable", _)
+            | ("CreateTable", Phase::Deleting)
+            | ("UpdateTimeToLive" | "TagResource" | "UntagResource", Phase::Creating | Phase::Deleting) => {
+                Some(Ruling::Refuse(in_use()))
+            }
+            ("UpdateContinuousBackups", _) => Some(Ruling::Refuse(AwsError::bad_request(
+                "ContinuousBackupsUnavailableException",
+                format!(
+                    "Backups are being enabled for the table: {}. Please retry later",
+                    key.1
+                ),
+            ))),
+            _ => None,
+        }
+    }
+
+    fn describe_ghost(&mut self, request: &Request<'_>, key: &(String, String)) -> Option<Ruling> {
+        let busy = self.busy.get_mut(key)?;
+        let ghost = busy.ghost.clone()?;
+        if busy.pending.read(request.now) {
+            return Some(Ruling::Answer(Reply::json(
+                http::StatusCode::OK,
+                &json!({ "Table": ghost }),
+            )));
+        }
+        self.busy.remove(key);
+        None
+    }
+
+    pub(super) fn after(&mut self, request: &Request<'_>, reply: &mut Reply) {
+        self.tags.after(request, reply);
+        let Some(key) = key(request) else { return };
+        let (phase, field) = match request.action() {
+            "CreateTable" => (Phase::Creating, "TableDescription"),
+            "UpdateTable" => (Phase::Updating, "TableDescription"),
+            "DeleteTable" => (Phase::Deleting, "TableDescription"),
+            "DescribeTable" => return self.after_describe(request, &key, reply),
+            _ => return,
+        };
+        let pending = Pending::new(self.settles, request.now);
+        if !pending.peek(request.now) {
+            self.busy.remove(&key);
+            return;
+        }
+        let description = rewrite(reply, field, phase);
+        let ghost = (phase == Phase::Deleting).then_some(description);
+        self.busy.insert(
+            key,
+            Busy {
+                phase,
+                pending,
+                ghost,
+            },
+        );
+    }
+
+    fn after_describe(&mut self, request: &Request<'_>, key: &(String, String), reply: &mut Reply) {
+        let Some(busy) = self.busy.get_mut(key) else {
+            return;
+        };
+        if busy.pending.read(request.now) {
+            rewrite(reply, "Table", busy.phase);
+        } else {
+            self.busy.remove(key);
+        }
+    }
+}
+
+/// Region and table, whether named or by ARN (`arn:aws:dynamodb:REGION:ACCOUNT:table/NAME`).
+fn key(request: &Request<'_>) -> Option<(String, String)> {
+    let body = request.json();
+    let named = body["TableName"]
+        .as_str()
+        .or_else(|| body["ResourceArn"].as_str())?;
+    let name = named.rsplit('/').next()?;
+    Some((request.call.region.clone(), name.to_owned()))
+}
+
+/// Puts the phase into the description in the answer, and returns the description.
+fn rewrite(reply: &mut Reply, field: &str, phase: Phase) -> Value {
+    let mut body: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
+    let description = &mut body[field];
+    description["TableStatus"] = phase.status().into();
+    if phase == Phase::Creating
+        && let Some(indexes) = description["GlobalSecondaryIndexes"].as_array_mut()
+    {
+        for index in indexes {
+            index["IndexStatus"] = phase.status().into();
+        }
+    }
+    let description = description.clone();
+    let rewritten = Reply::json(reply.status, &body);
+    // Moto's check sum would not match any more.
+    *reply = rewritten;
+    description
+}
+
+#[cfg(test)]
+mod tests;

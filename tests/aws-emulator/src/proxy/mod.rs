@@ -1,0 +1,124 @@
+//! The proxy before moto: one endpoint for all services, through faults and laws.
+
+mod admin;
+mod forward;
+mod server;
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use bytes::Bytes;
+use http::request::Parts;
+
+use crate::Options;
+use crate::call::{Call, Service};
+use crate::calls::Calls;
+use crate::fault::{Faults, Way};
+use crate::laws::{Laws, Request, Ruling};
+use crate::reply::{AwsError, Reply};
+
+pub(crate) use forward::Upstream;
+pub(crate) use server::serve;
+
+/// Why a client gets no answer.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NoAnswer {
+    /// The connection ends.
+    #[error("the connection is cut, as a fault asks for")]
+    Cut,
+    /// Nothing comes until the client gives up.
+    #[error("there is silence, as a fault asks for")]
+    Silence,
+}
+
+/// What all connections share.
+#[derive(Debug)]
+pub(crate) struct Proxy {
+    pub(crate) calls: Calls,
+    pub(crate) faults: Faults,
+    pub(crate) laws: Mutex<Laws>,
+    upstream: Upstream,
+    turns: Turns,
+}
+
+/// Calls of a service whose law remembers something come one at a time, so that the law's look and moto's work are one step.
+#[derive(Debug, Default)]
+struct Turns {
+    cloudfront: tokio::sync::Mutex<()>,
+    dynamodb: tokio::sync::Mutex<()>,
+    sqs: tokio::sync::Mutex<()>,
+}
+
+impl Turns {
+    async fn of(&self, service: Service) -> Option<tokio::sync::MutexGuard<'_, ()>> {
+        match service {
+            Service::CloudFront => Some(self.cloudfront.lock().await),
+            Service::DynamoDB => Some(self.dynamodb.lock().await),
+            Service::Sqs => Some(self.sqs.lock().await),
+            _ => None,
+        }
+    }
+}
+
+impl Proxy {
+    pub(crate) fn new(upstream: Upstream, options: &Options) -> Self {
+        Self {
+            calls: Calls::default(),
+            faults: Faults::default(),
+            laws: Mutex::new(Laws::new(options)),
+            upstream,
+            turns: Turns::default(),
+        }
+    }
+
+    pub(crate) fn with_laws<T>(&self, work: impl FnOnce(&mut Laws) -> T) -> T {
+        work(&mut self.laws.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Answers one AWS call. Runs to its end even if the client has gone, as AWS does.
+    pub(crate) async fn answer(&self, parts: Parts, body: Bytes) -> Result<Reply, NoAnswer> {
+        let call = Call::identify(&parts.method, &parts.uri, &parts.headers, &body);
+        self.calls.count(&call);
+        let way = Way::of(self.faults.meet(&call), call.service);
+        match way {
+            Way::Refused(error) => return Ok(error.render(call.service)),
+            Way::Cut => return Err(NoAnswer::Cut),
+            Way::Silent => return Err(NoAnswer::Silence),
+            Way::Late(time) => tokio::time::sleep(time).await,
+            Way::Clear | Way::AnswerCut | Way::AnswerSilent => {}
+        }
+        let reply = self.lawful(&call, parts, body).await;
+        match way {
+            Way::AnswerCut => Err(NoAnswer::Cut),
+            Way::AnswerSilent => Err(NoAnswer::Silence),
+            _ => Ok(reply),
+        }
+    }
+
+    async fn lawful(&self, call: &Call, parts: Parts, body: Bytes) -> Reply {
+        let _turn = self.turns.of(call.service).await;
+        let headers = parts.headers.clone();
+        let sent = body.clone();
+        let request = |now| Request {
+            call,
+            headers: &headers,
+            body: &sent,
+            now,
+        };
+        match self.with_laws(|laws| laws.before(&request(Instant::now()))) {
+            Some(Ruling::Refuse(error)) => return error.render(call.service),
+            Some(Ruling::Answer(reply)) => return reply,
+            None => {}
+        }
+        let mut reply = match self.upstream.forward(parts, body).await {
+            Ok(reply) => reply,
+            Err(error) => {
+                let message = format!("aws-emulator: moto did not answer: {error}");
+                return AwsError::new(http::StatusCode::BAD_GATEWAY, "EmulatorBroken", message)
+                    .render(call.service);
+            }
+        };
+        self.with_laws(|laws| laws.after(&request(Instant::now()), &mut reply));
+        reply
+    }
+}
