@@ -1,1 +1,27 @@
 //! The gRPC client side of the contract: connect, negotiate, call, classify.
+//!
+//! [`Plugin::connect`] shakes hands and fetches the kinds. What it gives is a handle that many tasks share, and a
+//! [`Supervision`] to be run beside it, which notices that the plugin was restarted or is gone and publishes a new [`State`].
+//! No session: a call needs nothing but the handle, and a plugin may be another process from one call to the next.
+
+mod answer;
+mod call;
+mod endpoint;
+mod guard;
+mod handshake;
+mod kind;
+mod observer;
+mod request;
+mod state;
+mod status;
+mod supervision;
+
+pub use call::Plugin;
+pub use endpoint::{Endpoint, EndpointError, TlsFiles};
+pub use handshake::HandshakeError;
+pub use observer::{CallObserver, CallRecord, Unobserved};
+pub use state::{Link, RefusedKind, Served, State};
+pub use supervision::{Options, Supervision};
+
+/// The contract package that this bridge speaks.
+pub const CONTRACT_VERSION: &str = "v1alpha1";

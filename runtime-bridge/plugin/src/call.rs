@@ -1,0 +1,324 @@
+//! The calls, each bounded by an absolute deadline.
+
+use std::{
+    future::Future,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use bridge_core::external::{Answer, CallError, Config, DesiredState, Failure, Look, Target};
+use crossbridge_proto::{
+    checked::OperationVerb,
+    v1alpha1::{plugin_service_client::PluginServiceClient, resource_service_client::ResourceServiceClient},
+};
+use jiff::Timestamp;
+use prost::Message;
+use rand::Rng;
+use tokio::{
+    sync::{Notify, OwnedSemaphorePermit, watch},
+    time::timeout,
+};
+use tonic::{Code, Request, Response, Status, metadata::MetadataValue};
+
+use crate::{
+    HandshakeError, Options, Supervision,
+    answer::{self, Answered},
+    guard::Guarded,
+    handshake::{Handshake, MOST_ANSWER_BYTES},
+    observer::{CallObserver, CallRecord},
+    request,
+    state::State,
+    status,
+};
+
+/// A plugin, as many tasks share it. Clones are the same plugin.
+#[derive(Clone)]
+pub struct Plugin {
+    channel: Guarded,
+    state: watch::Receiver<State>,
+    doubts: Arc<Notify>,
+    observer: Arc<dyn CallObserver>,
+}
+
+impl Plugin {
+    /// Shakes hands and fetches every kind, each question bounded by 5 s. Calls work while the [`Supervision`] is not run; a
+    /// restart is then not noticed.
+    pub async fn connect(options: Options) -> Result<(Self, Supervision), HandshakeError> {
+        let channel = Guarded(options.endpoint.channel(options.tls.as_ref())?);
+        let handshake = Handshake {
+            channel: channel.clone(),
+            endpoint: options.endpoint.to_string(),
+            bridge_version: options.bridge_version,
+        };
+        let (state, watched) = watch::channel(State::new(handshake.all(None).await?));
+        let doubts = Arc::new(Notify::new());
+        let plugin = Self {
+            channel,
+            state: watched,
+            doubts: Arc::clone(&doubts),
+            observer: options.observer,
+        };
+        let supervision = Supervision {
+            handshake,
+            state,
+            doubts,
+            check_every: options.check_every,
+        };
+        Ok((plugin, supervision))
+    }
+
+    /// What is known of the plugin, now and whenever it changes.
+    pub fn state(&self) -> watch::Receiver<State> {
+        self.state.clone()
+    }
+
+    /// Look.
+    pub async fn observe(
+        &self,
+        target: &Target,
+        desired: &DesiredState,
+        deadline: Timestamp,
+    ) -> Result<Look, CallError> {
+        let request = request::observe(target, desired)?;
+        let mut client = self.resources();
+        self.call(
+            "Observe",
+            Some(target),
+            request,
+            deadline,
+            answer::look,
+            |request| async move { client.observe(request).await },
+        )
+        .await
+    }
+
+    /// Make one. `token` was stored beforehand; `outcome_unknown`: an earlier call with it may have had an effect.
+    pub async fn create(
+        &self,
+        target: &Target,
+        desired: &DesiredState,
+        token: &str,
+        outcome_unknown: bool,
+        deadline: Timestamp,
+    ) -> Answer {
+        let request = request::create(target, desired, token, outcome_unknown)?;
+        let mut client = self.resources();
+        self.call(
+            "Create",
+            Some(target),
+            request,
+            deadline,
+            |answer| answer::outcome(answer, OperationVerb::Create, &target.external_name),
+            |request| async move { client.create(request).await },
+        )
+        .await
+    }
+
+    /// Change it in place.
+    pub async fn update(
+        &self,
+        target: &Target,
+        desired: &DesiredState,
+        changed_paths: &[String],
+        etag: &str,
+        deadline: Timestamp,
+    ) -> Answer {
+        let request = request::update(target, desired, changed_paths, etag)?;
+        let mut client = self.resources();
+        self.call(
+            "Update",
+            Some(target),
+            request,
+            deadline,
+            |answer| answer::outcome(answer, OperationVerb::Update, &target.external_name),
+            |request| async move { client.update(request).await },
+        )
+        .await
+    }
+
+    /// Remove it.
+    pub async fn delete(
+        &self,
+        target: &Target,
+        desired: &DesiredState,
+        etag: &str,
+        deadline: Timestamp,
+    ) -> Answer {
+        let request = request::delete(target, desired, etag)?;
+        let mut client = self.resources();
+        self.call(
+            "Delete",
+            Some(target),
+            request,
+            deadline,
+            |answer| answer::outcome(answer, OperationVerb::Delete, &target.external_name),
+            |request| async move { client.delete(request).await },
+        )
+        .await
+    }
+
+    /// Follow an operation.
+    pub async fn poll(
+        &self,
+        target: &Target,
+        handle: &str,
+        desired: &DesiredState,
+        deadline: Timestamp,
+    ) -> Answer {
+        let request = request::poll(target, handle, desired)?;
+        let mut client = self.resources();
+        self.call(
+            "PollOperation",
+            Some(target),
+            request,
+            deadline,
+            answer::polled,
+            |request| async move { client.poll_operation(request).await },
+        )
+        .await
+    }
+
+    /// Are these settings usable, and whom does the upstream take us for?
+    pub async fn check_config(
+        &self,
+        config: &Config,
+        deadline: Timestamp,
+    ) -> Result<Result<String, Failure>, CallError> {
+        let request = request::check_config(config);
+        let mut client =
+            PluginServiceClient::new(self.channel.clone()).max_decoding_message_size(MOST_ANSWER_BYTES);
+        self.call(
+            "CheckConfig",
+            None,
+            request,
+            deadline,
+            answer::config_checked,
+            |request| async move { client.check_config(request).await },
+        )
+        .await
+    }
+
+    fn resources(&self) -> ResourceServiceClient<Guarded> {
+        ResourceServiceClient::new(self.channel.clone()).max_decoding_message_size(MOST_ANSWER_BYTES)
+    }
+
+    /// One call, counted: sent only before its deadline and with a free place, its answer checked.
+    async fn call<Q, A, T, F>(
+        &self,
+        method: &'static str,
+        target: Option<&Target>,
+        request: Q,
+        deadline: Timestamp,
+        check: impl FnOnce(A) -> Answered<T>,
+        send: impl FnOnce(Request<Q>) -> F,
+    ) -> Result<T, CallError>
+    where
+        Q: Message,
+        F: Future<Output = Result<Response<A>, Status>>,
+    {
+        let begun = Instant::now();
+        let state = self.state.borrow().clone();
+        let result = self.bounded(&state, request, deadline, check, send).await;
+        let code = match &result {
+            Ok(_) => "OK",
+            Err(CallError::Refused { code, .. } | CallError::Unknown { code, .. }) => code,
+        };
+        let kind = target
+            .map(|target| target.resource_type.to_string())
+            .unwrap_or_default();
+        self.observer.ended(&CallRecord {
+            plugin: &state.served.info.name,
+            method,
+            kind: &kind,
+            code,
+            took: begun.elapsed(),
+        });
+        result
+    }
+
+    async fn bounded<Q, A, T, F>(
+        &self,
+        state: &State,
+        request: Q,
+        deadline: Timestamp,
+        check: impl FnOnce(A) -> Answered<T>,
+        send: impl FnOnce(Request<Q>) -> F,
+    ) -> Result<T, CallError>
+    where
+        Q: Message,
+        F: Future<Output = Result<Response<A>, Status>>,
+    {
+        let (size, most) = (request.encoded_len(), state.served.info.max_message_bytes);
+        if size > most {
+            return Err(status::not_sent(format!(
+                "the request takes {size} bytes, and the plugin takes messages of at most {most}"
+            )));
+        }
+        let _place = place(state, deadline).await?;
+        let left = left(deadline)?;
+        let request = with_metadata(request, deadline, left);
+        let sent = timeout(left, send(request)).await;
+        let answer = sent.map_err(|_| CallError::Unknown {
+            code: status::name(Code::DeadlineExceeded).into(),
+            message: "the plugin did not answer before the deadline".into(),
+        })?;
+        match answer {
+            Ok(answer) => check(answer.into_inner()).map_err(|why| CallError::Unknown {
+                code: status::INVALID_ANSWER.into(),
+                message: format!("the plugin's answer breaks the contract: {why}"),
+            }),
+            Err(status) => {
+                if status.code() == Code::Unavailable {
+                    self.doubts.notify_one();
+                }
+                Err(status::classify(&status))
+            }
+        }
+    }
+}
+
+/// Waits for a free place, not past the deadline.
+async fn place(state: &State, deadline: Timestamp) -> Result<OwnedSemaphorePermit, CallError> {
+    let places = Arc::clone(&state.places);
+    match timeout(left(deadline)?, places.acquire_owned()).await {
+        Ok(Ok(place)) => Ok(place),
+        Ok(Err(_)) => Err(status::not_sent("the plugin's handle is closed".into())),
+        Err(_) => Err(status::not_sent(format!(
+            "the plugin takes {} calls at once, and none ended before the deadline",
+            state.served.info.max_concurrent_calls
+        ))),
+    }
+}
+
+/// Time until the deadline, or why nothing may be sent any more.
+fn left(deadline: Timestamp) -> Result<Duration, CallError> {
+    Duration::try_from(deadline.duration_since(Timestamp::now()))
+        .ok()
+        .filter(|left| !left.is_zero())
+        .ok_or_else(|| status::not_sent("the deadline of the call had passed".into()))
+}
+
+fn with_metadata<Q>(message: Q, deadline: Timestamp, left: Duration) -> Request<Q> {
+    let mut request = Request::new(message);
+    request.set_timeout(left);
+    let metadata = request.metadata_mut();
+    metadata.insert(
+        "crossbridge-deadline-ms",
+        MetadataValue::from(deadline.as_millisecond()),
+    );
+    let call_id = uuid::Uuid::new_v4().to_string();
+    // What is made of hexadecimal digits is always a valid value.
+    if let (Ok(call_id), Ok(traceparent)) = (call_id.parse(), traceparent().parse()) {
+        metadata.insert("crossbridge-call-id", call_id);
+        metadata.insert("traceparent", traceparent);
+    }
+    request
+}
+
+/// W3C trace context of a new, sampled trace.
+fn traceparent() -> String {
+    let mut random = rand::rng();
+    let trace: u128 = random.random_range(1..=u128::MAX);
+    let span: u64 = random.random_range(1..=u64::MAX);
+    format!("00-{trace:032x}-{span:016x}-01")
+}

@@ -1,0 +1,174 @@
+//! Where a plugin listens: a Unix socket, TCP with mutual TLS, or plain TCP on loopback.
+
+use std::{
+    fmt, fs,
+    net::IpAddr,
+    path::{Path, PathBuf},
+    str::FromStr,
+    time::Duration,
+};
+
+use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint as TonicEndpoint, Identity, Uri};
+
+/// A place that does not accept a connection by then is not there.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Address of a plugin: `unix:///run/plugin.sock`, `https://host:port`, or `http://127.0.0.1:port`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Endpoint(Transport);
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum Transport {
+    /// Path of the socket.
+    Unix(PathBuf),
+    /// On loopback.
+    Plain(Uri),
+    MutualTls(Uri),
+}
+
+/// Files of the bridge's side of mutual TLS, all PEM.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TlsFiles {
+    /// Authorities that may have signed the plugin's certificate.
+    pub ca: PathBuf,
+    /// The bridge's certificate chain.
+    pub certificate: PathBuf,
+    /// Its key.
+    pub key: PathBuf,
+}
+
+/// An address that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum EndpointError {
+    /// It is no URI.
+    #[error(
+        "`{text}` is not the address of a plugin: write unix:///path, https://host:port or http://127.0.0.1:port"
+    )]
+    Malformed {
+        /// What was given.
+        text: String,
+    },
+    /// Plain TCP to another machine.
+    #[error("`{text}` would send credentials in the clear: plain http:// is for loopback only, use https://")]
+    PlainText {
+        /// What was given.
+        text: String,
+    },
+    /// `https://` without the files.
+    #[error("{endpoint} needs mutual TLS: give the files of the authorities, the certificate and the key")]
+    NoTlsFiles {
+        /// The address.
+        endpoint: Endpoint,
+    },
+    /// One of the files cannot be read.
+    #[error("cannot read {path}: {source}")]
+    TlsFile {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The files are no certificates and key.
+    #[error("cannot use the TLS files for {endpoint}: {why}")]
+    Tls {
+        /// The address.
+        endpoint: Endpoint,
+        /// What is wrong.
+        why: String,
+    },
+}
+
+impl FromStr for Endpoint {
+    type Err = EndpointError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let malformed = || EndpointError::Malformed {
+            text: text.to_owned(),
+        };
+        if let Some(path) = text.strip_prefix("unix://") {
+            let absolute = path.starts_with('/') && path.len() > 1;
+            return if absolute {
+                Ok(Self(Transport::Unix(path.into())))
+            } else {
+                Err(malformed())
+            };
+        }
+        let uri: Uri = text.parse().map_err(|_| malformed())?;
+        let host = uri.host().filter(|host| !host.is_empty()).ok_or_else(malformed)?;
+        if !matches!(uri.path(), "" | "/") || uri.query().is_some() {
+            return Err(malformed());
+        }
+        match uri.scheme_str() {
+            Some("https") => Ok(Self(Transport::MutualTls(uri))),
+            Some("http") if is_loopback(host) => Ok(Self(Transport::Plain(uri))),
+            Some("http") => Err(EndpointError::PlainText {
+                text: text.to_owned(),
+            }),
+            _ => Err(malformed()),
+        }
+    }
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Transport::Unix(path) => write!(f, "unix://{}", path.display()),
+            Transport::Plain(uri) | Transport::MutualTls(uri) => {
+                f.write_str(uri.to_string().trim_end_matches('/'))
+            }
+        }
+    }
+}
+
+impl Endpoint {
+    /// A channel that connects when it is first used, and again when the connection is lost. Nothing is sent here.
+    ///
+    /// No HTTP/2 keep-alive: gRPC servers in Go and C close a connection that pings more often than every five minutes.
+    pub(crate) fn channel(&self, tls: Option<&TlsFiles>) -> Result<Channel, EndpointError> {
+        let endpoint = TonicEndpoint::from_shared(self.to_string())
+            .map_err(|_| EndpointError::Malformed {
+                text: self.to_string(),
+            })?
+            .connect_timeout(CONNECT_TIMEOUT);
+        let Transport::MutualTls(_) = &self.0 else {
+            return Ok(endpoint.connect_lazy());
+        };
+        let files = tls.ok_or_else(|| EndpointError::NoTlsFiles {
+            endpoint: self.clone(),
+        })?;
+        let config = ClientTlsConfig::new()
+            .ca_certificate(Certificate::from_pem(read(&files.ca)?))
+            .identity(Identity::from_pem(read(&files.certificate)?, read(&files.key)?));
+        let endpoint = endpoint.tls_config(config).map_err(|error| EndpointError::Tls {
+            endpoint: self.clone(),
+            why: error_chain(&error),
+        })?;
+        Ok(endpoint.connect_lazy())
+    }
+}
+
+fn is_loopback(host: &str) -> bool {
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    host == "localhost" || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// The error and what caused it, in one line.
+pub(crate) fn error_chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let more = error.to_string();
+        if !text.contains(&more) {
+            text = format!("{text}: {more}");
+        }
+        cause = error.source();
+    }
+    text
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, EndpointError> {
+    fs::read(path).map_err(|source| EndpointError::TlsFile {
+        path: path.to_owned(),
+        source,
+    })
+}

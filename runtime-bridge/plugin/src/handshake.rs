@@ -1,0 +1,342 @@
+//! Who answers, and what it serves.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use bridge_core::kind::{PluginInfo, ResourceType};
+use crossbridge_proto::{
+    checked::KindPage,
+    v1alpha1::{
+        GetPluginInfoRequest, GetResourceKindRequest, ListResourceKindsRequest,
+        plugin_service_client::PluginServiceClient,
+    },
+};
+use futures::{StreamExt, TryStreamExt, stream};
+use tonic::{Code, Request, Status};
+use tonic_health::pb::{
+    HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient,
+};
+
+use crate::{
+    CONTRACT_VERSION,
+    endpoint::EndpointError,
+    guard::Guarded,
+    kind::{self, InvalidInfo},
+    request,
+    state::{RefusedKind, Served},
+    status,
+};
+
+/// The contract gives a plugin so long to say who it is; the bridge gives it no longer for anything else at start.
+const ANSWER_WITHIN: Duration = Duration::from_secs(5);
+
+/// Kinds fetched at once.
+const FETCHES: usize = 8;
+
+/// Enough for any plugin, and an end for one that pages for ever.
+const MOST_PAGES: usize = 10_000;
+
+/// Largest answer taken. A kind with its schemas is well below.
+pub(crate) const MOST_ANSWER_BYTES: usize = 16 * 1024 * 1024;
+
+/// Why a plugin cannot be served.
+#[derive(Debug, thiserror::Error)]
+pub enum HandshakeError {
+    /// The address cannot be used.
+    #[error(transparent)]
+    Endpoint(#[from] EndpointError),
+    /// Nobody listens there.
+    #[error("no plugin listens at {endpoint}: {why}")]
+    Unreachable {
+        /// The address.
+        endpoint: String,
+        /// What happened.
+        why: String,
+    },
+    /// It listens, and says that it is not ready.
+    #[error("the plugin at {endpoint} says that it is not serving")]
+    NotServing {
+        /// The address.
+        endpoint: String,
+    },
+    /// It listens, and does not answer.
+    #[error("what listens at {endpoint} did not answer {method} within {} s", ANSWER_WITHIN.as_secs())]
+    Silent {
+        /// The address.
+        endpoint: String,
+        /// What it was asked.
+        method: &'static str,
+    },
+    /// It answers gRPC, and knows nothing of the contract.
+    #[error("what listens at {endpoint} is not a Crossbridge plugin: it does not serve {method} ({message})")]
+    NotAPlugin {
+        /// The address.
+        endpoint: String,
+        /// What it was asked.
+        method: &'static str,
+        /// What it said.
+        message: String,
+    },
+    /// It answered with an error.
+    #[error("the plugin at {endpoint} failed to answer {method} ({code}): {message}")]
+    Failed {
+        /// The address.
+        endpoint: String,
+        /// What it was asked.
+        method: &'static str,
+        /// The gRPC status code.
+        code: &'static str,
+        /// What it said.
+        message: String,
+    },
+    /// It speaks other versions of the contract.
+    #[error("the plugin at {endpoint} speaks contract version {}, this bridge speaks {CONTRACT_VERSION}", theirs.join(", "))]
+    Contract {
+        /// The address.
+        endpoint: String,
+        /// What it speaks.
+        theirs: Vec<String>,
+    },
+    /// What it says of itself breaks the contract.
+    #[error("the plugin at {endpoint} breaks the contract in its answer to {method}: {why}")]
+    Invalid {
+        /// The address.
+        endpoint: String,
+        /// What it was asked.
+        method: &'static str,
+        /// What is wrong.
+        why: String,
+    },
+}
+
+impl HandshakeError {
+    /// Whether trying again may help: it is not there yet, or not ready.
+    pub fn is_temporary(&self) -> bool {
+        match self {
+            Self::Unreachable { .. } | Self::NotServing { .. } | Self::Silent { .. } => true,
+            Self::Failed { code, .. } => matches!(
+                *code,
+                "UNAVAILABLE" | "RESOURCE_EXHAUSTED" | "ABORTED" | "CANCELLED"
+            ),
+            Self::Endpoint(_) | Self::NotAPlugin { .. } | Self::Contract { .. } | Self::Invalid { .. } => {
+                false
+            }
+        }
+    }
+}
+
+/// Asks one plugin who it is and what it serves.
+#[derive(Debug, Clone)]
+pub(crate) struct Handshake {
+    pub(crate) channel: Guarded,
+    pub(crate) endpoint: String,
+    pub(crate) bridge_version: String,
+}
+
+impl Handshake {
+    /// Who answers, and every kind. Kinds that `known` has under the same digest are not fetched again.
+    pub(crate) async fn all(&self, known: Option<&Served>) -> Result<Served, HandshakeError> {
+        self.health().await?;
+        let info = self.info().await?;
+        self.kinds(info, known).await
+    }
+
+    /// Standard health. A plugin that does not serve it is asked the next question all the same.
+    pub(crate) async fn health(&self) -> Result<(), HandshakeError> {
+        let mut client = HealthClient::new(self.channel.clone());
+        let request = bounded(HealthCheckRequest {
+            service: String::new(),
+        });
+        match client.check(request).await {
+            Ok(answer) if answer.get_ref().status() == ServingStatus::Serving => Ok(()),
+            Ok(_) => Err(HandshakeError::NotServing {
+                endpoint: self.endpoint.clone(),
+            }),
+            Err(status) if is_unimplemented(&status) => Ok(()),
+            Err(status) => Err(self.failed("Check", &status)),
+        }
+    }
+
+    pub(crate) async fn info(&self) -> Result<PluginInfo, HandshakeError> {
+        const METHOD: &str = "GetPluginInfo";
+        let request = bounded(GetPluginInfoRequest {
+            bridge_version: self.bridge_version.clone(),
+        });
+        let answer = self.client().get_plugin_info(request).await;
+        let answer = answer
+            .map_err(|status| self.failed(METHOD, &status))?
+            .into_inner();
+        kind::info(answer).map_err(|error| match error {
+            InvalidInfo::Contract(theirs) => HandshakeError::Contract {
+                endpoint: self.endpoint.clone(),
+                theirs,
+            },
+            InvalidInfo::Other(why) => self.invalid(METHOD, why),
+        })
+    }
+
+    /// Every kind, fetched where `known` does not have it.
+    pub(crate) async fn kinds(
+        &self,
+        info: PluginInfo,
+        known: Option<&Served>,
+    ) -> Result<Served, HandshakeError> {
+        let summaries = self.summaries().await?;
+        let fetched: Vec<Fetched> = stream::iter(summaries)
+            .map(|(resource_type, digest)| self.kind(resource_type, digest, known))
+            .buffer_unordered(FETCHES)
+            .try_collect()
+            .await?;
+        let mut served = Served {
+            info,
+            kinds: Vec::new(),
+            refused: Vec::new(),
+        };
+        for one in fetched {
+            match one {
+                Ok(kind) => served.kinds.push(kind),
+                Err(refused) => served.refused.push(refused),
+            }
+        }
+        served.kinds.sort_by(|a, b| a.resource_type.cmp(&b.resource_type));
+        served
+            .refused
+            .sort_by(|a, b| a.resource_type.cmp(&b.resource_type));
+        Ok(served)
+    }
+
+    /// Digests by type.
+    async fn summaries(&self) -> Result<BTreeMap<ResourceType, String>, HandshakeError> {
+        const METHOD: &str = "ListResourceKinds";
+        let mut summaries = BTreeMap::new();
+        let mut page_token = String::new();
+        for _ in 0..MOST_PAGES {
+            let request = bounded(ListResourceKindsRequest {
+                page_size: 0,
+                page_token,
+            });
+            let answer = self.client().list_resource_kinds(request).await;
+            let page = answer
+                .map_err(|status| self.failed(METHOD, &status))?
+                .into_inner();
+            let page =
+                KindPage::try_from(page).map_err(|violation| self.invalid(METHOD, violation.to_string()))?;
+            for (resource_type, digest) in page.kinds {
+                let resource_type = kind::resource_type(resource_type);
+                let listed = resource_type.to_string();
+                if summaries.insert(resource_type, digest).is_some() {
+                    return Err(self.invalid(METHOD, format!("{listed} is listed twice")));
+                }
+            }
+            page_token = page.next_page_token;
+            if page_token.is_empty() {
+                return Ok(summaries);
+            }
+        }
+        Err(self.invalid(METHOD, format!("more than {MOST_PAGES} pages")))
+    }
+
+    async fn kind(
+        &self,
+        resource_type: ResourceType,
+        digest: String,
+        known: Option<&Served>,
+    ) -> Result<Fetched, HandshakeError> {
+        if let Some(known) = known.and_then(|served| find(served, &resource_type, &digest)) {
+            return Ok(known);
+        }
+        let request = bounded(GetResourceKindRequest {
+            resource_type: Some(request::resource_type(&resource_type)),
+        });
+        let answer = self.client().get_resource_kind(request).await;
+        let answer = answer
+            .map_err(|status| self.failed("GetResourceKind", &status))?
+            .into_inner();
+        Ok(kind::kind(answer, &resource_type, &digest)
+            .map(Arc::new)
+            .map_err(|why| RefusedKind {
+                resource_type,
+                digest,
+                why,
+            }))
+    }
+
+    fn client(&self) -> PluginServiceClient<Guarded> {
+        PluginServiceClient::new(self.channel.clone()).max_decoding_message_size(MOST_ANSWER_BYTES)
+    }
+
+    fn failed(&self, method: &'static str, status: &Status) -> HandshakeError {
+        let endpoint = self.endpoint.clone();
+        let message = status::text(status);
+        if status::never_connected(status) {
+            return HandshakeError::Unreachable {
+                endpoint,
+                why: message,
+            };
+        }
+        match status.code() {
+            _ if timed_out(status) => HandshakeError::Silent { endpoint, method },
+            Code::Unimplemented => HandshakeError::NotAPlugin {
+                endpoint,
+                method,
+                message,
+            },
+            code => HandshakeError::Failed {
+                endpoint,
+                method,
+                code: status::name(code),
+                message,
+            },
+        }
+    }
+
+    fn invalid(&self, method: &'static str, why: String) -> HandshakeError {
+        HandshakeError::Invalid {
+            endpoint: self.endpoint.clone(),
+            method,
+            why,
+        }
+    }
+}
+
+type Fetched = Result<Arc<bridge_core::kind::Kind>, RefusedKind>;
+
+fn find(served: &Served, resource_type: &ResourceType, digest: &str) -> Option<Fetched> {
+    let kind = served
+        .kinds
+        .iter()
+        .find(|kind| kind.resource_type == *resource_type && kind.digest == digest);
+    let refused = || {
+        served
+            .refused
+            .iter()
+            .find(|refused| refused.resource_type == *resource_type && refused.digest == digest)
+    };
+    kind.map(|kind| Ok(Arc::clone(kind)))
+        .or_else(|| refused().map(|refused| Err(refused.clone())))
+}
+
+fn bounded<T>(message: T) -> Request<T> {
+    let mut request = Request::new(message);
+    request.set_timeout(ANSWER_WITHIN);
+    request
+}
+
+fn is_unimplemented(status: &Status) -> bool {
+    status.code() == Code::Unimplemented
+}
+
+/// The channel itself ends a call at its deadline, as CANCELLED.
+fn timed_out(status: &Status) -> bool {
+    use std::error::Error as _;
+    status.code() == Code::DeadlineExceeded
+        || status.source().is_some_and(|cause| {
+            let mut cause = Some(cause);
+            while let Some(error) = cause {
+                if error.is::<tonic::TimeoutExpired>() {
+                    return true;
+                }
+                cause = error.source();
+            }
+            false
+        })
+}

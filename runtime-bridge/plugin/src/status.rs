@@ -1,0 +1,84 @@
+//! What a gRPC status says about a call that brought no answer.
+
+use std::error::Error as _;
+
+use bridge_core::external::CallError;
+use tonic::{Code, ConnectError, Status};
+
+use crate::endpoint::error_chain;
+
+/// Code of a call that was certainly never sent.
+pub(crate) const NOT_SENT: &str = "NOT_SENT";
+
+/// Code of an answer that breaks the contract.
+pub(crate) const INVALID_ANSWER: &str = "INVALID_ANSWER";
+
+/// Four codes mean that nothing was done. So does a connection that never came about, as the request never left. Every other
+/// status leaves it open.
+pub(crate) fn classify(status: &Status) -> CallError {
+    if never_connected(status) {
+        return not_sent(format!("cannot connect to the plugin: {}", text(status)));
+    }
+    let code = name(status.code()).to_owned();
+    let message = text(status);
+    match status.code() {
+        Code::InvalidArgument | Code::FailedPrecondition | Code::NotFound | Code::Unimplemented => {
+            CallError::Refused { code, message }
+        }
+        _ => CallError::Unknown { code, message },
+    }
+}
+
+/// The request certainly never left.
+pub(crate) fn not_sent(message: String) -> CallError {
+    CallError::Refused {
+        code: NOT_SENT.into(),
+        message,
+    }
+}
+
+/// Whether the status was made here because no connection could be made.
+pub(crate) fn never_connected(status: &Status) -> bool {
+    let mut cause = status.source();
+    while let Some(error) = cause {
+        if error.is::<ConnectError>() {
+            return true;
+        }
+        cause = error.source();
+    }
+    false
+}
+
+/// What it says, with the causes of an error that arose here.
+pub(crate) fn text(status: &Status) -> String {
+    let cause = status.source().map(error_chain).unwrap_or_default();
+    match (status.message(), cause) {
+        ("", cause) => cause,
+        (message, cause) if cause.is_empty() || message.contains(&cause) => message.to_owned(),
+        (message, cause) if cause.contains(message) => cause,
+        (message, cause) => format!("{message}: {cause}"),
+    }
+}
+
+/// The code in the contract's spelling.
+pub(crate) fn name(code: Code) -> &'static str {
+    match code {
+        Code::Ok => "OK",
+        Code::Cancelled => "CANCELLED",
+        Code::Unknown => "UNKNOWN",
+        Code::InvalidArgument => "INVALID_ARGUMENT",
+        Code::DeadlineExceeded => "DEADLINE_EXCEEDED",
+        Code::NotFound => "NOT_FOUND",
+        Code::AlreadyExists => "ALREADY_EXISTS",
+        Code::PermissionDenied => "PERMISSION_DENIED",
+        Code::ResourceExhausted => "RESOURCE_EXHAUSTED",
+        Code::FailedPrecondition => "FAILED_PRECONDITION",
+        Code::Aborted => "ABORTED",
+        Code::OutOfRange => "OUT_OF_RANGE",
+        Code::Unimplemented => "UNIMPLEMENTED",
+        Code::Internal => "INTERNAL",
+        Code::Unavailable => "UNAVAILABLE",
+        Code::DataLoss => "DATA_LOSS",
+        Code::Unauthenticated => "UNAUTHENTICATED",
+    }
+}

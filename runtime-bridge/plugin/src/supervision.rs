@@ -1,0 +1,145 @@
+//! Notices that a plugin was restarted, replaced or is gone.
+
+use std::{sync::Arc, time::Duration};
+
+use jiff::Timestamp;
+use rand::Rng;
+use tokio::{
+    sync::{Notify, watch},
+    time::sleep,
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    Endpoint, HandshakeError, TlsFiles,
+    handshake::Handshake,
+    observer::{CallObserver, Unobserved},
+    state::{Link, State},
+};
+
+/// How to reach a plugin, and what to tell it.
+#[derive(Clone)]
+pub struct Options {
+    /// Where it listens.
+    pub endpoint: Endpoint,
+    /// For `https://` endpoints.
+    pub tls: Option<TlsFiles>,
+    /// Build of the bridge, for the plugin's logs.
+    pub bridge_version: String,
+    /// How often a plugin is asked whether it is still the same.
+    pub check_every: Duration,
+    /// Told of each call.
+    pub observer: Arc<dyn CallObserver>,
+}
+
+impl Options {
+    /// Asks every 10 s, counts nothing.
+    pub fn new(endpoint: Endpoint) -> Self {
+        Self {
+            endpoint,
+            tls: None,
+            bridge_version: env!("CARGO_PKG_VERSION").into(),
+            check_every: Duration::from_secs(10),
+            observer: Arc::new(Unobserved),
+        }
+    }
+}
+
+/// First wait between questions to a plugin that does not answer; it doubles up to [`Options::check_every`].
+const FIRST_RETRY: Duration = Duration::from_millis(200);
+
+/// Keeps the state of one plugin up to date while it runs.
+pub struct Supervision {
+    pub(crate) handshake: Handshake,
+    pub(crate) state: watch::Sender<State>,
+    pub(crate) doubts: Arc<Notify>,
+    pub(crate) check_every: Duration,
+}
+
+impl Supervision {
+    /// Runs until the token is cancelled. It asks at intervals, at once when a call found the connection broken, and with
+    /// backoff while there is no answer.
+    pub async fn run(self, stop: CancellationToken) {
+        let mut misses = 0_u32;
+        loop {
+            let wait = self.pause(misses);
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = self.doubts.notified(), if misses == 0 => {}
+                () = sleep(wait) => {}
+            }
+            let answered = tokio::select! {
+                () = stop.cancelled() => return,
+                answered = self.ask() => answered,
+            };
+            match answered {
+                Ok(()) => misses = 0,
+                Err(error) => {
+                    misses = misses.saturating_add(1);
+                    self.lost(&error);
+                }
+            }
+        }
+    }
+
+    fn pause(&self, misses: u32) -> Duration {
+        let Some(doublings) = misses.checked_sub(1) else {
+            return self.check_every;
+        };
+        let backoff = FIRST_RETRY
+            .saturating_mul(1 << doublings.min(16))
+            .min(self.check_every);
+        backoff.mul_f64(rand::rng().random_range(0.75..1.25))
+    }
+
+    async fn ask(&self) -> Result<(), HandshakeError> {
+        self.handshake.health().await?;
+        let info = self.handshake.info().await?;
+        let before = self.state.borrow().clone();
+        if info == before.served.info {
+            if before.link != Link::Up {
+                tracing::info!(plugin = info.name, "the plugin answers again");
+                self.state.send_modify(|state| state.link = Link::Up);
+            }
+            return Ok(());
+        }
+        if info.name != before.served.info.name {
+            return Err(HandshakeError::Invalid {
+                endpoint: self.handshake.endpoint.clone(),
+                method: "GetPluginInfo",
+                why: format!(
+                    "it was called {}, and now calls itself {}",
+                    before.served.info.name, info.name
+                ),
+            });
+        }
+        tracing::info!(
+            plugin = info.name,
+            version = info.version,
+            instance = info.instance_id,
+            "the plugin was restarted"
+        );
+        let served = self.handshake.kinds(info, Some(&before.served)).await?;
+        self.state.send_replace(before.renewed(served));
+        Ok(())
+    }
+
+    fn lost(&self, error: &HandshakeError) {
+        let why = error.to_string();
+        self.state.send_if_modified(|state| match &mut state.link {
+            Link::Up => {
+                tracing::warn!(plugin = state.served.info.name, why, "the plugin does not answer");
+                state.link = Link::Down {
+                    since: Timestamp::now(),
+                    why,
+                };
+                true
+            }
+            Link::Down { why: known, .. } if *known != why => {
+                *known = why;
+                true
+            }
+            Link::Down { .. } => false,
+        });
+    }
+}
