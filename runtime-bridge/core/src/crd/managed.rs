@@ -44,7 +44,7 @@ pub fn unserved(kind: &Kind) -> Vec<Unserved> {
 pub fn managed(kind: &Kind) -> Result<Value, KindRefused> {
     build(kind).map_err(|why| KindRefused {
         kind: kind.resource_type.clone(),
-        why,
+        why: Box::new(why),
     })
 }
 

@@ -14,8 +14,7 @@ pub(super) fn tokens(pointer: &str) -> Vec<String> {
 
 /// The pointer of these tokens.
 pub(super) fn join<S: AsRef<str>>(tokens: &[S]) -> String {
-    tokens
-        .iter()
-        .map(|token| format!("/{}", token.as_ref().replace('~', "~0").replace('/', "~1")))
-        .collect()
+    tokens.iter().fold(String::new(), |pointer, token| {
+        pointer + "/" + &token.as_ref().replace('~', "~0").replace('/', "~1")
+    })
 }

@@ -9,7 +9,7 @@ pub struct KindRefused {
     /// Which kind.
     pub kind: ResourceType,
     /// What is wrong with it.
-    pub why: Refusal,
+    pub why: Box<Refusal>,
 }
 
 /// What is wrong with a kind. Paths are JSON Pointers into the parameters.

@@ -303,9 +303,9 @@ fn rename_required(object: &mut Value, from: &str, to: &str) {
     }
     for word in ["allOf", "anyOf", "oneOf"] {
         if let Some(branches) = object.get_mut(word).and_then(Value::as_array_mut) {
-            branches
-                .iter_mut()
-                .for_each(|branch| rename_required(branch, from, to));
+            for branch in branches {
+                rename_required(branch, from, to);
+            }
         }
     }
     if let Some(not) = object.get_mut("not") {

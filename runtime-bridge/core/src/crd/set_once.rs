@@ -51,14 +51,13 @@ fn transition(path: &[String]) -> Result<String, String> {
         .iter()
         .map(|property| cel::name(property).ok_or_else(|| property.clone()))
         .collect::<Result<_, _>>()?;
-    let prefixes = |root: &str| -> Vec<String> {
-        (1..=names.len())
-            .map(|length| format!("{root}.{}", names[..length].join(".")))
-            .collect()
-    };
-    let (old, new) = (prefixes("oldSelf"), prefixes("self"));
-    let absent: String = old.iter().map(|path| format!("!has({path}) || ")).collect();
-    let present: String = new.iter().map(|path| format!("has({path}) && ")).collect();
-    let (old, new) = (&old[old.len() - 1], &new[new.len() - 1]);
+    let (mut absent, mut present) = (String::new(), String::new());
+    let (mut old, mut new) = (String::from("oldSelf"), String::from("self"));
+    for name in names {
+        old = old + "." + &name;
+        new = new + "." + &name;
+        absent = absent + "!has(" + &old + ") || ";
+        present = present + "has(" + &new + ") && ";
+    }
     Ok(format!("{absent}({present}{new} == {old})"))
 }

@@ -214,7 +214,7 @@ fn refusal(rule: FieldRule, change: impl FnOnce(&mut Value)) -> Refusal {
     let mut kind = database(true);
     change(&mut kind.parameters_schema);
     kind.field_rules.push(rule);
-    managed(&kind).unwrap_err().why
+    *managed(&kind).unwrap_err().why
 }
 
 #[test]
@@ -296,7 +296,7 @@ fn a_refusal_names_the_kind() {
         refused,
         KindRefused {
             kind: resource_type("Database"),
-            why: Refusal::NotAnObject { which: "status" }
+            why: Box::new(Refusal::NotAnObject { which: "status" })
         }
     );
     assert_eq!(
