@@ -3,5 +3,6 @@
 pub mod crd;
 pub mod external;
 pub mod kind;
+pub mod managed;
 pub mod queue;
 pub mod watch_plan;

@@ -1,0 +1,246 @@
+//! The order of one pass (design 4.2).
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use super::{
+    decision::{Action, Decision, Event, Purpose, Rest},
+    memory::{Found, Memory},
+    names,
+    pass::{Pass, left_behind},
+    record::{Record, Stored},
+    report::Report,
+    rules,
+    status::{READY, Says},
+    world::{Problem, Wish, World},
+};
+
+const NEVER: Rest = Rest {
+    wake: None,
+    purpose: Purpose::Drift,
+};
+
+/// Looks at what is known and returns one thing to do.
+pub fn decide(world: &World, memory: &Memory) -> Decision {
+    let managed = &world.managed;
+    if managed.deletion.is_some() && !managed.held() {
+        return Decision::Rest(NEVER);
+    }
+    if !world.may_act {
+        return Decision::Rest(NEVER);
+    }
+    if managed.paused() {
+        let message =
+            "Reconciliation is paused either through the `spec.managementPolicies` or the pause annotation";
+        let report = Report {
+            event: Some(Event::normal("ReconciliationPaused", message)),
+            operation: managed.status.progress.operation.clone(),
+            question: managed.status.progress.question.clone(),
+            ..Report::failed("ReconcilePaused", "")
+        };
+        return report.conclude(world, memory, NEVER);
+    }
+    let stored = managed.record();
+    let record = match &stored {
+        Stored::Ours(record) => Some((**record).clone()),
+        Stored::None | Stored::Unreadable(_) => None,
+    };
+    if managed.deletion.is_some() {
+        if let Some(decision) = leave(world, record.as_ref()) {
+            return decision;
+        }
+        if !shows_deleting(world) {
+            return Report {
+                operation: managed.status.progress.operation.clone(),
+                ..Report::default()
+            }
+            .deleting()
+            .conclude(world, memory, NEVER);
+        }
+    }
+    let wish = match (&world.wish, managed.deletion) {
+        (Ok(wish), _) => Arc::clone(wish),
+        // A Delete needs no secrets, and must not wait for one that is gone.
+        (Err(_), Some(_)) => Arc::new(Wish {
+            parameters: crate::external::Document::new(),
+            digest: String::new(),
+            sensitive: crate::external::Secrets::default(),
+            sensitive_digest: String::new(),
+        }),
+        (Err(problem), None) => return trouble_outside(world, memory, problem, None),
+    };
+    let pass = Pass {
+        world,
+        memory,
+        record,
+        wish,
+    };
+    if let Stored::Unreadable(why) = stored {
+        return pass.stop(
+            "RecordUnreadable",
+            format!("the annotation {} cannot be read ({why}); restore it, or remove it together with {} if nothing was created", names::RECORD, names::CREATE_PENDING),
+        );
+    }
+    if let Some(decision) = stops_before_any_call(&pass) {
+        return decision;
+    }
+    if let Err(problem) = &world.config {
+        return trouble_outside(world, memory, problem, None);
+    }
+    if let Some(hold) = &world.hold {
+        return trouble_outside(world, memory, &hold.problem, Some(hold.until));
+    }
+    if let Some(decision) = super::create::send_what_was_just_recorded(&pass) {
+        return decision;
+    }
+    if let Some(trouble) = memory.held_back(world) {
+        let report = super::operate::with_operation(&pass, Report::of_trouble(Some(trouble)));
+        let report = if pass.deleting() {
+            report.deleting()
+        } else {
+            unmade(&pass, report)
+        };
+        return pass.wait(report, trouble.until, Purpose::Retry);
+    }
+    if let Some(decision) = super::operate::follow(&pass) {
+        return decision;
+    }
+    if pass
+        .record
+        .as_ref()
+        .is_some_and(|record| record.create().is_some() && !rules::confirmed(world, record))
+    {
+        return super::recover::recover(&pass);
+    }
+    if pass.deleting() {
+        return super::remove::remove(&pass, super::remove::Removal::Deletion);
+    }
+    super::steady::steady(&pass)
+}
+
+/// Before the resource is there, Ready says `Creating`.
+pub(super) fn unmade(pass: &Pass, report: Report) -> Report {
+    let made = pass
+        .record
+        .as_ref()
+        .is_some_and(|record| rules::confirmed(pass.world, record));
+    if made { report } else { report.creating() }
+}
+
+/// The policy, or a person, lets the object go without its resource.
+fn leave(world: &World, record: Option<&Record>) -> Option<Decision> {
+    let managed = &world.managed;
+    let marked = managed.annotation(names::ORPHAN) == managed.uid;
+    let observe_only = !world.kind.capabilities.can_delete;
+    if managed.policies.delete && !marked && !observe_only {
+        return None;
+    }
+    let name = record
+        .map(|record| record.external_name.clone())
+        .unwrap_or_default();
+    let may_exist = record.is_some_and(|record| rules::confirmed(world, record) || record.intent.is_some());
+    let why = if marked {
+        "the annotation crossbridge.dev/orphan says so"
+    } else if observe_only {
+        "the kind cannot be deleted"
+    } else {
+        "managementPolicies or deletionPolicy do not include Delete"
+    };
+    Some(Decision::Act(Action::Release(
+        may_exist.then(|| left_behind(world, &name, why)),
+    )))
+}
+
+fn shows_deleting(world: &World) -> bool {
+    world
+        .managed
+        .condition(READY)
+        .is_some_and(|ready| ready.reason == "Deleting")
+}
+
+/// Something outside the object is in the way: no plugin call, but the conditions say so.
+fn trouble_outside(
+    world: &World,
+    memory: &Memory,
+    problem: &Problem,
+    until: Option<jiff::Timestamp>,
+) -> Decision {
+    let message = format!("{}: {}", problem.reason, problem.message);
+    let mut report = Report {
+        event: Some(Event::warning("CannotConnectToProvider", &message)),
+        operation: world.managed.status.progress.operation.clone(),
+        question: world.managed.status.progress.question.clone(),
+        ..Report::failed("ReconcileError", format!("connect failed: {message}"))
+    };
+    if world.managed.deletion.is_some() {
+        report = report.deleting();
+    } else if world.managed.condition(READY).is_none() {
+        report = report.creating();
+    }
+    // What is in the way is watched; the slow retry is for what cannot be.
+    let wake = until.unwrap_or(world.now + std::time::Duration::from_secs(60));
+    report.conclude(
+        world,
+        memory,
+        Rest {
+            wake: Some(wake),
+            purpose: Purpose::Retry,
+        },
+    )
+}
+
+/// Stops that no look could help.
+fn stops_before_any_call(pass: &Pass) -> Option<Decision> {
+    let world = pass.world;
+    let managed = &world.managed;
+    match &pass.record {
+        None if world.cloud_named() && foreign_create_is_pending(world) => Some(pass.stop(
+            "CreateOutcomeUnknown",
+            format!("cannot determine creation result - remove the {} annotation if it is safe to proceed", names::CREATE_PENDING),
+        )),
+        Some(record) if !pass.deleting() && name_was_changed(world, record) => Some(pass.stop(
+            "ExternalNameChanged",
+            format!(
+                "the annotation {} says {:?}, but this object's resource is {:?}; put it back, or make another object for the other resource",
+                names::EXTERNAL_NAME,
+                managed.annotation(names::EXTERNAL_NAME),
+                record.external_name
+            ),
+        )),
+        Some(_) | None => None,
+    }
+}
+
+/// The record keeps the name that was sent or confirmed (trace 18).
+fn name_was_changed(world: &World, record: &Record) -> bool {
+    let bound = !record.external_name.is_empty() || record.create().is_some();
+    bound && world.managed.annotation(names::EXTERNAL_NAME) != record.external_name
+}
+
+/// A create of somebody else's (a Go provider's, a backup's) whose end nobody recorded.
+fn foreign_create_is_pending(world: &World) -> bool {
+    let time = |key| world.managed.annotation(key).parse::<jiff::Timestamp>().ok();
+    let ended = time(names::CREATE_SUCCEEDED).max(time(names::CREATE_FAILED));
+    time(names::CREATE_PENDING).is_some_and(|pending| ended.is_none_or(|ended| pending > ended))
+}
+
+/// The conditions of a resource that is there.
+pub(super) fn readiness(pass: &Pass) -> Option<Says> {
+    let Some(Found::There(observation)) = pass.memory.looked.as_ref().map(|looked| &looked.found) else {
+        return None;
+    };
+    Some(if observation.deleting {
+        Says::no(
+            "Deleting",
+            "it is being removed upstream, though nobody here asked for it",
+        )
+    } else if observation.ready {
+        Says::yes("Available")
+    } else {
+        Says::no("Unavailable", observation.ready_message.clone())
+    })
+}
+
+/// No annotations beside the record.
+pub(super) fn nothing_else() -> BTreeMap<String, Option<String>> {
+    BTreeMap::new()
+}

@@ -1,0 +1,194 @@
+//! What was decided: a value that prints.
+
+use std::{collections::BTreeMap, fmt};
+
+use jiff::Timestamp;
+
+use crate::external::{DesiredState, OperationVerb, Target, Verb};
+
+use super::status::Status;
+
+/// At most one thing to do.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Decision {
+    /// Do it, take in what it brought, and decide again.
+    Act(Action),
+    /// Nothing to do before this; `None`: before something changes.
+    Rest(Rest),
+}
+
+/// When to come back.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rest {
+    /// `None`: when something changes.
+    pub wake: Option<Timestamp>,
+    /// What for.
+    pub purpose: Purpose,
+}
+
+/// What a later pass is for: it sets its priority.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// An operation is to be polled, or a call to be settled.
+    Operation,
+    /// Drift is to be looked for.
+    Drift,
+    /// Something failed.
+    Retry,
+}
+
+/// One thing to do.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Action {
+    /// Look at the external resource.
+    Observe(Box<Asked>),
+    /// Read the object live: a call that needs no intent may follow only on the same resourceVersion.
+    Prove,
+    /// Write metadata, guarded by resourceVersion.
+    WriteMetadata(MetadataChange),
+    /// Call the plugin. The result is persisted before anything else is done.
+    Call(Box<Call>),
+    /// Publish the connection details that the memory holds.
+    Publish,
+    /// Write the status, guarded by resourceVersion.
+    WriteStatus(Box<StatusWrite>),
+    /// Take our finalizer away; then tell what was left behind, if anything.
+    Release(Option<Event>),
+}
+
+/// A status to write.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StatusWrite {
+    /// Whole.
+    pub status: Status,
+    /// To be told once it is written.
+    pub event: Option<Event>,
+}
+
+/// A look that is asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Asked {
+    /// With the name, or without one.
+    pub target: Target,
+    /// For comparison and derived names.
+    pub desired: DesiredState,
+}
+
+/// A call that may change something.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Call {
+    /// Create, Update, Delete or Poll.
+    pub verb: Verb,
+    /// About what.
+    pub target: Target,
+    /// What is wished; in a Create the recorded parameters.
+    pub desired: DesiredState,
+    /// Nothing is sent after it.
+    pub deadline: Timestamp,
+    /// Of the recorded intent that it carries out; empty: it has none.
+    pub token: String,
+    /// Of that intent.
+    pub attempt: u32,
+    /// Of a Create: an earlier one may have had an effect.
+    pub outcome_unknown: bool,
+    /// Of an Update.
+    pub changed_paths: Vec<String>,
+    /// Of an Update or Delete.
+    pub etag: String,
+    /// Of a Poll.
+    pub handle: String,
+    /// Of a Poll: what the operation does.
+    pub operation: Option<OperationVerb>,
+}
+
+/// A change of metadata.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct MetadataChange {
+    /// Why, for the log.
+    pub why: &'static str,
+    /// Put our finalizer on.
+    pub add_finalizer: bool,
+    /// Annotations to set, and with `None` to remove.
+    pub annotations: BTreeMap<String, Option<String>>,
+    /// The intent that it records: its call may be sent once this is written.
+    pub allows: Option<super::memory::Attempt>,
+    /// To be told once it is written.
+    pub event: Option<Event>,
+}
+
+/// Something that a person would want to read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    /// `Warning`, else `Normal`.
+    pub warning: bool,
+    /// PascalCase.
+    pub reason: String,
+    /// For people.
+    pub message: String,
+}
+
+impl Event {
+    /// Something to worry about.
+    pub fn warning(reason: &str, message: &str) -> Self {
+        Self {
+            warning: true,
+            reason: reason.to_owned(),
+            message: message.to_owned(),
+        }
+    }
+
+    /// Something that happened.
+    pub fn normal(reason: &str, message: &str) -> Self {
+        Self {
+            warning: false,
+            reason: reason.to_owned(),
+            message: message.to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for Decision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Act(action) => action.fmt(f),
+            Self::Rest(Rest {
+                wake: Some(wake),
+                purpose,
+            }) => write!(f, "rest until {wake} ({purpose:?})"),
+            Self::Rest(Rest { wake: None, .. }) => f.write_str("rest until something changes"),
+        }
+    }
+}
+
+impl fmt::Display for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Observe(asked) => write!(f, "observe {:?}", asked.target.external_name),
+            Self::Prove => f.write_str("read live"),
+            Self::WriteMetadata(change) => write!(f, "write metadata: {}", change.why),
+            Self::Call(call) => match call.verb {
+                Verb::Create => write!(
+                    f,
+                    "create {:?} attempt {}",
+                    call.target.external_name, call.attempt
+                ),
+                verb => write!(
+                    f,
+                    "{} {:?}",
+                    format!("{verb:?}").to_lowercase(),
+                    call.target.external_name
+                ),
+            },
+            Self::Publish => f.write_str("publish connection details"),
+            Self::WriteStatus(write) => {
+                f.write_str("write status:")?;
+                write
+                    .status
+                    .conditions
+                    .iter()
+                    .try_for_each(|one| write!(f, " {}={}/{}", one.kind, one.status, one.reason))
+            }
+            Self::Release(_) => f.write_str("remove the finalizer"),
+        }
+    }
+}

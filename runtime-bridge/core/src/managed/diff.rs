@@ -1,0 +1,274 @@
+//! Is what exists what is wished for? Every wished leaf must be there and be equal; what nobody wished for does not count.
+
+use serde_json::{Map, Value};
+
+use crate::{
+    external::{Document, FieldDiff, Observation},
+    kind::{Comparison, DiffMode, FieldRule, Kind, Mutability},
+};
+
+/// What differs, in the order of the wish. In the plugin's own diff mode, what the plugin says.
+pub fn differences(kind: &Kind, wish: &Document, observation: &Observation) -> Vec<FieldDiff> {
+    if kind.capabilities.diff_mode == DiffMode::Plugin {
+        return of_the_plugin(observation);
+    }
+    let mut found = Vec::new();
+    let mut walk = Walk {
+        rules: &kind.field_rules,
+        found: &mut found,
+    };
+    walk.object(
+        &mut Vec::new(),
+        wish,
+        Some(&observation.parameters),
+        &kind.parameters_schema,
+        false,
+    );
+    found
+}
+
+fn of_the_plugin(observation: &Observation) -> Vec<FieldDiff> {
+    match observation.up_to_date {
+        Some(false) if observation.diffs.is_empty() => {
+            vec![FieldDiff {
+                path: String::new(),
+                desired: None,
+                observed: None,
+                needs_replacement: false,
+            }]
+        }
+        Some(false) => observation.diffs.clone(),
+        Some(true) | None => Vec::new(),
+    }
+}
+
+struct Walk<'a> {
+    rules: &'a [FieldRule],
+    found: &'a mut Vec<FieldDiff>,
+}
+
+impl Walk<'_> {
+    fn value(
+        &mut self,
+        path: &mut Vec<String>,
+        wish: &Value,
+        fact: Option<&Value>,
+        schema: &Value,
+        immutable: bool,
+    ) {
+        let rule = self.rules.iter().find(|rule| matches(&rule.path, path));
+        let comparison = rule.map(|rule| rule.comparison).unwrap_or_default();
+        if wish.is_null() || comparison == Comparison::WriteOnly || rule.is_some_and(|rule| rule.sensitive) {
+            return;
+        }
+        let immutable = immutable
+            || rule.is_some_and(|rule| match rule.mutability {
+                Mutability::Mutable => false,
+                Mutability::Immutable => true,
+                Mutability::SetOnce => fact.is_some_and(|fact| !fact.is_null()),
+            });
+        match (wish, fact) {
+            (Value::Object(wish), Some(Value::Object(fact)))
+                if !is(schema, "x-kubernetes-map-type", "atomic") =>
+            {
+                self.object(path, wish, Some(fact), schema, immutable);
+            }
+            (Value::Object(wish), None)
+                if !is(schema, "x-kubernetes-map-type", "atomic") && !wish.is_empty() =>
+            {
+                self.object(path, wish, None, schema, immutable);
+            }
+            // An empty wish is met by nothing.
+            (Value::Object(empty), None | Some(Value::Null)) if empty.is_empty() => {}
+            (Value::Array(empty), None | Some(Value::Null)) if empty.is_empty() => {}
+            (Value::Array(wish), Some(Value::Array(fact))) => self.list(path, wish, fact, schema, immutable),
+            (wish, Some(fact)) if equal(wish, fact, comparison) => {}
+            (wish, fact) => self.differs(path, wish, fact, immutable),
+        }
+    }
+
+    fn object(
+        &mut self,
+        path: &mut Vec<String>,
+        wish: &Document,
+        fact: Option<&Document>,
+        schema: &Value,
+        immutable: bool,
+    ) {
+        for (key, value) in wish {
+            let inner = schema
+                .get("properties")
+                .and_then(|properties| properties.get(key))
+                .or_else(|| schema.get("additionalProperties"));
+            path.push(key.clone());
+            self.value(
+                path,
+                value,
+                fact.and_then(|fact| fact.get(key)),
+                inner.unwrap_or(&Value::Null),
+                immutable,
+            );
+            path.pop();
+        }
+    }
+
+    fn list(
+        &mut self,
+        path: &mut Vec<String>,
+        wish: &[Value],
+        fact: &[Value],
+        schema: &Value,
+        immutable: bool,
+    ) {
+        let items = schema.get("items").unwrap_or(&Value::Null);
+        let pairs: Option<Vec<(&Value, &Value)>> = if wish.len() != fact.len() {
+            None
+        } else if is(schema, "x-kubernetes-list-type", "map") {
+            let keys: Vec<&str> = schema["x-kubernetes-list-map-keys"]
+                .as_array()
+                .map(|keys| keys.iter().filter_map(Value::as_str).collect())
+                .unwrap_or_default();
+            wish.iter()
+                .map(|one| {
+                    fact.iter()
+                        .find(|other| keys.iter().all(|key| one.get(key) == other.get(key)))
+                        .map(|other| (one, other))
+                })
+                .collect()
+        } else if is(schema, "x-kubernetes-list-type", "set") {
+            wish.iter()
+                .map(|one| {
+                    fact.iter()
+                        .find(|other| equal(one, other, Comparison::Json))
+                        .map(|other| (one, other))
+                })
+                .collect()
+        } else {
+            Some(wish.iter().zip(fact).collect())
+        };
+        let Some(pairs) = pairs else {
+            return self.differs(
+                path,
+                &Value::Array(wish.to_vec()),
+                Some(&Value::Array(fact.to_vec())),
+                immutable,
+            );
+        };
+        for (index, (wish, fact)) in pairs.into_iter().enumerate() {
+            path.push(index.to_string());
+            self.value(path, wish, Some(fact), items, immutable);
+            path.pop();
+        }
+    }
+
+    fn differs(&mut self, path: &[String], wish: &Value, fact: Option<&Value>, immutable: bool) {
+        self.found.push(FieldDiff {
+            path: pointer(path),
+            desired: Some(wish.clone()),
+            observed: fact.cloned(),
+            needs_replacement: immutable,
+        });
+    }
+}
+
+fn is(schema: &Value, key: &str, expected: &str) -> bool {
+    schema.get(key).and_then(Value::as_str) == Some(expected)
+}
+
+fn pointer(path: &[String]) -> String {
+    path.iter()
+        .map(|step| format!("/{}", step.replace('~', "~0").replace('/', "~1")))
+        .collect()
+}
+
+/// Does the rule's path, with `*` for any step, name this place?
+fn matches(rule: &str, path: &[String]) -> bool {
+    let mut steps = rule.split('/').skip(1);
+    let mut place = path.iter();
+    loop {
+        match (steps.next(), place.next()) {
+            (None, None) => return !rule.is_empty(),
+            (Some("*"), Some(_)) => {}
+            (Some(step), Some(here)) if step.replace("~1", "/").replace("~0", "~") == *here => {}
+            _ => return false,
+        }
+    }
+}
+
+fn equal(wish: &Value, fact: &Value, comparison: Comparison) -> bool {
+    let texts = || Some((wish.as_str()?, fact.as_str()?));
+    match comparison {
+        Comparison::CaseInsensitive => {
+            texts().is_some_and(|(wish, fact)| wish.to_lowercase() == fact.to_lowercase())
+        }
+        Comparison::JsonText => texts().is_some_and(|(wish, fact)| {
+            let parse = |text| serde_json::from_str::<Value>(text).ok();
+            wish == fact || parse(wish).is_some_and(|wish| Some(wish) == parse(fact))
+        }),
+        Comparison::Quantity => match (quantity(wish), quantity(fact)) {
+            (Some(wish), Some(fact)) => wish == fact,
+            _ => wish == fact,
+        },
+        Comparison::Json | Comparison::WriteOnly => same_json(wish, fact),
+    }
+}
+
+/// As JSON, where 1 and 1.0 are one number.
+fn same_json(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Number(a), Value::Number(b)) => {
+            a == b || ((a.is_f64() || b.is_f64()) && a.as_f64() == b.as_f64())
+        }
+        (Value::Array(a), Value::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_json(a, b))
+        }
+        (Value::Object(a), Value::Object(b)) => same_object(a, b),
+        _ => one == other,
+    }
+}
+
+fn same_object(one: &Map<String, Value>, other: &Map<String, Value>) -> bool {
+    one.len() == other.len()
+        && one
+            .iter()
+            .all(|(key, value)| other.get(key).is_some_and(|there| same_json(value, there)))
+}
+
+/// A Kubernetes quantity in billionths.
+fn quantity(value: &Value) -> Option<i128> {
+    let text = match value {
+        Value::String(text) => text.clone(),
+        Value::Number(number) => number.to_string(),
+        _ => return None,
+    };
+    let split = text
+        .find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | '-' | '+'))
+        .unwrap_or(text.len());
+    let (number, suffix) = text.split_at(split);
+    let scale: i128 = match suffix {
+        "n" => 1,
+        "u" => 1_000,
+        "m" => 1_000_000,
+        "" => 1_000_000_000,
+        "k" => 1_000_000_000_000,
+        "M" => 10_i128.pow(15),
+        "G" => 10_i128.pow(18),
+        "T" => 10_i128.pow(21),
+        "P" => 10_i128.pow(24),
+        "E" => 10_i128.pow(27),
+        "Ki" => 1_000_000_000 << 10,
+        "Mi" => 1_000_000_000 << 20,
+        "Gi" => 1_000_000_000 << 30,
+        "Ti" => 1_000_000_000_i128 << 40,
+        "Pi" => 1_000_000_000_i128 << 50,
+        "Ei" => 1_000_000_000_i128 << 60,
+        _ => return None,
+    };
+    let (whole, part) = number.split_once('.').unwrap_or((number, ""));
+    let digits: i128 = format!("{whole}{part}").parse().ok()?;
+    Some(digits.checked_mul(scale)? / 10_i128.pow(u32::try_from(part.len()).ok()?))
+}
+
+#[cfg(test)]
+#[path = "diff_tests.rs"]
+mod tests;

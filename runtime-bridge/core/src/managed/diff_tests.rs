@@ -1,0 +1,171 @@
+//! Table of comparisons.
+
+use serde_json::json;
+
+use super::*;
+
+fn paths(schema: &Value, rules: &[FieldRule], wish: &Value, fact: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut walk = Walk {
+        rules,
+        found: &mut found,
+    };
+    walk.object(
+        &mut Vec::new(),
+        wish.as_object().unwrap(),
+        fact.as_object(),
+        schema,
+        false,
+    );
+    found
+        .into_iter()
+        .map(|diff| {
+            if diff.needs_replacement {
+                format!("!{}", diff.path)
+            } else {
+                diff.path
+            }
+        })
+        .collect()
+}
+
+fn rule(path: &str) -> FieldRule {
+    FieldRule {
+        path: path.to_owned(),
+        ..FieldRule::default()
+    }
+}
+
+#[test]
+fn only_what_is_wished_for_counts() {
+    let none = json!({});
+    let cases = [
+        (json!({"a": 1}), json!({"a": 1, "b": 2}), vec![]),
+        (json!({"a": 1}), json!({"a": 1.0}), vec![]),
+        (
+            json!({"a": 9_007_199_254_740_993_i64}),
+            json!({"a": 9_007_199_254_740_992_i64}),
+            vec!["/a"],
+        ),
+        (json!({"a": null}), json!({"a": 1}), vec![]),
+        (
+            json!({"a": {"b": 1, "c": 2}}),
+            json!({"a": {"b": 1}}),
+            vec!["/a/c"],
+        ),
+        (json!({"a": {"b": 1}}), json!({}), vec!["/a/b"]),
+        (json!({"a": {}, "l": []}), json!({}), vec![]),
+        (json!({"a": [1, 2]}), json!({"a": [2, 1]}), vec!["/a/0", "/a/1"]),
+        (
+            json!({"a": [{"k": 1}]}),
+            json!({"a": [{"k": 1, "defaulted": true}]}),
+            vec![],
+        ),
+        (json!({"a": [1]}), json!({"a": [1, 2]}), vec!["/a"]),
+        (
+            json!({"a/b": {"~": 1}}),
+            json!({"a/b": {"~": 2}}),
+            vec!["/a~1b/~0"],
+        ),
+    ];
+    for (wish, fact, expected) in cases {
+        assert_eq!(paths(&none, &[], &wish, &fact), expected, "{wish} against {fact}");
+    }
+}
+
+#[test]
+fn list_and_map_types_are_minded() {
+    let schema = json!({"properties": {
+        "set": {"x-kubernetes-list-type": "set"},
+        "map": {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"]},
+        "tags": {"x-kubernetes-map-type": "atomic"},
+    }});
+    let cases = [
+        (json!({"set": [1, 2]}), json!({"set": [2, 1]}), vec![]),
+        (json!({"set": [1, 2]}), json!({"set": [2, 3]}), vec!["/set"]),
+        (
+            json!({"map": [{"k": "a", "v": 1}, {"k": "b"}]}),
+            json!({"map": [{"k": "b"}, {"k": "a", "v": 2}]}),
+            vec!["/map/0/v"],
+        ),
+        (
+            json!({"tags": {"a": "1"}}),
+            json!({"tags": {"a": "1", "b": "2"}}),
+            vec!["/tags"],
+        ),
+        (json!({"tags": {}}), json!({"tags": {"a": "1"}}), vec!["/tags"]),
+    ];
+    for (wish, fact, expected) in cases {
+        assert_eq!(
+            paths(&schema, &[], &wish, &fact),
+            expected,
+            "{wish} against {fact}"
+        );
+    }
+}
+
+#[test]
+fn field_rules_say_how_and_what_it_means() {
+    let rules = [
+        FieldRule {
+            comparison: Comparison::CaseInsensitive,
+            ..rule("/case")
+        },
+        FieldRule {
+            comparison: Comparison::JsonText,
+            ..rule("/policy")
+        },
+        FieldRule {
+            comparison: Comparison::Quantity,
+            ..rule("/size")
+        },
+        FieldRule {
+            comparison: Comparison::WriteOnly,
+            ..rule("/secretish")
+        },
+        FieldRule {
+            mutability: Mutability::Immutable,
+            ..rule("/region")
+        },
+        FieldRule {
+            mutability: Mutability::SetOnce,
+            ..rule("/once")
+        },
+        FieldRule {
+            mutability: Mutability::Immutable,
+            ..rule("/disks/*/id")
+        },
+    ];
+    let cases = [
+        (json!({"case": "ABC"}), json!({"case": "abc"}), vec![]),
+        (
+            json!({"policy": "{\"a\": 1}"}),
+            json!({"policy": "{ \"a\":1 }"}),
+            vec![],
+        ),
+        (
+            json!({"policy": "{\"a\": 1}"}),
+            json!({"policy": "{\"a\":2}"}),
+            vec!["/policy"],
+        ),
+        (json!({"size": "1Gi"}), json!({"size": "1024Mi"}), vec![]),
+        (json!({"size": "1.5"}), json!({"size": "1500m"}), vec![]),
+        (json!({"size": "1G"}), json!({"size": "1Gi"}), vec!["/size"]),
+        (json!({"secretish": "x"}), json!({}), vec![]),
+        (json!({"region": "a"}), json!({"region": "b"}), vec!["!/region"]),
+        (json!({"once": "a"}), json!({}), vec!["/once"]),
+        (json!({"once": "a"}), json!({"once": "b"}), vec!["!/once"]),
+        (
+            json!({"disks": [{"id": 1}]}),
+            json!({"disks": [{"id": 2}]}),
+            vec!["!/disks/0/id"],
+        ),
+    ];
+    for (wish, fact, expected) in cases {
+        assert_eq!(
+            paths(&json!({}), &rules, &wish, &fact),
+            expected,
+            "{wish} against {fact}"
+        );
+    }
+}

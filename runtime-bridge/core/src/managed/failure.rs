@@ -1,0 +1,105 @@
+//! One row for each failure code: what the bridge does about it, and how far that reaches.
+
+use std::time::Duration;
+
+use crate::external::{Failure, FailureCode};
+
+/// What a failure makes the bridge do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reaction {
+    /// This object waits until the user changes something.
+    WaitForUser,
+    /// Look again at once, then back off.
+    LookAgain,
+    /// Back off and retry.
+    BackOff,
+    /// Told as waiting, not as an error; else like `BackOff`.
+    WaitForOthers,
+    /// Retry slowly: a person must do something that we cannot see.
+    RetrySlowly,
+    /// Every object of this config waits until its revision changes or CheckConfig succeeds.
+    HoldConfig,
+    /// Every object of this config and rate-limit group waits.
+    HoldGroup,
+}
+
+/// The row of a code.
+pub fn reaction(code: FailureCode) -> Reaction {
+    match code {
+        FailureCode::InvalidSpec
+        | FailureCode::ImmutableField
+        | FailureCode::Unsupported
+        | FailureCode::AlreadyExists => Reaction::WaitForUser,
+        FailureCode::NotFound => Reaction::LookAgain,
+        FailureCode::DependencyNotReady => Reaction::WaitForOthers,
+        FailureCode::Conflict
+        | FailureCode::Unavailable
+        | FailureCode::Timeout
+        | FailureCode::OperationFailed
+        | FailureCode::OperationExpired
+        | FailureCode::TokenReused
+        | FailureCode::Internal => Reaction::BackOff,
+        FailureCode::PermissionDenied | FailureCode::QuotaExceeded => Reaction::RetrySlowly,
+        FailureCode::InvalidConfig | FailureCode::Unauthenticated | FailureCode::CredentialsExpired => {
+            Reaction::HoldConfig
+        }
+        FailureCode::Throttled => Reaction::HoldGroup,
+    }
+}
+
+/// How long to wait after the `failures`-th failure in a row (from 1), with `jitter` from 0 to 1 taking off up to a third.
+pub fn delay(failure: Option<&Failure>, failures: u32, jitter: f64) -> Duration {
+    let (first, longest) = match failure.map(|failure| reaction(failure.code)) {
+        Some(Reaction::RetrySlowly) => (Duration::from_secs(30), Duration::from_mins(10)),
+        Some(Reaction::HoldConfig) => (Duration::from_secs(5), Duration::from_mins(5)),
+        Some(Reaction::HoldGroup) => (Duration::from_secs(2), Duration::from_mins(2)),
+        Some(Reaction::LookAgain) if failures <= 1 => (Duration::ZERO, Duration::ZERO),
+        _ => (Duration::from_secs(1), Duration::from_mins(1)),
+    };
+    let doubled = first
+        .saturating_mul(1 << failures.saturating_sub(1).min(16))
+        .min(longest);
+    let spread = doubled.mul_f64(1.0 - jitter.clamp(0.0, 1.0) / 3.0);
+    spread.max(
+        failure
+            .and_then(|failure| failure.retry_after)
+            .unwrap_or_default(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::external::Effect;
+
+    fn failure(code: FailureCode, retry_after: Option<u64>) -> Failure {
+        Failure {
+            code,
+            effect: Effect::None,
+            reason: "Test".to_owned(),
+            message: String::new(),
+            retry_after: retry_after.map(Duration::from_secs),
+            violations: Vec::new(),
+            upstream_code: String::new(),
+            existing_external_name: String::new(),
+        }
+    }
+
+    #[test]
+    fn delays_double_up_to_a_limit_and_never_undercut_the_advice() {
+        let unavailable = failure(FailureCode::Unavailable, None);
+        let seconds: Vec<u64> = (1..9)
+            .map(|n| delay(Some(&unavailable), n, 0.0).as_secs())
+            .collect();
+        assert_eq!(seconds, [1, 2, 4, 8, 16, 32, 60, 60]);
+        assert_eq!(
+            delay(Some(&failure(FailureCode::Throttled, Some(90))), 1, 1.0),
+            Duration::from_secs(90)
+        );
+        assert_eq!(
+            delay(Some(&failure(FailureCode::NotFound, None)), 1, 0.0),
+            Duration::ZERO
+        );
+        assert!(delay(None, u32::MAX, 1.0) >= Duration::from_secs(40));
+    }
+}

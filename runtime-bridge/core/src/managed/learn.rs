@@ -1,0 +1,226 @@
+//! What the memory takes in after a call, or after a write.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::external::{
+    Answer, CallError, Completed, FailureCode, Operation, OperationVerb, Outcome, OutcomeResult, Verb,
+};
+
+use super::{
+    decision::{Call, Event, MetadataChange},
+    memory::{Found, Looked, Memory, Stamp, poll_interval},
+    operate::POLL_AFTER,
+    status::OperationReport,
+    world::World,
+};
+
+impl Memory {
+    /// Takes in the answer of a call, after what must be persisted of it was. `world` is as of now.
+    pub fn learn_answer(&mut self, world: &World, call: &Call, answer: &Answer) {
+        self.may_send = None;
+        self.proven = None;
+        self.looked = None;
+        match answer {
+            Ok(outcome) => self.learn_outcome(world, call, outcome),
+            Err(error) => {
+                if matches!(error, CallError::Refused { .. }) {
+                    self.note_answered(call);
+                }
+                self.learn_call_error(world, call.verb, error);
+                self.next_poll = self
+                    .trouble
+                    .as_ref()
+                    .and_then(|trouble| trouble.until)
+                    .filter(|_| call.verb == Verb::Poll);
+            }
+        }
+    }
+
+    fn note_answered(&mut self, call: &Call) {
+        if matches!(call.verb, Verb::Create | Verb::Delete) && !call.token.is_empty() {
+            self.answered = Some((call.token.clone(), call.attempt));
+        }
+    }
+
+    fn learn_outcome(&mut self, world: &World, call: &Call, outcome: &Outcome) {
+        self.note_answered(call);
+        self.keep_details(&outcome.connection_details);
+        self.tell_warnings(&outcome.warnings);
+        match &outcome.result {
+            OutcomeResult::Completed(completed) => self.learn_completed(world, call, outcome, completed),
+            OutcomeResult::Operation(operation) => self.learn_operation(world, call, operation),
+            OutcomeResult::Failure(failure) => {
+                if call.verb == Verb::Poll
+                    && matches!(
+                        failure.code,
+                        FailureCode::OperationFailed | FailureCode::OperationExpired
+                    )
+                {
+                    self.end_operation(call);
+                }
+                if call.verb == Verb::Delete && failure.code == FailureCode::NotFound {
+                    // Another's, or none: the look that follows tells which.
+                    self.delete_answered = Some(world.now);
+                    self.clear_trouble(Verb::Delete);
+                    return;
+                }
+                self.learn_failure(world, call.verb, failure);
+                if call.verb == Verb::Poll {
+                    self.next_poll = self.trouble.as_ref().and_then(|trouble| trouble.until);
+                }
+            }
+        }
+    }
+
+    fn learn_completed(&mut self, world: &World, call: &Call, outcome: &Outcome, completed: &Completed) {
+        self.clear_trouble(call.verb);
+        let does = match call.verb {
+            Verb::Create => OperationVerb::Create,
+            Verb::Update => OperationVerb::Update,
+            Verb::Delete => OperationVerb::Delete,
+            Verb::Poll => call.operation.unwrap_or(OperationVerb::Update),
+            Verb::Observe => return,
+        };
+        if call.verb == Verb::Poll {
+            self.end_operation(call);
+        }
+        match does {
+            OperationVerb::Delete => {
+                self.delete_answered = Some(world.now);
+                self.events.push(Event::normal(
+                    "DeletedExternalResource",
+                    "Successfully requested deletion of external resource",
+                ));
+            }
+            OperationVerb::Create => {
+                self.absent_since = None;
+                self.events.push(Event::normal(
+                    "CreatedExternalResource",
+                    "Successfully requested creation of external resource",
+                ));
+            }
+            OperationVerb::Update => {
+                self.count_update(world);
+                self.events.push(Event::normal(
+                    "UpdatedExternalResource",
+                    "Successfully requested update of external resource",
+                ));
+            }
+        }
+        let Some(observation) = completed
+            .observation
+            .as_ref()
+            .filter(|_| does != OperationVerb::Delete)
+        else {
+            return;
+        };
+        let mut observation = observation.clone();
+        if observation.external_name.is_empty() {
+            let name = if outcome.external_name.is_empty() {
+                &call.target.external_name
+            } else {
+                &outcome.external_name
+            };
+            observation.external_name.clone_from(name);
+        }
+        self.keep_details(&observation.connection_details);
+        self.tell_warnings(&observation.warnings);
+        let next = world.now + poll_interval(world).max(observation.observe_after.unwrap_or_default());
+        self.looked = Some(Looked {
+            began: world.now,
+            name: observation.external_name.clone(),
+            stamp: Stamp::of(world),
+            found: Found::There(Arc::new(observation)),
+            next,
+        });
+    }
+
+    fn learn_operation(&mut self, world: &World, call: &Call, operation: &Operation) {
+        self.clear_trouble(call.verb);
+        self.next_poll = Some(world.now + operation.poll_after.unwrap_or(POLL_AFTER));
+        self.told = Some(operation.clone());
+        let begun = call.verb != Verb::Poll;
+        match operation.verb {
+            OperationVerb::Create if begun => {
+                self.events.push(Event::normal(
+                    "CreatedExternalResource",
+                    "Successfully requested creation of external resource",
+                ));
+            }
+            OperationVerb::Create => {}
+            OperationVerb::Update | OperationVerb::Delete => {
+                let earlier = self
+                    .operation
+                    .clone()
+                    .flatten()
+                    .or_else(|| world.managed.status.progress.operation.clone());
+                let goes_on = earlier.filter(|earlier| !begun && earlier.verb == operation.verb);
+                self.operation = Some(Some(OperationReport {
+                    handle: operation.handle.clone(),
+                    verb: operation.verb,
+                    phase: operation.phase.clone(),
+                    progress: operation.progress_percent,
+                    since: goes_on.as_ref().map_or(world.now, |earlier| earlier.since),
+                    generation: goes_on.map_or(world.managed.generation, |earlier| earlier.generation),
+                    poll_driven: operation.poll_driven,
+                    expire_time: operation.expire_time,
+                }));
+                if begun && operation.verb == OperationVerb::Update {
+                    self.count_update(world);
+                    self.events.push(Event::normal(
+                        "UpdatedExternalResource",
+                        "Successfully requested update of external resource",
+                    ));
+                } else if begun {
+                    self.events.push(Event::normal(
+                        "DeletedExternalResource",
+                        "Successfully requested deletion of external resource",
+                    ));
+                }
+            }
+        }
+    }
+
+    fn end_operation(&mut self, call: &Call) {
+        self.told = None;
+        self.next_poll = None;
+        match call.operation {
+            Some(OperationVerb::Create) => self.spent_handle.clone_from(&call.handle),
+            Some(OperationVerb::Update | OperationVerb::Delete) | None => self.operation = Some(None),
+        }
+    }
+
+    fn count_update(&mut self, world: &World) {
+        let count = self.updates_for(world).map_or(0, |(count, _)| count) + 1;
+        self.updates = Some((Stamp::of(world), count, world.now));
+    }
+
+    /// How many updates this wish has had, and when the last.
+    pub fn updates_for(&self, world: &World) -> Option<(u32, Timestamp)> {
+        self.updates
+            .as_ref()
+            .filter(|(stamp, ..)| *stamp == Stamp::of(world))
+            .map(|(_, count, last)| (*count, *last))
+    }
+
+    /// A metadata write of this pass landed: its call may go, and it proves the version.
+    pub fn learn_metadata(&mut self, change: &MetadataChange, resource_version: &str, began: Timestamp) {
+        self.may_send.clone_from(&change.allows);
+        self.proven = Some((resource_version.to_owned(), began));
+        self.events.extend(change.event.clone());
+    }
+
+    /// A status write or a live read of this pass proved the version.
+    pub fn learn_version(&mut self, resource_version: &str, began: Timestamp) {
+        self.proven = Some((resource_version.to_owned(), began));
+    }
+
+    /// The connection Secret could not be written: for people, and when to try again.
+    pub fn learn_publish_problem(&mut self, message: String, retry: Timestamp) {
+        self.events
+            .push(Event::warning("CannotPublishConnectionDetails", &message));
+        self.publish_problem = Some((message, retry));
+    }
+}

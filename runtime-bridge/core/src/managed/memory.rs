@@ -1,0 +1,359 @@
+//! What the bridge knows of one object and may forget: after a restart it is learned anew, and nothing is lost by that.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::external::{Absent, CallError, Failure, Look, Observation, Operation, Secrets, Verb};
+
+use super::{
+    decision::Event,
+    names,
+    status::OperationReport,
+    world::{Managed, World},
+};
+
+/// What the user controls. While it stays as it was, a wait goes on and a look is not repeated before its time.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Stamp {
+    generation: i64,
+    deleting: bool,
+    config_revision: String,
+    sensitive_digest: String,
+    words: Vec<String>,
+}
+
+impl Stamp {
+    /// Of the world as it is.
+    pub fn of(world: &World) -> Self {
+        let words = [
+            names::EXTERNAL_NAME,
+            names::RECONCILE_REQUESTED,
+            names::CREATE_OUTCOME,
+            names::ADOPT,
+            names::APPROVE_REPLACEMENT,
+            names::ORPHAN,
+        ];
+        // Names that we wrote ourselves are no wish of the user: only one that differs from the record's counts.
+        let named_by_us = |managed: &Managed| match managed.record() {
+            super::record::Stored::Ours(record) => {
+                record.external_name == managed.annotation(names::EXTERNAL_NAME)
+            }
+            super::record::Stored::None | super::record::Stored::Unreadable(_) => false,
+        };
+        Self {
+            generation: world.managed.generation,
+            deleting: world.managed.deletion.is_some(),
+            config_revision: world
+                .config
+                .as_ref()
+                .map(|config| config.revision.clone())
+                .unwrap_or_default(),
+            sensitive_digest: world
+                .wish
+                .as_ref()
+                .map(|wish| wish.sensitive_digest.clone())
+                .unwrap_or_default(),
+            words: words
+                .into_iter()
+                .map(|word| match word {
+                    names::EXTERNAL_NAME if named_by_us(&world.managed) => String::new(),
+                    word => world.managed.annotation(word).to_owned(),
+                })
+                .collect(),
+        }
+    }
+}
+
+/// A look that was made.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Looked {
+    /// When it began: only that counts for absence.
+    pub began: Timestamp,
+    /// By which name; empty: by derived name or marker.
+    pub name: String,
+    /// What the user wanted then.
+    pub stamp: Stamp,
+    /// What it brought.
+    pub found: Found,
+    /// Not to be repeated before.
+    pub next: Timestamp,
+}
+
+/// What a look brought, failures left out: they are [`Trouble`].
+#[derive(Debug, Clone, PartialEq)]
+pub enum Found {
+    /// It is there.
+    There(Arc<Observation>),
+    /// It is not.
+    Absent(Absent),
+}
+
+/// Something that did not work, shown until a later attempt does.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trouble {
+    /// What was tried.
+    pub verb: Verb,
+    /// As it stands in the condition: `create failed: …`.
+    pub message: String,
+    /// Told as waiting, not as an error.
+    pub waiting: bool,
+    /// How many in a row.
+    pub failures: u32,
+    /// No call before; `None`: not before the user changes something.
+    pub until: Option<Timestamp>,
+    /// What the user wanted when it failed.
+    pub stamp: Stamp,
+    /// The same call is not tried again for this wish, though others are.
+    pub for_this_wish: bool,
+}
+
+/// The recorded call, by token and attempt.
+pub type Attempt = (String, u32);
+
+/// What may be forgotten.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Memory {
+    /// The newest look.
+    pub looked: Option<Looked>,
+    /// When the first of an unbroken row of looks began that found a known resource absent.
+    pub absent_since: Option<Timestamp>,
+    /// The intent that this process has just written, and may send.
+    pub may_send: Option<Attempt>,
+    /// The recorded call whose answer has come to this process.
+    pub answered: Option<Attempt>,
+    /// When a Delete was last answered with success.
+    pub delete_answered: Option<Timestamp>,
+    /// The resourceVersion that a write or a live read of this pass proved, and when that began.
+    pub proven: Option<(String, Timestamp)>,
+    /// An Update or Delete operation that runs; `Some(None)`: the one in the status has ended.
+    pub operation: Option<Option<OperationReport>>,
+    /// A create handle that is of no more use.
+    pub spent_handle: String,
+    /// Earliest next poll.
+    pub next_poll: Option<Timestamp>,
+    /// Phase, progress and message of the running operation, as last told.
+    pub told: Option<Operation>,
+    /// When progress was last written.
+    pub progress_written: Option<Timestamp>,
+    /// What is in the way.
+    pub trouble: Option<Trouble>,
+    /// Updates that the present wish has had: how many, and when the last.
+    pub updates: Option<(Stamp, u32, Timestamp)>,
+    /// Connection details that have not been published.
+    pub unpublished: Secrets,
+    /// Those that have.
+    pub published: Secrets,
+    /// Why they could not be, and when to try again.
+    pub publish_problem: Option<(String, Timestamp)>,
+    /// Events that nobody has emitted yet.
+    pub events: Vec<Event>,
+}
+
+impl Memory {
+    /// Forgets what holds for one pass only.
+    pub fn begin_pass(&mut self) {
+        self.may_send = None;
+        self.proven = None;
+    }
+
+    /// The look, if it still tells the truth: nothing was changed since, the user wants the same, and its time is not over.
+    pub fn fresh_look(&self, world: &World, name: &str) -> Option<&Looked> {
+        self.looked.as_ref().filter(|looked| {
+            looked.next > world.now
+                && looked.stamp == Stamp::of(world)
+                && (looked.name == name
+                    || matches!(&looked.found, Found::There(found) if found.external_name == name))
+        })
+    }
+
+    /// Whatever stands in the way of calls now.
+    pub fn held_back(&self, world: &World) -> Option<&Trouble> {
+        self.trouble.as_ref().filter(|trouble| {
+            !trouble.for_this_wish
+                && trouble.stamp == Stamp::of(world)
+                && trouble.until.is_none_or(|until| until > world.now)
+        })
+    }
+
+    /// This wish was refused for this verb, and waits for the user.
+    pub fn refused(&self, world: &World, verb: Verb) -> Option<&Trouble> {
+        self.trouble.as_ref().filter(|trouble| {
+            trouble.for_this_wish && trouble.verb == verb && trouble.stamp == Stamp::of(world)
+        })
+    }
+
+    /// Takes in what a look brought.
+    pub fn learn_look(&mut self, world: &World, name: &str, began: Timestamp, look: Result<Look, CallError>) {
+        let stamp = Stamp::of(world);
+        let found = match look {
+            Ok(Look::Found(observation)) => {
+                self.absent_since = None;
+                Found::There(Arc::from(observation))
+            }
+            Ok(Look::Absent(absent)) => {
+                self.absent_since = self.absent_since.or(Some(began));
+                Found::Absent(absent)
+            }
+            Ok(Look::Failed(failure)) => return self.learn_failure(world, Verb::Observe, &failure),
+            Err(error) => return self.learn_call_error(world, Verb::Observe, &error),
+        };
+        if self
+            .trouble
+            .as_ref()
+            .is_some_and(|trouble| trouble.verb == Verb::Observe)
+        {
+            self.trouble = None;
+        }
+        let asked = match &found {
+            Found::There(observation) => observation.observe_after,
+            Found::Absent(_) => None,
+        };
+        if let Found::There(observation) = &found {
+            self.keep_details(&observation.connection_details);
+            self.tell_warnings(&observation.warnings);
+        }
+        let next = world.now + poll_interval(world).max(asked.unwrap_or_default());
+        self.looked = Some(Looked {
+            began,
+            name: name.to_owned(),
+            stamp,
+            found,
+            next,
+        });
+    }
+
+    /// Takes in details to publish: a key that is missing stays as it was published.
+    pub fn keep_details(&mut self, details: &Secrets) {
+        for (key, value) in &details.0 {
+            if self.published.0.get(key) != Some(value) {
+                self.unpublished.0.insert(key.clone(), value.clone());
+            }
+        }
+    }
+
+    /// The connection Secret holds what was to be published.
+    pub fn learn_published(&mut self) {
+        let details = std::mem::take(&mut self.unpublished);
+        self.published.0.extend(details.0);
+        self.publish_problem = None;
+    }
+
+    /// Takes in warnings as events.
+    pub fn tell_warnings(&mut self, warnings: &[crate::external::Warning]) {
+        self.events.extend(
+            warnings
+                .iter()
+                .map(|warning| Event::warning(&warning.reason, &warning.message)),
+        );
+    }
+
+    /// A call brought a failure.
+    pub fn learn_failure(&mut self, world: &World, verb: Verb, failure: &Failure) {
+        use super::failure::{Reaction, delay, reaction};
+        let failures = self.failures_of(verb) + 1;
+        let reacts = reaction(failure.code);
+        let code = if failure.upstream_code.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", failure.upstream_code)
+        };
+        let mut message = format!("{}: {}: {}{code}", prefix(verb), failure.reason, failure.message);
+        for violation in &failure.violations {
+            let field = if violation.path.is_empty() {
+                "external name"
+            } else {
+                &violation.path
+            };
+            message.push_str(&format!("; {field}: {}", violation.message));
+        }
+        let for_this_wish = reacts == Reaction::WaitForUser;
+        self.fail(
+            world,
+            Trouble {
+                verb,
+                message,
+                waiting: reacts == Reaction::WaitForOthers,
+                failures,
+                until: (!for_this_wish)
+                    .then(|| world.now + delay(Some(failure), failures, world.fresh.jitter)),
+                stamp: Stamp::of(world),
+                for_this_wish: for_this_wish && verb != Verb::Observe,
+            },
+        );
+    }
+
+    /// A call brought no answer, or was refused as a bug.
+    pub fn learn_call_error(&mut self, world: &World, verb: Verb, error: &CallError) {
+        let failures = self.failures_of(verb) + 1;
+        self.fail(
+            world,
+            Trouble {
+                verb,
+                message: format!("{}: {error}", prefix(verb)),
+                waiting: false,
+                failures,
+                until: Some(world.now + super::failure::delay(None, failures, world.fresh.jitter)),
+                stamp: Stamp::of(world),
+                for_this_wish: false,
+            },
+        );
+    }
+
+    fn fail(&mut self, world: &World, mut trouble: Trouble) {
+        if trouble.verb == Verb::Observe && trouble.until.is_none() {
+            trouble.until = Some(world.now + poll_interval(world));
+        }
+        if !trouble.waiting {
+            self.events
+                .push(Event::warning(event_reason(trouble.verb), &trouble.message));
+        }
+        self.trouble = Some(trouble);
+    }
+
+    fn failures_of(&self, verb: Verb) -> u32 {
+        self.trouble
+            .as_ref()
+            .filter(|trouble| trouble.verb == verb)
+            .map_or(0, |trouble| trouble.failures)
+    }
+
+    /// A call of this verb worked.
+    pub fn clear_trouble(&mut self, verb: Verb) {
+        if self.trouble.as_ref().is_some_and(|trouble| trouble.verb == verb) {
+            self.trouble = None;
+        }
+    }
+}
+
+/// Between drift polls of this object: the annotation, else the operator's setting, jittered.
+pub fn poll_interval(world: &World) -> std::time::Duration {
+    let settings = &world.settings;
+    let annotated = super::duration::parse_go(world.managed.annotation(names::POLL_INTERVAL));
+    let interval = annotated
+        .filter(|interval| !interval.is_zero())
+        .unwrap_or(settings.poll);
+    let interval = interval.max(std::time::Duration::from_secs(1));
+    let spread = settings.poll_jitter.min(interval / 2);
+    interval - spread + spread.mul_f64(2.0 * world.fresh.jitter.clamp(0.0, 1.0))
+}
+
+/// As crossplane-runtime wraps errors.
+fn prefix(verb: Verb) -> &'static str {
+    match verb {
+        Verb::Observe => "observe failed",
+        Verb::Create => "create failed",
+        Verb::Update => "update failed",
+        Verb::Delete => "delete failed",
+        Verb::Poll => "operation failed",
+    }
+}
+
+fn event_reason(verb: Verb) -> &'static str {
+    match verb {
+        Verb::Observe | Verb::Poll => "CannotObserveExternalResource",
+        Verb::Create => "CannotCreateExternalResource",
+        Verb::Update => "CannotUpdateExternalResource",
+        Verb::Delete => "CannotDeleteExternalResource",
+    }
+}

@@ -1,0 +1,41 @@
+//! The managed-resource machine: looks at what is known and returns one thing to do (design section 4).
+//!
+//! [`decide`] reads a [`World`] and a [`Memory`] and returns a [`Decision`]. The shell carries it out, tells the memory what it brought
+//! ([`Memory::learn_look`], [`Memory::learn_answer`], …) and asks again, until there is nothing left to do. [`settle`] says what of an answer
+//! must be persisted before anything else is done.
+
+mod create;
+mod decide;
+mod decision;
+mod diff;
+mod duration;
+mod failure;
+mod learn;
+mod memory;
+pub mod names;
+mod operate;
+mod pass;
+mod policy;
+mod record;
+mod recover;
+mod remove;
+mod report;
+pub mod rules;
+mod settle;
+pub mod status;
+mod steady;
+mod world;
+
+pub use decide::decide;
+pub use decision::{Action, Asked, Call, Decision, Event, MetadataChange, Purpose, Rest, StatusWrite};
+pub use diff::differences;
+pub use duration::parse_go;
+pub use failure::{Reaction, delay, reaction};
+pub use memory::{Attempt, Found, Looked, Memory, Stamp, Trouble};
+pub use policy::Policies;
+pub use record::{
+    ConfigIdentity, Intent, IntentVerb, Record, RecordedOperation, SNAPSHOT_LIMIT, Snapshot, Stored,
+};
+pub use settle::{Settled, settle};
+pub use status::{Condition, OperationReport, Progress, Question, Says, Status};
+pub use world::{Blocker, Fresh, Hold, Managed, Problem, Settings, Wish, World};

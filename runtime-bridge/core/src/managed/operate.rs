@@ -1,0 +1,216 @@
+//! Operations: work upstream that outlasts a call, polled when due.
+
+use jiff::Timestamp;
+
+use crate::external::{OperationVerb, Verb};
+
+use super::{
+    decision::{Decision, Purpose},
+    pass::Pass,
+    record::Intent,
+    report::{self, Report},
+    rules,
+    status::OperationReport,
+};
+
+/// A poll where the plugin gave no advice.
+pub(super) const POLL_AFTER: std::time::Duration = std::time::Duration::from_secs(10);
+
+/// The operation that runs: a recorded creation first, then what the status holds.
+pub(super) fn running(pass: &Pass) -> Option<OperationReport> {
+    creation(pass)
+        .map(|(intent, handle)| report_of(pass, intent, handle))
+        .or_else(|| other(pass))
+}
+
+/// The creation's operation, until it is confirmed, spent or expired.
+fn creation<'p>(pass: &'p Pass) -> Option<(&'p Intent, &'p str)> {
+    let record = pass.record.as_ref()?;
+    let intent = record
+        .create()
+        .filter(|_| !rules::confirmed(pass.world, record))?;
+    let operation = intent.operation.as_ref()?;
+    let alive = operation.expire_time.is_none_or(|end| end > pass.world.now)
+        && operation.handle != pass.memory.spent_handle;
+    alive.then_some((intent, operation.handle.as_str()))
+}
+
+/// An Update or Delete: what this process learned, else what the status says.
+fn other(pass: &Pass) -> Option<OperationReport> {
+    let stored = || {
+        pass.world
+            .managed
+            .status
+            .progress
+            .operation
+            .clone()
+            .filter(|operation| operation.verb != OperationVerb::Create)
+    };
+    let known = pass.memory.operation.clone().unwrap_or_else(stored)?;
+    let alive = known.expire_time.is_none_or(|end| end > pass.world.now) && !known.handle.is_empty();
+    alive.then(|| told(pass, known))
+}
+
+fn report_of(pass: &Pass, intent: &Intent, handle: &str) -> OperationReport {
+    let operation = intent.operation.as_ref();
+    let stored = pass
+        .world
+        .managed
+        .status
+        .progress
+        .operation
+        .as_ref()
+        .filter(|stored| stored.verb == OperationVerb::Create);
+    let report = OperationReport {
+        handle: handle.to_owned(),
+        verb: OperationVerb::Create,
+        phase: stored.map(|stored| stored.phase.clone()).unwrap_or_default(),
+        progress: stored.and_then(|stored| stored.progress),
+        since: intent.started_at,
+        generation: intent.generation,
+        poll_driven: operation.is_some_and(|operation| operation.poll_driven),
+        expire_time: operation.and_then(|operation| operation.expire_time),
+    };
+    told(pass, report)
+}
+
+/// With what a poll of this process last told.
+fn told(pass: &Pass, report: OperationReport) -> OperationReport {
+    match pass
+        .memory
+        .told
+        .as_ref()
+        .filter(|told| told.handle == report.handle)
+    {
+        Some(told) => OperationReport {
+            phase: told.phase.clone(),
+            progress: told.progress_percent,
+            ..report
+        },
+        None => report,
+    }
+}
+
+/// Adds what runs. The handle of a creation stays in the record alone.
+pub(super) fn with_operation(pass: &Pass, report: Report) -> Report {
+    let Some(mut operation) = running(pass) else {
+        return report;
+    };
+    let timeouts = &pass.world.kind.timeouts;
+    let limit = match operation.verb {
+        OperationVerb::Create => timeouts.create,
+        OperationVerb::Update => timeouts.update,
+        OperationVerb::Delete => timeouts.delete,
+    };
+    let overdue = report::overdue(pass.world.now, operation.since, limit);
+    if operation.verb == OperationVerb::Create {
+        operation.handle.clear();
+        operation.poll_driven = false;
+        operation.expire_time = None;
+    }
+    let mut report = report.operation(operation);
+    if !overdue.is_empty() && report.synced.as_ref().is_some_and(|says| says.status) {
+        report.synced = Some(super::status::Says::no(
+            "ReconcileError",
+            format!("the operation goes on{overdue}"),
+        ));
+    }
+    Report { overdue, ..report }
+}
+
+/// Polls what is due; waits for what is not. `None`: nothing runs, or what runs does not stand in the way.
+pub(super) fn follow(pass: &Pass) -> Option<Decision> {
+    let operation = running(pass)?;
+    let world = pass.world;
+    let name = pass
+        .record
+        .as_ref()
+        .map(|record| record.external_name.clone())
+        .unwrap_or_default();
+    let capabilities = &world.kind.capabilities;
+    if pass.deleting()
+        && operation.verb == OperationVerb::Create
+        && capabilities.delete_during_create
+        && !name.is_empty()
+    {
+        return Some(super::remove::remove(pass, super::remove::Removal::Deletion));
+    }
+    if pass.memory.next_poll.is_none_or(|next| next <= world.now) {
+        return Some(poll(pass, &operation, &name));
+    }
+    let newer = world.managed.generation != operation.generation && operation.verb != OperationVerb::Delete;
+    if newer && capabilities.concurrent_update && !pass.deleting() && !name.is_empty() {
+        return Some(super::steady::steady(pass));
+    }
+    Some(wait(pass, pass.memory.next_poll))
+}
+
+/// Says how far it is, and waits.
+pub(super) fn wait(pass: &Pass, next: Option<Timestamp>) -> Decision {
+    let report = Report::of_trouble(
+        pass.memory
+            .trouble
+            .as_ref()
+            .filter(|trouble| trouble.verb == Verb::Poll),
+    );
+    let report = with_operation(pass, report);
+    let report = if pass.deleting() {
+        report.deleting()
+    } else if report
+        .operation
+        .as_ref()
+        .is_some_and(|operation| operation.verb == OperationVerb::Create)
+    {
+        report.creating()
+    } else {
+        report
+    };
+    pass.wait(
+        report,
+        next.or(Some(pass.world.now + POLL_AFTER)),
+        Purpose::Operation,
+    )
+}
+
+fn poll(pass: &Pass, operation: &OperationReport, name: &str) -> Decision {
+    let fill = |call: &mut super::decision::Call| {
+        call.handle.clone_from(&operation.handle);
+        call.operation = Some(operation.verb);
+        if let Some(intent) = pass.record.as_ref().and_then(|record| record.intent.as_ref()) {
+            call.token.clone_from(&intent.token);
+            call.attempt = intent.attempt;
+        }
+    };
+    if !operation.poll_driven {
+        return pass.call(
+            name,
+            Verb::Poll,
+            pass.world.now + pass.world.kind.timeouts.call,
+            fill,
+        );
+    }
+    // It moves only when polled: the poll counts as the call that it continues (trace 31).
+    let recorded = pass.record.as_ref().and_then(|record| record.intent.as_ref());
+    let needs_intent = operation.verb == OperationVerb::Create
+        || (operation.verb == OperationVerb::Delete && rules::delete_needs_intent(pass.world));
+    let (Some(record), Some(intent), true) = (&pass.record, recorded, needs_intent) else {
+        return pass.after_proof(name, Verb::Poll, fill);
+    };
+    if pass
+        .memory
+        .may_send
+        .as_ref()
+        .is_some_and(|(token, attempt)| *token == intent.token && *attempt == intent.attempt)
+    {
+        return pass.call(name, Verb::Poll, intent.deadline, fill);
+    }
+    let mut record = record.clone();
+    if let Some(intent) = record.intent.as_mut() {
+        intent.deadline = pass.world.now + pass.world.kind.timeouts.call;
+    }
+    pass.write_record(
+        "record that the operation is driven on",
+        &record,
+        super::decide::nothing_else(),
+    )
+}

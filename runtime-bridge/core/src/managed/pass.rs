@@ -1,0 +1,172 @@
+//! One decision's view of things, and the pieces that its branches share.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use jiff::Timestamp;
+
+use crate::external::{DesiredState, Owner, Target, Verb};
+
+use super::{
+    decision::{Action, Asked, Call, Decision, Event, MetadataChange, Purpose, Rest},
+    memory::Memory,
+    names,
+    record::Record,
+    report::Report,
+    world::{Wish, World},
+};
+
+/// What a decision looks at.
+pub(super) struct Pass<'a> {
+    pub world: &'a World,
+    pub memory: &'a Memory,
+    pub record: Option<Record>,
+    pub wish: Arc<Wish>,
+}
+
+impl Pass<'_> {
+    pub fn deleting(&self) -> bool {
+        self.world.managed.deletion.is_some()
+    }
+
+    pub fn target(&self, name: &str) -> Option<Target> {
+        let config = self.world.config.as_ref().ok()?;
+        let managed = &self.world.managed;
+        Some(Target {
+            resource_type: self.world.kind.resource_type.clone(),
+            config: Arc::clone(config),
+            owner: Owner {
+                namespace: managed.namespace.clone(),
+                name: managed.name.clone(),
+                uid: managed.uid.clone(),
+                generation: managed.generation,
+            },
+            external_name: name.to_owned(),
+            ownership_marker: self.world.marker.clone(),
+            former_marker: self.world.former_marker().to_owned(),
+            provider_state: self
+                .record
+                .as_ref()
+                .map(|record| record.provider_state.clone())
+                .unwrap_or_default(),
+        })
+    }
+
+    pub fn desired(&self) -> DesiredState {
+        DesiredState {
+            parameters: self.wish.parameters.clone(),
+            sensitive: self.wish.sensitive.clone(),
+        }
+    }
+
+    /// Look, if nothing holds calls back.
+    pub fn observe(&self, name: &str) -> Decision {
+        match self.target(name) {
+            Some(target) => Decision::Act(Action::Observe(Box::new(Asked {
+                target,
+                desired: self.desired(),
+            }))),
+            None => self.wait(Report::default(), None, Purpose::Retry),
+        }
+    }
+
+    /// A call that needs no intent follows only a guarded write, or a live read, of this pass: its deadline counts from there.
+    pub fn after_proof(&self, name: &str, verb: Verb, fill: impl FnOnce(&mut Call)) -> Decision {
+        let proven = self
+            .memory
+            .proven
+            .as_ref()
+            .filter(|(version, _)| *version == self.world.managed.resource_version);
+        let deadline = proven.map(|(_, began)| *began + self.world.kind.timeouts.call);
+        // Half of the time must be left, or the call would be cut short for nothing.
+        match deadline.filter(|deadline| *deadline > self.world.now + self.world.kind.timeouts.call / 2) {
+            Some(deadline) => self.call(name, verb, deadline, fill),
+            None => Decision::Act(Action::Prove),
+        }
+    }
+
+    /// Call the plugin.
+    pub fn call(
+        &self,
+        name: &str,
+        verb: Verb,
+        deadline: Timestamp,
+        fill: impl FnOnce(&mut Call),
+    ) -> Decision {
+        let Some(target) = self.target(name) else {
+            return self.wait(Report::default(), None, Purpose::Retry);
+        };
+        let mut call = Call {
+            verb,
+            target,
+            desired: self.desired(),
+            deadline,
+            token: String::new(),
+            attempt: 0,
+            outcome_unknown: false,
+            changed_paths: Vec::new(),
+            etag: String::new(),
+            handle: String::new(),
+            operation: None,
+        };
+        fill(&mut call);
+        Decision::Act(Action::Call(Box::new(call)))
+    }
+
+    /// Write the record, and what goes with it.
+    pub fn write_record(
+        &self,
+        why: &'static str,
+        record: &Record,
+        mut annotations: BTreeMap<String, Option<String>>,
+    ) -> Decision {
+        annotations.insert(names::RECORD.to_owned(), Some(record.write()));
+        Decision::Act(Action::WriteMetadata(MetadataChange {
+            why,
+            add_finalizer: !self.deleting(),
+            annotations,
+            allows: record
+                .intent
+                .as_ref()
+                .map(|intent| (intent.token.clone(), intent.attempt)),
+            event: None,
+        }))
+    }
+
+    /// Report, and come back at `wake` (or, without one, at the next drift poll).
+    pub fn wait(&self, report: Report, wake: Option<Timestamp>, purpose: Purpose) -> Decision {
+        let next_look = self.memory.looked.as_ref().map(|looked| looked.next);
+        let rest = Rest {
+            wake: wake.or(next_look),
+            purpose,
+        };
+        report.conclude(self.world, self.memory, rest)
+    }
+
+    /// A named stop: only a person, or a change of theirs, goes on from here.
+    pub fn stop(&self, reason: &str, message: String) -> Decision {
+        let event = Event::warning(reason, &message);
+        let report = Report {
+            event: Some(event),
+            ..Report::failed(reason, message)
+        };
+        let report = if self.deleting() {
+            report.deleting()
+        } else {
+            report
+        };
+        self.wait(report, None, Purpose::Drift)
+    }
+}
+
+/// A note for the log and for events when something is left behind.
+pub(super) fn left_behind(world: &World, name: &str, why: &str) -> Event {
+    let what = if name.is_empty() {
+        "whatever its unanswered creation may have made".to_owned()
+    } else {
+        format!("{name:?}")
+    };
+    Event::warning(
+        "LeftExternalResource",
+        &format!("left {what} of {} as it is: {why}", world.kind.resource_type.kind),
+    )
+}

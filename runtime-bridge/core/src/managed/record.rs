@@ -1,0 +1,216 @@
+//! The record: what must survive the death of the bridge. It lives in one annotation, [`super::names::RECORD`].
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::external::{Config, Document};
+
+/// Parameters beyond this many bytes are recorded as a digest, and such a request is repeated only while today's wish matches it.
+pub const SNAPSHOT_LIMIT: usize = 64 * 1024;
+
+/// All annotations of an object together may hold this many bytes (Kubernetes).
+const ANNOTATIONS_LIMIT: usize = 256 * 1024;
+
+/// Room that an answer may need: handle and state of 4 KiB each, every byte escaped at worst, a name of 1 KiB, timestamps.
+const RESERVED: usize = 2 * 4096 * 6 + 8 * 1024;
+
+/// What must survive. Belongs to the object of its `uid` only.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Record {
+    /// `metadata.uid` of the object that it was written for.
+    pub uid: String,
+    /// The name that was sent or confirmed; empty: none yet.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub external_name: String,
+    /// A create or an adoption is confirmed. Where the name was known beforehand the status confirms it instead.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub confirmed: bool,
+    /// It existed before us. Left alone by a deletion as long as it bears no marker of ours.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub adopted: bool,
+    /// The last create was refused because somebody has the name: not ours until a person says so.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub taken: bool,
+    /// A call whose outcome is not settled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub intent: Option<Intent>,
+    /// No call recorded before may execute after this plus the margin.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<Timestamp>,
+    /// What the plugin last returned.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub provider_state: String,
+    /// Keyed digest of the sensitive values that were last applied.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub sensitive_digest: String,
+    /// Where and as whom.
+    pub config: ConfigIdentity,
+    /// Of the plugin that was called last.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub plugin_version: String,
+}
+
+/// A call that was about to be sent when this was written.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Intent {
+    /// Which.
+    pub verb: IntentVerb,
+    /// Client request token; of a Delete it only tells intents apart.
+    pub token: String,
+    /// 0, then one more for each repeat.
+    pub attempt: u32,
+    /// Begun when no earlier attempt could still take effect.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub alone: bool,
+    /// The token's turn is over: repeating it would be refused again.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub turn_over: bool,
+    /// `metadata.generation` that the parameters were taken from.
+    pub generation: i64,
+    /// What was sent.
+    pub parameters: Snapshot,
+    /// When attempt 0 began.
+    pub started_at: Timestamp,
+    /// Nothing is sent after it.
+    pub deadline: Timestamp,
+    /// The operation that answered it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operation: Option<RecordedOperation>,
+}
+
+/// Calls that need an intent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub enum IntentVerb {
+    Create,
+    Delete,
+}
+
+/// The parameters of a request.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Snapshot {
+    /// Whole.
+    Whole(Document),
+    /// Too long to keep: their digest.
+    Digest(String),
+}
+
+impl Snapshot {
+    /// Takes one; `digest` is computed by the caller, as the core has no hash of its own to trust with it.
+    pub fn of(parameters: &Document, digest: &str) -> Self {
+        let length = serde_json::to_string(parameters).map_or(usize::MAX, |text| text.len());
+        if length > SNAPSHOT_LIMIT {
+            Self::Digest(digest.to_owned())
+        } else {
+            Self::Whole(parameters.clone())
+        }
+    }
+}
+
+/// A handle that outlives both sides.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct RecordedOperation {
+    /// Opaque.
+    pub handle: String,
+    /// The attempt that it answered.
+    pub attempt: u32,
+    /// When it may be forgotten upstream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expire_time: Option<Timestamp>,
+    /// Moves only when polled.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub poll_driven: bool,
+}
+
+/// Where and as whom, without anything that may be renewed.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ConfigIdentity {
+    /// Of the ProviderConfig.
+    pub id: String,
+    /// Whom the upstream took us for; empty: not told.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub identity: String,
+    /// Of the settings.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub settings: String,
+}
+
+impl ConfigIdentity {
+    /// That of a resolved config.
+    pub fn of(config: &Config) -> Self {
+        Self {
+            id: config.id.clone(),
+            identity: config.identity.clone(),
+            settings: config.settings_digest.clone(),
+        }
+    }
+
+    /// Do both speak of one place? An identity that one side does not know does not part them.
+    pub fn agrees(&self, other: &Self) -> bool {
+        let identities =
+            self.identity.is_empty() || other.identity.is_empty() || self.identity == other.identity;
+        identities && self.id == other.id && self.settings == other.settings
+    }
+}
+
+/// What an object's annotation holds.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Stored {
+    /// Nothing, or the record of another uid (a backup's, a clone's).
+    None,
+    /// Ours.
+    Ours(Box<Record>),
+    /// Cannot be read: it says why. Nothing may be made on the strength of it.
+    Unreadable(String),
+}
+
+impl Stored {
+    /// Reads the annotation of the object of `uid`.
+    pub fn read(annotation: Option<&str>, uid: &str) -> Self {
+        let Some(text) = annotation else { return Self::None };
+        match serde_json::from_str::<Record>(text) {
+            Ok(record) if record.uid == uid => Self::Ours(Box::new(record)),
+            Ok(_) => Self::None,
+            Err(error) => match serde_json::from_str::<serde_json::Value>(text) {
+                Ok(value)
+                    if value
+                        .get("uid")
+                        .and_then(serde_json::Value::as_str)
+                        .is_some_and(|other| other != uid) =>
+                {
+                    Self::None
+                }
+                _ => Self::Unreadable(error.to_string()),
+            },
+        }
+    }
+}
+
+impl Record {
+    /// As the annotation's text.
+    pub fn write(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default()
+    }
+
+    /// Does the annotation have room for this record and for every answer that it may have to take in? `others` is what the object's other
+    /// annotations take, in bytes.
+    pub fn fits(&self, others: usize) -> bool {
+        self.write().len() + others + RESERVED <= ANNOTATIONS_LIMIT
+    }
+
+    /// The unsettled create, if there is one.
+    pub fn create(&self) -> Option<&Intent> {
+        self.intent
+            .as_ref()
+            .filter(|intent| intent.verb == IntentVerb::Create)
+    }
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}

@@ -1,0 +1,215 @@
+//! Create recovery (design 4.3): what becomes of a create whose answer nobody has.
+
+use crate::kind::CreateRecovery;
+
+use super::{
+    create,
+    decision::{Decision, Event, Purpose},
+    memory::Found,
+    names,
+    pass::Pass,
+    record::{Intent, Record},
+    report::Report,
+    rules::{self, Ownership},
+    settle,
+    status::Question,
+};
+
+/// In this order: a look that finds it, the retained token, absence after the time, a person.
+pub(super) fn recover(pass: &Pass) -> Decision {
+    let (Some(record), world) = (&pass.record, pass.world) else {
+        return super::steady::steady(pass);
+    };
+    let Some(intent) = record.create() else {
+        return super::steady::steady(pass);
+    };
+    if !rules::same_place(world, record) {
+        return pass.stop(
+            "ConfigIdentityChanged",
+            "a creation is unanswered, and the ProviderConfig now means another account or has other settings than when it was sent; put it back until the creation is settled".to_owned(),
+        );
+    }
+    let settles = rules::settles_at(world, intent.deadline);
+    let by_marker = world.recovers_by(CreateRecovery::Marker);
+    // A cloud-named kind looks by marker alone: an older name would find, or miss, an older resource (trace 14).
+    let name = if world.cloud_named() {
+        String::new()
+    } else {
+        record.external_name.clone()
+    };
+    let can_look = !world.cloud_named() || by_marker;
+    if can_look {
+        let Some(looked) = pass
+            .memory
+            .fresh_look(world, &name)
+            .filter(|looked| looked.began > intent.started_at)
+        else {
+            return pass.observe(&name);
+        };
+        match &looked.found {
+            Found::There(observation) => match rules::ownership(world, observation) {
+                Ownership::Others(marker) if !world.cloud_named() => {
+                    return pass.stop(
+                        "DoublyOwned",
+                        super::steady::doubly_owned(&record.external_name, &marker),
+                    );
+                }
+                Ownership::Others(_) => {}
+                Ownership::Unmarked if !rules::unmarked_is_ours(world, record) => {
+                    // The creating request marks: what bears no marker is not its work, or is not yet to be seen as it is.
+                    if world.now <= settles {
+                        return wait_for_the_time(pass, settles);
+                    }
+                }
+                Ownership::Ours | Ownership::Formerly | Ownership::Unmarked => {
+                    return settled_as_found(pass, record, &observation.external_name);
+                }
+            },
+            Found::Absent(_) => {}
+        }
+    }
+    if rules::token_may_be_repeated(world, record, intent) {
+        return create::repeat(pass, record, false);
+    }
+    if can_look {
+        return by_absence(pass, record, intent, &name, settles);
+    }
+    // Only the token is left: the same request, alone, proves that it never had an effect (trace 25).
+    let only_refused = intent.turn_over && !intent.alone && world.recovers_by(CreateRecovery::ClientToken);
+    if only_refused && rules::request_is_the_same(world, record, intent) {
+        return if world.now > settles {
+            create::repeat(pass, record, true)
+        } else {
+            wait_for_the_time(pass, settles)
+        };
+    }
+    ask(pass, record, intent, settles)
+}
+
+/// It exists. A cloud-named one is confirmed by metadata; of another the next status tells.
+fn settled_as_found(pass: &Pass, record: &Record, name: &str) -> Decision {
+    if !pass.world.cloud_named() {
+        return if pass.deleting() {
+            super::remove::remove(pass, super::remove::Removal::Deletion)
+        } else {
+            super::steady::steady(pass)
+        };
+    }
+    let mut record = record.clone();
+    let mut annotations = std::collections::BTreeMap::new();
+    name.clone_into(&mut record.external_name);
+    settle::confirm(&mut record, &mut annotations, pass.world.now);
+    // Other attempts, if any, had the same effect or none; none may be under way when it is deleted.
+    record.deadline = pass
+        .record
+        .as_ref()
+        .and_then(|old| old.intent.as_ref())
+        .map(|intent| intent.deadline);
+    pass.write_record("confirm the create that a look found", &record, annotations)
+}
+
+fn by_absence(
+    pass: &Pass,
+    record: &Record,
+    intent: &Intent,
+    name: &str,
+    settles: jiff::Timestamp,
+) -> Decision {
+    let world = pass.world;
+    match &pass.memory.looked {
+        Some(looked) if rules::absence_settles(world, intent.deadline, looked) => {
+            settled_as_absent(pass, record)
+        }
+        // Somebody else's, or an unmarked one after the time: for a kind whose creating request marks it is absence too.
+        Some(looked) if looked.began > settles => settled_as_absent(pass, record),
+        _ if world.now > settles => pass.observe(name),
+        _ => wait_for_the_time(pass, settles),
+    }
+}
+
+/// Nothing was made. What was recorded is closed, so that a new token may be drawn, or the object go.
+fn settled_as_absent(pass: &Pass, record: &Record) -> Decision {
+    let mut record = record.clone();
+    let mut annotations = std::collections::BTreeMap::new();
+    settle::absent(pass.world, &pass.world.managed, &mut record, &mut annotations);
+    record.deadline = None;
+    pass.write_record("settle the create as absent", &record, annotations)
+}
+
+fn wait_for_the_time(pass: &Pass, settles: jiff::Timestamp) -> Decision {
+    let report = Report::of_trouble(pass.memory.trouble.as_ref());
+    let report = if pass.deleting() {
+        report.blocked("waiting until it is certain what became of an unanswered creation")
+    } else {
+        report.creating()
+    };
+    let report = Report {
+        question: None,
+        ..report
+    };
+    pass.wait(
+        report,
+        Some(settles + std::time::Duration::from_millis(1)),
+        Purpose::Operation,
+    )
+}
+
+/// Nothing that we could do would tell: a person is asked, after the time, a question drawn for this token (trace 30).
+fn ask(pass: &Pass, record: &Record, intent: &Intent, settles: jiff::Timestamp) -> Decision {
+    let world = pass.world;
+    if world.now <= settles {
+        return wait_for_the_time(pass, settles);
+    }
+    let asked = world
+        .managed
+        .status
+        .progress
+        .question
+        .as_ref()
+        .filter(|question| question.token == intent.token);
+    if let Some(question) = asked {
+        let answer = world.managed.annotation(names::CREATE_OUTCOME);
+        if answer == format!("absent/{}", question.id) {
+            return settled_as_absent(pass, record);
+        }
+        let name = answer
+            .strip_prefix("exists/")
+            .and_then(|rest| rest.strip_prefix(&question.id))
+            .and_then(|rest| rest.strip_prefix('/'));
+        if let Some(name) = name.filter(|name| !name.is_empty()) {
+            return settled_as_found_by_a_person(pass, record, name);
+        }
+    }
+    let question = asked.cloned().unwrap_or_else(|| Question {
+        id: world.fresh.question.clone(),
+        token: intent.token.clone(),
+    });
+    let message = format!(
+        "nobody can tell whether the creation begun at {} made a resource; look in the external system, then annotate {}=absent/{} or {}=exists/{}/<its name>",
+        intent.started_at,
+        names::CREATE_OUTCOME,
+        question.id,
+        names::CREATE_OUTCOME,
+        question.id
+    );
+    let report = Report {
+        event: Some(Event::warning("CreateOutcomeUnknown", &message)),
+        question: Some(question),
+        ..Report::failed("CreateOutcomeUnknown", message)
+    };
+    let report = if pass.deleting() {
+        report.blocked("waiting for an answer: see Synced")
+    } else {
+        report.creating()
+    };
+    pass.wait(report, None, Purpose::Drift)
+}
+
+fn settled_as_found_by_a_person(pass: &Pass, record: &Record, name: &str) -> Decision {
+    let mut record = record.clone();
+    let mut annotations = std::collections::BTreeMap::new();
+    name.clone_into(&mut record.external_name);
+    settle::confirm(&mut record, &mut annotations, pass.world.now);
+    record.deadline = None;
+    pass.write_record("take a person's word for the create", &record, annotations)
+}

@@ -1,0 +1,304 @@
+//! Deletion (design 4.4), and the first half of a replacement.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use jiff::Timestamp;
+
+use crate::{
+    external::{Observation, Verb},
+    kind::CreateRecovery,
+};
+
+use super::{
+    decision::{Action, Decision, Event, Purpose},
+    memory::Found,
+    names,
+    pass::{Pass, left_behind},
+    record::{ConfigIdentity, Intent, IntentVerb, Record, Snapshot},
+    report::{self, Report},
+    rules::{self, Ownership},
+    settle,
+};
+
+/// How soon to look again at what should be gone.
+const LOOK_AGAIN: Duration = Duration::from_secs(2);
+/// An answered Delete that shows no effect is repeated after this.
+const DELETE_AGAIN: Duration = Duration::from_secs(30);
+
+/// What the removal is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Removal {
+    /// The object goes.
+    Deletion,
+    /// A person approved that another resource takes its place.
+    Replacement,
+}
+
+/// Deletes, looks, and only then lets go.
+pub(super) fn remove(pass: &Pass, why: Removal) -> Decision {
+    let world = pass.world;
+    let others = world.managed.other_finalizers();
+    if why == Removal::Deletion && !others.is_empty() {
+        return pass.wait(
+            Report::synced().blocked(format!("waiting for finalizers of others: {}", others.join(", "))),
+            None,
+            Purpose::Drift,
+        );
+    }
+    if let Some(blocker) = &world.blocker {
+        return pass.wait(
+            Report::synced().blocked(blocker.message.clone()),
+            None,
+            Purpose::Drift,
+        );
+    }
+    // Deletion adopts nothing: what we neither made, nor were making, nor confirmed is ours only if it bears our marker (trace 27).
+    let bound = pass
+        .record
+        .as_ref()
+        .is_some_and(|record| rules::confirmed(world, record) || record.intent.is_some());
+    let name = match (&pass.record, bound) {
+        (Some(record), true) => Some(record.external_name.clone()),
+        _ if world.kind.capabilities.holds_marker => world.name_to_look_by(pass.record.as_ref()),
+        _ => None,
+    };
+    let Some(name) = name else {
+        return finish(pass, why, None);
+    };
+    let fresh = pass.memory.fresh_look(world, &name);
+    let Some(looked) = fresh.filter(|looked| {
+        pass.memory
+            .delete_answered
+            .is_none_or(|answered| looked.began > answered)
+    }) else {
+        return pass.observe(&name);
+    };
+    match &looked.found {
+        Found::There(observation) => there(pass, why, bound, observation, looked.began),
+        Found::Absent(_) if !bound => finish(pass, why, None),
+        Found::Absent(_) => absent(pass, why, &name, looked.began),
+    }
+}
+
+fn there(pass: &Pass, why: Removal, bound: bool, observation: &Observation, began: Timestamp) -> Decision {
+    let world = pass.world;
+    let left = |because: &str| {
+        finish(
+            pass,
+            why,
+            Some(left_behind(world, &observation.external_name, because)),
+        )
+    };
+    let adopted = pass.record.as_ref().is_some_and(|record| record.adopted);
+    match rules::ownership(world, observation) {
+        Ownership::Others(marker) => return left(&format!("it bears the marker {marker} of another object")),
+        Ownership::Unmarked if !bound => return left("it bears no marker, and this object never managed it"),
+        Ownership::Unmarked if adopted && world.kind.capabilities.holds_marker => {
+            return left("it was adopted, and never marked as this object's");
+        }
+        Ownership::Unmarked if world.recovers_by(CreateRecovery::Marker) => {
+            let settles = pass
+                .record
+                .as_ref()
+                .and_then(last_deadline)
+                .map(|deadline| rules::settles_at(world, deadline));
+            if let Some(settles) = settles.filter(|settles| began <= *settles) {
+                return look_later(pass, began, Some(settles), "waiting until its marker can be seen");
+            }
+            return left("it bears no marker");
+        }
+        Ownership::Ours | Ownership::Formerly | Ownership::Unmarked => {}
+    }
+    if observation.deleting {
+        return look_later(
+            pass,
+            began,
+            observation.observe_after.map(|after| began + after),
+            "it is being removed upstream",
+        );
+    }
+    if let Some(answered) = pass
+        .memory
+        .delete_answered
+        .filter(|answered| world.now < *answered + DELETE_AGAIN)
+    {
+        return look_later(
+            pass,
+            began,
+            None,
+            &format!(
+                "the deletion was accepted at {}, and it is still there",
+                settle::seconds(answered)
+            ),
+        );
+    }
+    send(pass, &observation.external_name, &observation.etag)
+}
+
+fn absent(pass: &Pass, why: Removal, name: &str, began: Timestamp) -> Decision {
+    let world = pass.world;
+    let Some(record) = &pass.record else {
+        return finish(pass, why, None);
+    };
+    if !rules::same_place(world, record) {
+        return pass.stop(
+            "ConfigIdentityChanged",
+            format!(
+                "nothing is found under {name:?}, but the ProviderConfig now means another account or has other settings than when it was made; put it back, or annotate {}={} to let the object go",
+                names::ORPHAN,
+                world.managed.uid
+            ),
+        );
+    }
+    // Invisible just after creation is not gone (trace 15).
+    let window = world.kind.capabilities.consistency_window;
+    let visible = record
+        .create()
+        .filter(|_| !window.is_zero())
+        .map(|intent| rules::settles_at(world, intent.deadline));
+    if let Some(visible) = visible.filter(|visible| began <= *visible) {
+        return look_later(
+            pass,
+            began,
+            Some(visible),
+            "waiting until it is certain that it is gone",
+        );
+    }
+    // Even if the first look says absent: an answered Delete *and* an absence.
+    if pass.memory.delete_answered.is_some() || name.is_empty() {
+        return finish(pass, why, None);
+    }
+    send(pass, name, "")
+}
+
+/// Send the Delete: guarded, one call at a time.
+fn send(pass: &Pass, name: &str, etag: &str) -> Decision {
+    let world = pass.world;
+    if let Some(trouble) = pass.memory.refused(world, Verb::Delete) {
+        return pass.wait(Report::of_trouble(Some(trouble)).deleting(), None, Purpose::Drift);
+    }
+    let intent = pass.record.as_ref().and_then(|record| record.intent.as_ref());
+    let just_recorded = intent.filter(|intent| {
+        intent.verb == IntentVerb::Delete
+            && pass
+                .memory
+                .may_send
+                .as_ref()
+                .is_some_and(|(token, attempt)| *token == intent.token && *attempt == intent.attempt)
+    });
+    if let Some(intent) = just_recorded {
+        return pass.call(name, Verb::Delete, intent.deadline, |call| {
+            etag.clone_into(&mut call.etag);
+            call.token.clone_from(&intent.token);
+            call.attempt = intent.attempt;
+        });
+    }
+    let busy = pass
+        .record
+        .as_ref()
+        .and_then(|record| rules::may_still_run_until(world, record, pass.memory));
+    if let Some(over) = busy {
+        let report = Report::synced().blocked("waiting until an earlier call can no longer take effect");
+        return pass.wait(report, Some(over), Purpose::Operation);
+    }
+    if !rules::delete_needs_intent(world) {
+        return pass.after_proof(name, Verb::Delete, |call| etag.clone_into(&mut call.etag));
+    }
+    let Ok(config) = &world.config else {
+        return pass.wait(Report::default(), None, Purpose::Retry);
+    };
+    let mut record = pass
+        .record
+        .clone()
+        .unwrap_or_else(|| unrecorded(world.managed.uid.clone(), name, ConfigIdentity::of(config)));
+    settle::close(&mut record);
+    record.confirmed = true;
+    record.intent = Some(Intent {
+        verb: IntentVerb::Delete,
+        token: world.fresh.token.clone(),
+        attempt: 0,
+        alone: false,
+        turn_over: false,
+        generation: world.managed.generation,
+        parameters: Snapshot::Digest(String::new()),
+        started_at: world.now,
+        deadline: world.now + world.kind.timeouts.call,
+        operation: None,
+    });
+    pass.write_record("record the intent to delete", &record, BTreeMap::new())
+}
+
+fn unrecorded(uid: String, name: &str, config: ConfigIdentity) -> Record {
+    Record {
+        uid,
+        external_name: name.to_owned(),
+        confirmed: true,
+        adopted: false,
+        taken: false,
+        intent: None,
+        deadline: None,
+        provider_state: String::new(),
+        sensitive_digest: String::new(),
+        config,
+        plugin_version: String::new(),
+    }
+}
+
+/// When the last recorded call had to be over.
+fn last_deadline(record: &Record) -> Option<Timestamp> {
+    record
+        .intent
+        .as_ref()
+        .map(|intent| intent.deadline)
+        .or(record.deadline)
+}
+
+/// Nothing of ours is left outside. The finalizer goes only when no recorded call can still execute.
+fn finish(pass: &Pass, why: Removal, event: Option<Event>) -> Decision {
+    let world = pass.world;
+    let busy = pass
+        .record
+        .as_ref()
+        .and_then(|record| rules::may_still_run_until(world, record, pass.memory));
+    if let Some(over) = busy {
+        let report = Report::synced().blocked("waiting until an earlier call can no longer take effect");
+        return pass.wait(report, Some(over), Purpose::Operation);
+    }
+    match (why, &pass.record) {
+        (Removal::Replacement, Some(record)) => {
+            let mut record = record.clone();
+            let mut annotations = BTreeMap::new();
+            settle::close(&mut record);
+            record.confirmed = false;
+            record.external_name.clear();
+            record.provider_state.clear();
+            if world.kind.external_name.source != crate::kind::NameSource::User {
+                annotations.insert(names::EXTERNAL_NAME.to_owned(), None);
+            }
+            pass.write_record("make way for the replacement", &record, annotations)
+        }
+        (Removal::Deletion, _) | (Removal::Replacement, None) => Decision::Act(Action::Release(event)),
+    }
+}
+
+fn look_later(pass: &Pass, began: Timestamp, wake: Option<Timestamp>, message: &str) -> Decision {
+    let world = pass.world;
+    let next = (began + LOOK_AGAIN).max(wake.unwrap_or(began));
+    if world.now >= next && began < next {
+        let name = pass
+            .record
+            .as_ref()
+            .map(|record| record.external_name.clone())
+            .unwrap_or_default();
+        return pass.observe(&name);
+    }
+    let since = world.managed.deletion.unwrap_or(world.now);
+    let overdue = report::overdue(world.now, since, world.kind.timeouts.delete);
+    let report = Report::of_trouble(pass.memory.trouble.as_ref());
+    let report = if overdue.is_empty() {
+        report
+    } else {
+        Report::failed("ReconcileError", format!("deletion goes on{overdue}"))
+    };
+    pass.wait(report.blocked(message), Some(next), Purpose::Operation)
+}

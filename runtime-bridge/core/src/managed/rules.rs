@@ -1,0 +1,171 @@
+//! The rules of design section 4, each one named predicate. Nearly all were shown to be needed by taking them out: see
+//! `crash-traces` in the reliability documents for what happens without each.
+
+use jiff::Timestamp;
+
+use crate::{
+    external::{Effect, Failure, FailureCode, Observation},
+    kind::CreateRecovery,
+};
+
+use super::{
+    memory::{Found, Looked, Memory},
+    record::{ConfigIdentity, Intent, Record, Snapshot},
+    world::World,
+};
+
+/// Whose is it?
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ownership {
+    /// Bears our marker.
+    Ours,
+    /// Bears a marker that a person has said is ours too.
+    Formerly,
+    /// Bears none, or the kind holds none.
+    Unmarked,
+    /// Bears another's.
+    Others(String),
+}
+
+/// Reads the marker.
+pub fn ownership(world: &World, observation: &Observation) -> Ownership {
+    match observation.found_marker.as_str() {
+        "" => Ownership::Unmarked,
+        marker if marker == world.marker => Ownership::Ours,
+        marker if marker == world.former_marker() => Ownership::Formerly,
+        marker => Ownership::Others(marker.to_owned()),
+    }
+}
+
+/// Nothing of a call can happen after this.
+pub fn over_at(world: &World, deadline: Timestamp) -> Timestamp {
+    deadline + world.margin()
+}
+
+/// A look that began later than this tells the truth about a create with this deadline.
+pub fn settles_at(world: &World, deadline: Timestamp) -> Timestamp {
+    over_at(world, deadline) + world.kind.capabilities.consistency_window
+}
+
+/// Absence settles an unanswered create only if the look *began* after its time (traces 1 to 4).
+pub fn absence_settles(world: &World, deadline: Timestamp, looked: &Looked) -> bool {
+    matches!(looked.found, Found::Absent(_)) && looked.began > settles_at(world, deadline)
+}
+
+/// One call at a time: until then a recorded call may still run, so no new intent is written and no Delete sent (trace 12).
+/// An answer to this process ends attempt 0; of later ones an earlier attempt may still be on its way.
+pub fn may_still_run_until(world: &World, record: &Record, memory: &Memory) -> Option<Timestamp> {
+    let deadline = match &record.intent {
+        Some(intent)
+            if intent.attempt == 0
+                && memory
+                    .answered
+                    .as_ref()
+                    .is_some_and(|(token, attempt)| *token == intent.token && *attempt == 0) =>
+        {
+            None
+        }
+        Some(intent) => Some(intent.deadline),
+        None => record.deadline,
+    };
+    deadline
+        .map(|deadline| over_at(world, deadline))
+        .filter(|over| *over > world.now)
+}
+
+/// The create is confirmed: by metadata, or by the status that names its token.
+pub fn confirmed(world: &World, record: &Record) -> bool {
+    record.confirmed
+        || record
+            .create()
+            .is_some_and(|intent| world.managed.status.progress.create_token == intent.token)
+}
+
+/// A repeat must carry the same request, to the same place, while the token is retained (traces 9 to 11).
+pub fn token_may_be_repeated(world: &World, record: &Record, intent: &Intent) -> bool {
+    let capabilities = &world.kind.capabilities;
+    let retained = match intent.started_at.checked_add(capabilities.token_retention) {
+        Ok(end) => over_at(world, intent.deadline.max(world.now + capabilities_call(world))) < end,
+        Err(_) => true, // For ever.
+    };
+    world.recovers_by(CreateRecovery::ClientToken)
+        && retained
+        && !intent.turn_over
+        && request_is_the_same(world, record, intent)
+}
+
+/// The recorded request can still be sent as it was: parameters, secrets and config.
+pub fn request_is_the_same(world: &World, record: &Record, intent: &Intent) -> bool {
+    let Ok(wish) = &world.wish else { return false };
+    let parameters = match &intent.parameters {
+        Snapshot::Whole(_) => true,
+        Snapshot::Digest(digest) => *digest == wish.digest,
+    };
+    parameters && record.sensitive_digest == wish.sensitive_digest && same_place(world, record)
+}
+
+/// The config still means the place that the record speaks of: elsewhere, absence means nothing.
+pub fn same_place(world: &World, record: &Record) -> bool {
+    world
+        .config
+        .as_ref()
+        .is_ok_and(|config| record.config.agrees(&ConfigIdentity::of(config)))
+}
+
+/// `EFFECT_NONE` settles an intent only as the answer to attempt 0 while no other exists, or to one *alone* whose request itself was refused
+/// (traces 6, 7, 25).
+pub fn refusal_settles(intent: &Intent, attempt: u32, failure: &Failure) -> bool {
+    failure.effect == Effect::None
+        && attempt == intent.attempt
+        && (attempt == 0 || (intent.alone && refuses_the_request(failure.code)))
+}
+
+/// The end of an operation settles only if it was that of attempt 0 or of one *alone* (traces 23, 24).
+pub fn failed_operation_settles(intent: &Intent, failure: &Failure) -> bool {
+    let of_attempt = intent.operation.as_ref().map(|operation| operation.attempt);
+    failure.code == FailureCode::OperationFailed
+        && failure.effect == Effect::None
+        && (of_attempt == Some(0) || (intent.alone && of_attempt == Some(intent.attempt)))
+}
+
+/// A repeat refused like this ends the token's turn: the next recovery's is next.
+pub fn ends_the_turn(attempt: u32, failure: &Failure) -> bool {
+    attempt > 0
+        && failure.effect == Effect::None
+        && (refuses_the_request(failure.code)
+            || matches!(
+                failure.code,
+                FailureCode::AlreadyExists | FailureCode::TokenReused
+            ))
+}
+
+fn refuses_the_request(code: FailureCode) -> bool {
+    matches!(
+        code,
+        FailureCode::InvalidSpec | FailureCode::ImmutableField | FailureCode::Unsupported
+    )
+}
+
+/// A known name that reads as absent is believed only if a later look, begun after the consistency window, finds it absent too (trace 29).
+pub fn absence_confirmed(world: &World, memory: &Memory, looked: &Looked) -> bool {
+    let window = world.kind.capabilities.consistency_window;
+    matches!(looked.found, Found::Absent(_))
+        && memory
+            .absent_since
+            .is_some_and(|first| looked.began > first + window)
+}
+
+/// A Delete needs an intent where names are deterministic and no marker protects a successor (traces 13, 31).
+pub fn delete_needs_intent(world: &World) -> bool {
+    !world.cloud_named() && !world.recovers_by(CreateRecovery::Marker)
+}
+
+/// An unmarked resource under the recorded name is ours while our create of it is unanswered, unless the creating request would have
+/// marked it (traces 20, 21, 27).
+pub fn unmarked_is_ours(world: &World, record: &Record) -> bool {
+    record.create().is_some() && !record.taken && !world.recovers_by(CreateRecovery::Marker)
+}
+
+fn capabilities_call(world: &World) -> std::time::Duration {
+    world.kind.timeouts.call
+}

@@ -1,0 +1,235 @@
+//! The persistence rule: what of an answer must be in etcd before anything else is done.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use crate::external::{
+    Answer, CallError, Effect, Failure, FailureCode, Operation, OperationVerb, Outcome, OutcomeResult, Verb,
+};
+
+use super::{
+    decision::{Call, MetadataChange},
+    names,
+    record::{Record, RecordedOperation, Stored},
+    rules,
+    world::{Managed, World},
+};
+
+/// What is to be persisted of an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Settled {
+    /// Nothing that the record does not hold already.
+    Nothing,
+    /// This, before anything else.
+    Write(MetadataChange),
+    /// The object or its record is another's by now: the answer is nobody's business here any more.
+    NotOurs,
+}
+
+/// Works out what an answer means for the record of `managed`, the newest version of the object. `world` is that of the call.
+pub fn settle(world: &World, managed: &Managed, call: &Call, answer: &Answer) -> Settled {
+    if managed.uid != call.target.owner.uid {
+        return Settled::NotOurs;
+    }
+    let Stored::Ours(record) = managed.record() else {
+        return Settled::NotOurs;
+    };
+    let creates = call.verb == Verb::Create || call.operation == Some(OperationVerb::Create);
+    let settled = if creates {
+        of_create(world, managed, &record, call, answer)
+    } else {
+        of_other(world, &record, call, answer)
+    };
+    match settled {
+        Some((new, annotations)) => change(&record, new, annotations),
+        None => Settled::NotOurs,
+    }
+}
+
+type Annotations = BTreeMap<String, Option<String>>;
+
+fn of_create(
+    world: &World,
+    managed: &Managed,
+    record: &Record,
+    call: &Call,
+    answer: &Answer,
+) -> Option<(Record, Annotations)> {
+    let Some(intent) = record.create().filter(|intent| intent.token == call.token) else {
+        return None;
+    };
+    let mut new = record.clone();
+    let mut annotations = Annotations::new();
+    match answer {
+        Ok(outcome) => {
+            learn_names(&mut new, &mut annotations, outcome);
+            match &outcome.result {
+                OutcomeResult::Completed(_) if world.cloud_named() && !new.external_name.is_empty() => {
+                    confirm(&mut new, &mut annotations, world.now);
+                }
+                OutcomeResult::Completed(_) => {}
+                OutcomeResult::Operation(operation) => hold_operation(&mut new, call, operation),
+                OutcomeResult::Failure(failure) if call.verb == Verb::Poll => {
+                    if rules::failed_operation_settles(intent, failure) {
+                        close_as_failed(world, managed, &mut new, &mut annotations, failure);
+                    }
+                }
+                OutcomeResult::Failure(failure) => {
+                    fail(world, managed, &mut new, &mut annotations, call, failure)
+                }
+            }
+        }
+        // Nothing was done by this call: the same as a failure without effect.
+        Err(CallError::Refused { .. }) if call.verb == Verb::Create => {
+            let refused = refusal();
+            fail(world, managed, &mut new, &mut annotations, call, &refused);
+        }
+        Err(CallError::Refused { .. } | CallError::Unknown { .. }) => {}
+    }
+    Some((new, annotations))
+}
+
+fn of_other(world: &World, record: &Record, call: &Call, answer: &Answer) -> Option<(Record, Annotations)> {
+    if record.external_name != call.target.external_name {
+        return None;
+    }
+    let mut new = record.clone();
+    if let Ok(outcome) = answer {
+        if !outcome.provider_state.is_empty() {
+            new.provider_state.clone_from(&outcome.provider_state);
+        }
+        if call.verb == Verb::Update
+            && matches!(
+                outcome.result,
+                OutcomeResult::Completed(_) | OutcomeResult::Operation(_)
+            )
+            && let Ok(wish) = &world.wish
+        {
+            new.sensitive_digest.clone_from(&wish.sensitive_digest);
+        }
+    }
+    Some((new, Annotations::new()))
+}
+
+fn learn_names(new: &mut Record, annotations: &mut Annotations, outcome: &Outcome) {
+    if new.external_name.is_empty() && !outcome.external_name.is_empty() {
+        new.external_name.clone_from(&outcome.external_name);
+        annotations.insert(
+            names::EXTERNAL_NAME.to_owned(),
+            Some(outcome.external_name.clone()),
+        );
+    }
+    if !outcome.provider_state.is_empty() {
+        new.provider_state.clone_from(&outcome.provider_state);
+    }
+}
+
+fn hold_operation(new: &mut Record, call: &Call, operation: &Operation) {
+    let Some(intent) = new.intent.as_mut() else { return };
+    // A poll goes on with the operation of the attempt that began it.
+    let attempt = match (call.verb, &intent.operation) {
+        (Verb::Poll, Some(held)) => held.attempt,
+        _ => call.attempt,
+    };
+    intent.operation = Some(RecordedOperation {
+        handle: operation.handle.clone(),
+        attempt,
+        expire_time: operation.expire_time,
+        poll_driven: operation.poll_driven,
+    });
+}
+
+fn fail(
+    world: &World,
+    managed: &Managed,
+    new: &mut Record,
+    annotations: &mut Annotations,
+    call: &Call,
+    failure: &Failure,
+) {
+    let Some(intent) = new.create().filter(|intent| intent.attempt == call.attempt) else {
+        return;
+    };
+    if rules::refusal_settles(intent, call.attempt, failure) {
+        close_as_failed(world, managed, new, annotations, failure);
+    } else if rules::ends_the_turn(call.attempt, failure)
+        && let Some(intent) = new.intent.as_mut()
+    {
+        intent.turn_over = true;
+    }
+}
+
+/// The create is confirmed. Attempts that may still be on their way keep their deadline.
+pub(super) fn confirm(new: &mut Record, annotations: &mut Annotations, now: Timestamp) {
+    close(new);
+    new.confirmed = true;
+    annotations.insert(names::EXTERNAL_NAME.to_owned(), Some(new.external_name.clone()));
+    annotations.insert(names::CREATE_SUCCEEDED.to_owned(), Some(seconds(now)));
+}
+
+/// The create certainly had no effect: nothing was made, and the name is free for another try.
+fn close_as_failed(
+    world: &World,
+    managed: &Managed,
+    new: &mut Record,
+    annotations: &mut Annotations,
+    failure: &Failure,
+) {
+    absent(world, managed, new, annotations);
+    new.taken = failure.code == FailureCode::AlreadyExists;
+}
+
+/// The create is settled: there is no resource of it. The name that it carried counts no more.
+pub(super) fn absent(world: &World, managed: &Managed, new: &mut Record, annotations: &mut Annotations) {
+    close(new);
+    new.confirmed = false;
+    new.provider_state.clear();
+    if world.cloud_named() {
+        annotations.insert(names::CREATE_FAILED.to_owned(), Some(seconds(world.now)));
+    }
+    let given_by_user = world.kind.external_name.source == crate::kind::NameSource::User;
+    if !given_by_user && managed.annotation(names::EXTERNAL_NAME) == new.external_name {
+        annotations.insert(names::EXTERNAL_NAME.to_owned(), None);
+    }
+    new.external_name.clear();
+}
+
+/// Ends the intent. With a repeat among its attempts, an earlier one may still run: its deadline stays.
+pub(super) fn close(new: &mut Record) {
+    if let Some(intent) = new.intent.take() {
+        new.deadline = (intent.attempt > 0).then_some(intent.deadline).max(new.deadline);
+    }
+}
+
+fn change(old: &Record, new: Record, mut annotations: Annotations) -> Settled {
+    if new == *old && annotations.is_empty() {
+        return Settled::Nothing;
+    }
+    annotations.insert(names::RECORD.to_owned(), Some(new.write()));
+    Settled::Write(MetadataChange {
+        why: "persist the answer",
+        annotations,
+        ..MetadataChange::default()
+    })
+}
+
+/// RFC 3339 with whole seconds, as crossplane-runtime writes it.
+pub(super) fn seconds(time: Timestamp) -> String {
+    Timestamp::from_second(time.as_second())
+        .unwrap_or(time)
+        .to_string()
+}
+
+fn refusal() -> Failure {
+    Failure {
+        code: FailureCode::Internal,
+        effect: Effect::None,
+        reason: "CallRefused".to_owned(),
+        message: String::new(),
+        retry_after: None,
+        violations: Vec::new(),
+        upstream_code: String::new(),
+        existing_external_name: String::new(),
+    }
+}

@@ -1,0 +1,212 @@
+//! `status` as the machine reads and writes it: conditions to the letter Crossplane's.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::external::{Document, OperationVerb};
+
+/// `Ready`.
+pub const READY: &str = "Ready";
+/// `Synced`.
+pub const SYNCED: &str = "Synced";
+/// Present while an operation runs.
+pub const ASYNC_OPERATION: &str = "AsyncOperation";
+
+/// One condition. `observedGeneration` 0 means none.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Condition {
+    /// `Ready`, `Synced`, …
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// `True`, `False`, `Unknown`.
+    pub status: String,
+    /// PascalCase.
+    pub reason: String,
+    /// For people.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub message: String,
+    /// When it last changed.
+    pub last_transition_time: Timestamp,
+    /// The generation that it speaks of.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub observed_generation: i64,
+}
+
+/// A condition as wished: time and generation are put on when it is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Says {
+    /// True or false.
+    pub status: bool,
+    /// PascalCase.
+    pub reason: String,
+    /// For people; empty: nothing to add.
+    pub message: String,
+}
+
+impl Says {
+    /// True for a reason.
+    pub fn yes(reason: &str) -> Self {
+        Self {
+            status: true,
+            reason: reason.to_owned(),
+            message: String::new(),
+        }
+    }
+
+    /// False for a reason.
+    pub fn no(reason: &str, message: impl Into<String>) -> Self {
+        Self {
+            status: false,
+            reason: reason.to_owned(),
+            message: message.into(),
+        }
+    }
+}
+
+/// What may be lost: `status.crossbridge`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Progress {
+    /// The create that is confirmed, by its token.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub create_token: String,
+    /// What is under way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operation: Option<OperationReport>,
+    /// What a person is asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<Question>,
+}
+
+/// An operation, for people, and for Update and Delete its handle.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OperationReport {
+    /// Empty for Create: the record holds it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub handle: String,
+    /// What it does.
+    pub verb: OperationVerb,
+    /// PascalCase step.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub phase: String,
+    /// 0 to 100.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress: Option<u8>,
+    /// When it began.
+    pub since: Timestamp,
+    /// The generation that it was begun for.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub generation: i64,
+    /// Moves only when polled.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub poll_driven: bool,
+    /// When it may be forgotten upstream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expire_time: Option<Timestamp>,
+}
+
+/// Drawn for one token; an answer to another question does nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Question {
+    /// The random word that an answer repeats.
+    pub id: String,
+    /// The token of the create that is asked about.
+    pub token: String,
+}
+
+/// `status`, as far as the machine knows it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Status {
+    /// All of them, others' included.
+    pub conditions: Vec<Condition>,
+    /// `atProvider`.
+    pub at_provider: Option<Document>,
+    /// `crossbridge`.
+    pub progress: Progress,
+    /// `lastHandledReconcileAt`; empty: none.
+    pub last_handled: String,
+}
+
+impl Status {
+    /// Reads `status`. What cannot be read counts as lost: it is written anew.
+    pub fn read(value: &Value) -> Self {
+        let field = |name: &str| value.get(name).cloned();
+        let conditions = value
+            .get("conditions")
+            .and_then(Value::as_array)
+            .cloned()
+            .unwrap_or_default();
+        Self {
+            conditions: conditions
+                .into_iter()
+                .filter_map(|one| serde_json::from_value(one).ok())
+                .collect(),
+            at_provider: field("atProvider").and_then(|value| value.as_object().cloned()),
+            progress: field("crossbridge")
+                .and_then(|value| serde_json::from_value(value).ok())
+                .unwrap_or_default(),
+            last_handled: value
+                .get("lastHandledReconcileAt")
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned(),
+        }
+    }
+
+    /// As JSON, whole.
+    pub fn write(&self) -> Value {
+        let mut status = Map::new();
+        if !self.conditions.is_empty() {
+            status.insert("conditions".to_owned(), json!(self.conditions));
+        }
+        if let Some(at_provider) = &self.at_provider {
+            status.insert("atProvider".to_owned(), Value::Object(at_provider.clone()));
+        }
+        if self.progress != Progress::default() {
+            status.insert("crossbridge".to_owned(), json!(self.progress));
+        }
+        if !self.last_handled.is_empty() {
+            status.insert("lastHandledReconcileAt".to_owned(), json!(self.last_handled));
+        }
+        Value::Object(status)
+    }
+
+    /// Sets one condition. An equal one keeps its time, and takes the generation.
+    pub fn set(&mut self, kind: &str, says: &Says, generation: i64, now: Timestamp) {
+        let status = if says.status { "True" } else { "False" };
+        let new = Condition {
+            kind: kind.to_owned(),
+            status: status.to_owned(),
+            reason: says.reason.clone(),
+            message: says.message.clone(),
+            last_transition_time: now.round(jiff::Unit::Second).unwrap_or(now),
+            observed_generation: generation,
+        };
+        match self
+            .conditions
+            .iter_mut()
+            .find(|condition| condition.kind == kind)
+        {
+            Some(old)
+                if old.status == new.status && old.reason == new.reason && old.message == new.message =>
+            {
+                old.observed_generation = generation;
+            }
+            Some(old) => *old = new,
+            None => self.conditions.push(new),
+        }
+    }
+
+    /// Takes one condition away.
+    pub fn clear(&mut self, kind: &str) {
+        self.conditions.retain(|condition| condition.kind != kind);
+    }
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde's signature.
+fn is_zero(number: &i64) -> bool {
+    *number == 0
+}

@@ -1,0 +1,277 @@
+//! The ordinary course: look, then make, adopt, change, or be content.
+
+use crate::external::{FieldDiff, Observation, Verb};
+
+use super::{
+    create,
+    decide::{nothing_else, readiness, unmade},
+    decision::{Action, Decision, Event, MetadataChange, Purpose},
+    diff, failure,
+    memory::{Found, Looked},
+    names, operate,
+    pass::Pass,
+    record::{ConfigIdentity, Record},
+    remove::{self, Removal},
+    report::Report,
+    rules::{self, Ownership},
+};
+
+/// Looks, and goes on from what is found.
+pub(super) fn steady(pass: &Pass) -> Decision {
+    let Some(name) = pass.world.name_to_look_by(pass.record.as_ref()) else {
+        return create::begin(pass, "");
+    };
+    match pass.memory.fresh_look(pass.world, &name) {
+        None => pass.observe(&name),
+        Some(looked) => match &looked.found {
+            Found::There(observation) => there(pass, observation),
+            Found::Absent(absent) => not_there(pass, looked, &name, &absent.external_name),
+        },
+    }
+}
+
+fn not_there(pass: &Pass, looked: &Looked, name: &str, derived: &str) -> Decision {
+    let world = pass.world;
+    let known = pass
+        .record
+        .as_ref()
+        .filter(|record| rules::confirmed(world, record));
+    let Some(record) = known else {
+        return create::begin(pass, derived);
+    };
+    if !rules::same_place(world, record) {
+        return pass.stop(
+            "ConfigIdentityChanged",
+            format!("nothing is found under {name:?}, but the ProviderConfig now means another account or has other settings than when it was made; put it back, or delete this object and make another"),
+        );
+    }
+    if !rules::absence_confirmed(world, pass.memory, looked) {
+        let since = pass.memory.absent_since.unwrap_or(looked.began);
+        let believed = since + world.kind.capabilities.consistency_window;
+        if world.now > believed {
+            return pass.observe(name);
+        }
+        let report = Report::synced().ready(super::status::Says::no(
+            "Unavailable",
+            "the external resource cannot be found; looking again before it is made anew",
+        ));
+        return pass.wait(
+            report,
+            Some(believed + std::time::Duration::from_millis(1)),
+            Purpose::Operation,
+        );
+    }
+    create::begin(pass, derived)
+}
+
+fn there(pass: &Pass, observation: &Observation) -> Decision {
+    let world = pass.world;
+    if let Some(rival) = &world.rival {
+        return pass.stop("DoublyOwned", format!("{:?} is already managed by {rival}; delete one of the two objects, with {} if the resource is to stay", observation.external_name, names::ORPHAN));
+    }
+    if let Ownership::Others(marker) = rules::ownership(world, observation) {
+        return pass.stop("DoublyOwned", doubly_owned(&observation.external_name, &marker));
+    }
+    let Some(record) = &pass.record else {
+        return adopt(pass, observation);
+    };
+    if !rules::confirmed(world, record) && record.intent.is_none() {
+        return adopt(pass, observation);
+    }
+    if let Some(decision) = renew(pass, record) {
+        return decision;
+    }
+    if observation.deleting {
+        return content(pass, observation);
+    }
+    let diffs = diff::differences(&world.kind, &pass.wish.parameters, observation);
+    let unmarked = world.kind.capabilities.holds_marker && observation.found_marker != world.marker;
+    let secrets = record.sensitive_digest != pass.wish.sensitive_digest;
+    if diffs.is_empty() && !unmarked && !secrets {
+        return content(pass, observation);
+    }
+    differs(pass, record, observation, &diffs)
+}
+
+/// Not in the record yet: it existed before us. Visibly made ours, unless somebody took the name from under our create.
+fn adopt(pass: &Pass, observation: &Observation) -> Decision {
+    let world = pass.world;
+    let marked = rules::ownership(world, observation) == Ownership::Ours;
+    let word = world.managed.annotation(names::ADOPT);
+    let said = !word.is_empty() && (word == observation.found_marker || word == observation.external_name);
+    let taken = pass.record.as_ref().is_some_and(|record| record.taken);
+    if taken && !marked && !said {
+        return pass.stop(
+            "AlreadyExists",
+            format!(
+                "{:?} existed already when it was to be made; annotate {}={} if it shall be managed by this object, or choose another name with {}",
+                observation.external_name,
+                names::ADOPT,
+                observation.external_name,
+                names::EXTERNAL_NAME
+            ),
+        );
+    }
+    if let Some(over) = pass
+        .record
+        .as_ref()
+        .and_then(|record| rules::may_still_run_until(world, record, pass.memory))
+    {
+        return pass.wait(unmade(pass, Report::synced()), Some(over), Purpose::Operation);
+    }
+    let Ok(config) = &world.config else {
+        return pass.wait(Report::default(), None, Purpose::Retry);
+    };
+    let record = Record {
+        uid: world.managed.uid.clone(),
+        external_name: observation.external_name.clone(),
+        confirmed: true,
+        adopted: !marked,
+        taken: false,
+        intent: None,
+        deadline: None,
+        provider_state: observation.provider_state.clone(),
+        sensitive_digest: String::new(),
+        config: ConfigIdentity::of(config),
+        plugin_version: world.plugin_version.clone(),
+    };
+    let name = Some(observation.external_name.clone());
+    let message = format!("took over {:?}, which existed already", observation.external_name);
+    Decision::Act(Action::WriteMetadata(MetadataChange {
+        why: "adopt what exists",
+        add_finalizer: true,
+        annotations: [
+            (names::EXTERNAL_NAME.to_owned(), name),
+            (names::RECORD.to_owned(), Some(record.write())),
+        ]
+        .into(),
+        allows: None,
+        event: (!marked).then(|| Event::normal("AdoptedExternalResource", &message)),
+    }))
+}
+
+/// Keeps the record true where only we are behind: settings that changed without moving the resource, a digest key that was lost.
+fn renew(pass: &Pass, record: &Record) -> Option<Decision> {
+    let world = pass.world;
+    let mut new = record.clone();
+    if let Ok(config) = &world.config
+        && !rules::same_place(world, record)
+    {
+        new.config = ConfigIdentity::of(config);
+    }
+    let key = |digest: &str| digest.split_once(':').map(|(key, _)| key.to_owned());
+    let (old_key, new_key) = (key(&record.sensitive_digest), key(&pass.wish.sensitive_digest));
+    if old_key.is_some() && new_key.is_some() && old_key != new_key {
+        new.sensitive_digest.clone_from(&pass.wish.sensitive_digest);
+    }
+    (new != *record).then(|| pass.write_record("renew the record", &new, nothing_else()))
+}
+
+fn differs(pass: &Pass, record: &Record, observation: &Observation, diffs: &[FieldDiff]) -> Decision {
+    let world = pass.world;
+    let policies = &world.managed.policies;
+    if !policies.update {
+        return content(pass, observation);
+    }
+    let can_update = world.kind.capabilities.can_update;
+    let replaced: Vec<&str> = diffs
+        .iter()
+        .filter(|diff| diff.needs_replacement || !can_update)
+        .map(|diff| diff.path.as_str())
+        .collect();
+    if !replaced.is_empty() {
+        return replace(pass, &replaced);
+    }
+    if !can_update {
+        return content(pass, observation);
+    }
+    if let Some(trouble) = pass.memory.refused(world, Verb::Update) {
+        let report = Report {
+            ready: readiness(pass),
+            at_provider: observation.status.clone(),
+            create_token: token(pass),
+            ..Report::of_trouble(Some(trouble))
+        };
+        return pass.wait(report, None, Purpose::Drift);
+    }
+    if let Some(over) = rules::may_still_run_until(world, record, pass.memory) {
+        return pass.wait(settled_report(pass, observation), Some(over), Purpose::Operation);
+    }
+    if operate::running(pass).is_some_and(|_| !world.kind.capabilities.concurrent_update) {
+        return operate::wait(pass, pass.memory.next_poll);
+    }
+    // An update after which wish and fact still differ is not repeated at once for ever.
+    if let Some((count, last)) = pass.memory.updates_for(world) {
+        let next = last + failure::delay(None, count, world.fresh.jitter);
+        if count > 1 && next > world.now {
+            let paths: Vec<&str> = diffs.iter().map(|diff| diff.path.as_str()).collect();
+            let message = format!(
+                "update failed: {count} updates have not brought about what is wished for: {}",
+                paths.join(", ")
+            );
+            let report = Report {
+                synced: Some(super::status::Says::no("ReconcileError", message)),
+                ..settled_report(pass, observation)
+            };
+            return pass.wait(report, Some(next), Purpose::Retry);
+        }
+    }
+    let changed = diffs.iter().map(|diff| diff.path.clone()).collect();
+    pass.after_proof(&record.external_name, Verb::Update, |call| {
+        call.changed_paths = changed;
+        call.etag.clone_from(&observation.etag);
+    })
+}
+
+fn replace(pass: &Pass, paths: &[&str]) -> Decision {
+    let world = pass.world;
+    let generation = world.managed.generation.to_string();
+    let policies = &world.managed.policies;
+    let fields = paths.join(", ");
+    if !policies.delete || !policies.create {
+        return pass.stop("ReplacementForbidden", format!("{fields} cannot be changed in place, and managementPolicies do not allow to replace the resource; change the fields back"));
+    }
+    if world.managed.annotation(names::APPROVE_REPLACEMENT) == generation {
+        return remove::remove(pass, Removal::Replacement);
+    }
+    pass.stop(
+        "ReplacementRequired",
+        format!("{fields} cannot be changed in place; change back, or annotate {}={generation} to delete the resource and make another", names::APPROVE_REPLACEMENT),
+    )
+}
+
+/// Nothing to do: say how it is.
+fn content(pass: &Pass, observation: &Observation) -> Decision {
+    let wake = pass.memory.looked.as_ref().map(|looked| looked.next);
+    pass.wait(settled_report(pass, observation), wake, Purpose::Drift)
+}
+
+fn settled_report(pass: &Pass, observation: &Observation) -> Report {
+    let report = Report {
+        ready: readiness(pass),
+        at_provider: observation.status.clone(),
+        create_token: token(pass),
+        ..Report::of_trouble(
+            pass.memory
+                .trouble
+                .as_ref()
+                .filter(|trouble| !matches!(trouble.verb, Verb::Observe)),
+        )
+    };
+    operate::with_operation(pass, report)
+}
+
+/// The first status after the create was seen names its token: that confirms it.
+fn token(pass: &Pass) -> Option<String> {
+    pass.record
+        .as_ref()
+        .and_then(|record| record.create())
+        .map(|intent| intent.token.clone())
+}
+
+pub(super) fn doubly_owned(name: &str, marker: &str) -> String {
+    format!(
+        "{name:?} bears the marker {marker} of another object; if that object is gone for good, annotate {}={marker}",
+        names::ADOPT
+    )
+}

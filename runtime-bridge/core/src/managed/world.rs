@@ -1,0 +1,232 @@
+//! What the shell gathers before each decision.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use jiff::Timestamp;
+
+use crate::{
+    external::{Config, Document, Secrets},
+    kind::{CreateRecovery, Kind, NameSource},
+};
+
+use super::{
+    names,
+    policy::Policies,
+    record::{Record, Stored},
+    status::{Condition, Status},
+};
+
+/// The managed resource as it stands in Kubernetes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Managed {
+    /// Empty for cluster-scoped kinds.
+    pub namespace: String,
+    /// `metadata.name`.
+    pub name: String,
+    /// `metadata.uid`.
+    pub uid: String,
+    /// `metadata.generation`.
+    pub generation: i64,
+    /// `metadata.resourceVersion`.
+    pub resource_version: String,
+    /// `metadata.deletionTimestamp`.
+    pub deletion: Option<Timestamp>,
+    /// `metadata.finalizers`.
+    pub finalizers: Vec<String>,
+    /// `metadata.annotations`.
+    pub annotations: BTreeMap<String, String>,
+    /// From `spec`.
+    pub policies: Policies,
+    /// `spec.writeConnectionSecretToRef` is set.
+    pub wants_connection_secret: bool,
+    /// `status`, read.
+    pub status: Status,
+}
+
+impl Managed {
+    /// The annotation's value; empty: none.
+    pub fn annotation(&self, key: &str) -> &str {
+        self.annotations.get(key).map_or("", String::as_str)
+    }
+
+    /// Our finalizer stands.
+    pub fn held(&self) -> bool {
+        self.finalizers
+            .iter()
+            .any(|finalizer| finalizer == names::FINALIZER)
+    }
+
+    /// The record, if it is this object's.
+    pub fn record(&self) -> Stored {
+        Stored::read(self.annotations.get(names::RECORD).map(String::as_str), &self.uid)
+    }
+
+    /// Paused by annotation, or by an empty list of policies.
+    pub fn paused(&self) -> bool {
+        self.annotation(names::PAUSED) == "true" || self.policies.paused
+    }
+
+    /// Finalizers of others that a deletion waits for.
+    pub fn other_finalizers(&self) -> Vec<&str> {
+        let ours = |finalizer: &&str| {
+            *finalizer != names::FINALIZER && !names::GARBAGE_COLLECTION_FINALIZERS.contains(finalizer)
+        };
+        self.finalizers.iter().map(String::as_str).filter(ours).collect()
+    }
+
+    /// The condition of one type, as it stands.
+    pub fn condition(&self, kind: &str) -> Option<&Condition> {
+        self.status
+            .conditions
+            .iter()
+            .find(|condition| condition.kind == kind)
+    }
+}
+
+/// A stable reason and a sentence that tells the user what to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// PascalCase.
+    pub reason: String,
+    /// For people.
+    pub message: String,
+}
+
+/// The wish with its secrets, or what is in the way.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Wish {
+    /// Without sensitive values.
+    pub parameters: Document,
+    /// Digest of the parameters.
+    pub digest: String,
+    /// Read from Secrets.
+    pub sensitive: Secrets,
+    /// `<key id>:<keyed digest>`; empty where there are no sensitive values.
+    pub sensitive_digest: String,
+}
+
+/// A pause that reaches further than one object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hold {
+    /// When it ends by itself or is looked at again.
+    pub until: Timestamp,
+    /// Why.
+    pub problem: Problem,
+}
+
+/// What must go first, before the external Delete.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Blocker {
+    /// For people: what blocks, and why.
+    pub message: String,
+}
+
+/// Drawn anew for each decision, so that the core needs no randomness.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fresh {
+    /// A UUID.
+    pub token: String,
+    /// A short random word.
+    pub question: String,
+    /// From 0 to 1.
+    pub jitter: f64,
+}
+
+/// What the operator of the bridge has set.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// Between drift polls.
+    pub poll: Duration,
+    /// Uniformly about `poll`, at most this much either way.
+    pub poll_jitter: Duration,
+    /// How far two clocks may be apart.
+    pub clock_skew: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            poll: Duration::from_secs(60),
+            poll_jitter: Duration::from_secs(6),
+            clock_skew: Duration::from_secs(5),
+        }
+    }
+}
+
+/// All that a decision is made from, save the memory.
+#[derive(Debug, Clone, PartialEq)]
+pub struct World {
+    /// Its kind.
+    pub kind: Arc<Kind>,
+    /// The object.
+    pub managed: Managed,
+    /// The wish, or why it cannot be read.
+    pub wish: Result<Arc<Wish>, Problem>,
+    /// The config, or why there is none.
+    pub config: Result<Arc<Config>, Problem>,
+    /// On the config or on the rate-limit group.
+    pub hold: Option<Hold>,
+    /// Before the external Delete.
+    pub blocker: Option<Blocker>,
+    /// Another object of ours that has the same external resource, by canonical id.
+    pub rival: Option<String>,
+    /// May new calls be begun: the lease is ours, and no shutdown is on.
+    pub may_act: bool,
+    /// Ours on external resources.
+    pub marker: String,
+    /// Of the plugin.
+    pub plugin_version: String,
+    /// Set by the operator.
+    pub settings: Arc<Settings>,
+    /// Drawn.
+    pub fresh: Fresh,
+    /// Wall clock.
+    pub now: Timestamp,
+}
+
+impl World {
+    /// Does the kind declare this recovery?
+    pub fn recovers_by(&self, recovery: CreateRecovery) -> bool {
+        self.kind.capabilities.create_recovery.contains(&recovery)
+    }
+
+    /// The upstream gives the names.
+    pub fn cloud_named(&self) -> bool {
+        self.kind.external_name.source == NameSource::Provider
+    }
+
+    /// A marker of another object that a person has said is ours too; empty: none.
+    pub fn former_marker(&self) -> &str {
+        let word = self.managed.annotation(names::ADOPT);
+        let fits = word.len() <= 63
+            && word.starts_with(|first: char| first.is_ascii_lowercase())
+            && word
+                .bytes()
+                .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
+        if fits && word != self.marker { word } else { "" }
+    }
+
+    /// Clock skew and the kind's late margin: after a deadline plus this nothing of the call can still happen.
+    pub fn margin(&self) -> Duration {
+        self.settings.clock_skew + self.kind.capabilities.late_margin
+    }
+
+    /// The name to look by in the ordinary course; `None`: there is nothing to look by. Empty: by derived name or marker.
+    pub fn name_to_look_by(&self, record: Option<&Record>) -> Option<String> {
+        if let Some(name) = record
+            .map(|record| &record.external_name)
+            .filter(|name| !name.is_empty())
+        {
+            return Some(name.clone());
+        }
+        let annotated = self.managed.annotation(names::EXTERNAL_NAME);
+        if !annotated.is_empty() {
+            return Some(annotated.to_owned());
+        }
+        match self.kind.external_name.source {
+            NameSource::User => Some(self.managed.name.clone()),
+            NameSource::Derived => Some(String::new()),
+            NameSource::Provider => self.recovers_by(CreateRecovery::Marker).then(String::new),
+        }
+    }
+}
