@@ -4,7 +4,7 @@ pub mod checked;
 mod redact;
 
 /// Package `crossbridge.provider.v1alpha1`.
-#[allow(missing_docs, clippy::pedantic)]
+#[allow(missing_docs, clippy::all, clippy::pedantic)]
 pub mod v1alpha1 {
     tonic::include_proto!("crossbridge.provider.v1alpha1");
 }

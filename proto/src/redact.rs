@@ -74,3 +74,7 @@ impl fmt::Debug for outcome::Result {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "redact_tests.rs"]
+mod tests;
