@@ -1,10 +1,10 @@
 //! What the engine asks of whoever reconciles a kind.
 
 use async_trait::async_trait;
-use bridge_core::queue::Priority;
+use bridge_core::queue::{Priority, Wake};
 use jiff::Timestamp;
 
-use crate::object::Key;
+use crate::object::{Key, Object};
 
 /// Brings objects of one kind to what they should be. One object is never reconciled twice at once.
 ///
@@ -14,8 +14,14 @@ pub trait Reconcile: Send + Sync + 'static {
     /// One pass over one object. It may be gone: then forget it and answer [`Next::idle`].
     async fn reconcile(&self, key: &Key, pass: Pass) -> Next;
 
-    /// Which account the object belongs to, before any pass has said so.
-    fn lane(&self, _key: &Key) -> String {
+    /// The first turn of an object that was there when its watch began: what changed while nobody looked is urgent, and a poll
+    /// goes on where it stood.
+    fn resume(&self, _object: &Object, now: Timestamp) -> Wake {
+        Wake { at: now, priority: Priority::InitialList }
+    }
+
+    /// Which account an object belongs to, before any pass has said so.
+    fn lane(&self, _object: &Object) -> String {
         String::new()
     }
 }
@@ -40,15 +46,6 @@ pub struct Next {
     pub wake: Option<Wake>,
     /// The account that it turned out to belong to; `None`: as before.
     pub lane: Option<String>,
-}
-
-/// A turn at a time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wake {
-    /// Not before.
-    pub at: Timestamp,
-    /// How urgent it is then.
-    pub priority: Priority,
 }
 
 impl Next {

@@ -1,8 +1,21 @@
-//! Whose turn it is: priorities, due times, fairness between lanes, de-duplication. Time is an argument.
+//! Whose turn it is: priorities, due times, fairness between kinds and accounts, de-duplication. Time is an argument.
+//!
+//! A key has at most one turn, and at most one pass in flight. Marking it again only makes its turn earlier or more urgent;
+//! marking it while its pass runs gives it another turn afterwards. Limits, holds and back-off delay a turn and never drop it.
 
+mod ready;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Debug,
+};
+
+use jiff::Timestamp;
 use serde::Serialize;
 
-/// Why an object's turn has come; the most urgent first.
+use self::ready::Ready;
+
+/// Why a turn has come; the most urgent first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Priority {
@@ -15,3 +28,369 @@ pub enum Priority {
     /// It was there when the bridge started.
     InitialList,
 }
+
+impl Priority {
+    /// From the most urgent on.
+    pub const ALL: [Self; 4] = [
+        Self::UserChange,
+        Self::OperationPoll,
+        Self::DriftPoll,
+        Self::InitialList,
+    ];
+}
+
+/// A turn at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Wake {
+    /// Not before.
+    pub at: Timestamp,
+    /// How urgent it is then.
+    pub priority: Priority,
+}
+
+impl Wake {
+    /// Both together: the earlier time, the higher urgency.
+    #[must_use]
+    pub fn merge(self, other: Self) -> Self {
+        Self {
+            at: self.at.min(other.at),
+            priority: self.priority.min(other.priority),
+        }
+    }
+}
+
+/// How many passes may be in flight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// In all.
+    pub total: usize,
+    /// Of one kind.
+    pub per_kind: usize,
+    /// Of one lane, all kinds together.
+    pub per_lane: usize,
+}
+
+/// A key whose pass is to begin now. It stays in flight until [`Queue::finish`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Taken<K, G, L> {
+    /// Which.
+    pub key: K,
+    /// Its kind.
+    pub kind: G,
+    /// Its lane.
+    pub lane: L,
+    /// Why.
+    pub priority: Priority,
+    /// Since when it was its turn.
+    pub due: Timestamp,
+}
+
+/// How many keys of a kind are where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Counts {
+    /// Their turn has come.
+    pub ready: usize,
+    /// Their turn comes later.
+    pub waiting: usize,
+    /// In flight.
+    pub running: usize,
+}
+
+/// Keys `K` of kinds `G` in lanes `L`: a lane is an account, or whatever else shares a limit.
+#[derive(Debug)]
+pub struct Queue<K, G, L> {
+    limits: Limits,
+    entries: BTreeMap<K, Entry<G, L>>,
+    waiting: BTreeSet<(Timestamp, u64, K)>,
+    ready: Ready<K, G, L>,
+    running: Running<G, L>,
+    holds: BTreeMap<L, Hold>,
+    /// Grows with each new turn: first come, first served.
+    order: u64,
+    /// Grows with each turn taken.
+    taken: u64,
+}
+
+#[derive(Debug)]
+struct Entry<G, L> {
+    kind: G,
+    lane: L,
+    turn: Option<Turn>,
+    /// The lane in which its pass was begun.
+    in_flight: Option<L>,
+    not_before: Timestamp,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Turn {
+    wake: Wake,
+    order: u64,
+    /// It sits in `ready`, not in `waiting`.
+    ready: bool,
+}
+
+#[derive(Debug)]
+struct Running<G, L> {
+    total: usize,
+    kinds: BTreeMap<G, usize>,
+    lanes: BTreeMap<L, usize>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Hold {
+    until: Timestamp,
+    from: Priority,
+}
+
+impl<K, G, L> Queue<K, G, L>
+where
+    K: Ord + Clone + Debug,
+    G: Ord + Clone + Debug,
+    L: Ord + Clone + Debug,
+{
+    /// An empty one.
+    pub fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            entries: BTreeMap::new(),
+            waiting: BTreeSet::new(),
+            ready: Ready::default(),
+            running: Running {
+                total: 0,
+                kinds: BTreeMap::new(),
+                lanes: BTreeMap::new(),
+            },
+            holds: BTreeMap::new(),
+            order: 0,
+            taken: 0,
+        }
+    }
+
+    /// Gives a key a turn, or makes the one it has earlier and more urgent. `lane` counts for a key that is new; afterwards
+    /// [`Queue::finish`] moves it.
+    pub fn mark(&mut self, key: &K, kind: &G, lane: &L, wake: Wake) {
+        let entry = self.entries.entry(key.clone()).or_insert_with(|| Entry {
+            kind: kind.clone(),
+            lane: lane.clone(),
+            turn: None,
+            in_flight: None,
+            not_before: Timestamp::MIN,
+        });
+        let earlier = entry.turn.take();
+        let running = entry.in_flight.is_some();
+        if let Some(turn) = earlier
+            && !running
+        {
+            self.unplace(key, turn);
+        }
+        let turn = match earlier {
+            Some(turn) => Turn {
+                wake: turn.wake.merge(wake),
+                order: turn.order,
+                ready: false,
+            },
+            None => self.new_turn(wake),
+        };
+        self.place(key, turn);
+    }
+
+    /// The next key whose turn it is, within all limits: by priority, then kinds and lanes in rotation, then first come, first
+    /// served. One turn in eight goes to less urgent work first, so that none starves.
+    pub fn take(&mut self, now: Timestamp) -> Option<Taken<K, G, L>> {
+        self.holds.retain(|_, hold| hold.until > now);
+        self.make_ready(now);
+        if self.running.total >= self.limits.total {
+            return None;
+        }
+        let (limits, running, holds) = (self.limits, &self.running, &self.holds);
+        let kind_may = |kind: &G| running.kinds.get(kind).copied().unwrap_or(0) < limits.per_kind;
+        let lane_may = |lane: &L, priority: Priority| {
+            running.lanes.get(lane).copied().unwrap_or(0) < limits.per_lane
+                && holds
+                    .get(lane)
+                    .is_none_or(|hold| now >= hold.until || priority < hold.from)
+        };
+        let favoured = favoured(self.taken).into_iter();
+        let (priority, key) = favoured
+            .chain(Priority::ALL)
+            .find_map(|priority| Some((priority, self.ready.pop(priority, &kind_may, &lane_may)?)))?;
+        self.taken += 1;
+        let entry = self.entries.get_mut(&key)?;
+        let due = entry.turn.take().map_or(now, |turn| turn.wake.at);
+        entry.in_flight = Some(entry.lane.clone());
+        let (kind, lane) = (entry.kind.clone(), entry.lane.clone());
+        self.running.begin(&kind, &lane);
+        Some(Taken {
+            key,
+            kind,
+            lane,
+            priority,
+            due,
+        })
+    }
+
+    /// The pass of a key has ended. Its next turn is the earlier of `next` and whatever was marked meanwhile, but not before
+    /// `not_before` (back-off). With neither, the key is forgotten.
+    pub fn finish(&mut self, key: &K, next: Option<Wake>, lane: Option<L>, not_before: Option<Timestamp>) {
+        let Some(entry) = self.entries.get_mut(key) else {
+            return;
+        };
+        let Some(ran_in) = entry.in_flight.take() else {
+            return;
+        };
+        self.running.end(&entry.kind, &ran_in);
+        if let Some(lane) = lane {
+            entry.lane = lane;
+        }
+        entry.not_before = not_before.unwrap_or(Timestamp::MIN);
+        let turn = match (entry.turn.take(), next) {
+            (Some(turn), Some(next)) => Turn {
+                wake: turn.wake.merge(next),
+                ..turn
+            },
+            (Some(turn), None) => turn,
+            (None, Some(next)) => self.new_turn(next),
+            (None, None) => {
+                self.entries.remove(key);
+                return;
+            }
+        };
+        self.place(key, turn);
+    }
+
+    /// Turns of this lane that are no more urgent than `from` wait until then.
+    pub fn hold(&mut self, lane: L, until: Timestamp, from: Priority) {
+        self.holds.insert(lane, Hold { until, from });
+    }
+
+    /// Ends a hold.
+    pub fn release(&mut self, lane: &L) {
+        self.holds.remove(lane);
+    }
+
+    /// When [`Queue::take`] may have more to give, though nothing was marked or finished.
+    pub fn next_due(&self, now: Timestamp) -> Option<Timestamp> {
+        let turn = self.waiting.first().map(|(due, ..)| *due);
+        let hold = self
+            .holds
+            .values()
+            .map(|hold| hold.until)
+            .filter(|until| *until > now)
+            .min();
+        [turn, hold].into_iter().flatten().min()
+    }
+
+    /// Passes in flight.
+    pub fn running(&self) -> usize {
+        self.running.total
+    }
+
+    /// How many keys of each kind are where.
+    pub fn counts(&self) -> BTreeMap<G, Counts> {
+        let mut counts = BTreeMap::<G, Counts>::new();
+        for entry in self.entries.values() {
+            let count = counts.entry(entry.kind.clone()).or_default();
+            match (&entry.in_flight, entry.turn) {
+                (Some(_), _) => count.running += 1,
+                (None, Some(turn)) if turn.ready => count.ready += 1,
+                (None, _) => count.waiting += 1,
+            }
+        }
+        counts
+    }
+
+    fn new_turn(&mut self, wake: Wake) -> Turn {
+        self.order += 1;
+        Turn {
+            wake,
+            order: self.order,
+            ready: false,
+        }
+    }
+
+    /// Where its turn belongs: with its pass in flight nowhere, else among those that wait.
+    fn place(&mut self, key: &K, turn: Turn) {
+        let Some(entry) = self.entries.get_mut(key) else {
+            return;
+        };
+        let wake = Wake {
+            at: turn.wake.at.max(entry.not_before),
+            ..turn.wake
+        };
+        entry.turn = Some(Turn {
+            wake,
+            ready: false,
+            ..turn
+        });
+        if entry.in_flight.is_none() {
+            self.waiting.insert((wake.at, turn.order, key.clone()));
+        }
+    }
+
+    fn unplace(&mut self, key: &K, turn: Turn) {
+        if !turn.ready {
+            self.waiting.remove(&(turn.wake.at, turn.order, key.clone()));
+        } else if let Some(entry) = self.entries.get(key) {
+            self.ready.remove(
+                turn.wake.priority,
+                &entry.kind,
+                &entry.lane,
+                &(turn.wake.at, turn.order, key.clone()),
+            );
+        }
+    }
+
+    fn make_ready(&mut self, now: Timestamp) {
+        while let Some((due, order, key)) = self.waiting.first().cloned()
+            && due <= now
+        {
+            self.waiting.pop_first();
+            if let Some(entry) = self.entries.get_mut(&key)
+                && let Some(turn) = &mut entry.turn
+            {
+                turn.ready = true;
+                self.ready
+                    .insert(turn.wake.priority, &entry.kind, &entry.lane, (due, order, key));
+            }
+        }
+    }
+}
+
+impl<G: Ord + Clone, L: Ord + Clone> Running<G, L> {
+    fn begin(&mut self, kind: &G, lane: &L) {
+        self.total += 1;
+        *self.kinds.entry(kind.clone()).or_default() += 1;
+        *self.lanes.entry(lane.clone()).or_default() += 1;
+    }
+
+    fn end(&mut self, kind: &G, lane: &L) {
+        self.total = self.total.saturating_sub(1);
+        decrement(&mut self.kinds, kind);
+        decrement(&mut self.lanes, lane);
+    }
+}
+
+fn decrement<T: Ord>(counts: &mut BTreeMap<T, usize>, of: &T) {
+    if let Some(count) = counts.get_mut(of) {
+        *count -= 1;
+        if *count == 0 {
+            counts.remove(of);
+        }
+    }
+}
+
+/// The priority that goes first this once, if it is not the most urgent one.
+fn favoured(taken: u64) -> Option<Priority> {
+    const EVERY: u64 = 8;
+    if taken % EVERY != EVERY - 1 {
+        return None;
+    }
+    Some(match (taken / EVERY) % 3 {
+        0 => Priority::OperationPoll,
+        1 => Priority::DriftPoll,
+        _ => Priority::InitialList,
+    })
+}
+
+#[cfg(test)]
+mod tests;
