@@ -14,7 +14,10 @@ pub struct GroupKind {
 impl GroupKind {
     /// `group` is empty for the core group.
     pub fn new(group: &str, kind: &str) -> Self {
-        Self { group: group.into(), kind: kind.into() }
+        Self {
+            group: group.into(),
+            kind: kind.into(),
+        }
     }
 
     /// API group; empty for the core group.
@@ -36,7 +39,11 @@ impl From<&ResourceType> for GroupKind {
 
 impl fmt::Display for GroupKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.group.is_empty() { f.write_str(&self.kind) } else { write!(f, "{}.{}", self.kind, self.group) }
+        if self.group.is_empty() {
+            f.write_str(&self.kind)
+        } else {
+            write!(f, "{}.{}", self.kind, self.group)
+        }
     }
 }
 
