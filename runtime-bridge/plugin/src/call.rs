@@ -257,8 +257,8 @@ impl Plugin {
         let _place = place(state, deadline).await?;
         let left = left(deadline)?;
         let request = with_metadata(request, deadline, left);
-        let sent = timeout(left, send(request)).await;
-        let answer = sent.map_err(|_| CallError::Unknown {
+        let answered = timeout(left, send(request)).await;
+        let answer = answered.map_err(|_| CallError::Unknown {
             code: status::name(Code::DeadlineExceeded).into(),
             message: "the plugin did not answer before the deadline".into(),
         })?;

@@ -274,7 +274,7 @@ impl Handshake {
             };
         }
         match status.code() {
-            _ if timed_out(status) => HandshakeError::Silent { endpoint, method },
+            _ if status::timed_out(status) => HandshakeError::Silent { endpoint, method },
             Code::Unimplemented => HandshakeError::NotAPlugin {
                 endpoint,
                 method,
@@ -323,20 +323,4 @@ fn bounded<T>(message: T) -> Request<T> {
 
 fn is_unimplemented(status: &Status) -> bool {
     status.code() == Code::Unimplemented
-}
-
-/// The channel itself ends a call at its deadline, as CANCELLED.
-fn timed_out(status: &Status) -> bool {
-    use std::error::Error as _;
-    status.code() == Code::DeadlineExceeded
-        || status.source().is_some_and(|cause| {
-            let mut cause = Some(cause);
-            while let Some(error) = cause {
-                if error.is::<tonic::TimeoutExpired>() {
-                    return true;
-                }
-                cause = error.source();
-            }
-            false
-        })
 }

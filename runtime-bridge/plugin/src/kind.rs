@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::CONTRACT_VERSION;
 
-/// Why an answer to GetPluginInfo is of no use.
+/// Why an answer to `GetPluginInfo` is of no use.
 pub(crate) enum InvalidInfo {
     /// The plugin speaks these versions only.
     Contract(Vec<String>),

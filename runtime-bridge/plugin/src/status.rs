@@ -1,9 +1,9 @@
 //! What a gRPC status says about a call that brought no answer.
 
-use std::error::Error as _;
+use std::error::Error;
 
 use bridge_core::external::CallError;
-use tonic::{Code, ConnectError, Status};
+use tonic::{Code, ConnectError, Status, TimeoutExpired};
 
 use crate::endpoint::error_chain;
 
@@ -19,8 +19,12 @@ pub(crate) fn classify(status: &Status) -> CallError {
     if never_connected(status) {
         return not_sent(format!("cannot connect to the plugin: {}", text(status)));
     }
-    let code = name(status.code()).to_owned();
     let message = text(status);
+    if timed_out(status) {
+        let code = name(Code::DeadlineExceeded).into();
+        return CallError::Unknown { code, message };
+    }
+    let code = name(status.code()).to_owned();
     match status.code() {
         Code::InvalidArgument | Code::FailedPrecondition | Code::NotFound | Code::Unimplemented => {
             CallError::Refused { code, message }
@@ -39,14 +43,16 @@ pub(crate) fn not_sent(message: String) -> CallError {
 
 /// Whether the status was made here because no connection could be made.
 pub(crate) fn never_connected(status: &Status) -> bool {
-    let mut cause = status.source();
-    while let Some(error) = cause {
-        if error.is::<ConnectError>() {
-            return true;
-        }
-        cause = error.source();
-    }
-    false
+    causes(status).any(|error| error.is::<ConnectError>())
+}
+
+/// Whether the call ran out of time, here (tonic then says CANCELLED) or at the plugin.
+pub(crate) fn timed_out(status: &Status) -> bool {
+    status.code() == Code::DeadlineExceeded || causes(status).any(|error| error.is::<TimeoutExpired>())
+}
+
+fn causes(status: &Status) -> impl Iterator<Item = &(dyn Error + 'static)> {
+    std::iter::successors(status.source(), |&error| error.source())
 }
 
 /// What it says, with the causes of an error that arose here.

@@ -40,7 +40,7 @@ fn config(plugin: &PluginInfo, namespaced: bool) -> Value {
         kind,
         plural,
         singular,
-        short_names: Vec::new(),
+        short: Vec::new(),
         categories: vec!["crossplane".into(), "provider".into()],
         namespaced,
     };

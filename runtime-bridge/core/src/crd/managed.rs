@@ -74,15 +74,11 @@ fn build(kind: &Kind) -> Result<Value, Refusal> {
         kind: &resource_type.kind,
         plural: &kind.plural,
         singular: &kind.singular,
-        short_names: kind.short_names.clone(),
+        short: kind.short_names.clone(),
         categories: categories(kind),
         namespaced: kind.namespaced,
     };
-    let schema = object_schema(
-        &kind.description,
-        spec,
-        status::managed(kind.status_schema.clone()),
-    );
+    let schema = object_schema(&kind.description, spec, status::managed(&kind.status_schema));
     Ok(definition(&names, &columns(kind), &schema))
 }
 

@@ -47,7 +47,7 @@ struct Names<'a> {
     kind: &'a str,
     plural: &'a str,
     singular: &'a str,
-    short_names: Vec<String>,
+    short: Vec<String>,
     categories: Vec<String>,
     namespaced: bool,
 }
@@ -61,8 +61,8 @@ fn definition(names: &Names<'_>, columns: &[Value], schema: &Value) -> Value {
         "singular": names.singular,
         "categories": names.categories,
     });
-    if !names.short_names.is_empty() {
-        accepted["shortNames"] = json!(names.short_names);
+    if !names.short.is_empty() {
+        accepted["shortNames"] = json!(names.short);
     }
     json!({
         "apiVersion": "apiextensions.k8s.io/v1",

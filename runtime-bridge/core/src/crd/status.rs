@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::condition;
 
 /// `at_provider`: the kind's own status schema.
-pub(super) fn managed(at_provider: Value) -> Value {
+pub(super) fn managed(at_provider: &Value) -> Value {
     json!({
         "type": "object",
         "description": "What is.",

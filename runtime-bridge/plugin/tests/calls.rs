@@ -1,0 +1,359 @@
+//! What is sent, what is never sent, and how each end of a call is classified.
+
+mod fake;
+
+use std::time::Duration;
+
+use bridge_core::external::{Answer, CallError, FailureCode, Look, OutcomeResult};
+use crossbridge_proto::v1alpha1::{
+    Absent, CheckConfigResponse, CreateResponse, Effect, Failure, FailureCode as WireCode, ObserveResponse,
+    Operation, OperationVerb, Outcome, observe_response, outcome,
+};
+use fake::{Fake, Say, Script, config, desired, in_millis, in_seconds, target};
+use tonic::{Code, Status};
+
+const TOKEN: &str = "123e4567-e89b-12d3-a456-426614174000";
+
+fn operation(verb: OperationVerb) -> CreateResponse {
+    CreateResponse {
+        outcome: Some(Outcome {
+            external_name: "logs".into(),
+            result: Some(outcome::Result::Operation(Operation {
+                handle: "handle".into(),
+                verb: verb.into(),
+                ..Operation::default()
+            })),
+            ..Outcome::default()
+        }),
+    }
+}
+
+async fn create(say: Say<CreateResponse>) -> (Answer, Fake) {
+    let fake = Fake::start(Script {
+        create: say,
+        ..Script::default()
+    });
+    let plugin = fake.connect().await;
+    let answer = plugin
+        .create(&target(), &desired(), TOKEN, true, in_seconds(30))
+        .await;
+    (answer, fake)
+}
+
+#[tokio::test]
+async fn a_create_carries_the_wish_the_deadline_and_the_trace() {
+    let fake = Fake::start(Script {
+        create: Say::Answer(operation(OperationVerb::Create)),
+        ..Script::default()
+    });
+    let plugin = fake.connect().await;
+    let deadline = in_seconds(30);
+    let answer = plugin
+        .create(&target(), &desired(), TOKEN, true, deadline)
+        .await
+        .unwrap();
+    assert_eq!(answer.external_name, "logs");
+    assert!(matches!(answer.result, OutcomeResult::Operation(_)));
+
+    let created = fake.script().created.clone();
+    let (metadata, sent) = created.first().unwrap();
+    let text = |key: &str| metadata.get(key).unwrap().to_str().unwrap().to_owned();
+    assert_eq!(
+        text("crossbridge-deadline-ms"),
+        deadline.as_millisecond().to_string()
+    );
+    assert_eq!(text("crossbridge-call-id").len(), 36);
+    let traceparent = text("traceparent");
+    let parts: Vec<usize> = traceparent.split('-').map(str::len).collect();
+    assert_eq!(parts, [2, 32, 16, 2], "{traceparent}");
+    assert!(metadata.get("grpc-timeout").is_some());
+
+    assert_eq!(sent.client_request_token, TOKEN);
+    assert!(sent.outcome_unknown);
+    let wish = sent.desired.clone().unwrap();
+    assert_eq!(wish.parameters.unwrap().json, r#"{"size":9007199254740993}"#);
+    assert_eq!(wish.sensitive_values["/password"], "canary");
+    let about = sent.target.clone().unwrap();
+    assert_eq!(about.owner.unwrap().uid, "uid-1");
+    assert_eq!(about.provider_state, "state");
+    assert_eq!(about.config.unwrap().credentials["token"], b"canary");
+}
+
+#[tokio::test]
+async fn nothing_is_sent_after_the_deadline() {
+    let fake = Fake::start(Script::default());
+    let plugin = fake.connect().await;
+    let answer = plugin
+        .create(&target(), &desired(), TOKEN, false, in_millis(-1))
+        .await;
+    assert_eq!(refused(answer), "NOT_SENT");
+    assert!(fake.script().created.is_empty());
+}
+
+/// The code of a call that certainly had no effect.
+fn refused<T: std::fmt::Debug>(answer: Result<T, CallError>) -> String {
+    match answer {
+        Err(CallError::Refused { code, .. }) => code,
+        other => panic!("not refused: {other:?}"),
+    }
+}
+
+/// The code and message of a call whose effect is unknown.
+fn unknown<T: std::fmt::Debug>(answer: Result<T, CallError>) -> (String, String) {
+    match answer {
+        Err(CallError::Unknown { code, message }) => (code, message),
+        other => panic!("not unknown: {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn four_statuses_mean_that_nothing_was_done() {
+    for (code, name) in [
+        (Code::InvalidArgument, "INVALID_ARGUMENT"),
+        (Code::FailedPrecondition, "FAILED_PRECONDITION"),
+        (Code::NotFound, "NOT_FOUND"),
+        (Code::Unimplemented, "UNIMPLEMENTED"),
+    ] {
+        let (answer, _fake) = create(Say::Status(Status::new(code, "no"))).await;
+        assert_eq!(refused(answer), name);
+    }
+}
+
+#[tokio::test]
+async fn every_other_status_leaves_it_open() {
+    for (code, name) in [
+        (Code::Cancelled, "CANCELLED"),
+        (Code::Unknown, "UNKNOWN"),
+        (Code::DeadlineExceeded, "DEADLINE_EXCEEDED"),
+        (Code::AlreadyExists, "ALREADY_EXISTS"),
+        (Code::PermissionDenied, "PERMISSION_DENIED"),
+        (Code::ResourceExhausted, "RESOURCE_EXHAUSTED"),
+        (Code::Aborted, "ABORTED"),
+        (Code::OutOfRange, "OUT_OF_RANGE"),
+        (Code::Internal, "INTERNAL"),
+        (Code::Unavailable, "UNAVAILABLE"),
+        (Code::DataLoss, "DATA_LOSS"),
+        (Code::Unauthenticated, "UNAUTHENTICATED"),
+    ] {
+        let (answer, _fake) = create(Say::Status(Status::new(code, "no"))).await;
+        assert_eq!(unknown(answer).0, name);
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_hangs_ends_at_its_deadline_unknown() {
+    let fake = Fake::start(Script::default());
+    let plugin = fake.connect().await;
+    let answer = plugin
+        .create(&target(), &desired(), TOKEN, false, in_millis(300))
+        .await;
+    assert_eq!(unknown(answer).0, "DEADLINE_EXCEEDED");
+}
+
+#[tokio::test]
+async fn a_call_that_could_not_connect_was_certainly_not_sent() {
+    let mut fake = Fake::start(Script::default());
+    let plugin = fake.connect().await;
+    fake.stop().await;
+    // The first call may meet the old connection while it is being closed: then nobody knows.
+    let mut codes = Vec::new();
+    for _ in 0..2 {
+        let answer = plugin
+            .create(&target(), &desired(), TOKEN, false, in_seconds(30))
+            .await;
+        codes.push(match answer {
+            Err(CallError::Refused { code, .. } | CallError::Unknown { code, .. }) => code,
+            Ok(answer) => panic!("{answer:?}"),
+        });
+    }
+    assert_eq!(codes[1], "NOT_SENT", "{codes:?}");
+}
+
+#[tokio::test]
+async fn a_connection_that_breaks_under_a_call_leaves_it_open() {
+    let mut fake = Fake::start(Script::default());
+    let plugin = fake.connect().await;
+    let call = tokio::spawn(async move {
+        plugin
+            .create(&target(), &desired(), TOKEN, false, in_seconds(60))
+            .await
+    });
+    tokio::time::timeout(Duration::from_secs(30), async {
+        while fake.script().created.is_empty() {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await
+    .expect("the call arrives");
+    fake.stop().await;
+    let (code, _) = unknown(call.await.unwrap());
+    assert_ne!(code, "DEADLINE_EXCEEDED");
+}
+
+#[tokio::test]
+async fn answers_that_break_the_contract_leave_it_open_and_name_the_field() {
+    let no_handle = CreateResponse {
+        outcome: Some(Outcome {
+            result: Some(outcome::Result::Operation(Operation {
+                verb: OperationVerb::Create.into(),
+                ..Operation::default()
+            })),
+            ..Outcome::default()
+        }),
+    };
+    let mut renamed = operation(OperationVerb::Create);
+    renamed.outcome.as_mut().unwrap().external_name = "other".into();
+    for (answer, field) in [
+        (CreateResponse::default(), "outcome"),
+        (
+            CreateResponse {
+                outcome: Some(Outcome::default()),
+            },
+            "outcome.result",
+        ),
+        (no_handle, "outcome.operation.handle"),
+        (operation(OperationVerb::Delete), "operation.verb"),
+        (renamed, "external_name"),
+    ] {
+        let (answer, _fake) = create(Say::Answer(answer)).await;
+        let (code, message) = unknown(answer);
+        assert_eq!(code, "INVALID_ANSWER");
+        assert!(message.contains(field), "{message}");
+    }
+}
+
+#[tokio::test]
+async fn a_request_that_the_plugin_would_not_take_is_not_sent() {
+    let mut script = Script::default();
+    script.info.max_message_bytes = 64;
+    let fake = Fake::start(script);
+    let plugin = fake.connect().await;
+    let answer = plugin
+        .create(&target(), &desired(), TOKEN, false, in_seconds(30))
+        .await;
+    assert_eq!(refused(answer), "NOT_SENT");
+    assert!(fake.script().created.is_empty());
+}
+
+#[tokio::test]
+async fn a_sensitive_value_that_is_no_text_is_not_sent() {
+    let fake = Fake::start(Script::default());
+    let plugin = fake.connect().await;
+    let mut desired = desired();
+    desired.sensitive.0.insert("/password".into(), vec![0xff]);
+    let answer = plugin
+        .create(&target(), &desired, TOKEN, false, in_seconds(30))
+        .await;
+    assert_eq!(refused(answer), "NOT_SENT");
+}
+
+#[tokio::test]
+async fn no_more_calls_at_once_than_the_plugin_takes() {
+    let mut script = Script::default();
+    // One place is the bridge's own.
+    script.info.max_concurrent_calls = 2;
+    let fake = Fake::start(script);
+    let plugin = fake.connect().await;
+    let first = {
+        let plugin = plugin.clone();
+        tokio::spawn(async move {
+            plugin
+                .create(&target(), &desired(), TOKEN, false, in_seconds(60))
+                .await
+        })
+    };
+    tokio::time::timeout(Duration::from_secs(30), async {
+        while fake.script().created.is_empty() {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await
+    .expect("the first call arrives");
+    let second = plugin
+        .create(&target(), &desired(), TOKEN, false, in_millis(200))
+        .await;
+    assert_eq!(refused(second), "NOT_SENT");
+    assert_eq!(fake.script().created.len(), 1);
+    first.abort();
+}
+
+#[tokio::test]
+async fn only_absent_is_absence() {
+    let absent = ObserveResponse {
+        result: Some(observe_response::Result::Absent(Absent {
+            external_name: "logs".into(),
+        })),
+    };
+    let failed = ObserveResponse {
+        result: Some(observe_response::Result::Failure(Failure {
+            code: WireCode::Unauthenticated.into(),
+            reason: "BadKey".into(),
+            message: "The key is refused.".into(),
+            ..Failure::default()
+        })),
+    };
+    for (answer, expected) in [(absent, None), (failed, Some(FailureCode::Unauthenticated))] {
+        let fake = Fake::start(Script {
+            observe: Say::Answer(answer),
+            ..Script::default()
+        });
+        let look = fake
+            .connect()
+            .await
+            .observe(&target(), &desired(), in_seconds(30))
+            .await
+            .unwrap();
+        let failure = match look {
+            Look::Absent(absent) => {
+                assert_eq!(absent.external_name, "logs");
+                None
+            }
+            Look::Failed(failure) => Some(failure.code),
+            Look::Found(found) => panic!("{found:?}"),
+        };
+        assert_eq!(failure, expected);
+    }
+    let fake = Fake::start(Script {
+        observe: Say::Answer(ObserveResponse::default()),
+        ..Script::default()
+    });
+    let look = fake
+        .connect()
+        .await
+        .observe(&target(), &desired(), in_seconds(30))
+        .await;
+    assert_eq!(unknown(look).0, "INVALID_ANSWER");
+}
+
+#[tokio::test]
+async fn a_config_is_checked() {
+    let usable = CheckConfigResponse {
+        identity: "account-1".into(),
+        ..CheckConfigResponse::default()
+    };
+    let fake = Fake::start(Script {
+        check_config: Say::Answer(usable),
+        ..Script::default()
+    });
+    let plugin = fake.connect().await;
+    assert_eq!(
+        plugin.check_config(&config(), in_seconds(30)).await,
+        Ok(Ok("account-1".into()))
+    );
+    fake.script().check_config = Say::Answer(CheckConfigResponse {
+        failure: Some(Failure {
+            code: WireCode::InvalidConfig.into(),
+            effect: Effect::None.into(),
+            reason: "NoRegion".into(),
+            message: "The settings name no region.".into(),
+            ..Failure::default()
+        }),
+        ..CheckConfigResponse::default()
+    });
+    let refusal = plugin
+        .check_config(&config(), in_seconds(30))
+        .await
+        .unwrap()
+        .unwrap_err();
+    assert_eq!(refusal.reason, "NoRegion");
+}
