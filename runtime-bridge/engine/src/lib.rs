@@ -5,6 +5,7 @@ pub mod client;
 pub mod clock;
 pub mod engine;
 pub mod event;
+pub mod managed;
 pub mod metrics;
 pub mod object;
 pub mod ports;

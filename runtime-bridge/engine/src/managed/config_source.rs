@@ -1,0 +1,21 @@
+//! What the shell needs of ProviderConfigs.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use bridge_core::{external::Config, managed::Problem};
+
+use crate::object::{Key, Object};
+
+/// Resolves the ProviderConfig of a managed resource.
+#[async_trait]
+pub trait ConfigSource: Send + Sync + 'static {
+    /// The config that the object refers to, its credentials read.
+    async fn resolve(&self, object: &Object) -> Result<Arc<Config>, Problem>;
+
+    /// What the object's config hangs on: a change of those is its turn.
+    fn references(&self, object: &Object) -> Vec<Key>;
+
+    /// Credentials were said to have expired: read them afresh next time.
+    fn forget(&self, config_id: &str);
+}

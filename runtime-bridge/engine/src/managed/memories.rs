@@ -1,0 +1,48 @@
+//! The memory of each object, and the certainty that one pass at a time has it.
+
+use std::{collections::HashMap, sync::Arc};
+
+use bridge_core::managed::Memory;
+use parking_lot::Mutex;
+use tokio::sync::OwnedMutexGuard;
+
+use crate::object::{Key, Object};
+
+/// One memory for each object. An object of the same name that was made anew is another.
+#[derive(Default)]
+pub(super) struct Memories(Mutex<HashMap<Key, Remembered>>);
+
+struct Remembered {
+    uid: String,
+    memory: Arc<tokio::sync::Mutex<Memory>>,
+}
+
+/// One object's memory, held by one pass.
+pub(super) type MemoryGuard = OwnedMutexGuard<Memory>;
+
+impl Memories {
+    /// Takes the object's memory; `None`: another pass has it, for instance one that still persists an answer. The answer's second part is
+    /// the uid of a former object of that name, which is gone.
+    pub fn take(&self, object: &Object) -> (Option<MemoryGuard>, Option<String>) {
+        let mut memories = self.0.lock();
+        let fresh = || Remembered {
+            uid: object.uid().to_owned(),
+            memory: Arc::default(),
+        };
+        let remembered = memories.entry(object.key()).or_insert_with(fresh);
+        let former = (remembered.uid != object.uid()).then(|| std::mem::replace(remembered, fresh()).uid);
+        (Arc::clone(&remembered.memory).try_lock_owned().ok(), former)
+    }
+
+    /// Forgets an object that is gone; the answer is its uid, if it was known.
+    pub fn forget(&self, key: &Key, uid: Option<&str>) -> Option<String> {
+        let mut memories = self.0.lock();
+        let known = memories
+            .get(key)
+            .filter(|remembered| uid.is_none_or(|uid| remembered.uid == uid))?
+            .uid
+            .clone();
+        memories.remove(key);
+        Some(known)
+    }
+}

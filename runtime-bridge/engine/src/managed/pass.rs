@@ -1,0 +1,366 @@
+//! One pass: decide, act, take in, decide again, until there is nothing left to do.
+
+use std::{sync::Arc, time::Duration};
+
+use bridge_core::{
+    external::{Answer, OutcomeResult, Verb},
+    managed::{
+        Action, Asked, Call, Decision, Event, Memory, MetadataChange, Purpose, Rest, StatusWrite, World,
+        decide, names,
+    },
+    queue::Priority,
+};
+use tracing::Instrument;
+
+use super::{memories::MemoryGuard, reconciler::ManagedReconciler, view};
+use crate::{
+    api_error::ApiError,
+    event::EventType,
+    object::{Key, Object},
+    reconcile::Next,
+    write::Finalized,
+};
+
+/// A pass takes far fewer steps; one that reaches this goes round in circles, which is a bug.
+const MOST_STEPS: u32 = 64;
+/// After an API request that failed.
+const RETRY_WRITE: Duration = Duration::from_secs(1);
+/// A connection Secret that could not be written is tried again after this.
+const RETRY_PUBLISH: Duration = Duration::from_secs(15);
+
+/// What follows a step.
+enum After {
+    Again,
+    End(Next),
+}
+
+/// Runs a pass to its end.
+pub(super) async fn run(of: Arc<ManagedReconciler>, first: Arc<Object>, mut memory: MemoryGuard) -> Next {
+    let span = tracing::info_span!("pass", object = %first.key(), uid = first.uid());
+    async move {
+        memory.begin_pass();
+        let next = of.steps(&first, &mut memory).await;
+        of.count(&first);
+        next
+    }
+    .instrument(span)
+    .await
+}
+
+impl ManagedReconciler {
+    async fn steps(&self, first: &Arc<Object>, memory: &mut Memory) -> Next {
+        let key = first.key();
+        for _ in 0..MOST_STEPS {
+            let Some(object) = self
+                .shared
+                .store
+                .get(&key)
+                .filter(|object| object.uid() == first.uid())
+            else {
+                self.forget(first);
+                return Next::idle();
+            };
+            let world = self.gather(&object, memory).await;
+            let decision = decide(&world, memory);
+            tracing::debug!(%decision, version = object.resource_version());
+            let after = match decision {
+                Decision::Rest(rest) => After::End(self.rest(&world, &rest)),
+                Decision::Act(action) => self.act(&object, world, action, memory).await,
+            };
+            self.emit(&object, memory);
+            if let After::End(next) = after {
+                return next;
+            }
+        }
+        tracing::error!(object = %key, "a pass did not come to an end; this is a bug");
+        Next::at(
+            self.shared.clock.now() + Duration::from_secs(30),
+            Priority::DriftPoll,
+        )
+    }
+
+    fn rest(&self, world: &World, rest: &Rest) -> Next {
+        let priority = match rest.purpose {
+            Purpose::Operation => Priority::OperationPoll,
+            Purpose::Drift | Purpose::Retry => Priority::DriftPoll,
+        };
+        let next = rest.wake.map_or_else(Next::idle, |wake| Next::at(wake, priority));
+        match &world.config {
+            Ok(config) => next.in_lane(config.id.clone()),
+            Err(_) => next,
+        }
+    }
+
+    async fn act(&self, object: &Arc<Object>, world: World, action: Action, memory: &mut Memory) -> After {
+        match action {
+            Action::Observe(asked) => self.observe(world, &asked, memory).await,
+            Action::Prove => {
+                let began = self.shared.clock.now();
+                match self.shared.writer.get_live(&self.api, &object.key()).await {
+                    Ok(live) => {
+                        memory.learn_version(&live.resource_version().to_string(), began);
+                        After::Again
+                    }
+                    Err(error) => self.api_failed(object, "read", &error).await,
+                }
+            }
+            Action::WriteMetadata(change) => self.write_metadata(object, &change, memory).await,
+            Action::Call(call) => self.call(object, world, &call, memory).await,
+            Action::Publish => self.publish(object, memory).await,
+            Action::WriteStatus(write) => self.write_status(object, *write, memory).await,
+            Action::Release(event) => self.release(object, event).await,
+        }
+    }
+
+    async fn observe(&self, mut world: World, asked: &Asked, memory: &mut Memory) -> After {
+        let began = self.shared.clock.now();
+        let look = self
+            .external
+            .observe(&asked.target, &asked.desired, began + self.kind.timeouts.call)
+            .await;
+        world.now = self.shared.clock.now();
+        match &look {
+            Ok(bridge_core::external::Look::Failed(failure)) => self.learn_reach(&world, failure),
+            Ok(_) => self.worked(&world),
+            Err(_) => {}
+        }
+        memory.learn_look(&world, &asked.target.external_name, began, look);
+        After::Again
+    }
+
+    async fn write_metadata(&self, object: &Object, change: &MetadataChange, memory: &mut Memory) -> After {
+        let began = self.shared.clock.now();
+        match self.shared.writer.put(&view::changed(object, change)).await {
+            Ok(new) => {
+                memory.learn_metadata(change, &new.resource_version().to_string(), began);
+                After::Again
+            }
+            Err(error) => self.api_failed(object, change.why, &error).await,
+        }
+    }
+
+    async fn write_status(&self, object: &Object, write: StatusWrite, memory: &mut Memory) -> After {
+        let began = self.shared.clock.now();
+        let mut new = object.clone();
+        let progress = write.status.progress.operation != view::managed(object).status.progress.operation;
+        new.set_status(&write.status.write());
+        match self.shared.writer.put_status(&new).await {
+            Ok(new) => {
+                memory.learn_version(&new.resource_version().to_string(), began);
+                memory.events.extend(write.event);
+                if progress {
+                    memory.progress_written = Some(began);
+                }
+                After::Again
+            }
+            Err(error) => self.api_failed(object, "write the status", &error).await,
+        }
+    }
+
+    /// Calls the plugin and persists the answer. This runs in a task that nothing cuts off.
+    async fn call(&self, object: &Arc<Object>, mut world: World, call: &Call, memory: &mut Memory) -> After {
+        // From here on nobody knows, until the answer is in.
+        memory.may_send = None;
+        memory.proven = None;
+        let (target, desired, deadline) = (&call.target, &call.desired, call.deadline);
+        let answer = match call.verb {
+            Verb::Create => {
+                self.external
+                    .create(target, desired, &call.token, call.outcome_unknown, deadline)
+                    .await
+            }
+            Verb::Update => {
+                self.external
+                    .update(target, desired, &call.changed_paths, &call.etag, deadline)
+                    .await
+            }
+            Verb::Delete => self.external.delete(target, desired, &call.etag, deadline).await,
+            Verb::Poll | Verb::Observe => self.external.poll(target, &call.handle, desired, deadline).await,
+        };
+        world.now = self.shared.clock.now();
+        tracing::info!(verb = ?call.verb, external_name = target.external_name, outcome = %summary(&answer), "called");
+        self.persist(&world, Arc::clone(object), call, &answer).await;
+        let newest = self
+            .shared
+            .store
+            .get(&object.key())
+            .filter(|newest| newest.uid() == object.uid());
+        let wanted = world.managed.generation;
+        if let Some(newest) = newest {
+            world.managed = view::managed(&newest);
+            // What the user changed meanwhile is not what this answer is about.
+            world.managed.generation = wanted;
+        }
+        world.now = self.shared.clock.now();
+        match answer.as_ref().map(|outcome| &outcome.result) {
+            Ok(OutcomeResult::Failure(failure)) => self.learn_reach(&world, failure),
+            Ok(OutcomeResult::Completed(_) | OutcomeResult::Operation(_)) => self.worked(&world),
+            Err(_) => {}
+        }
+        memory.learn_answer(&world, call, &answer);
+        After::Again
+    }
+
+    async fn publish(&self, object: &Object, memory: &mut Memory) -> After {
+        let spec = object.spec_value();
+        let reference = spec.get("writeConnectionSecretToRef");
+        let field = |name: &str| {
+            reference
+                .and_then(|reference| reference.get(name))
+                .and_then(serde_json::Value::as_str)
+        };
+        let namespace = object.namespace().or(field("namespace")).unwrap_or_default();
+        let name = field("name").unwrap_or_default();
+        match self
+            .shared
+            .connection_secrets
+            .publish(object, namespace, name, &memory.unpublished)
+            .await
+        {
+            Ok(_) => memory.learn_published(),
+            Err(error) => {
+                let retry = self.shared.clock.now() + RETRY_PUBLISH;
+                memory.learn_publish_problem(format!("cannot publish connection details: {error}"), retry);
+            }
+        }
+        After::Again
+    }
+
+    async fn release(&self, object: &Arc<Object>, event: Option<Event>) -> After {
+        if let Some(event) = event {
+            self.record(object, &event);
+        }
+        match self
+            .shared
+            .writer
+            .remove_finalizer(&self.api, &object.key(), object.uid(), names::FINALIZER)
+            .await
+        {
+            Ok(Finalized::Gone) => {
+                self.forget(object);
+                After::End(Next::idle())
+            }
+            Ok(Finalized::Remains(_)) => After::End(Next::idle()),
+            Err(error) => self.api_failed(object, "remove the finalizer", &error).await,
+        }
+    }
+
+    /// A write that did not land is no reason to guess: read live, come back, decide again.
+    async fn api_failed(&self, object: &Object, what: &str, error: &ApiError) -> After {
+        match error {
+            ApiError::Conflict(_) => tracing::debug!(object = %object.key(), what, "somebody was faster"),
+            ApiError::NotFound(_) => tracing::debug!(object = %object.key(), what, "the object is gone"),
+            error => tracing::warn!(object = %object.key(), what, %error, "the API server did not do it"),
+        }
+        if matches!(error, ApiError::Invalid(_) | ApiError::Denied(_)) {
+            self.record(
+                object,
+                &Event::warning("CannotUpdateManagedResource", &format!("cannot {what}: {error}")),
+            );
+        }
+        let live = self.shared.writer.get_live(&self.api, &object.key()).await;
+        let pause = match (error, live) {
+            (ApiError::Conflict(_), Ok(_)) => Duration::from_millis(10),
+            (_, Err(ApiError::NotFound(_))) => {
+                self.forget(object);
+                return After::End(Next::idle());
+            }
+            (ApiError::Throttled { retry_after, .. }, _) => *retry_after,
+            (ApiError::Invalid(_) | ApiError::Denied(_), _) => RETRY_WRITE * 30,
+            _ => RETRY_WRITE,
+        };
+        After::End(Next::at(self.shared.clock.now() + pause, Priority::OperationPoll))
+    }
+
+    fn learn_reach(&self, world: &World, failure: &bridge_core::external::Failure) {
+        let Ok(config) = &world.config else { return };
+        if failure.code == bridge_core::external::FailureCode::CredentialsExpired {
+            self.configs.forget(&config.id);
+        }
+        let group = &self.kind.capabilities.rate_limit_group;
+        self.shared
+            .holds
+            .learn(config, group, failure, world.now, world.fresh.jitter);
+    }
+
+    fn worked(&self, world: &World) {
+        if let Ok(config) = &world.config {
+            self.shared
+                .holds
+                .worked(config, &self.kind.capabilities.rate_limit_group);
+        }
+    }
+
+    fn emit(&self, object: &Object, memory: &mut Memory) {
+        for event in std::mem::take(&mut memory.events) {
+            self.record(object, &event);
+        }
+    }
+
+    fn record(&self, object: &Object, event: &Event) {
+        let event_type = if event.warning {
+            EventType::Warning
+        } else {
+            EventType::Normal
+        };
+        self.shared
+            .events
+            .record(object, event_type, &event.reason, &event.message);
+    }
+
+    fn count(&self, first: &Object) {
+        let Some(object) = self
+            .shared
+            .store
+            .get(&first.key())
+            .filter(|object| object.uid() == first.uid())
+        else {
+            return;
+        };
+        let created = object.meta.creation_timestamp.as_ref().map(|time| time.0);
+        let (before, after) = (view::managed(first), view::managed(&object));
+        self.shared
+            .metrics
+            .observe(&self.gvk, &before, &after, created, self.shared.clock.now());
+    }
+
+    fn forget(&self, object: &Object) {
+        self.forget_key(&object.key(), Some(object));
+    }
+
+    /// The object of this name is gone; `last` is how it was last seen, if a pass saw the end.
+    pub(super) fn forget_key(&self, key: &Key, last: Option<&Object>) {
+        if let Some(uid) = self.memories.forget(key, last.map(Object::uid)) {
+            self.forget_uid(&uid, last);
+        }
+    }
+
+    pub(super) fn forget_uid(&self, uid: &str, last: Option<&Object>) {
+        let deleted = last
+            .and_then(|last| last.meta.deletion_timestamp.as_ref())
+            .map(|time| time.0);
+        self.shared
+            .metrics
+            .forget(&self.gvk, uid, deleted, self.shared.clock.now());
+        self.shared.claims.release(uid);
+        self.shared.connection_secrets.forget(uid);
+    }
+}
+
+/// For the log: how it ended, without anything that may be secret.
+fn summary(answer: &Answer) -> String {
+    match answer {
+        Err(error) => error.to_string(),
+        Ok(outcome) => match &outcome.result {
+            OutcomeResult::Completed(completed) if completed.already_done => "completed before".to_owned(),
+            OutcomeResult::Completed(_) => "completed".to_owned(),
+            OutcomeResult::Operation(operation) => {
+                format!("operation {:?} {}", operation.verb, operation.phase)
+            }
+            OutcomeResult::Failure(failure) => format!(
+                "failure {:?}, effect {:?}: {}",
+                failure.code, failure.effect, failure.reason
+            ),
+        },
+    }
+}

@@ -1,0 +1,64 @@
+//! The persistence rule: what an answer brought is in etcd before anything else is done. Never given up while it is ours to write.
+
+use std::{sync::Arc, time::Duration};
+
+use bridge_core::{
+    external::Answer,
+    managed::{Call, Settled, World, settle},
+};
+
+use super::{reconciler::ManagedReconciler, view};
+use crate::{api_error::ApiError, object::Object};
+
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+impl ManagedReconciler {
+    /// Writes what must not be lost of `answer`, on the newest version of `object`, until it lands or is nobody's business any more.
+    pub(super) async fn persist(&self, world: &World, object: Arc<Object>, call: &Call, answer: &Answer) {
+        let key = object.key();
+        let mut newest = self
+            .shared
+            .store
+            .get(&key)
+            .filter(|known| known.uid() == object.uid())
+            .unwrap_or(object);
+        let mut pause = FIRST_PAUSE;
+        loop {
+            let change = match settle(world, &view::managed(&newest), call, answer) {
+                Settled::Nothing => return,
+                Settled::NotOurs => {
+                    tracing::warn!(object = %key, ?call.verb, "the answer belongs to a record that is gone; a later look settles it");
+                    return;
+                }
+                Settled::Write(change) => change,
+            };
+            let error = match self.shared.writer.put(&view::changed(&newest, &change)).await {
+                Ok(_) => return,
+                Err(error) => error,
+            };
+            if !matches!(error, ApiError::Conflict(_)) {
+                // The name goes into the log, so that a person can find the resource whatever becomes of this process.
+                let name = answer
+                    .as_ref()
+                    .map(|outcome| outcome.external_name.as_str())
+                    .unwrap_or_default();
+                tracing::warn!(object = %key, external_name = name, %error, "the answer is not persisted yet; trying again");
+                tokio::time::sleep(pause).await;
+                pause = (pause * 2).min(LONGEST_PAUSE);
+            }
+            match self.shared.writer.get_live(&self.api, &key).await {
+                Ok(live) => newest = live,
+                Err(ApiError::NotFound(_)) => {
+                    tracing::warn!(object = %key, "the object is gone; its answer has nowhere to go");
+                    return;
+                }
+                Err(error) => {
+                    tracing::warn!(object = %key, %error, "cannot read the object to persist an answer; trying again");
+                    tokio::time::sleep(pause).await;
+                    pause = (pause * 2).min(LONGEST_PAUSE);
+                }
+            }
+        }
+    }
+}

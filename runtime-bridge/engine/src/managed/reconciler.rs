@@ -1,0 +1,185 @@
+//! One controller's reconciler: a pass for each turn, each in a task of its own, so that nothing that it has begun is ever cut off.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use bridge_core::{kind::Kind, managed::Settings, queue::Priority};
+use tokio_util::task::TaskTracker;
+
+use super::{
+    claims::Claims, config_source::ConfigSource, digest::Digester, holds::Holds, memories::Memories,
+    metrics::ManagedMetrics,
+};
+use crate::{
+    clock::Clock,
+    engine::{Controller, Engine},
+    event::EventRecorder,
+    object::{ApiType, Key, Object},
+    ports::External,
+    reconcile::{Next, Pass, Reconcile},
+    secret::SecretReader,
+    store::Store,
+    write::{ConnectionSecrets, Writer},
+};
+
+/// An object whose former pass still persists an answer gets its turn after this.
+const STILL_BUSY: Duration = Duration::from_secs(1);
+
+/// What the managed-resource controllers of a process share.
+pub struct Shared {
+    pub(super) store: Arc<Store>,
+    pub(super) writer: Writer,
+    pub(super) connection_secrets: Arc<ConnectionSecrets>,
+    pub(super) events: Arc<EventRecorder>,
+    pub(super) secrets: Arc<SecretReader>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) digester: Digester,
+    pub(super) holds: Holds,
+    pub(super) claims: Claims,
+    pub(super) metrics: Arc<ManagedMetrics>,
+    pub(super) settings: Arc<Settings>,
+    pub(super) cluster_id: String,
+    may_act: AtomicBool,
+    tasks: TaskTracker,
+}
+
+/// What the binary decides.
+#[derive(Debug, Clone)]
+pub struct ManagedOptions {
+    /// The operator's settings.
+    pub settings: Settings,
+    /// Uid of the namespace `kube-system`.
+    pub cluster_id: String,
+}
+
+impl Shared {
+    /// On a running engine.
+    pub fn new(
+        engine: &Engine,
+        digester: Digester,
+        metrics: Arc<ManagedMetrics>,
+        options: ManagedOptions,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            store: Arc::clone(&engine.store),
+            writer: engine.writer.clone(),
+            connection_secrets: Arc::clone(&engine.connection_secrets),
+            events: Arc::clone(&engine.events),
+            secrets: Arc::clone(&engine.secrets),
+            clock: Arc::clone(&engine.clock),
+            digester,
+            holds: Holds::default(),
+            claims: Claims::default(),
+            metrics,
+            settings: Arc::new(options.settings),
+            cluster_id: options.cluster_id,
+            may_act: AtomicBool::new(true),
+            tasks: TaskTracker::new(),
+        })
+    }
+
+    /// Begins nothing more. Calls that run are waited for by [`Shared::drain`].
+    pub fn stop_acting(&self) {
+        self.may_act.store(false, Ordering::SeqCst);
+    }
+
+    pub(super) fn may_act(&self) -> bool {
+        self.may_act.load(Ordering::SeqCst)
+    }
+
+    /// Waits until every call that was begun has ended and its answer is persisted. False: the limit came first, and recovery must settle
+    /// the rest.
+    pub async fn drain(&self, limit: Duration) -> bool {
+        self.stop_acting();
+        self.tasks.close();
+        tokio::time::timeout(limit, self.tasks.wait()).await.is_ok()
+    }
+}
+
+/// Reconciles the objects of one kind.
+pub struct ManagedReconciler {
+    pub(super) shared: Arc<Shared>,
+    pub(super) kind: Arc<Kind>,
+    pub(super) api: Arc<ApiType>,
+    pub(super) external: Arc<dyn External>,
+    pub(super) configs: Arc<dyn ConfigSource>,
+    pub(super) plugin_version: String,
+    pub(super) gvk: String,
+    pub(super) memories: Memories,
+}
+
+impl ManagedReconciler {
+    /// Of one kind, behind one plugin.
+    pub fn new(
+        shared: &Arc<Shared>,
+        kind: Arc<Kind>,
+        external: Arc<dyn External>,
+        configs: Arc<dyn ConfigSource>,
+        plugin_version: &str,
+    ) -> Arc<Self> {
+        let api = Arc::new(ApiType::new(&kind.resource_type, &kind.plural, kind.namespaced));
+        let gvk = format!("{}, Kind={}", api.api_version(), kind.resource_type.kind);
+        Arc::new(Self {
+            shared: Arc::clone(shared),
+            kind,
+            api,
+            external,
+            configs,
+            plugin_version: plugin_version.to_owned(),
+            gvk,
+            memories: Memories::default(),
+        })
+    }
+
+    /// As the engine serves it.
+    pub fn controller(self: &Arc<Self>, reason: &str) -> Controller {
+        let of = Arc::clone(self);
+        Controller {
+            api: Arc::clone(&self.api),
+            references: Arc::new(move |object: &Object| {
+                let mut keys = super::wish::secret_references(&of.kind, object);
+                keys.extend(of.configs.references(object));
+                keys
+            }),
+            reconciler: Arc::new(Turns(Arc::clone(self))),
+            reason: reason.to_owned(),
+        }
+    }
+}
+
+/// Hands each turn to a task of its own.
+struct Turns(Arc<ManagedReconciler>);
+
+#[async_trait]
+impl Reconcile for Turns {
+    async fn reconcile(&self, key: &Key, pass: Pass) -> Next {
+        let of = &self.0;
+        let Some(object) = of.shared.store.get(key) else {
+            of.forget_key(key, None);
+            return Next::idle();
+        };
+        let (memory, former) = of.memories.take(&object);
+        if let Some(former) = former {
+            of.forget_uid(&former, None);
+        }
+        let Some(memory) = memory else {
+            return Next::at(of.shared.clock.now() + STILL_BUSY, pass.priority);
+        };
+        let task = of
+            .shared
+            .tasks
+            .spawn(super::pass::run(Arc::clone(of), object, memory));
+        match task.await {
+            Ok(next) => next,
+            // Counted and logged by the engine like any other panic.
+            Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+            Err(_) => Next::at(of.shared.clock.now() + STILL_BUSY, Priority::OperationPoll),
+        }
+    }
+}

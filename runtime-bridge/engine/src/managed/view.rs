@@ -1,0 +1,73 @@
+//! A managed resource as the machine sees it.
+
+use bridge_core::managed::{Managed, MetadataChange, Policies, Status, names};
+
+use crate::object::Object;
+
+/// Reads what the machine needs.
+pub(super) fn managed(object: &Object) -> Managed {
+    let spec = object.spec_value();
+    Managed {
+        namespace: object.namespace().unwrap_or_default().to_owned(),
+        name: object.name().to_owned(),
+        uid: object.uid().to_owned(),
+        generation: object.generation(),
+        resource_version: object.resource_version().to_string(),
+        deletion: object.meta.deletion_timestamp.as_ref().map(|time| time.0),
+        finalizers: object.meta.finalizers.clone().unwrap_or_default(),
+        annotations: object.meta.annotations.clone().unwrap_or_default(),
+        policies: Policies::of(&spec),
+        wants_connection_secret: spec
+            .get("writeConnectionSecretToRef")
+            .is_some_and(serde_json::Value::is_object),
+        status: Status::read(&object.status_value()),
+    }
+}
+
+/// The object with the change made.
+pub(super) fn changed(object: &Object, change: &MetadataChange) -> Object {
+    let mut object = object.clone();
+    if change.add_finalizer && !object.has_finalizer(names::FINALIZER) {
+        object
+            .meta
+            .finalizers
+            .get_or_insert_default()
+            .push(names::FINALIZER.to_owned());
+    }
+    let annotations = object.meta.annotations.get_or_insert_default();
+    for (key, value) in &change.annotations {
+        match value {
+            Some(value) => annotations.insert(key.clone(), value.clone()),
+            None => annotations.remove(key),
+        };
+    }
+    object
+}
+
+/// Tells our resources from those of other clusters and objects: at most 63 of `[a-z0-9-]`, begins with a letter. `cluster_id` is the uid of
+/// the namespace `kube-system`.
+pub fn ownership_marker(cluster_id: &str, uid: &str) -> String {
+    let word = |text: &str, most: usize| -> String {
+        text.chars()
+            .filter(char::is_ascii_alphanumeric)
+            .map(|letter| letter.to_ascii_lowercase())
+            .take(most)
+            .collect()
+    };
+    format!("c{}-{}", word(cluster_id, 20), word(uid, 32))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_marker_fits_everywhere() {
+        let marker = ownership_marker(
+            "0A1b2c3d-0000-1111-2222-333344445555",
+            "99998888-7777-6666-5555-444433332222",
+        );
+        assert_eq!(marker, "c0a1b2c3d000011112222-99998888777766665555444433332222");
+        assert!(marker.len() <= 63);
+    }
+}
