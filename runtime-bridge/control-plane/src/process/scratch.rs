@@ -1,5 +1,7 @@
+use std::fs::Permissions;
 use std::io;
-use std::path::Path;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 
 use super::watchdog;
 
@@ -12,7 +14,15 @@ pub struct ScratchDir {
 impl ScratchDir {
     /// Makes a folder whose name starts with `prefix` in the system's folder for temporary files.
     pub fn new(prefix: &str) -> io::Result<Self> {
-        let directory = tempfile::Builder::new().prefix(prefix).tempdir()?;
+        Self::new_in(&std::env::temp_dir(), prefix)
+    }
+
+    /// Makes one in `parent`.
+    pub fn new_in(parent: &Path, prefix: &str) -> io::Result<Self> {
+        let directory = tempfile::Builder::new()
+            .prefix(prefix)
+            .permissions(Permissions::from_mode(0o700))
+            .tempdir_in(parent)?;
         watchdog::remove(line(directory.path())?)?;
         Ok(Self { directory })
     }
@@ -22,8 +32,8 @@ impl ScratchDir {
         self.directory.path()
     }
 
-    /// Leaves the folder behind, for somebody to look into, and returns where it is.
-    pub fn keep(mut self) -> std::path::PathBuf {
+    /// Leaves the folder to whoever needs it, and returns where it is.
+    pub fn keep(mut self) -> PathBuf {
         self.directory.disable_cleanup(true);
         self.path().to_owned()
     }

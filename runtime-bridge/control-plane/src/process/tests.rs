@@ -1,11 +1,13 @@
 use std::fs;
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
-use super::{Output, Process, ScratchDir, Signal, Spawn, SpawnError};
+use super::{Output, Process, ScratchDir, Signal, Spawn, SpawnError, watchdog};
 
 const LIMIT: Duration = Duration::from_secs(30);
 
@@ -14,9 +16,7 @@ fn script(text: &str) -> (Process, Receiver<String>) {
     let (send, lines) = channel();
     let process = Spawn::new("sh")
         .args(["-c", text])
-        .stdout(Output::lines(move |line| {
-            send.send(line.to_owned()).unwrap_or_default()
-        }))
+        .stdout(Output::lines(move |line| drop(send.send(line.to_owned()))))
         .spawn()
         .unwrap();
     (process, lines)
@@ -103,7 +103,7 @@ async fn a_wait_is_given_up_and_the_process_goes_on() {
 fn a_scratch_folder_goes_unless_it_is_kept() {
     let gone = ScratchDir::new("crossbridge-test-").unwrap();
     let path = gone.path().to_owned();
-    assert!(path.is_dir());
+    assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o700);
     drop(gone);
     assert!(!path.exists());
 
@@ -120,6 +120,17 @@ fn sleeper() -> Child {
         .unwrap()
 }
 
+fn wait(child: &mut Child) -> ExitStatus {
+    let begun = Instant::now();
+    loop {
+        match child.try_wait().unwrap() {
+            Some(status) => return status,
+            None => assert!(begun.elapsed() < LIMIT, "still running after {LIMIT:?}"),
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+}
+
 /// The script itself, with this test in the place of the process that is killed.
 #[test]
 fn the_watchdog_ends_what_it_was_told_when_its_pipe_ends() {
@@ -128,12 +139,12 @@ fn the_watchdog_ends_what_it_was_told_when_its_pipe_ends() {
     fs::create_dir_all(removed.join("full")).unwrap();
     fs::create_dir(&kept).unwrap();
     let (mut doomed, mut spared) = (sleeper(), sleeper());
-    let mut watchdog = Command::new("sh")
-        .args(["-c", include_str!("watchdog.sh"), "watchdog"])
-        .stdin(Stdio::piped())
-        .process_group(0)
-        .spawn()
+    let mut watchdog = watchdog::command().spawn().unwrap();
+    let mut ready = String::new();
+    BufReader::new(watchdog.stdout.take().unwrap())
+        .read_line(&mut ready)
         .unwrap();
+    assert_eq!(ready, "ready\n");
     let mut pipe = watchdog.stdin.take().unwrap();
     writeln!(
         pipe,
@@ -160,8 +171,8 @@ fn the_watchdog_ends_what_it_was_told_when_its_pipe_ends() {
     );
 
     drop(pipe);
-    assert_eq!(doomed.wait().unwrap().signal(), Some(9));
-    assert!(watchdog.wait().unwrap().success());
+    assert_eq!(wait(&mut doomed).signal(), Some(9));
+    assert!(wait(&mut watchdog).success());
     assert!(!removed.exists());
     assert!(kept.exists());
     assert!(spared.try_wait().unwrap().is_none());

@@ -1,5 +1,5 @@
 use std::fmt::Display;
-use std::io::{self, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{ChildStdin, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
@@ -38,18 +38,30 @@ fn tell(verb: &str, argument: impl Display) -> io::Result<()> {
     }
 }
 
-/// Pipes of the standard library close on exec, so none of our other children holds the write end open.
+/// Returns when the watchdog is deaf to signals. Pipes of the standard library close on exec, so none of our other
+/// children holds the write end open.
 fn start() -> io::Result<ChildStdin> {
-    let mut watchdog = Command::new("sh")
+    let mut watchdog = command().spawn()?;
+    let (Some(pipe), Some(answer)) = (watchdog.stdin.take(), watchdog.stdout.take()) else {
+        return Err(io::Error::other("the watchdog has no pipes"));
+    };
+    let mut line = String::new();
+    BufReader::new(answer).read_line(&mut line)?;
+    if line == "ready\n" {
+        Ok(pipe)
+    } else {
+        Err(io::Error::other("the watchdog did not start"))
+    }
+}
+
+pub(super) fn command() -> Command {
+    let mut command = Command::new("sh");
+    command
         .args(["-c", include_str!("watchdog.sh"), "watchdog"])
         .current_dir("/")
         .stdin(Stdio::piped())
-        .stdout(Stdio::null())
+        .stdout(Stdio::piped())
         .stderr(Stdio::null())
-        .process_group(0)
-        .spawn()?;
-    watchdog
-        .stdin
-        .take()
-        .ok_or_else(|| io::Error::other("the watchdog has no standard input"))
+        .process_group(0);
+    command
 }

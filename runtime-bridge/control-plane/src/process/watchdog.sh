@@ -1,6 +1,7 @@
 # Runs as `sh -c` with a pipe as its standard input. The pipe ends when the process that started us ends, in any way.
 # Signals meant for that process are not for us: we are the one that stays.
 trap '' HUP INT QUIT TERM PIPE
+echo ready
 groups=
 while IFS=' ' read -r verb argument; do
     case $verb in
