@@ -3,6 +3,7 @@
 pub mod api_error;
 pub mod client;
 pub mod clock;
+pub mod config;
 pub mod engine;
 pub mod event;
 pub mod managed;

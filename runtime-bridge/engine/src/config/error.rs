@@ -1,0 +1,126 @@
+//! Why a config cannot be used.
+
+use bridge_core::{
+    external::{CallError, Failure},
+    managed::Problem,
+};
+
+use super::HostError;
+use crate::{object::Key, secret::SecretError};
+
+/// Why a config cannot be used. Texts hold no secrets.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// The managed resource does not say which.
+    #[error("spec.providerConfigRef cannot be read: {why}")]
+    InvalidReference {
+        /// What is wrong with it.
+        why: String,
+    },
+    /// There is none of that name.
+    #[error("the {config} does not exist: create it, or name another in spec.providerConfigRef")]
+    NotFound {
+        /// Which.
+        config: Key,
+    },
+    /// Its settings or credentials are not of the form that they must have.
+    #[error("the {config} cannot be read: {why}")]
+    Invalid {
+        /// Which.
+        config: Key,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The Secret that it names cannot be read.
+    #[error("the {config} names a Secret for its credentials: {source}")]
+    Secret {
+        /// Which config.
+        config: Key,
+        /// Why not.
+        source: SecretError,
+    },
+    /// The Secret lacks the key.
+    #[error("the {config} names key {key:?} of the Secret {secret}, which has no such key")]
+    SecretKeyMissing {
+        /// Which config.
+        config: Key,
+        /// `namespace/name` of the Secret.
+        secret: String,
+        /// The key.
+        key: String,
+    },
+    /// The variable or file cannot be read.
+    #[error("the {config} takes its credentials from where the bridge runs: {source}")]
+    Host {
+        /// Which config.
+        config: Key,
+        /// Why not.
+        source: HostError,
+    },
+    /// A config of a namespace names a variable or file of the bridge.
+    #[error(
+        "the {config} takes its credentials from where the bridge runs, which a config of a namespace may do only if the bridge was \
+         started with --namespaced-host-credentials: use a Secret, or a ClusterProviderConfig"
+    )]
+    HostForbidden {
+        /// Which config.
+        config: Key,
+    },
+    /// The plugin needs a credential that is not there.
+    #[error("the {config} gives no credential {name:?}, which the plugin needs: {keys}")]
+    CredentialMissing {
+        /// Which config.
+        config: Key,
+        /// The first that is missing.
+        name: String,
+        /// What is there instead.
+        keys: String,
+    },
+    /// The plugin, or the external system, does not accept it.
+    #[error("the {config} is not accepted: {}", failure.message)]
+    Refused {
+        /// Which config.
+        config: Key,
+        /// Why not.
+        failure: Box<Failure>,
+    },
+    /// The plugin could not be asked.
+    #[error("the {config} could not be checked: {source}")]
+    NotChecked {
+        /// Which config.
+        config: Key,
+        /// Why not.
+        source: CallError,
+    },
+}
+
+impl ConfigError {
+    /// A stable word: a condition's reason.
+    pub fn reason(&self) -> &str {
+        match self {
+            Self::InvalidReference { .. } => "InvalidProviderConfigReference",
+            Self::NotFound { .. } => "ProviderConfigNotFound",
+            Self::Invalid { .. } => "InvalidProviderConfig",
+            Self::Secret {
+                source: SecretError::NotFound { .. },
+                ..
+            } => "SecretNotFound",
+            Self::Secret { .. } => "SecretNotRead",
+            Self::SecretKeyMissing { .. } => "SecretKeyMissing",
+            Self::Host { source, .. } => source.reason(),
+            Self::HostForbidden { .. } => "CredentialsSourceForbidden",
+            Self::CredentialMissing { .. } => "CredentialMissing",
+            Self::Refused { failure, .. } => &failure.reason,
+            Self::NotChecked { .. } => "ProviderConfigNotChecked",
+        }
+    }
+}
+
+impl From<&ConfigError> for Problem {
+    fn from(error: &ConfigError) -> Self {
+        Self {
+            reason: error.reason().to_owned(),
+            message: error.to_string(),
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! Variables and files of the place where the bridge runs.
+
+use std::{
+    collections::BTreeMap,
+    env, fs,
+    io::{self, Read},
+    path::Path,
+};
+
+/// No credential is longer.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// Why a variable or file gives no credentials.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum HostError {
+    /// There is no such variable.
+    #[error("the environment variable {name} is not set")]
+    VariableMissing {
+        /// Its name.
+        name: String,
+    },
+    /// There is no such file or directory.
+    #[error("the file {path} does not exist")]
+    FileMissing {
+        /// Its path.
+        path: String,
+    },
+    /// It is there, and cannot be read.
+    #[error("the file {path} cannot be read: {why}")]
+    FileNotRead {
+        /// Its path.
+        path: String,
+        /// Why not.
+        why: String,
+    },
+}
+
+impl HostError {
+    /// A stable word.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::VariableMissing { .. } => "EnvironmentVariableMissing",
+            Self::FileMissing { .. } => "CredentialsFileMissing",
+            Self::FileNotRead { .. } => "CredentialsFileNotRead",
+        }
+    }
+}
+
+/// What a path leads to.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Content {
+    /// A file.
+    File(Vec<u8>),
+    /// A directory: its files by name.
+    Directory(BTreeMap<String, Vec<u8>>),
+}
+
+/// Reads variables and files; blocking, and quick.
+pub trait Host: Send + Sync + 'static {
+    /// Value of a variable.
+    fn variable(&self, name: &str) -> Result<Vec<u8>, HostError>;
+
+    /// What lies at a path.
+    fn content(&self, path: &str) -> Result<Content, HostError>;
+}
+
+/// The process's own environment and files.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LocalHost;
+
+impl Host for LocalHost {
+    fn variable(&self, name: &str) -> Result<Vec<u8>, HostError> {
+        use std::os::unix::ffi::OsStringExt;
+        env::var_os(name)
+            .map(OsStringExt::into_vec)
+            .ok_or_else(|| HostError::VariableMissing {
+                name: name.to_owned(),
+            })
+    }
+
+    fn content(&self, path: &str) -> Result<Content, HostError> {
+        let read = || -> io::Result<Content> {
+            if fs::metadata(path)?.is_dir() {
+                directory(path)
+            } else {
+                file(Path::new(path)).map(Content::File)
+            }
+        };
+        read().map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => HostError::FileMissing {
+                path: path.to_owned(),
+            },
+            _ => HostError::FileNotRead {
+                path: path.to_owned(),
+                why: error.to_string(),
+            },
+        })
+    }
+}
+
+/// Names that begin with a dot are the mount's own affairs: `..data` of a projected Secret.
+fn directory(path: &str) -> io::Result<Content> {
+    let mut files = BTreeMap::new();
+    for entry in fs::read_dir(path)? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if !name.starts_with('.') && fs::metadata(entry.path())?.is_file() {
+            files.insert(name, file(&entry.path())?);
+        }
+    }
+    Ok(Content::Directory(files))
+}
+
+fn file(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    fs::File::open(path)?
+        .take(MOST_BYTES + 1)
+        .read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "longer than 1 MiB"));
+    }
+    Ok(bytes)
+}

@@ -1,0 +1,19 @@
+//! From a managed resource's `providerConfigRef` to what a plugin is given on every call: settings, credentials, identity.
+//!
+//! A config is read again only when its object, its Secret, its file or its variable has changed. Its id is the object's uid; its
+//! revision a digest of settings and credentials under a key that lives as long as the process.
+
+mod credentials;
+mod error;
+mod host;
+mod reference;
+mod resolver;
+mod revision;
+mod spec;
+#[cfg(test)]
+mod tests;
+
+pub use error::ConfigError;
+pub use host::{Host, HostError, LocalHost};
+pub use reference::{cluster_config_api, config_api, secret_of};
+pub use resolver::{ConfigOptions, ConfigResolver, SecretSource};
