@@ -1,5 +1,6 @@
 //! What the engine counts, in one registry that others extend.
 
+use bridge_core::watch_plan::GroupKind;
 use prometheus_client::{
     encoding::{EncodeLabelSet, text},
     metrics::{
@@ -10,6 +11,8 @@ use prometheus_client::{
     },
     registry::Registry,
 };
+
+use crate::watch::WatchState;
 
 /// Label: a kind, as `Bucket.s3.aws.crossbridge.dev`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -102,6 +105,28 @@ impl Metrics {
     /// Adds metrics of others to the registry, for example the machine's.
     pub fn register(&self, add: impl FnOnce(&mut Registry)) {
         add(&mut self.registry.lock());
+    }
+
+    /// Of the gauges of a kind's states, one is 1.
+    pub(crate) fn show_watch_state(&self, kind: &GroupKind, now: &'static str) {
+        for state in WatchState::NAMES {
+            let labels = WatchLabels {
+                kind: kind.to_string(),
+                state,
+            };
+            self.watch_states
+                .get_or_create(&labels)
+                .set(i64::from(state == now));
+        }
+    }
+
+    /// Counts one of a kind.
+    pub(crate) fn count(counters: &Family<KindLabel, Counter>, kind: &GroupKind) {
+        counters
+            .get_or_create(&KindLabel {
+                kind: kind.to_string(),
+            })
+            .inc();
     }
 
     /// All metrics in the `OpenMetrics` text format.

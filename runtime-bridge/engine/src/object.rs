@@ -35,7 +35,7 @@ impl ApiType {
         }
     }
 
-    /// Secrets.
+    /// Secrets, without their data.
     pub fn secrets() -> Self {
         Self {
             kind: GroupKind::new("", "Secret"),
@@ -53,6 +53,16 @@ impl ApiType {
             plural: "customresourcedefinitions".to_owned(),
             namespaced: false,
         }
+    }
+
+    /// Served by the API server itself, without a definition.
+    pub fn is_built_in(&self) -> bool {
+        matches!(self.kind.group(), "" | "apiextensions.k8s.io")
+    }
+
+    /// Secrets: only metadata is listed and watched, and of that no annotations, which may repeat the data.
+    pub fn is_metadata_only(&self) -> bool {
+        self.kind.group().is_empty() && self.kind.kind() == "Secret"
     }
 
     /// `group/version`, or `version` in the core group.

@@ -17,7 +17,10 @@ pub trait Reconcile: Send + Sync + 'static {
     /// The first turn of an object that was there when its watch began: what changed while nobody looked is urgent, and a poll
     /// goes on where it stood.
     fn resume(&self, _object: &Object, now: Timestamp) -> Wake {
-        Wake { at: now, priority: Priority::InitialList }
+        Wake {
+            at: now,
+            priority: Priority::InitialList,
+        }
     }
 
     /// Which account an object belongs to, before any pass has said so.

@@ -1,13 +1,34 @@
 //! Secrets: never cached whole. A watch of their metadata tells versions; data is read when it is needed.
 
-use std::sync::Arc;
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
+use base64::{Engine, engine::general_purpose::STANDARD};
 use bridge_core::external::Secrets;
+use http::Request;
+use jiff::{SignedDuration, Timestamp};
+use parking_lot::Mutex;
+use serde::Deserialize;
 
-use crate::{api_error::ApiError, object::Key};
+use crate::{
+    api_error::ApiError,
+    client::ApiClient,
+    clock::Clock,
+    object::{ApiType, Key, parse_version},
+    store::{Selector, Store},
+    watch::{Subscription, WatchState, Watches},
+};
+
+/// Without a live watch, data is read anew after this time.
+const TTL: SignedDuration = SignedDuration::from_secs(10);
+
+/// Data that nobody asked for in this time is let go.
+const UNUSED: SignedDuration = SignedDuration::from_mins(15);
 
 /// The data of one Secret at one version. `Debug` prints keys only.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SecretData {
     /// `metadata.uid`.
     pub uid: String,
@@ -40,20 +61,154 @@ pub enum SecretError {
     },
 }
 
-/// Reads Secrets.
-pub struct SecretReader {}
+/// Reads Secrets, each at most once per version.
+pub struct SecretReader {
+    client: ApiClient,
+    store: Arc<Store>,
+    watches: Arc<Watches>,
+    clock: Arc<dyn Clock>,
+    api: Arc<ApiType>,
+    slots: Mutex<Slots>,
+    _subscription: Subscription,
+}
+
+/// One reader at a time per Secret; the others then find what it read.
+type Slot = Arc<tokio::sync::Mutex<Option<Cached>>>;
+
+#[derive(Default)]
+struct Slots {
+    by_key: HashMap<Key, (Slot, Timestamp)>,
+    swept: Option<Timestamp>,
+}
+
+struct Cached {
+    data: Arc<SecretData>,
+    read: Timestamp,
+}
 
 impl SecretReader {
-    /// The Secret's data, as new as the newest version that the metadata watch has shown.
-    pub async fn read(&self, namespace: &str, name: &str) -> Result<Arc<SecretData>, SecretError> {
-        let _ = (namespace, name);
-        std::future::ready(()).await;
-        unimplemented!()
+    /// Begins to watch the metadata of all Secrets.
+    pub fn start(client: ApiClient, store: Arc<Store>, watches: Arc<Watches>, clock: Arc<dyn Clock>) -> Self {
+        let api = Arc::new(ApiType::secrets());
+        let reason = "credentials, sensitive values and connection details";
+        let subscription = watches.subscribe(&api, Selector::Whole, reason, Arc::new(|_| {}));
+        Self {
+            client,
+            store,
+            watches,
+            clock,
+            api,
+            slots: Mutex::default(),
+            _subscription: subscription,
+        }
     }
 
-    /// The newest version that the metadata watch has shown; `None` if there is no such Secret, or no live watch.
-    pub fn version(&self, key: &Key) -> Option<u64> {
-        let _ = key;
-        unimplemented!()
+    /// The data of a Secret, at least as new as what its watch has shown. Without permission to watch, it may be
+    /// ten seconds old, and changes are noticed only when it is read again.
+    pub async fn read(&self, namespace: &str, name: &str) -> Result<Arc<SecretData>, SecretError> {
+        let key = Key::secret(namespace, name);
+        let slot = self.slot(&key);
+        let mut slot = slot.lock().await;
+        if let Some(cached) = slot.as_ref()
+            && self.is_fresh(&key, cached)
+        {
+            return Ok(Arc::clone(&cached.data));
+        }
+        *slot = None;
+        let read = self.clock.now();
+        let data = self.read_live(&key).await.map_err(|source| {
+            let (namespace, name) = (namespace.to_owned(), name.to_owned());
+            match source {
+                ApiError::NotFound(_) => SecretError::NotFound { namespace, name },
+                source => SecretError::Api {
+                    namespace,
+                    name,
+                    source,
+                },
+            }
+        })?;
+        let data = Arc::new(data);
+        *slot = Some(Cached {
+            data: Arc::clone(&data),
+            read,
+        });
+        Ok(data)
     }
+
+    /// The newest version that the watch has shown; `None` if there is no such Secret, or the watch is not live.
+    pub fn version(&self, key: &Key) -> Option<u64> {
+        (self.state() == WatchState::Live)
+            .then(|| self.store.get(key))
+            .flatten()
+            .map(|secret| secret.resource_version())
+    }
+
+    /// How the watch fares.
+    pub fn state(&self) -> WatchState {
+        self.watches.state(&self.api.kind)
+    }
+
+    fn is_fresh(&self, key: &Key, cached: &Cached) -> bool {
+        if self.state() == WatchState::Live {
+            return self
+                .store
+                .get(key)
+                .is_some_and(|s| s.uid() == cached.data.uid && s.resource_version() <= cached.data.version);
+        }
+        self.clock.now().duration_since(cached.read) < TTL
+    }
+
+    fn slot(&self, key: &Key) -> Slot {
+        let now = self.clock.now();
+        let mut slots = self.slots.lock();
+        if slots
+            .swept
+            .is_none_or(|swept| now.duration_since(swept) > UNUSED / 4)
+        {
+            slots
+                .by_key
+                .retain(|_, (_, used)| now.duration_since(*used) < UNUSED);
+            slots.swept = Some(now);
+        }
+        let (slot, used) = slots
+            .by_key
+            .entry(key.clone())
+            .or_insert_with(|| (Slot::default(), now));
+        *used = now;
+        Arc::clone(slot)
+    }
+
+    async fn read_live(&self, key: &Key) -> Result<SecretData, ApiError> {
+        let request = Request::get(self.api.object_path(key)?)
+            .body(Vec::new())
+            .map_err(|e| ApiError::Unusable(e.to_string()))?;
+        let wire: Wire = self.client.call("get", &self.api.plural, request).await?;
+        let mut data = BTreeMap::new();
+        for (name, value) in wire.data {
+            // Not the value itself in the error.
+            let value = STANDARD
+                .decode(value)
+                .map_err(|_| ApiError::Unusable(format!("the value of key {name:?} is not base64")))?;
+            data.insert(name, value);
+        }
+        Ok(SecretData {
+            uid: wire.metadata.uid,
+            version: parse_version(Some(&wire.metadata.resource_version)).unwrap_or_default(),
+            data: Secrets(data),
+        })
+    }
+}
+
+#[derive(Deserialize)]
+struct Wire {
+    metadata: WireMeta,
+    #[serde(default)]
+    data: BTreeMap<String, String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct WireMeta {
+    uid: String,
+    resource_version: String,
 }

@@ -27,10 +27,11 @@ pub struct Change {
 }
 
 impl Change {
-    /// More than `status` changed: spec, marks, finalizers, deletion, or which object bears the name.
+    /// More than `status` changed: spec, marks, finalizers, deletion, or which object bears the name. Of a kind of which only
+    /// metadata is watched, anything.
     pub fn beyond_status(&self) -> bool {
         match (&self.old, &self.new) {
-            (Some(old), Some(new)) => !old.same_but_status(new),
+            (Some(old), Some(new)) => new.api.is_metadata_only() || !old.same_but_status(new),
             _ => true,
         }
     }

@@ -1,4 +1,285 @@
-//! Watches: one per (CRD uid, kind, version) in the whole process, supervised, and started and stopped by plan.
+//! Watches: one per (definition, kind, version) in the whole process, supervised, and started and stopped by plan.
 
-/// Keeps a kind watched, and its listener told, until it is dropped.
-pub struct Subscription {}
+mod backoff;
+mod definitions;
+mod feed;
+mod object_sink;
+mod running;
+mod subscription;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use bridge_core::watch_plan::{GroupKind, Plan, Want, WatchId, plan};
+use jiff::SignedDuration;
+use parking_lot::Mutex;
+use serde::Serialize;
+use tokio::sync::Notify;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+pub use self::subscription::Subscription;
+use self::{definitions::KnownDefinitions, feed::Feed, running::Running};
+use crate::{
+    client::ApiClient,
+    clock::Clock,
+    metrics::Metrics,
+    object::ApiType,
+    store::{Listener, Selector, Store},
+};
+
+/// A watch goes on for so long after its last subscriber left.
+pub const GRACE: SignedDuration = SignedDuration::from_secs(60);
+
+/// How a kind's watch fares.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "state", content = "why", rename_all = "kebab-case")]
+pub enum WatchState {
+    /// On its way: why it is not live.
+    Syncing(String),
+    /// The store is up to date but for what is on the wire.
+    Live,
+    /// RBAC does not let us; tried again from time to time.
+    Forbidden(String),
+    /// Nothing to watch: why.
+    Gone(String),
+}
+
+impl WatchState {
+    /// Stable word.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Syncing(_) => "syncing",
+            Self::Live => "live",
+            Self::Forbidden(_) => "forbidden",
+            Self::Gone(_) => "gone",
+        }
+    }
+
+    /// All words.
+    pub(crate) const NAMES: [&str; 4] = ["syncing", "live", "forbidden", "gone"];
+}
+
+/// All watches of the process.
+pub struct Watches {
+    shared: Arc<Shared>,
+    _stop: DropGuard,
+}
+
+struct Shared {
+    client: ApiClient,
+    store: Arc<Store>,
+    clock: Arc<dyn Clock>,
+    metrics: Arc<Metrics>,
+    definitions: Arc<KnownDefinitions>,
+    changed: Arc<Notify>,
+    stop: CancellationToken,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    apis: BTreeMap<GroupKind, Arc<ApiType>>,
+    wants: BTreeMap<GroupKind, Want>,
+    running: BTreeMap<WatchId, Running>,
+    /// Kind -> why it cannot be watched now.
+    waits: BTreeMap<GroupKind, String>,
+    plan: String,
+}
+
+impl Watches {
+    /// Starts with the watch of definitions alone.
+    pub fn start(client: ApiClient, store: Arc<Store>, clock: Arc<dyn Clock>, metrics: Arc<Metrics>) -> Self {
+        let changed = Arc::new(Notify::new());
+        let definitions = KnownDefinitions::new(Arc::clone(&changed));
+        let stop = CancellationToken::new();
+        let feed = Feed::new(client.clone(), Arc::new(ApiType::definitions()));
+        running::supervise(feed, definitions.sink(), stop.child_token());
+        let shared = Arc::new(Shared {
+            client,
+            store,
+            clock,
+            metrics,
+            definitions,
+            changed,
+            stop: stop.clone(),
+            state: Mutex::default(),
+        });
+        tokio::spawn(
+            stop.clone()
+                .run_until_cancelled_owned(Arc::clone(&shared).carry_out_plans()),
+        );
+        Self {
+            shared,
+            _stop: stop.drop_guard(),
+        }
+    }
+
+    /// Watches a kind for as long as the answer is kept, and tells `listener` what `selector` picks: first what is there already.
+    /// One version per kind: the first subscriber's.
+    #[must_use]
+    pub fn subscribe(
+        &self,
+        api: &Arc<ApiType>,
+        selector: Selector,
+        reason: &str,
+        listener: Arc<Listener>,
+    ) -> Subscription {
+        Subscription::new(&self.shared, api, selector, reason, listener)
+    }
+
+    /// How a kind's watch fares.
+    pub fn state(&self, kind: &GroupKind) -> WatchState {
+        self.shared.state.lock().watch_state(kind)
+    }
+
+    /// How the watch of definitions fares.
+    pub fn definitions_state(&self) -> WatchState {
+        running::as_state(self.shared.definitions.condition())
+    }
+
+    /// All kinds that are wanted or watched.
+    pub fn kinds(&self) -> Vec<KindWatch> {
+        let state = self.shared.state.lock();
+        let kinds: BTreeSet<&GroupKind> = state
+            .wants
+            .keys()
+            .chain(state.running.keys().map(|watch| &watch.kind))
+            .collect();
+        kinds
+            .into_iter()
+            .map(|kind| {
+                let running = state.running_of(kind);
+                KindWatch {
+                    kind: kind.clone(),
+                    version: state
+                        .wants
+                        .get(kind)
+                        .map(|want| want.version.clone())
+                        .unwrap_or_default(),
+                    definition: running.and_then(|(watch, _)| watch.definition.clone()),
+                    state: state.watch_state(kind),
+                    reasons: state
+                        .wants
+                        .get(kind)
+                        .map(|want| want.reasons.clone())
+                        .unwrap_or_default(),
+                    interruptions: running.map_or(0, |(_, running)| running.interruptions()),
+                    unreadable: running
+                        .map(|(_, running)| running.unreadable())
+                        .unwrap_or_default(),
+                }
+            })
+            .collect()
+    }
+
+    /// The last plan that changed anything, as text.
+    pub fn last_plan(&self) -> String {
+        self.shared.state.lock().plan.clone()
+    }
+}
+
+/// One kind's watch, for people.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct KindWatch {
+    /// The kind.
+    pub kind: GroupKind,
+    /// Version watched.
+    pub version: String,
+    /// Uid of its definition, if it is watched and not built in.
+    pub definition: Option<String>,
+    /// How it fares.
+    #[serde(flatten)]
+    pub state: WatchState,
+    /// Why -> how many subscribers say so.
+    pub reasons: BTreeMap<String, usize>,
+    /// Times it lost its connection or had to list anew.
+    pub interruptions: u64,
+    /// Objects that cannot be read -> why; at most some of them.
+    pub unreadable: BTreeMap<String, String>,
+}
+
+impl State {
+    fn running_of(&self, kind: &GroupKind) -> Option<(&WatchId, &Running)> {
+        self.running.iter().find(|(watch, _)| watch.kind == *kind)
+    }
+
+    /// The next subscriber of such a kind may want another version.
+    fn forget_unwanted(&mut self) {
+        let running: BTreeSet<&GroupKind> = self.running.keys().map(|watch| &watch.kind).collect();
+        self.wants
+            .retain(|kind, want| want.unwanted_since.is_none() || running.contains(kind));
+        self.apis.retain(|kind, _| self.wants.contains_key(kind));
+    }
+
+    fn watch_state(&self, kind: &GroupKind) -> WatchState {
+        if let Some((_, running)) = self.running_of(kind) {
+            return running.state();
+        }
+        let why = self.waits.get(kind).cloned();
+        WatchState::Gone(why.unwrap_or_else(|| "nobody wants it".to_owned()))
+    }
+}
+
+impl Shared {
+    /// Whenever something changed: plan, and do what the plan says.
+    async fn carry_out_plans(self: Arc<Self>) {
+        loop {
+            let plan = self.carry_out_plan();
+            let again = plan
+                .again
+                .map(|at| self.clock.now().duration_until(at).unsigned_abs());
+            tokio::select! {
+                () = self.changed.notified() => {}
+                () = async {
+                    match again {
+                        Some(delay) => tokio::time::sleep(delay).await,
+                        None => std::future::pending().await,
+                    }
+                } => {}
+            }
+        }
+    }
+
+    /// Listeners are told of objects that go with no lock held.
+    fn carry_out_plan(&self) -> Plan {
+        let definitions = self.definitions.snapshot();
+        let (plan, stopped) = {
+            let mut state = self.state.lock();
+            let running = state.running.keys().cloned().collect();
+            let plan = plan(&state.wants, &definitions, &running, self.clock.now(), GRACE);
+            let stopped: Vec<_> = plan
+                .stops
+                .iter()
+                .filter_map(|stop| Some((state.running.remove(&stop.watch)?, stop.ending)))
+                .collect();
+            (plan, stopped)
+        };
+        for (running, ending) in stopped {
+            running.stop(ending);
+        }
+        let mut state = self.state.lock();
+        for start in &plan.starts {
+            if let Some(api) = state.apis.get(&start.watch.kind) {
+                let stop = self.stop.child_token();
+                let running = Running::start(&self.client, &self.store, &self.metrics, Arc::clone(api), stop);
+                state.running.insert(start.watch.clone(), running);
+            }
+        }
+        state.forget_unwanted();
+        state.waits = plan
+            .waits
+            .iter()
+            .map(|wait| (wait.kind.clone(), wait.reason.clone()))
+            .collect();
+        for kind in state.waits.keys() {
+            self.metrics.show_watch_state(kind, "gone");
+        }
+        if !plan.is_idle() {
+            tracing::info!(%plan, "watches change");
+            state.plan = plan.to_string();
+        }
+        plan
+    }
+}

@@ -1,0 +1,73 @@
+use std::time::Duration;
+
+use crate::api_error::ApiError;
+
+const FIRST: Duration = Duration::from_millis(50);
+
+/// Until the next try of a watch: doubling, with a cap that depends on what went wrong, and with jitter.
+#[derive(Debug, Default)]
+pub(super) struct Backoff {
+    failures: u32,
+}
+
+impl Backoff {
+    /// It works again.
+    pub(super) fn reset(&mut self) {
+        self.failures = 0;
+    }
+
+    /// After one more failure.
+    pub(super) fn after(&mut self, error: &ApiError) -> Duration {
+        let cap = match error {
+            // Nothing is wrong: list anew.
+            ApiError::Expired(_) => FIRST,
+            // A definition was just established: the server needs a moment to serve it.
+            ApiError::NotFound(_) => Duration::from_secs(1),
+            // Somebody may grant it.
+            ApiError::Forbidden(_) => Duration::from_secs(30),
+            _ => Duration::from_secs(5),
+        };
+        let doubled = FIRST.saturating_mul(1 << self.failures.min(16)).min(cap);
+        self.failures = self.failures.saturating_add(1);
+        let least = if let ApiError::Throttled { retry_after, .. } = error {
+            *retry_after
+        } else {
+            Duration::ZERO
+        };
+        least + doubled.mul_f64(rand::random_range(0.5..1.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_doubles_up_to_the_cap_of_the_error_and_begins_anew_after_a_success() {
+        let unavailable = ApiError::Unavailable(String::new());
+        let mut backoff = Backoff::default();
+        let delays: Vec<Duration> = (0..20).map(|_| backoff.after(&unavailable)).collect();
+        assert!(delays[0] <= FIRST);
+        assert!(delays[3] > FIRST, "{delays:?}");
+        assert!(
+            delays.iter().all(|delay| *delay <= Duration::from_secs(5)),
+            "{delays:?}"
+        );
+        assert!(delays[19] >= Duration::from_millis(2_500), "{delays:?}");
+        assert!(backoff.after(&ApiError::NotFound(String::new())) <= Duration::from_secs(1));
+        assert!(backoff.after(&ApiError::Expired(String::new())) <= FIRST);
+        backoff.reset();
+        assert!(backoff.after(&unavailable) <= FIRST);
+    }
+
+    #[test]
+    fn it_never_comes_back_sooner_than_the_server_asks() {
+        let retry_after = Duration::from_secs(7);
+        let throttled = ApiError::Throttled {
+            retry_after,
+            message: String::new(),
+        };
+        let mut backoff = Backoff::default();
+        assert!((0..10).all(|_| backoff.after(&throttled) >= retry_after));
+    }
+}

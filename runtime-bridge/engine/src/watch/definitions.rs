@@ -1,0 +1,181 @@
+//! What the API server's custom resource definitions say, without their schemas.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, btree_map::Entry},
+    sync::Arc,
+};
+
+use bridge_core::watch_plan::{Definition, Definitions, GroupKind};
+use parking_lot::Mutex;
+use serde::Deserialize;
+use tokio::sync::Notify;
+
+use super::feed::{Condition, News, Sink};
+
+/// All definitions, kept up to date by a feed.
+#[derive(Debug)]
+pub(super) struct KnownDefinitions {
+    state: Mutex<State>,
+    changed: Arc<Notify>,
+}
+
+#[derive(Debug)]
+struct State {
+    /// Name of the definition -> kind and what counts.
+    by_name: BTreeMap<String, (GroupKind, Definition)>,
+    /// What the list in progress has shown.
+    listed: BTreeSet<String>,
+    /// Why nothing is known: no list was ever complete.
+    unknown: Option<String>,
+    condition: Condition,
+}
+
+impl KnownDefinitions {
+    pub(super) fn new(changed: Arc<Notify>) -> Arc<Self> {
+        let syncing = "the first list is not complete".to_owned();
+        let state = State {
+            by_name: BTreeMap::new(),
+            listed: BTreeSet::new(),
+            unknown: Some(syncing.clone()),
+            condition: Condition::Syncing(syncing),
+        };
+        Arc::new(Self {
+            state: Mutex::new(state),
+            changed,
+        })
+    }
+
+    /// By kind. Where two claim one kind, the API server establishes only one.
+    pub(super) fn snapshot(&self) -> Definitions {
+        let state = self.state.lock();
+        if let Some(why) = &state.unknown {
+            return Err(why.clone());
+        }
+        let mut by_kind = BTreeMap::new();
+        for (kind, definition) in state.by_name.values() {
+            match by_kind.entry(kind.clone()) {
+                Entry::Vacant(place) => drop(place.insert(definition.clone())),
+                Entry::Occupied(mut place) if definition.established => {
+                    drop(place.insert(definition.clone()))
+                }
+                Entry::Occupied(_) => {}
+            }
+        }
+        Ok(by_kind)
+    }
+
+    pub(super) fn condition(&self) -> Condition {
+        self.state.lock().condition.clone()
+    }
+
+    pub(super) fn sink(self: &Arc<Self>) -> impl Sink + use<> {
+        DefinitionSink(Arc::clone(self))
+    }
+}
+
+struct DefinitionSink(Arc<KnownDefinitions>);
+
+impl Sink for DefinitionSink {
+    fn news(&mut self, news: News<'_>) {
+        let mut state = self.0.state.lock();
+        match news {
+            News::ListBegins => state.listed.clear(),
+            News::Seen(head, json) => {
+                let name = head.key.name().to_owned();
+                state.listed.insert(name.clone());
+                match serde_json::from_str::<Wire>(json) {
+                    Ok(wire) => drop(state.by_name.insert(name, wire.read(&head.uid))),
+                    Err(error) => tracing::warn!(name, %error, "a CRD cannot be read"),
+                }
+            }
+            News::Deleted(head) => {
+                let name = head.key.name();
+                if state
+                    .by_name
+                    .get(name)
+                    .is_some_and(|(_, definition)| definition.uid == head.uid)
+                {
+                    state.by_name.remove(name);
+                }
+            }
+            News::ListEnds(_) => {
+                let listed = std::mem::take(&mut state.listed);
+                state.by_name.retain(|name, _| listed.contains(name));
+                state.unknown = None;
+            }
+        }
+        if state.unknown.is_none() {
+            self.0.changed.notify_one();
+        }
+    }
+
+    fn condition(&mut self, condition: Condition) {
+        let mut state = self.0.state.lock();
+        if let (Some(unknown), Condition::Syncing(why) | Condition::Forbidden(why)) =
+            (&mut state.unknown, &condition)
+        {
+            unknown.clone_from(why);
+        }
+        state.condition = condition;
+        self.0.changed.notify_one();
+    }
+}
+
+#[derive(Deserialize)]
+struct Wire {
+    spec: Spec,
+    #[serde(default)]
+    status: Status,
+}
+
+#[derive(Deserialize)]
+struct Spec {
+    group: String,
+    names: Names,
+    versions: Vec<Version>,
+}
+
+#[derive(Deserialize)]
+struct Names {
+    kind: String,
+}
+
+#[derive(Deserialize)]
+struct Version {
+    name: String,
+    served: bool,
+}
+
+#[derive(Deserialize, Default)]
+struct Status {
+    #[serde(default)]
+    conditions: Option<Vec<StatusCondition>>,
+}
+
+#[derive(Deserialize)]
+struct StatusCondition {
+    #[serde(rename = "type")]
+    condition_type: String,
+    status: String,
+}
+
+impl Wire {
+    fn read(self, uid: &str) -> (GroupKind, Definition) {
+        let established = |c: &StatusCondition| c.condition_type == "Established" && c.status == "True";
+        let definition = Definition {
+            uid: uid.to_owned(),
+            served: self
+                .spec
+                .versions
+                .into_iter()
+                .filter(|v| v.served)
+                .map(|v| v.name)
+                .collect(),
+            established: self.status.conditions.iter().flatten().any(established),
+        };
+        (
+            GroupKind::new(&self.spec.group, &self.spec.names.kind),
+            definition,
+        )
+    }
+}

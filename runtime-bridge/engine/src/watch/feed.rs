@@ -1,0 +1,313 @@
+//! One list-and-watch loop: everything once, then every change, for as long as it is wanted.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use futures::StreamExt;
+use http::{Request, header};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use tokio::time::timeout;
+
+use super::backoff::Backoff;
+use crate::{
+    api_error::ApiError,
+    client::ApiClient,
+    object::{ApiType, Key, parse_version},
+};
+
+/// Without a line for so long (the API server sends a bookmark every minute), the connection is taken for dead. Cheap if it was
+/// not: the watch goes on where it stood.
+const SILENCE: Duration = Duration::from_secs(90);
+
+const METADATA_ONLY: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+const METADATA_ONLY_LIST: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+
+/// What a feed tells.
+#[derive(Debug)]
+pub(crate) enum News<'a> {
+    /// A full list begins: whatever it will not show is gone.
+    ListBegins,
+    /// An object as it is.
+    Seen(&'a Head, &'a str),
+    /// An object that was deleted.
+    Deleted(&'a Head),
+    /// The list is complete as of this version. What follows are changes.
+    ListEnds(u64),
+}
+
+/// How a feed fares.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Condition {
+    /// Connected, and the list is complete.
+    Live,
+    /// Not connected, or not complete.
+    Syncing(String),
+    /// Not permitted.
+    Forbidden(String),
+}
+
+/// Takes in what a feed tells. Must not block.
+pub(crate) trait Sink: Send {
+    /// Something was seen.
+    fn news(&mut self, news: News<'_>);
+    /// The feed fares differently now.
+    fn condition(&mut self, condition: Condition);
+}
+
+/// Identity of an object, which must be readable even if nothing else is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Head {
+    pub(crate) key: Key,
+    pub(crate) uid: String,
+    pub(crate) version: u64,
+}
+
+/// Where to list and watch.
+pub(crate) struct Feed {
+    client: ApiClient,
+    api: Arc<ApiType>,
+    backoff: Backoff,
+    /// Where the watch stands; `None`: a list is needed.
+    version: Option<u64>,
+    /// The API server does not know streaming lists.
+    plain_list: bool,
+}
+
+impl fmt::Debug for Feed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "feed of {} at {:?}", self.api.kind, self.version)
+    }
+}
+
+impl Feed {
+    pub(crate) fn new(client: ApiClient, api: Arc<ApiType>) -> Self {
+        Self {
+            client,
+            api,
+            backoff: Backoff::default(),
+            version: None,
+            plain_list: false,
+        }
+    }
+
+    /// With a new list.
+    pub(crate) fn begin_anew(&mut self) {
+        self.version = None;
+    }
+
+    /// Runs until it is dropped. No error ends it.
+    pub(crate) async fn run(&mut self, sink: &mut dyn Sink) {
+        loop {
+            let Err(error) = self.connect(sink).await else {
+                continue;
+            };
+            let delay = self.backoff.after(&error);
+            tracing::debug!(kind = %self.api.kind, %error, ?delay, "a watch was interrupted");
+            match &error {
+                ApiError::Expired(_) => self.version = None,
+                // What it says is only that streaming lists are not known here.
+                ApiError::Invalid(_) if self.version.is_none() => self.plain_list = true,
+                _ => {}
+            }
+            sink.condition(match error {
+                ApiError::Forbidden(why) => Condition::Forbidden(why),
+                error => Condition::Syncing(error.to_string()),
+            });
+            tokio::time::sleep(delay).await;
+        }
+    }
+
+    /// One connection, until it ends. `Ok`: the server ended it in the ordinary way.
+    async fn connect(&mut self, sink: &mut dyn Sink) -> Result<(), ApiError> {
+        if self.version.is_none() && self.plain_list {
+            self.list(sink).await?;
+        }
+        let request = self.request(&self.watch_query(), METADATA_ONLY)?;
+        let mut listing = self.version.is_none();
+        let mut lines = std::pin::pin!(self.client.stream(&self.api.plural, request).await?);
+        if listing {
+            sink.news(News::ListBegins);
+        } else {
+            sink.condition(Condition::Live);
+        }
+        let mut fruitful = false;
+        loop {
+            let line = match timeout(SILENCE, lines.next()).await {
+                Ok(Some(line)) => line?,
+                Ok(None) if listing => {
+                    return Err(ApiError::Interrupted("the list ended too soon".to_owned()));
+                }
+                Ok(None) if fruitful => return Ok(()),
+                Ok(None) => return Err(ApiError::Interrupted("the watch ended at once".to_owned())),
+                Err(_elapsed) => return Err(ApiError::Interrupted("the watch fell silent".to_owned())),
+            };
+            fruitful = true;
+            self.line(&line, &mut listing, sink)?;
+            if !listing {
+                self.backoff.reset();
+            }
+        }
+    }
+
+    fn line(&mut self, line: &str, listing: &mut bool, sink: &mut dyn Sink) -> Result<(), ApiError> {
+        let broken =
+            |e: serde_json::Error| ApiError::Interrupted(format!("a line of the watch is not JSON: {e}"));
+        let line: Line<'_> = serde_json::from_str(line).map_err(broken)?;
+        let json = line.object.get();
+        match line.event {
+            "BOOKMARK" => {
+                let bookmark: Bookmark = serde_json::from_str(json).map_err(broken)?;
+                let version = parse_version(bookmark.metadata.resource_version.as_deref());
+                if bookmark
+                    .metadata
+                    .annotations
+                    .is_some_and(|a| a.initial_events_end.is_some())
+                    && *listing
+                {
+                    *listing = false;
+                    sink.news(News::ListEnds(version.unwrap_or_default()));
+                    sink.condition(Condition::Live);
+                }
+                self.advance(version, *listing);
+            }
+            "ERROR" => {
+                let status: Failure = serde_json::from_str(json).map_err(broken)?;
+                let code = http::StatusCode::from_u16(status.code)
+                    .unwrap_or(http::StatusCode::INTERNAL_SERVER_ERROR);
+                // Whatever it is, going on from the same place may bring it again.
+                self.version = None;
+                return Err(ApiError::from_answer(code, None, json.as_bytes()));
+            }
+            event => match self.head(json) {
+                Some(head) => {
+                    sink.news(if event == "DELETED" {
+                        News::Deleted(&head)
+                    } else {
+                        News::Seen(&head, json)
+                    });
+                    self.advance(Some(head.version), *listing);
+                }
+                None => {
+                    tracing::warn!(kind = %self.api.kind, "an object without name, uid or version was passed over")
+                }
+            },
+        }
+        Ok(())
+    }
+
+    /// Versions within a list are in no order: only its end counts.
+    fn advance(&mut self, version: Option<u64>, listing: bool) {
+        if let Some(version) = version
+            && !listing
+        {
+            self.version = Some(version);
+        }
+    }
+
+    /// All objects in one answer: for API servers without streaming lists.
+    async fn list(&mut self, sink: &mut dyn Sink) -> Result<(), ApiError> {
+        let request = self.request("resourceVersion=0", METADATA_ONLY_LIST)?;
+        let text = self.client.call_text("list", &self.api.plural, request).await?;
+        let list: List<'_> = serde_json::from_str(&text).map_err(|e| ApiError::Unusable(e.to_string()))?;
+        let version = parse_version(list.metadata.resource_version.as_deref())
+            .ok_or_else(|| ApiError::Unusable("the list has no version".to_owned()))?;
+        sink.news(News::ListBegins);
+        for item in list.items {
+            if let Some(head) = self.head(item.get()) {
+                sink.news(News::Seen(&head, item.get()));
+            }
+        }
+        sink.news(News::ListEnds(version));
+        self.version = Some(version);
+        Ok(())
+    }
+
+    fn watch_query(&self) -> String {
+        // Spread, so that not all watches begin anew at once.
+        let seconds = rand::random_range(240..300);
+        let common = format!("watch=true&allowWatchBookmarks=true&timeoutSeconds={seconds}");
+        match self.version {
+            Some(version) => format!("{common}&resourceVersion={version}"),
+            None => format!("{common}&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"),
+        }
+    }
+
+    fn request(&self, query: &str, metadata_only: &'static str) -> Result<Request<Vec<u8>>, ApiError> {
+        let mut request = Request::get(format!("{}?{query}", self.api.collection_path(None)));
+        if self.api.is_metadata_only() {
+            request = request.header(header::ACCEPT, metadata_only);
+        }
+        request
+            .body(Vec::new())
+            .map_err(|e| ApiError::Unusable(e.to_string()))
+    }
+
+    fn head(&self, json: &str) -> Option<Head> {
+        let object: Headed = serde_json::from_str(json).ok()?;
+        let meta = object.metadata;
+        let key = Key::new(self.api.kind.clone(), meta.namespace.as_deref(), &meta.name?);
+        let version = parse_version(meta.resource_version.as_deref())?;
+        Some(Head {
+            key,
+            uid: meta.uid?,
+            version,
+        })
+    }
+}
+
+#[derive(Deserialize)]
+struct Line<'a> {
+    #[serde(rename = "type")]
+    event: &'a str,
+    #[serde(borrow)]
+    object: &'a RawValue,
+}
+
+#[derive(Deserialize)]
+struct List<'a> {
+    metadata: BookmarkMeta,
+    #[serde(borrow)]
+    items: Vec<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct Bookmark {
+    metadata: BookmarkMeta,
+}
+
+#[derive(Deserialize)]
+struct BookmarkMeta {
+    #[serde(rename = "resourceVersion")]
+    resource_version: Option<String>,
+    annotations: Option<BookmarkAnnotations>,
+}
+
+#[derive(Deserialize)]
+struct BookmarkAnnotations {
+    #[serde(rename = "k8s.io/initial-events-end")]
+    initial_events_end: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Failure {
+    #[serde(default)]
+    code: u16,
+}
+
+#[derive(Deserialize)]
+struct Headed {
+    metadata: HeadMeta,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct HeadMeta {
+    name: Option<String>,
+    namespace: Option<String>,
+    uid: Option<String>,
+    resource_version: Option<String>,
+}
+
+#[cfg(test)]
+#[path = "feed_tests.rs"]
+mod tests;

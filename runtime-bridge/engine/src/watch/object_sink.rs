@@ -1,0 +1,82 @@
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use super::{
+    feed::{Condition, Head, News, Sink},
+    running::{Gate, Status, as_state},
+};
+use crate::{
+    metrics::Metrics,
+    object::{ApiType, Object},
+    store::Store,
+};
+
+/// So many unreadable objects are shown by name.
+const SHOWN: usize = 20;
+
+/// Brings what a feed tells into the store.
+pub(super) struct ObjectSink {
+    pub(super) api: Arc<ApiType>,
+    pub(super) store: Arc<Store>,
+    pub(super) status: Arc<Mutex<Status>>,
+    pub(super) gate: Gate,
+    pub(super) metrics: Arc<Metrics>,
+}
+
+impl ObjectSink {
+    fn seen(&self, head: &Head, json: &str) {
+        let name = head.key.to_string();
+        match Object::decode(&self.api, json) {
+            Ok(mut object) => {
+                self.status.lock().unreadable.remove(&name);
+                if self.api.is_metadata_only() {
+                    object.meta.annotations = None;
+                }
+                self.store.observe(object);
+            }
+            Err(error) => {
+                Metrics::count(&self.metrics.unreadable, &self.api.kind);
+                tracing::warn!(object = name, %error, "an object cannot be read, it stays as it was last");
+                let unreadable = &mut self.status.lock().unreadable;
+                if unreadable.len() < SHOWN {
+                    unreadable.insert(name, error.to_string());
+                }
+                self.store.observe_unreadable(&head.key);
+            }
+        }
+    }
+}
+
+impl Sink for ObjectSink {
+    fn news(&mut self, news: News<'_>) {
+        let gate = self.gate.lock();
+        if !*gate {
+            return;
+        }
+        match news {
+            News::ListBegins => self.store.begin_list(&self.api.kind),
+            News::Seen(head, json) => self.seen(head, json),
+            News::Deleted(head) => {
+                self.status.lock().unreadable.remove(&head.key.to_string());
+                self.store.observe_deleted(&head.key, &head.uid);
+            }
+            News::ListEnds(version) => self.store.end_list(&self.api.kind, version),
+        }
+    }
+
+    fn condition(&mut self, condition: Condition) {
+        let gate = self.gate.lock();
+        let mut status = self.status.lock();
+        if !*gate || status.condition == condition {
+            return;
+        }
+        if status.condition == Condition::Live {
+            status.interruptions += 1;
+            Metrics::count(&self.metrics.watch_restarts, &self.api.kind);
+        }
+        self.metrics
+            .show_watch_state(&self.api.kind, as_state(condition.clone()).name());
+        status.condition = condition;
+    }
+}

@@ -1,0 +1,69 @@
+use std::sync::Arc;
+
+use bridge_core::watch_plan::{GroupKind, Want};
+
+use super::Shared;
+use crate::{
+    object::ApiType,
+    store::{Cause, Change, Listener, Selector},
+};
+
+/// Keeps a kind watched, and its listener told, until it is dropped. Dropping does no I/O.
+pub struct Subscription {
+    shared: Arc<Shared>,
+    kind: GroupKind,
+    reason: String,
+    listener: u64,
+}
+
+impl Subscription {
+    pub(super) fn new(
+        shared: &Arc<Shared>,
+        api: &Arc<ApiType>,
+        selector: Selector,
+        reason: &str,
+        listener: Arc<Listener>,
+    ) -> Self {
+        let kind = api.kind.clone();
+        let id = shared
+            .store
+            .listen(&kind, selector.clone(), Arc::clone(&listener));
+        {
+            let mut state = shared.state.lock();
+            state.apis.entry(kind.clone()).or_insert_with(|| Arc::clone(api));
+            let want = state
+                .wants
+                .entry(kind.clone())
+                .or_insert_with(|| Want::new(&api.version, api.is_built_in()));
+            want.subscribe(reason);
+        }
+        shared.changed.notify_one();
+        for object in shared.store.list(&kind) {
+            let change = Change {
+                key: object.key(),
+                old: None,
+                new: Some(object),
+                cause: Cause::Listed,
+            };
+            if selector.matches(&change) {
+                listener(&change);
+            }
+        }
+        Self {
+            shared: Arc::clone(shared),
+            kind,
+            reason: reason.to_owned(),
+            listener: id,
+        }
+    }
+}
+
+impl Drop for Subscription {
+    fn drop(&mut self) {
+        self.shared.store.unlisten(&self.kind, self.listener);
+        if let Some(want) = self.shared.state.lock().wants.get_mut(&self.kind) {
+            want.unsubscribe(&self.reason, self.shared.clock.now());
+        }
+        self.shared.changed.notify_one();
+    }
+}
