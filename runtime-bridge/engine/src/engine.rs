@@ -2,19 +2,26 @@
 
 use std::{sync::Arc, time::Duration};
 
+use bridge_core::{
+    queue::{Priority, Wake},
+    watch_plan::GroupKind,
+};
+use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use crate::{
+    api_error::ApiError,
     client::Clients,
     clock::Clock,
+    dispatch::{DispatchOptions, Dispatcher},
     event::EventRecorder,
-    metrics::Metrics,
-    object::{ApiType, Key},
+    metrics::{KindLabel, Metrics},
+    object::{ApiType, Key, Object},
     reconcile::Reconcile,
     secret::SecretReader,
-    state::EngineState,
+    state::{EngineState, KindState},
     store::{Listener, References, Selector, Store},
-    watch::Subscription,
+    watch::{Subscription, WatchState, Watches},
     write::{ConnectionSecrets, Writer},
 };
 
@@ -25,14 +32,8 @@ pub struct EngineOptions {
     pub field_manager: String,
     /// Name of this process, in events.
     pub instance: String,
-    /// Passes at once.
-    pub passes: usize,
-    /// Passes at once of one kind.
-    pub passes_per_kind: usize,
-    /// Passes at once of one kind in one account.
-    pub passes_per_lane: usize,
-    /// A pass is dropped after this time.
-    pub pass_timeout: Duration,
+    /// Limits of passes.
+    pub dispatch: DispatchOptions,
 }
 
 impl Default for EngineOptions {
@@ -40,15 +41,12 @@ impl Default for EngineOptions {
         Self {
             field_manager: "crossbridge.dev/bridge".to_owned(),
             instance: "crossbridge".to_owned(),
-            passes: 128,
-            passes_per_kind: 64,
-            passes_per_lane: 32,
-            pass_timeout: Duration::from_mins(2),
+            dispatch: DispatchOptions::default(),
         }
     }
 }
 
-/// One kind, and who reconciles it. Its controller runs whenever its CRD is established.
+/// One kind, and who reconciles it. Its controller runs whenever its definition is established.
 #[derive(Clone)]
 pub struct Controller {
     /// The kind.
@@ -61,24 +59,41 @@ pub struct Controller {
     pub reason: String,
 }
 
-/// The running engine.
+/// What is known of an object.
+#[derive(Debug, Clone)]
+pub enum Lookup {
+    /// From the store, whose watch is live.
+    Live(Option<Arc<Object>>),
+    /// Read just now.
+    Direct(Option<Arc<Object>>),
+    /// Nothing is known, and why.
+    Unavailable(ApiError),
+}
+
+/// The running engine. Dropping it stops all watches and passes at once; [`Engine::drain`] does so in order.
 pub struct Engine {
     /// Both clients.
     pub clients: Clients,
     /// What is known of the cluster.
     pub store: Arc<Store>,
+    /// Watches.
+    pub watches: Arc<Watches>,
+    /// Turns.
+    pub dispatcher: Arc<Dispatcher>,
     /// Writes.
     pub writer: Writer,
+    /// Secrets.
+    pub secrets: Arc<SecretReader>,
     /// Connection Secrets.
     pub connection_secrets: Arc<ConnectionSecrets>,
     /// Events.
     pub events: Arc<EventRecorder>,
-    /// Secrets.
-    pub secrets: Arc<SecretReader>,
     /// Metrics of the process.
     pub metrics: Arc<Metrics>,
     /// The time.
     pub clock: Arc<dyn Clock>,
+    gate: watch::Receiver<bool>,
+    subscriptions: Mutex<Vec<Subscription>>,
 }
 
 impl Engine {
@@ -87,20 +102,82 @@ impl Engine {
         clients: Clients,
         metrics: Arc<Metrics>,
         clock: Arc<dyn Clock>,
-        options: EngineOptions,
+        options: &EngineOptions,
         gate: watch::Receiver<bool>,
     ) -> Self {
-        let _ = (clients, metrics, clock, options, gate);
-        unimplemented!()
+        let store = Arc::new(Store::default());
+        let watches = Arc::new(Watches::start(
+            clients.watch.clone(),
+            Arc::clone(&store),
+            Arc::clone(&clock),
+            Arc::clone(&metrics),
+        ));
+        let dispatcher = Arc::new(Dispatcher::start(
+            Arc::clone(&store),
+            Arc::clone(&clock),
+            Arc::clone(&metrics),
+            options.dispatch,
+            gate.clone(),
+        ));
+        let writer = Writer::new(clients.write.clone(), Arc::clone(&store), &options.field_manager);
+        let secrets = Arc::new(SecretReader::start(
+            clients.write.clone(),
+            Arc::clone(&store),
+            Arc::clone(&watches),
+            Arc::clone(&clock),
+        ));
+        let connection_secrets = Arc::new(ConnectionSecrets::new(writer.clone(), Arc::clone(&secrets)));
+        let events = EventRecorder::start(
+            clients.write.clone(),
+            Arc::clone(&clock),
+            Arc::clone(&metrics),
+            &options.instance,
+        );
+        let engine = Self {
+            clients,
+            store,
+            watches,
+            dispatcher,
+            writer,
+            secrets,
+            connection_secrets,
+            events,
+            metrics,
+            clock,
+            gate,
+            subscriptions: Mutex::default(),
+        };
+        engine.follow_referents(&Arc::new(ApiType::secrets()), "what refers to it is to notice");
+        engine
     }
 
-    /// Serves a kind from now on.
+    /// Serves a kind from now on: whenever its definition is established, its objects get their turns.
     pub fn serve(&self, controller: Controller) {
-        let _ = controller;
-        unimplemented!()
+        let Controller {
+            api,
+            references,
+            reconciler,
+            reason,
+        } = controller;
+        self.store.register_references(&api.kind, references);
+        self.dispatcher.register(&api.kind, reconciler);
+        let dispatcher = Arc::clone(&self.dispatcher);
+        let listener = Arc::new(move |change: &_| {
+            dispatcher.changed(change);
+            dispatcher.referent_changed(change);
+        });
+        let subscription = self.subscribe(&api, Selector::Whole, &reason, listener);
+        self.subscriptions.lock().push(subscription);
     }
 
-    /// Watches more, for as long as the answer is kept.
+    /// Watches a kind that served kinds refer to, for example `ProviderConfig`: when one of its objects changes, it is the turn of
+    /// all that depend on it. `references`: what its own objects refer to.
+    pub fn follow(&self, api: &Arc<ApiType>, references: Arc<References>, reason: &str) {
+        self.store.register_references(&api.kind, references);
+        self.follow_referents(api, reason);
+    }
+
+    /// Watches a kind for as long as the answer is kept. The listener is called where changes come in: it must be quick.
     #[must_use]
     pub fn subscribe(
         &self,
@@ -109,25 +186,79 @@ impl Engine {
         reason: &str,
         listener: Arc<Listener>,
     ) -> Subscription {
-        let _ = (api, selector, reason, listener);
-        unimplemented!()
+        self.watches.subscribe(api, selector, reason, listener)
     }
 
     /// It is this object's turn as soon as can be.
     pub fn enqueue(&self, key: &Key) {
-        let _ = key;
-        unimplemented!()
+        self.dispatcher.enqueue(
+            key,
+            Wake {
+                at: self.clock.now(),
+                priority: Priority::UserChange,
+            },
+        );
+    }
+
+    /// One object: from the store if its watch is live, else read.
+    pub async fn get(&self, api: &Arc<ApiType>, key: &Key) -> Lookup {
+        if self.watches.state(&api.kind) == WatchState::Live {
+            return Lookup::Live(self.store.get(key));
+        }
+        match self.writer.get_live(api, key).await {
+            Ok(object) => Lookup::Direct(Some(object)),
+            Err(ApiError::NotFound(_)) => Lookup::Direct(None),
+            Err(error) => Lookup::Unavailable(error),
+        }
     }
 
     /// For `/debug/state`.
     pub fn state(&self) -> EngineState {
-        unimplemented!()
+        let mut counts = self.dispatcher.counts();
+        let kinds = self.watches.kinds().into_iter().map(|watch| KindState {
+            objects: self.store.count(&watch.kind),
+            queue: counts.remove(&watch.kind).unwrap_or_default(),
+            watch,
+        });
+        EngineState {
+            kinds: kinds.collect(),
+            server_version: self.clients.version.clone(),
+            dispatching: *self.gate.borrow(),
+            definitions: self.watches.definitions_state(),
+            in_flight: self.dispatcher.in_flight(),
+            last_plan: self.watches.last_plan().lines().map(ToOwned::to_owned).collect(),
+        }
     }
 
-    /// Begins no more passes, waits for those that run, but not longer than `limit`; then sends what events wait, and stops all
-    /// watches. Returns the passes that had to be dropped.
+    /// All metrics in the `OpenMetrics` text format, up to date.
+    pub fn encode_metrics(&self) -> String {
+        self.dispatcher.show_metrics();
+        for watch in self.watches.kinds() {
+            self.show_objects(&watch.kind);
+        }
+        self.metrics.encode()
+    }
+
+    /// Begins no more passes, waits for those that run, but not longer than `limit`, and then up to a second for events to be sent.
+    /// Returns the objects whose passes had to be dropped.
     pub async fn drain(&self, limit: Duration) -> Vec<Key> {
-        std::future::ready(limit).await;
-        unimplemented!()
+        let dropped = self.dispatcher.drain(limit).await;
+        self.events.close(Duration::from_secs(1)).await;
+        dropped
+    }
+
+    fn follow_referents(&self, api: &Arc<ApiType>, reason: &str) {
+        let dispatcher = Arc::clone(&self.dispatcher);
+        let listener = Arc::new(move |change: &_| dispatcher.referent_changed(change));
+        let subscription = self.subscribe(api, Selector::Whole, reason, listener);
+        self.subscriptions.lock().push(subscription);
+    }
+
+    fn show_objects(&self, kind: &GroupKind) {
+        let label = KindLabel {
+            kind: kind.to_string(),
+        };
+        let count = i64::try_from(self.store.count(kind)).unwrap_or(i64::MAX);
+        self.metrics.objects.get_or_create(&label).set(count);
     }
 }

@@ -1,19 +1,38 @@
 //! The engine's state as one value, for `/debug/state` and for tests.
 
+use bridge_core::queue::Counts;
 use serde::Serialize;
+
+use crate::{
+    dispatch::InFlight,
+    watch::{KindWatch, WatchState},
+};
 
 /// A snapshot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct EngineState {
+    /// `gitVersion` of the API server.
+    pub server_version: String,
+    /// Passes may begin: this process leads.
+    pub dispatching: bool,
+    /// The watch of CRDs.
+    pub definitions: WatchState,
     /// Every kind that is served or watched.
     pub kinds: Vec<KindState>,
+    /// Passes that run.
+    pub in_flight: Vec<InFlight>,
+    /// The last plan that started or stopped a watch.
+    pub last_plan: Vec<String>,
 }
 
 /// One kind.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct KindState {
-    /// As `Bucket.s3.aws.crossbridge.dev`.
-    pub kind: String,
+    /// Its watch.
+    #[serde(flatten)]
+    pub watch: KindWatch,
     /// Objects in the store.
     pub objects: usize,
+    /// Its part of the queue.
+    pub queue: Counts,
 }

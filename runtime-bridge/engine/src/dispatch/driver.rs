@@ -1,0 +1,186 @@
+use std::{
+    panic::AssertUnwindSafe,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use bridge_core::{queue::Taken, watch_plan::GroupKind};
+use futures::FutureExt;
+use jiff::{SignedDuration, Timestamp};
+use tokio::{sync::watch, task::JoinSet};
+use tokio_util::sync::CancellationToken;
+
+use super::{InFlight, Shared, seconds_since};
+use crate::{
+    metrics::{KindLabel, OutcomeLabels},
+    object::Key,
+    reconcile::{Next, Pass},
+};
+
+/// After a pass that panicked or ran out of time: doubling from here.
+const FIRST_BACK_OFF: Duration = Duration::from_secs(1);
+const LONGEST_BACK_OFF: Duration = Duration::from_mins(5);
+
+/// The one task that takes from the queue.
+pub(super) struct Driver {
+    shared: Arc<Shared>,
+    gate: watch::Receiver<bool>,
+    drain: CancellationToken,
+    passes: JoinSet<Ended>,
+}
+
+/// A pass that is over.
+struct Ended {
+    key: Key,
+    outcome: Outcome,
+}
+
+enum Outcome {
+    Done(Next),
+    Panicked,
+    TimedOut,
+}
+
+impl Driver {
+    pub(super) fn new(shared: Arc<Shared>, gate: watch::Receiver<bool>, drain: CancellationToken) -> Self {
+        Self {
+            shared,
+            gate,
+            drain,
+            passes: JoinSet::new(),
+        }
+    }
+
+    /// Until it is drained.
+    pub(super) async fn run(mut self) {
+        while !self.drain.is_cancelled() {
+            let open = *self.gate.borrow_and_update();
+            if open {
+                self.begin_passes();
+            }
+            let now = self.shared.clock.now();
+            let due = if open {
+                self.shared.queue.lock().next_due(now)
+            } else {
+                None
+            };
+            tokio::select! {
+                () = self.drain.cancelled() => {}
+                Some(ended) = self.passes.join_next() => self.end(ended),
+                () = self.shared.changed.notified() => {}
+                () = until(now, due) => {}
+                Ok(()) = self.gate.changed() => {}
+            }
+        }
+        while let Some(ended) = self.passes.join_next().await {
+            self.end(ended);
+        }
+    }
+
+    fn begin_passes(&mut self) {
+        loop {
+            let now = self.shared.clock.now();
+            let Some(taken) = self.shared.queue.lock().take(now) else {
+                return;
+            };
+            self.begin(taken, now);
+        }
+    }
+
+    fn begin(&mut self, taken: Taken<Key, GroupKind, String>, now: Timestamp) {
+        let Taken {
+            key, kind, priority, ..
+        } = taken;
+        let Some(reconciler) = self.shared.reconcilers.read().get(&kind).cloned() else {
+            self.shared.queue.lock().finish(&key, None, None, None);
+            return;
+        };
+        let limit = self.shared.options.pass_timeout;
+        let broken = self.shared.broken.lock().get(&key).copied().unwrap_or(0);
+        let pass = Pass {
+            priority,
+            started: now,
+            deadline: now.saturating_add(limit).unwrap_or(Timestamp::MAX),
+            broken,
+        };
+        let in_flight = InFlight {
+            object: key.to_string(),
+            priority,
+            since: now,
+        };
+        self.shared.in_flight.lock().insert(key.clone(), in_flight);
+        let metrics = Arc::clone(&self.shared.metrics);
+        self.passes.spawn(async move {
+            let started = Instant::now();
+            let reconcile = AssertUnwindSafe(async { reconciler.reconcile(&key, pass).await }).catch_unwind();
+            let outcome = match tokio::time::timeout(limit, reconcile).await {
+                Ok(Ok(next)) => Outcome::Done(next),
+                Ok(Err(_panic)) => Outcome::Panicked,
+                Err(_elapsed) => Outcome::TimedOut,
+            };
+            let label = KindLabel {
+                kind: kind.to_string(),
+            };
+            metrics
+                .pass_seconds
+                .get_or_create(&label)
+                .observe(seconds_since(started));
+            Ended { key, outcome }
+        });
+    }
+
+    fn end(&self, ended: Result<Ended, tokio::task::JoinError>) {
+        // Panics are caught within, and nothing aborts a single pass.
+        let Ok(Ended { key, outcome }) = ended else { return };
+        self.shared.in_flight.lock().remove(&key);
+        let word = match &outcome {
+            Outcome::Done(_) => "done",
+            Outcome::Panicked => "panicked",
+            Outcome::TimedOut => "timed-out",
+        };
+        let labels = OutcomeLabels {
+            kind: key.kind().to_string(),
+            outcome: word,
+        };
+        self.shared.metrics.passes.get_or_create(&labels).inc();
+        if let Outcome::Done(Next { wake, lane }) = outcome {
+            self.shared.broken.lock().remove(&key);
+            self.shared.queue.lock().finish(&key, wake, lane, None);
+            return;
+        }
+        let broken = {
+            let mut broken = self.shared.broken.lock();
+            let count = broken.entry(key.clone()).or_insert(0);
+            *count = count.saturating_add(1);
+            *count
+        };
+        let now = self.shared.clock.now();
+        let again = now.saturating_add(back_off(broken)).unwrap_or(Timestamp::MAX);
+        tracing::error!(object = %key, outcome = word, broken, %again, "a pass did not end as it should");
+        let wake = bridge_core::queue::Wake {
+            at: again,
+            priority: bridge_core::queue::Priority::OperationPoll,
+        };
+        self.shared
+            .queue
+            .lock()
+            .finish(&key, Some(wake), None, Some(again));
+    }
+}
+
+fn back_off(broken: u32) -> Duration {
+    let doubled = FIRST_BACK_OFF
+        .saturating_mul(1 << (broken.saturating_sub(1)).min(16))
+        .min(LONGEST_BACK_OFF);
+    doubled.mul_f64(rand::random_range(0.75..1.0))
+}
+
+/// At most a minute at a time, as the clock may be set.
+async fn until(now: Timestamp, due: Option<Timestamp>) {
+    const LONGEST: Duration = Duration::from_mins(1);
+    let Some(due) = due else {
+        return std::future::pending().await;
+    };
+    let delay = due.duration_since(now).max(SignedDuration::ZERO).unsigned_abs();
+    tokio::time::sleep(delay.min(LONGEST)).await;
+}

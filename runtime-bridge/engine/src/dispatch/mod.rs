@@ -1,0 +1,209 @@
+//! Drives the queue: begins passes as limits allow, ends them at their deadline, and survives their panics.
+
+mod driver;
+mod marks;
+
+use std::{
+    collections::BTreeMap,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use bridge_core::{
+    queue::{Counts, Limits, Priority, Queue, Wake},
+    watch_plan::GroupKind,
+};
+use jiff::Timestamp;
+use parking_lot::{Mutex, RwLock};
+use serde::Serialize;
+use tokio::{
+    sync::{Notify, watch},
+    task::JoinHandle,
+};
+use tokio_util::sync::CancellationToken;
+
+use self::driver::Driver;
+use crate::{
+    clock::Clock,
+    metrics::{KindLabel, Metrics},
+    object::Key,
+    reconcile::Reconcile,
+    store::{Change, Store},
+};
+
+/// How passes run.
+#[derive(Debug, Clone, Copy)]
+pub struct DispatchOptions {
+    /// How many at once.
+    pub limits: Limits,
+    /// A pass is dropped after this time.
+    pub pass_timeout: Duration,
+}
+
+impl Default for DispatchOptions {
+    fn default() -> Self {
+        let limits = Limits {
+            total: 128,
+            per_kind: 64,
+            per_lane: 32,
+        };
+        Self {
+            limits,
+            pass_timeout: Duration::from_mins(2),
+        }
+    }
+}
+
+/// Gives objects their turns. One object is never reconciled twice at once.
+pub struct Dispatcher {
+    shared: Arc<Shared>,
+    drain: CancellationToken,
+    driver: tokio::sync::Mutex<Option<JoinHandle<()>>>,
+}
+
+/// A pass that runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct InFlight {
+    /// Of which object.
+    pub object: String,
+    /// Why.
+    pub priority: Priority,
+    /// Since when.
+    pub since: Timestamp,
+}
+
+struct Shared {
+    queue: Mutex<Queue<Key, GroupKind, String>>,
+    reconcilers: RwLock<BTreeMap<GroupKind, Arc<dyn Reconcile>>>,
+    in_flight: Mutex<BTreeMap<Key, InFlight>>,
+    /// Passes in a row that panicked or ran out of time.
+    broken: Mutex<BTreeMap<Key, u32>>,
+    /// Something was marked, held or released.
+    changed: Notify,
+    store: Arc<Store>,
+    clock: Arc<dyn Clock>,
+    metrics: Arc<Metrics>,
+    options: DispatchOptions,
+}
+
+impl Dispatcher {
+    /// Starts the driver. Passes begin while `gate` is true.
+    pub fn start(
+        store: Arc<Store>,
+        clock: Arc<dyn Clock>,
+        metrics: Arc<Metrics>,
+        options: DispatchOptions,
+        gate: watch::Receiver<bool>,
+    ) -> Self {
+        let shared = Arc::new(Shared {
+            queue: Mutex::new(Queue::new(options.limits)),
+            reconcilers: RwLock::default(),
+            in_flight: Mutex::default(),
+            broken: Mutex::default(),
+            changed: Notify::new(),
+            store,
+            clock,
+            metrics,
+            options,
+        });
+        let drain = CancellationToken::new();
+        let driver = tokio::spawn(Driver::new(Arc::clone(&shared), gate, drain.clone()).run());
+        Self {
+            shared,
+            drain,
+            driver: tokio::sync::Mutex::new(Some(driver)),
+        }
+    }
+
+    /// Who reconciles a kind.
+    pub fn register(&self, kind: &GroupKind, reconciler: Arc<dyn Reconcile>) {
+        self.shared.reconcilers.write().insert(kind.clone(), reconciler);
+    }
+
+    /// What is to be told of changes to registered kinds: makes it their turn.
+    pub fn changed(&self, change: &Change) {
+        self.shared.mark_changed(change);
+    }
+
+    /// What is to be told of changes to what registered kinds refer to: makes it the turn of all that depend on it.
+    pub fn referent_changed(&self, change: &Change) {
+        self.shared.mark_dependants(change);
+    }
+
+    /// It is this object's turn, for a reason that the store does not know of.
+    pub fn enqueue(&self, key: &Key, wake: Wake) {
+        self.shared.mark(key, String::new(), wake);
+    }
+
+    /// Turns of an account that are no more urgent than `from` wait until then. None is dropped.
+    pub fn hold(&self, lane: &str, until: Timestamp, from: Priority) {
+        self.shared.queue.lock().hold(lane.to_owned(), until, from);
+        self.shared.changed.notify_one();
+    }
+
+    /// Ends a hold.
+    pub fn release(&self, lane: &str) {
+        self.shared.queue.lock().release(&lane.to_owned());
+        self.shared.changed.notify_one();
+    }
+
+    /// How many objects of each kind are where.
+    pub fn counts(&self) -> BTreeMap<GroupKind, Counts> {
+        self.shared.queue.lock().counts()
+    }
+
+    /// The passes that run.
+    pub fn in_flight(&self) -> Vec<InFlight> {
+        self.shared.in_flight.lock().values().cloned().collect()
+    }
+
+    /// Begins no more passes, and waits for those that run, but not longer than `limit`. Returns those that had to be dropped.
+    pub async fn drain(&self, limit: Duration) -> Vec<Key> {
+        self.drain.cancel();
+        let mut driver = self.driver.lock().await;
+        if let Some(running) = driver.as_mut()
+            && tokio::time::timeout(limit, &mut *running).await.is_err()
+        {
+            running.abort();
+        }
+        *driver = None;
+        std::mem::take(&mut *self.shared.in_flight.lock())
+            .into_keys()
+            .collect()
+    }
+
+    /// Brings the gauges up to date.
+    pub fn show_metrics(&self) {
+        let counts = self.counts();
+        for kind in self.shared.reconcilers.read().keys() {
+            let Counts { ready, running, .. } = counts.get(kind).copied().unwrap_or_default();
+            let label = KindLabel {
+                kind: kind.to_string(),
+            };
+            let gauge = |count: usize| i64::try_from(count).unwrap_or(i64::MAX);
+            self.shared.metrics.queued.get_or_create(&label).set(gauge(ready));
+            self.shared
+                .metrics
+                .in_flight
+                .get_or_create(&label)
+                .set(gauge(running));
+        }
+    }
+}
+
+impl Drop for Dispatcher {
+    fn drop(&mut self) {
+        self.drain.cancel();
+        if let Some(driver) = self.driver.get_mut() {
+            driver.abort();
+        }
+    }
+}
+
+/// How long a pass took.
+fn seconds_since(started: Instant) -> f64 {
+    started.elapsed().as_secs_f64()
+}
+
+#[cfg(test)]
+mod tests;
