@@ -4,6 +4,7 @@ pub mod api_error;
 pub mod client;
 pub mod clock;
 pub mod config;
+pub mod crd;
 pub mod dispatch;
 pub mod engine;
 pub mod event;

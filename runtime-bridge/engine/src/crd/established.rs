@@ -1,0 +1,58 @@
+//! What the API server says about a definition.
+
+use serde_json::Value;
+
+/// It is served.
+pub(super) fn is(live: &Value) -> bool {
+    condition(live, "Established").is_some_and(|condition| condition["status"] == "True")
+}
+
+/// Why it is not served, in the words of the API server.
+pub(super) fn why_not(live: &Value) -> String {
+    let bad = [
+        ("NamesAccepted", "False"),
+        ("NonStructuralSchema", "True"),
+        ("Terminating", "True"),
+        ("Established", "False"),
+    ];
+    let said = bad.iter().find_map(|(name, status)| {
+        let condition = condition(live, name).filter(|condition| condition["status"] == *status)?;
+        Some(format!("{name}={status}: {}", condition["message"].as_str()?))
+    });
+    said.unwrap_or_else(|| "the API server has not said anything about it yet".to_owned())
+}
+
+fn condition<'a>(live: &'a Value, name: &str) -> Option<&'a Value> {
+    live.pointer("/status/conditions")?
+        .as_array()?
+        .iter()
+        .find(|condition| condition["type"] == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_definition_that_is_not_served_says_why() {
+        let cases = [
+            (json!({}), "the API server has not said anything about it yet"),
+            (
+                json!({"status": {"conditions": [
+                    {"type": "Established", "status": "False", "message": "not all names are accepted"},
+                    {"type": "NamesAccepted", "status": "False", "message": "plural is taken"},
+                ]}}),
+                "NamesAccepted=False: plural is taken",
+            ),
+        ];
+        for (live, why) in cases {
+            assert!(!is(&live), "{live}");
+            assert_eq!(why_not(&live), why);
+        }
+        assert!(is(
+            &json!({"status": {"conditions": [{"type": "Established", "status": "True"}]}})
+        ));
+    }
+}

@@ -1,0 +1,212 @@
+//! Installs custom resource definitions, or only checks them.
+
+mod established;
+
+use std::time::Duration;
+
+use bridge_core::crd::{MANAGED_BY, MANAGED_BY_LABEL, differences};
+use http::{Method, Request, header};
+use serde_json::Value;
+use tokio::time::Instant;
+
+use crate::{
+    api_error::ApiError,
+    client::ApiClient,
+    object::{ApiType, Key},
+};
+
+/// Field manager of what is applied.
+pub const FIELD_MANAGER: &str = "crossbridge.dev/crds";
+
+/// Between two looks at a definition that is not established yet.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+
+/// How a definition of ours is found in the cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Found {
+    /// As it should be, and established.
+    Good,
+    /// There is none.
+    Missing,
+    /// It is otherwise: where, as JSON Pointers.
+    Different(Vec<String>),
+    /// As it should be, but the API server does not serve it: why.
+    NotEstablished(String),
+}
+
+/// Why a definition was not installed or could not be checked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CrdError {
+    /// There is one that was not made by a bridge, and it is otherwise.
+    #[error(
+        "the CRD {name} exists, is different at {} and was not made by Crossbridge. Delete it if it is a leftover, hand it over \
+         with `kubectl label crd {name} {MANAGED_BY_LABEL}={MANAGED_BY}`, or update it where it comes from and run with \
+         --crds=check", at.join(", ")
+    )]
+    Foreign {
+        /// Its name.
+        name: String,
+        /// Where, as JSON Pointers.
+        at: Vec<String>,
+    },
+    /// It was applied, and is not served in time.
+    #[error("the CRD {name} is not established after {} s: {why}", after.as_secs())]
+    NotEstablished {
+        /// Its name.
+        name: String,
+        /// What the API server says about it.
+        why: String,
+        /// How long it was waited for.
+        after: Duration,
+    },
+    /// The API server.
+    #[error("cannot {verb} the CRD {name}: {source}")]
+    Api {
+        /// `apply` or `read`.
+        verb: &'static str,
+        /// Its name.
+        name: String,
+        /// Why.
+        source: ApiError,
+    },
+    /// What is to be installed has no name.
+    #[error("a CRD without metadata.name cannot be installed")]
+    NoName,
+}
+
+/// Brings definitions into the cluster, and waits until all are established, but not longer than `limit`.
+///
+/// One that is as it should be is not written. One that was not made by a bridge is left alone: an error if it is otherwise. Only
+/// the fields given are applied, never `status`.
+pub async fn install(client: &ApiClient, definitions: &[Value], limit: Duration) -> Result<(), CrdError> {
+    let end = Instant::now() + limit;
+    for definition in definitions {
+        let name = name(definition)?;
+        if let Some(live) = read(client, name).await? {
+            let at = differences(definition, &live);
+            if at.is_empty() {
+                continue;
+            }
+            if live["metadata"]["labels"][MANAGED_BY_LABEL] != MANAGED_BY {
+                return Err(CrdError::Foreign {
+                    name: name.to_owned(),
+                    at,
+                });
+            }
+        }
+        apply(client, name, definition).await?;
+    }
+    for definition in definitions {
+        wait_established(client, name(definition)?, end, limit).await?;
+    }
+    Ok(())
+}
+
+/// Compares definitions with those in the cluster, and changes nothing. In the order given, by name.
+pub async fn check(client: &ApiClient, definitions: &[Value]) -> Result<Vec<(String, Found)>, CrdError> {
+    let mut found = Vec::with_capacity(definitions.len());
+    for definition in definitions {
+        let name = name(definition)?;
+        let live = read(client, name).await?;
+        found.push((
+            name.to_owned(),
+            live.map_or(Found::Missing, |live| compare(definition, &live)),
+        ));
+    }
+    Ok(found)
+}
+
+fn compare(definition: &Value, live: &Value) -> Found {
+    let at = differences(definition, live);
+    if !at.is_empty() {
+        return Found::Different(at);
+    }
+    if established::is(live) {
+        Found::Good
+    } else {
+        Found::NotEstablished(established::why_not(live))
+    }
+}
+
+async fn apply(client: &ApiClient, name: &str, definition: &Value) -> Result<(), CrdError> {
+    let mut definition = definition.clone();
+    // The API server's, `storedVersions` above all.
+    if let Some(fields) = definition.as_object_mut() {
+        fields.remove("status");
+    }
+    let request = path(name).and_then(|path| {
+        Request::builder()
+            .method(Method::PATCH)
+            .uri(format!("{path}?fieldManager={FIELD_MANAGER}&force=true"))
+            .header(header::CONTENT_TYPE, "application/apply-patch+yaml")
+            .body(definition.to_string().into_bytes())
+            .map_err(|e| ApiError::Unusable(e.to_string()))
+    });
+    let failed = |source| CrdError::Api {
+        verb: "apply",
+        name: name.to_owned(),
+        source,
+    };
+    let plural = ApiType::definitions().plural;
+    client
+        .call_text("apply", &plural, request.map_err(failed)?)
+        .await
+        .map(drop)
+        .map_err(failed)
+}
+
+async fn wait_established(
+    client: &ApiClient,
+    name: &str,
+    end: Instant,
+    limit: Duration,
+) -> Result<(), CrdError> {
+    loop {
+        let why = match read(client, name).await? {
+            Some(live) if established::is(&live) => return Ok(()),
+            Some(live) => established::why_not(&live),
+            None => "it was deleted".to_owned(),
+        };
+        if Instant::now() + LOOK_AGAIN > end {
+            return Err(CrdError::NotEstablished {
+                name: name.to_owned(),
+                why,
+                after: limit,
+            });
+        }
+        tokio::time::sleep(LOOK_AGAIN).await;
+    }
+}
+
+async fn read(client: &ApiClient, name: &str) -> Result<Option<Value>, CrdError> {
+    let failed = |source| CrdError::Api {
+        verb: "read",
+        name: name.to_owned(),
+        source,
+    };
+    let request = path(name).and_then(|path| {
+        Request::get(path)
+            .body(Vec::new())
+            .map_err(|e| ApiError::Unusable(e.to_string()))
+    });
+    match client
+        .call("get", &ApiType::definitions().plural, request.map_err(failed)?)
+        .await
+    {
+        Ok(live) => Ok(Some(live)),
+        Err(ApiError::NotFound(_)) => Ok(None),
+        Err(error) => Err(failed(error)),
+    }
+}
+
+fn path(name: &str) -> Result<String, ApiError> {
+    let api = ApiType::definitions();
+    Ok(api.object_path(&Key::new(api.kind.clone(), None, name))?)
+}
+
+fn name(definition: &Value) -> Result<&str, CrdError> {
+    definition
+        .pointer("/metadata/name")
+        .and_then(Value::as_str)
+        .ok_or(CrdError::NoName)
+}
