@@ -1,0 +1,22 @@
+//! For conditions that nobody announces.
+
+use std::time::Duration;
+
+const LIMIT: Duration = Duration::from_secs(120);
+const EVERY: Duration = Duration::from_millis(50);
+
+/// Asks again and again until the answer is yes.
+///
+/// # Panics
+/// After two minutes, saying what was waited for.
+pub async fn eventually(what: &str, mut holds: impl AsyncFnMut() -> bool) {
+    let asked = async {
+        while !holds().await {
+            tokio::time::sleep(EVERY).await;
+        }
+    };
+    assert!(
+        tokio::time::timeout(LIMIT, asked).await.is_ok(),
+        "waited {LIMIT:?} until {what}"
+    );
+}

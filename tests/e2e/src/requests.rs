@@ -1,0 +1,73 @@
+//! What the API server itself counted.
+
+use std::collections::BTreeMap;
+
+use kube::Client;
+
+/// Requests that the API server has answered for one resource, by verb and subresource: `PUT buckets/status`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Requests(pub BTreeMap<String, u64>);
+
+impl Requests {
+    /// From the API server's metrics, for resources whose plural is given.
+    ///
+    /// # Panics
+    /// If the metrics cannot be read.
+    pub async fn of(client: &Client, plural: &str) -> Self {
+        let text = client
+            .request_text(http_get("/metrics"))
+            .await
+            .expect("the API server's metrics");
+        let mut counted = BTreeMap::new();
+        for line in text
+            .lines()
+            .filter(|line| line.starts_with("apiserver_request_total{"))
+        {
+            let label = |name: &str| {
+                let start = line.find(&format!("{name}=\""))? + name.len() + 2;
+                Some(line[start..].split('"').next().unwrap_or_default())
+            };
+            if label("resource") != Some(plural) {
+                continue;
+            }
+            let count: f64 = line
+                .rsplit(' ')
+                .next()
+                .and_then(|number| number.parse().ok())
+                .unwrap_or_default();
+            let subresource = label("subresource")
+                .filter(|sub| !sub.is_empty())
+                .map(|sub| format!("/{sub}"))
+                .unwrap_or_default();
+            let key = format!("{} {plural}{subresource}", label("verb").unwrap_or_default());
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // A counter.
+            let count = count as u64;
+            *counted.entry(key).or_default() += count;
+        }
+        Self(counted)
+    }
+
+    /// Writes that came since.
+    pub fn writes_since(&self, before: &Self) -> u64 {
+        self.since(before, |verb| !matches!(verb, "GET" | "LIST" | "WATCH"))
+    }
+
+    /// Reads of single objects that came since.
+    pub fn reads_since(&self, before: &Self) -> u64 {
+        self.since(before, |verb| verb == "GET")
+    }
+
+    fn since(&self, before: &Self, counts: impl Fn(&str) -> bool) -> u64 {
+        let counted = self
+            .0
+            .iter()
+            .filter(|(key, _)| counts(key.split(' ').next().unwrap_or_default()));
+        counted
+            .map(|(key, count)| count - before.0.get(key).copied().unwrap_or_default())
+            .sum()
+    }
+}
+
+fn http_get(path: &str) -> http::Request<Vec<u8>> {
+    http::Request::get(path).body(Vec::new()).expect("a request")
+}

@@ -1,0 +1,97 @@
+//! As few writes as safety allows, counted by the API server itself: design 4.1.
+
+use bridge_e2e::{Handle, Knobs, Requests, Stack, is_ready, is_synced};
+use serde_json::{Value, json};
+
+use super::wishes;
+
+fn settled(object: &Value) -> bool {
+    is_ready(object) && is_synced(object)
+}
+
+/// Writes to the objects of one kind, our own creation left out.
+async fn writes_to_ready(stack: &Stack, handle: &Handle, plural: &str, wish: Value) -> u64 {
+    let before = Requests::of(&stack.cluster.client, plural).await;
+    handle.create(wish).await;
+    handle.until("to be ready", settled).await;
+    Requests::of(&stack.cluster.client, plural)
+        .await
+        .writes_since(&before)
+        - 1
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn writes_from_create_to_ready_and_none_at_rest() {
+    let flags = ["--poll", "1s", "--poll-jitter", "0s"]
+        .map(str::to_owned)
+        .to_vec();
+    let stack = Stack::start(Knobs {
+        bridge_flags: flags,
+        ..Knobs::default()
+    })
+    .await;
+    let all = [
+        ("buckets", stack.bucket("counted"), wishes::bucket(), 2),
+        ("queues", stack.queue("counted"), wishes::queue(), 2),
+        // One status more when the operation begins.
+        ("tables", stack.table("counted"), wishes::table(), 3 + 1),
+        (
+            "distributions",
+            stack.distribution("counted"),
+            wishes::distribution(),
+            4 + 1,
+        ),
+    ];
+    for (plural, handle, wish, expected) in &all {
+        let writes = writes_to_ready(&stack, handle, plural, wish.clone()).await;
+        println!("{plural}: {writes} writes from create to Ready");
+        assert_eq!(writes, *expected, "{plural}");
+    }
+
+    for (plural, handle, ..) in &all {
+        let before = Requests::of(&stack.cluster.client, plural).await;
+        let polls = stack.polls(plural);
+        bridge_e2e::eventually("three polls have come", async || stack.polls(plural) >= polls + 3).await;
+        let after = Requests::of(&stack.cluster.client, plural).await;
+        assert_eq!(after.writes_since(&before), 0, "{plural} at rest");
+        assert_eq!(after.reads_since(&before), 0, "{plural} at rest: no reads either");
+        drop(handle.get().await);
+    }
+
+    let before = Requests::of(&stack.cluster.client, "buckets").await;
+    let changed = stack
+        .bucket("counted")
+        .merge(json!({"spec": {"forProvider": {"tags": {"team": "shop"}}}}))
+        .await;
+    stack
+        .bucket("counted")
+        .until("to have seen the change", |seen| {
+            settled(seen)
+                && bridge_e2e::condition(seen, "Synced")["observedGeneration"]
+                    == changed["metadata"]["generation"]
+        })
+        .await;
+    assert_eq!(
+        Requests::of(&stack.cluster.client, "buckets")
+            .await
+            .writes_since(&before)
+            - 1,
+        1,
+        "a spec change"
+    );
+
+    for (plural, handle, expected) in [
+        ("buckets", stack.bucket("counted"), 3),
+        ("distributions", stack.distribution("counted"), 2 + 1),
+    ] {
+        let before = Requests::of(&stack.cluster.client, plural).await;
+        handle.delete().await;
+        handle.until_gone().await;
+        let writes = Requests::of(&stack.cluster.client, plural)
+            .await
+            .writes_since(&before)
+            - 1;
+        println!("{plural}: {writes} writes from delete to gone");
+        assert_eq!(writes, expected, "deletion of {plural}");
+    }
+}

@@ -1,0 +1,132 @@
+//! Wrong credentials never read as absence, and never make anything.
+
+use aws_emulator::{Credentials, Options, Service};
+use bridge_e2e::{Knobs, Stack, is_ready, is_synced, message, reason};
+use serde_json::json;
+
+use super::wishes;
+
+fn with_signatures(credentials: Option<Credentials>) -> Knobs {
+    Knobs {
+        aws: Options {
+            auth: true,
+            ..Options::default()
+        },
+        credentials,
+        ..Knobs::default()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn wrong_keys_make_nothing_and_say_what_to_do() {
+    let wrong = Credentials {
+        access_key_id: "AKIANOBODYKNOWSTHIS0".to_owned(),
+        secret_access_key: "wrong".to_owned(),
+    };
+    let stack = Stack::start(with_signatures(Some(wrong))).await;
+    stack.bucket("refused").create(wishes::bucket()).await;
+    stack.distribution("refused").create(wishes::distribution()).await;
+    let bucket = stack
+        .bucket("refused")
+        .until("to say that it is not synced", |seen| {
+            reason(seen, "Synced") == "ReconcileError"
+        })
+        .await;
+    stack
+        .distribution("refused")
+        .until("to say that it is not synced", |seen| {
+            reason(seen, "Synced") == "ReconcileError"
+        })
+        .await;
+    assert!(
+        message(&bucket, "Synced").contains("InvalidAccessKeyId")
+            || message(&bucket, "Synced").contains("InvalidClientTokenId"),
+        "{bucket:#}"
+    );
+    assert_eq!(stack.aws.calls(Service::S3, "CreateBucket"), 0);
+    assert_eq!(
+        stack.aws.calls(Service::CloudFront, "CreateDistributionWithTags"),
+        0
+    );
+
+    // The right keys in the same Secret: everything goes on by itself.
+    stack.rotate(&stack.aws.credentials()).await;
+    stack
+        .bucket("refused")
+        .until("to be ready with the right keys", is_ready)
+        .await;
+    stack
+        .distribution("refused")
+        .until("to be ready with the right keys", is_ready)
+        .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn keys_that_turn_bad_never_read_as_absence() {
+    let stack = Stack::start(with_signatures(None)).await;
+    stack.bucket("kept").create(wishes::bucket()).await;
+    stack.distribution("kept").create(wishes::distribution()).await;
+    stack.bucket("kept").until("to be ready", is_ready).await;
+    stack.distribution("kept").until("to be ready", is_ready).await;
+
+    let right = stack.aws.credentials();
+    stack
+        .rotate(&Credentials {
+            secret_access_key: "turned bad".to_owned(),
+            ..right.clone()
+        })
+        .await;
+    stack
+        .bucket("kept")
+        .until("to say that it is not synced", |seen| !is_synced(seen))
+        .await;
+    stack
+        .distribution("kept")
+        .until("to say that it is not synced", |seen| !is_synced(seen))
+        .await;
+    // Nor does a deletion take a refused look for the end.
+    stack.bucket("kept").delete().await;
+    stack
+        .bucket("kept")
+        .until("to say that it is being deleted", |seen| {
+            reason(seen, "Ready") == "Deleting"
+        })
+        .await;
+    assert_eq!(stack.aws.buckets().await.expect("a list"), ["kept"]);
+    assert_eq!(stack.aws.distributions().await.expect("a list").len(), 1);
+    assert_eq!(stack.aws.calls(Service::S3, "CreateBucket"), 1);
+    assert_eq!(
+        stack.aws.calls(Service::CloudFront, "CreateDistributionWithTags"),
+        1
+    );
+
+    stack.rotate(&right).await;
+    stack.bucket("kept").until_gone().await;
+    stack
+        .distribution("kept")
+        .until("to be synced again", is_synced)
+        .await;
+    assert_eq!(stack.aws.buckets().await.expect("a list"), Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_missing_config_is_named_and_waited_for() {
+    let stack = Stack::start(Knobs::default()).await;
+    let mut wish = wishes::bucket();
+    wish["spec"]["providerConfigRef"] = json!({"kind": "ClusterProviderConfig", "name": "later"});
+    stack.bucket("waits").create(wish).await;
+    let seen = stack
+        .bucket("waits")
+        .until("to name the config", |seen| {
+            message(seen, "Synced").contains("later")
+        })
+        .await;
+    assert_eq!(reason(&seen, "Synced"), "ReconcileError");
+    let mut config = stack.config("default").get().await.expect("the config");
+    config["metadata"] = json!({});
+    stack.config("later").create(config).await;
+    stack
+        .bucket("waits")
+        .until("to be ready once the config is there", is_ready)
+        .await;
+}

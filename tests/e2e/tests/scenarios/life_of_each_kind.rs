@@ -1,0 +1,279 @@
+//! Create, drift corrected, update, delete: each kind, from end to end, with somebody else's hands in AWS.
+
+use aws_sdk_sqs::types::QueueAttributeName;
+use bridge_e2e::{Hands, Knobs, Stack, annotation, condition, eventually, is_ready, is_synced};
+use serde_json::{Value, json};
+
+use super::wishes;
+
+const NAME: &str = "crossplane.io/external-name";
+
+/// With drift looked for every two seconds.
+async fn quick() -> (Stack, Hands) {
+    let flags = ["--poll", "2s", "--poll-jitter", "0s"]
+        .map(str::to_owned)
+        .to_vec();
+    let stack = Stack::start(Knobs {
+        bridge_flags: flags,
+        ..Knobs::default()
+    })
+    .await;
+    let hands = Hands::of(&stack.aws).await;
+    (stack, hands)
+}
+
+fn settled(object: &Value) -> bool {
+    is_ready(object) && is_synced(object)
+}
+
+/// Ready, and what the user wrote last was seen.
+fn settled_at(object: &Value, written: &Value) -> bool {
+    settled(object) && condition(object, "Synced")["observedGeneration"] == written["metadata"]["generation"]
+}
+
+async fn bucket_tag(hands: &Hands, bucket: &str) -> Option<String> {
+    let tags = hands
+        .s3
+        .get_bucket_tagging()
+        .bucket(bucket)
+        .send()
+        .await
+        .ok()?
+        .tag_set;
+    tags.into_iter()
+        .find(|tag| tag.key == "team")
+        .map(|tag| tag.value)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bucket() {
+    let (stack, hands) = quick().await;
+    let bucket = stack.bucket("life-of-a-bucket");
+    bucket.create(wishes::bucket()).await;
+    let made = bucket.until("to be ready", settled).await;
+    assert_eq!(annotation(&made, NAME), "life-of-a-bucket");
+    assert_eq!(
+        bucket_tag(&hands, "life-of-a-bucket").await.as_deref(),
+        Some("web")
+    );
+    assert_eq!(
+        made["status"]["atProvider"]["arn"],
+        "arn:aws:s3:::life-of-a-bucket"
+    );
+
+    let suspended = aws_sdk_s3::types::VersioningConfiguration::builder()
+        .status("Suspended".into())
+        .build();
+    hands
+        .s3
+        .put_bucket_versioning()
+        .bucket("life-of-a-bucket")
+        .versioning_configuration(suspended)
+        .send()
+        .await
+        .expect("suspended by hand");
+    eventually("versioning is put right", async || {
+        let versioning = hands
+            .s3
+            .get_bucket_versioning()
+            .bucket("life-of-a-bucket")
+            .send()
+            .await
+            .expect("versioning");
+        versioning
+            .status
+            .is_some_and(|status| status.as_str() == "Enabled")
+    })
+    .await;
+
+    let changed = bucket
+        .merge(json!({"spec": {"forProvider": {"tags": {"team": "shop"}}}}))
+        .await;
+    bucket
+        .until("to have seen the change", |seen| settled_at(seen, &changed))
+        .await;
+    assert_eq!(
+        bucket_tag(&hands, "life-of-a-bucket").await.as_deref(),
+        Some("shop")
+    );
+
+    bucket.delete().await;
+    bucket.until_gone().await;
+    assert!(stack.aws.buckets().await.expect("a list").is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn queue() {
+    let (stack, hands) = quick().await;
+    let queue = stack.queue("orders");
+    queue.create(wishes::queue()).await;
+    let made = queue.until("to be ready", settled).await;
+    let url = annotation(&made, NAME).to_owned();
+    assert!(
+        url.starts_with("http") && url.ends_with("/orders"),
+        "the name is the URL: {url}"
+    );
+    let timeout = async || {
+        let answer = hands
+            .sqs
+            .get_queue_attributes()
+            .queue_url(&url)
+            .attribute_names(QueueAttributeName::VisibilityTimeout)
+            .send()
+            .await
+            .expect("attributes");
+        answer
+            .attributes
+            .and_then(|all| all.get(&QueueAttributeName::VisibilityTimeout).cloned())
+    };
+    assert_eq!(timeout().await.as_deref(), Some("45"));
+
+    hands
+        .sqs
+        .set_queue_attributes()
+        .queue_url(&url)
+        .attributes(QueueAttributeName::VisibilityTimeout, "7")
+        .send()
+        .await
+        .expect("set by hand");
+    eventually("the timeout is put right", async || {
+        timeout().await.as_deref() == Some("45")
+    })
+    .await;
+
+    let changed = queue
+        .merge(json!({"spec": {"forProvider": {"visibilityTimeoutSeconds": 60}}}))
+        .await;
+    queue
+        .until("to have seen the change", |seen| settled_at(seen, &changed))
+        .await;
+    assert_eq!(timeout().await.as_deref(), Some("60"));
+
+    queue.delete().await;
+    queue.until_gone().await;
+    assert!(stack.aws.queues("us-east-1").await.expect("a list").is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn table() {
+    let (stack, hands) = quick().await;
+    let table = stack.table("ledger");
+    table.create(wishes::table()).await;
+    table
+        .until("to show its operation", |seen| {
+            condition(seen, "AsyncOperation")["reason"] == "Ongoing"
+        })
+        .await;
+    let made = table.until("to be ready", settled).await;
+    assert_eq!(annotation(&made, NAME), "ledger");
+    assert!(
+        condition(&made, "AsyncOperation").is_null(),
+        "the operation is over"
+    );
+    let arn = made["status"]["atProvider"]["arn"]
+        .as_str()
+        .expect("an ARN")
+        .to_owned();
+    let team = async || {
+        let tags = hands
+            .dynamodb
+            .list_tags_of_resource()
+            .resource_arn(&arn)
+            .send()
+            .await
+            .expect("tags")
+            .tags
+            .unwrap_or_default();
+        tags.into_iter()
+            .find(|tag| tag.key == "team")
+            .map(|tag| tag.value)
+    };
+    assert_eq!(team().await.as_deref(), Some("web"));
+
+    let drifted = aws_sdk_dynamodb::types::Tag::builder()
+        .key("team")
+        .value("drifted")
+        .build()
+        .expect("a tag");
+    hands
+        .dynamodb
+        .tag_resource()
+        .resource_arn(&arn)
+        .tags(drifted)
+        .send()
+        .await
+        .expect("tagged by hand");
+    eventually("the tag is put right", async || {
+        team().await.as_deref() == Some("web")
+    })
+    .await;
+
+    let changed = table
+        .merge(json!({"spec": {"forProvider": {"tags": {"team": "shop"}}}}))
+        .await;
+    table
+        .until("to have seen the change", |seen| settled_at(seen, &changed))
+        .await;
+    assert_eq!(team().await.as_deref(), Some("shop"));
+
+    table.delete().await;
+    table.until_gone().await;
+    assert!(stack.aws.tables("us-east-1").await.expect("a list").is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn distribution() {
+    let (stack, hands) = quick().await;
+    let distribution = stack.distribution("site");
+    distribution.create(wishes::distribution()).await;
+    distribution
+        .until("to show its operation", |seen| {
+            condition(seen, "AsyncOperation")["reason"] == "Ongoing"
+        })
+        .await;
+    let made = distribution.until("to be ready", settled).await;
+    let id = annotation(&made, NAME).to_owned();
+    assert_eq!(stack.aws.distributions().await.expect("a list")[0].id, id);
+    assert!(!annotation(&made, "crossplane.io/external-create-succeeded").is_empty());
+    let comment = async || {
+        hands
+            .cloudfront
+            .get_distribution_config()
+            .id(&id)
+            .send()
+            .await
+            .expect("a config")
+    };
+
+    let now = comment().await;
+    let mut config = now.distribution_config.expect("a config");
+    config.comment = "drifted".to_owned();
+    hands
+        .cloudfront
+        .update_distribution()
+        .id(&id)
+        .if_match(now.e_tag.expect("an etag"))
+        .distribution_config(config)
+        .send()
+        .await
+        .expect("updated by hand");
+    let is = async |expected: &str| {
+        comment()
+            .await
+            .distribution_config
+            .is_some_and(|config| config.comment == expected)
+    };
+    eventually("the comment is put right", async || is("site").await).await;
+
+    let changed = distribution
+        .merge(json!({"spec": {"forProvider": {"comment": "shop"}}}))
+        .await;
+    distribution
+        .until("to have seen the change", |seen| settled_at(seen, &changed))
+        .await;
+    eventually("the comment is changed", async || is("shop").await).await;
+
+    distribution.delete().await;
+    distribution.until_gone().await;
+    assert!(stack.aws.distributions().await.expect("a list").is_empty());
+}

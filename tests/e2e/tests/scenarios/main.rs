@@ -1,0 +1,9 @@
+//! The scenarios of the real path: one binary, so that they share the two cores fairly.
+
+mod at_rest;
+mod credentials;
+mod crossplane_habits;
+mod definitions;
+mod distribution_survives;
+mod life_of_each_kind;
+mod wishes;
