@@ -1,3 +1,81 @@
-//! The project's own commands.
+//! The project's own commands: `cargo xtask demo`, `test`, `lint` and `descriptor`.
 
-fn main() {}
+mod descriptor;
+mod lint;
+mod project;
+mod report;
+mod run;
+mod test;
+mod tools;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use tokio::signal::unix::{SignalKind, signal};
+
+/// The project's own commands.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Build what is needed, lint, and run all tests.
+    Test,
+    /// Check format, lints, dependencies and the contract.
+    Lint,
+    /// Write the contract's descriptor set, for `grpcurl -protoset FILE`.
+    Descriptor {
+        /// Where to write it.
+        #[arg(default_value = "crossbridge.binpb")]
+        file: PathBuf,
+    },
+}
+
+/// Why a command of the project failed: a sentence for whoever called it.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct Failure(String);
+
+impl Failure {
+    fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match until_interrupted(run(arguments.command)).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("\nFAILED: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(command: Command) -> Result<(), Failure> {
+    match command {
+        Command::Test => test::run_all().await,
+        Command::Lint => lint::run_all().await,
+        Command::Descriptor { file } => descriptor::run(&file).await,
+    }
+}
+
+/// What was started is dropped with the command's future, and so ends.
+async fn until_interrupted(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
+    let listen =
+        |kind| signal(kind).map_err(|error| Failure::new(format!("cannot listen to signals: {error}")));
+    let mut interrupt = listen(SignalKind::interrupt())?;
+    let mut terminate = listen(SignalKind::terminate())?;
+    tokio::select! {
+        result = command => result,
+        _ = interrupt.recv() => Err(Failure::new("interrupted")),
+        _ = terminate.recv() => Err(Failure::new("told to end")),
+    }
+}

@@ -1,0 +1,39 @@
+//! Where things are.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::Failure;
+use crate::run::{cargo, output};
+
+/// The project's folders.
+#[derive(Debug)]
+pub(crate) struct Project {
+    /// The folder of the repository.
+    pub(crate) root: PathBuf,
+    target: PathBuf,
+}
+
+impl Project {
+    pub(crate) async fn find() -> Result<Self, Failure> {
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let metadata =
+            output(cargo(here).args(["metadata", "--format-version=1", "--no-deps", "--locked"])).await?;
+        let metadata: Value = serde_json::from_str(&metadata)
+            .map_err(|error| Failure::new(format!("cannot read the output of `cargo metadata`: {error}")))?;
+        let folder = |name: &str| match metadata[name].as_str() {
+            Some(path) => Ok(PathBuf::from(path)),
+            None => Err(Failure::new(format!("`cargo metadata` does not tell the {name}"))),
+        };
+        Ok(Self {
+            root: folder("workspace_root")?,
+            target: folder("target_directory")?,
+        })
+    }
+
+    /// A binary of the workspace, as built for development.
+    pub(crate) fn binary(&self, name: &str) -> PathBuf {
+        self.target.join("debug").join(name)
+    }
+}
