@@ -38,8 +38,13 @@ fn crossbridge() -> Value {
                 "description": "Token of the creation that was confirmed.",
             },
             "question": {
-                "type": "string",
-                "description": "Names the question that a person is asked; the answer is an annotation that repeats it.",
+                "type": "object",
+                "description": "What a person is asked; the answer is an annotation that repeats its id.",
+                "x-kubernetes-preserve-unknown-fields": true,
+                "properties": {
+                    "id": {"type": "string", "description": "The word that the answer repeats."},
+                    "token": {"type": "string", "description": "Token of the creation that is asked about."},
+                },
             },
             "operation": {
                 "type": "object",
@@ -67,6 +72,20 @@ fn crossbridge() -> Value {
                         "type": "string",
                         "format": "date-time",
                         "description": "When it began.",
+                    },
+                    "generation": {
+                        "type": "integer",
+                        "format": "int64",
+                        "description": "The metadata.generation that it was begun for.",
+                    },
+                    "pollDriven": {
+                        "type": "boolean",
+                        "description": "It moves only when polled.",
+                    },
+                    "expireTime": {
+                        "type": "string",
+                        "format": "date-time",
+                        "description": "When it may be forgotten in the external system.",
                     },
                 },
             },
