@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::Failure;
 
-/// A resolved ProviderConfig: settings and credentials. Sent on every call; cache SDK clients by
+/// A resolved `ProviderConfig`: settings and credentials. Sent on every call; cache SDK clients by
 /// ([`id`](Self::id), [`revision`](Self::revision)). `Debug` prints no credential.
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -20,7 +20,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Stable id of the ProviderConfig.
+    /// Stable id of the `ProviderConfig`.
     pub fn id(&self) -> &str {
         &self.id
     }

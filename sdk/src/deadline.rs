@@ -4,6 +4,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 /// The moment after which a call begins nothing upstream any more. The SDK drops the call's future then; bound your
 /// upstream client by [`remaining`](Self::remaining) too, its retries included.
+///
+/// It lies a little before the caller's own, so that the answer has time to travel.
 #[derive(Debug, Clone, Copy)]
 pub struct Deadline {
     instant: Instant,
@@ -19,9 +21,15 @@ impl Deadline {
         }
     }
 
-    /// What is left; zero once it has passed.
+    /// What is left, by the monotonic clock or the wall clock, whichever is further; zero once it has passed.
     pub fn remaining(self) -> Duration {
-        self.instant.saturating_duration_since(Instant::now())
+        let by_wall_clock = self
+            .time
+            .duration_since(SystemTime::now())
+            .unwrap_or(Duration::ZERO);
+        self.instant
+            .saturating_duration_since(Instant::now())
+            .min(by_wall_clock)
     }
 
     /// True once it has passed.

@@ -3,6 +3,7 @@
 use std::{error::Error, fmt, time::Duration};
 
 use crossbridge_proto::checked;
+use tonic::Status;
 
 use crate::{Effect, FailureCode};
 
@@ -15,9 +16,11 @@ use crate::{Effect, FailureCode};
 pub struct Failure(Box<Inner>);
 
 #[derive(Debug, Clone)]
-struct Inner {
-    failure: checked::Failure,
-    unimplemented: bool,
+enum Inner {
+    /// The body's word on how the external system fared.
+    Upstream(checked::Failure),
+    /// The call was not processed, and nothing was done: a gRPC status.
+    Call(Status),
 }
 
 macro_rules! constructors {
@@ -71,9 +74,9 @@ impl Failure {
 
     /// A resource of this name is there already, and not by this request. Nothing was done.
     pub fn already_exists(existing_external_name: impl Into<String>, message: impl Into<String>) -> Self {
-        let mut failure = Self::new(FailureCode::AlreadyExists, Effect::None, "AlreadyExists", message);
-        failure.0.failure.existing_external_name = existing_external_name.into();
-        failure
+        let name = existing_external_name.into();
+        Self::new(FailureCode::AlreadyExists, Effect::None, "AlreadyExists", message)
+            .upstream_failure(|failure| failure.existing_external_name = name)
     }
 
     /// An upstream rate limit: every object of this config and rate-limit group waits. Nothing was done.
@@ -81,87 +84,101 @@ impl Failure {
         Self::new(FailureCode::Throttled, Effect::None, "Throttled", message).retry_after(retry_after)
     }
 
-    fn new(code: FailureCode, effect: Effect, reason: &str, message: impl Into<String>) -> Self {
-        Self(Box::new(Inner {
-            failure: checked::Failure {
-                code,
-                effect,
-                reason: reason.to_owned(),
-                message: message.into(),
-                retry_after: None,
-                violations: Vec::new(),
-                upstream_code: String::new(),
-                upstream_request_id: String::new(),
-                existing_external_name: String::new(),
-            },
-            unimplemented: false,
-        }))
+    /// What the bridge handed back is not what this plugin gave out: a malformed or foreign `handle`, `target.provider_state` or
+    /// `page_token`. Nothing was done. The bridge is told so by gRPC `INVALID_ARGUMENT`.
+    pub fn invalid_argument(field: &str, problem: impl fmt::Display) -> Self {
+        Self::status(Status::invalid_argument(format!("{field}: {problem}")))
     }
 
-    /// What the trait's default methods answer: gRPC UNIMPLEMENTED rather than a failure of the external system.
+    /// The call is not processed, and nothing was done.
+    pub(crate) fn status(status: Status) -> Self {
+        Self(Box::new(Inner::Call(status)))
+    }
+
+    fn new(code: FailureCode, effect: Effect, reason: &str, message: impl Into<String>) -> Self {
+        Self(Box::new(Inner::Upstream(checked::Failure {
+            code,
+            effect,
+            reason: reason.to_owned(),
+            message: message.into(),
+            retry_after: None,
+            violations: Vec::new(),
+            upstream_code: String::new(),
+            upstream_request_id: String::new(),
+            existing_external_name: String::new(),
+        })))
+    }
+
+    fn upstream_failure(mut self, change: impl FnOnce(&mut checked::Failure)) -> Self {
+        if let Inner::Upstream(failure) = &mut *self.0 {
+            change(failure);
+        }
+        self
+    }
+
+    /// What the trait's default methods answer.
     pub(crate) fn unimplemented() -> Self {
-        let mut failure = Self::unsupported("this kind does not serve the call");
-        failure.0.unimplemented = true;
-        failure
+        Self::status(Status::unimplemented("this kind does not serve the call"))
     }
 
     /// What the call left behind, where the usual effect of the code is not true.
     #[must_use]
-    pub fn effect(mut self, effect: Effect) -> Self {
-        self.0.failure.effect = effect;
-        self
+    pub fn effect(self, effect: Effect) -> Self {
+        self.upstream_failure(|failure| failure.effect = effect)
     }
 
     /// A stable reason in `PascalCase`, at most 63 bytes: it becomes a condition's reason and a metric's label. Unset: the
     /// code's own name, such as `InvalidSpec`.
     #[must_use]
-    pub fn reason(mut self, reason: impl Into<String>) -> Self {
-        self.0.failure.reason = reason.into();
-        self
+    pub fn reason(self, reason: impl Into<String>) -> Self {
+        self.upstream_failure(|failure| failure.reason = reason.into())
     }
 
     /// No retry sooner than this.
     #[must_use]
-    pub fn retry_after(mut self, after: Duration) -> Self {
-        self.0.failure.retry_after = Some(after);
-        self
+    pub fn retry_after(self, after: Duration) -> Self {
+        self.upstream_failure(|failure| failure.retry_after = Some(after))
     }
 
     /// A parameter at fault, by JSON Pointer; an empty path means the external name.
     #[must_use]
-    pub fn violation(mut self, path: impl Into<String>, message: impl Into<String>) -> Self {
-        self.0.failure.violations.push(checked::FieldViolation {
-            path: path.into(),
-            message: message.into(),
-        });
-        self
+    pub fn violation(self, path: impl Into<String>, message: impl Into<String>) -> Self {
+        let (path, message) = (path.into(), message.into());
+        self.upstream_failure(|failure| failure.violations.push(checked::FieldViolation { path, message }))
     }
 
     /// What the upstream called it: its error code, and its request id where there is one.
     #[must_use]
-    pub fn upstream(mut self, code: impl Into<String>, request_id: impl Into<String>) -> Self {
-        self.0.failure.upstream_code = code.into();
-        self.0.failure.upstream_request_id = request_id.into();
-        self
+    pub fn upstream(self, code: impl Into<String>, request_id: impl Into<String>) -> Self {
+        self.upstream_failure(|failure| {
+            failure.upstream_code = code.into();
+            failure.upstream_request_id = request_id.into();
+        })
     }
 
-    /// The code.
-    pub fn code(&self) -> FailureCode {
-        self.0.failure.code
+    /// The code; `None` for [`invalid_argument`](Self::invalid_argument), which is none of the external system.
+    pub fn code(&self) -> Option<FailureCode> {
+        match &*self.0 {
+            Inner::Upstream(failure) => Some(failure.code),
+            Inner::Call(_) => None,
+        }
     }
 
-    pub(crate) fn is_unimplemented(&self) -> bool {
-        self.0.unimplemented
-    }
-
-    pub(crate) fn into_checked(self) -> checked::Failure {
-        self.0.failure
+    /// The failure for the body of an answer, or the status in its stead.
+    pub(crate) fn into_checked(self) -> Result<checked::Failure, Status> {
+        match *self.0 {
+            Inner::Upstream(failure) => Ok(failure),
+            Inner::Call(status) => Err(status),
+        }
     }
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.0.failure.reason, self.0.failure.message)
+        match &*self.0 {
+            Inner::Upstream(failure) => write!(f, "{}: {}", failure.reason, failure.message),
+            Inner::Call(status) => write!(f, "{:?}: {}", status.code(), status.message()),
+        }
     }
 }
 

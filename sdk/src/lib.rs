@@ -8,10 +8,14 @@ mod answer;
 mod call;
 mod config;
 mod deadline;
+mod document;
 mod failure;
 mod kind;
 mod plugin;
 mod resource;
+mod serve;
+mod served;
+mod service;
 
 pub use answer::{Listed, ListedItem, Observation, Observed, Operation, Outcome};
 pub use call::{Call, ConfigCall, Create, Delete, Desired, List, Poll, Target, Update};
@@ -20,8 +24,9 @@ pub use crossbridge_proto::checked::{Effect, FailureCode, OperationVerb};
 pub use deadline::Deadline;
 pub use failure::Failure;
 pub use kind::{Example, ExternalName, Kind, Reference};
-pub use plugin::{Plugin, ServeError};
+pub use plugin::Plugin;
 pub use resource::Resource;
+pub use serve::ServeError;
 
 pub use async_trait::async_trait;
 pub use {schemars, serde, serde_json};

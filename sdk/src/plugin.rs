@@ -1,18 +1,37 @@
-//! A plugin: its kinds, its config, and how it is served.
+//! A plugin: its kinds, its config, its limits.
 
-use std::{fmt, future::Future};
+use std::future::Future;
 
-use schemars::{JsonSchema, Schema, schema_for};
+use crossbridge_proto::{
+    checked::{self, DEFAULT_CONCURRENT_CALLS, DEFAULT_MESSAGE_BYTES, PluginInfo},
+    v1alpha1 as wire,
+};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 
-use crate::{ConfigCall, CredentialKey, Failure, Kind, Resource};
+use crate::{
+    Config, ConfigCall, CredentialKey, Failure, Resource, ServeError,
+    kind::{
+        PublishedKind,
+        schema::{self, SchemaOf},
+    },
+    serve,
+    served::{Kinds, Served, ServedKind},
+    service::{CheckConfig, Declared},
+};
+
+/// Contract packages that this SDK speaks.
+const CONTRACT_VERSIONS: [&str; 1] = ["v1alpha1"];
 
 /// A plugin: its kinds, what configures it, and the limits under which it is served.
 #[must_use]
 pub struct Plugin {
     name: String,
     version: String,
-    kinds: Vec<Kind>,
-    settings: Option<Schema>,
+    kinds: Vec<Result<Box<dyn ServedKind>, String>>,
+    settings: Option<SchemaOf>,
+    check_settings: fn(&Config) -> Result<(), Failure>,
+    check_config: Option<CheckConfig>,
     credential_keys: Vec<CredentialKey>,
     max_concurrent_calls: usize,
     max_message_bytes: usize,
@@ -27,22 +46,26 @@ impl Plugin {
             version: version.to_owned(),
             kinds: Vec::new(),
             settings: None,
+            check_settings: |_| Ok(()),
+            check_config: None,
             credential_keys: Vec::new(),
-            max_concurrent_calls: 256,
-            max_message_bytes: 4 << 20,
+            max_concurrent_calls: DEFAULT_CONCURRENT_CALLS,
+            max_message_bytes: DEFAULT_MESSAGE_BYTES,
         }
     }
 
     /// Serves this kind.
     pub fn resource<R: Resource>(mut self, resource: R) -> Self {
-        let _ = resource;
-        self.kinds.push(R::kind());
+        let served = PublishedKind::of::<R>()
+            .map(|published| Box::new(Served::new(resource, published)) as Box<dyn ServedKind>);
+        self.kinds.push(served);
         self
     }
 
-    /// The type of the settings that a ProviderConfig holds; [`Config::settings`](crate::Config::settings) reads them.
-    pub fn settings<S: JsonSchema>(mut self) -> Self {
-        self.settings = Some(schema_for!(S));
+    /// The type of the settings that a `ProviderConfig` holds; [`Config::settings`](crate::Config::settings) reads them.
+    pub fn settings<S: JsonSchema + DeserializeOwned>(mut self) -> Self {
+        self.settings = Some(schema::structural::<S>);
+        self.check_settings = |config| config.settings::<S>().map(drop);
         self
     }
 
@@ -54,12 +77,12 @@ impl Plugin {
 
     /// Tries a config, changing nothing, and says whom the upstream takes us for: account, subscription, project; empty if it does not
     /// say. Without it, every config whose settings can be read is good.
-    pub fn check_config<F, A>(self, check: F) -> Self
+    pub fn check_config<F, A>(mut self, check: F) -> Self
     where
         F: Fn(ConfigCall) -> A + Send + Sync + 'static,
         A: Future<Output = Result<String, Failure>> + Send + 'static,
     {
-        let _ = check;
+        self.check_config = Some(Box::new(move |call| Box::pin(check(call))));
         self
     }
 
@@ -69,7 +92,7 @@ impl Plugin {
         self
     }
 
-    /// The largest message that is taken. Unset: 4 MiB.
+    /// The largest message that is taken, in bytes. Unset: 4 MiB.
     pub fn max_message_bytes(mut self, bytes: usize) -> Self {
         self.max_message_bytes = bytes;
         self
@@ -79,22 +102,70 @@ impl Plugin {
     ///
     /// # Errors
     /// A mistake in the plugin's declarations, or an endpoint that cannot be served.
-    #[allow(clippy::unused_async)]
     pub async fn serve(self) -> Result<(), ServeError> {
-        Err(ServeError(format!(
-            "{} {} is not served yet",
-            self.name, self.version
-        )))
+        let endpoint = serve::endpoint_of_environment()?;
+        let stop = serve::stop_signal()?;
+        self.serve_at(&endpoint, stop).await
     }
-}
 
-/// Why a plugin could not be served. `Debug` reads like `Display`, so that `main` may return it.
-#[derive(thiserror::Error)]
-#[error("{0}")]
-pub struct ServeError(String);
+    /// Serves at this endpoint (`unix:///path`, `http://127.0.0.1:port`, `https://host:port`) until `stop` resolves; then lets running
+    /// calls end, and returns.
+    ///
+    /// # Errors
+    /// A mistake in the plugin's declarations, or an endpoint that cannot be served.
+    pub async fn serve_at(
+        self,
+        endpoint: &str,
+        stop: impl Future<Output = ()> + Send,
+    ) -> Result<(), ServeError> {
+        let declared = self.declared().map_err(ServeError::Declaration)?;
+        serve::serve(declared, endpoint, stop).await
+    }
 
-impl fmt::Debug for ServeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
+    /// Puts the declarations together and checks them.
+    fn declared(self) -> Result<Declared, String> {
+        let mut kinds = Kinds::new();
+        for kind in self.kinds {
+            let kind = kind?;
+            let resource_type = kind.published().rules.resource_type.clone();
+            if kinds.insert(resource_type.clone(), kind).is_some() {
+                return Err(format!("kind {resource_type} is registered twice"));
+            }
+        }
+        let config_schema = self
+            .settings
+            .map(|schema| schema())
+            .transpose()
+            .map_err(|problem| format!("the type of the settings: {problem}"))?;
+        if self.max_concurrent_calls == 0 || self.max_message_bytes == 0 {
+            return Err("a plugin that takes no calls, or no bytes, serves nobody".to_owned());
+        }
+        let info = PluginInfo {
+            name: self.name,
+            version: self.version,
+            contract_versions: CONTRACT_VERSIONS.map(str::to_owned).to_vec(),
+            lists_external: kinds.values().any(|kind| kind.published().listable),
+            instance_id: uuid::Uuid::new_v4().to_string(),
+            max_concurrent_calls: self.max_concurrent_calls,
+            max_message_bytes: self.max_message_bytes,
+            config_schema,
+            credential_keys: self
+                .credential_keys
+                .into_iter()
+                .map(|key| checked::CredentialKey {
+                    name: key.name,
+                    description: key.description,
+                    required: key.required,
+                })
+                .collect(),
+        };
+        Ok(Declared {
+            // The bridge's own check, before it meets this plugin.
+            info: PluginInfo::try_from(wire::GetPluginInfoResponse::from(info))
+                .map_err(|violation| format!("the plugin's {violation}"))?,
+            kinds,
+            check_settings: self.check_settings,
+            check_config: self.check_config,
+        })
     }
 }

@@ -64,12 +64,12 @@ impl Outcome {
     }
 
     /// Checks that this can be the answer to a call of this verb that was sent with this external name (perhaps none). Of a poll, the
-    /// verb is that of the operation it follows, where the caller knows it.
+    /// verb is that of the operation it follows; `None`: the caller does not know it.
     ///
     /// # Errors
     /// A name that changed, a creation that is complete and has none, a removed resource that was observed, an operation that does
     /// something else.
-    pub fn check_answer(&self, verb: OperationVerb, sent_name: &str) -> Result<(), Violation> {
+    pub fn check_answer(&self, verb: Option<OperationVerb>, sent_name: &str) -> Result<(), Violation> {
         let not_allowed = |field: &str, why: String| Err(Violation::new(field, Rule::NotAllowed { why }));
         if !self.external_name.is_empty() && !sent_name.is_empty() && self.external_name != sent_name {
             return not_allowed(
@@ -79,7 +79,7 @@ impl Outcome {
         }
         match &self.result {
             OutcomeResult::Completed(completed) => match verb {
-                OperationVerb::Create if self.external_name.is_empty() && sent_name.is_empty() => {
+                Some(OperationVerb::Create) if self.external_name.is_empty() && sent_name.is_empty() => {
                     Err(Violation::new(
                         "external_name",
                         Rule::RequiredWhere {
@@ -87,19 +87,18 @@ impl Outcome {
                         },
                     ))
                 }
-                OperationVerb::Delete if completed.observation.is_some() => not_allowed(
+                Some(OperationVerb::Delete) if completed.observation.is_some() => not_allowed(
                     "completed.observation",
                     "nothing is left to observe after Delete".to_owned(),
                 ),
                 _ => Ok(()),
             },
-            OutcomeResult::Operation(operation) if operation.verb != verb => not_allowed(
-                "operation.verb",
-                format!(
-                    "an operation that began with {verb:?} cannot {:?}",
-                    operation.verb
-                ),
-            ),
+            OutcomeResult::Operation(operation) if verb.is_some_and(|verb| verb != operation.verb) => {
+                not_allowed(
+                    "operation.verb",
+                    format!("another call began an operation that says {:?}", operation.verb),
+                )
+            }
             OutcomeResult::Operation(_) | OutcomeResult::Failure(_) => Ok(()),
         }
     }

@@ -5,7 +5,6 @@ use std::fmt;
 use crate::Resource;
 
 /// One page of what exists.
-#[derive(Debug)]
 #[must_use]
 pub struct Listed<R: Resource> {
     pub(crate) items: Vec<ListedItem<R>>,
@@ -33,6 +32,16 @@ impl<R: Resource> Listed<R> {
     pub fn unreachable(mut self, scope: impl Into<String>) -> Self {
         self.unreachable.push(scope.into());
         self
+    }
+}
+
+impl<R: Resource> fmt::Debug for Listed<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Listed")
+            .field("items", &self.items)
+            .field("next_page_token", &self.next_page_token)
+            .field("unreachable", &self.unreachable)
+            .finish()
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::{fmt, time::Duration};
 
-use crossbridge_proto::checked::Secrets;
+use crossbridge_proto::checked::{Secrets, Warning};
 
-use super::{Operation, Warning};
+use super::Operation;
 use crate::Resource;
 
 /// The answer to a look that was possible.

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use crossbridge_proto::checked::Secrets;
+use crossbridge_proto::checked::{Secrets, Warning};
 
-use super::{Observation, Operation, Warning};
+use super::{Observation, Operation};
 use crate::{Failure, Resource};
 
 /// How a call that changes something ended, or goes on: completed, an operation, or a failure. Whichever it is, it can carry

@@ -11,15 +11,12 @@ pub struct Desired<P> {
     pub parameters: P,
     /// The same, as it came.
     pub json: Map<String, Value>,
-    pub(crate) sensitive: Secrets,
+    pub(crate) sensitive: Secrets<String>,
 }
 
 impl<P> Desired<P> {
     /// The value of a sensitive field, by its JSON Pointer: `/masterPassword`.
     pub fn sensitive(&self, pointer: &str) -> Option<&str> {
-        self.sensitive
-            .0
-            .get(pointer)
-            .and_then(|value| std::str::from_utf8(value).ok())
+        self.sensitive.0.get(pointer).map(String::as_str)
     }
 }

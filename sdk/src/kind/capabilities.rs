@@ -7,8 +7,8 @@ use prost_types::Duration as WireDuration;
 
 use super::Kind;
 
-/// The contract's "for ever".
-const FOR_EVER: Duration = Duration::from_secs(315_576_000_000);
+/// The contract's "for ever": 10,000 years.
+const FOR_EVER: Duration = Duration::from_hours(87_660_000);
 
 impl Kind {
     /// Observe-only: it is never created, updated or deleted.

@@ -16,7 +16,7 @@ impl Example {
         Self {
             wire: KindExample {
                 name: name.to_owned(),
-                create_parameters: document(create_parameters),
+                create_parameters: Some(document(create_parameters)),
                 ..Default::default()
             },
         }
@@ -30,13 +30,13 @@ impl Example {
 
     /// Parameters that are good for an update of the above.
     pub fn update(mut self, parameters: &Value) -> Self {
-        self.wire.update_parameters = document(parameters);
+        self.wire.update_parameters = Some(document(parameters));
         self
     }
 
     /// Parameters that pass the schema, and that the plugin refuses with `INVALID_SPEC` all the same.
     pub fn invalid(mut self, parameters: &Value) -> Self {
-        self.wire.invalid_parameters = document(parameters);
+        self.wire.invalid_parameters = Some(document(parameters));
         self
     }
 
@@ -55,8 +55,8 @@ impl Example {
     }
 }
 
-fn document(value: &Value) -> Option<Document> {
-    Some(Document {
+fn document(value: &Value) -> Document {
+    Document {
         json: value.to_string(),
-    })
+    }
 }

@@ -3,13 +3,16 @@
 mod capabilities;
 mod example;
 mod external_name;
+mod published;
 mod rules;
+pub(crate) mod schema;
 
 use crossbridge_proto::v1alpha1 as wire;
-use schemars::{JsonSchema, Schema, schema_for};
+use schemars::JsonSchema;
 
 pub use example::Example;
 pub use external_name::ExternalName;
+pub(crate) use published::{NamedCall, PublishedKind};
 pub use rules::Reference;
 
 /// What a kind is, beside its types. It is namespaced, and can be created, updated and deleted, unless said otherwise.
@@ -21,7 +24,7 @@ pub use rules::Reference;
 pub struct Kind {
     pub(crate) wire: wire::ResourceKind,
     pub(crate) listable: bool,
-    pub(crate) list_filter: Option<Schema>,
+    pub(crate) list_filter: Option<schema::SchemaOf>,
 }
 
 impl Kind {
@@ -81,7 +84,7 @@ impl Kind {
         self
     }
 
-    /// A column for kubectl: heading, OpenAPI type, JSONPath in the object.
+    /// A column for kubectl: heading, OpenAPI type, `JSONPath` in the object.
     pub fn printer_column(mut self, name: &str, data_type: &str, json_path: &str) -> Self {
         self.wire.printer_columns.push(wire::PrinterColumn {
             name: name.to_owned(),
@@ -125,7 +128,7 @@ impl Kind {
     /// [`Resource::list`](crate::Resource::list) is implemented, and takes a filter of this type.
     pub fn listable_by<F: JsonSchema>(mut self) -> Self {
         self.listable = true;
-        self.list_filter = Some(schema_for!(F));
+        self.list_filter = Some(schema::structural::<F>);
         self
     }
 }

@@ -31,8 +31,7 @@ impl TryFrom<wire::KindExample> for Example {
 
     fn try_from(wire: wire::KindExample) -> Result<Self, Violation> {
         text::required(&wire.name, "name")?;
-        let sensitive_values: BTreeMap<_, _> = wire.sensitive_values.into_iter().collect();
-        for pointer in sensitive_values.keys() {
+        for pointer in wire.sensitive_values.keys() {
             text::pointer(pointer, &format!("sensitive_values[{pointer:?}]"))?;
         }
         Ok(Self {
@@ -41,7 +40,7 @@ impl TryFrom<wire::KindExample> for Example {
             create_parameters: document::optional(wire.create_parameters, "create_parameters")?,
             update_parameters: document::optional(wire.update_parameters, "update_parameters")?,
             invalid_parameters: document::optional(wire.invalid_parameters, "invalid_parameters")?,
-            sensitive_values,
+            sensitive_values: wire.sensitive_values,
             requires: wire.requires,
         })
     }

@@ -230,9 +230,9 @@ fn an_answer_must_fit_its_call() -> Result<(), Violation> {
             already_done: false,
         })
     };
-    let field = |outcome: &Outcome, verb, name: &str| {
+    let field = |outcome: &Outcome, verb: OperationVerb, name: &str| {
         outcome
-            .check_answer(verb, name)
+            .check_answer(Some(verb), name)
             .err()
             .map(|violation| violation.field)
     };

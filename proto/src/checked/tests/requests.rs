@@ -159,11 +159,11 @@ fn create_needs_a_uuid_as_its_token() {
     );
 }
 
-fn without_name() -> Option<wire::Target> {
-    Some(wire::Target {
+fn without_name() -> wire::Target {
+    wire::Target {
         external_name: String::new(),
         ..target()
-    })
+    }
 }
 
 #[test]
@@ -175,7 +175,7 @@ fn update_and_delete_need_a_name() {
         etag: "7".to_owned(),
     };
     refused!(Update, update;
-        "target.external_name": |request| request.target = without_name();
+        "target.external_name": |request| request.target = Some(without_name());
         "desired": |request| request.desired = None;
         "changed_paths[1]": |request| request.changed_paths.push("b".to_owned());
     );
@@ -186,7 +186,7 @@ fn update_and_delete_need_a_name() {
         etag: String::new(),
     };
     refused!(Delete, delete;
-        "target.external_name": |request| request.target = without_name();
+        "target.external_name": |request| request.target = Some(without_name());
         "desired.parameters": |request| request.desired = Some(wire::DesiredState::default());
     );
 }
@@ -194,7 +194,7 @@ fn update_and_delete_need_a_name() {
 #[test]
 fn poll_needs_a_handle_of_at_most_4_kib() {
     let poll = wire::PollOperationRequest {
-        target: without_name(),
+        target: Some(without_name()),
         handle: "h".repeat(4096),
         desired: Some(desired()),
     };

@@ -1,0 +1,98 @@
+//! A Unix socket that only its owner can reach, and that leaves no file behind.
+
+use std::{
+    ffi::OsString,
+    fs::{self, Permissions},
+    io,
+    os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt},
+    path::{Path, PathBuf},
+    process,
+};
+
+use tokio::net::{UnixListener, UnixStream};
+
+use super::ServeError;
+
+/// A bound socket, and its file.
+#[derive(Debug)]
+pub(super) struct UnixSocket {
+    pub(super) listener: UnixListener,
+    pub(super) file: SocketFile,
+}
+
+/// Removes the file when dropped, if it is still this process's.
+#[derive(Debug)]
+pub(super) struct SocketFile {
+    path: PathBuf,
+    device: u64,
+    inode: u64,
+}
+
+impl UnixSocket {
+    /// Binds a socket of mode 0600. A file left behind by a process that is gone is replaced.
+    ///
+    /// # Errors
+    /// [`ServeError::Socket`]: somebody listens there, or the file is no socket, or it cannot be made.
+    pub(super) async fn bind(path: PathBuf) -> Result<Self, ServeError> {
+        let refuse = |why: String| ServeError::Socket {
+            path: path.clone(),
+            why,
+        };
+        refuse_if_in_use(&path).await.map_err(refuse)?;
+        // Bound under another name first, so that nobody ever finds it with a wider mode, and a stale file goes in the same step.
+        let temporary = beside(&path);
+        let listener = UnixListener::bind(&temporary).map_err(|error| refuse(error.to_string()))?;
+        let placed = place(&temporary, &path);
+        let (device, inode) = placed.map_err(|error| {
+            // It is ours alone, whatever became of it.
+            let _ = fs::remove_file(&temporary);
+            refuse(error.to_string())
+        })?;
+        Ok(Self {
+            listener,
+            file: SocketFile { path, device, inode },
+        })
+    }
+}
+
+/// A name in the same folder that no other process uses.
+fn beside(path: &Path) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(format!(".{}", process::id()));
+    PathBuf::from(name)
+}
+
+fn place(temporary: &Path, path: &Path) -> io::Result<(u64, u64)> {
+    fs::set_permissions(temporary, Permissions::from_mode(0o600))?;
+    let metadata = fs::symlink_metadata(temporary)?;
+    fs::rename(temporary, path)?;
+    Ok((metadata.dev(), metadata.ino()))
+}
+
+async fn refuse_if_in_use(path: &Path) -> Result<(), String> {
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error.to_string()),
+        Ok(metadata) if !metadata.file_type().is_socket() => {
+            return Err("there is a file that is no socket; remove it, or name another path".to_owned());
+        }
+        Ok(_) => {}
+    }
+    match UnixStream::connect(path).await {
+        Ok(_) => Err("another process serves there; stop it, or name another path".to_owned()),
+        Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => Ok(()),
+        Err(error) => Err(format!(
+            "cannot tell whether another process serves there: {error}"
+        )),
+    }
+}
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        let is_ours = fs::symlink_metadata(&self.path)
+            .is_ok_and(|metadata| (metadata.dev(), metadata.ino()) == (self.device, self.inode));
+        if is_ours && let Err(error) = fs::remove_file(&self.path) {
+            tracing::warn!(path = %self.path.display(), %error, "the socket file stays behind");
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! Kinds as the services see them: the typed trait behind an untyped one.
+
+use std::collections::BTreeMap;
+
+use async_trait::async_trait;
+use crossbridge_proto::checked::{self, Absent, Completed, Document, Look, ResourceType, Secrets};
+use serde_json::Value;
+
+use crate::{
+    Call, ConfigCall, Create, Delete, Desired, Failure, List, Listed, Observation, Observed, Outcome, Poll,
+    Resource, Update, answer::OutcomeResult, document, kind::PublishedKind,
+};
+
+/// A kind whose types are hidden. Answers hold what the author said; [`checked::Outcome::check`] is the caller's matter.
+#[async_trait]
+pub(crate) trait ServedKind: Send + Sync {
+    fn published(&self) -> &PublishedKind;
+    async fn observe(&self, call: &Call, request: checked::Observe) -> Result<Look, Failure>;
+    async fn create(&self, call: &Call, request: checked::Create) -> Result<checked::Outcome, Failure>;
+    async fn update(&self, call: &Call, request: checked::Update) -> Result<checked::Outcome, Failure>;
+    async fn delete(&self, call: &Call, request: checked::Delete) -> Result<checked::Outcome, Failure>;
+    async fn poll(&self, call: &Call, request: checked::Poll) -> Result<checked::Outcome, Failure>;
+    async fn list(&self, call: &ConfigCall, request: List) -> Result<checked::Listed, Failure>;
+}
+
+/// All kinds of a plugin, in the order of their types.
+pub(crate) type Kinds = BTreeMap<ResourceType, Box<dyn ServedKind>>;
+
+/// One kind of one author.
+pub(crate) struct Served<R: Resource> {
+    resource: R,
+    published: PublishedKind,
+}
+
+impl<R: Resource> Served<R> {
+    pub(crate) fn new(resource: R, published: PublishedKind) -> Self {
+        Self { resource, published }
+    }
+
+    fn parameters(&self, parameters: &R::Parameters) -> Result<Document, Failure> {
+        let mut document = document::write(parameters, "parameters")?;
+        for path in self.published.sensitive_paths() {
+            document::remove(&mut document, path);
+        }
+        Ok(document)
+    }
+
+    fn observation(
+        &self,
+        observation: Observation<R>,
+        desired: Option<&Document>,
+    ) -> Result<checked::Observation, Failure> {
+        let parameters = self.parameters(&observation.parameters)?;
+        let status = observation
+            .status
+            .map(|status| document::write(&status, "status"))
+            .transpose()?;
+        let value = |document: Option<&Document>, path: &str| -> Option<Value> {
+            document.and_then(|document| document::at(document, path).cloned())
+        };
+        let diffs = observation
+            .diffs
+            .into_iter()
+            .map(|diff| checked::FieldDiff {
+                desired: value(desired, &diff.path),
+                observed: value(Some(&parameters), &diff.path),
+                path: diff.path,
+                needs_replacement: diff.needs_replacement,
+            })
+            .collect();
+        Ok(checked::Observation {
+            external_name: observation.external_name,
+            canonical_id: observation.canonical_id,
+            provider_state: observation.provider_state,
+            status,
+            ready: observation.ready,
+            ready_message: observation.ready_message,
+            up_to_date: observation.up_to_date,
+            diffs,
+            connection_details: observation.connection_details,
+            etag: observation.etag,
+            deleting: observation.deleting,
+            operation: observation.operation.map(crate::Operation::into_checked),
+            found_marker: observation.found_marker,
+            observe_after: observation.observe_after,
+            warnings: observation.warnings,
+            parameters,
+        })
+    }
+
+    /// The name, id, state and details of an observation become the outcome's, where it has none of its own.
+    fn outcome(&self, outcome: Outcome<R>, desired: Option<&Document>) -> Result<checked::Outcome, Failure> {
+        let mut checked = checked::Outcome {
+            external_name: outcome.external_name,
+            canonical_id: outcome.canonical_id,
+            provider_state: outcome.provider_state,
+            connection_details: outcome.connection_details,
+            warnings: outcome.warnings,
+            result: checked::OutcomeResult::Completed(Box::default()),
+        };
+        checked.result = match outcome.result {
+            OutcomeResult::Operation(operation) => {
+                checked::OutcomeResult::Operation(operation.into_checked())
+            }
+            OutcomeResult::Failure(failure) => checked::OutcomeResult::Failure(
+                // A call that was not processed has no outcome: the status stands alone.
+                failure.into_checked().map_err(Failure::status)?,
+            ),
+            OutcomeResult::Completed {
+                observation,
+                already_done,
+            } => {
+                let observation = match observation {
+                    None => None,
+                    Some(observation) => {
+                        Some(self.completed_observation(*observation, desired, &mut checked)?)
+                    }
+                };
+                checked::OutcomeResult::Completed(Box::new(Completed {
+                    observation,
+                    already_done,
+                }))
+            }
+        };
+        Ok(checked)
+    }
+
+    fn completed_observation(
+        &self,
+        observation: Observation<R>,
+        desired: Option<&Document>,
+        outcome: &mut checked::Outcome,
+    ) -> Result<checked::Observation, Failure> {
+        let mut observation = self.observation(observation, desired)?;
+        let or = |own: &mut String, observed: &mut String| {
+            let observed = std::mem::take(observed);
+            if own.is_empty() {
+                *own = observed;
+            }
+        };
+        or(&mut outcome.external_name, &mut observation.external_name);
+        or(&mut outcome.canonical_id, &mut observation.canonical_id);
+        or(&mut outcome.provider_state, &mut observation.provider_state);
+        let Secrets(observed) = std::mem::take(&mut observation.connection_details);
+        for (key, value) in observed {
+            outcome.connection_details.0.entry(key).or_insert(value);
+        }
+        outcome.warnings.append(&mut observation.warnings);
+        Ok(observation)
+    }
+}
+
+fn desired<P: serde::de::DeserializeOwned>(desired: checked::Desired) -> Result<Desired<P>, Failure> {
+    Ok(Desired {
+        parameters: document::read_parameters(&desired.parameters)?,
+        json: desired.parameters,
+        sensitive: desired.sensitive_values,
+    })
+}
+
+/// A former wish, which need not fit today's type: that must not stop a deletion.
+fn former_desired<P: serde::de::DeserializeOwned>(former: Option<checked::Desired>) -> Option<Desired<P>> {
+    desired(former?)
+        .inspect_err(|failure: &Failure| tracing::debug!(%failure, "the former wish does not fit the type"))
+        .ok()
+}
+
+#[async_trait]
+impl<R: Resource> ServedKind for Served<R> {
+    fn published(&self) -> &PublishedKind {
+        &self.published
+    }
+
+    async fn observe(&self, call: &Call, request: checked::Observe) -> Result<Look, Failure> {
+        let wish = desired(request.desired)?;
+        Ok(match self.resource.observe(call, &wish).await? {
+            Observed::Found(observation) => {
+                Look::Found(Box::new(self.observation(*observation, Some(&wish.json))?))
+            }
+            Observed::Absent { external_name } => Look::Absent(Absent { external_name }),
+        })
+    }
+
+    async fn create(&self, call: &Call, request: checked::Create) -> Result<checked::Outcome, Failure> {
+        let create = Create {
+            desired: desired(request.desired)?,
+            client_request_token: request.client_request_token,
+            outcome_unknown: request.outcome_unknown,
+        };
+        let outcome = self.resource.create(call, &create).await?;
+        self.outcome(outcome, Some(&create.desired.json))
+    }
+
+    async fn update(&self, call: &Call, request: checked::Update) -> Result<checked::Outcome, Failure> {
+        let update = Update {
+            desired: desired(request.desired)?,
+            changed_paths: request.changed_paths,
+            etag: request.etag,
+        };
+        let outcome = self.resource.update(call, &update).await?;
+        self.outcome(outcome, Some(&update.desired.json))
+    }
+
+    async fn delete(&self, call: &Call, request: checked::Delete) -> Result<checked::Outcome, Failure> {
+        let delete = Delete {
+            desired: former_desired(request.desired),
+            etag: request.etag,
+        };
+        let outcome = self.resource.delete(call, &delete).await?;
+        self.outcome(outcome, None)
+    }
+
+    async fn poll(&self, call: &Call, request: checked::Poll) -> Result<checked::Outcome, Failure> {
+        let poll = Poll {
+            handle: request.handle,
+            desired: former_desired(request.desired),
+        };
+        let outcome = self.resource.poll(call, &poll).await?;
+        self.outcome(outcome, poll.desired.as_ref().map(|desired| &desired.json))
+    }
+
+    async fn list(&self, call: &ConfigCall, request: List) -> Result<checked::Listed, Failure> {
+        let Listed {
+            items,
+            next_page_token,
+            unreachable,
+        } = self.resource.list(call, &request).await?;
+        let items = items
+            .into_iter()
+            .map(|item| {
+                Ok(checked::ListedItem {
+                    parameters: item
+                        .parameters
+                        .map(|parameters| self.parameters(&parameters))
+                        .transpose()?,
+                    external_name: item.external_name,
+                    canonical_id: item.canonical_id,
+                    display_name: item.display_name,
+                    found_marker: item.found_marker,
+                })
+            })
+            .collect::<Result<_, Failure>>()?;
+        Ok(checked::Listed {
+            items,
+            next_page_token,
+            unreachable,
+        })
+    }
+}

@@ -1,0 +1,126 @@
+//! What leaves the plugin: the author's answer if it keeps the contract, else a failure that says so.
+
+use crossbridge_proto::checked::{
+    self, Absent, Look, NameSource, OperationVerb, Outcome, OutcomeResult, Rule, Secrets, Violation,
+};
+use tonic::Status;
+
+use crate::{Call, Failure, kind::PublishedKind};
+
+/// The answer to a look.
+pub(super) fn look(kind: &PublishedKind, call: &Call, result: Result<Look, Failure>) -> Result<Look, Status> {
+    let checked = result.and_then(|look| match check_look(kind, call, &look) {
+        Ok(()) => Ok(look),
+        Err(violation) => Err(broken(&violation)),
+    });
+    match checked {
+        Ok(look) => Ok(look),
+        Err(failure) => well_formed(failure).map(Look::Failed),
+    }
+}
+
+fn check_look(kind: &PublishedKind, call: &Call, look: &Look) -> Result<(), Violation> {
+    look.check()?;
+    match look {
+        Look::Found(observation) => kind
+            .check_observation(observation, &call.target.external_name)
+            .map_err(|violation| violation.within("observation")),
+        Look::Absent(Absent { external_name })
+            if external_name.is_empty() && kind.rules.external_name.source == NameSource::Derived =>
+        {
+            let when = "where names are derived";
+            Err(Violation::new(
+                "absent.external_name",
+                Rule::RequiredWhere { when },
+            ))
+        }
+        Look::Absent(_) | Look::Failed(_) => Ok(()),
+    }
+}
+
+/// The answer to a call that changes something, or to a poll. The name that the author recorded stands in it whatever the result is.
+pub(super) fn outcome(
+    kind: &PublishedKind,
+    call: &Call,
+    verb: Option<OperationVerb>,
+    result: Result<Outcome, Failure>,
+) -> Result<Outcome, Status> {
+    let recorded = call.recorded_name.get().cloned().unwrap_or_default();
+    let mut outcome = match result {
+        Ok(outcome) => outcome,
+        Err(failure) => failed(well_formed(failure)?),
+    };
+    if outcome.external_name.is_empty() {
+        outcome.external_name.clone_from(&recorded);
+    }
+    let Err(violation) = check_outcome(kind, call, verb, &outcome) else {
+        return Ok(outcome);
+    };
+    let failure = well_formed(broken(&violation))?;
+    // What is precious and in form goes along: names and keys may be told only once.
+    let salvaged = Outcome {
+        external_name: std::mem::take(&mut outcome.external_name),
+        canonical_id: std::mem::take(&mut outcome.canonical_id),
+        connection_details: std::mem::take(&mut outcome.connection_details),
+        ..failed(failure.clone())
+    };
+    if check_outcome(kind, call, verb, &salvaged).is_ok() {
+        return Ok(salvaged);
+    }
+    Ok(Outcome {
+        external_name: recorded,
+        ..failed(failure)
+    })
+}
+
+/// The answer to a call that ended before the author's code ran.
+pub(super) fn refused(failure: Failure) -> Result<Outcome, Status> {
+    well_formed(failure).map(failed)
+}
+
+fn check_outcome(
+    kind: &PublishedKind,
+    call: &Call,
+    verb: Option<OperationVerb>,
+    outcome: &Outcome,
+) -> Result<(), Violation> {
+    outcome.check()?;
+    outcome.check_answer(verb, &call.target.external_name)?;
+    kind.check_connection_details(&outcome.connection_details)?;
+    match &outcome.result {
+        OutcomeResult::Completed(completed) => match &completed.observation {
+            Some(observation) => kind
+                .check_observation(observation, &call.target.external_name)
+                .map_err(|violation| violation.within("completed.observation")),
+            None => Ok(()),
+        },
+        OutcomeResult::Operation(_) | OutcomeResult::Failure(_) => Ok(()),
+    }
+}
+
+fn failed(failure: checked::Failure) -> Outcome {
+    Outcome {
+        external_name: String::new(),
+        canonical_id: String::new(),
+        provider_state: String::new(),
+        connection_details: Secrets::default(),
+        warnings: Vec::new(),
+        result: OutcomeResult::Failure(failure),
+    }
+}
+
+/// The plugin's author has a bug.
+pub(super) fn broken(violation: &Violation) -> Failure {
+    tracing::error!(%violation, "the plugin's answer breaks the contract");
+    Failure::internal(format!("the plugin's answer breaks the contract: {violation}")).reason("InvalidAnswer")
+}
+
+/// A failure for the body, in form; or the status that stands in for one.
+pub(super) fn well_formed(failure: Failure) -> Result<checked::Failure, Status> {
+    let checked = failure.into_checked()?;
+    match checked.check() {
+        Ok(()) => Ok(checked),
+        // Built from constants and a path: in form.
+        Err(violation) => broken(&violation.within("failure")).into_checked(),
+    }
+}
