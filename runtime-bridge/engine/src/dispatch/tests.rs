@@ -1,1 +1,439 @@
+use std::{
+    collections::VecDeque,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 
+use async_trait::async_trait;
+use bridge_core::queue::Limits;
+use jiff::SignedDuration;
+use serde_json::json;
+use tokio::sync::{Semaphore, mpsc};
+
+use super::*;
+use crate::{
+    object::{ApiType, Object},
+    reconcile::{Next, Pass},
+    store::Cause,
+};
+
+/// Virtual time, which passes by itself while everything waits.
+struct TestClock(tokio::time::Instant);
+
+impl Clock for TestClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::UNIX_EPOCH + self.0.elapsed()
+    }
+}
+
+/// What a pass does.
+enum Act {
+    Answer(Next),
+    Panic,
+    Hang,
+}
+
+/// Does as its script says, and tells of each pass; without a script it is idle.
+struct Scripted {
+    script: Mutex<VecDeque<Act>>,
+    begun: mpsc::UnboundedSender<(Key, Pass)>,
+    /// A pass ends when it gets one of these.
+    may_end: Arc<Semaphore>,
+    running: AtomicUsize,
+    most: AtomicUsize,
+}
+
+#[async_trait]
+impl Reconcile for Scripted {
+    async fn reconcile(&self, key: &Key, pass: Pass) -> Next {
+        let running = self.running.fetch_add(1, Ordering::SeqCst) + 1;
+        self.most.fetch_max(running, Ordering::SeqCst);
+        self.begun.send((key.clone(), pass)).unwrap();
+        let act = self
+            .script
+            .lock()
+            .pop_front()
+            .unwrap_or(Act::Answer(Next::idle()));
+        if let Act::Answer(_) = act {
+            self.may_end.acquire().await.unwrap().forget();
+        }
+        self.running.fetch_sub(1, Ordering::SeqCst);
+        match act {
+            Act::Answer(next) => next,
+            Act::Panic => panic!("as the script says"),
+            Act::Hang => std::future::pending().await,
+        }
+    }
+
+    fn resume(&self, _: &Object, now: Timestamp) -> Wake {
+        Wake {
+            at: now + SignedDuration::from_secs(7),
+            priority: Priority::DriftPoll,
+        }
+    }
+
+    fn lane(&self, object: &Object) -> String {
+        object.label("account").unwrap_or_default().to_owned()
+    }
+}
+
+struct Stage {
+    dispatcher: Dispatcher,
+    reconciler: Arc<Scripted>,
+    begun: mpsc::UnboundedReceiver<(Key, Pass)>,
+    gate: watch::Sender<bool>,
+    metrics: Arc<Metrics>,
+    clock: Arc<TestClock>,
+    store: Arc<Store>,
+}
+
+const TIMEOUT: Duration = Duration::from_secs(30);
+
+/// A dispatcher whose passes end at once.
+fn stage(total: usize, script: impl Into<VecDeque<Act>>) -> Stage {
+    let stage = stage_that_waits(total, script);
+    stage.reconciler.may_end.add_permits(1_000);
+    stage
+}
+
+fn stage_that_waits(total: usize, script: impl Into<VecDeque<Act>>) -> Stage {
+    let (begins, begun) = mpsc::unbounded_channel();
+    let reconciler = Arc::new(Scripted {
+        script: Mutex::new(script.into()),
+        begun: begins,
+        may_end: Arc::new(Semaphore::new(0)),
+        running: AtomicUsize::new(0),
+        most: AtomicUsize::new(0),
+    });
+    let (gate, gated) = watch::channel(true);
+    let clock = Arc::new(TestClock(tokio::time::Instant::now()));
+    let metrics = Arc::new(Metrics::new());
+    let store = Arc::new(Store::default());
+    store.open(&kind());
+    let options = DispatchOptions {
+        limits: Limits {
+            total,
+            per_kind: total,
+            per_lane: total,
+        },
+        pass_timeout: TIMEOUT,
+    };
+    let time: Arc<dyn Clock> = Arc::<TestClock>::clone(&clock);
+    let dispatcher = Dispatcher::start(Arc::clone(&store), time, Arc::clone(&metrics), options, gated);
+    dispatcher.register(&kind(), Arc::<Scripted>::clone(&reconciler));
+    Stage {
+        dispatcher,
+        reconciler,
+        begun,
+        gate,
+        metrics,
+        clock,
+        store,
+    }
+}
+
+impl Stage {
+    fn enqueue(&self, name: &str) {
+        self.dispatcher.enqueue(
+            &key(name),
+            Wake {
+                at: self.clock.now(),
+                priority: Priority::UserChange,
+            },
+        );
+    }
+
+    async fn next(&mut self) -> (String, Pass) {
+        let next = tokio::time::timeout(Duration::from_hours(1), self.begun.recv()).await;
+        let (key, pass) = next
+            .expect("a pass begins within an hour of virtual time")
+            .unwrap();
+        (key.name().to_owned(), pass)
+    }
+
+    /// Until everything that can happen without time passing has happened.
+    async fn settle(&self) {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+
+    fn counted(&self, outcome: &'static str) -> u64 {
+        let labels = crate::metrics::OutcomeLabels {
+            kind: kind().to_string(),
+            outcome,
+        };
+        self.metrics.passes.get_or_create(&labels).get()
+    }
+}
+
+fn kind() -> GroupKind {
+    GroupKind::new("example", "Bucket")
+}
+
+fn key(name: &str) -> Key {
+    Key::new(kind(), Some("ns"), name)
+}
+
+fn object(name: &str, version: u64, size: u64) -> Arc<Object> {
+    let api = ApiType {
+        kind: kind(),
+        version: "v1".into(),
+        plural: "buckets".into(),
+        namespaced: true,
+    };
+    let json = json!({
+        "metadata": {"name": name, "namespace": "ns", "uid": name, "resourceVersion": version.to_string()},
+        "spec": {"size": size},
+    });
+    Arc::new(Object::decode(&Arc::new(api), &json.to_string()).unwrap())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pass_comes_back_when_it_asked_to() {
+    let at = Timestamp::UNIX_EPOCH + SignedDuration::from_secs(100);
+    let mut stage = stage(4, [Act::Answer(Next::at(at, Priority::OperationPoll))]);
+    stage.enqueue("a");
+    let (_, first) = stage.next().await;
+    assert_eq!(first.priority, Priority::UserChange);
+    let (_, second) = stage.next().await;
+    assert_eq!((second.priority, second.broken), (Priority::OperationPoll, 0));
+    assert!(
+        second.started >= at && second.started < at + SignedDuration::from_secs(1),
+        "{second:?}"
+    );
+    assert_eq!(second.deadline, second.started + TIMEOUT);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_object_is_never_in_two_passes_and_a_change_meanwhile_brings_another() {
+    let mut stage = stage_that_waits(4, []);
+    stage.enqueue("a");
+    stage.next().await;
+    for _ in 0..3 {
+        stage.enqueue("a");
+    }
+    stage.settle().await;
+    assert!(stage.begun.try_recv().is_err());
+    assert_eq!(stage.dispatcher.in_flight().len(), 1);
+    stage.reconciler.may_end.add_permits(2);
+    stage.next().await;
+    stage.settle().await;
+    assert!(stage.begun.try_recv().is_err(), "three changes, one pass");
+    assert_eq!(stage.reconciler.most.load(Ordering::SeqCst), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_more_passes_than_permitted() {
+    let mut stage = stage_that_waits(2, []);
+    for name in ["a", "b", "c"] {
+        stage.enqueue(name);
+    }
+    stage.next().await;
+    stage.next().await;
+    stage.settle().await;
+    assert!(stage.begun.try_recv().is_err());
+    stage.reconciler.may_end.add_permits(1);
+    assert_eq!(stage.next().await.0, "c");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_panic_is_counted_and_costs_the_others_nothing() {
+    let mut stage = stage(
+        4,
+        [
+            Act::Panic,
+            Act::Answer(Next::idle()),
+            Act::Panic,
+            Act::Answer(Next::idle()),
+        ],
+    );
+    stage.enqueue("a");
+    stage.next().await;
+    stage.enqueue("b");
+    assert_eq!(stage.next().await.0, "b");
+    let (name, pass) = stage.next().await;
+    assert_eq!((name.as_str(), pass.broken), ("a", 1));
+    let (name, again) = stage.next().await;
+    assert_eq!((name.as_str(), again.broken), ("a", 2));
+    assert!(
+        again.started.duration_since(pass.started) >= SignedDuration::from_secs(1),
+        "the back-off grows"
+    );
+    stage.settle().await;
+    assert_eq!((stage.counted("panicked"), stage.counted("done")), (2, 2));
+    stage.enqueue("a");
+    assert_eq!(
+        stage.next().await.1.broken,
+        0,
+        "forgotten after a pass that ended well"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn changes_do_not_shorten_the_back_off_after_a_panic() {
+    let mut stage = stage(4, [Act::Panic]);
+    stage.enqueue("a");
+    let (_, first) = stage.next().await;
+    stage.settle().await;
+    stage.enqueue("a");
+    let (_, second) = stage.next().await;
+    assert!(
+        second.started.duration_since(first.started) >= SignedDuration::from_millis(700),
+        "{second:?}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pass_that_takes_too_long_is_dropped() {
+    let mut stage = stage(1, [Act::Hang]);
+    stage.enqueue("a");
+    let (_, first) = stage.next().await;
+    stage.enqueue("b");
+    let (name, second) = stage.next().await;
+    assert_eq!(name, "b");
+    assert!(second.started >= first.deadline);
+    assert_eq!(stage.counted("timed-out"), 1);
+    assert_eq!(stage.next().await.0, "a");
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_begins_while_the_gate_is_shut() {
+    let mut stage = stage(4, []);
+    stage.gate.send(false).unwrap();
+    stage.enqueue("a");
+    stage.settle().await;
+    assert!(stage.begun.try_recv().is_err());
+    stage.gate.send(true).unwrap();
+    assert_eq!(stage.next().await.0, "a");
+}
+
+#[tokio::test(start_paused = true)]
+async fn draining_waits_for_passes_begins_none_and_says_what_it_dropped() {
+    let mut stage = stage_that_waits(1, []);
+    stage.enqueue("a");
+    stage.next().await;
+    stage.enqueue("b");
+    let may_end = Arc::clone(&stage.reconciler.may_end);
+    let ends = async {
+        stage.settle().await;
+        may_end.add_permits(5);
+    };
+    let (dropped, ()) = tokio::join!(stage.dispatcher.drain(Duration::from_secs(60)), ends);
+    assert!(dropped.is_empty());
+    assert!(stage.begun.try_recv().is_err(), "b is left");
+
+    let mut stage = stage_that_waits(1, [Act::Hang]);
+    stage.enqueue("a");
+    stage.next().await;
+    assert_eq!(stage.dispatcher.drain(Duration::from_secs(5)).await, [key("a")]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn held_accounts_wait_and_others_do_not() {
+    let mut stage = stage(4, []);
+    let until = Timestamp::UNIX_EPOCH + SignedDuration::from_secs(60);
+    stage.dispatcher.hold("held", until, Priority::UserChange);
+    let wake = Wake {
+        at: Timestamp::UNIX_EPOCH,
+        priority: Priority::UserChange,
+    };
+    stage.dispatcher.shared.mark(&key("a"), "held".to_owned(), wake);
+    stage.enqueue("b");
+    assert_eq!(stage.next().await.0, "b");
+    let (name, pass) = stage.next().await;
+    assert_eq!(name, "a");
+    assert!(pass.started >= until);
+}
+
+#[tokio::test(start_paused = true)]
+async fn whose_turn_a_change_makes_it() {
+    let change = |old: Option<Arc<Object>>, new: Option<Arc<Object>>, cause| Change {
+        key: key("a"),
+        old,
+        new,
+        cause,
+    };
+    let (v1, v2, bigger) = (object("a", 1, 1), object("a", 2, 1), object("a", 3, 2));
+    let cases = [
+        (
+            "the first list",
+            change(None, Some(Arc::clone(&v1)), Cause::Listed),
+            Some((7, Priority::DriftPoll)),
+        ),
+        (
+            "new",
+            change(None, Some(Arc::clone(&v1)), Cause::Watched),
+            Some((0, Priority::UserChange)),
+        ),
+        (
+            "another spec",
+            change(Some(Arc::clone(&v1)), Some(bigger), Cause::Watched),
+            Some((0, Priority::UserChange)),
+        ),
+        (
+            "only the status",
+            change(Some(Arc::clone(&v1)), Some(Arc::clone(&v2)), Cause::Watched),
+            None,
+        ),
+        (
+            "our own write",
+            change(Some(Arc::clone(&v1)), Some(v2), Cause::Written),
+            None,
+        ),
+        (
+            "deleted",
+            change(Some(v1), None, Cause::Watched),
+            Some((0, Priority::UserChange)),
+        ),
+    ];
+    for (what, change, expected) in cases {
+        let mut stage = stage(4, []);
+        stage.dispatcher.changed(&change);
+        let begun = tokio::time::timeout(Duration::from_secs(60), stage.begun.recv()).await;
+        let turn = begun
+            .ok()
+            .flatten()
+            .map(|(_, pass)| (pass.started.as_second(), pass.priority));
+        assert_eq!(turn, expected, "{what}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_changed_referent_makes_it_the_turn_of_what_depends_on_it() {
+    let mut stage = stage(4, []);
+    stage
+        .store
+        .register_references(&kind(), Arc::new(|_| vec![Key::secret("ns", "credentials")]));
+    stage.store.observe_read(object("a", 1, 1));
+    let secret = Change {
+        key: Key::secret("ns", "credentials"),
+        old: None,
+        new: None,
+        cause: Cause::Listed,
+    };
+    stage.dispatcher.referent_changed(&secret);
+    stage.settle().await;
+    assert!(stage.begun.try_recv().is_err(), "it was there at the start");
+    stage.dispatcher.referent_changed(&Change {
+        cause: Cause::Watched,
+        ..secret
+    });
+    let (name, pass) = stage.next().await;
+    assert_eq!((name.as_str(), pass.priority), ("a", Priority::DriftPoll));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kind_that_nobody_reconciles_has_no_turns() {
+    let stage = stage(4, []);
+    let other = Key::new(GroupKind::new("example", "Queue"), None, "q");
+    stage.dispatcher.enqueue(
+        &other,
+        Wake {
+            at: stage.clock.now(),
+            priority: Priority::UserChange,
+        },
+    );
+    stage.settle().await;
+    assert!(stage.dispatcher.counts().is_empty());
+}

@@ -1,1 +1,301 @@
+use std::sync::{Arc, Mutex};
 
+use serde_json::json;
+
+use super::*;
+use crate::object::ApiType;
+
+fn kind() -> GroupKind {
+    GroupKind::new("example", "Bucket")
+}
+
+fn api() -> Arc<ApiType> {
+    Arc::new(ApiType {
+        kind: kind(),
+        version: "v1".into(),
+        plural: "buckets".into(),
+        namespaced: true,
+    })
+}
+
+fn key(name: &str) -> Key {
+    Key::new(kind(), Some("ns"), name)
+}
+
+fn object(name: &str, uid: &str, version: u64) -> Object {
+    let json = json!({"metadata": {
+        "name": name, "namespace": "ns", "uid": uid, "resourceVersion": version.to_string(),
+        "finalizers": ["f"],
+    }});
+    Object::decode(&api(), &json.to_string()).unwrap()
+}
+
+fn labelled(name: &str, version: u64, label: &str) -> Object {
+    let mut object = object(name, name, version);
+    object.meta.labels = Some([("team".to_owned(), label.to_owned())].into());
+    object
+}
+
+/// A store of one kind, and what its listener heard, as text.
+fn store() -> (Store, Arc<Mutex<Vec<String>>>) {
+    let store = Store::default();
+    store.open(&kind());
+    let heard = listen(&store, Selector::Whole);
+    (store, heard)
+}
+
+fn listen(store: &Store, selector: Selector) -> Arc<Mutex<Vec<String>>> {
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let hears = Arc::clone(&heard);
+    let listener = move |change: &Change| {
+        let version = |object: &Option<Arc<Object>>| object.as_ref().map_or(0, |o| o.resource_version());
+        let text = format!(
+            "{:?} {}: {} -> {}",
+            change.cause,
+            change.key.name(),
+            version(&change.old),
+            version(&change.new)
+        );
+        hears.lock().unwrap().push(text);
+    };
+    store.listen(&kind(), selector, Arc::new(listener));
+    heard
+}
+
+fn drain(heard: &Mutex<Vec<String>>) -> Vec<String> {
+    std::mem::take(&mut *heard.lock().unwrap())
+}
+
+fn version(store: &Store, name: &str) -> Option<u64> {
+    store.get(&key(name)).map(|object| object.resource_version())
+}
+
+#[test]
+fn what_the_first_list_shows_was_there_before_and_what_comes_later_is_news() {
+    let (store, heard) = store();
+    store.begin_list(&kind());
+    store.observe(object("a", "a", 5));
+    store.end_list(&kind(), 10);
+    store.observe(object("a", "a", 11));
+    store.observe(object("b", "b", 12));
+    store.observe_deleted(&key("a"), "a");
+    assert_eq!(
+        drain(&heard),
+        [
+            "Listed a: 0 -> 5",
+            "Watched a: 5 -> 11",
+            "Watched b: 0 -> 12",
+            "Watched a: 11 -> 0"
+        ]
+    );
+}
+
+#[test]
+fn an_event_older_than_our_own_write_changes_nothing() {
+    let (store, heard) = store();
+    store.observe(object("a", "a", 5));
+    store.observe_write(Arc::new(object("a", "a", 8)));
+    store.observe(object("a", "a", 6));
+    store.observe(object("a", "a", 8));
+    assert_eq!(version(&store, "a"), Some(8));
+    assert_eq!(drain(&heard), ["Listed a: 0 -> 5", "Written a: 5 -> 8"]);
+}
+
+#[test]
+fn versions_are_compared_as_numbers() {
+    let (store, _) = store();
+    store.observe(object("a", "a", 9));
+    store.observe(object("a", "a", 10));
+    assert_eq!(version(&store, "a"), Some(10));
+}
+
+#[test]
+fn nothing_brings_back_a_uid_that_is_gone() {
+    let (store, heard) = store();
+    store.observe(object("a", "old", 5));
+    store.observe_deleted(&key("a"), "old");
+    store.observe(object("a", "old", 7));
+    store.observe_write(Arc::new(object("a", "old", 8)));
+    assert_eq!(version(&store, "a"), None);
+    assert!(store.is_tombstoned("old"));
+    store.observe(object("a", "new", 9));
+    store.observe_deleted(&key("a"), "old");
+    assert_eq!(version(&store, "a"), Some(9));
+    assert_eq!(
+        drain(&heard),
+        ["Listed a: 0 -> 5", "Watched a: 5 -> 0", "Listed a: 0 -> 9"]
+    );
+}
+
+#[test]
+fn another_uid_under_the_same_name_means_that_the_former_is_gone() {
+    let (store, _) = store();
+    store.observe(object("a", "old", 5));
+    store.observe(object("a", "new", 9));
+    assert!(store.is_tombstoned("old"));
+    assert!(!store.is_tombstoned("new"));
+}
+
+#[test]
+fn the_answer_to_the_removal_of_the_last_finalizer_says_that_the_object_is_gone() {
+    let (store, heard) = store();
+    store.observe(object("a", "a", 5));
+    let json = json!({"metadata": {
+        "name": "a", "namespace": "ns", "uid": "a", "resourceVersion": "6", "deletionTimestamp": "2026-01-01T00:00:00Z",
+    }});
+    store.observe_write(Arc::new(Object::decode(&api(), &json.to_string()).unwrap()));
+    assert_eq!(version(&store, "a"), None);
+    assert!(store.is_tombstoned("a"));
+    assert_eq!(drain(&heard), ["Listed a: 0 -> 5", "Written a: 5 -> 0"]);
+}
+
+#[test]
+fn a_list_ends_what_it_does_not_show_save_what_is_newer_than_it() {
+    let (store, heard) = store();
+    for (name, version) in [("stays", 1), ("goes", 2), ("unreadable", 3)] {
+        store.observe(object(name, name, version));
+    }
+    store.end_list(&kind(), 5);
+    drain(&heard);
+    store.begin_list(&kind());
+    store.observe(object("stays", "stays", 1));
+    store.observe_unreadable(&key("unreadable"));
+    store.observe_write(Arc::new(object("made meanwhile", "m", 30)));
+    store.end_list(&kind(), 20);
+    assert_eq!(
+        drain(&heard),
+        ["Written made meanwhile: 0 -> 30", "Watched goes: 2 -> 0"]
+    );
+    assert_eq!(store.count(&kind()), 3);
+    assert!(store.is_tombstoned("goes"));
+}
+
+#[test]
+fn objects_go_with_their_definition_but_are_only_forgotten_with_their_watch() {
+    let (store, heard) = store();
+    store.observe(object("a", "a", 5));
+    store.forget(&kind());
+    assert_eq!(store.count(&kind()), 0);
+    assert!(!store.is_tombstoned("a"));
+    store.open(&kind());
+    store.observe(object("a", "a", 5));
+    drain(&heard);
+    store.close(&kind());
+    assert!(store.is_tombstoned("a"));
+    assert_eq!(drain(&heard), ["Watched a: 5 -> 0"]);
+    store.observe_write(Arc::new(object("late", "late", 9)));
+    assert_eq!(store.count(&kind()), 0, "nobody would notice if it went");
+}
+
+#[test]
+fn labels_match_as_they_are_and_as_they_were() {
+    let (store, _) = store();
+    let heard = listen(
+        &store,
+        Selector::Labels([("team".to_owned(), "red".to_owned())].into()),
+    );
+    store.observe(labelled("a", 1, "blue"));
+    store.observe(labelled("a", 2, "red"));
+    store.observe(labelled("a", 3, "blue"));
+    store.observe(labelled("a", 4, "blue"));
+    assert_eq!(drain(&heard), ["Listed a: 1 -> 2", "Listed a: 2 -> 3"]);
+    assert_eq!(store.with_label(&kind(), "team", "blue"), [key("a")]);
+    assert!(store.with_label(&kind(), "team", "red").is_empty());
+}
+
+#[test]
+fn a_name_is_listened_to_alone() {
+    let (store, _) = store();
+    let heard = listen(
+        &store,
+        Selector::Name {
+            namespace: Some("ns".into()),
+            name: "b".into(),
+        },
+    );
+    store.observe(object("a", "a", 1));
+    store.observe(object("b", "b", 2));
+    assert_eq!(drain(&heard), ["Listed b: 0 -> 2"]);
+}
+
+#[test]
+fn who_stops_listening_hears_no_more() {
+    let store = Store::default();
+    store.open(&kind());
+    let id = store.listen(&kind(), Selector::Whole, Arc::new(|_| panic!("heard")));
+    store.unlisten(&kind(), id);
+    store.observe(object("a", "a", 1));
+}
+
+#[test]
+fn indexes_follow_changes_and_deletions() {
+    let (store, _) = store();
+    let secret = |name: &str| Key::secret("ns", name);
+    store.register_references(&kind(), {
+        Arc::new(|object| {
+            let name = object.label("team").unwrap_or_default();
+            vec![Key::secret("ns", name)]
+        })
+    });
+    let named = |version, external: &str, label: &str| {
+        let mut object = labelled("a", version, label);
+        object.meta.annotations = Some([(EXTERNAL_NAME.to_owned(), external.to_owned())].into());
+        object.meta.owner_references = Some(vec![object.controller_reference()]);
+        object
+    };
+    store.observe(named(1, "first", "red"));
+    assert_eq!(store.with_external_name(&kind(), "first"), [key("a")]);
+    assert_eq!(store.referring_to(&secret("red")), [key("a")]);
+    assert_eq!(store.owned_by("a"), [key("a")]);
+    store.observe(named(2, "second", "blue"));
+    assert!(store.with_external_name(&kind(), "first").is_empty());
+    assert!(store.referring_to(&secret("red")).is_empty());
+    assert_eq!(store.referring_to(&secret("blue")), [key("a")]);
+    store.observe_deleted(&key("a"), "a");
+    assert!(store.with_external_name(&kind(), "second").is_empty());
+    assert!(store.referring_to(&secret("blue")).is_empty());
+    assert!(store.owned_by("a").is_empty());
+}
+
+#[test]
+fn dependants_are_found_by_way_of_others_and_in_circles() {
+    let (store, _) = store();
+    store.register_references(&kind(), {
+        Arc::new(|object| {
+            object
+                .label("team")
+                .into_iter()
+                .map(|name| Key::new(kind(), Some("ns"), name))
+                .collect()
+        })
+    });
+    store.observe(labelled("a", 1, "b"));
+    store.observe(labelled("b", 2, "c"));
+    store.observe(labelled("c", 3, "a"));
+    assert_eq!(store.dependants(&key("c")), [key("a"), key("b"), key("c")].into());
+    assert_eq!(store.dependants(&key("nobody")), BTreeSet::new());
+}
+
+#[test]
+fn a_status_alone_is_told_from_the_rest() {
+    let change = |old: &serde_json::Value, new: &serde_json::Value| Change {
+        key: key("a"),
+        old: Some(Arc::new(Object::decode(&api(), &old.to_string()).unwrap())),
+        new: Some(Arc::new(Object::decode(&api(), &new.to_string()).unwrap())),
+        cause: Cause::Watched,
+    };
+    let base = json!({
+        "metadata": {"name": "a", "uid": "a", "resourceVersion": "1", "managedFields": [{"manager": "x"}]},
+        "spec": {"size": 1}, "status": {"seen": 1},
+    });
+    let edited = |pointer: &str, value: serde_json::Value| {
+        let mut edited = base.clone();
+        *edited.pointer_mut(pointer).unwrap() = value;
+        edited["metadata"]["resourceVersion"] = json!("2");
+        change(&base, &edited).beyond_status()
+    };
+    assert!(!edited("/status/seen", json!(2)));
+    assert!(!edited("/metadata/managedFields", json!([{"manager": "y"}])));
+    assert!(edited("/spec/size", json!(2)));
+    assert!(edited("/metadata/uid", json!("b")));
+}

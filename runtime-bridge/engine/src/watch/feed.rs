@@ -19,6 +19,9 @@ use crate::{
 /// not: the watch goes on where it stood.
 const SILENCE: Duration = Duration::from_secs(90);
 
+/// A plain list may take so long.
+const LIST_DEADLINE: Duration = Duration::from_secs(60);
+
 const METADATA_ONLY: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 const METADATA_ONLY_LIST: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
 
@@ -207,7 +210,8 @@ impl Feed {
     /// All objects in one answer: for API servers without streaming lists.
     async fn list(&mut self, sink: &mut dyn Sink) -> Result<(), ApiError> {
         let request = self.request("resourceVersion=0", METADATA_ONLY_LIST)?;
-        let text = self.client.call_text("list", &self.api.plural, request).await?;
+        let client = self.client.clone().with_deadline(LIST_DEADLINE);
+        let text = client.call_text("list", &self.api.plural, request).await?;
         let list: List<'_> = serde_json::from_str(&text).map_err(|e| ApiError::Unusable(e.to_string()))?;
         let version = parse_version(list.metadata.resource_version.as_deref())
             .ok_or_else(|| ApiError::Unusable("the list has no version".to_owned()))?;
