@@ -69,7 +69,12 @@ impl Outcome {
     /// # Errors
     /// A name that changed, a creation that is complete and has none, a removed resource that was observed, an operation that does
     /// something else.
-    pub fn check_answer(&self, verb: Option<OperationVerb>, sent_name: &str) -> Result<(), Violation> {
+    pub fn check_answer(
+        &self,
+        verb: impl Into<Option<OperationVerb>>,
+        sent_name: &str,
+    ) -> Result<(), Violation> {
+        let verb = verb.into();
         let not_allowed = |field: &str, why: String| Err(Violation::new(field, Rule::NotAllowed { why }));
         if !self.external_name.is_empty() && !sent_name.is_empty() && self.external_name != sent_name {
             return not_allowed(

@@ -232,7 +232,7 @@ fn an_answer_must_fit_its_call() -> Result<(), Violation> {
     };
     let field = |outcome: &Outcome, verb: OperationVerb, name: &str| {
         outcome
-            .check_answer(Some(verb), name)
+            .check_answer(verb, name)
             .err()
             .map(|violation| violation.field)
     };
