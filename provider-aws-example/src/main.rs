@@ -1,3 +1,8 @@
 //! A Crossbridge plugin for AWS: S3, SQS, DynamoDB, CloudFront.
 
-fn main() {}
+use crossbridge_sdk::ServeError;
+
+#[tokio::main]
+async fn main() -> Result<(), ServeError> {
+    provider_aws_example::plugin().serve().await
+}

@@ -1,0 +1,25 @@
+//! AWS is several: the world's, China's, the US government's.
+
+/// A part of AWS with names and accounts of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Partition {
+    /// As it stands in an ARN.
+    pub(crate) name: &'static str,
+    /// Of its endpoints.
+    pub(crate) domain: &'static str,
+    /// The region by whose name its global services go.
+    pub(crate) home: &'static str,
+}
+
+impl Partition {
+    /// The one that a region belongs to.
+    pub(crate) fn of(region: &str) -> Self {
+        if region.starts_with("cn-") {
+            Self { name: "aws-cn", domain: "amazonaws.com.cn", home: "cn-northwest-1" }
+        } else if region.starts_with("us-gov-") {
+            Self { name: "aws-us-gov", domain: "amazonaws.com", home: "us-gov-west-1" }
+        } else {
+            Self { name: "aws", domain: "amazonaws.com", home: "us-east-1" }
+        }
+    }
+}

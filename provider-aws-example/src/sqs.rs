@@ -1,0 +1,10 @@
+//! SQS.
+
+mod attributes;
+mod model;
+mod name;
+mod queue;
+
+pub(crate) use queue::Queue;
+
+pub(crate) const GROUP: &str = "sqs.aws.crossbridge.dev";

@@ -1,0 +1,318 @@
+//! The kind Queue.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aws_sdk_sqs::types::QueueAttributeName as Name;
+use crossbridge_sdk::serde_json::json;
+use crossbridge_sdk::{
+    Call, Create, Delete, Desired, Example, ExternalName, Failure, Kind, Observation, Observed, Outcome, Reference,
+    Resource, Update, async_trait,
+};
+
+use super::attributes::{self, Attributes};
+use super::model::{QueueParameters, QueueStatus};
+use super::{GROUP, name};
+use crate::ownership::{FoundTags, Owner, not_ours, wanted};
+use crate::session::{Session, Sessions};
+use crate::upstream::{Class, Refusal, Steps};
+use crate::{CALL_TIMEOUT, VERSION};
+
+/// SQS lets the name of a deleted queue rest so long.
+const NAME_RESTS: Duration = Duration::from_mins(1);
+
+/// SQS queues.
+#[derive(Debug)]
+pub(crate) struct Queue {
+    sessions: Arc<Sessions>,
+}
+
+/// A queue as it was found.
+#[derive(Debug)]
+struct Found {
+    url: String,
+    region: String,
+    attributes: Attributes,
+    tags: FoundTags,
+}
+
+impl Found {
+    fn is_fifo(&self) -> bool {
+        self.attributes.get(&Name::FifoQueue).is_some_and(|value| value.eq_ignore_ascii_case("true"))
+    }
+}
+
+impl Queue {
+    pub(crate) fn new(sessions: &Arc<Sessions>) -> Self {
+        Self { sessions: Arc::clone(sessions) }
+    }
+
+    async fn session(&self, call: &Call, wish: &QueueParameters) -> Result<Arc<Session>, Failure> {
+        self.sessions.regional(&call.config, wish.region.as_deref()).await
+    }
+
+    /// Makes what was found like the wish, and tells how it is now.
+    async fn finish(
+        session: &Session,
+        steps: &Steps,
+        call: &Call,
+        found: &Found,
+        wish: &QueueParameters,
+    ) -> Result<Outcome<Self>, Failure> {
+        converge(session, steps, found, wish, &call.target.ownership_marker).await?;
+        let outcome = match look(session, steps, &found.url).await {
+            Ok(Some(found)) => Outcome::observed(Observation::from(found)),
+            // The work is done, whether or not it can be looked at.
+            _ => Outcome::completed(),
+        };
+        Ok(outcome.external_name(&found.url))
+    }
+}
+
+#[async_trait]
+impl Resource for Queue {
+    type Parameters = QueueParameters;
+    type Status = QueueStatus;
+
+    fn kind() -> Kind {
+        let names = ExternalName::derived("https://sqs.eu-west-1.amazonaws.com/123456789012/jobs")
+            .pattern("https?://.+/[0-9]+/[A-Za-z0-9_.-]+");
+        Kind::new(GROUP, VERSION, "Queue", names)
+            .description("An Amazon SQS queue. After its deletion AWS lets its name rest for a minute.")
+            .category("aws")
+            // Not by marker: CreateQueue may put our tags onto somebody else's queue.
+            .recover_by_name()
+            .holds_marker()
+            .consistency_window(Duration::from_secs(5))
+            .immutable("/name")
+            .immutable("/region")
+            .immutable("/fifoQueue")
+            .json_text("/policy")
+            .reference(
+                "/redrivePolicy/deadLetterTargetArn",
+                Reference::to(GROUP, VERSION, "Queue").extract("/arn"),
+            )
+            .connection_key("url", "URL of the queue")
+            .connection_key("arn", "ARN of the queue")
+            .call_timeout(CALL_TIMEOUT)
+            .example(
+                Example::new(
+                    "standard",
+                    &json!({
+                        "name": "crossbridge-example",
+                        "region": "eu-west-1",
+                        "visibilityTimeoutSeconds": 45,
+                        "messageRetentionPeriodSeconds": 86400,
+                        "sqsManagedSseEnabled": true,
+                        "tags": { "team": "messaging" },
+                    }),
+                )
+                .update(&json!({
+                    "name": "crossbridge-example",
+                    "region": "eu-west-1",
+                    "visibilityTimeoutSeconds": 60,
+                    "messageRetentionPeriodSeconds": 86400,
+                    "delaySeconds": 5,
+                    "sqsManagedSseEnabled": true,
+                    "tags": { "team": "messaging", "tier": "gold" },
+                }))
+                .invalid(&json!({
+                    "name": "crossbridge-example",
+                    "region": "eu-west-1",
+                    "contentBasedDeduplication": true,
+                })),
+            )
+            .example(
+                Example::new(
+                    "fifo",
+                    &json!({
+                        "name": "crossbridge-example.fifo",
+                        "region": "eu-west-1",
+                        "fifoQueue": true,
+                        "contentBasedDeduplication": true,
+                    }),
+                )
+                .update(&json!({
+                    "name": "crossbridge-example.fifo",
+                    "region": "eu-west-1",
+                    "fifoQueue": true,
+                    "contentBasedDeduplication": false,
+                })),
+            )
+    }
+
+    async fn observe(&self, call: &Call, desired: &Desired<QueueParameters>) -> Result<Observed<Self>, Failure> {
+        let steps = Steps::new(call.deadline);
+        let wish = &desired.parameters;
+        let session = self.session(call, wish).await?;
+        let url = match call.target.external_name.as_str() {
+            "" => name::url(&session, &steps, &wish.name).await?,
+            url => url.to_owned(),
+        };
+        match look(&session, &steps, &url).await? {
+            Some(found) => Ok(Observation::from(found).into()),
+            None => Ok(Observed::absent_as(url)),
+        }
+    }
+
+    async fn create(&self, call: &Call, create: &Create<QueueParameters>) -> Result<Outcome<Self>, Failure> {
+        let steps = Steps::new(call.deadline);
+        let wish = &create.desired.parameters;
+        wish.check()?;
+        let session = self.session(call, wish).await?;
+        let url = name::url(&session, &steps, &wish.name).await?;
+        if !call.target.external_name.is_empty() && call.target.external_name != url {
+            let message = format!("the queue that is wished for has the URL {url}");
+            return Err(Failure::invalid_spec(message.clone()).violation("", message));
+        }
+        // CreateQueue on a queue that is there succeeds, and changes its tags.
+        if let Some(found) = look(&session, &steps, &url).await? {
+            if !create.outcome_unknown || found.tags.owner(&call.target) == Owner::Another {
+                return Err(exists(&wish.name, &url));
+            }
+            call.record_name(&url);
+            return Self::finish(&session, &steps, call, &found, wish).await;
+        }
+        let request = session
+            .sqs()
+            .create_queue()
+            .queue_name(&wish.name)
+            .set_attributes(Some(attributes::initial(wish).into_iter().collect()))
+            .set_tags(Some(wanted(wish.tags.as_ref(), &call.target.ownership_marker).into_iter().collect()));
+        match steps.change("sqs:CreateQueue", request.send()).await {
+            Ok(_) => {}
+            Err(refusal) if refusal.is("QueueDeletedRecently") => return Err(resting(refusal, &wish.name)),
+            Err(refusal) if refusal.is_any(&["QueueNameExists", "QueueAlreadyExists"]) => {
+                return Err(refusal.told_as(exists(&wish.name, &url)));
+            }
+            Err(refusal) => return Err(refusal.into()),
+        }
+        call.record_name(&url);
+        let outcome = match look(&session, &steps, &url).await {
+            Ok(Some(found)) => Outcome::observed(Observation::from(found)),
+            // A new queue may take a moment to be seen.
+            _ => Outcome::completed(),
+        };
+        Ok(outcome.external_name(url))
+    }
+
+    async fn update(&self, call: &Call, update: &Update<QueueParameters>) -> Result<Outcome<Self>, Failure> {
+        let steps = Steps::new(call.deadline);
+        let wish = &update.desired.parameters;
+        wish.check()?;
+        let session = self.session(call, wish).await?;
+        let url = &call.target.external_name;
+        let Some(found) = look(&session, &steps, url).await? else {
+            return Err(Failure::not_found(format!("there is no queue {url}")));
+        };
+        if found.tags.owner(&call.target) == Owner::Another {
+            return Err(not_ours(&format!("the queue {url}")));
+        }
+        if wish.fifo_queue.is_some_and(|fifo| fifo != found.is_fifo()) {
+            let message = "a queue is made as a FIFO queue or never becomes one";
+            return Err(Failure::immutable_field(message).violation("/fifoQueue", message));
+        }
+        Self::finish(&session, &steps, call, &found, wish).await
+    }
+
+    async fn delete(&self, call: &Call, delete: &Delete<QueueParameters>) -> Result<Outcome<Self>, Failure> {
+        let steps = Steps::new(call.deadline);
+        let region = delete.desired.as_ref().and_then(|desired| desired.parameters.region.as_deref());
+        let session = self.sessions.regional(&call.config, region).await?;
+        let url = &call.target.external_name;
+        let tags = match tags(&session, &steps, url).await {
+            Ok(tags) => tags,
+            Err(refusal) if is_absence(&refusal) => return Ok(Outcome::already_done()),
+            Err(refusal) => return Err(refusal.into()),
+        };
+        if tags.owner(&call.target) == Owner::Another {
+            return Err(not_ours(&format!("the queue {url}")));
+        }
+        match steps.change("sqs:DeleteQueue", session.sqs().delete_queue().queue_url(url).send()).await {
+            Ok(_) => Ok(Outcome::completed()),
+            Err(refusal) if is_absence(&refusal) => Ok(Outcome::already_done()),
+            Err(refusal) => Err(refusal.into()),
+        }
+    }
+}
+
+/// Looks at a queue; `None`: AWS says that there is none.
+async fn look(session: &Session, steps: &Steps, url: &str) -> Result<Option<Found>, Failure> {
+    let attributes = session.sqs().get_queue_attributes().queue_url(url).attribute_names(Name::All);
+    let read = tokio::try_join!(
+        steps.read("sqs:GetQueueAttributes", attributes.send()),
+        tags(session, steps, url),
+    );
+    match read {
+        Ok((attributes, tags)) => Ok(Some(Found {
+            url: url.to_owned(),
+            region: session.region.clone(),
+            attributes: attributes.attributes.unwrap_or_default().into_iter().collect(),
+            tags,
+        })),
+        Err(refusal) if is_absence(&refusal) => Ok(None),
+        Err(refusal) => Err(refusal.into()),
+    }
+}
+
+async fn tags(session: &Session, steps: &Steps, url: &str) -> Result<FoundTags, Refusal> {
+    let tags = steps.read("sqs:ListQueueTags", session.sqs().list_queue_tags().queue_url(url).send()).await?;
+    Ok(tags.tags.unwrap_or_default().into_iter().collect())
+}
+
+async fn converge(
+    session: &Session,
+    steps: &Steps,
+    found: &Found,
+    wish: &QueueParameters,
+    marker: &str,
+) -> Result<(), Failure> {
+    let change = found.tags.change(wish.tags.as_ref(), marker);
+    let sqs = session.sqs();
+    if !change.set.is_empty() {
+        let request = sqs.tag_queue().queue_url(&found.url).set_tags(Some(change.set.into_iter().collect()));
+        steps.change("sqs:TagQueue", request.send()).await?;
+    }
+    if !change.remove.is_empty() {
+        let request = sqs.untag_queue().queue_url(&found.url).set_tag_keys(Some(change.remove));
+        steps.change("sqs:UntagQueue", request.send()).await?;
+    }
+    let wished = attributes::mutable(wish);
+    if !attributes::are_met(&wished, &found.attributes) {
+        let request = sqs
+            .set_queue_attributes()
+            .queue_url(&found.url)
+            .set_attributes(Some(wished.into_iter().collect()));
+        steps.change("sqs:SetQueueAttributes", request.send()).await?;
+    }
+    Ok(())
+}
+
+fn is_absence(refusal: &Refusal) -> bool {
+    refusal.class() == Class::NotFound || refusal.is("NonExistentQueue")
+}
+
+fn exists(name: &str, url: &str) -> Failure {
+    Failure::already_exists(url, format!("a queue named {name:?} exists already in this account and region"))
+}
+
+fn resting(refusal: Refusal, name: &str) -> Failure {
+    let message = format!("a queue named {name:?} was deleted less than a minute ago, and AWS lets its name rest");
+    let failure = Failure::dependency_not_ready(message).reason("QueueDeletedRecently").retry_after(NAME_RESTS);
+    refusal.told_as(failure)
+}
+
+impl From<Found> for Observation<Queue> {
+    fn from(found: Found) -> Self {
+        let arn = found.attributes.get(&Name::QueueArn).cloned().unwrap_or_default();
+        let name = found.url.rsplit('/').next().unwrap_or_default();
+        let parameters = attributes::observed(name, &found.region, &found.attributes, found.tags.of_user());
+        Self::new(&found.url, parameters)
+            .ready()
+            .canonical_id(&arn)
+            .found_marker(found.tags.marker())
+            .connection("url", found.url.as_bytes())
+            .connection("arn", arn.as_bytes())
+            .status(QueueStatus { arn, url: found.url })
+    }
+}
