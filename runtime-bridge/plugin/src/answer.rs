@@ -22,19 +22,18 @@ pub(crate) fn look(answer: wire::ObserveResponse) -> Answered<Look> {
     })
 }
 
-/// The answer to Create, Update or Delete, which must fit what was sent.
-pub(crate) fn outcome<A>(answer: A, verb: checked::OperationVerb, sent_name: &str) -> Answered<Outcome>
+/// The answer to a call that changes something, or to a poll (whose operation may be of any verb), which must fit what was sent.
+pub(crate) fn outcome<A>(
+    answer: A,
+    verb: Option<checked::OperationVerb>,
+    sent_name: &str,
+) -> Answered<Outcome>
 where
     checked::Outcome: TryFrom<A, Error = Violation>,
 {
     let answer = checked::Outcome::try_from(answer)?;
     answer.check_answer(verb, sent_name)?;
     Ok(of_outcome(answer))
-}
-
-/// The answer to a poll, whose operation may be of any verb.
-pub(crate) fn polled(answer: wire::PollOperationResponse) -> Answered<Outcome> {
-    checked::Outcome::try_from(answer).map(of_outcome)
 }
 
 pub(crate) fn config_checked(answer: wire::CheckConfigResponse) -> Answered<Result<String, Failure>> {

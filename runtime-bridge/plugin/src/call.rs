@@ -108,7 +108,7 @@ impl Plugin {
             Some(target),
             request,
             deadline,
-            |answer| answer::outcome(answer, OperationVerb::Create, &target.external_name),
+            |answer| answer::outcome(answer, Some(OperationVerb::Create), &target.external_name),
             |request| async move { client.create(request).await },
         )
         .await
@@ -130,7 +130,7 @@ impl Plugin {
             Some(target),
             request,
             deadline,
-            |answer| answer::outcome(answer, OperationVerb::Update, &target.external_name),
+            |answer| answer::outcome(answer, Some(OperationVerb::Update), &target.external_name),
             |request| async move { client.update(request).await },
         )
         .await
@@ -151,7 +151,7 @@ impl Plugin {
             Some(target),
             request,
             deadline,
-            |answer| answer::outcome(answer, OperationVerb::Delete, &target.external_name),
+            |answer| answer::outcome(answer, Some(OperationVerb::Delete), &target.external_name),
             |request| async move { client.delete(request).await },
         )
         .await
@@ -172,7 +172,7 @@ impl Plugin {
             Some(target),
             request,
             deadline,
-            answer::polled,
+            |answer| answer::outcome(answer, None, &target.external_name),
             |request| async move { client.poll_operation(request).await },
         )
         .await

@@ -43,12 +43,12 @@ pub(crate) fn not_sent(message: String) -> CallError {
 
 /// Whether the status was made here because no connection could be made.
 pub(crate) fn never_connected(status: &Status) -> bool {
-    causes(status).any(|error| error.is::<ConnectError>())
+    causes(status).any(<dyn Error>::is::<ConnectError>)
 }
 
 /// Whether the call ran out of time, here (tonic then says CANCELLED) or at the plugin.
 pub(crate) fn timed_out(status: &Status) -> bool {
-    status.code() == Code::DeadlineExceeded || causes(status).any(|error| error.is::<TimeoutExpired>())
+    status.code() == Code::DeadlineExceeded || causes(status).any(<dyn Error>::is::<TimeoutExpired>)
 }
 
 fn causes(status: &Status) -> impl Iterator<Item = &(dyn Error + 'static)> {

@@ -6,7 +6,7 @@ use bridge_core::{
 };
 
 use super::HostError;
-use crate::{object::Key, secret::SecretError};
+use crate::{api_error::ApiError, object::Key, secret::SecretError};
 
 /// Why a config cannot be used. Texts hold no secrets.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -22,6 +22,14 @@ pub enum ConfigError {
     NotFound {
         /// Which.
         config: Key,
+    },
+    /// The API server.
+    #[error("the {config} cannot be read: {source}")]
+    NotRead {
+        /// Which.
+        config: Key,
+        /// Why not.
+        source: ApiError,
     },
     /// Its settings or credentials are not of the form that they must have.
     #[error("the {config} cannot be read: {why}")]
@@ -100,6 +108,7 @@ impl ConfigError {
         match self {
             Self::InvalidReference { .. } => "InvalidProviderConfigReference",
             Self::NotFound { .. } => "ProviderConfigNotFound",
+            Self::NotRead { .. } => "ProviderConfigNotRead",
             Self::Invalid { .. } => "InvalidProviderConfig",
             Self::Secret {
                 source: SecretError::NotFound { .. },

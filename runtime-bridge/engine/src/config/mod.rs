@@ -16,4 +16,4 @@ mod tests;
 pub use error::ConfigError;
 pub use host::{Host, HostError, LocalHost};
 pub use reference::{cluster_config_api, config_api, secret_of};
-pub use resolver::{ConfigOptions, ConfigResolver, SecretSource};
+pub use resolver::{ConfigObjects, ConfigOptions, ConfigResolver, SecretSource};

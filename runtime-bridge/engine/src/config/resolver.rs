@@ -1,6 +1,10 @@
 //! Resolves configs, each read and checked once per change, whoever asks.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Weak},
+    time::Duration,
+};
 
 use async_trait::async_trait;
 use bridge_core::{
@@ -14,17 +18,18 @@ use parking_lot::Mutex;
 use super::{
     ConfigError, Host,
     credentials::{self, Place},
-    reference,
+    reference::{self, cluster_config_api, config_api},
     revision::{RevisionKey, settings_digest},
     spec::ConfigSpec,
 };
 use crate::{
+    api_error::ApiError,
     clock::Clock,
+    engine::{Engine, Lookup},
     managed::ConfigSource,
     object::{Key, Object},
     ports::External,
     secret::{SecretData, SecretError, SecretReader},
-    store::Store,
 };
 
 /// How long one `CheckConfig` may take.
@@ -57,14 +62,38 @@ impl SecretSource for SecretReader {
     }
 }
 
+/// Knows the config objects.
+#[async_trait]
+pub trait ConfigObjects: Send + Sync + 'static {
+    /// One of them.
+    async fn get(&self, key: &Key) -> Lookup;
+}
+
+/// Weak, as the engine holds whom it serves.
+#[async_trait]
+impl ConfigObjects for Weak<Engine> {
+    async fn get(&self, key: &Key) -> Lookup {
+        let Some(engine) = self.upgrade() else {
+            return Lookup::Unavailable(ApiError::Unavailable("the bridge is stopping".to_owned()));
+        };
+        let plugin = key.kind().group();
+        let api = if key.namespace().is_some() {
+            config_api(plugin)
+        } else {
+            cluster_config_api(plugin)
+        };
+        engine.get(&Arc::new(api), key).await
+    }
+}
+
 /// What a resolver works with.
 pub struct ConfigOptions {
     /// Whose configs.
     pub plugin: PluginInfo,
     /// Asked whether a config is usable, and for its identity.
     pub external: Arc<dyn External>,
-    /// Holds the plugin's configs.
-    pub store: Arc<Store>,
+    /// Knows the plugin's configs.
+    pub objects: Arc<dyn ConfigObjects>,
     /// Reads Secrets.
     pub secrets: Arc<dyn SecretSource>,
     /// Variables and files.
@@ -121,9 +150,13 @@ impl ConfigResolver {
     /// The config that a managed resource refers to.
     pub async fn config_of(&self, object: &Object) -> Result<Arc<Config>, ConfigError> {
         let key = reference::config_of(&self.options.plugin.name, object)?;
-        let Some(config) = self.options.store.get(&key) else {
-            self.slots.lock().remove(&key);
-            return Err(ConfigError::NotFound { config: key });
+        let config = match self.options.objects.get(&key).await {
+            Lookup::Live(Some(config)) | Lookup::Direct(Some(config)) => config,
+            Lookup::Live(None) | Lookup::Direct(None) => {
+                self.slots.lock().remove(&key);
+                return Err(ConfigError::NotFound { config: key });
+            }
+            Lookup::Unavailable(source) => return Err(ConfigError::NotRead { config: key, source }),
         };
         let slot = Arc::clone(self.slots.lock().entry(key).or_default());
         if let Some(known) = self.still_known(&slot, &config) {

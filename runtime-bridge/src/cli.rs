@@ -1,0 +1,113 @@
+//! The command line.
+#![allow(clippy::doc_markdown)] // These comments are the help texts.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use tracing_subscriber::EnvFilter;
+
+use crate::{crds::CrdsArgs, dev::DevArgs, healthcheck::HealthcheckArgs, serve::ServeArgs};
+
+/// Runs Kubernetes providers that are written in any language.
+///
+/// A plugin knows one cloud and speaks the Crossbridge contract over gRPC; the bridge does everything that is Kubernetes: CRDs, watches,
+/// conditions, finalizers, policies, Secrets.
+#[derive(Debug, Parser)]
+#[command(
+    name = "runtime-bridge",
+    version,
+    after_help = "Exit codes: 0 all went well, 1 something failed while running, 2 the command line is wrong.\n\
+        Every flag can be given as the environment variable that its description names."
+)]
+pub struct Cli {
+    #[command(flatten)]
+    pub log: LogArgs,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Serve the kinds of one or more plugins in a cluster.
+    Serve(ServeArgs),
+    /// Print the CRDs of plugins as YAML, for GitOps.
+    Crds(CrdsArgs),
+    /// Run a control plane, plugins and a bridge on this machine: the inner loop of whoever writes a plugin.
+    Dev(DevArgs),
+    /// Ask a running bridge whether it is ready: exit code 0 if so, else 1. For exec probes.
+    Healthcheck(HealthcheckArgs),
+    /// Print the version.
+    Version,
+}
+
+/// What is logged, to standard error.
+#[derive(Debug, Args)]
+pub struct LogArgs {
+    /// Least level that is logged: error, warn, info, debug, trace; also by module, as in info,bridge_plugin=debug.
+    #[arg(
+        long,
+        global = true,
+        env = "CROSSBRIDGE_LOG_LEVEL",
+        default_value = "info",
+        value_parser = log_level,
+        help_heading = "Logging"
+    )]
+    pub log_level: String,
+    /// How log lines are written.
+    #[arg(
+        long,
+        global = true,
+        env = "CROSSBRIDGE_LOG_FORMAT",
+        default_value = "text",
+        value_enum,
+        help_heading = "Logging"
+    )]
+    pub log_format: LogFormat,
+}
+
+/// How log lines are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// One JSON object per line.
+    Json,
+}
+
+fn log_level(text: &str) -> Result<String, String> {
+    EnvFilter::builder()
+        .parse(text)
+        .map(|_| text.to_owned())
+        .map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::Cli;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_flag_has_an_environment_variable_and_a_description() {
+        for command in Cli::command().get_subcommands() {
+            for flag in command.get_arguments().filter(|flag| flag.get_long().is_some()) {
+                let name = format!("{} --{}", command.get_name(), flag.get_long().unwrap_or_default());
+                let variable = flag
+                    .get_env()
+                    .map(|variable| variable.to_string_lossy().into_owned());
+                let expected = format!(
+                    "CROSSBRIDGE_{}",
+                    flag.get_long()
+                        .unwrap_or_default()
+                        .replace('-', "_")
+                        .to_uppercase()
+                );
+                assert_eq!(variable, Some(expected), "{name}");
+                assert!(flag.get_help().is_some(), "{name}");
+            }
+        }
+    }
+}

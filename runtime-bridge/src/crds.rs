@@ -1,0 +1,73 @@
+//! `runtime-bridge crds`: CRDs as YAML.
+
+use std::{
+    io::{self, Write},
+    time::Instant,
+};
+
+use bridge_engine::metrics::Metrics;
+use clap::Args;
+use serde_json::Value;
+
+use crate::{
+    definitions::Definitions,
+    plugins::{CallMetrics, PluginArgs, PluginsError},
+};
+
+/// Whose CRDs.
+#[derive(Debug, Clone, Args)]
+pub struct CrdsArgs {
+    #[command(flatten)]
+    pub plugins: PluginArgs,
+}
+
+/// Why not all CRDs were printed.
+#[derive(Debug, thiserror::Error)]
+pub enum CrdsError {
+    /// A plugin cannot be asked.
+    #[error(transparent)]
+    Plugins(#[from] PluginsError),
+    /// Standard output is closed, or full.
+    #[error("cannot write the CRDs: {0}")]
+    Output(#[from] io::Error),
+    /// A CRD is no YAML.
+    #[error("cannot write a CRD as YAML: {0}")]
+    Yaml(#[from] serde_yaml_ng::Error),
+    /// The others were printed.
+    #[error("left out: {}", .0.join("; "))]
+    Refused(Vec<String>),
+}
+
+/// Prints the CRDs of all plugins. A kind that cannot be served is left out, and is an error in the end.
+pub async fn run(args: CrdsArgs) -> Result<(), CrdsError> {
+    let until = Instant::now() + args.plugins.startup_timeout;
+    let (plugins, _) = args
+        .plugins
+        .connect(until, &CallMetrics::new(&Metrics::new()))
+        .await?;
+    let mut refused = Vec::new();
+    let mut output = io::stdout().lock();
+    for plugin in plugins {
+        let definitions = Definitions::of(&plugin.served());
+        for crd in definitions
+            .configs
+            .into_iter()
+            .chain(definitions.kinds.into_iter().map(|(_, crd)| crd))
+        {
+            output.write_all(document(crd)?.as_bytes())?;
+        }
+        refused.extend(definitions.refused.into_iter().map(|refused| refused.to_string()));
+    }
+    output.flush()?;
+    if refused.is_empty() {
+        Ok(())
+    } else {
+        Err(CrdsError::Refused(refused))
+    }
+}
+
+/// Keys in order, so that the same CRD is always the same text.
+fn document(mut crd: Value) -> Result<String, serde_yaml_ng::Error> {
+    crd.sort_all_objects();
+    Ok(format!("---\n{}", serde_yaml_ng::to_string(&crd)?))
+}

@@ -1,0 +1,70 @@
+//! The CRDs of a plugin.
+
+use std::sync::Arc;
+
+use bridge_core::{
+    crd,
+    kind::{Kind, ResourceType},
+};
+use bridge_plugin::Served;
+use clap::ValueEnum;
+use serde_json::Value;
+
+/// What becomes of CRDs in the cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CrdMode {
+    /// Create them, and update those that the bridge has made.
+    Install,
+    /// Leave them alone, and serve the kinds whose CRDs are as they should be.
+    Check,
+}
+
+/// A kind that cannot be served.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("kind {kind} cannot be served: {why}")]
+pub struct Refused {
+    /// Which.
+    pub kind: ResourceType,
+    /// Why not.
+    pub why: String,
+}
+
+/// All CRDs of one plugin.
+pub struct Definitions {
+    /// Of its two config kinds.
+    pub configs: Vec<Value>,
+    /// Of its kinds.
+    pub kinds: Vec<(Arc<Kind>, Value)>,
+    /// Kinds that have none.
+    pub refused: Vec<Refused>,
+}
+
+impl Definitions {
+    /// Of what a plugin serves.
+    pub fn of(served: &Served) -> Self {
+        let mut definitions = Self {
+            configs: vec![
+                crd::provider_config(&served.info),
+                crd::cluster_provider_config(&served.info),
+            ],
+            kinds: Vec::new(),
+            refused: Vec::new(),
+        };
+        for refused in &served.refused {
+            definitions.refused.push(Refused {
+                kind: refused.resource_type.clone(),
+                why: format!("its publication breaks the contract: {}", refused.why),
+            });
+        }
+        for kind in &served.kinds {
+            match crd::managed(kind) {
+                Ok(crd) => definitions.kinds.push((Arc::clone(kind), crd)),
+                Err(refused) => definitions.refused.push(Refused {
+                    kind: refused.kind,
+                    why: refused.why.to_string(),
+                }),
+            }
+        }
+        definitions
+    }
+}

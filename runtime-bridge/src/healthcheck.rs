@@ -1,0 +1,87 @@
+//! `runtime-bridge healthcheck`: asks the admin endpoint of a running bridge.
+
+use std::{net::SocketAddr, time::Duration};
+
+use clap::Args;
+use http_body_util::{BodyExt, Empty};
+use hyper::{Request, StatusCode, body::Bytes, client::conn::http1};
+use hyper_util::rt::TokioIo;
+use tokio::{net::TcpStream, time::timeout};
+
+/// Whom to ask.
+#[derive(Debug, Clone, Args)]
+pub struct HealthcheckArgs {
+    /// Admin endpoint of the bridge.
+    #[arg(long, env = "CROSSBRIDGE_ADMIN_ADDRESS", value_name = "ADDRESS", default_value = crate::admin::DEFAULT_ADDRESS)]
+    pub admin_address: SocketAddr,
+    /// Time it has to answer.
+    #[arg(
+        long,
+        env = "CROSSBRIDGE_TIMEOUT",
+        value_name = "DURATION",
+        default_value = "3s",
+        value_parser = crate::duration::parse_positive
+    )]
+    pub timeout: Duration,
+}
+
+/// Why a bridge does not count as ready.
+#[derive(Debug, thiserror::Error)]
+pub enum HealthcheckError {
+    /// It does not answer.
+    #[error("no bridge answers at {address}: {why}")]
+    Unreachable {
+        /// Where it was asked.
+        address: SocketAddr,
+        /// What happened.
+        why: String,
+    },
+    /// It answers that it is not ready.
+    #[error("the bridge at {address} is not ready: {why}")]
+    NotReady {
+        /// Where it was asked.
+        address: SocketAddr,
+        /// What it said.
+        why: String,
+    },
+}
+
+/// Asks once.
+pub async fn run(args: HealthcheckArgs) -> Result<(), HealthcheckError> {
+    let address = args.admin_address;
+    let unreachable = |why: String| HealthcheckError::Unreachable { address, why };
+    let asked = timeout(args.timeout, ask(address)).await;
+    let (status, text) = asked
+        .map_err(|_| unreachable(format!("no answer within {:?}", args.timeout)))?
+        .map_err(|error| unreachable(error.to_string()))?;
+    if status == StatusCode::OK {
+        return Ok(());
+    }
+    Err(HealthcheckError::NotReady {
+        address,
+        why: text.trim().replace('\n', "; "),
+    })
+}
+
+async fn ask(address: SocketAddr) -> Result<(StatusCode, String), Box<dyn std::error::Error + Send + Sync>> {
+    let stream = TcpStream::connect(address).await?;
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
+    let request = Request::get("/readyz")
+        .header("host", address.to_string())
+        .body(Empty::<Bytes>::new())?;
+    let exchange = async {
+        let answer = sender.send_request(request).await?;
+        let status = answer.status();
+        let body = answer.into_body().collect().await?.to_bytes();
+        Ok((status, String::from_utf8_lossy(&body).into_owned()))
+    };
+    tokio::pin!(exchange);
+    tokio::pin!(connection);
+    tokio::select! {
+        answered = &mut exchange => answered,
+        ended = &mut connection => {
+            ended?;
+            exchange.await
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! The plugins of a bridge: connected, known by name, watched over.
+#![allow(clippy::doc_markdown)] // Some comments are help texts.
+
+mod calls;
+mod external;
+
+use std::{
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use bridge_plugin::{Endpoint, HandshakeError, Options, Plugin, Served, Supervision, TlsFiles};
+use clap::Args;
+use futures::future::try_join_all;
+
+pub use calls::CallMetrics;
+pub use external::PluginExternal;
+
+use crate::patience::patiently;
+
+/// Which plugins, and how to reach them.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Plugins")]
+pub struct PluginArgs {
+    /// Where a plugin listens: unix:///path, https://host:port (mutual TLS), or http://127.0.0.1:port. Give it once per plugin; in the
+    /// environment variable they are separated by commas.
+    #[arg(
+        long = "plugin",
+        env = "CROSSBRIDGE_PLUGIN",
+        value_name = "ENDPOINT",
+        required = true,
+        value_delimiter = ','
+    )]
+    pub endpoints: Vec<Endpoint>,
+    /// PEM file of the authorities that sign plugins' certificates, for https:// endpoints.
+    #[arg(
+        long,
+        env = "CROSSBRIDGE_PLUGIN_CA",
+        value_name = "FILE",
+        requires = "plugin_cert"
+    )]
+    pub plugin_ca: Option<PathBuf>,
+    /// PEM file of the bridge's certificate, for https:// endpoints.
+    #[arg(
+        long,
+        env = "CROSSBRIDGE_PLUGIN_CERT",
+        value_name = "FILE",
+        requires = "plugin_key"
+    )]
+    pub plugin_cert: Option<PathBuf>,
+    /// PEM file of the certificate's key.
+    #[arg(
+        long,
+        env = "CROSSBRIDGE_PLUGIN_KEY",
+        value_name = "FILE",
+        requires = "plugin_ca"
+    )]
+    pub plugin_key: Option<PathBuf>,
+    /// How long a plugin or an API server that is not there yet is waited for at start.
+    #[arg(
+        long,
+        env = "CROSSBRIDGE_STARTUP_TIMEOUT",
+        value_name = "DURATION",
+        default_value = "30s",
+        value_parser = crate::duration::parse
+    )]
+    pub startup_timeout: Duration,
+}
+
+/// One plugin that answers.
+pub struct Connected {
+    /// Where.
+    pub endpoint: Endpoint,
+    /// To call it.
+    pub plugin: Plugin,
+}
+
+impl Connected {
+    /// What it serves now.
+    pub fn served(&self) -> Arc<Served> {
+        Arc::clone(&self.plugin.state().borrow().served)
+    }
+}
+
+/// Why the plugins cannot be served.
+#[derive(Debug, thiserror::Error)]
+pub enum PluginsError {
+    /// One cannot be reached, or is none.
+    #[error(transparent)]
+    Handshake(#[from] HandshakeError),
+    /// Two are the same.
+    #[error("{first} and {second} are both the plugin {name}")]
+    SamePlugin {
+        /// Its name.
+        name: String,
+        /// Address of one.
+        first: String,
+        /// Address of the other.
+        second: String,
+    },
+    /// Two serve the same kind.
+    #[error("{first} and {second} both serve {kind}")]
+    SameKind {
+        /// The kind.
+        kind: String,
+        /// Name of one plugin.
+        first: String,
+        /// Name of the other.
+        second: String,
+    },
+}
+
+impl PluginArgs {
+    /// Connects to all at once; those that are not there yet are waited for.
+    pub async fn connect(
+        &self,
+        until: Instant,
+        calls: &Arc<CallMetrics>,
+    ) -> Result<(Vec<Connected>, Vec<Supervision>), PluginsError> {
+        let connecting = self.endpoints.iter().map(|endpoint| {
+            let mut options = Options::new(endpoint.clone());
+            options.tls = self.tls();
+            options.bridge_version = env!("CARGO_PKG_VERSION").into();
+            options.observer = Arc::clone(calls) as _;
+            async move {
+                let what = format!("the plugin at {endpoint}");
+                let connect = || Plugin::connect(options.clone());
+                let (plugin, supervision) =
+                    patiently(&what, until, HandshakeError::is_temporary, connect).await?;
+                let endpoint = endpoint.clone();
+                Ok::<_, HandshakeError>((Connected { endpoint, plugin }, supervision))
+            }
+        });
+        let (connected, supervisions): (Vec<_>, Vec<_>) = try_join_all(connecting).await?.into_iter().unzip();
+        check_distinct(&connected)?;
+        Ok((connected, supervisions))
+    }
+
+    fn tls(&self) -> Option<TlsFiles> {
+        Some(TlsFiles {
+            ca: self.plugin_ca.clone()?,
+            certificate: self.plugin_cert.clone()?,
+            key: self.plugin_key.clone()?,
+        })
+    }
+}
+
+/// No plugin twice, and no kind from two plugins.
+fn check_distinct(plugins: &[Connected]) -> Result<(), PluginsError> {
+    for (i, second) in plugins.iter().enumerate() {
+        for first in &plugins[..i] {
+            let (one, other) = (first.served(), second.served());
+            if one.info.name == other.info.name {
+                return Err(PluginsError::SamePlugin {
+                    name: one.info.name.clone(),
+                    first: first.endpoint.to_string(),
+                    second: second.endpoint.to_string(),
+                });
+            }
+            let both = one.kinds.iter().find(|kind| {
+                other.kinds.iter().any(|another| {
+                    (&another.resource_type.group, &another.plural)
+                        == (&kind.resource_type.group, &kind.plural)
+                })
+            });
+            if let Some(kind) = both {
+                return Err(PluginsError::SameKind {
+                    kind: kind.resource_type.to_string(),
+                    first: one.info.name.clone(),
+                    second: other.info.name.clone(),
+                });
+            }
+        }
+    }
+    Ok(())
+}

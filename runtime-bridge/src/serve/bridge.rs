@@ -1,0 +1,160 @@
+//! What a running bridge says of itself.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, OnceLock},
+};
+
+use bridge_engine::{engine::Engine, metrics::Metrics, watch::WatchState};
+use bridge_plugin::Link;
+use parking_lot::RwLock;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::{admin::Introspect, plugins::Connected};
+
+/// Known to the admin endpoint from the first moment on.
+pub struct Bridge {
+    metrics: Arc<Metrics>,
+    plugins: OnceLock<Vec<Connected>>,
+    running: RwLock<Option<Running>>,
+}
+
+struct Running {
+    engine: Arc<Engine>,
+    kinds: BTreeMap<String, KindStatus>,
+}
+
+/// What became of a kind that a plugin publishes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum KindStatus {
+    /// Its CRD has not been looked at yet.
+    Starting,
+    /// Its CRD is as it should be.
+    Served,
+    /// Its CRD is missing or otherwise; looked at again.
+    Waiting(String),
+    /// Never, as it is.
+    Refused(String),
+}
+
+impl Bridge {
+    /// Nothing runs yet.
+    pub fn new(metrics: &Arc<Metrics>) -> Self {
+        Self {
+            metrics: Arc::clone(metrics),
+            plugins: OnceLock::new(),
+            running: RwLock::default(),
+        }
+    }
+
+    /// All plugins answered. Once.
+    pub fn connected(&self, plugins: Vec<Connected>) {
+        let _ = self.plugins.set(plugins);
+    }
+
+    /// Empty before they have answered.
+    pub fn plugins(&self) -> &[Connected] {
+        self.plugins.get().map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// An engine runs.
+    pub fn started(&self, engine: &Arc<Engine>) {
+        *self.running.write() = Some(Running {
+            engine: Arc::clone(engine),
+            kinds: BTreeMap::new(),
+        });
+    }
+
+    /// It runs no more.
+    pub fn ended(&self) {
+        *self.running.write() = None;
+    }
+
+    /// What became of a kind. Told in the log when it changes.
+    pub fn kind(&self, kind: &str, status: KindStatus) {
+        let mut running = self.running.write();
+        let Some(running) = running.as_mut() else {
+            return;
+        };
+        let before = running.kinds.insert(kind.to_owned(), status.clone());
+        if before.as_ref() == Some(&status) {
+            return;
+        }
+        match status {
+            KindStatus::Starting => {}
+            KindStatus::Served => tracing::info!(kind, "serving"),
+            KindStatus::Waiting(why) => tracing::warn!(kind, why, "not served yet"),
+            KindStatus::Refused(why) => tracing::error!(kind, why, "cannot be served"),
+        }
+    }
+}
+
+impl Introspect for Bridge {
+    fn readiness(&self) -> Vec<(String, Result<(), String>)> {
+        let running = self.running.read();
+        let Some(running) = running.as_ref() else {
+            return vec![("startup".into(), Err("not finished".into()))];
+        };
+        let links = self.plugins().iter().map(|connected| {
+            let state = connected.plugin.state();
+            let state = state.borrow();
+            let answers = match &state.link {
+                Link::Up => Ok(()),
+                Link::Down { since, why } => Err(format!("no answer since {since:.0}: {why}")),
+            };
+            (format!("plugin {}", state.served.info.name), answers)
+        });
+        let starting = running
+            .kinds
+            .iter()
+            .filter(|(_, status)| **status == KindStatus::Starting);
+        let starting = starting.map(|(kind, _)| (format!("kind {kind}"), Err("starting".to_owned())));
+        let watches = running.engine.state().kinds.into_iter().map(|kind| {
+            let synced = match kind.watch.state {
+                WatchState::Live | WatchState::Gone(_) => Ok(()),
+                WatchState::Syncing(why) => Err(format!("syncing: {why}")),
+                WatchState::Forbidden(why) => Err(format!("forbidden: {why}")),
+            };
+            (format!("watch {}", kind.watch.kind), synced)
+        });
+        links.chain(starting).chain(watches).collect()
+    }
+
+    fn metrics(&self) -> String {
+        match self.running.read().as_ref() {
+            Some(running) => running.engine.encode_metrics(),
+            None => self.metrics.encode(),
+        }
+    }
+
+    fn state(&self) -> Value {
+        let plugins: Vec<Value> = self.plugins().iter().map(plugin).collect();
+        let running = self.running.read();
+        let running = running.as_ref();
+        json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "plugins": plugins,
+            "kinds": running.map(|running| &running.kinds),
+            "engine": running.map(|running| running.engine.state()),
+        })
+    }
+}
+
+fn plugin(connected: &Connected) -> Value {
+    let state = connected.plugin.state();
+    let state = state.borrow();
+    let info = &state.served.info;
+    json!({
+        "name": info.name,
+        "version": info.version,
+        "instance": info.instance_id,
+        "endpoint": connected.endpoint.to_string(),
+        "link": match &state.link {
+            Link::Up => json!("up"),
+            Link::Down { since, why } => json!({ "down": { "since": since.to_string(), "why": why } }),
+        },
+        "kinds": state.served.kinds.iter().map(|kind| kind.resource_type.to_string()).collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,227 @@
+//! `runtime-bridge serve`.
+#![allow(clippy::doc_markdown)] // Some comments are help texts.
+
+mod bridge;
+mod generation;
+mod shutdown;
+
+use std::{
+    net::SocketAddr,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use bridge_core::managed::Settings;
+use bridge_engine::{
+    api_error::ApiError,
+    client::ConnectError,
+    managed::{DigestKeyError, ManagedMetrics},
+    metrics::Metrics,
+};
+use clap::Args;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use self::{
+    bridge::Bridge,
+    generation::{Ended, Foundation, Generation},
+};
+use crate::{
+    admin::{self, BindError},
+    cluster::ClusterArgs,
+    definitions::CrdMode,
+    plugins::{CallMetrics, PluginArgs, PluginsError},
+};
+
+/// How to serve.
+#[derive(Debug, Clone, Args)]
+pub struct ServeArgs {
+    #[command(flatten)]
+    pub plugins: PluginArgs,
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+    #[command(flatten)]
+    pub behaviour: BehaviourArgs,
+}
+
+/// How resources are looked after.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Behaviour")]
+pub struct BehaviourArgs {
+    /// What becomes of CRDs in the cluster.
+    #[arg(
+        long,
+        env = "CROSSBRIDGE_CRDS",
+        value_name = "MODE",
+        default_value = "install",
+        value_enum
+    )]
+    pub crds: CrdMode,
+    /// How often a resource at rest is looked at, to correct drift. An object's annotation crossplane.io/poll-interval overrides it.
+    #[arg(
+        long,
+        env = "CROSSBRIDGE_POLL",
+        value_name = "DURATION",
+        default_value = "1m",
+        value_parser = crate::duration::parse_positive
+    )]
+    pub poll: Duration,
+    /// How far such a look may be moved, either way, so that not all come at once.
+    #[arg(
+        long,
+        env = "CROSSBRIDGE_POLL_JITTER",
+        value_name = "DURATION",
+        default_value = "6s",
+        value_parser = crate::duration::parse
+    )]
+    pub poll_jitter: Duration,
+    /// How far the clocks of the bridge, of its plugins and of its former self may be apart. After a call's deadline and this, nothing
+    /// of the call is expected to happen any more.
+    #[arg(
+        long,
+        env = "CROSSBRIDGE_CLOCK_SKEW",
+        value_name = "DURATION",
+        default_value = "5s",
+        value_parser = crate::duration::parse
+    )]
+    pub clock_skew: Duration,
+    /// How long calls that run may take to end, and their answers to be stored, when the bridge is told to stop. What is cut off is
+    /// settled after the next start, and the exit code is then 1.
+    #[arg(
+        long,
+        env = "CROSSBRIDGE_DRAIN_TIMEOUT",
+        value_name = "DURATION",
+        default_value = "60s",
+        value_parser = crate::duration::parse
+    )]
+    pub drain_timeout: Duration,
+    /// Objects worked on at the same time.
+    #[arg(
+        long,
+        env = "CROSSBRIDGE_MAX_CONCURRENT_RECONCILES",
+        value_name = "COUNT",
+        default_value = "128",
+        value_parser = clap::value_parser!(u16).range(1..)
+    )]
+    pub max_concurrent_reconciles: u16,
+    /// Let ProviderConfigs of a namespace take credentials from the bridge's environment variables and files, which
+    /// ClusterProviderConfigs always may. Whoever can write a ProviderConfig can then send them wherever its settings point.
+    #[arg(long, env = "CROSSBRIDGE_NAMESPACED_HOST_CREDENTIALS")]
+    pub namespaced_host_credentials: bool,
+    /// Where /livez, /readyz, /metrics and /debug/state are answered. Port 0: a free one, which is logged.
+    #[arg(
+        long,
+        env = "CROSSBRIDGE_ADMIN_ADDRESS",
+        value_name = "ADDRESS",
+        default_value = admin::DEFAULT_ADDRESS
+    )]
+    pub admin_address: SocketAddr,
+}
+
+impl BehaviourArgs {
+    fn settings(&self) -> Settings {
+        Settings {
+            poll: self.poll,
+            poll_jitter: self.poll_jitter,
+            clock_skew: self.clock_skew,
+        }
+    }
+}
+
+/// Why serving ended other than by request.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The admin address.
+    #[error(transparent)]
+    Admin(#[from] BindError),
+    /// A plugin.
+    #[error(transparent)]
+    Plugins(#[from] PluginsError),
+    /// The cluster.
+    #[error(transparent)]
+    Cluster(#[from] ConnectError),
+    /// The bridge's own Secret.
+    #[error(transparent)]
+    DigestKey(#[from] DigestKeyError),
+    /// What tells the cluster from others.
+    #[error("cannot read the namespace kube-system, whose uid marks what is ours: {0}")]
+    ClusterId(ApiError),
+    /// Signals.
+    #[error("cannot listen for signals: {0}")]
+    Signals(std::io::Error),
+    /// Some calls were cut off.
+    #[error(
+        "{0} pass(es) had not ended after --drain-timeout; what they began is settled after the next start"
+    )]
+    NotDrained(usize),
+}
+
+/// Serves until a signal comes.
+pub async fn run(args: ServeArgs) -> Result<(), ServeError> {
+    tracing::info!(version = env!("CARGO_PKG_VERSION"), "starting");
+    let tasks = TaskTracker::new();
+    let stop = CancellationToken::new();
+    let background = CancellationToken::new();
+    tasks.spawn(shutdown::signals(stop.clone()).map_err(ServeError::Signals)?);
+
+    let listener = admin::bind(args.behaviour.admin_address).await?;
+    let metrics = Arc::new(Metrics::new());
+    let bridge = Arc::new(Bridge::new(&metrics));
+    tasks.spawn(admin::serve(
+        listener,
+        Arc::clone(&bridge) as _,
+        background.clone(),
+    ));
+
+    let until = Instant::now() + args.plugins.startup_timeout;
+    let calls = CallMetrics::new(&metrics);
+    let connecting = async {
+        let plugins = async { Ok::<_, ServeError>(args.plugins.connect(until, &calls).await?) };
+        let clients = async { Ok::<_, ServeError>(args.cluster.connect(&metrics, until).await?) };
+        tokio::try_join!(plugins, clients)
+    };
+    let connected = tokio::select! {
+        // Nothing was begun that would have to be drained.
+        () = stop.cancelled() => return Ok(()),
+        connected = connecting => connected?,
+    };
+    let ((plugins, supervisions), clients) = connected;
+    for supervision in supervisions {
+        tasks.spawn(supervision.run(background.clone()));
+    }
+    bridge.connected(plugins);
+
+    let foundation = Foundation {
+        managed_metrics: ManagedMetrics::new(&metrics),
+        namespace: args.cluster.own_namespace(),
+        behaviour: args.behaviour,
+        clients,
+        metrics,
+        until,
+    };
+    let ended = generations(&foundation, &bridge, &stop).await;
+    background.cancel();
+    ended
+}
+
+/// A plugin that serves other kinds than before is met by beginning anew: nothing is in memory that would be missed.
+async fn generations(
+    foundation: &Foundation,
+    bridge: &Bridge,
+    stop: &CancellationToken,
+) -> Result<(), ServeError> {
+    loop {
+        let generation = tokio::select! {
+            () = stop.cancelled() => return Ok(()),
+            started = Generation::start(foundation, bridge) => started?,
+        };
+        let ended = generation.run(bridge, stop).await;
+        bridge.ended();
+        let drained = generation.drain(foundation.behaviour.drain_timeout).await;
+        match ended {
+            Ended::Stopped => return drained,
+            Ended::PluginChanged(name) => {
+                tracing::info!(plugin = name, "the plugin serves something else: beginning anew");
+            }
+        }
+    }
+}
