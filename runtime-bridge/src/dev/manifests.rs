@@ -1,0 +1,182 @@
+//! Manifests from files.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use kube::api::DynamicObject;
+use serde::Deserialize;
+use serde_json::Value;
+
+/// One object of a manifest file.
+#[derive(Debug)]
+pub struct Document {
+    /// Which one of which file, as a person would say it.
+    pub origin: String,
+    pub object: DynamicObject,
+}
+
+/// Why manifests cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum ManifestError {
+    /// A file or folder cannot be read.
+    #[error("cannot read {}: {cause}", path.display())]
+    Unreadable {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        cause: io::Error,
+    },
+    /// A folder without manifests.
+    #[error("{} has no *.yaml, *.yml or *.json file", path.display())]
+    Empty {
+        /// Which.
+        path: PathBuf,
+    },
+    /// It is not YAML.
+    #[error("{origin} is not YAML: {cause}")]
+    Syntax {
+        /// Where.
+        origin: String,
+        /// What is wrong.
+        cause: serde_yaml_ng::Error,
+    },
+    /// It is YAML, and no Kubernetes object.
+    #[error("{origin} is no Kubernetes object: {missing}")]
+    NotAnObject {
+        /// Where.
+        origin: String,
+        /// What is missing or wrong.
+        missing: String,
+    },
+}
+
+/// All objects of all files, in the order of the paths, of the names in a folder and of the documents in a file.
+pub fn read(paths: &[PathBuf]) -> Result<Vec<Document>, ManifestError> {
+    let mut documents = Vec::new();
+    for path in paths {
+        for file in files(path)? {
+            let text = fs::read_to_string(&file).map_err(|cause| ManifestError::Unreadable {
+                path: file.clone(),
+                cause,
+            })?;
+            documents.extend(split(&file, &text)?);
+        }
+    }
+    Ok(documents)
+}
+
+fn files(path: &Path) -> Result<Vec<PathBuf>, ManifestError> {
+    let unreadable = |cause| ManifestError::Unreadable {
+        path: path.to_owned(),
+        cause,
+    };
+    if !fs::metadata(path).map_err(unreadable)?.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let entries: io::Result<Vec<_>> = fs::read_dir(path).map_err(unreadable)?.collect();
+    let mut files: Vec<PathBuf> = entries
+        .map_err(unreadable)?
+        .iter()
+        .map(fs::DirEntry::path)
+        .collect();
+    files.retain(|file| {
+        file.extension()
+            .and_then(|end| end.to_str())
+            .is_some_and(|end| ["yaml", "yml", "json"].contains(&end))
+    });
+    files.sort();
+    if files.is_empty() {
+        Err(ManifestError::Empty {
+            path: path.to_owned(),
+        })
+    } else {
+        Ok(files)
+    }
+}
+
+fn split(file: &Path, text: &str) -> Result<Vec<Document>, ManifestError> {
+    let mut documents = Vec::new();
+    for (place, document) in serde_yaml_ng::Deserializer::from_str(text).enumerate() {
+        let origin = format!("document {} of {}", place + 1, file.display());
+        match Value::deserialize(document) {
+            // Nothing but comments.
+            Ok(Value::Null) => {}
+            Ok(value) => documents.push(object(origin, value)?),
+            Err(cause) => return Err(ManifestError::Syntax { origin, cause }),
+        }
+    }
+    Ok(documents)
+}
+
+fn object(origin: String, value: Value) -> Result<Document, ManifestError> {
+    let no_object = |missing: &str| ManifestError::NotAnObject {
+        origin: origin.clone(),
+        missing: missing.to_owned(),
+    };
+    let object: DynamicObject =
+        serde_json::from_value(value).map_err(|error| no_object(&error.to_string()))?;
+    if object.types.is_none() {
+        return Err(no_object("it needs apiVersion and kind"));
+    }
+    if object.metadata.name.is_none() {
+        return Err(no_object("it needs metadata.name"));
+    }
+    Ok(Document { origin, object })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(documents: &[Document]) -> Vec<&str> {
+        documents
+            .iter()
+            .filter_map(|document| document.object.metadata.name.as_deref())
+            .collect()
+    }
+
+    #[test]
+    fn a_folder_is_read_in_order() {
+        let folder = tempfile::tempdir().unwrap();
+        let map = |name: &str| format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\n");
+        fs::write(folder.path().join("2.yml"), map("c")).unwrap();
+        fs::write(
+            folder.path().join("1.yaml"),
+            format!("# a comment\n---\n{}---\n{}", map("a"), map("b")),
+        )
+        .unwrap();
+        fs::write(folder.path().join("README.md"), "# no manifest").unwrap();
+        let single = folder.path().join("2.yml");
+        let documents = read(&[folder.path().to_owned(), single]).unwrap();
+        assert_eq!(names(&documents), ["a", "b", "c", "c"]);
+        assert!(
+            documents[1].origin.starts_with("document 2 of "),
+            "{}",
+            documents[1].origin
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_is_told() {
+        let says = |text: &str| split(Path::new("x.yaml"), text).unwrap_err().to_string();
+        assert!(
+            says("a: [").starts_with("document 1 of x.yaml is not YAML"),
+            "{}",
+            says("a: [")
+        );
+        assert!(says("metadata: {name: x}").ends_with("it needs apiVersion and kind"));
+        assert!(says("apiVersion: v1\nkind: Pod\nmetadata: {}").ends_with("it needs metadata.name"));
+
+        let folder = tempfile::tempdir().unwrap();
+        assert!(matches!(
+            read(&[folder.path().to_owned()]),
+            Err(ManifestError::Empty { .. })
+        ));
+        assert!(matches!(
+            read(&[folder.path().join("none")]),
+            Err(ManifestError::Unreadable { .. })
+        ));
+    }
+}

@@ -1,0 +1,212 @@
+//! `runtime-bridge dev`: a control plane, plugins and a bridge on this machine, in one command; the inner loop of whoever writes a
+//! plugin.
+
+mod apply;
+mod manifests;
+mod narrate;
+mod narrator;
+mod state;
+mod supervise;
+mod watch;
+
+use std::{
+    convert::Infallible,
+    error::Error,
+    ffi::OsString,
+    fs,
+    future::pending,
+    io,
+    path::{Path, PathBuf},
+    pin::pin,
+};
+
+use bridge_control_plane::{
+    ControlPlane, Options, StartError,
+    process::{ScratchDir, Spawn, SpawnError},
+};
+use clap::Args;
+use futures::future::try_join_all;
+use kube::{
+    Client, Config,
+    config::{KubeConfigOptions, Kubeconfig},
+};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use self::{narrator::Narrator, state::StateFile, supervise::Supervised};
+
+/// Where a plugin looks for its endpoint.
+const ENDPOINT_VARIABLE: &str = "PROVIDER_PLUGIN_ENDPOINT";
+
+/// What `runtime-bridge dev` is asked to do.
+#[derive(Debug, Args)]
+pub struct DevArgs {
+    /// Shell command that runs a plugin. It finds its endpoint in `PROVIDER_PLUGIN_ENDPOINT`, and is started again when it ends. Can be
+    /// given more than once.
+    #[arg(
+        long,
+        env = "CROSSBRIDGE_PLUGIN_COMMAND",
+        value_name = "COMMAND",
+        required = true
+    )]
+    pub plugin_command: Vec<String>,
+    /// Manifest file, or folder of them (`*.yaml`, `*.yml`, `*.json`, by name), to apply once their kinds are served. Can be given more
+    /// than once.
+    #[arg(long, env = "CROSSBRIDGE_APPLY", value_name = "PATH")]
+    pub apply: Vec<PathBuf>,
+    /// File that is kept up to date with the process ids and the kubeconfig, as JSON, for tools.
+    #[arg(long, env = "CROSSBRIDGE_STATE_FILE", value_name = "FILE")]
+    pub state_file: Option<PathBuf>,
+    /// More flags for the bridge, as `runtime-bridge serve` takes them.
+    #[arg(last = true, value_name = "SERVE FLAGS")]
+    pub serve_flags: Vec<OsString>,
+}
+
+/// Why it ended without being asked to.
+#[derive(Debug, thiserror::Error)]
+pub enum DevError {
+    /// A manifest cannot be read.
+    #[error(transparent)]
+    Manifests(#[from] manifests::ManifestError),
+    /// A manifest cannot be applied.
+    #[error(transparent)]
+    Apply(#[from] apply::ApplyError),
+    /// The control plane does not run.
+    #[error(transparent)]
+    ControlPlane(#[from] StartError),
+    /// The bridge or a plugin cannot be started at all.
+    #[error(transparent)]
+    Spawn(#[from] SpawnError),
+    /// The control plane runs, and there is no client for it.
+    #[error("cannot connect to the control plane: {0}")]
+    Connect(Box<dyn Error + Send + Sync>),
+    /// The system refused something.
+    #[error("cannot {step}: {cause}")]
+    Io {
+        /// What was being done.
+        step: &'static str,
+        /// What the system said.
+        cause: io::Error,
+    },
+}
+
+/// Runs until Ctrl-C or SIGTERM, and leaves nothing behind. A second one does not wait for the bridge to finish what it does.
+pub async fn run(args: DevArgs) -> Result<(), DevError> {
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(io("listen to signals"))?;
+    let mut terminate = signal(SignalKind::terminate()).map_err(io("listen to signals"))?;
+    let stop = CancellationToken::new();
+    let mut work = pin!(until_stopped(&args, &stop));
+    tokio::select! {
+        result = &mut work => return result,
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+    stop.cancel();
+    tokio::select! {
+        result = work => result,
+        _ = interrupt.recv() => Ok(()),
+    }
+}
+
+fn io(step: &'static str) -> impl FnOnce(io::Error) -> DevError {
+    move |cause| DevError::Io { step, cause }
+}
+
+async fn until_stopped(args: &DevArgs, stop: &CancellationToken) -> Result<(), DevError> {
+    let narrator = Narrator::new();
+    let documents = manifests::read(&args.apply)?;
+    let folder = ScratchDir::new("crossbridge-dev-").map_err(io("make a temporary folder"))?;
+    narrator.say("control plane", "starting");
+    let plane = tokio::select! {
+        plane = ControlPlane::start(Options { controller_manager: true, ..Options::default() }) => plane?,
+        () = stop.cancelled() => return Ok(()),
+    };
+    let kubeconfig = plane.kubeconfig();
+    narrator.say(
+        "control plane",
+        &format!("ready: export KUBECONFIG={}", kubeconfig.display()),
+    );
+    let client = connect(&kubeconfig).await.map_err(DevError::Connect)?;
+    let state = StateFile::new(args.state_file.clone(), &kubeconfig, &plane.kubectl());
+
+    let sockets: Vec<PathBuf> = (1..=args.plugin_command.len())
+        .map(|number| folder.path().join(format!("plugin-{number}.sock")))
+        .collect();
+    let end_plugins = CancellationToken::new();
+    let plugins = args
+        .plugin_command
+        .iter()
+        .zip(&sockets)
+        .enumerate()
+        .map(|(place, (command, socket))| {
+            let name = if sockets.len() == 1 {
+                "plugin".to_owned()
+            } else {
+                format!("plugin {}", place + 1)
+            };
+            let program = move || {
+                // Left by a plugin that was killed; not every language's server replaces it.
+                let _ = fs::remove_file(socket);
+                Spawn::new("sh")
+                    .args(["-c", command])
+                    .env(ENDPOINT_VARIABLE, endpoint(socket))
+            };
+            Supervised {
+                name,
+                narrator,
+                state: &state,
+            }
+            .run(program, &end_plugins)
+        });
+    let bridge = async {
+        let bridge = std::env::current_exe().map_err(io("find this program"))?;
+        let program = || {
+            let serve = Spawn::new(&bridge)
+                .args(["serve", "--kubeconfig"])
+                .arg(&kubeconfig);
+            let serve = sockets
+                .iter()
+                .fold(serve, |serve, socket| serve.args(["--plugin", &endpoint(socket)]));
+            serve.args(&args.serve_flags)
+        };
+        let ended = Supervised {
+            name: "bridge".to_owned(),
+            narrator,
+            state: &state,
+        }
+        .run(program, stop)
+        .await;
+        // Only now, as a bridge that ends still finishes calls.
+        end_plugins.cancel();
+        Ok(ended?)
+    };
+    let mut running =
+        pin!(async { tokio::try_join!(bridge, async { Ok(try_join_all(plugins).await?) }).map(drop) });
+    let applying = async {
+        apply::all(&client, &documents, narrator).await?;
+        Ok(pending::<Infallible>().await)
+    };
+    tokio::select! {
+        result = &mut running => result,
+        never = watch::narrate(&client, narrator) => match never {},
+        failed = applying => {
+            let failure = match failed {
+                Ok(never) => match never {},
+                Err(failure) => failure,
+            };
+            stop.cancel();
+            running.await?;
+            Err(failure)
+        }
+    }
+}
+
+fn endpoint(socket: &Path) -> String {
+    format!("unix://{}", socket.display())
+}
+
+async fn connect(kubeconfig: &Path) -> Result<Client, Box<dyn Error + Send + Sync>> {
+    let kubeconfig = Kubeconfig::read_from(kubeconfig)?;
+    let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
+    Ok(Client::try_from(config)?)
+}

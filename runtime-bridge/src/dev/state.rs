@@ -1,0 +1,95 @@
+//! The state file: what a tool needs to know about the processes.
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use parking_lot::Mutex;
+use serde::Serialize;
+
+/// Keeps the state file up to date, if one is wanted.
+#[derive(Debug)]
+pub struct StateFile {
+    path: Option<PathBuf>,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Serialize)]
+struct State {
+    kubeconfig: PathBuf,
+    kubectl: PathBuf,
+    /// By the name that is printed: `bridge`, `plugin` or `plugin 1`, `plugin 2`.
+    processes: BTreeMap<String, Running>,
+}
+
+#[derive(Debug, Default, Serialize)]
+struct Running {
+    pid: u32,
+    /// How often it was started; the process id is that of the last start.
+    starts: u32,
+}
+
+impl StateFile {
+    pub fn new(path: Option<PathBuf>, kubeconfig: &Path, kubectl: &Path) -> Self {
+        let state = State {
+            kubeconfig: kubeconfig.to_owned(),
+            kubectl: kubectl.to_owned(),
+            processes: BTreeMap::new(),
+        };
+        Self {
+            path,
+            state: Mutex::new(state),
+        }
+    }
+
+    /// A process was started.
+    pub fn started(&self, name: &str, pid: u32) -> io::Result<()> {
+        let mut state = self.state.lock();
+        let running = state.processes.entry(name.to_owned()).or_default();
+        *running = Running {
+            pid,
+            starts: running.starts + 1,
+        };
+        match &self.path {
+            Some(path) => write(path, &state),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Whole or not at all, for whoever reads it meanwhile.
+fn write(path: &Path, state: &State) -> io::Result<()> {
+    let unfinished = path.with_extension("unfinished");
+    fs::write(&unfinished, serde_json::to_vec_pretty(state)?)?;
+    fs::rename(unfinished, path)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn the_last_start_of_each_process_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("state.json");
+        let file = StateFile::new(
+            Some(path.clone()),
+            Path::new("/k/config"),
+            Path::new("/k/kubectl"),
+        );
+        file.started("bridge", 10).unwrap();
+        file.started("plugin", 11).unwrap();
+        file.started("plugin", 12).unwrap();
+        let state: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        let expected = json!({
+            "kubeconfig": "/k/config",
+            "kubectl": "/k/kubectl",
+            "processes": {"bridge": {"pid": 10, "starts": 1}, "plugin": {"pid": 12, "starts": 2}},
+        });
+        assert_eq!(state, expected);
+    }
+}

@@ -1,0 +1,191 @@
+//! What happens to the objects of every custom kind, as it happens.
+
+use std::{collections::BTreeMap, convert::Infallible};
+
+use futures::{StreamExt, stream::BoxStream};
+use k8s_openapi::{
+    api::core::v1::Event as Occurrence,
+    apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
+};
+use kube::{
+    Api, Client, ResourceExt,
+    api::{ApiResource, DynamicObject},
+    runtime::{
+        WatchStreamExt,
+        watcher::{self, Event},
+    },
+};
+use tokio_stream::StreamMap;
+
+use super::{
+    narrate::{Look, news},
+    narrator::Narrator,
+};
+
+type Objects = BoxStream<'static, watcher::Result<Event<DynamicObject>>>;
+
+/// Tells what happens. The control plane is ours alone, so that every custom resource in it is of interest.
+pub async fn narrate(client: &Client, narrator: Narrator) -> Infallible {
+    let definitions = Api::<CustomResourceDefinition>::all(client.clone());
+    let mut definitions = watcher::watcher(definitions, watcher::Config::default())
+        .default_backoff()
+        .boxed();
+    let occurrences = Api::<Occurrence>::all(client.clone());
+    let mut occurrences = watcher::watcher(occurrences, watcher::Config::default())
+        .default_backoff()
+        .boxed();
+    let mut objects: StreamMap<String, Objects> = StreamMap::new();
+    let mut told = Told::new(narrator);
+    loop {
+        // An error of a watch is followed by another try, and told by what does not happen.
+        tokio::select! {
+            event = definitions.next() => match event {
+                Some(Ok(Event::Apply(definition) | Event::InitApply(definition))) => {
+                    let name = definition.name_any();
+                    if let Some(resource) = established(&definition)
+                        && told.served(&name, &resource.kind)
+                    {
+                        objects.insert(name, watch(client, &resource));
+                    }
+                }
+                Some(Ok(Event::Delete(definition))) => {
+                    objects.remove(&definition.name_any());
+                    told.no_longer_served(&definition.name_any());
+                }
+                _ => {}
+            },
+            event = objects.next(), if !objects.is_empty() => match event {
+                Some((_, Ok(Event::Apply(object) | Event::InitApply(object)))) => told.object(&object),
+                Some((_, Ok(Event::Delete(object)))) => told.gone(&object),
+                _ => {}
+            },
+            event = occurrences.next() => {
+                if let Some(Ok(Event::Apply(occurrence) | Event::InitApply(occurrence))) = event {
+                    told.occurrence(&occurrence);
+                }
+            }
+        }
+    }
+}
+
+fn watch(client: &Client, resource: &ApiResource) -> Objects {
+    let api: Api<DynamicObject> = Api::all_with(client.clone(), resource);
+    watcher::watcher(api, watcher::Config::default())
+        .default_backoff()
+        .boxed()
+}
+
+fn established(definition: &CustomResourceDefinition) -> Option<ApiResource> {
+    let conditions = definition
+        .status
+        .iter()
+        .flat_map(|status| status.conditions.iter().flatten());
+    if !conditions
+        .into_iter()
+        .any(|condition| condition.type_ == "Established" && condition.status == "True")
+    {
+        return None;
+    }
+    let version = definition.spec.versions.iter().find(|version| version.storage)?;
+    Some(ApiResource {
+        group: definition.spec.group.clone(),
+        version: version.name.clone(),
+        api_version: format!("{}/{}", definition.spec.group, version.name),
+        kind: definition.spec.names.kind.clone(),
+        plural: definition.spec.names.plural.clone(),
+    })
+}
+
+/// What was told already.
+struct Told {
+    narrator: Narrator,
+    /// Kinds by the names of their definitions.
+    kinds: BTreeMap<String, String>,
+    /// Objects by uid.
+    looks: BTreeMap<String, Look>,
+    /// How often each event had happened, by its uid.
+    occurrences: BTreeMap<String, i32>,
+}
+
+impl Told {
+    fn new(narrator: Narrator) -> Self {
+        Self {
+            narrator,
+            kinds: BTreeMap::new(),
+            looks: BTreeMap::new(),
+            occurrences: BTreeMap::new(),
+        }
+    }
+
+    /// Whether that is news.
+    fn served(&mut self, definition: &str, kind: &str) -> bool {
+        let news = self
+            .kinds
+            .insert(definition.to_owned(), kind.to_owned())
+            .is_none();
+        if news {
+            self.narrator.say(kind, &format!("is served ({definition})"));
+        }
+        news
+    }
+
+    fn no_longer_served(&mut self, definition: &str) {
+        if let Some(kind) = self.kinds.remove(definition) {
+            self.narrator.say(&kind, "is no longer served");
+        }
+    }
+
+    fn object(&mut self, object: &DynamicObject) {
+        let Some(uid) = &object.metadata.uid else { return };
+        let look = Look::at(object);
+        for words in news(self.looks.get(uid), &look) {
+            self.narrator.say(&title(object), &words);
+        }
+        self.looks.insert(uid.clone(), look);
+    }
+
+    fn gone(&mut self, object: &DynamicObject) {
+        if let Some(uid) = &object.metadata.uid {
+            self.looks.remove(uid);
+        }
+        self.narrator.say(&title(object), "is gone");
+    }
+
+    /// Events of other kinds are those of the control plane itself.
+    fn occurrence(&mut self, occurrence: &Occurrence) {
+        let about = &occurrence.involved_object;
+        let kind = about.kind.as_deref().unwrap_or_default();
+        if !self.kinds.values().any(|served| served == kind) {
+            return;
+        }
+        let series = occurrence.series.as_ref().and_then(|series| series.count);
+        let count = series.or(occurrence.count).unwrap_or(1);
+        let uid = occurrence.metadata.uid.clone().unwrap_or_default();
+        if self.occurrences.insert(uid, count) == Some(count) {
+            return;
+        }
+        let text = |text: &Option<String>| text.clone().unwrap_or_default();
+        let who = named(
+            kind,
+            about.namespace.as_deref(),
+            about.name.as_deref().unwrap_or_default(),
+        );
+        let (what, reason) = (text(&occurrence.type_), text(&occurrence.reason));
+        self.narrator.say(
+            &who,
+            &format!("event {what} {reason}: {}", text(&occurrence.message)),
+        );
+    }
+}
+
+fn title(object: &DynamicObject) -> String {
+    let kind = object.types.as_ref().map_or("", |types| types.kind.as_str());
+    named(kind, object.metadata.namespace.as_deref(), &object.name_any())
+}
+
+fn named(kind: &str, namespace: Option<&str>, name: &str) -> String {
+    match namespace {
+        Some(namespace) => format!("{kind} {namespace}/{name}"),
+        None => format!("{kind} {name}"),
+    }
+}
