@@ -1,0 +1,3 @@
+//! CloudFront.
+
+pub(crate) const GROUP: &str = "cloudfront.aws.crossbridge.dev";
