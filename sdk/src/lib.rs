@@ -12,6 +12,7 @@ mod document;
 mod failure;
 mod kind;
 mod plugin;
+pub mod prelude;
 mod resource;
 mod serve;
 mod served;
