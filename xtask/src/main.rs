@@ -1,5 +1,6 @@
 //! The project's own commands: `cargo xtask demo`, `test`, `lint` and `descriptor`.
 
+mod demo;
 mod descriptor;
 mod lint;
 mod project;
@@ -24,6 +25,8 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Show the main job: real resources going Ready, and surviving a `kill -9`.
+    Demo,
     /// Build what is needed, lint, and run all tests.
     Test,
     /// Check format, lints, dependencies and the contract.
@@ -61,6 +64,7 @@ async fn main() -> ExitCode {
 
 async fn run(command: Command) -> Result<(), Failure> {
     match command {
+        Command::Demo => demo::run_all().await,
         Command::Test => test::run_all().await,
         Command::Lint => lint::run_all().await,
         Command::Descriptor { file } => descriptor::run(&file).await,

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::process::ExitStatus;
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{Receiver, channel};
 
 use bridge_control_plane::process::{Output, Spawn};
 
@@ -26,10 +26,29 @@ pub(crate) async fn status(program: Spawn) -> Result<ExitStatus, Failure> {
 
 /// Runs a program to its end, which must be a success, and gives what it printed on standard output.
 pub(crate) async fn output(program: Spawn) -> Result<String, Failure> {
+    let (printing, printed) = lines();
+    run(program.stdout(printing)).await?;
+    Ok(printed.iter().collect())
+}
+
+/// Like [`output`], and what it says on standard error is the failure, if it is one.
+pub(crate) async fn answer(program: Spawn) -> Result<String, Failure> {
+    let ((printing, printed), (saying, said)) = (lines(), lines());
+    let status = status(program.stdout(printing).stderr(saying)).await?;
+    if status.success() {
+        return Ok(printed.iter().collect());
+    }
+    let said: String = said.iter().collect();
+    Err(Failure::new(format!("ended with {status}: {}", said.trim_end())))
+}
+
+/// Lines with their ends; the receiver ends with the output.
+fn lines() -> (Output, Receiver<String>) {
     let (send, lines) = channel();
-    let program = program.stdout(Output::lines(move |line| drop(send.send(format!("{line}\n")))));
-    run(program).await?;
-    Ok(lines.iter().collect())
+    (
+        Output::lines(move |line| drop(send.send(format!("{line}\n")))),
+        lines,
+    )
 }
 
 /// The cargo that runs us, in the project's folder.

@@ -38,6 +38,12 @@ use self::{narrator::Narrator, state::StateFile, supervise::Supervised};
 /// Where a plugin looks for its endpoint.
 const ENDPOINT_VARIABLE: &str = "PROVIDER_PLUGIN_ENDPOINT";
 
+/// What the bridge does unless flags or the environment say otherwise: two may run side by side, and what it does is told here anyway.
+const SERVE_DEFAULTS: [(&str, &str); 2] = [
+    ("CROSSBRIDGE_ADMIN_ADDRESS", "127.0.0.1:0"),
+    ("CROSSBRIDGE_LOG_LEVEL", "warn"),
+];
+
 /// What `runtime-bridge dev` is asked to do.
 #[derive(Debug, Args)]
 pub struct DevArgs {
@@ -167,6 +173,13 @@ async fn until_stopped(args: &DevArgs, stop: &CancellationToken) -> Result<(), D
             let serve = sockets
                 .iter()
                 .fold(serve, |serve, socket| serve.args(["--plugin", &endpoint(socket)]));
+            let serve =
+                SERVE_DEFAULTS.iter().fold(serve, |serve, (variable, value)| {
+                    match std::env::var_os(variable) {
+                        Some(_) => serve,
+                        None => serve.env(variable, value),
+                    }
+                });
             serve.args(&args.serve_flags)
         };
         let ended = Supervised {

@@ -1,0 +1,57 @@
+use std::path::{Path, PathBuf};
+
+use bridge_control_plane::process::Spawn;
+use serde_json::Value;
+
+use crate::Failure;
+use crate::run::answer;
+
+/// Kubernetes, as kubectl sees it.
+pub(super) struct Kubernetes {
+    kubectl: PathBuf,
+    kubeconfig: PathBuf,
+}
+
+impl Kubernetes {
+    pub(super) fn of(state: &Value) -> Result<Self, Failure> {
+        let path = |name: &str| {
+            let path = state[name].as_str().map(PathBuf::from);
+            path.ok_or_else(|| Failure::new(format!("the state file does not tell {name}")))
+        };
+        Ok(Self {
+            kubectl: path("kubectl")?,
+            kubeconfig: path("kubeconfig")?,
+        })
+    }
+
+    /// The object of a manifest; `None` if there is none. A kind that is not served is an error.
+    pub(super) async fn get(&self, manifest: &Path) -> Result<Option<Value>, Failure> {
+        let kubectl = self
+            .kubectl(&["get", "--output=json", "--ignore-not-found"])
+            .arg("--filename")
+            .arg(manifest);
+        let text = answer(kubectl).await?;
+        if text.trim().is_empty() {
+            return Ok(None);
+        }
+        serde_json::from_str(&text)
+            .map(Some)
+            .map_err(|error| Failure::new(format!("cannot read what kubectl printed: {error}")))
+    }
+
+    /// Asks for the deletion of the objects of these manifests.
+    pub(super) async fn delete(&self, manifests: &[&PathBuf]) -> Result<(), Failure> {
+        let kubectl = self.kubectl(&["delete", "--wait=false"]);
+        let kubectl = manifests.iter().fold(kubectl, |kubectl, manifest| {
+            kubectl.arg("--filename").arg(manifest)
+        });
+        answer(kubectl).await.map(drop)
+    }
+
+    fn kubectl(&self, arguments: &[&str]) -> Spawn {
+        Spawn::new(&self.kubectl)
+            .arg("--kubeconfig")
+            .arg(&self.kubeconfig)
+            .args(arguments)
+    }
+}
