@@ -1,0 +1,153 @@
+//! One process of the bridge: its memory, its cache, and where it is in its pass.
+
+use bridge_core::{
+    external::Answer,
+    managed::{Action, Call, Decision, Memory, MetadataChange, World},
+};
+use jiff::{SignedDuration, Timestamp};
+
+use crate::etcd::Object;
+
+/// A pass of more steps goes round in circles.
+pub const MOST_STEPS: u32 = 50;
+
+/// Where a process is.
+#[derive(Debug, Clone)]
+pub enum Phase {
+    /// Nothing to do before then; `None`: before something changes.
+    Resting(Option<Timestamp>),
+    /// To decide what is next.
+    Deciding,
+    /// It has decided, and not done it.
+    Decided(Box<World>, Action),
+    /// It waits for the answer to a look, or to a call.
+    Waiting(Box<Wait>),
+    /// It has an answer that is to be persisted, upon what it takes for the newest version.
+    Persisting(Box<Persist>),
+}
+
+/// A request that is under way.
+#[derive(Debug, Clone)]
+pub struct Wait {
+    pub world: World,
+    pub until: Timestamp,
+    pub answer: Awaited,
+}
+
+/// What is waited for.
+#[derive(Debug, Clone)]
+pub enum Awaited {
+    Look {
+        name: String,
+        began: Timestamp,
+        look: Result<bridge_core::external::Look, bridge_core::external::CallError>,
+    },
+    Call {
+        call: Call,
+        answer: Answer,
+        dies: Option<Dies>,
+    },
+}
+
+/// When a process dies over an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dies {
+    BeforePersist,
+    AfterPersist,
+}
+
+/// An answer that is to be persisted.
+#[derive(Debug, Clone)]
+pub struct Persist {
+    pub world: World,
+    pub call: Call,
+    pub answer: Answer,
+    pub newest: Option<Object>,
+    pub dies: Option<Dies>,
+}
+
+/// A process.
+#[derive(Debug, Clone)]
+pub struct Bridge {
+    pub memory: Memory,
+    /// The newest version that its watch, or its own requests, brought.
+    pub store: Option<Object>,
+    /// Its watch brings nothing before then.
+    pub lags_until: Option<Timestamp>,
+    /// It does nothing before then.
+    pub stalled_until: Option<Timestamp>,
+    /// It may begin calls.
+    pub leads: bool,
+    /// Its clock, against the true time.
+    pub offset: SignedDuration,
+    pub phase: Phase,
+    /// Something changed since its pass began.
+    pub dirty: bool,
+    pub steps: u32,
+    pub last: Option<Decision>,
+    /// Of the object that the memory is about.
+    pub uid: String,
+    /// Progress was written when.
+    pub told: Vec<bridge_core::managed::Event>,
+    /// What the connection Secret was told.
+    pub published: u32,
+}
+
+impl Bridge {
+    pub fn new(leads: bool) -> Self {
+        Self {
+            memory: Memory::default(),
+            store: None,
+            lags_until: None,
+            stalled_until: None,
+            leads,
+            offset: SignedDuration::ZERO,
+            phase: Phase::Resting(None),
+            dirty: true,
+            steps: 0,
+            last: None,
+            uid: String::new(),
+            told: Vec::new(),
+            published: 0,
+        }
+    }
+
+    /// The process dies, and another takes its place.
+    pub fn crash(&mut self) {
+        *self = Self {
+            leads: self.leads,
+            offset: self.offset,
+            told: std::mem::take(&mut self.told),
+            published: self.published,
+            ..Self::new(false)
+        };
+    }
+
+    /// Takes in a version, unless it knows a newer one.
+    pub fn learn_version(&mut self, object: Option<Object>) {
+        let revision = |object: &Object| object.managed.resource_version.parse::<u64>().unwrap_or(0);
+        match (&self.store, &object) {
+            (Some(known), Some(new)) if revision(known) > revision(new) => {}
+            _ => self.store = object,
+        }
+    }
+
+    /// When it has something to do; `None`: not before something changes.
+    pub fn due(&self) -> Option<Timestamp> {
+        let due = match &self.phase {
+            Phase::Resting(_) if self.dirty => Some(Timestamp::MIN),
+            Phase::Resting(wake) => *wake,
+            Phase::Deciding | Phase::Decided(..) | Phase::Persisting(_) => Some(Timestamp::MIN),
+            Phase::Waiting(wait) => Some(wait.until),
+        };
+        due.map(|due| self.stalled_until.map_or(due, |until| until.max(due)))
+    }
+}
+
+/// A write that the API server carries out later.
+#[derive(Debug, Clone)]
+pub enum LateWrite {
+    Metadata(Object, MetadataChange),
+    Status(Object, bridge_core::managed::Status),
+    Release(String),
+}

@@ -1,0 +1,190 @@
+//! Where a schedule may leave the plain course, and whether it does: by chance, or by plan.
+
+use bridge_core::{
+    external::{Effect, FailureCode, Verb},
+    managed::{Asked, Call},
+};
+use std::time::Duration;
+
+use crate::fate::{CallFate, Fates, LookFate, WriteFate};
+
+/// Leaves the plain course at the n-th choice, with that option.
+pub type Plan = Vec<(usize, usize)>;
+
+/// SplitMix64: small, seeded, the same everywhere.
+#[derive(Debug, Clone)]
+pub struct Random(u64);
+
+impl Random {
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// Below `bound`.
+    pub fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^= mixed >> 31;
+        usize::try_from(mixed % bound as u64).unwrap_or(0)
+    }
+
+    /// One of them.
+    pub fn pick<T: Copy>(&mut self, options: &[T]) -> T {
+        options[self.below(options.len())]
+    }
+}
+
+#[derive(Debug, Clone)]
+enum Source {
+    Chance {
+        random: Random,
+        per_mille: usize,
+        left: u32,
+    },
+    Plan(Plan),
+}
+
+/// A row of choices. Option 0 is the plain course.
+#[derive(Debug, Clone)]
+pub struct Choices {
+    source: Source,
+    /// How many options each choice had.
+    pub points: Vec<usize>,
+    /// Where the plain course was left.
+    pub taken: Plan,
+    /// A known resource may once read as absent.
+    pub blips: u32,
+    /// A look may say "absent" now.
+    pub may_blip: bool,
+}
+
+impl Choices {
+    /// By chance, at most `left` times.
+    pub fn by_chance(random: Random, per_mille: usize, left: u32) -> Self {
+        Self::from(Source::Chance {
+            random,
+            per_mille,
+            left,
+        })
+    }
+
+    pub fn by_plan(plan: Plan) -> Self {
+        Self::from(Source::Plan(plan))
+    }
+
+    fn from(source: Source) -> Self {
+        Self {
+            source,
+            points: Vec::new(),
+            taken: Plan::new(),
+            blips: 1,
+            may_blip: false,
+        }
+    }
+
+    /// Which of so many options.
+    pub fn choose(&mut self, options: usize) -> usize {
+        let at = self.points.len();
+        self.points.push(options);
+        let option = match &mut self.source {
+            Source::Chance {
+                random,
+                per_mille,
+                left,
+            } => {
+                if *left > 0 && options > 1 && random.below(1000) < *per_mille {
+                    *left -= 1;
+                    1 + random.below(options - 1)
+                } else {
+                    0
+                }
+            }
+            Source::Plan(plan) => plan
+                .iter()
+                .find(|(point, _)| *point == at)
+                .map_or(0, |(_, option)| (*option).min(options - 1)),
+        };
+        if option > 0 {
+            self.taken.push((at, option));
+        }
+        option
+    }
+
+    fn pick<T: Copy>(&mut self, options: &[T]) -> T {
+        options[self.choose(options.len())]
+    }
+}
+
+const MAKES: &[CallFate] = &[
+    CallFate::Answered,
+    CallFate::LostBefore,
+    CallFate::LostAfter,
+    CallFate::Late,
+    CallFate::SlowAnswer(Duration::from_secs(4)),
+    CallFate::Fails(FailureCode::Throttled, Effect::None),
+    CallFate::Fails(FailureCode::Unavailable, Effect::Unknown),
+    CallFate::DoneButFails(FailureCode::Timeout, Effect::Unknown),
+    CallFate::DoneButFails(FailureCode::Internal, Effect::Partial),
+    CallFate::Refused,
+    CallFate::CrashBefore,
+    CallFate::CrashLate,
+    CallFate::CrashBeforePersist,
+    CallFate::CrashAfterPersist,
+];
+
+const FOLLOWS: &[CallFate] = &[
+    CallFate::Answered,
+    CallFate::LostBefore,
+    CallFate::LostAfter,
+    CallFate::Late,
+    CallFate::Fails(FailureCode::Throttled, Effect::None),
+    CallFate::CrashLate,
+    CallFate::CrashBeforePersist,
+    CallFate::CrashAfterPersist,
+];
+
+const LOOKS: &[LookFate] = &[
+    LookFate::Answered,
+    LookFate::Fails(FailureCode::Unauthenticated),
+    LookFate::Unknown,
+    LookFate::Slow(Duration::from_secs(12)),
+    LookFate::Slow(Duration::from_secs(45)),
+];
+
+const WRITES: &[WriteFate] = &[
+    WriteFate::Lands,
+    WriteFate::LostBefore,
+    WriteFate::LostAfter,
+    WriteFate::Late(Duration::from_secs(3)),
+    WriteFate::Late(Duration::from_secs(20)),
+    WriteFate::CrashBefore,
+    WriteFate::CrashAfter,
+];
+
+impl Fates for Choices {
+    fn call(&mut self, call: &Call) -> CallFate {
+        match call.verb {
+            Verb::Create | Verb::Update | Verb::Delete => self.pick(MAKES),
+            Verb::Poll | Verb::Observe => self.pick(FOLLOWS),
+        }
+    }
+
+    fn look(&mut self, _: &Asked) -> LookFate {
+        let blip = usize::from(self.blips > 0 && self.may_blip);
+        let option = self.choose(LOOKS.len() + blip);
+        LOOKS.get(option).copied().unwrap_or_else(|| {
+            self.blips -= 1;
+            LookFate::Absent
+        })
+    }
+
+    fn write(&mut self, _: &str, persists: bool) -> WriteFate {
+        match self.pick(WRITES) {
+            // What is detached is not given up while it may still land.
+            WriteFate::Late(_) if persists => WriteFate::LostAfter,
+            fate => fate,
+        }
+    }
+}

@@ -1,0 +1,363 @@
+//! The calls that change something, each with its whole effect at one moment.
+
+use bridge_core::{
+    external::{Effect, FailureCode, OperationVerb, Outcome, OutcomeResult, Secrets, Target, Verb},
+    kind::{CreateRecovery, NameSource},
+    managed::Call,
+};
+use jiff::Timestamp;
+
+use super::{Cloud, External, State, Used, Work, answer, derived_name, is_ours};
+use crate::kinds::{Pace, WORK};
+
+impl Cloud {
+    /// The call takes effect.
+    pub fn call(&mut self, call: &Call, now: Timestamp) -> Outcome {
+        self.settle(now);
+        let count = match call.verb {
+            Verb::Create => "create",
+            Verb::Update => "update",
+            Verb::Delete => "delete",
+            Verb::Poll => "poll",
+            Verb::Observe => "observe",
+        };
+        *self.calls.entry(count).or_default() += 1;
+        match call.verb {
+            Verb::Create => self.create(call, now),
+            Verb::Update => self.update(call, now),
+            Verb::Delete => self.delete(call, now),
+            Verb::Poll | Verb::Observe => self.poll(call, now),
+        }
+    }
+
+    fn create(&mut self, call: &Call, now: Timestamp) -> Outcome {
+        // The token is looked up before anything is checked.
+        if self.subject.recovers_by(CreateRecovery::ClientToken)
+            && let Some(outcome) = self.earlier(call, now)
+        {
+            return outcome;
+        }
+        if call.desired.parameters.contains_key("invalid") {
+            return answer::failed("", FailureCode::InvalidSpec, Effect::None);
+        }
+        let by_marker = self.subject.recovers_by(CreateRecovery::Marker);
+        if call.outcome_unknown && by_marker {
+            let mut objects = self.objects.iter();
+            let earlier = objects.find(|one| {
+                one.marker == call.target.ownership_marker && one.visible.max(one.marker_visible) <= now
+            });
+            if let Some(earlier) = earlier {
+                return answer::completed(&earlier.name, Some(answer::observation(earlier, now)), true);
+            }
+        }
+        let name = self.name_for(&call.target);
+        if self.find(&name).is_some() {
+            return answer::failed("", FailureCode::AlreadyExists, Effect::None);
+        }
+        let driven = self.subject.manners.create == Pace::Driven;
+        let object = (!driven).then(|| self.make(call, &name, now));
+        let mut outcome = if self.subject.manners.create == Pace::AtOnce {
+            let bare = self.subject.manners.bare;
+            let made = self
+                .find(&name)
+                .filter(|_| !bare)
+                .map(|one| answer::observation(one, now));
+            answer::completed(&name, made, false)
+        } else {
+            self.count += 1;
+            let handle = format!("create-{}", self.count);
+            let operation = answer::operation(&handle, OperationVerb::Create, driven);
+            let work = Work {
+                operation: operation.clone(),
+                object,
+                ends: if driven { Timestamp::MAX } else { now + WORK },
+                fails: self.next_creation_fails.take(),
+                forgotten: false,
+                request: Box::new(call.clone()),
+            };
+            self.work.insert(handle, work);
+            let told = if self.names_late() { "" } else { &name };
+            answer::outcome(told, OutcomeResult::Operation(operation))
+        };
+        let handle = match &outcome.result {
+            OutcomeResult::Operation(operation) => operation.handle.clone(),
+            _ => String::new(),
+        };
+        if self.subject.recovers_by(CreateRecovery::ClientToken) {
+            let used = Used {
+                request: request_of(call),
+                name,
+                object,
+                handle,
+                first: now,
+            };
+            self.tokens.insert(call.token.clone(), used);
+        }
+        outcome.connection_details = answer::secrets(&[("password", "canary-once")]);
+        outcome
+    }
+
+    /// What the same token did before.
+    fn earlier(&mut self, call: &Call, now: Timestamp) -> Option<Outcome> {
+        let retention = self.subject.kind.capabilities.token_retention;
+        self.tokens.retain(|_, used| {
+            used.first
+                .checked_add(retention)
+                .map_or(true, |ends| now <= ends)
+        });
+        let used = self.tokens.get(&call.token)?;
+        if used.request != request_of(call) {
+            return Some(answer::failed("", FailureCode::TokenReused, Effect::None));
+        }
+        if let Some(work) = self.work.get(&used.handle) {
+            let running =
+                work.ends > now && (work.object.is_none() || self.objects.iter().any(|one| Some(one.id) == work.object));
+            if running && !work.forgotten {
+                let told = if self.names_late() { "" } else { &used.name };
+                return Some(answer::outcome(
+                    told,
+                    OutcomeResult::Operation(work.operation.clone()),
+                ));
+            }
+        }
+        let object = used.object;
+        let name = used.name.clone();
+        Some(match self.objects.iter().find(|one| Some(one.id) == object) {
+            Some(one) => answer::completed(&one.name, Some(answer::observation(one, now)), true),
+            None => answer::failed(&name, FailureCode::NotFound, Effect::None),
+        })
+    }
+
+    fn names_late(&self) -> bool {
+        self.subject.cloud_named() && self.subject.manners.name_at_end
+    }
+
+    fn name_for(&mut self, target: &Target) -> String {
+        match self.subject.kind.external_name.source {
+            NameSource::Provider => {
+                self.count += 1;
+                format!("cloud-{}", self.count)
+            }
+            NameSource::User => target.external_name.clone(),
+            NameSource::Derived => derived_name(target),
+        }
+    }
+
+    fn make(&mut self, call: &Call, name: &str, now: Timestamp) -> u64 {
+        self.count += 1;
+        let marker = if self.subject.kind.capabilities.holds_marker {
+            call.target.ownership_marker.clone()
+        } else {
+            String::new()
+        };
+        let state = match self.subject.manners.create {
+            Pace::AtOnce => State::Ready,
+            Pace::Long => State::Creating(Some(now + WORK)),
+            Pace::Driven => State::Creating(None),
+        };
+        self.objects.push(External {
+            id: self.count,
+            name: name.to_owned(),
+            marker,
+            made_for: call.target.owner.uid.clone(),
+            changed_for: String::new(),
+            parameters: call.desired.parameters.clone(),
+            sensitive: call.desired.sensitive.clone(),
+            state,
+            visible: now + self.visibility,
+            marker_visible: now + self.visibility.max(self.marker_visibility),
+        });
+        self.count
+    }
+
+    /// The one of this name, if it is not another's.
+    fn ours(&self, target: &Target, unmarked: bool) -> Option<&External> {
+        let holds_marker = self.subject.kind.capabilities.holds_marker;
+        self.find(&target.external_name).filter(|one| {
+            !holds_marker || is_ours(&one.marker, target) || (one.marker.is_empty() && unmarked)
+        })
+    }
+
+    fn update(&mut self, call: &Call, now: Timestamp) -> Outcome {
+        let Some(one) = self.ours(&call.target, true) else {
+            return answer::failed("", FailureCode::NotFound, Effect::None);
+        };
+        if call.desired.parameters.contains_key("invalid") {
+            return answer::failed(&one.name, FailureCode::InvalidSpec, Effect::None);
+        }
+        let (id, name) = (one.id, one.name.clone());
+        if self.subject.manners.update == Pace::AtOnce {
+            self.apply(id, call);
+            let now_is = self
+                .find(&name)
+                .filter(|_| !self.subject.manners.bare)
+                .map(|one| answer::observation(one, now));
+            return answer::completed(&name, now_is, false);
+        }
+        self.count += 1;
+        let handle = format!("update-{}", self.count);
+        self.changes.push((now + WORK, id, Box::new(call.clone())));
+        let operation = answer::operation(&handle, OperationVerb::Update, false);
+        let work = Work {
+            operation: operation.clone(),
+            object: Some(id),
+            ends: now + WORK,
+            fails: None,
+            forgotten: false,
+            request: Box::new(call.clone()),
+        };
+        self.work.insert(handle, work);
+        answer::outcome(&name, OutcomeResult::Operation(operation))
+    }
+
+    fn delete(&mut self, call: &Call, now: Timestamp) -> Outcome {
+        let unmarked = !self.subject.recovers_by(CreateRecovery::Marker);
+        let exists = self.find(&call.target.external_name).is_some();
+        let Some(one) = self.ours(&call.target, unmarked).cloned() else {
+            if exists {
+                return answer::failed("", FailureCode::NotFound, Effect::None);
+            }
+            return answer::completed(&call.target.external_name, None, true);
+        };
+        let busy = matches!(one.state, State::Creating(_));
+        if busy && !self.subject.kind.capabilities.delete_during_create {
+            return answer::failed(&one.name, FailureCode::Conflict, Effect::None);
+        }
+        let begun = answer::operation("remove", OperationVerb::Delete, false);
+        match self.subject.manners.delete {
+            Pace::AtOnce => {
+                self.remove(one.id, &call.target.owner.uid);
+                return answer::completed(&one.name, None, false);
+            }
+            Pace::Long => {
+                if let Some(one) = self.get_mut(one.id)
+                    && !matches!(one.state, State::Deleting(_))
+                {
+                    one.state = State::Deleting(now + WORK);
+                }
+            }
+            Pace::Driven => {
+                if let Some(one) = self.get_mut(one.id) {
+                    one.state = State::Disabled;
+                }
+            }
+        }
+        let operation = bridge_core::external::Operation {
+            poll_driven: self.subject.manners.delete == Pace::Driven,
+            ..begun
+        };
+        answer::outcome(&one.name, OutcomeResult::Operation(operation))
+    }
+
+    fn poll(&mut self, call: &Call, now: Timestamp) -> Outcome {
+        if call.handle == "remove" {
+            return self.poll_removal(call, now);
+        }
+        let name = &call.target.external_name;
+        let Some(work) = self.work.get(&call.handle).cloned() else {
+            return answer::failed(name, FailureCode::OperationExpired, Effect::Unknown);
+        };
+        if work.forgotten {
+            return answer::failed(name, FailureCode::OperationExpired, Effect::Unknown);
+        }
+        if work.operation.poll_driven && work.ends == Timestamp::MAX {
+            return self.drive(&work, now);
+        }
+        if work.ends > now {
+            return answer::outcome(name, OutcomeResult::Operation(work.operation));
+        }
+        if let Some(effect) = work.fails {
+            return answer::failed(name, FailureCode::OperationFailed, effect);
+        }
+        match self.objects.iter().find(|one| Some(one.id) == work.object) {
+            Some(one) => answer::completed(&one.name, Some(answer::observation(one, now)), false),
+            None => answer::failed(name, FailureCode::OperationFailed, Effect::None),
+        }
+    }
+
+    /// One step of a creation that moves only when polled: it makes the thing, then it ends.
+    fn drive(&mut self, work: &Work, now: Timestamp) -> Outcome {
+        let handle = &work.operation.handle;
+        if let Some(id) = work.object {
+            let fails = work.fails;
+            if let Some(work) = self.work.get_mut(handle) {
+                work.ends = now;
+            }
+            if let Some(effect) = fails {
+                if effect == Effect::None {
+                    self.remove(id, "");
+                }
+                return answer::failed("", FailureCode::OperationFailed, effect);
+            }
+            if let Some(one) = self.get_mut(id)
+                && one.state == State::Creating(None)
+            {
+                one.state = State::Ready;
+            }
+            return match self.objects.iter().find(|one| one.id == id) {
+                Some(one) => answer::completed(&one.name, Some(answer::observation(one, now)), false),
+                None => answer::failed("", FailureCode::OperationFailed, Effect::None),
+            };
+        }
+        let name = self.name_for(&work.request.target);
+        if self.find(&name).is_some() {
+            if let Some(work) = self.work.get_mut(handle) {
+                (work.ends, work.fails) = (now, Some(Effect::None));
+            }
+            return answer::failed("", FailureCode::OperationFailed, Effect::None);
+        }
+        let id = self.make(&work.request, &name, now);
+        if let Some(work) = self.work.get_mut(handle) {
+            work.object = Some(id);
+        }
+        if let Some(used) = self.tokens.values_mut().find(|used| used.handle == *handle) {
+            used.object = Some(id);
+            used.name.clone_from(&name);
+        }
+        let told = if self.names_late() { "" } else { &name };
+        let mut outcome = answer::outcome(told, OutcomeResult::Operation(work.operation.clone()));
+        outcome.connection_details = Secrets::default();
+        outcome
+    }
+
+    /// Its handle is the same for every removal: it says no more than that there was one.
+    fn poll_removal(&mut self, call: &Call, now: Timestamp) -> Outcome {
+        let driven = self.subject.manners.delete == Pace::Driven;
+        let unmarked = !self.subject.recovers_by(CreateRecovery::Marker);
+        let name = call.target.external_name.clone();
+        let exists = self.find(&name).is_some();
+        let Some(one) = self.ours(&call.target, unmarked).cloned() else {
+            if exists {
+                return answer::failed("", FailureCode::NotFound, Effect::None);
+            }
+            return answer::completed(&name, None, true);
+        };
+        match one.state {
+            State::Disabled => {
+                self.remove(one.id, &call.target.owner.uid);
+                answer::completed(&name, None, false)
+            }
+            State::Deleting(until) if until > now => {
+                answer::outcome(&name, OutcomeResult::Operation(answer::operation("remove", OperationVerb::Delete, false)))
+            }
+            _ if driven => {
+                if let Some(one) = self.get_mut(one.id) {
+                    one.state = State::Disabled;
+                }
+                answer::outcome(&name, OutcomeResult::Operation(answer::operation("remove", OperationVerb::Delete, true)))
+            }
+            // It was there no more, and is again: another one.
+            _ => answer::completed(&name, None, false),
+        }
+    }
+}
+
+fn request_of(call: &Call) -> String {
+    format!(
+        "{}|{}|{}|{:?}",
+        call.target.config.id,
+        call.target.external_name,
+        call.target.ownership_marker,
+        call.desired.parameters
+    )
+}

@@ -1,0 +1,298 @@
+//! A cloud of one kind, and its plugin: what there is, what a look shows of it, and what happens by itself.
+
+mod answer;
+mod calls;
+
+pub use answer::{failed, failure, secrets};
+
+
+use std::{collections::BTreeMap, time::Duration};
+
+use bridge_core::{
+    external::{Absent, Document, Effect, Look, Operation, Secrets, Target},
+    kind::{CreateRecovery, NameSource},
+    managed::Call,
+};
+use jiff::Timestamp;
+
+use crate::kinds::Subject;
+
+/// One thing in the cloud.
+#[derive(Debug, Clone, PartialEq)]
+pub struct External {
+    pub id: u64,
+    pub name: String,
+    pub marker: String,
+    /// The uid that it was made for; empty: somebody else's.
+    pub made_for: String,
+    /// The uid that sent the last Update.
+    pub changed_for: String,
+    pub parameters: Document,
+    pub sensitive: Secrets,
+    pub state: State,
+    /// Looks miss it before this.
+    pub visible: Timestamp,
+    /// Looks miss its marker before this.
+    pub marker_visible: Timestamp,
+}
+
+/// What is becoming of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// Until then; `None`: until it is driven on.
+    Creating(Option<Timestamp>),
+    Ready,
+    /// Its removal has begun, and goes on only when driven.
+    Disabled,
+    Deleting(Timestamp),
+}
+
+/// Work that outlasts a call.
+#[derive(Debug, Clone, PartialEq)]
+struct Work {
+    operation: Operation,
+    /// Of what; `None`: it is not made yet.
+    object: Option<u64>,
+    ends: Timestamp,
+    fails: Option<Effect>,
+    forgotten: bool,
+    request: Box<Call>,
+}
+
+/// What a token stands for.
+#[derive(Debug, Clone, PartialEq)]
+struct Used {
+    request: String,
+    name: String,
+    object: Option<u64>,
+    handle: String,
+    first: Timestamp,
+}
+
+/// A removal, and on whose behalf.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Removed {
+    pub external: External,
+    /// Empty: by hand.
+    pub by: String,
+}
+
+/// The cloud.
+#[derive(Debug, Clone)]
+pub struct Cloud {
+    subject: Subject,
+    pub objects: Vec<External>,
+    /// Newest last.
+    pub removed: Vec<Removed>,
+    /// Updates that have not come to pass.
+    changes: Vec<(Timestamp, u64, Box<Call>)>,
+    work: BTreeMap<String, Work>,
+    tokens: BTreeMap<String, Used>,
+    count: u64,
+    /// How long what is made stays invisible.
+    pub visibility: Duration,
+    /// How long a marker does.
+    pub marker_visibility: Duration,
+    /// Looks say "absent" until then.
+    pub blip: Option<Timestamp>,
+    /// The next long creation ends like this.
+    pub next_creation_fails: Option<Effect>,
+    /// How often each call was processed.
+    pub calls: BTreeMap<&'static str, u32>,
+}
+
+impl Cloud {
+    pub fn new(subject: Subject) -> Self {
+        Self {
+            subject,
+            objects: Vec::new(),
+            removed: Vec::new(),
+            changes: Vec::new(),
+            work: BTreeMap::new(),
+            tokens: BTreeMap::new(),
+            count: 0,
+            visibility: Duration::ZERO,
+            marker_visibility: Duration::ZERO,
+            blip: None,
+            next_creation_fails: None,
+            calls: BTreeMap::new(),
+        }
+    }
+
+    /// Those that were made for this object.
+    pub fn made_for(&self, uid: &str) -> Vec<&External> {
+        self.objects.iter().filter(|one| one.made_for == uid).collect()
+    }
+
+    /// Somebody else makes one.
+    pub fn foreign(&mut self, name: &str, marker: &str, parameters: &Document, now: Timestamp) {
+        if self.objects.iter().any(|one| one.name == name) {
+            return;
+        }
+        self.count += 1;
+        self.objects.push(External {
+            id: self.count,
+            name: name.to_owned(),
+            marker: marker.to_owned(),
+            made_for: String::new(),
+            changed_for: String::new(),
+            parameters: parameters.clone(),
+            sensitive: Secrets::default(),
+            state: State::Ready,
+            visible: now,
+            marker_visible: now,
+        });
+    }
+
+    /// Somebody removes what `picks` picks by hand.
+    pub fn remove_by_hand(&mut self, picks: impl Fn(&External) -> bool) {
+        let picked: Vec<u64> = self
+            .objects
+            .iter()
+            .filter(|one| picks(one))
+            .map(|one| one.id)
+            .collect();
+        for id in picked {
+            self.remove(id, "");
+        }
+    }
+
+    /// Every operation is forgotten.
+    pub fn forget_operations(&mut self) {
+        for work in self.work.values_mut() {
+            work.forgotten = true;
+        }
+        for object in &mut self.objects {
+            if object.state == State::Creating(None) {
+                object.state = State::Ready;
+            }
+        }
+    }
+
+    /// What happens by itself.
+    pub fn settle(&mut self, now: Timestamp) {
+        let ended: Vec<(u64, Option<Effect>)> = self
+            .work
+            .values()
+            .filter(|work| work.ends <= now)
+            .filter_map(|work| Some((work.object?, work.fails)))
+            .collect();
+        for (id, fails) in ended {
+            let creating = self
+                .objects
+                .iter()
+                .any(|one| one.id == id && matches!(one.state, State::Creating(_)));
+            if creating && fails == Some(Effect::None) {
+                self.remove(id, "");
+            }
+        }
+        let due: Vec<(u64, Box<Call>)> = self
+            .changes
+            .extract_if(.., |(at, ..)| *at <= now)
+            .map(|(_, id, call)| (id, call))
+            .collect();
+        for (id, call) in due {
+            self.apply(id, &call);
+        }
+        let mut finished = Vec::new();
+        for object in &mut self.objects {
+            match object.state {
+                State::Creating(Some(until)) if until <= now => object.state = State::Ready,
+                State::Deleting(until) if until <= now => finished.push(object.id),
+                _ => {}
+            }
+        }
+        for id in finished {
+            self.remove(id, "");
+        }
+    }
+
+    /// When something happens by itself next.
+    pub fn next_event(&self, now: Timestamp) -> Option<Timestamp> {
+        let states = self.objects.iter().filter_map(|one| match one.state {
+            State::Creating(Some(until)) | State::Deleting(until) => Some(until),
+            _ => None,
+        });
+        states
+            .chain(self.changes.iter().map(|(at, ..)| *at))
+            .filter(|at| *at > now)
+            .min()
+    }
+
+    /// The plugin looks.
+    pub fn look(&mut self, target: &Target, now: Timestamp) -> Look {
+        *self.calls.entry("observe").or_default() += 1;
+        self.settle(now);
+        let derived = match self.subject.kind.external_name.source {
+            NameSource::Derived => derived_name(target),
+            NameSource::User | NameSource::Provider => String::new(),
+        };
+        let name = if target.external_name.is_empty() {
+            &derived
+        } else {
+            &target.external_name
+        };
+        assert!(
+            !name.is_empty() || self.subject.recovers_by(CreateRecovery::Marker),
+            "a look without a name, of a kind that cannot"
+        );
+        let visible = self.objects.iter().filter(|one| one.visible <= now);
+        let mut found = visible.filter(|one| {
+            if name.is_empty() {
+                one.marker_visible <= now && is_ours(&one.marker, target)
+            } else {
+                one.name == *name
+            }
+        });
+        let blipped = self.blip.is_some_and(|until| now <= until);
+        match found.next().filter(|_| !blipped) {
+            Some(one) => Look::Found(Box::new(answer::observation(one, now))),
+            None => Look::Absent(Absent {
+                external_name: derived,
+            }),
+        }
+    }
+
+    fn find(&self, name: &str) -> Option<&External> {
+        self.objects.iter().find(|one| one.name == name)
+    }
+
+    fn get_mut(&mut self, id: u64) -> Option<&mut External> {
+        self.objects.iter_mut().find(|one| one.id == id)
+    }
+
+    fn remove(&mut self, id: u64, by: &str) {
+        let Some(at) = self.objects.iter().position(|one| one.id == id) else {
+            return;
+        };
+        let external = self.objects.remove(at);
+        if self.subject.manners.frees_tokens {
+            self.tokens.retain(|_, used| used.object != Some(id));
+        }
+        self.removed.push(Removed {
+            external,
+            by: by.to_owned(),
+        });
+    }
+
+    fn apply(&mut self, id: u64, call: &Call) {
+        let holds_marker = self.subject.kind.capabilities.holds_marker;
+        if let Some(object) = self.get_mut(id) {
+            object.parameters.clone_from(&call.desired.parameters);
+            object.sensitive.clone_from(&call.desired.sensitive);
+            object.changed_for.clone_from(&call.target.owner.uid);
+            if holds_marker {
+                object.marker.clone_from(&call.target.ownership_marker);
+            }
+        }
+    }
+}
+
+/// The name that the plugin works out.
+pub fn derived_name(target: &Target) -> String {
+    format!("https://cloud/{}", target.owner.name)
+}
+
+fn is_ours(marker: &str, target: &Target) -> bool {
+    !marker.is_empty() && (marker == target.ownership_marker || marker == target.former_marker)
+}

@@ -1,0 +1,88 @@
+//! What may become of a request.
+
+use std::time::Duration;
+
+use bridge_core::{
+    external::{Effect, FailureCode},
+    managed::{Asked, Call},
+};
+
+/// Of a call that may change something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallFate {
+    /// Takes effect, and is answered.
+    Answered,
+    /// Never arrives; the caller does not know.
+    LostBefore,
+    /// Takes effect; the answer is lost.
+    LostAfter,
+    /// The answer is lost at once, and the call takes effect at the last moment.
+    Late,
+    /// Takes effect at once, and is answered after this.
+    SlowAnswer(Duration),
+    /// The plugin refuses; the cloud knows nothing of it.
+    Fails(FailureCode, Effect),
+    /// It takes effect, and the plugin says that it failed.
+    DoneButFails(FailureCode, Effect),
+    /// The plugin refuses it as a bug.
+    Refused,
+    /// The process dies before it sends.
+    CrashBefore,
+    /// The process dies having sent, and the call takes effect at the last moment.
+    CrashLate,
+    /// The process dies with the answer in its hands.
+    CrashBeforePersist,
+    /// The process dies when the answer is persisted.
+    CrashAfterPersist,
+}
+
+/// Of a write to the API server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WriteFate {
+    Lands,
+    /// An error, and nothing is written.
+    LostBefore,
+    /// An error, and it is written.
+    LostAfter,
+    /// An error, and it is written after this, if its guard still holds.
+    Late(Duration),
+    CrashBefore,
+    CrashAfter,
+}
+
+/// Of a look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LookFate {
+    Answered,
+    Fails(FailureCode),
+    Unknown,
+    /// What is there is not seen.
+    Absent,
+    /// What was read is told after this.
+    Slow(Duration),
+}
+
+/// Decides what becomes of requests.
+pub trait Fates {
+    fn call(&mut self, call: &Call) -> CallFate;
+    fn look(&mut self, asked: &Asked) -> LookFate;
+    /// `persists`: it is the write of an answer.
+    fn write(&mut self, what: &str, persists: bool) -> WriteFate;
+}
+
+/// Everything goes well.
+pub struct Well;
+
+impl Fates for Well {
+    fn call(&mut self, _: &Call) -> CallFate {
+        CallFate::Answered
+    }
+
+    fn look(&mut self, _: &Asked) -> LookFate {
+        LookFate::Answered
+    }
+
+    fn write(&mut self, _: &str, _: bool) -> WriteFate {
+        WriteFate::Lands
+    }
+}

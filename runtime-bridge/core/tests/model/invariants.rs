@@ -1,0 +1,269 @@
+//! What must hold after every step. Each invariant is one named function.
+
+use bridge_core::{
+    external::{OperationVerb, Verb},
+    managed::{Call, IntentVerb, Managed, MetadataChange, Record, Stored, names},
+};
+use jiff::Timestamp;
+
+use crate::{
+    etcd::Object,
+    kinds::CALL,
+    world::{A, B, Model, marker, verb},
+};
+
+/// What was seen to go wrong, and what is needed to see it.
+#[derive(Debug, Default)]
+pub struct Watcher {
+    pub violations: Vec<String>,
+    paused_since: Option<Timestamp>,
+    removed: usize,
+    /// Somebody else makes things of our name: what a kind without MARKER recovery takes cannot be told from ours.
+    pub foreigners: bool,
+}
+
+impl Watcher {
+    pub fn violation(&mut self, what: impl Into<String>) {
+        self.violations.push(what.into());
+    }
+}
+
+impl Model {
+    /// A call is about to leave.
+    pub fn watch_send(&mut self, b: usize, call: &Call) {
+        if !(matches!(call.verb, Verb::Create | Verb::Update | Verb::Delete) || self.is_driven(call)) {
+            return;
+        }
+        let broken = [
+            self.nothing_is_sent_after_its_deadline(b, call),
+            self.nothing_is_sent_while_paused(b, call),
+            self.nothing_is_sent_for_what_is_gone(b, call),
+            self.no_create_without_a_persisted_intent(call),
+            self.no_delete_while_a_create_may_run(call),
+        ];
+        self.blame(broken);
+    }
+
+    /// A metadata write is about to be carried out.
+    pub fn watch_write(&mut self, base: &Object, change: &MetadataChange) {
+        let current = self.etcd.object.as_ref();
+        if current.is_none_or(|current| current.managed.resource_version != base.managed.resource_version) {
+            return; // It will be refused.
+        }
+        let broken = [
+            self.no_intent_while_paused(base, change),
+            self.no_new_token_while_an_old_one_may_act(base, change),
+        ];
+        self.blame(broken);
+    }
+
+    /// A call took effect.
+    pub fn watch_effect(&mut self, _: &Call) {
+        let broken = [self.nothing_of_others_is_deleted()];
+        self.watcher.removed = self.cloud.removed.len();
+        self.blame(broken);
+    }
+
+    /// After every step.
+    pub fn check(&mut self) {
+        let paused = self
+            .etcd
+            .object
+            .as_ref()
+            .is_some_and(|object| object.managed.paused());
+        self.watcher.paused_since = paused.then(|| self.watcher.paused_since.unwrap_or(self.now));
+        let broken = [
+            self.at_most_one_external_object(),
+            self.nothing_is_left_behind(),
+            self.a_go_reconciler_would_ask(),
+            self.no_secret_is_told(),
+        ];
+        self.blame(broken);
+    }
+
+    /// Fails the test if anything was seen to go wrong.
+    pub fn verify(&self) {
+        assert!(
+            self.watcher.violations.is_empty(),
+            "{}\n{}",
+            self.watcher.violations.join("\n"),
+            self.log.join("\n")
+        );
+    }
+
+    fn blame<const N: usize>(&mut self, broken: [Option<String>; N]) {
+        for violation in broken.into_iter().flatten() {
+            if !self.watcher.violations.contains(&violation) {
+                self.note(|| format!("VIOLATION {violation}"));
+                self.watcher.violation(violation);
+            }
+        }
+    }
+
+    fn uids(&self) -> impl Iterator<Item = (&str, &Object, bool)> {
+        let gone = self
+            .etcd
+            .gone
+            .iter()
+            .map(|gone| (gone.last.managed.uid.as_str(), &gone.last, true));
+        let here = self
+            .etcd
+            .object
+            .iter()
+            .map(|object| (object.managed.uid.as_str(), object, false));
+        gone.chain(here)
+    }
+
+    fn at_most_one_external_object(&self) -> Option<String> {
+        let doubled = self
+            .uids()
+            .map(|(uid, ..)| uid)
+            .find(|uid| self.cloud.made_for(uid).len() > 1)?;
+        Some(format!("DOUBLE: two external objects for {doubled}"))
+    }
+
+    fn nothing_is_left_behind(&self) -> Option<String> {
+        let kept = |managed: &Managed| {
+            !managed.policies.delete
+                || managed.annotation(names::ORPHAN) == managed.uid
+                || !self.subject.kind.capabilities.can_delete
+        };
+        let (left, ..) = self.uids().find(|(uid, object, gone)| {
+            *gone && !kept(&object.managed) && !self.cloud.made_for(uid).is_empty()
+        })?;
+        Some(format!("LEAK: {left} is gone, and its external object is not"))
+    }
+
+    fn nothing_of_others_is_deleted(&self) -> Option<String> {
+        let by_marker = self
+            .subject
+            .recovers_by(bridge_core::kind::CreateRecovery::Marker);
+        let wrong = self.cloud.removed[self.watcher.removed..].iter().find(|removed| {
+            let ours = removed.external.made_for == removed.by || removed.external.marker == marker(&removed.by);
+            let excused = removed.external.made_for.is_empty() && self.watcher.foreigners && !by_marker;
+            !removed.by.is_empty() && !ours && !excused
+        })?;
+        Some(format!(
+            "WRONG: {} deleted {:?}, made for {:?}",
+            wrong.by, wrong.external.name, wrong.external.made_for
+        ))
+    }
+
+    /// Its own flaws aside, a Go reconciler that is swapped in must stop, where it would make a second one.
+    fn a_go_reconciler_would_ask(&self) -> Option<String> {
+        let managed = &self.etcd.object.as_ref()?.managed;
+        if !self.subject.cloud_named() {
+            return None;
+        }
+        let name = managed.annotation(names::EXTERNAL_NAME);
+        let unknown = self
+            .cloud
+            .made_for(&managed.uid)
+            .iter()
+            .any(|one| one.name != name);
+        let coming = self
+            .flights
+            .iter()
+            .any(|flight| flight.call.verb == Verb::Create && flight.call.target.owner.uid == managed.uid);
+        let time = |key: &str| managed.annotation(key).parse::<Timestamp>().ok();
+        let ended = time(names::CREATE_SUCCEEDED).max(time(names::CREATE_FAILED));
+        let asks = time(names::CREATE_PENDING).is_some_and(|pending| ended.is_none_or(|ended| pending > ended));
+        ((unknown || coming) && name.is_empty() && !asks)
+            .then(|| "a Go reconciler that is swapped in would make a second one".to_owned())
+    }
+
+    fn no_secret_is_told(&self) -> Option<String> {
+        let canary = |text: &str| text.contains("canary");
+        let object = self.etcd.object.as_ref()?;
+        let told = [A, B]
+            .iter()
+            .flat_map(|b| &self.bridges[*b].told)
+            .any(|event| canary(&event.message));
+        let leaked = told
+            || canary(&object.managed.status.write().to_string())
+            || object.managed.annotations.values().any(|value| canary(value));
+        leaked.then(|| "a secret stands in the record, the status or an event".to_owned())
+    }
+
+    fn nothing_is_sent_after_its_deadline(&self, b: usize, call: &Call) -> Option<String> {
+        let now = self.clock(b);
+        (now >= call.deadline || call.deadline > now + CALL)
+            .then(|| format!("{} is sent at {now}, its deadline is {}", verb(call), call.deadline))
+    }
+
+    /// The moment at which the object was known to stand as it was.
+    fn proof(&self, b: usize, call: &Call) -> Timestamp {
+        call.deadline - CALL - self.bridges[b].offset
+    }
+
+    fn nothing_is_sent_while_paused(&self, b: usize, call: &Call) -> Option<String> {
+        self.watcher
+            .paused_since
+            .filter(|since| *since < self.proof(b, call) && self.etcd.holds(&call.target.owner.uid))
+            .map(|since| format!("{} is sent, though paused since {since}", verb(call)))
+    }
+
+    fn nothing_is_sent_for_what_is_gone(&self, b: usize, call: &Call) -> Option<String> {
+        let uid = &call.target.owner.uid;
+        let gone = self.etcd.gone.iter().find(|gone| gone.last.managed.uid == *uid)?;
+        (gone.at < self.proof(b, call)).then(|| format!("{} is sent for {uid}, which is gone", verb(call)))
+    }
+
+    fn no_create_without_a_persisted_intent(&self, call: &Call) -> Option<String> {
+        if call.verb != Verb::Create {
+            return None;
+        }
+        let persisted = self.etcd.history.iter().any(|version| {
+            let intent = record_of(version).and_then(|record| record.intent);
+            intent.is_some_and(|intent| {
+                intent.verb == IntentVerb::Create
+                    && intent.token == call.token
+                    && intent.attempt == call.attempt
+                    && intent.deadline == call.deadline
+            })
+        });
+        (!persisted).then(|| format!("{} is sent without a persisted intent", verb(call)))
+    }
+
+    fn no_delete_while_a_create_may_run(&self, call: &Call) -> Option<String> {
+        let removes = call.verb == Verb::Delete || call.operation == Some(OperationVerb::Delete);
+        let coming = self.flights.iter().find(|flight| {
+            let creates =
+                flight.call.verb == Verb::Create || flight.call.operation == Some(OperationVerb::Create);
+            creates && flight.call.target.owner.uid == call.target.owner.uid
+        })?;
+        removes.then(|| {
+            format!(
+                "{} is sent while {} may still take effect",
+                verb(call),
+                verb(&coming.call)
+            )
+        })
+    }
+
+    fn no_intent_while_paused(&self, base: &Object, change: &MetadataChange) -> Option<String> {
+        (change.allows.is_some() && base.managed.paused())
+            .then(|| format!("an intent is written while paused: {}", change.why))
+    }
+
+    fn no_new_token_while_an_old_one_may_act(&self, base: &Object, change: &MetadataChange) -> Option<String> {
+        let (token, _) = change.allows.as_ref()?;
+        let old = self.flights.iter().find(|flight| {
+            flight.call.target.owner.uid == base.managed.uid
+                && !flight.call.token.is_empty()
+                && flight.call.token != *token
+        })?;
+        Some(format!(
+            "token {token} is drawn while {} may still take effect",
+            verb(&old.call)
+        ))
+    }
+}
+
+/// The record of a version.
+pub fn record_of(object: &Object) -> Option<Record> {
+    match object.managed.record() {
+        Stored::Ours(record) => Some(*record),
+        Stored::None | Stored::Unreadable(_) => None,
+    }
+}

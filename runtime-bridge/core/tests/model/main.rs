@@ -1,0 +1,15 @@
+//! The managed-resource machine against a model world: random schedules, an exhaustive search over few faults, and named scenarios.
+
+mod bridge;
+mod choose;
+mod cloud;
+mod course;
+mod etcd;
+mod fate;
+mod invariants;
+mod kinds;
+mod shell;
+mod world;
+
+mod random;
+mod writes;

@@ -1,0 +1,136 @@
+//! Random schedules: one seed, one life.
+
+use std::time::Duration;
+
+use bridge_core::kind::CreateRecovery;
+use jiff::SignedDuration;
+
+use crate::{
+    choose::{Choices, Plan, Random},
+    course::{Setting, Went, live},
+    kinds,
+};
+
+/// Lives that are tried where nobody asks for more (`MODEL_SEEDS`).
+const SEEDS: u64 = 1500;
+
+fn setting(random: &mut Random) -> Setting {
+    let all = kinds::all();
+    let subject = all[random.below(all.len())].clone();
+    let window = random.pick(&[0, 20]);
+    let late = random.pick(&[0, 4]);
+    let retention = random.pick(&[Duration::MAX, Duration::from_secs(75)]);
+    let subject = subject.can(|can| {
+        can.consistency_window = Duration::from_secs(window);
+        can.late_margin = Duration::from_secs(late);
+        if can.create_recovery.contains(&CreateRecovery::ClientToken) {
+            can.token_retention = retention;
+        }
+        can.delete_during_create = random.below(2) == 0;
+    });
+    let subject = subject.with(|manners| {
+        manners.name_at_end = random.below(3) == 0;
+        manners.frees_tokens = random.below(2) == 0;
+        manners.bare = random.below(2) == 0;
+        manners.update = random.pick(&[kinds::Pace::AtOnce, kinds::Pace::Long]);
+    });
+    let foreigners = random.below(3) == 0;
+    Setting {
+        offset: SignedDuration::from_secs(random.pick(&[0, 0, 5, -5])),
+        visibility: Duration::from_secs(random.pick(&[0, window / 2, window])),
+        foreigners,
+        subject,
+    }
+}
+
+fn of_seed(seed: u64) -> (Setting, Choices) {
+    let mut random = Random::new(seed);
+    let setting = setting(&mut random);
+    let per_mille = random.pick(&[10, 30, 100]);
+    let left = random.pick(&[2, 4, 9]);
+    (setting, Choices::by_chance(random, per_mille, left))
+}
+
+/// The fewest departures from the plain course that still go wrong.
+fn shrink(setting: &Setting, mut plan: Plan) -> (Plan, Went) {
+    loop {
+        let smaller = (0..plan.len()).find_map(|at| {
+            let mut plan = plan.clone();
+            plan.remove(at);
+            let went = live(setting, Choices::by_plan(plan.clone()));
+            (!went.violations.is_empty()).then_some(plan)
+        });
+        match smaller {
+            Some(smaller) => plan = smaller,
+            None => return (plan.clone(), live(setting, Choices::by_plan(plan))),
+        }
+    }
+}
+
+#[test]
+fn every_life_ends_well() {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
+    let first = number("MODEL_FIRST_SEED").unwrap_or(0);
+    let count = number("MODEL_SEEDS").unwrap_or(SEEDS);
+    let (mut steps, mut departures) = (0_u64, 0);
+    for seed in first..first + count {
+        let (setting, choices) = of_seed(seed);
+        let went = live(&setting, choices);
+        steps += u64::from(went.steps);
+        departures += went.taken.len();
+        if !went.violations.is_empty() {
+            let (plan, went) = shrink(&setting, went.taken);
+            panic!(
+                "seed {seed}: {} {:?} window {:?} late {:?} retention {:?} offset {} visibility {:?} foreigners {}\nplan {plan:?}\n{}\n{}",
+                setting.subject.name,
+                setting.subject.manners,
+                setting.subject.window(),
+                setting.subject.late(),
+                setting.subject.kind.capabilities.token_retention,
+                setting.offset,
+                setting.visibility,
+                setting.foreigners,
+                went.log.join("\n"),
+                went.violations.join("\n"),
+            );
+        }
+    }
+    println!("{count} lives, {steps} steps, {departures} departures from the plain course");
+}
+
+/// What goes wrong, by kind of violation and kind of thing: the shortest life of each. For people who search.
+#[test]
+#[ignore = "a tool: prints, and proves nothing that the other test does not"]
+fn survey() {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
+    let first = number("MODEL_FIRST_SEED").unwrap_or(0);
+    let count = number("MODEL_SEEDS").unwrap_or(SEEDS);
+    let mut found = std::collections::BTreeMap::<(String, &str), (u32, Plan, Vec<String>, u64)>::new();
+    for seed in first..first + count {
+        let (setting, choices) = of_seed(seed);
+        let went = live(&setting, choices);
+        let Some(violation) = went.violations.first() else { continue };
+        let class: String = violation.chars().filter(|c| !c.is_ascii_digit()).take(40).collect();
+        let key = (class, setting.subject.name);
+        let known = found.get(&key).map(|(count, plan, ..)| (*count, plan.len()));
+        let count = known.map_or(0, |(count, _)| count) + 1;
+        if known.is_none_or(|(_, length)| length > 1 && count < 20) {
+            let (plan, went) = shrink(&setting, went.taken);
+            if known.is_none_or(|(_, length)| plan.len() < length) {
+                let mut log = went.log;
+                log.push(format!("{:?} {:?}", setting.subject.manners, went.violations));
+                found.insert(key, (count, plan, log, seed));
+                continue;
+            }
+        }
+        found.entry(key).and_modify(|entry| entry.0 = count);
+    }
+    for ((class, name), (count, plan, log, seed)) in &found {
+        println!("==== {class} | {name} | {count} times | seed {seed} | plan {plan:?}");
+        if std::env::var("MODEL_LOGS").is_ok() {
+            let tail = log.len().saturating_sub(45);
+            println!("{}", log[tail..].join("\n"));
+        }
+    }
+    println!("{} classes", found.len());
+}

@@ -1,0 +1,326 @@
+//! The model world: an API server, a cloud, two processes of the bridge, and time.
+
+use std::{sync::Arc, time::Duration};
+
+use bridge_core::{
+    external::{Config, Secrets},
+    managed::{Blocker, Fresh, Hold, Problem, Settings, Wish, World},
+};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::{
+    bridge::{Bridge, LateWrite, Phase},
+    cloud::Cloud,
+    etcd::{Etcd, Object},
+    fate::{Fates, Well},
+    invariants::Watcher,
+    kinds::Subject,
+};
+
+/// The process that leads at first.
+pub const A: usize = 0;
+/// The other.
+pub const B: usize = 1;
+
+/// A call whose effect is still to come.
+#[derive(Debug, Clone)]
+pub struct Flight {
+    pub at: Timestamp,
+    pub call: bridge_core::managed::Call,
+}
+
+/// API requests that changed something, or tried to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Writes {
+    pub metadata: u32,
+    pub status: u32,
+    pub release: u32,
+    pub secret: u32,
+}
+
+impl Writes {
+    /// Those that the design counts: the connection Secret apart.
+    pub fn of_the_object(self) -> u32 {
+        self.metadata + self.status + self.release
+    }
+}
+
+/// All there is.
+#[derive(Debug)]
+pub struct Model {
+    pub now: Timestamp,
+    pub subject: Subject,
+    pub etcd: Etcd,
+    pub cloud: Cloud,
+    pub bridges: [Bridge; 2],
+    pub flights: Vec<Flight>,
+    pub late_writes: Vec<(Timestamp, LateWrite)>,
+    pub settings: Arc<Settings>,
+    pub config: Result<Config, Problem>,
+    pub hold: Option<Hold>,
+    pub blocker: Option<Blocker>,
+    pub rival: Option<String>,
+    pub sensitive: Secrets,
+    /// Of the HMAC key.
+    pub key: &'static str,
+    /// The user's Secret cannot be read.
+    pub secret_missing: bool,
+    pub writes: Writes,
+    pub watcher: Watcher,
+    pub log: Vec<String>,
+    drawn: u64,
+}
+
+impl Model {
+    pub fn new(subject: &Subject) -> Self {
+        Self {
+            now: "2026-11-21T12:00:00Z".parse().expect("a time"),
+            subject: subject.clone(),
+            etcd: Etcd::default(),
+            cloud: Cloud::new(subject.clone()),
+            bridges: [Bridge::new(true), Bridge::new(false)],
+            flights: Vec::new(),
+            late_writes: Vec::new(),
+            settings: Arc::new(Settings {
+                poll_jitter: Duration::ZERO,
+                ..Settings::default()
+            }),
+            config: Ok(config("account-1")),
+            hold: None,
+            blocker: None,
+            rival: None,
+            sensitive: Secrets::default(),
+            key: "key-1",
+            secret_missing: false,
+            writes: Writes::default(),
+            watcher: Watcher::default(),
+            log: Vec::new(),
+            drawn: 0,
+        }
+    }
+
+    /// With an object that the user has made.
+    pub fn started(subject: &Subject) -> Self {
+        let mut model = Self::new(subject);
+        model.create();
+        model
+    }
+
+    /// The user makes the object; the answer is its uid.
+    pub fn create(&mut self) -> String {
+        self.etcd.create(&json!({"size": 1, "fixed": "a"}))
+    }
+
+    /// The user wishes for something else.
+    pub fn edit(&mut self, field: &str, value: Value) {
+        self.etcd.edit(|object| {
+            object.parameters.insert(field.to_owned(), value);
+        });
+    }
+
+    /// The object; there must be one.
+    pub fn object(&self) -> &Object {
+        self.etcd.object.as_ref().expect("the object is there")
+    }
+
+    /// What a process knows of the world.
+    pub fn gather(&mut self, b: usize, object: &Object) -> World {
+        self.drawn += 1;
+        World {
+            kind: Arc::clone(&self.subject.kind),
+            managed: object.managed.clone(),
+            wish: self.wish(object),
+            config: self.config.clone().map(Arc::new),
+            hold: self.hold.clone().filter(|hold| hold.until > self.clock(b)),
+            blocker: self.blocker.clone(),
+            rival: self.rival.clone(),
+            may_act: self.bridges[b].leads,
+            marker: marker(&object.managed.uid),
+            plugin_version: "1.0.0".to_owned(),
+            settings: Arc::clone(&self.settings),
+            fresh: Fresh {
+                token: format!("token-{}", self.drawn),
+                question: format!("question-{}", self.drawn),
+                jitter: 0.5,
+            },
+            now: self.clock(b),
+        }
+    }
+
+    fn wish(&self, object: &Object) -> Result<Arc<Wish>, Problem> {
+        if self.secret_missing {
+            return Err(Problem {
+                reason: "SecretNotFound".to_owned(),
+                message: "the Secret is not there".to_owned(),
+            });
+        }
+        let digest = Value::Object(object.parameters.clone()).to_string();
+        let sensitive_digest = if self.sensitive.0.is_empty() {
+            String::new()
+        } else {
+            let bytes: Vec<u8> = self.sensitive.0.values().flatten().copied().collect();
+            let sum = bytes.iter().fold(7_u64, |sum, byte| {
+                sum.wrapping_mul(31).wrapping_add(u64::from(*byte))
+            });
+            format!("{}:{sum}", self.key)
+        };
+        Ok(Arc::new(Wish {
+            parameters: object.parameters.clone(),
+            digest,
+            sensitive: self.sensitive.clone(),
+            sensitive_digest,
+        }))
+    }
+
+    /// What a process takes for the time.
+    pub fn clock(&self, b: usize) -> Timestamp {
+        self.now + self.bridges[b].offset
+    }
+
+    /// Time goes on until then; what is due happens.
+    pub fn advance_to(&mut self, until: Timestamp) {
+        loop {
+            let flight = self.flights.iter().map(|flight| flight.at).min();
+            let write = self.late_writes.iter().map(|(at, _)| *at).min();
+            let next = flight.into_iter().chain(write).min();
+            let Some(next) = next.filter(|next| *next <= until) else {
+                break;
+            };
+            self.now = self.now.max(next);
+            self.fly();
+            self.write_late();
+        }
+        self.now = self.now.max(until);
+        self.cloud.settle(self.now);
+        self.check();
+    }
+
+    /// Time goes on by this much.
+    pub fn advance(&mut self, by: Duration) {
+        self.advance_to(self.now + by);
+    }
+
+    fn fly(&mut self) {
+        let now = self.now;
+        let due: Vec<Flight> = self
+            .flights
+            .extract_if(.., |flight| flight.at <= now)
+            .collect();
+        for flight in due {
+            let outcome = self.cloud.call(&flight.call, now);
+            self.note(|| format!("LATE EFFECT of {}: {:?}", verb(&flight.call), outcome.result));
+            self.watch_effect(&flight.call);
+        }
+    }
+
+    fn write_late(&mut self) {
+        let now = self.now;
+        let due: Vec<LateWrite> = self
+            .late_writes
+            .extract_if(.., |(at, _)| *at <= now)
+            .map(|(_, write)| write)
+            .collect();
+        for write in due {
+            let landed = match &write {
+                LateWrite::Metadata(base, change) => {
+                    self.watch_write(base, change);
+                    self.etcd.put_metadata(base, change).map(|_| ())
+                }
+                LateWrite::Status(base, status) => self.etcd.put_status(base, status).map(|_| ()),
+                LateWrite::Release(uid) => self.etcd.release(uid, now),
+            };
+            self.note(|| format!("LATE WRITE: {landed:?}"));
+            self.wake_all();
+        }
+    }
+
+    /// Something changed in the API server: every watch tells.
+    pub fn wake_all(&mut self) {
+        for bridge in &mut self.bridges {
+            bridge.dirty = true;
+        }
+    }
+
+    /// A process works until it rests. Time goes on only while it waits for answers.
+    pub fn pass_with(&mut self, b: usize, fates: &mut dyn Fates) {
+        self.bridges[b].dirty = true;
+        for _ in 0..200 {
+            if let Phase::Waiting(wait) = &self.bridges[b].phase {
+                self.advance_to(wait.until);
+            }
+            self.step(b, fates);
+            if matches!(self.bridges[b].phase, Phase::Resting(_)) {
+                return;
+            }
+        }
+        panic!("the pass does not end\n{}", self.log.join("\n"));
+    }
+
+    /// Likewise, and everything goes well.
+    pub fn pass(&mut self, b: usize) {
+        self.pass_with(b, &mut Well);
+    }
+
+    /// Goes on, pass after pass as they fall due, until the leader has nothing to do for a while.
+    pub fn rest(&mut self) {
+        self.rest_with(&mut Well);
+    }
+
+    /// Likewise, with fates.
+    pub fn rest_with(&mut self, fates: &mut dyn Fates) {
+        let b = usize::from(!self.bridges[A].leads);
+        for _ in 0..400 {
+            self.pass_with(b, fates);
+            if self.quiet(b) {
+                return;
+            }
+            if let Phase::Resting(Some(wake)) = self.bridges[b].phase {
+                let wake = wake - self.bridges[b].offset;
+                self.advance_to(wake.max(self.now));
+            }
+        }
+        panic!("it does not come to rest\n{}", self.log.join("\n"));
+    }
+
+    /// Nothing changed since its last pass, and the next is a drift poll, if any.
+    pub fn quiet(&self, b: usize) -> bool {
+        let far = self.clock(b) + Duration::from_secs(50);
+        match self.bridges[b].phase {
+            Phase::Resting(wake) => !self.bridges[b].dirty && wake.is_none_or(|wake| wake >= far),
+            _ => false,
+        }
+    }
+
+    /// For the log, which is shown when something is wrong.
+    pub fn note(&mut self, text: impl FnOnce() -> String) {
+        let line = format!("{} {}", &self.now.to_string()[11..], text());
+        self.log.push(line);
+    }
+}
+
+/// A config that works.
+pub fn config(identity: &str) -> Config {
+    Config {
+        id: "config-1".to_owned(),
+        revision: "1".to_owned(),
+        settings_digest: "settings-1".to_owned(),
+        identity: identity.to_owned(),
+        settings: None,
+        credentials: Secrets::default(),
+        credentials_expire: None,
+    }
+}
+
+/// Ours on external resources.
+pub fn marker(uid: &str) -> String {
+    format!("m-{uid}")
+}
+
+/// For the log.
+pub fn verb(call: &bridge_core::managed::Call) -> String {
+    format!(
+        "{:?} {:?} token {:?} attempt {} handle {:?}",
+        call.verb, call.target.external_name, call.token, call.attempt, call.handle
+    )
+}
