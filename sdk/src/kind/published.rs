@@ -193,16 +193,23 @@ impl PublishedKind {
 
     /// Checks that every key was declared.
     pub(crate) fn check_connection_details(&self, details: &Secrets) -> Result<(), Violation> {
-        let is_declared = |key: &String| self.rules.connection_keys.iter().any(|known| known.name == *key);
-        match details.0.keys().find(|key| !is_declared(key)) {
-            None => Ok(()),
-            Some(key) => Err(Violation::new(
-                format!("connection_details[{key:?}]"),
-                Rule::NotAllowed {
-                    why: "the kind declares no such connection key".to_owned(),
-                },
-            )),
+        details
+            .0
+            .keys()
+            .try_for_each(|key| self.check_connection_key(key))
+    }
+
+    /// Checks that the key was declared; a declared key is in form.
+    pub(crate) fn check_connection_key(&self, key: &str) -> Result<(), Violation> {
+        if self.rules.connection_keys.iter().any(|known| known.name == key) {
+            return Ok(());
         }
+        Err(Violation::new(
+            format!("connection_details[{key:?}]"),
+            Rule::NotAllowed {
+                why: "the kind declares no such connection key".to_owned(),
+            },
+        ))
     }
 }
 

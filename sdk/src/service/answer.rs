@@ -58,19 +58,20 @@ pub(super) fn outcome(
     };
     let failure = well_formed(broken(&violation))?;
     // What is precious and in form goes along: names and keys may be told only once.
-    let salvaged = Outcome {
+    let mut salvaged = Outcome {
         external_name: std::mem::take(&mut outcome.external_name),
         canonical_id: std::mem::take(&mut outcome.canonical_id),
         connection_details: std::mem::take(&mut outcome.connection_details),
-        ..failed(failure.clone())
-    };
-    if check_outcome(kind, call, verb, &salvaged).is_ok() {
-        return Ok(salvaged);
-    }
-    Ok(Outcome {
-        external_name: recorded,
         ..failed(failure)
-    })
+    };
+    salvaged
+        .connection_details
+        .0
+        .retain(|key, _| kind.check_connection_key(key).is_ok());
+    if check_outcome(kind, call, verb, &salvaged).is_err() {
+        salvaged.external_name = recorded;
+    }
+    Ok(salvaged)
 }
 
 /// The answer to a call that ended before the author's code ran.
