@@ -95,7 +95,7 @@ impl Stack {
         for name in [
             "clusterproviderconfigs.aws.crossbridge.dev",
             "buckets.s3.aws.crossbridge.dev",
-            "distributions.cloudfront.aws.crossbridge.dev",
+            "queues.sqs.aws.crossbridge.dev",
         ] {
             stack
                 .cluster
@@ -173,7 +173,7 @@ impl Stack {
                 "1s",
             ])
             .args(&self.bridge_flags)
-            .env("CROSSBRIDGE_LOG", "info,bridge_engine::managed=debug")
+            .env("CROSSBRIDGE_LOG_LEVEL", "info,bridge_engine::managed=debug")
             .log_to(self.log("bridge"));
         self.bridge = Some(spawn.spawn().unwrap_or_else(|error| panic!("{error}")));
     }
