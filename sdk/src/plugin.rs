@@ -1,6 +1,6 @@
 //! A plugin: its kinds, its config, its limits.
 
-use std::future::Future;
+use std::{collections::BTreeSet, future::Future};
 
 use crossbridge_proto::{
     checked::{self, DEFAULT_CONCURRENT_CALLS, DEFAULT_MESSAGE_BYTES, PluginInfo},
@@ -132,6 +132,7 @@ impl Plugin {
                 return Err(format!("kind {resource_type} is registered twice"));
             }
         }
+        check_required_examples(&kinds)?;
         let config_schema = self
             .settings
             .map(|schema| schema())
@@ -169,3 +170,37 @@ impl Plugin {
         })
     }
 }
+
+/// An example can only require one that is there.
+fn check_required_examples(kinds: &Kinds) -> Result<(), String> {
+    let names: BTreeSet<String> = kinds
+        .values()
+        .map(|kind| &kind.published().rules)
+        .flat_map(|rules| {
+            let kind = &rules.resource_type.kind;
+            rules
+                .examples
+                .iter()
+                .map(move |example| format!("{kind}/{}", example.name))
+        })
+        .collect();
+    for rules in kinds.values().map(|kind| &kind.published().rules) {
+        for example in &rules.examples {
+            if let Some(missing) = example
+                .requires
+                .iter()
+                .find(|required| !names.contains(*required))
+            {
+                return Err(format!(
+                    "kind {}: example {:?} requires {missing:?}, which no kind has",
+                    rules.resource_type.kind, example.name
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[path = "plugin_tests.rs"]
+mod tests;

@@ -22,10 +22,13 @@ use tokio::{
     signal::unix::{SignalKind, signal},
     sync::watch,
 };
-use tokio_stream::wrappers::{TcpListenerStream, UnixListenerStream};
+use tokio_stream::wrappers::UnixListenerStream;
 use tonic::{
     service::Routes,
-    transport::{Server, server::Router},
+    transport::{
+        Server,
+        server::{Router, TcpIncoming},
+    },
 };
 use tonic_health::{ServingStatus, server::HealthReporter};
 use unix_socket::UnixSocket;
@@ -91,8 +94,14 @@ pub(crate) async fn serve(
         tracing::info!("stopping: running calls may end, no new ones begin");
         stopping.send_replace(true);
         stop_serving(health).await;
-        service.idle().await;
-        tokio::time::sleep(CLOSE_GRACE).await;
+        loop {
+            service.idle().await;
+            tokio::time::sleep(CLOSE_GRACE).await;
+            // One may have slipped in before its connection knew.
+            if service.is_idle() {
+                break;
+            }
+        }
     };
     tokio::select! {
         ended = serving => ended.map_err(ServeError::Transport)?,
@@ -179,9 +188,8 @@ impl Listener {
                 served
             }
             Self::Tcp(listener) => {
-                router
-                    .serve_with_incoming_shutdown(TcpListenerStream::new(listener), stop)
-                    .await
+                let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
+                router.serve_with_incoming_shutdown(incoming, stop).await
             }
         }
     }

@@ -1,12 +1,12 @@
 //! A Unix socket that only its owner can reach, and that leaves no file behind.
 
 use std::{
-    ffi::OsString,
     fs::{self, Permissions},
     io,
     os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
     process,
+    sync::atomic::{AtomicU32, Ordering},
 };
 
 use tokio::net::{UnixListener, UnixStream};
@@ -41,6 +41,8 @@ impl UnixSocket {
         refuse_if_in_use(&path).await.map_err(refuse)?;
         // Bound under another name first, so that nobody ever finds it with a wider mode, and a stale file goes in the same step.
         let temporary = beside(&path);
+        // Its name holds our process id: what is there is left from one that is gone.
+        let _ = fs::remove_file(&temporary);
         let listener = UnixListener::bind(&temporary).map_err(|error| refuse(error.to_string()))?;
         let placed = place(&temporary, &path);
         let (device, inode) = placed.map_err(|error| {
@@ -55,11 +57,11 @@ impl UnixSocket {
     }
 }
 
-/// A name in the same folder that no other process uses.
+/// A short name in the same folder that nobody else uses: sockets have little room for their paths.
 fn beside(path: &Path) -> PathBuf {
-    let mut name = OsString::from(path);
-    name.push(format!(".{}", process::id()));
-    PathBuf::from(name)
+    static BOUND: AtomicU32 = AtomicU32::new(0);
+    let number = BOUND.fetch_add(1, Ordering::Relaxed);
+    path.with_file_name(format!(".{}-{number}", process::id()))
 }
 
 fn place(temporary: &Path, path: &Path) -> io::Result<(u64, u64)> {

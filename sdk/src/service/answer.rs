@@ -68,8 +68,11 @@ pub(super) fn outcome(
         .connection_details
         .0
         .retain(|key, _| kind.check_connection_key(key).is_ok());
-    if check_outcome(kind, call, verb, &salvaged).is_err() {
-        salvaged.external_name = recorded;
+    // A name that contradicts the one that was sent goes with no answer.
+    for name in [recorded, String::new()] {
+        if check_outcome(kind, call, verb, &salvaged).is_err() {
+            salvaged.external_name = name;
+        }
     }
     Ok(salvaged)
 }

@@ -68,6 +68,10 @@ impl Service {
         self.running.wait().await;
     }
 
+    pub(crate) fn is_idle(&self) -> bool {
+        self.running.is_empty()
+    }
+
     fn kind(&self, resource_type: &ResourceType) -> Result<&dyn ServedKind, Failure> {
         match self.plugin.kinds.get(resource_type) {
             Some(kind) => Ok(kind.as_ref()),
