@@ -1,0 +1,165 @@
+//! `runtime-bridge dev` as a person uses it, with a plugin that does nothing.
+#![allow(clippy::unwrap_used, reason = "helpers of tests may, as tests do")]
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::mpsc::{Receiver, channel},
+    time::{Duration, Instant},
+};
+
+use bridge_control_plane::process::{Output, Process, ScratchDir, Signal, Spawn};
+use serde_json::Value;
+
+const LIMIT: Duration = Duration::from_mins(2);
+
+/// A definition and an object of it, in the order in which a person would write them.
+const MANIFESTS: &str = "
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: things.example.dev}
+spec:
+  group: example.dev
+  scope: Namespaced
+  names: {kind: Thing, plural: things}
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    schema: {openAPIV3Schema: {type: object, properties: {spec: {type: object, properties: {size: {type: integer}}}}}}
+---
+apiVersion: example.dev/v1
+kind: Thing
+metadata: {name: one}
+spec: {size: 3}
+";
+
+struct Dev {
+    process: Process,
+    lines: Receiver<String>,
+    folder: ScratchDir,
+}
+
+/// Starts it with a plugin command and manifests.
+fn dev(plugin: &str, manifests: &str) -> Dev {
+    let folder = ScratchDir::new("crossbridge-dev-test-").unwrap();
+    let manifest = folder.path().join("manifest.yaml");
+    fs::write(&manifest, manifests).unwrap();
+    let (send, lines) = channel();
+    let errors = send.clone();
+    let process = command()
+        .args(["dev", "--plugin-command", plugin, "--apply"])
+        .arg(manifest)
+        .arg("--state-file")
+        .arg(folder.path().join("state.json"))
+        .stdout(Output::lines(move |line| drop(send.send(line.to_owned()))))
+        .stderr(Output::lines(move |line| drop(errors.send(line.to_owned()))))
+        .spawn()
+        .unwrap();
+    Dev {
+        process,
+        lines,
+        folder,
+    }
+}
+
+fn command() -> Spawn {
+    Spawn::new(env!("CARGO_BIN_EXE_runtime-bridge"))
+}
+
+impl Dev {
+    /// Reads on until a line contains this.
+    fn until(&self, part: &str) -> String {
+        let begun = Instant::now();
+        let mut read = Vec::new();
+        loop {
+            match self.lines.recv_timeout(LIMIT.saturating_sub(begun.elapsed())) {
+                Ok(line) if line.contains(part) => return line,
+                Ok(line) => read.push(line),
+                Err(error) => panic!("no line with {part:?}: {error}; there was:\n{}", read.join("\n")),
+            }
+        }
+    }
+
+    fn state(&self) -> Value {
+        serde_json::from_slice(&fs::read(self.folder.path().join("state.json")).unwrap()).unwrap()
+    }
+
+    fn kubeconfig(&self) -> PathBuf {
+        self.state()["kubeconfig"].as_str().unwrap().into()
+    }
+}
+
+async fn until_gone(path: &Path) {
+    let begun = Instant::now();
+    while path.exists() {
+        assert!(begun.elapsed() < LIMIT, "{} is still there", path.display());
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_applies_tells_restarts_and_leaves_nothing() {
+    let dev = dev("echo at $PROVIDER_PLUGIN_ENDPOINT; exec sleep 1000", MANIFESTS);
+    assert!(dev.until("plugin | at").contains("unix:///"));
+    dev.until("CustomResourceDefinition things.example.dev: applied");
+    dev.until("Thing default/one: created");
+
+    let pid = dev.state()["processes"]["plugin"]["pid"].as_u64().unwrap();
+    let killed = Spawn::new("kill").args(["-9", &pid.to_string()]).spawn().unwrap();
+    assert!(killed.wait_for(LIMIT).await.unwrap().success());
+    dev.until("plugin: ended (signal: 9 (SIGKILL)); starts again");
+    dev.until("plugin: started");
+    assert_eq!(dev.state()["processes"]["plugin"]["starts"], 2);
+
+    let kubeconfig = dev.kubeconfig();
+    dev.process.signal(Signal::TERM);
+    assert_eq!(dev.process.wait_for(LIMIT).await.unwrap().code(), Some(0));
+    assert!(!kubeconfig.exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refused_manifest_is_named_and_ends_it() {
+    let dev = dev("exec sleep 1000", &MANIFESTS.replace("size: 3", "sise: 3"));
+    let error = dev.until("error:");
+    assert!(
+        error.contains("document 2 of") && error.contains("refuses Thing one") && error.contains("sise"),
+        "{error}"
+    );
+    assert_eq!(dev.process.wait_for(LIMIT).await.unwrap().code(), Some(1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_kill_leaves_nothing() {
+    let dev = dev("exec sleep 1000", MANIFESTS);
+    dev.until("Thing default/one: created");
+    let kubeconfig = dev.kubeconfig();
+    dev.process.kill();
+    dev.process.wait_for(LIMIT).await.unwrap();
+    until_gone(kubeconfig.parent().unwrap()).await;
+}
+
+#[tokio::test]
+async fn mistakes_are_told_before_anything_is_started() {
+    let fails = async |arguments: &[&str]| {
+        let (send, lines) = channel();
+        let process = command()
+            .args(arguments)
+            .stdout(Output::Null)
+            .stderr(Output::lines(move |line| drop(send.send(line.to_owned()))))
+            .spawn()
+            .unwrap();
+        let code = process.wait_for(LIMIT).await.unwrap().code();
+        (code, lines.iter().collect::<Vec<_>>().join("\n"))
+    };
+    let (code, said) = fails(&["dev"]).await;
+    assert!(
+        code == Some(2) && said.contains("--plugin-command"),
+        "{code:?} {said}"
+    );
+    let (code, said) = fails(&["dev", "--plugin-command", "true", "--apply", "/nowhere"]).await;
+    assert!(
+        code == Some(1) && said.contains("cannot read /nowhere"),
+        "{code:?} {said}"
+    );
+}
