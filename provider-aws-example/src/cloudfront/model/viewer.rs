@@ -1,0 +1,226 @@
+//! What concerns viewers and their requests, wherever the content comes from.
+
+use aws_sdk_cloudfront::types as aws;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::cloudfront::lists::{Built, items, members, put, put_text, quantity, text};
+
+/// The certificate that viewers see: CloudFront's own, one of ACM, or one of IAM.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ViewerCertificate {
+    /// CloudFront's own certificate, for the distribution's own domain name.
+    pub(crate) cloud_front_default_certificate: Option<bool>,
+    /// ARN of a certificate of ACM in us-east-1.
+    pub(crate) acm_certificate_arn: Option<String>,
+    /// Id of a certificate of IAM.
+    pub(crate) iam_certificate_id: Option<String>,
+    /// The oldest protocol that viewers may use; TLSv1.2_2021 at first.
+    #[schemars(extend("enum" = [
+        "SSLv3", "TLSv1", "TLSv1_2016", "TLSv1.1_2016", "TLSv1.2_2018", "TLSv1.2_2019", "TLSv1.2_2021", "TLSv1.2_2025",
+        "TLSv1.3_2025",
+    ]))]
+    pub(crate) minimum_protocol_version: Option<String>,
+    /// How viewers say which certificate they expect; sni-only at first. The others cost extra.
+    #[schemars(extend("enum" = ["sni-only", "vip", "static-ip"]))]
+    pub(crate) ssl_support_method: Option<String>,
+}
+
+impl ViewerCertificate {
+    /// Whether one of one's own is wished for.
+    pub(super) fn is_custom(&self) -> bool {
+        self.acm_certificate_arn.is_some() || self.iam_certificate_id.is_some()
+    }
+
+    #[allow(deprecated)] // AWS still answers the fields by which certificates were once told.
+    pub(super) fn over(&self, there: Option<aws::ViewerCertificate>) -> aws::ViewerCertificate {
+        let blank = || aws::ViewerCertificate::builder().build();
+        let mut to = there.unwrap_or_else(blank);
+        if self.cloud_front_default_certificate == Some(true) {
+            if to.cloud_front_default_certificate != Some(true) {
+                to = blank();
+                to.cloud_front_default_certificate = Some(true);
+            }
+            return to;
+        }
+        if self.is_custom() {
+            if to.cloud_front_default_certificate == Some(true) {
+                // What AWS says beside its own certificate, such as a method that costs extra, nobody has chosen.
+                to = blank();
+            }
+            let known = (to.acm_certificate_arn.take(), to.iam_certificate_id.take());
+            (to.acm_certificate_arn, to.iam_certificate_id) =
+                (self.acm_certificate_arn.clone(), self.iam_certificate_id.clone());
+            if known != (to.acm_certificate_arn.clone(), to.iam_certificate_id.clone()) {
+                (to.certificate, to.certificate_source) = (None, None);
+            }
+            to.cloud_front_default_certificate = None;
+            to.ssl_support_method.get_or_insert(aws::SslSupportMethod::SniOnly);
+            to.minimum_protocol_version.get_or_insert(aws::MinimumProtocolVersion::TlSv122021);
+        }
+        put(&mut to.ssl_support_method, self.ssl_support_method.as_deref().map(Into::into));
+        put(&mut to.minimum_protocol_version, self.minimum_protocol_version.as_deref().map(Into::into));
+        to
+    }
+
+    pub(super) fn found(found: &aws::ViewerCertificate) -> Self {
+        let some = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
+        Self {
+            cloud_front_default_certificate: Some(found.cloud_front_default_certificate.unwrap_or(false)),
+            acm_certificate_arn: some(&found.acm_certificate_arn),
+            iam_certificate_id: some(&found.iam_certificate_id),
+            minimum_protocol_version: found
+                .minimum_protocol_version
+                .as_ref()
+                .map(|version| version.as_str().to_owned()),
+            ssl_support_method: found.ssl_support_method.as_ref().map(|method| method.as_str().to_owned()),
+        }
+    }
+}
+
+/// Who is served.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Restrictions {
+    /// By country.
+    pub(crate) geo_restriction: Option<GeoRestriction>,
+}
+
+/// Who is served, by country.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct GeoRestriction {
+    /// none: everybody; whitelist: only the countries that are listed; blacklist: all but these.
+    #[schemars(extend("enum" = ["none", "whitelist", "blacklist"]))]
+    pub(crate) restriction_type: String,
+    /// Countries, as ISO 3166-1 abbreviates them with two letters.
+    #[schemars(extend("items" = { "type": "string", "pattern": "^[A-Z]{2}$" }), extend("x-kubernetes-list-type" = "set"))]
+    pub(crate) locations: Option<Vec<String>>,
+}
+
+impl GeoRestriction {
+    pub(super) fn over(&self, there: Option<aws::Restrictions>) -> Built<aws::Restrictions> {
+        let there = there.and_then(|restrictions| restrictions.geo_restriction);
+        let there = there.and_then(|restriction| restriction.items).unwrap_or_default();
+        let kind = aws::GeoRestrictionType::from(self.restriction_type.as_str());
+        let items = match &self.locations {
+            _ if kind == aws::GeoRestrictionType::None => Vec::new(),
+            Some(wish) => members(wish.clone(), there),
+            None => there,
+        };
+        let restriction = aws::GeoRestriction::builder().restriction_type(kind).quantity(quantity(&items));
+        let restriction = restriction.set_items((!items.is_empty()).then_some(items)).build()?;
+        Ok(aws::Restrictions::builder().geo_restriction(restriction).build())
+    }
+
+    pub(super) fn found(found: Option<&aws::Restrictions>) -> Self {
+        let found = found.and_then(|restrictions| restrictions.geo_restriction.as_ref());
+        Self {
+            restriction_type: found
+                .map_or("none", |restriction| restriction.restriction_type.as_str())
+                .to_owned(),
+            locations: Some(found.map(|restriction| restriction.items().to_vec()).unwrap_or_default()),
+        }
+    }
+}
+
+/// Access logs.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Logging {
+    /// Whether they are written.
+    pub(crate) enabled: bool,
+    /// Domain name of the bucket that they are written to: NAME.s3.amazonaws.com.
+    pub(crate) bucket: Option<String>,
+    /// What their names begin with.
+    pub(crate) prefix: Option<String>,
+    /// Whether cookies are in them.
+    pub(crate) include_cookies: Option<bool>,
+}
+
+impl Logging {
+    pub(super) fn over(&self, there: Option<aws::LoggingConfig>) -> Built<aws::LoggingConfig> {
+        let mut to = match there {
+            Some(there) => there,
+            None => aws::LoggingConfig::builder()
+                .enabled(false)
+                .include_cookies(false)
+                .bucket("")
+                .prefix("")
+                .build(),
+        };
+        to.enabled = self.enabled;
+        to.include_cookies = self.include_cookies.unwrap_or(to.include_cookies);
+        if let Some(bucket) = &self.bucket {
+            to.bucket.clone_from(bucket);
+        }
+        if let Some(prefix) = &self.prefix {
+            to.prefix.clone_from(prefix);
+        }
+        Ok(to)
+    }
+
+    pub(super) fn found(found: Option<&aws::LoggingConfig>) -> Self {
+        Self {
+            enabled: found.is_some_and(|logging| logging.enabled),
+            bucket: text(found.map(|logging| &logging.bucket)),
+            prefix: text(found.map(|logging| &logging.prefix)),
+            include_cookies: Some(found.is_some_and(|logging| logging.include_cookies)),
+        }
+    }
+}
+
+/// What viewers get in the place of an error.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct CustomErrorResponse {
+    /// The status of the error.
+    #[schemars(extend("enum" = [400, 403, 404, 405, 414, 416, 500, 501, 502, 503, 504]))]
+    pub(crate) error_code: i32,
+    /// The status that viewers get; together with responsePagePath.
+    #[schemars(range(min = 200, max = 599))]
+    pub(crate) response_code: Option<i32>,
+    /// The path of the page that viewers get; together with responseCode. Empty text: none.
+    #[schemars(regex(pattern = r"^$|^/"))]
+    pub(crate) response_page_path: Option<String>,
+    /// How long it is kept before the origin is asked again.
+    #[schemars(range(min = 0))]
+    pub(crate) error_caching_min_ttl_seconds: Option<i64>,
+}
+
+impl CustomErrorResponse {
+    pub(super) fn over(
+        wish: &[Self],
+        there: Option<aws::CustomErrorResponses>,
+    ) -> Built<aws::CustomErrorResponses> {
+        let there = there.and_then(|responses| responses.items).unwrap_or_default();
+        let new = |wish: &Self| aws::CustomErrorResponse::builder().error_code(wish.error_code).build();
+        let change = |wish: &Self, to: &mut aws::CustomErrorResponse| {
+            let code = match wish.response_page_path.as_deref() {
+                Some("") => Some(String::new()),
+                _ => wish.response_code.map(|code| code.to_string()),
+            };
+            put_text(&mut to.response_page_path, wish.response_page_path.as_ref());
+            put_text(&mut to.response_code, code.as_ref());
+            put(&mut to.error_caching_min_ttl, wish.error_caching_min_ttl_seconds);
+            Ok(())
+        };
+        let items = items(wish, there, |wish, there| wish.error_code == there.error_code, new, change)?;
+        let responses = aws::CustomErrorResponses::builder().quantity(quantity(&items));
+        responses.set_items((!items.is_empty()).then_some(items)).build()
+    }
+
+    pub(super) fn found(found: Option<&aws::CustomErrorResponses>) -> Vec<Self> {
+        let items = found.map(aws::CustomErrorResponses::items).unwrap_or_default();
+        items
+            .iter()
+            .map(|found| Self {
+                error_code: found.error_code,
+                response_code: found.response_code.as_ref().and_then(|code| code.parse().ok()),
+                response_page_path: text(found.response_page_path.as_ref()),
+                error_caching_min_ttl_seconds: found.error_caching_min_ttl,
+            })
+            .collect()
+    }
+}
