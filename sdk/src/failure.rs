@@ -12,6 +12,25 @@ use crate::{Effect, FailureCode};
 ///
 /// Any error that `?` meets becomes an `INTERNAL` failure with [`Effect::Unknown`]: safe, and never the best answer.
 /// Texts hold no secrets.
+///
+/// ```
+/// use std::time::Duration;
+/// use crossbridge_sdk::{Effect, Failure, FailureCode};
+///
+/// let busy = Failure::conflict("the bucket is being emptied").reason("BucketBusy");
+/// assert_eq!(busy.to_string(), "BucketBusy: the bucket is being emptied");
+///
+/// let throttled = Failure::throttled(Duration::from_secs(2), "fewer requests, please").upstream("SlowDown", "req-1");
+/// assert_eq!(throttled.code(), Some(FailureCode::Throttled));
+///
+/// let half_done = Failure::unavailable("the connection broke off between two calls").effect(Effect::Partial);
+/// # drop(half_done);
+///
+/// fn parse(text: &str) -> Result<u32, Failure> {
+///     Ok(text.parse()?)
+/// }
+/// assert_eq!(parse("x").unwrap_err().code(), Some(FailureCode::Internal));
+/// ```
 #[derive(Debug, Clone)]
 pub struct Failure(Box<Inner>);
 

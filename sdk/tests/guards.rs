@@ -11,6 +11,9 @@ use serde_json::json;
 use support::{Plugin, by, create, failure, observe, soon, until, within};
 use tonic::Code;
 
+/// A deadline that passes within a test. The answer's reserve, which grows with it, must be enough on a busy machine.
+const SHORT: Duration = Duration::from_secs(4);
+
 type TestResult = Result<(), Box<dyn std::error::Error>>;
 
 async fn create_in(plugin: &mut Plugin, mood: &str, deadline: Duration) -> (wire::Failure, String) {
@@ -51,7 +54,7 @@ async fn a_panic_is_a_failure_of_that_call_only() -> TestResult {
 #[tokio::test]
 async fn work_is_dropped_at_the_deadline_and_the_name_survives() {
     let mut plugin = Plugin::start().await;
-    let (hung, name) = create_in(&mut plugin, "NamedThenHanging", Duration::from_millis(400)).await;
+    let (hung, name) = create_in(&mut plugin, "NamedThenHanging", SHORT).await;
     assert_eq!(
         (hung.code(), hung.effect()),
         (wire::FailureCode::Timeout, wire::Effect::Unknown)
@@ -143,12 +146,9 @@ async fn calls_beyond_the_limit_wait_for_their_turn() -> TestResult {
     // One whose deadline passes while it waits was never begun, and says so.
     let hurried = create(plugin.target("Thing", "hurried"), &json!({}));
     let mut client = plugin.resources.clone();
-    let refused = within(
-        "the hurried call",
-        client.create(by(hurried, Duration::from_millis(300))),
-    )
-    .await
-    .expect_err("it never got a turn");
+    let refused = within("the hurried call", client.create(by(hurried, SHORT)))
+        .await
+        .expect_err("it never got a turn");
     assert_eq!(refused.code(), Code::FailedPrecondition);
 
     std::fs::write(plugin.things().join("go"), "")?;

@@ -6,7 +6,7 @@ use crossbridge_proto::v1alpha1::{
     self as wire, observe_response, outcome, resource_service_client::ResourceServiceClient,
 };
 use serde_json::json;
-use tokio::process::Command;
+use tokio::process::{Child, Command};
 use tonic::{
     Request,
     transport::{Channel, Endpoint},
@@ -29,6 +29,17 @@ async fn connect(socket: &Path) -> Channel {
         .expect("the plugin serves")
 }
 
+/// The plugin's process, which ends when its standard input does: with this process, however that ends.
+fn start(socket: &Path) -> Child {
+    let script = r#""$1" <&- & plugin=$!; read -r _; kill -KILL "$plugin"; wait"#;
+    Command::new("sh")
+        .args(["-c", script, "sh", env!("CARGO_BIN_EXE_files-plugin")])
+        .env("PROVIDER_PLUGIN_ENDPOINT", format!("unix://{}", socket.display()))
+        .stdin(Stdio::piped())
+        .spawn()
+        .expect("there is a shell")
+}
+
 fn soon<T>(message: T) -> Request<T> {
     let mut request = Request::new(message);
     request.set_timeout(PATIENCE);
@@ -46,11 +57,7 @@ fn completed(outcome: Option<wire::Outcome>) -> wire::Completed {
 async fn a_file_lives_and_goes() -> Result<(), Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     let socket = folder.path().join("plugin.sock");
-    let mut plugin = Command::new(env!("CARGO_BIN_EXE_files-plugin"))
-        .env("PROVIDER_PLUGIN_ENDPOINT", format!("unix://{}", socket.display()))
-        .stdin(Stdio::null())
-        .kill_on_drop(true)
-        .spawn()?;
+    let mut plugin = start(&socket);
     let mut client = ResourceServiceClient::new(connect(&socket).await);
 
     let target = Some(wire::Target {
@@ -146,7 +153,8 @@ async fn a_file_lives_and_goes() -> Result<(), Box<dyn std::error::Error>> {
         "an update makes none"
     );
     assert!(!file.exists());
-    plugin.kill().await?;
+    drop(plugin.stdin.take());
+    tokio::time::timeout(PATIENCE, plugin.wait()).await??;
     Ok(())
 }
 

@@ -7,6 +7,14 @@ use crossbridge_proto::checked;
 use crate::OperationVerb;
 
 /// Work upstream that outlasts a call, and the handle by which any replica, and the next version, can follow it.
+///
+/// ```
+/// use std::time::Duration;
+/// use crossbridge_sdk::Operation;
+///
+/// let operation = Operation::create("restore:42").poll_after(Duration::from_secs(15)).phase("Copying").progress(40);
+/// # let _ = operation;
+/// ```
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Operation(checked::Operation);

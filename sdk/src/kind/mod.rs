@@ -19,6 +19,22 @@ pub use rules::Reference;
 ///
 /// Paths are JSON Pointers into the parameters, in their serialised form; `*` stands for any list index or map key:
 /// `/rules/*/secret`.
+///
+/// ```
+/// use std::time::Duration;
+/// use crossbridge_sdk::{Example, ExternalName, Kind, serde_json::json};
+///
+/// let kind = Kind::new("db.example.org", "v1alpha1", "Database", ExternalName::by_upstream("db-0a1b2c"))
+///     .recover_by_token(Duration::MAX)
+///     .recover_by_marker()
+///     .immutable("/region")
+///     .sensitive("/masterPassword")
+///     .late_initialized("/engineVersion")
+///     .connection_key("endpoint", "Where it listens.")
+///     .call_timeout(Duration::from_secs(10))
+///     .example(Example::new("small", &json!({"region": "north"})).sensitive("/masterPassword", "made up"));
+/// # let _ = kind;
+/// ```
 #[derive(Debug, Clone)]
 #[must_use]
 pub struct Kind {
