@@ -124,7 +124,7 @@ fn each_rule_of_a_kind_is_checked() {
         ("short_names[1]", |kind| kind.short_names.push("fi".to_owned())),
         ("categories[0]", |kind| kind.categories.push("A".to_owned())),
         ("parameters_schema_json", |kind| {
-            kind.parameters_schema_json.clear()
+            kind.parameters_schema_json.clear();
         }),
         ("status_schema_json", |kind| {
             kind.status_schema_json = "{".to_owned();
@@ -143,7 +143,7 @@ fn each_rule_of_a_kind_is_checked() {
         }),
         ("capabilities", |kind| kind.capabilities = None),
         ("capabilities.token_retention", |kind| {
-            can(kind).token_retention = None
+            can(kind).token_retention = None;
         }),
         ("capabilities.holds_marker", |kind| can(kind).holds_marker = false),
         ("capabilities.create_recovery", |kind| {
