@@ -172,3 +172,66 @@ fn read(path: &Path) -> Result<Vec<u8>, EndpointError> {
         source,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Endpoint, EndpointError};
+
+    #[test]
+    fn an_endpoint_prints_as_it_was_given() {
+        for text in [
+            "unix:///run/plugin.sock",
+            "http://127.0.0.1:9000",
+            "http://[::1]:9000",
+            "http://localhost:9000",
+            "https://plugin.example.org:9000",
+        ] {
+            assert_eq!(text.parse::<Endpoint>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn what_is_no_endpoint_is_refused() {
+        for text in [
+            "",
+            "plugin.sock",
+            "/run/plugin.sock",
+            "unix:",
+            "unix://",
+            "unix:///",
+            "unix://run/plugin.sock",
+            "tcp://127.0.0.1:9000",
+            "https://",
+            "https://host/path",
+            "127.0.0.1:9000",
+        ] {
+            let error = text.parse::<Endpoint>().unwrap_err();
+            assert!(
+                matches!(error, EndpointError::Malformed { .. }),
+                "{text}: {error}"
+            );
+        }
+    }
+
+    #[test]
+    fn plain_tcp_is_for_loopback_only() {
+        for text in [
+            "http://10.0.0.1:80",
+            "http://plugin.example.org:80",
+            "http://localhost.example.org:80",
+        ] {
+            let error = text.parse::<Endpoint>().unwrap_err();
+            assert!(
+                matches!(error, EndpointError::PlainText { .. }),
+                "{text}: {error}"
+            );
+        }
+    }
+
+    #[test]
+    fn https_needs_its_files() {
+        let endpoint: Endpoint = "https://plugin.example.org:9000".parse().unwrap();
+        let error = endpoint.channel(None).unwrap_err();
+        assert!(matches!(error, EndpointError::NoTlsFiles { .. }), "{error}");
+    }
+}

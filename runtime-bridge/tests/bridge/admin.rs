@@ -1,0 +1,100 @@
+//! A bridge that serves, asked through its admin endpoint.
+
+use std::{sync::mpsc, time::Duration};
+
+use bridge_control_plane::process::{Output, Process, Spawn};
+use http_body_util::{BodyExt, Empty};
+use hyper::{Request, body::Bytes, client::conn::http1};
+use hyper_util::rt::TokioIo;
+use serde_json::Value;
+use tokio::{
+    net::TcpStream,
+    time::{Instant, sleep},
+};
+
+use crate::{cluster::Cluster, program::BRIDGE};
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// It dies with the test.
+pub struct Bridge {
+    pub process: Process,
+    pub address: String,
+}
+
+impl Bridge {
+    pub async fn start(cluster: &Cluster, endpoint: &str, flags: &[&str]) -> Self {
+        let (sender, addresses) = mpsc::channel();
+        let process = Spawn::new(BRIDGE)
+            .args([
+                "serve",
+                "--log-format",
+                "json",
+                "--admin-address",
+                "127.0.0.1:0",
+                "--plugin",
+                endpoint,
+            ])
+            .arg("--kubeconfig")
+            .arg(cluster.plane.kubeconfig())
+            .args(flags)
+            .stderr(Output::lines(move |line| {
+                eprintln!("{line}");
+                let line: Value = serde_json::from_str(line).unwrap_or_default();
+                if line["message"] == "admin endpoint" {
+                    let _ = sender.send(line["address"].as_str().unwrap_or_default().to_owned());
+                }
+            }))
+            .spawn()
+            .unwrap();
+        let address = tokio::task::spawn_blocking(move || addresses.recv_timeout(LIMIT))
+            .await
+            .unwrap();
+        Self {
+            process,
+            address: address.expect("the bridge says where its admin endpoint is"),
+        }
+    }
+
+    /// Status and text.
+    pub async fn get(&self, path: &str) -> (u16, String) {
+        let stream = TcpStream::connect(&self.address).await.unwrap();
+        let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.unwrap();
+        let connection = tokio::spawn(connection);
+        let request = Request::get(path)
+            .header("host", &self.address)
+            .body(Empty::<Bytes>::new())
+            .unwrap();
+        let answer = sender.send_request(request).await.unwrap();
+        let status = answer.status().as_u16();
+        let body = answer.into_body().collect().await.unwrap().to_bytes();
+        connection.abort();
+        (status, String::from_utf8_lossy(&body).into_owned())
+    }
+
+    pub async fn state(&self) -> Value {
+        serde_json::from_str(&self.get("/debug/state").await.1).unwrap()
+    }
+
+    /// Asks again until the answer is as wanted.
+    pub async fn until(&self, path: &str, wanted: impl Fn(u16, &str) -> bool) -> String {
+        let end = Instant::now() + LIMIT;
+        loop {
+            let (status, text) = self.get(path).await;
+            if wanted(status, &text) {
+                return text;
+            }
+            assert!(Instant::now() < end, "{path} within {LIMIT:?}: {status} {text}");
+            sleep(Duration::from_millis(50)).await;
+        }
+    }
+
+    pub async fn until_ready(&self) {
+        self.until("/readyz", |status, _| status == 200).await;
+    }
+
+    /// Asks it to stop; its exit code.
+    pub async fn stop(self) -> Option<i32> {
+        self.process.stop(LIMIT).await.code()
+    }
+}

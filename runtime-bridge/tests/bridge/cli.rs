@@ -1,0 +1,216 @@
+//! What people meet when something is wrong: which words, which exit code.
+
+use tokio::net::UnixListener;
+
+use crate::{notes::Notes, program::run};
+
+#[tokio::test]
+async fn a_wrong_command_line_is_exit_code_2() {
+    let cases: &[(&[&str], &str)] = &[
+        (&[], "Usage"),
+        (&["serve"], "--plugin <ENDPOINT>"),
+        (
+            &["serve", "--plugin", "plugin.sock"],
+            "is not the address of a plugin",
+        ),
+        (
+            &["serve", "--plugin", "http://plugin.example.org:80"],
+            "in the clear",
+        ),
+        (
+            &["serve", "--plugin", "unix:///a", "--poll", "soon"],
+            "not a duration",
+        ),
+        (
+            &["serve", "--plugin", "unix:///a", "--poll", "0s"],
+            "more than 0s",
+        ),
+        (
+            &["serve", "--plugin", "unix:///a", "--crds", "ignore"],
+            "possible values: install, check",
+        ),
+        (
+            &["serve", "--plugin", "unix:///a", "--admin-address", "here"],
+            "--admin-address",
+        ),
+        (
+            &["serve", "--plugin", "unix:///a", "--plugin-cert", "c.pem"],
+            "--plugin-key",
+        ),
+        (
+            &["crds", "--plugin", "unix:///a", "--log-level", "no=such=level"],
+            "--log-level",
+        ),
+        (&["fly"], "unrecognized subcommand"),
+    ];
+    for (arguments, words) in cases {
+        let ran = run(arguments).await;
+        assert_eq!(ran.code, Some(2), "{arguments:?}: {ran:?}");
+        assert!(ran.stderr.contains(words), "{arguments:?}: {}", ran.stderr);
+    }
+}
+
+#[tokio::test]
+async fn the_version_is_printed() {
+    let ran = run(&["version"]).await;
+    assert_eq!(ran.code, Some(0));
+    assert_eq!(
+        ran.stdout,
+        format!("runtime-bridge {}\n", env!("CARGO_PKG_VERSION"))
+    );
+}
+
+#[tokio::test]
+async fn a_plugin_that_is_not_there_is_waited_for_only_so_long() {
+    let folder = tempfile::tempdir().unwrap();
+    let endpoint = format!("unix://{}/none.sock", folder.path().display());
+    let ran = run(&["crds", "--plugin", &endpoint, "--startup-timeout", "300ms"]).await;
+    assert_eq!(ran.code, Some(1));
+    assert!(
+        ran.stderr
+            .contains(&format!("error: no plugin listens at {endpoint}")),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[tokio::test]
+async fn a_grpc_server_that_is_no_plugin_is_told_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("other.sock");
+    let incoming = tokio_stream::wrappers::UnixListenerStream::new(UnixListener::bind(&socket).unwrap());
+    let (_, health) = tonic_health::server::health_reporter();
+    let server = tonic::transport::Server::builder().add_service(health);
+    let server = tokio::spawn(server.serve_with_incoming(incoming));
+    let endpoint = format!("unix://{}", socket.display());
+    let ran = run(&["crds", "--plugin", &endpoint, "--startup-timeout", "1h"]).await;
+    server.abort();
+    assert_eq!(ran.code, Some(1));
+    assert!(
+        ran.stderr.contains("is not a Crossbridge plugin"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[tokio::test]
+async fn tls_without_its_files_is_told_at_once() {
+    let ran = run(&[
+        "crds",
+        "--plugin",
+        "https://127.0.0.1:1",
+        "--startup-timeout",
+        "1h",
+    ])
+    .await;
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.stderr.contains("needs mutual TLS"), "{}", ran.stderr);
+}
+
+#[tokio::test]
+async fn the_same_plugin_twice_is_an_error() {
+    let (first, second) = (Notes::start(), Notes::start());
+    let ran = run(&[
+        "crds",
+        "--plugin",
+        &first.endpoint(),
+        "--plugin",
+        &second.endpoint(),
+    ])
+    .await;
+    assert_eq!(ran.code, Some(1));
+    assert!(
+        ran.stderr.contains("are both the plugin notes.example.org"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[tokio::test]
+async fn an_api_server_that_is_not_there_is_waited_for_only_so_long() {
+    let notes = Notes::start();
+    let folder = tempfile::tempdir().unwrap();
+    let kubeconfig = folder.path().join("kubeconfig");
+    let text = "apiVersion: v1\nkind: Config\ncurrent-context: a\nclusters: [{name: a, cluster: {server: 'https://127.0.0.1:1'}}]\n\
+        contexts: [{name: a, context: {cluster: a, user: a}}]\nusers: [{name: a, user: {token: a}}]\n";
+    std::fs::write(&kubeconfig, text).unwrap();
+    let kubeconfig = kubeconfig.display().to_string();
+    let endpoint = notes.endpoint();
+    let mut arguments = vec!["serve", "--plugin", &endpoint, "--kubeconfig", &kubeconfig];
+    arguments.extend(["--startup-timeout", "500ms", "--admin-address", "127.0.0.1:0"]);
+    let ran = run(&arguments).await;
+    assert_eq!(ran.code, Some(1));
+    assert!(
+        ran.stderr
+            .contains("error: no answer from the API server https://127.0.0.1:1"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[tokio::test]
+async fn a_kubeconfig_that_is_not_there_is_told_at_once() {
+    let notes = Notes::start();
+    let endpoint = notes.endpoint();
+    let mut arguments = vec!["serve", "--plugin", &endpoint, "--kubeconfig", "/no/such/file"];
+    arguments.extend(["--startup-timeout", "1h", "--admin-address", "127.0.0.1:0"]);
+    let ran = run(&arguments).await;
+    assert_eq!(ran.code, Some(1));
+    assert!(
+        ran.stderr.contains("cannot use the kubeconfig /no/such/file"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[tokio::test]
+async fn an_admin_address_that_is_taken_is_told_at_once() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let ran = run(&["serve", "--plugin", "unix:///none", "--admin-address", &address]).await;
+    assert_eq!(ran.code, Some(1));
+    assert!(
+        ran.stderr
+            .contains(&format!("cannot listen on the admin address {address}")),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[tokio::test]
+async fn a_healthcheck_without_a_bridge_fails() {
+    let free = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .to_string();
+    let ran = run(&["healthcheck", "--admin-address", &free]).await;
+    assert_eq!(ran.code, Some(1));
+    assert!(
+        ran.stderr.contains(&format!("no bridge answers at {free}")),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[tokio::test]
+async fn crds_are_printed_the_same_each_time() {
+    let notes = Notes::start();
+    let endpoint = notes.endpoint();
+    let (first, second) = (
+        run(&["crds", "--plugin", &endpoint]).await,
+        run(&["crds", "--plugin", &endpoint]).await,
+    );
+    assert_eq!(first.code, Some(0), "{}", first.stderr);
+    assert_eq!(first.stdout, second.stdout);
+    let names: Vec<&str> = first
+        .stdout
+        .lines()
+        .filter_map(|line| line.strip_prefix("  name: "))
+        .collect();
+    let expected = ["providerconfigs", "clusterproviderconfigs", "boards", "notes"];
+    assert_eq!(
+        names,
+        expected.map(|plural| format!("{plural}.notes.example.org"))
+    );
+}

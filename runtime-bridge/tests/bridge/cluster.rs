@@ -1,0 +1,96 @@
+//! A real API server, as an administrator uses it.
+
+use std::time::Duration;
+
+use bridge_control_plane::{ControlPlane, Options};
+use kube::{
+    Api, Client, Config,
+    api::{DynamicObject, Patch, PatchParams, PostParams},
+    config::{KubeConfigOptions, Kubeconfig},
+    core::{ApiResource, GroupVersionKind},
+    runtime::wait::await_condition,
+};
+use serde_json::Value;
+use tokio::time::timeout;
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+pub struct Cluster {
+    pub plane: ControlPlane,
+    pub client: Client,
+}
+
+impl Cluster {
+    pub async fn start() -> Self {
+        let plane = ControlPlane::start(Options::default()).await.unwrap();
+        let config = Kubeconfig::read_from(plane.kubeconfig()).unwrap();
+        let config = Config::from_custom_kubeconfig(config, &KubeConfigOptions::default())
+            .await
+            .unwrap();
+        let client = Client::try_from(config).unwrap();
+        Self { plane, client }
+    }
+
+    pub fn definitions(&self) -> Api<DynamicObject> {
+        let gvk = GroupVersionKind::gvk("apiextensions.k8s.io", "v1", "CustomResourceDefinition");
+        Api::all_with(self.client.clone(), &ApiResource::from_gvk(&gvk))
+    }
+
+    pub fn secrets(&self) -> Api<DynamicObject> {
+        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("", "v1", "Secret"));
+        Api::namespaced_with(self.client.clone(), "default", &resource)
+    }
+
+    pub fn namespaced(&self, kind: &str) -> Api<DynamicObject> {
+        Api::namespaced_with(self.client.clone(), "default", &resource(kind))
+    }
+
+    pub fn cluster_scoped(&self, kind: &str) -> Api<DynamicObject> {
+        Api::all_with(self.client.clone(), &resource(kind))
+    }
+}
+
+fn resource(kind: &str) -> ApiResource {
+    ApiResource::from_gvk(&GroupVersionKind::gvk("notes.example.org", "v1alpha1", kind))
+}
+
+/// Its name is in it.
+pub fn object(value: Value) -> DynamicObject {
+    serde_json::from_value(value).unwrap()
+}
+
+pub async fn create(api: &Api<DynamicObject>, value: Value) -> Result<DynamicObject, String> {
+    api.create(&PostParams::default(), &object(value))
+        .await
+        .map_err(|error| error.to_string())
+}
+
+pub async fn merge(api: &Api<DynamicObject>, name: &str, patch: Value) -> Result<DynamicObject, String> {
+    let merged = api
+        .patch(name, &PatchParams::default(), &Patch::Merge(patch))
+        .await;
+    merged.map_err(|error| error.to_string())
+}
+
+/// Watches until the object is as wanted.
+pub async fn until(
+    api: &Api<DynamicObject>,
+    name: &str,
+    what: &str,
+    wanted: impl Fn(&DynamicObject) -> bool,
+) -> DynamicObject {
+    let condition = |object: Option<&DynamicObject>| object.is_some_and(&wanted);
+    let seen = timeout(LIMIT, await_condition(api.clone(), name, condition)).await;
+    seen.unwrap_or_else(|_| panic!("{name}: not {what} within {LIMIT:?}"))
+        .unwrap()
+        .unwrap()
+}
+
+pub fn condition<'a>(object: &'a DynamicObject, of: &str) -> Option<&'a Value> {
+    let conditions = object.data.pointer("/status/conditions")?.as_array()?;
+    conditions.iter().find(|condition| condition["type"] == of)
+}
+
+pub fn is_true(object: &DynamicObject, of: &str) -> bool {
+    condition(object, of).is_some_and(|condition| condition["status"] == "True")
+}

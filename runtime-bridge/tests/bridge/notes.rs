@@ -1,0 +1,166 @@
+//! A plugin that keeps notes in memory, with one of every rule that a CRD can show.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex},
+};
+
+use crossbridge_sdk::{CredentialKey, prelude::*};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use tempfile::TempDir;
+use tokio::sync::oneshot;
+
+#[derive(Deserialize, JsonSchema)]
+struct Settings {
+    /// Whose notes.
+    #[allow(dead_code)]
+    author: String,
+}
+
+/// Parameters of both kinds.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(crate = "schemars")]
+pub struct Parameters {
+    /// What it is about.
+    title: String,
+    /// Its colour, once chosen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    colour: Option<String>,
+    /// Protects it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    password: Option<String>,
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(crate = "schemars")]
+pub struct Status {
+    locked: bool,
+}
+
+type Shelf = Arc<Mutex<BTreeMap<String, (Parameters, bool)>>>;
+
+struct Note(Shelf);
+struct Board(Shelf);
+
+fn kind(name: &str) -> Kind {
+    let names = ExternalName::by_user("groceries").pattern("[a-z0-9-]+");
+    let example = Example::new("groceries", &json!({ "title": "Buy milk" })).external_name("groceries");
+    Kind::new("notes.example.org", "v1alpha1", name, names)
+        .recover_by_name()
+        .sensitive("/password")
+        .set_once("/colour")
+        .connection_key("url", "Where it hangs.")
+        .example(example)
+}
+
+macro_rules! resource {
+    ($name:ident, $kind:expr) => {
+        #[async_trait]
+        impl Resource for $name {
+            type Parameters = Parameters;
+            type Status = Status;
+
+            fn kind() -> Kind {
+                $kind
+            }
+
+            async fn observe(&self, call: &Call, _: &Desired<Parameters>) -> Result<Observed<Self>, Failure> {
+                let name = &call.target.external_name;
+                let Some((parameters, locked)) = self.0.lock().unwrap().get(name).cloned() else {
+                    return Ok(Observed::absent());
+                };
+                Ok(Observation::new(name, parameters)
+                    .status(Status { locked })
+                    .ready()
+                    .into())
+            }
+
+            async fn create(
+                &self,
+                call: &Call,
+                create: &Create<Parameters>,
+            ) -> Result<Outcome<Self>, Failure> {
+                self.put(call, &create.desired)
+            }
+
+            async fn update(
+                &self,
+                call: &Call,
+                update: &Update<Parameters>,
+            ) -> Result<Outcome<Self>, Failure> {
+                self.put(call, &update.desired)
+            }
+
+            async fn delete(&self, call: &Call, _: &Delete<Parameters>) -> Result<Outcome<Self>, Failure> {
+                self.0.lock().unwrap().remove(&call.target.external_name);
+                Ok(Outcome::completed())
+            }
+        }
+
+        impl $name {
+            fn put(&self, call: &Call, desired: &Desired<Parameters>) -> Result<Outcome<Self>, Failure> {
+                let locked = desired.sensitive("/password").is_some();
+                let note = (desired.parameters.clone(), locked);
+                self.0
+                    .lock()
+                    .unwrap()
+                    .insert(call.target.external_name.clone(), note);
+                Ok(Outcome::completed().connection("url", "note://wall"))
+            }
+        }
+    };
+}
+
+resource!(Note, kind("Note"));
+resource!(Board, kind("Board").cluster_scoped());
+
+/// Served from this process until it is dropped.
+pub struct Notes {
+    folder: TempDir,
+    stop: Option<oneshot::Sender<()>>,
+}
+
+impl Notes {
+    pub fn start() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let endpoint = format!("unix://{}", socket(folder.path()).display());
+        let (stop, stopped) = oneshot::channel();
+        let shelf = Shelf::default();
+        let plugin = Plugin::new("notes.example.org", "1.0.0")
+            .settings::<Settings>()
+            .credential(CredentialKey::new("token", "Opens the box.").required())
+            .check_config(|_| async { Ok("desk".to_owned()) })
+            .resource(Note(Arc::clone(&shelf)))
+            .resource(Board(shelf));
+        tokio::spawn(async move {
+            let stopped = async {
+                let _ = stopped.await;
+            };
+            plugin.serve_at(&endpoint, stopped).await.unwrap();
+        });
+        Self {
+            folder,
+            stop: Some(stop),
+        }
+    }
+
+    pub fn endpoint(&self) -> String {
+        format!("unix://{}", socket(self.folder.path()).display())
+    }
+}
+
+impl Drop for Notes {
+    fn drop(&mut self) {
+        if let Some(stop) = self.stop.take() {
+            let _ = stop.send(());
+        }
+    }
+}
+
+fn socket(folder: &Path) -> PathBuf {
+    folder.join("notes.sock")
+}

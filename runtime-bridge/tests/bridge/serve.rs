@@ -1,0 +1,155 @@
+//! The bridge at work on a real API server, with a real plugin.
+
+use serde_json::{Value, json};
+
+use crate::{
+    admin::Bridge,
+    cluster::{Cluster, condition, create, is_true, merge, until},
+    notes::Notes,
+    program::run,
+    rules::apply_printed,
+};
+
+async fn configure(cluster: &Cluster, secret: Value) {
+    let secret =
+        json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "keys" }, "stringData": secret });
+    create(&cluster.secrets(), secret).await.unwrap();
+    let config = json!({
+        "apiVersion": "notes.example.org/v1alpha1",
+        "kind": "ClusterProviderConfig",
+        "metadata": { "name": "default" },
+        "spec": {
+            "settings": { "author": "me" },
+            "credentials": { "source": "Secret", "secretRef": { "namespace": "default", "name": "keys" } },
+        },
+    });
+    create(&cluster.cluster_scoped("ClusterProviderConfig"), config)
+        .await
+        .unwrap();
+}
+
+fn note() -> Value {
+    json!({
+        "apiVersion": "notes.example.org/v1alpha1",
+        "kind": "Note",
+        "metadata": { "name": "groceries" },
+        "spec": { "forProvider": { "title": "Buy milk" } },
+    })
+}
+
+#[tokio::test]
+async fn a_kind_is_served_from_its_crd_to_ready_and_again_after_a_restart() {
+    let (cluster, notes) = (Cluster::start().await, Notes::start());
+    let bridge = Bridge::start(&cluster, &notes.endpoint(), &[]).await;
+    bridge.until_ready().await;
+    let state = bridge.state().await;
+    assert_eq!(state["plugins"][0]["name"], "notes.example.org");
+    assert_eq!(state["kinds"]["Note.notes.example.org/v1alpha1"], "served");
+
+    configure(&cluster, json!({ "token": "canary" })).await;
+    let notes_api = cluster.namespaced("Note");
+    create(&notes_api, note()).await.unwrap();
+    let ready = until(&notes_api, "groceries", "ready", |note| is_true(note, "Ready")).await;
+    assert!(is_true(&ready, "Synced"), "{ready:?}");
+
+    let (status, metrics) = bridge.get("/metrics").await;
+    assert_eq!(status, 200);
+    for metric in ["crossbridge_plugin_calls_total", "crossbridge_api_requests_total"] {
+        assert!(metrics.contains(metric), "{metric} is not among the metrics");
+    }
+    assert_eq!(bridge.get("/livez").await.0, 200);
+    assert_eq!(
+        run(&["healthcheck", "--admin-address", &bridge.address])
+            .await
+            .code,
+        Some(0)
+    );
+    assert_eq!(bridge.stop().await, Some(0));
+
+    let versions = |cluster: &Cluster| {
+        let definitions = cluster.definitions();
+        async move {
+            let all = definitions.list(&kube::api::ListParams::default()).await.unwrap();
+            all.into_iter()
+                .map(|crd| crd.metadata.resource_version)
+                .collect::<Vec<_>>()
+        }
+    };
+    let before = versions(&cluster).await;
+    let bridge = Bridge::start(&cluster, &notes.endpoint(), &[]).await;
+    bridge.until_ready().await;
+    assert_eq!(
+        versions(&cluster).await,
+        before,
+        "CRDs that are as they should be are not written"
+    );
+    assert_eq!(bridge.stop().await, Some(0));
+}
+
+#[tokio::test]
+async fn an_object_says_what_is_wrong_with_its_config_and_goes_on_when_it_is_mended() {
+    let (cluster, notes) = (Cluster::start().await, Notes::start());
+    let bridge = Bridge::start(&cluster, &notes.endpoint(), &[]).await;
+    bridge.until_ready().await;
+    let api = cluster.namespaced("Note");
+    create(&api, note()).await.unwrap();
+    let says = |reason: &'static str, words: &'static str| {
+        move |note: &kube::api::DynamicObject| {
+            let synced = condition(note, "Synced");
+            synced.is_some_and(|synced| {
+                synced["status"] == "False"
+                    && synced.to_string().contains(words)
+                    && synced.to_string().contains(reason)
+            })
+        }
+    };
+    until(
+        &api,
+        "groceries",
+        "without a config",
+        says("", "does not exist: create it"),
+    )
+    .await;
+    configure(&cluster, json!({ "wrong": "canary" })).await;
+    let lacking = until(
+        &api,
+        "groceries",
+        "without a credential",
+        says("", "gives no credential"),
+    )
+    .await;
+    assert!(!format!("{lacking:?}").contains("canary"));
+    merge(
+        &cluster.secrets(),
+        "keys",
+        json!({ "stringData": { "token": "canary" } }),
+    )
+    .await
+    .unwrap();
+    until(&api, "groceries", "ready", |note| is_true(note, "Ready")).await;
+    assert_eq!(bridge.stop().await, Some(0));
+}
+
+#[tokio::test]
+async fn with_check_a_kind_is_served_once_somebody_applies_its_crd() {
+    let (cluster, notes) = (Cluster::start().await, Notes::start());
+    let bridge = Bridge::start(&cluster, &notes.endpoint(), &["--crds", "check"]).await;
+    let missing = |_: u16, text: &str| text.contains("the CRD notes.notes.example.org is not installed");
+    bridge.until("/debug/state", missing).await;
+    assert!(
+        cluster
+            .definitions()
+            .get_opt("notes.notes.example.org")
+            .await
+            .unwrap()
+            .is_none()
+    );
+    apply_printed(&cluster, &notes.endpoint()).await;
+    let served = |_: u16, text: &str| {
+        let state: Value = serde_json::from_str(text).unwrap_or_default();
+        state["kinds"]["Note.notes.example.org/v1alpha1"] == "served"
+    };
+    bridge.until("/debug/state", served).await;
+    bridge.until_ready().await;
+    assert_eq!(bridge.stop().await, Some(0));
+}
