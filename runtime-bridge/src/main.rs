@@ -23,6 +23,9 @@ use crate::cli::{Cli, Command};
 fn main() -> ExitCode {
     let cli = Cli::parse();
     logging::start(&cli.log);
+    // Left alone, rustls panics as soon as a crate of the same build, such as an AWS SDK, brings another one. It fails only if it was chosen
+    // already.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return failed(&error),
