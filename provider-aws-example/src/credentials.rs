@@ -37,7 +37,10 @@ async fn base(config: &Config, sdk: &SdkConfig) -> Result<SharedCredentialsProvi
     if config.credential(CREDENTIALS_FILE).is_some() && config.credential(ACCESS_KEY_ID).is_none() {
         return Ok(file(config.required_credential(CREDENTIALS_FILE)?));
     }
-    let token = config.credential(SESSION_TOKEN).map(|_| config.required_credential(SESSION_TOKEN)).transpose()?;
+    let token = config
+        .credential(SESSION_TOKEN)
+        .map(|_| config.required_credential(SESSION_TOKEN))
+        .transpose()?;
     Ok(SharedCredentialsProvider::new(Credentials::new(
         config.required_credential(ACCESS_KEY_ID)?.trim(),
         config.required_credential(SECRET_ACCESS_KEY)?.trim(),
@@ -49,12 +52,21 @@ async fn base(config: &Config, sdk: &SdkConfig) -> Result<SharedCredentialsProvi
 
 /// Of a credentials file the profile `default`, whatever our own environment says.
 fn file(text: &str) -> SharedCredentialsProvider {
-    let files = EnvConfigFiles::builder().with_contents(EnvConfigFileKind::Credentials, text).build();
-    let profile = ProfileFileCredentialsProvider::builder().profile_name("default").profile_files(files).build();
+    let files = EnvConfigFiles::builder()
+        .with_contents(EnvConfigFileKind::Credentials, text)
+        .build();
+    let profile = ProfileFileCredentialsProvider::builder()
+        .profile_name("default")
+        .profile_files(files)
+        .build();
     SharedCredentialsProvider::new(profile)
 }
 
-async fn assumed(role: &AssumeRole, base: SharedCredentialsProvider, sdk: &SdkConfig) -> SharedCredentialsProvider {
+async fn assumed(
+    role: &AssumeRole,
+    base: SharedCredentialsProvider,
+    sdk: &SdkConfig,
+) -> SharedCredentialsProvider {
     let mut provider = AssumeRoleProvider::builder(&role.role_arn)
         .configure(sdk)
         .session_name(role.session_name.as_deref().unwrap_or("crossbridge"));

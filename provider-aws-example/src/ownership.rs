@@ -35,7 +35,11 @@ pub(crate) struct FoundTags(Tags);
 
 impl<K: Into<String>, V: Into<String>> FromIterator<(K, V)> for FoundTags {
     fn from_iter<I: IntoIterator<Item = (K, V)>>(tags: I) -> Self {
-        Self(tags.into_iter().map(|(key, value)| (key.into(), value.into())).collect())
+        Self(
+            tags.into_iter()
+                .map(|(key, value)| (key.into(), value.into()))
+                .collect(),
+        )
     }
 }
 
@@ -56,7 +60,11 @@ impl FoundTags {
     /// What the user sees as tags.
     pub(crate) fn of_user(&self) -> Tags {
         let is_user = |key: &str| key != MARKER_TAG && !key.starts_with(AWS_PREFIX);
-        self.0.iter().filter(|(key, _)| is_user(key)).map(|(key, value)| (key.clone(), value.clone())).collect()
+        self.0
+            .iter()
+            .filter(|(key, _)| is_user(key))
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect()
     }
 
     /// What AWS itself has put there.
@@ -69,12 +77,21 @@ impl FoundTags {
     /// What has to be written and what has to go for the wish and our marker to be there. Without a wish, the user's tags stay.
     pub(crate) fn change(&self, wish: Option<&Tags>, marker: &str) -> TagChange {
         let wanted = wanted(wish, marker);
-        let set = wanted.iter().filter(|(key, value)| self.0.get(*key) != Some(value));
+        let set = wanted
+            .iter()
+            .filter(|(key, value)| self.0.get(*key) != Some(value));
         let remove = match wish {
-            Some(_) => self.of_user().into_keys().filter(|key| !wanted.contains_key(key)).collect(),
+            Some(_) => self
+                .of_user()
+                .into_keys()
+                .filter(|key| !wanted.contains_key(key))
+                .collect(),
             None => Vec::new(),
         };
-        TagChange { set: set.map(|(key, value)| (key.clone(), value.clone())).collect(), remove }
+        TagChange {
+            set: set.map(|(key, value)| (key.clone(), value.clone())).collect(),
+            remove,
+        }
     }
 }
 
@@ -118,7 +135,10 @@ pub(crate) fn check(tags: Option<&Tags>, violations: &mut Violations) {
 
 /// What a change of another's resource is answered: for us it is not there.
 pub(crate) fn not_ours(what: &str) -> Failure {
-    Failure::not_found(format!("{what} belongs to another object, as its tag {MARKER_TAG} says")).reason("NotOurs")
+    Failure::not_found(format!(
+        "{what} belongs to another object, as its tag {MARKER_TAG} says"
+    ))
+    .reason("NotOurs")
 }
 
 #[cfg(test)]

@@ -15,11 +15,23 @@ impl Partition {
     /// The one that a region belongs to.
     pub(crate) fn of(region: &str) -> Self {
         if region.starts_with("cn-") {
-            Self { name: "aws-cn", domain: "amazonaws.com.cn", home: "cn-northwest-1" }
+            Self {
+                name: "aws-cn",
+                domain: "amazonaws.com.cn",
+                home: "cn-northwest-1",
+            }
         } else if region.starts_with("us-gov-") {
-            Self { name: "aws-us-gov", domain: "amazonaws.com", home: "us-gov-west-1" }
+            Self {
+                name: "aws-us-gov",
+                domain: "amazonaws.com",
+                home: "us-gov-west-1",
+            }
         } else {
-            Self { name: "aws", domain: "amazonaws.com", home: "us-east-1" }
+            Self {
+                name: "aws",
+                domain: "amazonaws.com",
+                home: "us-east-1",
+            }
         }
     }
 }

@@ -17,8 +17,8 @@ use crossbridge_sdk::{Deadline, Effect};
 pub(crate) use class::Class;
 pub(crate) use refusal::Refusal;
 
-/// What is left of the deadline for our own answer.
-const FOR_THE_ANSWER: Duration = Duration::from_millis(250);
+/// Kept back of the deadline, so that our own answer, which knows the effect, comes before the one for calls that were cut.
+const FOR_THE_ANSWER: Duration = Duration::from_millis(100);
 
 /// What a request of the AWS SDK gives.
 pub(crate) type Answer<T, E> = Result<T, SdkError<E, HttpResponse>>;
@@ -41,7 +41,10 @@ pub(crate) struct Steps {
 
 impl Steps {
     pub(crate) fn new(deadline: Deadline) -> Self {
-        Self { deadline, changed: AtomicBool::new(false) }
+        Self {
+            deadline,
+            changed: AtomicBool::new(false),
+        }
     }
 
     /// A request that changes nothing. `what` is its name in a policy: `s3:GetBucketTagging`.
@@ -51,7 +54,9 @@ impl Steps {
         request: impl Future<Output = Answer<T, E>> + Send + 'a,
     ) -> Step<'a, T> {
         Box::pin(async move {
-            self.bounded(what, request).await.map_err(|refusal| refusal.with_effect(self.effect()))
+            self.bounded(what, request)
+                .await
+                .map_err(|refusal| refusal.with_effect(self.effect()))
         })
     }
 
@@ -82,7 +87,11 @@ impl Steps {
 
     /// What is true of the steps before, if the one at hand has done nothing.
     pub(crate) fn effect(&self) -> Effect {
-        if self.has_changed() { Effect::Partial } else { Effect::None }
+        if self.has_changed() {
+            Effect::Partial
+        } else {
+            Effect::None
+        }
     }
 
     /// Dropping the request when time is up ends it: nothing is begun after the deadline.

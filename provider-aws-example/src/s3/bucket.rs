@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crossbridge_sdk::serde_json::json;
 use crossbridge_sdk::{
-    Call, Create, Delete, Desired, Example, ExternalName, Failure, Kind, Observation, Observed, Outcome, Resource,
-    Update, async_trait,
+    Call, Create, Delete, Desired, Example, ExternalName, Failure, Kind, Observation, Observed, Outcome,
+    Resource, Update, async_trait,
 };
 
 use super::look::{self, Found, Presence};
@@ -25,15 +25,29 @@ pub(crate) struct Bucket {
 
 impl Bucket {
     pub(crate) fn new(sessions: &Arc<Sessions>) -> Self {
-        Self { sessions: Arc::clone(sessions) }
+        Self {
+            sessions: Arc::clone(sessions),
+        }
     }
 
     async fn session(&self, call: &Call, wish: &BucketParameters) -> Result<Arc<Session>, Failure> {
         self.sessions.regional(&call.config, wish.region.as_deref()).await
     }
 
-    async fn presence(&self, call: &Call, session: &Arc<Session>, steps: &Steps) -> Result<Presence, Failure> {
-        look::presence(&self.sessions, &call.config, session, steps, &call.target.external_name).await
+    async fn presence(
+        &self,
+        call: &Call,
+        session: &Arc<Session>,
+        steps: &Steps,
+    ) -> Result<Presence, Failure> {
+        look::presence(
+            &self.sessions,
+            &call.config,
+            session,
+            steps,
+            &call.target.external_name,
+        )
+        .await
     }
 
     /// Brings a bucket to the wish, and reads it once more to tell how it is now.
@@ -107,7 +121,11 @@ impl Resource for Bucket {
             )
     }
 
-    async fn observe(&self, call: &Call, desired: &Desired<BucketParameters>) -> Result<Observed<Self>, Failure> {
+    async fn observe(
+        &self,
+        call: &Call,
+        desired: &Desired<BucketParameters>,
+    ) -> Result<Observed<Self>, Failure> {
         let steps = Steps::new(call.deadline);
         let session = self.session(call, &desired.parameters).await?;
         match self.presence(call, &session, &steps).await? {
@@ -138,16 +156,21 @@ impl Resource for Bucket {
                     return Err(Failure::already_exists(name, message));
                 }
                 call.record_name(name);
-                return Self::finish(&session, &steps, call, &found, wish).await;
+                write::converge(session.s3(), &steps, &found, wish, &call.target.ownership_marker).await?;
+                return Ok(Outcome::already_done()
+                    .external_name(name)
+                    .canonical_id(found.status.arn));
             }
         }
-        write::create(session.s3(), &steps, name, &session.region, wish).await.map_err(|refusal| {
-            if refusal.is_any(&["BucketAlreadyExists", "BucketAlreadyOwnedByYou"]) {
-                taken(refusal, name)
-            } else {
-                refusal.into()
-            }
-        })?;
+        write::create(session.s3(), &steps, name, &session.region, wish)
+            .await
+            .map_err(|refusal| {
+                if refusal.is_any(&["BucketAlreadyExists", "BucketAlreadyOwnedByYou"]) {
+                    taken(refusal, name)
+                } else {
+                    refusal.into()
+                }
+            })?;
         call.record_name(name);
         let found = look::read(&session, &steps, name).await?;
         Self::finish(&session, &steps, call, &found, wish).await
@@ -183,7 +206,10 @@ impl Resource for Bucket {
     async fn delete(&self, call: &Call, delete: &Delete<BucketParameters>) -> Result<Outcome<Self>, Failure> {
         let steps = Steps::new(call.deadline);
         let name = &call.target.external_name;
-        let region = delete.desired.as_ref().and_then(|desired| desired.parameters.region.as_deref());
+        let region = delete
+            .desired
+            .as_ref()
+            .and_then(|desired| desired.parameters.region.as_deref());
         let session = self.sessions.regional(&call.config, region).await?;
         let session = match self.presence(call, &session, &steps).await? {
             Presence::Absent => return Ok(Outcome::already_done()),
@@ -193,7 +219,13 @@ impl Resource for Bucket {
         if look::tags(session.s3(), &steps, name).await?.owner(&call.target) == Owner::Another {
             return Err(not_ours(&format!("the bucket {name:?}")));
         }
-        match steps.change("s3:DeleteBucket", session.s3().delete_bucket().bucket(name).send()).await {
+        match steps
+            .change(
+                "s3:DeleteBucket",
+                session.s3().delete_bucket().bucket(name).send(),
+            )
+            .await
+        {
             Ok(_) => Ok(Outcome::completed()),
             Err(refusal) if refusal.is("NoSuchBucket") => Ok(Outcome::already_done()),
             Err(refusal) if refusal.is("BucketNotEmpty") => {

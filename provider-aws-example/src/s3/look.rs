@@ -59,7 +59,10 @@ pub(super) async fn presence(
 }
 
 async fn head(session: &Session, steps: &Steps, name: &str) -> Result<(), Refusal> {
-    steps.read("s3:ListBucket", session.s3().head_bucket().bucket(name).send()).await.map(drop)
+    steps
+        .read("s3:ListBucket", session.s3().head_bucket().bucket(name).send())
+        .await
+        .map(drop)
 }
 
 /// HTTP has no body for an answer to HEAD, so the reason is not told: ask something else for it.
@@ -67,7 +70,13 @@ async fn closed(session: &Session, steps: &Steps, name: &str, refusal: Refusal) 
     if refusal.status() != Some(403) {
         return Err(refusal.into());
     }
-    match steps.read("s3:GetBucketTagging", session.s3().get_bucket_tagging().bucket(name).send()).await {
+    match steps
+        .read(
+            "s3:GetBucketTagging",
+            session.s3().get_bucket_tagging().bucket(name).send(),
+        )
+        .await
+    {
         Err(reason) if reason.class() == Class::PermissionDenied => Ok(Presence::Closed(reason)),
         Err(reason) if reason.class() != Class::NotFound => Err(reason.into()),
         // Tags may be read, or there are none.
@@ -78,15 +87,16 @@ async fn closed(session: &Session, steps: &Steps, name: &str, refusal: Refusal) 
 /// Reads everything of a bucket that is there.
 pub(super) async fn read(session: &Session, steps: &Steps, name: &str) -> Result<Found, Failure> {
     let s3 = session.s3();
-    let (tags, versioning, encryption, public_access_block, object_ownership, object_lock_enabled, policy) = tokio::try_join!(
-        tags(s3, steps, name),
-        versioning(s3, steps, name),
-        encryption(s3, steps, name),
-        public_access_block(s3, steps, name),
-        object_ownership(s3, steps, name),
-        object_lock_enabled(s3, steps, name),
-        policy(s3, steps, name),
-    )?;
+    let (tags, versioning, encryption, public_access_block, object_ownership, object_lock_enabled, policy) =
+        tokio::try_join!(
+            tags(s3, steps, name),
+            versioning(s3, steps, name),
+            encryption(s3, steps, name),
+            public_access_block(s3, steps, name),
+            object_ownership(s3, steps, name),
+            object_lock_enabled(s3, steps, name),
+            policy(s3, steps, name),
+        )?;
     let parameters = BucketParameters {
         region: Some(session.region.clone()),
         tags: Some(tags.of_user()),
@@ -104,12 +114,22 @@ pub(super) async fn read(session: &Session, steps: &Steps, name: &str) -> Result
         domain_name: format!("{name}.s3.{}", partition.domain),
         regional_domain_name: format!("{name}.s3.{}.{}", session.region, partition.domain),
     };
-    Ok(Found { name: name.to_owned(), tags, parameters, status })
+    Ok(Found {
+        name: name.to_owned(),
+        tags,
+        parameters,
+        status,
+    })
 }
 
 impl From<Found> for Observation<Bucket> {
     fn from(found: Found) -> Self {
-        let Found { name, tags, parameters, status } = found;
+        let Found {
+            name,
+            tags,
+            parameters,
+            status,
+        } = found;
         Self::new(name, parameters)
             .ready()
             .canonical_id(&status.arn)
@@ -131,18 +151,38 @@ fn unless_unset<T>(answer: Result<T, Refusal>, code: &str) -> Result<Option<T>, 
 }
 
 pub(super) async fn tags(s3: &Client, steps: &Steps, name: &str) -> Result<FoundTags, Refusal> {
-    let answer = steps.read("s3:GetBucketTagging", s3.get_bucket_tagging().bucket(name).send()).await;
+    let answer = steps
+        .read("s3:GetBucketTagging", s3.get_bucket_tagging().bucket(name).send())
+        .await;
     let found = unless_unset(answer, "NoSuchTagSet")?;
-    Ok(found.map(|found| found.tag_set.into_iter().map(|tag| (tag.key, tag.value)).collect()).unwrap_or_default())
+    Ok(found
+        .map(|found| {
+            found
+                .tag_set
+                .into_iter()
+                .map(|tag| (tag.key, tag.value))
+                .collect()
+        })
+        .unwrap_or_default())
 }
 
 async fn versioning(s3: &Client, steps: &Steps, name: &str) -> Result<Option<String>, Refusal> {
-    let found = steps.read("s3:GetBucketVersioning", s3.get_bucket_versioning().bucket(name).send()).await?;
+    let found = steps
+        .read(
+            "s3:GetBucketVersioning",
+            s3.get_bucket_versioning().bucket(name).send(),
+        )
+        .await?;
     Ok(found.status.map(|status| status.as_str().to_owned()))
 }
 
 async fn encryption(s3: &Client, steps: &Steps, name: &str) -> Result<Option<Encryption>, Refusal> {
-    let answer = steps.read("s3:GetEncryptionConfiguration", s3.get_bucket_encryption().bucket(name).send()).await;
+    let answer = steps
+        .read(
+            "s3:GetEncryptionConfiguration",
+            s3.get_bucket_encryption().bucket(name).send(),
+        )
+        .await;
     let found = unless_unset(answer, "ServerSideEncryptionConfigurationNotFoundError")?;
     let rule = found
         .and_then(|found| found.server_side_encryption_configuration)
@@ -178,19 +218,28 @@ async fn object_ownership(s3: &Client, steps: &Steps, name: &str) -> Result<Opti
         .and_then(|found| found.ownership_controls)
         .map(|controls| controls.rules)
         .unwrap_or_default();
-    Ok(rules.into_iter().next().map(|rule| rule.object_ownership.as_str().to_owned()))
+    Ok(rules
+        .into_iter()
+        .next()
+        .map(|rule| rule.object_ownership.as_str().to_owned()))
 }
 
 async fn object_lock_enabled(s3: &Client, steps: &Steps, name: &str) -> Result<bool, Refusal> {
     let request = s3.get_object_lock_configuration().bucket(name).send();
     let answer = steps.read("s3:GetBucketObjectLockConfiguration", request).await;
     let found = unless_unset(answer, "ObjectLockConfigurationNotFoundError")?;
-    Ok(found.and_then(|found| found.object_lock_configuration).is_some_and(|lock| lock.object_lock_enabled.is_some()))
+    Ok(found
+        .and_then(|found| found.object_lock_configuration)
+        .is_some_and(|lock| lock.object_lock_enabled.is_some()))
 }
 
 async fn policy(s3: &Client, steps: &Steps, name: &str) -> Result<String, Refusal> {
-    let answer = steps.read("s3:GetBucketPolicy", s3.get_bucket_policy().bucket(name).send()).await;
-    Ok(unless_unset(answer, "NoSuchBucketPolicy")?.and_then(|found| found.policy).unwrap_or_default())
+    let answer = steps
+        .read("s3:GetBucketPolicy", s3.get_bucket_policy().bucket(name).send())
+        .await;
+    Ok(unless_unset(answer, "NoSuchBucketPolicy")?
+        .and_then(|found| found.policy)
+        .unwrap_or_default())
 }
 
 /// us-east-1 is the one region that must not be named.

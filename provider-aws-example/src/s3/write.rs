@@ -2,9 +2,10 @@
 
 use aws_sdk_s3::Client;
 use aws_sdk_s3::types::{
-    BucketVersioningStatus, CreateBucketConfiguration, ObjectOwnership, OwnershipControls, OwnershipControlsRule,
-    PublicAccessBlockConfiguration, ServerSideEncryption, ServerSideEncryptionByDefault,
-    ServerSideEncryptionConfiguration, ServerSideEncryptionRule, Tag, Tagging, VersioningConfiguration,
+    BucketVersioningStatus, CreateBucketConfiguration, ObjectOwnership, OwnershipControls,
+    OwnershipControlsRule, PublicAccessBlockConfiguration, ServerSideEncryption,
+    ServerSideEncryptionByDefault, ServerSideEncryptionConfiguration, ServerSideEncryptionRule, Tag, Tagging,
+    VersioningConfiguration,
 };
 use crossbridge_sdk::Failure;
 
@@ -21,8 +22,11 @@ pub(super) async fn create(
     region: &str,
     wish: &BucketParameters,
 ) -> Result<(), Refusal> {
-    let configuration = location(region)
-        .map(|location| CreateBucketConfiguration::builder().location_constraint(location).build());
+    let configuration = location(region).map(|location| {
+        CreateBucketConfiguration::builder()
+            .location_constraint(location)
+            .build()
+    });
     let request = s3
         .create_bucket()
         .bucket(name)
@@ -106,8 +110,13 @@ async fn tags(
 }
 
 async fn versioning(s3: &Client, steps: &Steps, name: &str, wish: &str) -> Result<(), Failure> {
-    let configuration = VersioningConfiguration::builder().status(BucketVersioningStatus::from(wish)).build();
-    let request = s3.put_bucket_versioning().bucket(name).versioning_configuration(configuration);
+    let configuration = VersioningConfiguration::builder()
+        .status(BucketVersioningStatus::from(wish))
+        .build();
+    let request = s3
+        .put_bucket_versioning()
+        .bucket(name)
+        .versioning_configuration(configuration);
     steps.change("s3:PutBucketVersioning", request.send()).await?;
     Ok(())
 }
@@ -122,8 +131,13 @@ async fn encryption(s3: &Client, steps: &Steps, name: &str, wish: &Encryption) -
         .set_bucket_key_enabled(wish.bucket_key_enabled)
         .build();
     let configuration = ServerSideEncryptionConfiguration::builder().rules(rule).build()?;
-    let request = s3.put_bucket_encryption().bucket(name).server_side_encryption_configuration(configuration);
-    steps.change("s3:PutEncryptionConfiguration", request.send()).await?;
+    let request = s3
+        .put_bucket_encryption()
+        .bucket(name)
+        .server_side_encryption_configuration(configuration);
+    steps
+        .change("s3:PutEncryptionConfiguration", request.send())
+        .await?;
     Ok(())
 }
 
@@ -139,22 +153,39 @@ async fn public_access_block(
         .set_block_public_policy(wish.block_public_policy)
         .set_restrict_public_buckets(wish.restrict_public_buckets)
         .build();
-    let request = s3.put_public_access_block().bucket(name).public_access_block_configuration(configuration);
-    steps.change("s3:PutBucketPublicAccessBlock", request.send()).await?;
+    let request = s3
+        .put_public_access_block()
+        .bucket(name)
+        .public_access_block_configuration(configuration);
+    steps
+        .change("s3:PutBucketPublicAccessBlock", request.send())
+        .await?;
     Ok(())
 }
 
 async fn object_ownership(s3: &Client, steps: &Steps, name: &str, wish: &str) -> Result<(), Failure> {
-    let rule = OwnershipControlsRule::builder().object_ownership(ObjectOwnership::from(wish)).build()?;
+    let rule = OwnershipControlsRule::builder()
+        .object_ownership(ObjectOwnership::from(wish))
+        .build()?;
     let controls = OwnershipControls::builder().rules(rule).build()?;
-    let request = s3.put_bucket_ownership_controls().bucket(name).ownership_controls(controls);
-    steps.change("s3:PutBucketOwnershipControls", request.send()).await?;
+    let request = s3
+        .put_bucket_ownership_controls()
+        .bucket(name)
+        .ownership_controls(controls);
+    steps
+        .change("s3:PutBucketOwnershipControls", request.send())
+        .await?;
     Ok(())
 }
 
 async fn policy(s3: &Client, steps: &Steps, name: &str, wish: &str) -> Result<(), Failure> {
     if wish.is_empty() {
-        steps.change("s3:DeleteBucketPolicy", s3.delete_bucket_policy().bucket(name).send()).await?;
+        steps
+            .change(
+                "s3:DeleteBucketPolicy",
+                s3.delete_bucket_policy().bucket(name).send(),
+            )
+            .await?;
     } else {
         let request = s3.put_bucket_policy().bucket(name).policy(wish);
         steps.change("s3:PutBucketPolicy", request.send()).await?;

@@ -23,17 +23,29 @@ pub(super) fn mutable(wish: &QueueParameters) -> Attributes {
     let number = |value: Option<i64>| value.map(|value| value.to_string());
     let flag = |value: Option<bool>| value.map(|value| value.to_string());
     put(Name::VisibilityTimeout, number(wish.visibility_timeout_seconds));
-    put(Name::MessageRetentionPeriod, number(wish.message_retention_period_seconds));
+    put(
+        Name::MessageRetentionPeriod,
+        number(wish.message_retention_period_seconds),
+    );
     put(Name::DelaySeconds, number(wish.delay_seconds));
     put(Name::MaximumMessageSize, number(wish.maximum_message_size_bytes));
-    put(Name::ReceiveMessageWaitTimeSeconds, number(wish.receive_message_wait_time_seconds));
+    put(
+        Name::ReceiveMessageWaitTimeSeconds,
+        number(wish.receive_message_wait_time_seconds),
+    );
     // A queue that is no FIFO queue knows no such attribute, not even as false.
-    put(Name::ContentBasedDeduplication, flag(wish.content_based_deduplication.filter(|_| wish.is_fifo())));
+    put(
+        Name::ContentBasedDeduplication,
+        flag(wish.content_based_deduplication.filter(|_| wish.is_fifo())),
+    );
     put(Name::DeduplicationScope, wish.deduplication_scope.clone());
     put(Name::FifoThroughputLimit, wish.fifo_throughput_limit.clone());
     put(Name::SqsManagedSseEnabled, flag(wish.sqs_managed_sse_enabled));
     put(Name::KmsMasterKeyId, wish.kms_master_key_id.clone());
-    put(Name::KmsDataKeyReusePeriodSeconds, number(wish.kms_data_key_reuse_period_seconds));
+    put(
+        Name::KmsDataKeyReusePeriodSeconds,
+        number(wish.kms_data_key_reuse_period_seconds),
+    );
     put(Name::Policy, wish.policy.clone());
     put(
         Name::RedrivePolicy,
@@ -75,7 +87,13 @@ pub(super) fn are_met(wish: &Attributes, found: &Attributes) -> bool {
 pub(super) fn observed(name: &str, region: &str, found: &Attributes, tags: Tags) -> QueueParameters {
     let text = |name: &Name| found.get(name).cloned();
     let number = |name: &Name| found.get(name).and_then(|value| value.parse().ok());
-    let flag = |name: &Name| Some(found.get(name).is_some_and(|value| value.eq_ignore_ascii_case("true")));
+    let flag = |name: &Name| {
+        Some(
+            found
+                .get(name)
+                .is_some_and(|value| value.eq_ignore_ascii_case("true")),
+        )
+    };
     QueueParameters {
         name: name.to_owned(),
         region: Some(region.to_owned()),
@@ -92,7 +110,9 @@ pub(super) fn observed(name: &str, region: &str, found: &Attributes, tags: Tags)
         sqs_managed_sse_enabled: flag(&Name::SqsManagedSseEnabled),
         kms_master_key_id: Some(text(&Name::KmsMasterKeyId).unwrap_or_default()),
         kms_data_key_reuse_period_seconds: number(&Name::KmsDataKeyReusePeriodSeconds),
-        redrive_policy: found.get(&Name::RedrivePolicy).and_then(|policy| redrive_policy(policy)),
+        redrive_policy: found
+            .get(&Name::RedrivePolicy)
+            .and_then(|policy| redrive_policy(policy)),
         policy: Some(text(&Name::Policy).unwrap_or_default()),
     }
 }
@@ -116,7 +136,10 @@ mod tests {
             name: "jobs".to_owned(),
             visibility_timeout_seconds: Some(45),
             policy: Some("{\"a\": 1}".to_owned()),
-            redrive_policy: Some(RedrivePolicy { dead_letter_target_arn: "arn".to_owned(), max_receive_count: 3 }),
+            redrive_policy: Some(RedrivePolicy {
+                dead_letter_target_arn: "arn".to_owned(),
+                max_receive_count: 3,
+            }),
             ..QueueParameters::default()
         }
     }
@@ -126,7 +149,10 @@ mod tests {
         let found = [
             (Name::VisibilityTimeout, "45"),
             (Name::Policy, "{\"a\":1}"),
-            (Name::RedrivePolicy, "{\"maxReceiveCount\":\"3\",\"deadLetterTargetArn\":\"arn\"}"),
+            (
+                Name::RedrivePolicy,
+                "{\"maxReceiveCount\":\"3\",\"deadLetterTargetArn\":\"arn\"}",
+            ),
             (Name::DelaySeconds, "7"),
         ];
         let mut found: Attributes = found.map(|(name, value)| (name, value.to_owned())).into();
@@ -153,7 +179,13 @@ mod tests {
         };
         let names: Vec<Name> = initial(&wish).into_keys().collect();
         assert_eq!(names.len(), 2, "{names:?}");
-        let fifo = QueueParameters { fifo_queue: Some(true), ..wish };
-        assert_eq!(initial(&fifo).get(&Name::FifoQueue).map(String::as_str), Some("true"));
+        let fifo = QueueParameters {
+            fifo_queue: Some(true),
+            ..wish
+        };
+        assert_eq!(
+            initial(&fifo).get(&Name::FifoQueue).map(String::as_str),
+            Some("true")
+        );
     }
 }

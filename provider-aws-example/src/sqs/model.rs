@@ -12,7 +12,10 @@ use crate::violations::Violations;
 #[serde(rename_all = "camelCase")]
 pub(crate) struct QueueParameters {
     /// Name of the queue. That of a FIFO queue ends in .fifo.
-    #[schemars(length(min = 1, max = 80), regex(pattern = r"^[A-Za-z0-9_-]{1,75}(\.fifo|[A-Za-z0-9_-]{0,5})$"))]
+    #[schemars(
+        length(min = 1, max = 80),
+        regex(pattern = r"^[A-Za-z0-9_-]{1,75}(\.fifo|[A-Za-z0-9_-]{0,5})$")
+    )]
     pub(crate) name: String,
     /// AWS region, if it is not the provider config's.
     pub(crate) region: Option<String>,
@@ -89,14 +92,21 @@ impl QueueParameters {
         ownership::check(self.tags.as_ref(), &mut violations);
         violations.add_unless_policy("/policy", self.policy.as_deref());
         let named_fifo = self.name.to_ascii_lowercase().ends_with(".fifo");
-        violations.add_if(self.is_fifo() && !named_fifo, "/name", "the name of a FIFO queue ends in .fifo");
+        violations.add_if(
+            self.is_fifo() && !named_fifo,
+            "/name",
+            "the name of a FIFO queue ends in .fifo",
+        );
         violations.add_if(
             named_fifo && !self.is_fifo(),
             "/fifoQueue",
             "a queue whose name ends in .fifo is a FIFO queue: set fifoQueue",
         );
         let only_fifo = [
-            ("/contentBasedDeduplication", self.content_based_deduplication == Some(true)),
+            (
+                "/contentBasedDeduplication",
+                self.content_based_deduplication == Some(true),
+            ),
             ("/deduplicationScope", self.deduplication_scope.is_some()),
             ("/fifoThroughputLimit", self.fifo_throughput_limit.is_some()),
         ];

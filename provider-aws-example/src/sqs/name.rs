@@ -9,7 +9,13 @@ use crate::upstream::Steps;
 pub(super) async fn url(session: &Session, steps: &Steps, name: &str) -> Result<String, Failure> {
     let account = session.account(steps).await?;
     let domain = session.partition().domain;
-    Ok(derive(session.settings.endpoint.as_deref(), &session.region, domain, &account, name))
+    Ok(derive(
+        session.settings.endpoint.as_deref(),
+        &session.region,
+        domain,
+        &account,
+        name,
+    ))
 }
 
 fn derive(endpoint: Option<&str>, region: &str, domain: &str, account: &str, name: &str) -> String {
@@ -30,7 +36,13 @@ mod tests {
             "https://sqs.eu-west-1.amazonaws.com/123456789012/jobs"
         );
         assert_eq!(
-            derive(Some("http://127.0.0.1:5000/"), "eu-west-1", "amazonaws.com", "1", "jobs"),
+            derive(
+                Some("http://127.0.0.1:5000/"),
+                "eu-west-1",
+                "amazonaws.com",
+                "1",
+                "jobs"
+            ),
             "http://127.0.0.1:5000/1/jobs"
         );
     }

@@ -6,8 +6,8 @@ use std::time::Duration;
 use aws_sdk_sqs::types::QueueAttributeName as Name;
 use crossbridge_sdk::serde_json::json;
 use crossbridge_sdk::{
-    Call, Create, Delete, Desired, Example, ExternalName, Failure, Kind, Observation, Observed, Outcome, Reference,
-    Resource, Update, async_trait,
+    Call, Create, Delete, Desired, Example, ExternalName, Failure, Kind, Observation, Observed, Outcome,
+    Reference, Resource, Update, async_trait,
 };
 
 use super::attributes::{self, Attributes};
@@ -38,13 +38,17 @@ struct Found {
 
 impl Found {
     fn is_fifo(&self) -> bool {
-        self.attributes.get(&Name::FifoQueue).is_some_and(|value| value.eq_ignore_ascii_case("true"))
+        self.attributes
+            .get(&Name::FifoQueue)
+            .is_some_and(|value| value.eq_ignore_ascii_case("true"))
     }
 }
 
 impl Queue {
     pub(crate) fn new(sessions: &Arc<Sessions>) -> Self {
-        Self { sessions: Arc::clone(sessions) }
+        Self {
+            sessions: Arc::clone(sessions),
+        }
     }
 
     async fn session(&self, call: &Call, wish: &QueueParameters) -> Result<Arc<Session>, Failure> {
@@ -141,7 +145,11 @@ impl Resource for Queue {
             )
     }
 
-    async fn observe(&self, call: &Call, desired: &Desired<QueueParameters>) -> Result<Observed<Self>, Failure> {
+    async fn observe(
+        &self,
+        call: &Call,
+        desired: &Desired<QueueParameters>,
+    ) -> Result<Observed<Self>, Failure> {
         let steps = Steps::new(call.deadline);
         let wish = &desired.parameters;
         let session = self.session(call, wish).await?;
@@ -171,14 +179,19 @@ impl Resource for Queue {
                 return Err(exists(&wish.name, &url));
             }
             call.record_name(&url);
-            return Self::finish(&session, &steps, call, &found, wish).await;
+            converge(&session, &steps, &found, wish, &call.target.ownership_marker).await?;
+            return Ok(Outcome::already_done().external_name(url));
         }
         let request = session
             .sqs()
             .create_queue()
             .queue_name(&wish.name)
             .set_attributes(Some(attributes::initial(wish).into_iter().collect()))
-            .set_tags(Some(wanted(wish.tags.as_ref(), &call.target.ownership_marker).into_iter().collect()));
+            .set_tags(Some(
+                wanted(wish.tags.as_ref(), &call.target.ownership_marker)
+                    .into_iter()
+                    .collect(),
+            ));
         match steps.change("sqs:CreateQueue", request.send()).await {
             Ok(_) => {}
             Err(refusal) if refusal.is("QueueDeletedRecently") => return Err(resting(refusal, &wish.name)),
@@ -217,7 +230,10 @@ impl Resource for Queue {
 
     async fn delete(&self, call: &Call, delete: &Delete<QueueParameters>) -> Result<Outcome<Self>, Failure> {
         let steps = Steps::new(call.deadline);
-        let region = delete.desired.as_ref().and_then(|desired| desired.parameters.region.as_deref());
+        let region = delete
+            .desired
+            .as_ref()
+            .and_then(|desired| desired.parameters.region.as_deref());
         let session = self.sessions.regional(&call.config, region).await?;
         let url = &call.target.external_name;
         let tags = match tags(&session, &steps, url).await {
@@ -228,7 +244,13 @@ impl Resource for Queue {
         if tags.owner(&call.target) == Owner::Another {
             return Err(not_ours(&format!("the queue {url}")));
         }
-        match steps.change("sqs:DeleteQueue", session.sqs().delete_queue().queue_url(url).send()).await {
+        match steps
+            .change(
+                "sqs:DeleteQueue",
+                session.sqs().delete_queue().queue_url(url).send(),
+            )
+            .await
+        {
             Ok(_) => Ok(Outcome::completed()),
             Err(refusal) if is_absence(&refusal) => Ok(Outcome::already_done()),
             Err(refusal) => Err(refusal.into()),
@@ -238,7 +260,11 @@ impl Resource for Queue {
 
 /// Looks at a queue; `None`: AWS says that there is none.
 async fn look(session: &Session, steps: &Steps, url: &str) -> Result<Option<Found>, Failure> {
-    let attributes = session.sqs().get_queue_attributes().queue_url(url).attribute_names(Name::All);
+    let attributes = session
+        .sqs()
+        .get_queue_attributes()
+        .queue_url(url)
+        .attribute_names(Name::All);
     let read = tokio::try_join!(
         steps.read("sqs:GetQueueAttributes", attributes.send()),
         tags(session, steps, url),
@@ -256,7 +282,12 @@ async fn look(session: &Session, steps: &Steps, url: &str) -> Result<Option<Foun
 }
 
 async fn tags(session: &Session, steps: &Steps, url: &str) -> Result<FoundTags, Refusal> {
-    let tags = steps.read("sqs:ListQueueTags", session.sqs().list_queue_tags().queue_url(url).send()).await?;
+    let tags = steps
+        .read(
+            "sqs:ListQueueTags",
+            session.sqs().list_queue_tags().queue_url(url).send(),
+        )
+        .await?;
     Ok(tags.tags.unwrap_or_default().into_iter().collect())
 }
 
@@ -270,11 +301,17 @@ async fn converge(
     let change = found.tags.change(wish.tags.as_ref(), marker);
     let sqs = session.sqs();
     if !change.set.is_empty() {
-        let request = sqs.tag_queue().queue_url(&found.url).set_tags(Some(change.set.into_iter().collect()));
+        let request = sqs
+            .tag_queue()
+            .queue_url(&found.url)
+            .set_tags(Some(change.set.into_iter().collect()));
         steps.change("sqs:TagQueue", request.send()).await?;
     }
     if !change.remove.is_empty() {
-        let request = sqs.untag_queue().queue_url(&found.url).set_tag_keys(Some(change.remove));
+        let request = sqs
+            .untag_queue()
+            .queue_url(&found.url)
+            .set_tag_keys(Some(change.remove));
         steps.change("sqs:UntagQueue", request.send()).await?;
     }
     let wished = attributes::mutable(wish);
@@ -293,12 +330,18 @@ fn is_absence(refusal: &Refusal) -> bool {
 }
 
 fn exists(name: &str, url: &str) -> Failure {
-    Failure::already_exists(url, format!("a queue named {name:?} exists already in this account and region"))
+    Failure::already_exists(
+        url,
+        format!("a queue named {name:?} exists already in this account and region"),
+    )
 }
 
 fn resting(refusal: Refusal, name: &str) -> Failure {
-    let message = format!("a queue named {name:?} was deleted less than a minute ago, and AWS lets its name rest");
-    let failure = Failure::dependency_not_ready(message).reason("QueueDeletedRecently").retry_after(NAME_RESTS);
+    let message =
+        format!("a queue named {name:?} was deleted less than a minute ago, and AWS lets its name rest");
+    let failure = Failure::dependency_not_ready(message)
+        .reason("QueueDeletedRecently")
+        .retry_after(NAME_RESTS);
     refusal.told_as(failure)
 }
 

@@ -59,17 +59,30 @@ fn by_name(code: &str) -> Option<Class> {
         | "IncompleteSignatureException"
         | "MissingSecurityHeader"
         | "NotSignedUp" => Class::Unauthenticated,
-        "UnauthorizedOperation" | "AllAccessDisabled" | "OptInRequired" | "InvalidSecurity" => Class::PermissionDenied,
+        "UnauthorizedOperation" | "AllAccessDisabled" | "OptInRequired" | "InvalidSecurity" => {
+            Class::PermissionDenied
+        }
         "OverLimit" => Class::QuotaExceeded,
         // Our clock, or the network's; nothing that a spec could mend.
-        "RequestTimeTooSkewed" | "RequestExpired" | "RequestTimeout" | "ServiceUnavailable" => Class::Unavailable,
-        "OperationAborted" | "ResourceInUseException" | "ConflictException" | "PreconditionFailed"
+        "RequestTimeTooSkewed" | "RequestExpired" | "RequestTimeout" | "ServiceUnavailable" => {
+            Class::Unavailable
+        }
+        "OperationAborted"
+        | "ResourceInUseException"
+        | "ConflictException"
+        | "PreconditionFailed"
         | "InvalidIfMatchVersion" => Class::Conflict,
         code if code.contains("AccessDenied") => Class::PermissionDenied,
-        code if code.contains("LimitExceeded") || code.contains("QuotaExceeded") || code.starts_with("TooMany") => {
+        code if code.contains("LimitExceeded")
+            || code.contains("QuotaExceeded")
+            || code.starts_with("TooMany") =>
+        {
             Class::QuotaExceeded
         }
-        code if code.starts_with("NoSuch") || code.ends_with("NotFoundException") || code.ends_with("DoesNotExist") => {
+        code if code.starts_with("NoSuch")
+            || code.ends_with("NotFoundException")
+            || code.ends_with("DoesNotExist") =>
+        {
             Class::NotFound
         }
         _ => return None,

@@ -41,7 +41,9 @@ impl Refusal {
         let response = error.raw_response();
         let status = response.map(|response| response.status().as_u16());
         let metadata = error.as_service_error().map(ProvideErrorMetadata::meta);
-        let readable = metadata.and_then(|metadata| metadata.code()).filter(|code| !code.is_empty());
+        let readable = metadata
+            .and_then(|metadata| metadata.code())
+            .filter(|code| !code.is_empty());
         let (class, code, message, certain) = match error {
             SdkError::TimeoutError(_) => (Class::TimedOut, String::new(), chain(error), false),
             SdkError::ConstructionFailure(_) => (Class::Invalid, String::new(), chain(error), true),
@@ -50,12 +52,18 @@ impl Refusal {
                 (class, String::new(), chain(error), certain)
             }
             _ => {
-                let code = readable.map(ToOwned::to_owned).or_else(|| response.and_then(code_in_body));
+                let code = readable
+                    .map(ToOwned::to_owned)
+                    .or_else(|| response.and_then(code_in_body));
                 let code = bare(code.as_deref().unwrap_or_default());
                 let class = classify(&code, status);
                 // The status may be in contradiction to what was done only where AWS itself failed.
-                let certain = status.is_some_and(|status| (300..500).contains(&status)) || class == Class::Throttled;
-                let message = metadata.and_then(|metadata| metadata.message()).unwrap_or_default().to_owned();
+                let certain =
+                    status.is_some_and(|status| (300..500).contains(&status)) || class == Class::Throttled;
+                let message = metadata
+                    .and_then(|metadata| metadata.message())
+                    .unwrap_or_default()
+                    .to_owned();
                 (class, code, message, certain)
             }
         };
@@ -67,7 +75,9 @@ impl Refusal {
             code,
             message,
             request_id: response
-                .and_then(|response| header(response, "x-amzn-requestid").or_else(|| header(response, "x-amz-request-id")))
+                .and_then(|response| {
+                    header(response, "x-amzn-requestid").or_else(|| header(response, "x-amz-request-id"))
+                })
                 .unwrap_or_default(),
             certain,
             effect: Effect::Unknown,
@@ -76,7 +86,11 @@ impl Refusal {
 
     /// There was no time left to begin.
     pub(super) fn no_time(what: &'static str) -> Self {
-        Self::silent(what, "the deadline of the call came before it was begun".to_owned(), true)
+        Self::silent(
+            what,
+            "the deadline of the call came before it was begun".to_owned(),
+            true,
+        )
     }
 
     /// There was no answer in time.
@@ -131,6 +145,12 @@ impl Refusal {
         self.bucket_region.as_deref()
     }
 
+    /// AWS's own code, without a namespace; empty if there was none to be read.
+    #[cfg(feature = "cloudfront")]
+    pub(crate) fn code(&self) -> &str {
+        &self.code
+    }
+
     /// What AWS said, for people.
     pub(crate) fn message(&self) -> &str {
         &self.message
@@ -155,13 +175,15 @@ impl From<Refusal> for Failure {
             Class::Invalid => Self::invalid_spec(format!("{what}: {said}")),
             Class::NotFound => Self::not_found(format!("{what}: {said}")),
             Class::Conflict => Self::conflict(format!("{what}: {said}")),
-            Class::Unauthenticated => {
-                Self::unauthenticated(format!("AWS does not accept the credentials: {said}; mend the provider config"))
+            Class::Unauthenticated => Self::unauthenticated(format!(
+                "AWS does not accept the credentials: {said}; mend the provider config"
+            )),
+            Class::CredentialsExpired => {
+                Self::credentials_expired(format!("the credentials have expired: {said}"))
             }
-            Class::CredentialsExpired => Self::credentials_expired(format!("the credentials have expired: {said}")),
-            Class::PermissionDenied => {
-                Self::permission_denied(format!("{said}; allow {what} to the identity of the provider config"))
-            }
+            Class::PermissionDenied => Self::permission_denied(format!(
+                "{said}; allow {what} to the identity of the provider config"
+            )),
             Class::Throttled => Self::throttled(AFTER_THROTTLING, format!("{what}: {said}")),
             Class::QuotaExceeded => Self::quota_exceeded(format!("{what}: {said}; raise the quota in AWS")),
             Class::Unavailable => Self::unavailable(format!("{what}: {said}")),
@@ -186,10 +208,17 @@ fn undelivered(error: &(dyn Error + 'static)) -> (Class, bool) {
 fn without_identity(error: &CredentialsError) -> Class {
     // A refusal of AssumeRole tells its code only in its text.
     let said = chain(error);
-    let refused = ["InvalidClientTokenId", "SignatureDoesNotMatch", "AccessDenied", "ExpiredToken"];
+    let refused = [
+        "InvalidClientTokenId",
+        "SignatureDoesNotMatch",
+        "AccessDenied",
+        "ExpiredToken",
+    ];
     match error {
         _ if refused.iter().any(|code| said.contains(code)) => Class::Unauthenticated,
-        CredentialsError::CredentialsNotLoaded(_) | CredentialsError::InvalidConfiguration(_) => Class::Unauthenticated,
+        CredentialsError::CredentialsNotLoaded(_) | CredentialsError::InvalidConfiguration(_) => {
+            Class::Unauthenticated
+        }
         _ => Class::Unavailable,
     }
 }

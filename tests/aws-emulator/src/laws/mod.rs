@@ -83,7 +83,7 @@ impl Laws {
         match request.call.service {
             Service::CloudFront => self.cloudfront.before(request).map(Ruling::Refuse),
             Service::DynamoDB => self.dynamodb.before(request),
-            Service::S3 => self.s3.before(request).map(Ruling::Refuse),
+            Service::S3 => self.s3.before(request),
             Service::Sqs => self.sqs.before(request).map(Ruling::Refuse),
             _ => None,
         }
@@ -98,6 +98,7 @@ impl Laws {
         match request.call.service {
             Service::CloudFront => self.cloudfront.after(request, reply),
             Service::DynamoDB => self.dynamodb.after(request, reply),
+            Service::S3 => self.s3.after(request),
             Service::Sqs => self.sqs.after(request),
             _ => {}
         }

@@ -1,15 +1,18 @@
-//! Bucket names are shared by the whole world: one may be another account's.
+//! Bucket names are shared by the whole world: one may be another account's. A bucket is in one region, and only there it
+//! answers.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use http::StatusCode;
+use http::{HeaderValue, StatusCode};
 
-use super::Request;
+use super::{Request, Ruling};
+use crate::call::Service;
 use crate::reply::AwsError;
 
 #[derive(Debug, Default)]
 pub(super) struct Buckets {
     elsewhere: BTreeSet<String>,
+    regions: BTreeMap<String, String>,
 }
 
 impl Buckets {
@@ -17,18 +20,43 @@ impl Buckets {
         self.elsewhere.insert(name.to_owned());
     }
 
-    pub(super) fn before(&mut self, request: &Request<'_>) -> Option<AwsError> {
+    pub(super) fn before(&mut self, request: &Request<'_>) -> Option<Ruling> {
         let bucket = request.call.resource.as_ref()?;
-        if !self.elsewhere.contains(bucket) {
-            return None;
+        let creates = request.action() == "CreateBucket";
+        if self.elsewhere.contains(bucket) {
+            return Some(Ruling::Refuse(if creates {
+                let message = "The requested bucket name is not available.";
+                AwsError::new(StatusCode::CONFLICT, "BucketAlreadyExists", message)
+            } else {
+                AwsError::new(StatusCode::FORBIDDEN, "AccessDenied", "Access Denied")
+            }));
         }
-        Some(match request.action() {
-            "CreateBucket" => AwsError::new(
-                StatusCode::CONFLICT,
-                "BucketAlreadyExists",
-                "The requested bucket name is not available.",
-            ),
-            _ => AwsError::new(StatusCode::FORBIDDEN, "AccessDenied", "Access Denied"),
-        })
+        let region = self
+            .regions
+            .get(bucket)
+            .filter(|region| **region != request.call.region && !creates)?;
+        let message =
+            "The bucket you are attempting to access must be addressed using the specified endpoint.";
+        let mut reply =
+            AwsError::new(StatusCode::MOVED_PERMANENTLY, "PermanentRedirect", message).render(Service::S3);
+        if let Ok(region) = HeaderValue::from_str(region) {
+            reply.headers.insert("x-amz-bucket-region", region);
+        }
+        Some(Ruling::Answer(reply))
+    }
+
+    pub(super) fn after(&mut self, request: &Request<'_>) {
+        let Some(bucket) = request.call.resource.clone() else {
+            return;
+        };
+        match request.action() {
+            "CreateBucket" => {
+                self.regions.insert(bucket, request.call.region.clone());
+            }
+            "DeleteBucket" => {
+                self.regions.remove(&bucket);
+            }
+            _ => {}
+        }
     }
 }
