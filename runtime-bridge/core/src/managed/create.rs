@@ -18,8 +18,13 @@ pub(super) fn send_what_was_just_recorded(pass: &Pass) -> Option<Decision> {
     let record = pass.record.as_ref()?;
     let intent = record.intent.as_ref()?;
     let (token, attempt) = pass.memory.may_send.as_ref()?;
-    if *token != intent.token || *attempt != intent.attempt || intent.verb != IntentVerb::Create {
-        return None; // A Delete is sent by its own branch.
+    let create = intent.verb == IntentVerb::Create && intent.operation.is_none();
+    if *token != intent.token || *attempt != intent.attempt || !create {
+        return None; // A Delete, and a poll that drives on, are sent by their own branches.
+    }
+    // What was recorded, or nothing: a Secret or a config may have changed since.
+    if !rules::request_is_the_same(pass.world, record, intent, &pass.wish) {
+        return None;
     }
     Some(
         pass.call(&record.external_name, Verb::Create, intent.deadline, |call| {
@@ -109,7 +114,7 @@ pub(super) fn begin(pass: &Pass, derived: &str) -> Decision {
     } else {
         annotations.insert(names::EXTERNAL_NAME.to_owned(), Some(name));
     }
-    pass.write_record("record the intent to create", &record, annotations)
+    pass.write_intent("record the intent to create", &record, annotations)
 }
 
 /// The same request once more: same token and parameters, a new deadline (traces 9, 11).
@@ -121,7 +126,7 @@ pub(super) fn repeat(pass: &Pass, record: &Record, alone: bool) -> Decision {
         intent.deadline = pass.world.now + pass.world.kind.timeouts.call;
         intent.operation = None;
     }
-    pass.write_record("record that the create is repeated", &record, BTreeMap::new())
+    pass.write_intent("record that the create is repeated", &record, BTreeMap::new())
 }
 
 /// The pending time must come after the times of earlier ends, or a Go reconciler would take it for settled.

@@ -51,6 +51,7 @@ pub fn decide(world: &World, memory: &Memory) -> Decision {
         if !shows_deleting(world) {
             return Report {
                 operation: managed.status.progress.operation.clone(),
+                question: managed.status.progress.question.clone(),
                 ..Report::default()
             }
             .deleting()
@@ -192,8 +193,12 @@ fn trouble_outside(
 fn stops_before_any_call(pass: &Pass) -> Option<Decision> {
     let world = pass.world;
     let managed = &world.managed;
+    let open = pass
+        .record
+        .as_ref()
+        .is_some_and(|record| record.create().is_some());
     match &pass.record {
-        None if world.cloud_named() && foreign_create_is_pending(world) => Some(pass.stop(
+        _ if !open && world.cloud_named() && foreign_create_is_pending(world) => Some(pass.stop(
             "CreateOutcomeUnknown",
             format!("cannot determine creation result - remove the {} annotation if it is safe to proceed", names::CREATE_PENDING),
         )),

@@ -10,7 +10,7 @@ use crate::external::{
 
 use super::{
     decision::{Call, Event, MetadataChange},
-    memory::{Found, Looked, Memory, Stamp, poll_interval},
+    memory::{Found, Looked, Memory, Stamp, poll_interval, recorded},
     operate::POLL_AFTER,
     status::OperationReport,
     world::World,
@@ -25,8 +25,12 @@ impl Memory {
         match answer {
             Ok(outcome) => self.learn_outcome(world, call, outcome),
             Err(error) => {
-                if matches!(error, CallError::Refused { .. }) {
+                if let CallError::Refused { code, .. } = error {
                     self.note_answered(call);
+                    // A handle that the plugin does not know is of no more use; what it stood for is found by looking.
+                    if call.verb == Verb::Poll && code == "INVALID_ARGUMENT" {
+                        self.end_operation(call);
+                    }
                 }
                 self.learn_call_error(world, call.verb, error);
                 self.next_poll = self
@@ -52,10 +56,11 @@ impl Memory {
             OutcomeResult::Completed(completed) => self.learn_completed(world, call, outcome, completed),
             OutcomeResult::Operation(operation) => self.learn_operation(world, call, operation),
             OutcomeResult::Failure(failure) => {
+                // Of what is not found there is nothing to follow; a look tells what became of it.
                 if call.verb == Verb::Poll
                     && matches!(
                         failure.code,
-                        FailureCode::OperationFailed | FailureCode::OperationExpired
+                        FailureCode::OperationFailed | FailureCode::OperationExpired | FailureCode::NotFound
                     )
                 {
                     self.end_operation(call);
@@ -67,10 +72,22 @@ impl Memory {
                     return;
                 }
                 self.learn_failure(world, call.verb, failure);
+                self.blame_no_other_wish(world, call);
                 if call.verb == Verb::Poll {
                     self.next_poll = self.trouble.as_ref().and_then(|trouble| trouble.until);
                 }
             }
+        }
+    }
+
+    /// A repeat carries the recorded wish: its refusal says nothing of one that was corrected since (trace 25).
+    fn blame_no_other_wish(&mut self, world: &World, call: &Call) {
+        let same = world
+            .wish
+            .as_ref()
+            .is_ok_and(|wish| wish.parameters == call.desired.parameters);
+        if let Some(trouble) = self.trouble.as_mut().filter(|_| call.verb == Verb::Create) {
+            trouble.for_this_wish &= same;
         }
     }
 
@@ -131,6 +148,7 @@ impl Memory {
         self.looked = Some(Looked {
             began: world.now,
             name: observation.external_name.clone(),
+            recorded: recorded(world),
             stamp: Stamp::of(world),
             found: Found::There(Arc::new(observation)),
             next,
@@ -208,6 +226,12 @@ impl Memory {
     /// A metadata write of this pass landed: its call may go, and it proves the version.
     pub fn learn_metadata(&mut self, change: &MetadataChange, resource_version: &str, began: Timestamp) {
         self.may_send.clone_from(&change.allows);
+        if change.allows.is_some() {
+            // A new call, or a poll that goes on with one: what was known of former ones counts no more.
+            self.answered = None;
+            self.delete_answered = None;
+            self.absent_since = None;
+        }
         self.proven = Some((resource_version.to_owned(), began));
         self.events.extend(change.event.clone());
     }

@@ -9,6 +9,7 @@ use crate::external::{Absent, CallError, Failure, Look, Observation, Operation, 
 use super::{
     decision::Event,
     names,
+    record::Stored,
     status::OperationReport,
     world::{Managed, World},
 };
@@ -36,10 +37,8 @@ impl Stamp {
         ];
         // Names that we wrote ourselves are no wish of the user: only one that differs from the record's counts.
         let named_by_us = |managed: &Managed| match managed.record() {
-            super::record::Stored::Ours(record) => {
-                record.external_name == managed.annotation(names::EXTERNAL_NAME)
-            }
-            super::record::Stored::None | super::record::Stored::Unreadable(_) => false,
+            Stored::Ours(record) => record.external_name == managed.annotation(names::EXTERNAL_NAME),
+            Stored::None | Stored::Unreadable(_) => false,
         };
         Self {
             generation: world.managed.generation,
@@ -72,6 +71,8 @@ pub struct Looked {
     pub began: Timestamp,
     /// By which name; empty: by derived name or marker.
     pub name: String,
+    /// The call that was recorded then: a look from before it says nothing of it.
+    pub recorded: Option<Attempt>,
     /// What the user wanted then.
     pub stamp: Stamp,
     /// What it brought.
@@ -170,9 +171,7 @@ impl Memory {
     /// Whatever stands in the way of calls now.
     pub fn held_back(&self, world: &World) -> Option<&Trouble> {
         self.trouble.as_ref().filter(|trouble| {
-            !trouble.for_this_wish
-                && trouble.stamp == Stamp::of(world)
-                && trouble.until.is_none_or(|until| until > world.now)
+            trouble.stamp == Stamp::of(world) && trouble.until.is_none_or(|until| until > world.now)
         })
     }
 
@@ -192,7 +191,13 @@ impl Memory {
                 Found::There(Arc::from(observation))
             }
             Ok(Look::Absent(absent)) => {
-                self.absent_since = self.absent_since.or(Some(began));
+                // What may only not be seen yet is no first absence.
+                let visible = match world.managed.record() {
+                    Stored::Ours(record) => super::rules::visible_at(world, &record),
+                    Stored::None | Stored::Unreadable(_) => None,
+                };
+                let counts = visible.is_none_or(|visible| began > visible);
+                self.absent_since = self.absent_since.or(Some(began)).filter(|_| counts);
                 Found::Absent(absent)
             }
             Ok(Look::Failed(failure)) => return self.learn_failure(world, Verb::Observe, &failure),
@@ -212,14 +217,28 @@ impl Memory {
         if let Found::There(observation) = &found {
             self.keep_details(&observation.connection_details);
             self.tell_warnings(&observation.warnings);
+            self.forget_what_came_right(world, observation);
         }
         let next = world.now + poll_interval(world).max(asked.unwrap_or_default());
         self.looked = Some(Looked {
             began,
             name: name.to_owned(),
+            recorded: recorded(world),
             stamp,
             found,
             next,
+        });
+    }
+
+    /// What is there need not be made any more, and what is as wished needs no Update that failed.
+    fn forget_what_came_right(&mut self, world: &World, observation: &Observation) {
+        let as_wished = world.wish.as_ref().is_ok_and(|wish| {
+            super::diff::differences(&world.kind, &wish.parameters, observation).is_empty()
+        });
+        self.trouble.take_if(|trouble| match trouble.verb {
+            Verb::Create => true,
+            Verb::Update => as_wished && !trouble.for_this_wish,
+            Verb::Observe | Verb::Delete | Verb::Poll => false,
         });
     }
 
@@ -268,42 +287,37 @@ impl Memory {
             message.push_str(&format!("; {field}: {}", violation.message));
         }
         let for_this_wish = reacts == Reaction::WaitForUser;
-        self.fail(
-            world,
-            Trouble {
-                verb,
-                message,
-                waiting: reacts == Reaction::WaitForOthers,
-                failures,
-                until: (!for_this_wish)
-                    .then(|| world.now + delay(Some(failure), failures, world.fresh.jitter)),
-                stamp: Stamp::of(world),
-                for_this_wish: for_this_wish && verb != Verb::Observe,
-            },
-        );
+        let wait = if for_this_wish && verb == Verb::Observe {
+            poll_interval(world)
+        } else {
+            delay(Some(failure), failures, world.fresh.jitter)
+        };
+        self.fail(Trouble {
+            verb,
+            message,
+            waiting: reacts == Reaction::WaitForOthers,
+            failures,
+            until: Some(world.now + wait),
+            stamp: Stamp::of(world),
+            for_this_wish: for_this_wish && verb != Verb::Observe,
+        });
     }
 
     /// A call brought no answer, or was refused as a bug.
     pub fn learn_call_error(&mut self, world: &World, verb: Verb, error: &CallError) {
         let failures = self.failures_of(verb) + 1;
-        self.fail(
-            world,
-            Trouble {
-                verb,
-                message: format!("{}: {error}", prefix(verb)),
-                waiting: false,
-                failures,
-                until: Some(world.now + super::failure::delay(None, failures, world.fresh.jitter)),
-                stamp: Stamp::of(world),
-                for_this_wish: false,
-            },
-        );
+        self.fail(Trouble {
+            verb,
+            message: format!("{}: {error}", prefix(verb)),
+            waiting: false,
+            failures,
+            until: Some(world.now + super::failure::delay(None, failures, world.fresh.jitter)),
+            stamp: Stamp::of(world),
+            for_this_wish: false,
+        });
     }
 
-    fn fail(&mut self, world: &World, mut trouble: Trouble) {
-        if trouble.verb == Verb::Observe && trouble.until.is_none() {
-            trouble.until = Some(world.now + poll_interval(world));
-        }
+    fn fail(&mut self, trouble: Trouble) {
         if !trouble.waiting {
             self.events
                 .push(Event::warning(event_reason(trouble.verb), &trouble.message));
@@ -323,6 +337,14 @@ impl Memory {
         if self.trouble.as_ref().is_some_and(|trouble| trouble.verb == verb) {
             self.trouble = None;
         }
+    }
+}
+
+/// The call that the object's record holds.
+pub(super) fn recorded(world: &World) -> Option<Attempt> {
+    match world.managed.record() {
+        Stored::Ours(record) => record.intent.map(|intent| (intent.token, intent.attempt)),
+        Stored::None | Stored::Unreadable(_) => None,
     }
 }
 

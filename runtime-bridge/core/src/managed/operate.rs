@@ -7,7 +7,7 @@ use crate::external::{OperationVerb, Verb};
 use super::{
     decision::{Decision, Purpose},
     pass::Pass,
-    record::Intent,
+    record::{Intent, IntentVerb, Record},
     report::{self, Report},
     rules,
     status::OperationReport,
@@ -16,15 +16,18 @@ use super::{
 /// A poll where the plugin gave no advice.
 pub(super) const POLL_AFTER: std::time::Duration = std::time::Duration::from_secs(10);
 
-/// The operation that runs: a recorded creation first, then what the status holds.
+/// The operation that runs: a removal first, then a recorded creation, then what the status holds.
 pub(super) fn running(pass: &Pass) -> Option<OperationReport> {
-    creation(pass)
-        .map(|(intent, handle)| report_of(pass, intent, handle))
-        .or_else(|| other(pass))
+    let other = other(pass);
+    let creation = || creation(pass).map(|(intent, handle)| report_of(pass, intent, handle));
+    match other {
+        Some(removal) if removal.verb == OperationVerb::Delete => Some(removal),
+        other => creation().or(other),
+    }
 }
 
 /// The creation's operation, until it is confirmed, spent or expired.
-fn creation<'p>(pass: &'p Pass) -> Option<(&'p Intent, &'p str)> {
+pub(super) fn creation<'p>(pass: &'p Pass) -> Option<(&'p Intent, &'p str)> {
     let record = pass.record.as_ref()?;
     let intent = record
         .create()
@@ -47,7 +50,12 @@ fn other(pass: &Pass) -> Option<OperationReport> {
             .filter(|operation| operation.verb != OperationVerb::Create)
     };
     let known = pass.memory.operation.clone().unwrap_or_else(stored)?;
-    let alive = known.expire_time.is_none_or(|end| end > pass.world.now) && !known.handle.is_empty();
+    // A removal that goes on only when driven, and has lost its intent, is begun anew: polls without one are not safe.
+    let lost = known.poll_driven
+        && known.verb == OperationVerb::Delete
+        && rules::delete_needs_intent(pass.world)
+        && intent_of(pass, OperationVerb::Delete).is_none();
+    let alive = known.expire_time.is_none_or(|end| end > pass.world.now) && !known.handle.is_empty() && !lost;
     alive.then(|| told(pass, known))
 }
 
@@ -172,6 +180,21 @@ pub(super) fn wait(pass: &Pass, next: Option<Timestamp>) -> Decision {
     )
 }
 
+/// The intent that a poll of such an operation goes on with, if it needs one.
+fn intent_of<'p>(pass: &'p Pass, verb: OperationVerb) -> Option<(&'p Record, &'p Intent)> {
+    let needs = match verb {
+        OperationVerb::Create => Some(IntentVerb::Create),
+        OperationVerb::Delete if rules::delete_needs_intent(pass.world) => Some(IntentVerb::Delete),
+        OperationVerb::Update | OperationVerb::Delete => None,
+    };
+    let record = pass.record.as_ref()?;
+    let intent = record
+        .intent
+        .as_ref()
+        .filter(|intent| Some(intent.verb) == needs)?;
+    Some((record, intent))
+}
+
 fn poll(pass: &Pass, operation: &OperationReport, name: &str) -> Decision {
     let fill = |call: &mut super::decision::Call| {
         call.handle.clone_from(&operation.handle);
@@ -190,10 +213,7 @@ fn poll(pass: &Pass, operation: &OperationReport, name: &str) -> Decision {
         );
     }
     // It moves only when polled: the poll counts as the call that it continues (trace 31).
-    let recorded = pass.record.as_ref().and_then(|record| record.intent.as_ref());
-    let needs_intent = operation.verb == OperationVerb::Create
-        || (operation.verb == OperationVerb::Delete && rules::delete_needs_intent(pass.world));
-    let (Some(record), Some(intent), true) = (&pass.record, recorded, needs_intent) else {
+    let Some((record, intent)) = intent_of(pass, operation.verb) else {
         return pass.after_proof(name, Verb::Poll, fill);
     };
     if pass
@@ -208,7 +228,7 @@ fn poll(pass: &Pass, operation: &OperationReport, name: &str) -> Decision {
     if let Some(intent) = record.intent.as_mut() {
         intent.deadline = pass.world.now + pass.world.kind.timeouts.call;
     }
-    pass.write_record(
+    pass.write_intent(
         "record that the operation is driven on",
         &record,
         super::decide::nothing_else(),

@@ -8,12 +8,17 @@ use crate::external::{DesiredState, Owner, Target, Verb};
 
 use super::{
     decision::{Action, Asked, Call, Decision, Event, MetadataChange, Purpose, Rest},
-    memory::Memory,
-    names,
+    memory::{Attempt, Memory},
+    names, operate,
     record::Record,
     report::Report,
+    rules,
+    status::Question,
     world::{Wish, World},
 };
+
+/// To set, and with `None` to remove.
+pub(super) type Annotations = BTreeMap<String, Option<String>>;
 
 /// What a decision looks at.
 pub(super) struct Pass<'a> {
@@ -112,34 +117,71 @@ impl Pass<'_> {
         Decision::Act(Action::Call(Box::new(call)))
     }
 
-    /// Write the record, and what goes with it.
-    pub fn write_record(
+    /// Write the record with the intent of a call: once this stands, the call may go.
+    pub fn write_intent(&self, why: &'static str, record: &Record, annotations: Annotations) -> Decision {
+        let allows = record
+            .intent
+            .as_ref()
+            .map(|intent| (intent.token.clone(), intent.attempt));
+        self.write(why, record, annotations, allows)
+    }
+
+    /// Write the record, and what goes with it. No call follows from it.
+    pub fn write_record(&self, why: &'static str, record: &Record, annotations: Annotations) -> Decision {
+        self.write(why, record, annotations, None)
+    }
+
+    fn write(
         &self,
         why: &'static str,
         record: &Record,
-        mut annotations: BTreeMap<String, Option<String>>,
+        mut annotations: Annotations,
+        allows: Option<Attempt>,
     ) -> Decision {
         annotations.insert(names::RECORD.to_owned(), Some(record.write()));
         Decision::Act(Action::WriteMetadata(MetadataChange {
             why,
             add_finalizer: !self.deleting(),
             annotations,
-            allows: record
-                .intent
-                .as_ref()
-                .map(|intent| (intent.token.clone(), intent.attempt)),
+            allows,
             event: None,
         }))
     }
 
-    /// Report, and come back at `wake` (or, without one, at the next drift poll).
+    /// Report, and come back at `wake` (or, without one, at the next drift poll). What runs and what is asked stays told, and polled.
     pub fn wait(&self, report: Report, wake: Option<Timestamp>, purpose: Purpose) -> Decision {
+        let ahead = |time: &Timestamp| *time > self.world.now;
         let next_look = self.memory.looked.as_ref().map(|looked| looked.next);
-        let rest = Rest {
-            wake: wake.or(next_look),
+        let mut rest = Rest {
+            wake: wake.or(next_look.filter(ahead)),
             purpose,
         };
+        let next_poll = self.memory.next_poll.filter(ahead);
+        if let Some(poll) = next_poll.filter(|poll| rest.wake.is_none_or(|wake| *poll < wake))
+            && operate::running(self).is_some()
+        {
+            rest = Rest {
+                wake: Some(poll),
+                purpose: Purpose::Operation,
+            };
+        }
+        let mut report = if report.operation.is_none() {
+            operate::with_operation(self, report)
+        } else {
+            report
+        };
+        report.question = report.question.or_else(|| self.open_question());
         report.conclude(self.world, self.memory, rest)
+    }
+
+    /// The question that stands in the status, if it is about the create that is still unanswered, and about no earlier attempt (trace 30).
+    pub fn open_question(&self) -> Option<Question> {
+        let record = self.record.as_ref()?;
+        let intent = record
+            .create()
+            .filter(|_| !rules::confirmed(self.world, record))?;
+        let asked = self.world.managed.status.progress.question.as_ref()?;
+        (asked.token == intent.token && asked.attempt == intent.attempt).then(|| asked.clone())
     }
 
     /// A named stop: only a person, or a change of theirs, goes on from here.

@@ -31,24 +31,32 @@ pub(super) fn recover(pass: &Pass) -> Decision {
     }
     let settles = rules::settles_at(world, intent.deadline);
     let by_marker = world.recovers_by(CreateRecovery::Marker);
-    // A cloud-named kind looks by marker alone: an older name would find, or miss, an older resource (trace 14).
-    let name = if world.cloud_named() {
+    // A cloud-named kind looks by marker alone: an older name would find, or miss, an older resource (trace 14). Without a marker it looks by
+    // the name that an answer to this very create told.
+    let name = if world.cloud_named() && by_marker {
         String::new()
     } else {
         record.external_name.clone()
     };
-    let can_look = !world.cloud_named() || by_marker;
+    let by_name = if world.cloud_named() {
+        !name.is_empty()
+    } else {
+        world.recovers_by(CreateRecovery::DeterministicName)
+    };
+    let can_look = by_marker || by_name;
     if can_look {
+        let about = Some((intent.token.clone(), intent.attempt));
         let Some(looked) = pass
             .memory
             .fresh_look(world, &name)
-            .filter(|looked| looked.began > intent.started_at)
+            .filter(|looked| looked.recorded == about)
         else {
             return pass.observe(&name);
         };
         match &looked.found {
             Found::There(observation) => match rules::ownership(world, observation) {
-                Ownership::Others(marker) if !world.cloud_named() => {
+                // While deleting, another's counts as absence of ours.
+                Ownership::Others(marker) if !world.cloud_named() && !pass.deleting() => {
                     return pass.stop(
                         "DoublyOwned",
                         super::steady::doubly_owned(&record.external_name, &marker),
@@ -68,15 +76,15 @@ pub(super) fn recover(pass: &Pass) -> Decision {
             Found::Absent(_) => {}
         }
     }
-    if rules::token_may_be_repeated(world, record, intent) {
+    let repeatable = rules::token_may_be_repeated(world, record, intent, &pass.wish);
+    if repeatable && !intent.turn_over {
         return create::repeat(pass, record, false);
     }
     if can_look {
         return by_absence(pass, record, intent, &name, settles);
     }
     // Only the token is left: the same request, alone, proves that it never had an effect (trace 25).
-    let only_refused = intent.turn_over && !intent.alone && world.recovers_by(CreateRecovery::ClientToken);
-    if only_refused && rules::request_is_the_same(world, record, intent) {
+    if repeatable && !intent.alone {
         return if world.now > settles {
             create::repeat(pass, record, true)
         } else {
@@ -98,7 +106,7 @@ fn settled_as_found(pass: &Pass, record: &Record, name: &str) -> Decision {
     let mut record = record.clone();
     let mut annotations = std::collections::BTreeMap::new();
     name.clone_into(&mut record.external_name);
-    settle::confirm(&mut record, &mut annotations, pass.world.now);
+    settle::confirm(&mut record, &pass.world.managed, &mut annotations, pass.world.now);
     // Other attempts, if any, had the same effect or none; none may be under way when it is deleted.
     record.deadline = pass
         .record
@@ -143,10 +151,6 @@ fn wait_for_the_time(pass: &Pass, settles: jiff::Timestamp) -> Decision {
     } else {
         report.creating()
     };
-    let report = Report {
-        question: None,
-        ..report
-    };
     pass.wait(
         report,
         Some(settles + std::time::Duration::from_millis(1)),
@@ -160,14 +164,8 @@ fn ask(pass: &Pass, record: &Record, intent: &Intent, settles: jiff::Timestamp) 
     if world.now <= settles {
         return wait_for_the_time(pass, settles);
     }
-    let asked = world
-        .managed
-        .status
-        .progress
-        .question
-        .as_ref()
-        .filter(|question| question.token == intent.token);
-    if let Some(question) = asked {
+    let asked = pass.open_question();
+    if let Some(question) = &asked {
         let answer = world.managed.annotation(names::CREATE_OUTCOME);
         if answer == format!("absent/{}", question.id) {
             return settled_as_absent(pass, record);
@@ -180,9 +178,10 @@ fn ask(pass: &Pass, record: &Record, intent: &Intent, settles: jiff::Timestamp) 
             return settled_as_found_by_a_person(pass, record, name);
         }
     }
-    let question = asked.cloned().unwrap_or_else(|| Question {
+    let question = asked.unwrap_or_else(|| Question {
         id: world.fresh.question.clone(),
         token: intent.token.clone(),
+        attempt: intent.attempt,
     });
     let message = format!(
         "nobody can tell whether the creation begun at {} made a resource; look in the external system, then annotate {}=absent/{} or {}=exists/{}/<its name>",
@@ -209,7 +208,7 @@ fn settled_as_found_by_a_person(pass: &Pass, record: &Record, name: &str) -> Dec
     let mut record = record.clone();
     let mut annotations = std::collections::BTreeMap::new();
     name.clone_into(&mut record.external_name);
-    settle::confirm(&mut record, &mut annotations, pass.world.now);
+    settle::confirm(&mut record, &pass.world.managed, &mut annotations, pass.world.now);
     record.deadline = None;
     pass.write_record("take a person's word for the create", &record, annotations)
 }

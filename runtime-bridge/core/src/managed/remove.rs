@@ -97,13 +97,19 @@ fn there(pass: &Pass, why: Removal, bound: bool, observation: &Observation, bega
             return left("it was adopted, and never marked as this object's");
         }
         Ownership::Unmarked if world.recovers_by(CreateRecovery::Marker) => {
-            let settles = pass
+            let visible = pass
                 .record
                 .as_ref()
-                .and_then(last_deadline)
-                .map(|deadline| rules::settles_at(world, deadline));
-            if let Some(settles) = settles.filter(|settles| began <= *settles) {
-                return look_later(pass, began, Some(settles), "waiting until its marker can be seen");
+                .and_then(|record| rules::visible_at(world, record));
+            if let Some(visible) = visible.filter(|visible| began <= *visible) {
+                let name = &observation.external_name;
+                return look_later(
+                    pass,
+                    name,
+                    began,
+                    Some(visible),
+                    "waiting until its marker can be seen",
+                );
             }
             return left("it bears no marker");
         }
@@ -112,6 +118,7 @@ fn there(pass: &Pass, why: Removal, bound: bool, observation: &Observation, bega
     if observation.deleting {
         return look_later(
             pass,
+            &observation.external_name,
             began,
             observation.observe_after.map(|after| began + after),
             "it is being removed upstream",
@@ -124,6 +131,7 @@ fn there(pass: &Pass, why: Removal, bound: bool, observation: &Observation, bega
     {
         return look_later(
             pass,
+            &observation.external_name,
             began,
             None,
             &format!(
@@ -152,13 +160,11 @@ fn absent(pass: &Pass, why: Removal, name: &str, began: Timestamp) -> Decision {
     }
     // Invisible just after creation is not gone (trace 15).
     let window = world.kind.capabilities.consistency_window;
-    let visible = record
-        .create()
-        .filter(|_| !window.is_zero())
-        .map(|intent| rules::settles_at(world, intent.deadline));
+    let visible = rules::visible_at(world, record).filter(|_| !window.is_zero());
     if let Some(visible) = visible.filter(|visible| began <= *visible) {
         return look_later(
             pass,
+            name,
             began,
             Some(visible),
             "waiting until it is certain that it is gone",
@@ -225,7 +231,7 @@ fn send(pass: &Pass, name: &str, etag: &str) -> Decision {
         deadline: world.now + world.kind.timeouts.call,
         operation: None,
     });
-    pass.write_record("record the intent to delete", &record, BTreeMap::new())
+    pass.write_intent("record the intent to delete", &record, BTreeMap::new())
 }
 
 fn unrecorded(uid: String, name: &str, config: ConfigIdentity) -> Record {
@@ -242,15 +248,6 @@ fn unrecorded(uid: String, name: &str, config: ConfigIdentity) -> Record {
         config,
         plugin_version: String::new(),
     }
-}
-
-/// When the last recorded call had to be over.
-fn last_deadline(record: &Record) -> Option<Timestamp> {
-    record
-        .intent
-        .as_ref()
-        .map(|intent| intent.deadline)
-        .or(record.deadline)
 }
 
 /// Nothing of ours is left outside. The finalizer goes only when no recorded call can still execute.
@@ -281,16 +278,12 @@ fn finish(pass: &Pass, why: Removal, event: Option<Event>) -> Decision {
     }
 }
 
-fn look_later(pass: &Pass, began: Timestamp, wake: Option<Timestamp>, message: &str) -> Decision {
+/// Look again by this name, but not at once.
+fn look_later(pass: &Pass, name: &str, began: Timestamp, wake: Option<Timestamp>, message: &str) -> Decision {
     let world = pass.world;
     let next = (began + LOOK_AGAIN).max(wake.unwrap_or(began));
     if world.now >= next && began < next {
-        let name = pass
-            .record
-            .as_ref()
-            .map(|record| record.external_name.clone())
-            .unwrap_or_default();
-        return pass.observe(&name);
+        return pass.observe(name);
     }
     let since = world.managed.deletion.unwrap_or(world.now);
     let overdue = report::overdue(world.now, since, world.kind.timeouts.delete);

@@ -10,8 +10,9 @@ use crate::{
 
 use super::{
     memory::{Found, Looked, Memory},
+    names,
     record::{ConfigIdentity, Intent, Record, Snapshot},
-    world::World,
+    world::{Wish, World},
 };
 
 /// Whose is it?
@@ -81,22 +82,23 @@ pub fn confirmed(world: &World, record: &Record) -> bool {
             .is_some_and(|intent| world.managed.status.progress.create_token == intent.token)
 }
 
-/// A repeat must carry the same request, to the same place, while the token is retained (traces 9 to 11).
-pub fn token_may_be_repeated(world: &World, record: &Record, intent: &Intent) -> bool {
+/// A repeat must carry the same request, to the same place, while the token is retained (traces 9 to 11). It may make something, so that a
+/// policy that forbids this forbids the repeat; a deletion has to learn what there is to delete.
+pub fn token_may_be_repeated(world: &World, record: &Record, intent: &Intent, wish: &Wish) -> bool {
     let capabilities = &world.kind.capabilities;
     let retained = match intent.started_at.checked_add(capabilities.token_retention) {
-        Ok(end) => over_at(world, intent.deadline.max(world.now + capabilities_call(world))) < end,
+        Ok(end) => over_at(world, intent.deadline.max(world.now + world.kind.timeouts.call)) < end,
         Err(_) => true, // For ever.
     };
+    let allowed = world.managed.policies.create || world.managed.deletion.is_some();
     world.recovers_by(CreateRecovery::ClientToken)
         && retained
-        && !intent.turn_over
-        && request_is_the_same(world, record, intent)
+        && allowed
+        && request_is_the_same(world, record, intent, wish)
 }
 
 /// The recorded request can still be sent as it was: parameters, secrets and config.
-pub fn request_is_the_same(world: &World, record: &Record, intent: &Intent) -> bool {
-    let Ok(wish) = &world.wish else { return false };
+pub fn request_is_the_same(world: &World, record: &Record, intent: &Intent, wish: &Wish) -> bool {
     let parameters = match &intent.parameters {
         Snapshot::Whole(_) => true,
         Snapshot::Digest(digest) => *digest == wish.digest,
@@ -120,22 +122,28 @@ pub fn refusal_settles(intent: &Intent, attempt: u32, failure: &Failure) -> bool
         && (attempt == 0 || (intent.alone && refuses_the_request(failure.code)))
 }
 
-/// The end of an operation settles only if it was that of attempt 0 or of one *alone* (traces 23, 24).
-pub fn failed_operation_settles(intent: &Intent, failure: &Failure) -> bool {
-    let of_attempt = intent.operation.as_ref().map(|operation| operation.attempt);
+/// The end of the recorded operation settles only if it was that of attempt 0 while no other exists, or of one *alone* (traces 23, 24): an
+/// attempt that is still on its way may find the token free again.
+pub fn failed_operation_settles(intent: &Intent, handle: &str, failure: &Failure) -> bool {
+    let of_attempt = intent
+        .operation
+        .as_ref()
+        .filter(|operation| operation.handle == handle)
+        .map(|operation| operation.attempt);
     failure.code == FailureCode::OperationFailed
         && failure.effect == Effect::None
-        && (of_attempt == Some(0) || (intent.alone && of_attempt == Some(intent.attempt)))
+        && of_attempt == Some(intent.attempt)
+        && (intent.attempt == 0 || intent.alone)
 }
 
-/// A repeat refused like this ends the token's turn: the next recovery's is next.
+/// A repeat refused like this ends the token's turn: the next recovery's is next. Not found: what it made is gone again.
 pub fn ends_the_turn(attempt: u32, failure: &Failure) -> bool {
     attempt > 0
         && failure.effect == Effect::None
         && (refuses_the_request(failure.code)
             || matches!(
                 failure.code,
-                FailureCode::AlreadyExists | FailureCode::TokenReused
+                FailureCode::AlreadyExists | FailureCode::TokenReused | FailureCode::NotFound
             ))
 }
 
@@ -166,6 +174,23 @@ pub fn unmarked_is_ours(world: &World, record: &Record) -> bool {
     record.create().is_some() && !record.taken && !world.recovers_by(CreateRecovery::Marker)
 }
 
-fn capabilities_call(world: &World) -> std::time::Duration {
-    world.kind.timeouts.call
+/// Until then absence, and an empty marker, may only mean that what was made cannot be seen yet. A name from the upstream is confirmed by a
+/// write that says when.
+pub fn visible_at(world: &World, record: &Record) -> Option<Timestamp> {
+    let of_call = record.create().map(|intent| intent.deadline).max(record.deadline);
+    let window = world.kind.capabilities.consistency_window;
+    let confirmed = || {
+        let succeeded = world
+            .managed
+            .annotation(names::CREATE_SUCCEEDED)
+            .parse::<Timestamp>();
+        let succeeded = succeeded
+            .ok()
+            .filter(|_| world.cloud_named() && !window.is_zero())?;
+        // The annotation has whole seconds.
+        Some(succeeded + std::time::Duration::from_secs(1) + world.settings.clock_skew + window)
+    };
+    of_call
+        .map(|deadline| settles_at(world, deadline))
+        .max(confirmed())
 }

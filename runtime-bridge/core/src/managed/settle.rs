@@ -63,17 +63,26 @@ fn of_create(
     let mut annotations = Annotations::new();
     match answer {
         Ok(outcome) => {
-            learn_names(&mut new, &mut annotations, outcome);
+            learn_names(world, &mut new, &mut annotations, call, outcome);
+            let named = world.cloud_named() && !new.external_name.is_empty();
             match &outcome.result {
-                OutcomeResult::Completed(_) if world.cloud_named() && !new.external_name.is_empty() => {
-                    confirm(&mut new, &mut annotations, world.now);
+                OutcomeResult::Completed(_) if named => {
+                    confirm(&mut new, managed, &mut annotations, world.now);
                 }
                 OutcomeResult::Completed(_) => {}
                 OutcomeResult::Operation(operation) => hold_operation(&mut new, call, operation),
                 OutcomeResult::Failure(failure) if call.verb == Verb::Poll => {
-                    if rules::failed_operation_settles(intent, failure) {
+                    if rules::failed_operation_settles(intent, &call.handle, failure) {
                         close_as_failed(world, managed, &mut new, &mut annotations, failure);
                     }
+                }
+                // The token had its effect, and what it made is gone again: it was made, under this name.
+                OutcomeResult::Failure(failure)
+                    if named
+                        && failure.code == FailureCode::NotFound
+                        && !outcome.external_name.is_empty() =>
+                {
+                    confirm(&mut new, managed, &mut annotations, world.now);
                 }
                 OutcomeResult::Failure(failure) => {
                     fail(world, managed, &mut new, &mut annotations, call, failure)
@@ -108,12 +117,28 @@ fn of_other(world: &World, record: &Record, call: &Call, answer: &Answer) -> Opt
         {
             new.sensitive_digest.clone_from(&wish.sensitive_digest);
         }
+        // It was taken for applied when the operation began.
+        if call.operation == Some(OperationVerb::Update)
+            && matches!(&outcome.result, OutcomeResult::Failure(failure) if failure.code == FailureCode::OperationFailed)
+        {
+            new.sensitive_digest.clear();
+        }
     }
     Some((new, Annotations::new()))
 }
 
-fn learn_names(new: &mut Record, annotations: &mut Annotations, outcome: &Outcome) {
-    if new.external_name.is_empty() && !outcome.external_name.is_empty() {
+fn learn_names(
+    world: &World,
+    new: &mut Record,
+    annotations: &mut Annotations,
+    call: &Call,
+    outcome: &Outcome,
+) {
+    // An upstream that forgets a token with what it made makes another one under the same token: the newest attempt's counts.
+    let newest = new.create().is_some_and(|intent| intent.attempt == call.attempt);
+    let failed = matches!(outcome.result, OutcomeResult::Failure(_));
+    let renamed = world.cloud_named() && newest && !failed && outcome.external_name != new.external_name;
+    if (new.external_name.is_empty() || renamed) && !outcome.external_name.is_empty() {
         new.external_name.clone_from(&outcome.external_name);
         annotations.insert(
             names::EXTERNAL_NAME.to_owned(),
@@ -127,9 +152,12 @@ fn learn_names(new: &mut Record, annotations: &mut Annotations, outcome: &Outcom
 
 fn hold_operation(new: &mut Record, call: &Call, operation: &Operation) {
     let Some(intent) = new.intent.as_mut() else { return };
-    // A poll goes on with the operation of the attempt that began it.
     let attempt = match (call.verb, &intent.operation) {
-        (Verb::Poll, Some(held)) => held.attempt,
+        // A poll goes on with the operation of the attempt that began it.
+        (Verb::Poll, Some(held)) if held.handle == call.handle => held.attempt,
+        (Verb::Poll, Some(_)) => return,
+        // An answer that comes late does not take the place of a newer attempt's.
+        (_, Some(held)) if held.attempt > call.attempt => return,
         _ => call.attempt,
     };
     intent.operation = Some(RecordedOperation {
@@ -157,15 +185,22 @@ fn fail(
         && let Some(intent) = new.intent.as_mut()
     {
         intent.turn_over = true;
+        new.taken = failure.code == FailureCode::AlreadyExists;
     }
 }
 
 /// The create is confirmed. Attempts that may still be on their way keep their deadline.
-pub(super) fn confirm(new: &mut Record, annotations: &mut Annotations, now: Timestamp) {
+pub(super) fn confirm(new: &mut Record, managed: &Managed, annotations: &mut Annotations, now: Timestamp) {
     close(new);
     new.confirmed = true;
     annotations.insert(names::EXTERNAL_NAME.to_owned(), Some(new.external_name.clone()));
-    annotations.insert(names::CREATE_SUCCEEDED.to_owned(), Some(seconds(now)));
+    annotations.insert(names::CREATE_SUCCEEDED.to_owned(), Some(ended(managed, now)));
+}
+
+/// When a create ended, as annotated: not before it was pending, whatever two clocks say, or a Go reconciler would take it for unfinished.
+fn ended(managed: &Managed, now: Timestamp) -> String {
+    let pending = managed.annotation(names::CREATE_PENDING).parse::<Timestamp>();
+    seconds(pending.map_or(now, |pending| pending.max(now)))
 }
 
 /// The create certainly had no effect: nothing was made, and the name is free for another try.
@@ -186,19 +221,30 @@ pub(super) fn absent(world: &World, managed: &Managed, new: &mut Record, annotat
     new.confirmed = false;
     new.provider_state.clear();
     if world.cloud_named() {
-        annotations.insert(names::CREATE_FAILED.to_owned(), Some(seconds(world.now)));
+        annotations.insert(names::CREATE_FAILED.to_owned(), Some(ended(managed, world.now)));
     }
     let given_by_user = world.kind.external_name.source == crate::kind::NameSource::User;
-    if !given_by_user && managed.annotation(names::EXTERNAL_NAME) == new.external_name {
-        annotations.insert(names::EXTERNAL_NAME.to_owned(), None);
+    if !given_by_user {
+        // A name that came with the refusal counts as little as one that was recorded.
+        annotations.remove(names::EXTERNAL_NAME);
+        let annotated = managed.annotation(names::EXTERNAL_NAME);
+        if !annotated.is_empty() && annotated == new.external_name {
+            annotations.insert(names::EXTERNAL_NAME.to_owned(), None);
+        }
     }
     new.external_name.clear();
 }
 
-/// Ends the intent. With a repeat among its attempts, an earlier one may still run: its deadline stays.
+/// Ends the intent. With a repeat among its attempts, or polls that drove it, an earlier one may still run: its deadline stays.
 pub(super) fn close(new: &mut Record) {
     if let Some(intent) = new.intent.take() {
-        new.deadline = (intent.attempt > 0).then_some(intent.deadline).max(new.deadline);
+        let driven = intent
+            .operation
+            .as_ref()
+            .is_some_and(|operation| operation.poll_driven);
+        new.deadline = (intent.attempt > 0 || driven)
+            .then_some(intent.deadline)
+            .max(new.deadline);
     }
 }
 

@@ -108,13 +108,16 @@ pub struct OperationReport {
     pub expire_time: Option<Timestamp>,
 }
 
-/// Drawn for one token; an answer to another question does nothing.
+/// Drawn for one attempt of one token; an answer to another question does nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Question {
     /// The random word that an answer repeats.
     pub id: String,
     /// The token of the create that is asked about.
     pub token: String,
+    /// Its last attempt: what was true before a repeat may be no longer.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub attempt: u32,
 }
 
 /// `status`, as far as the machine knows it.
@@ -204,6 +207,11 @@ impl Status {
     pub fn clear(&mut self, kind: &str) {
         self.conditions.retain(|condition| condition.kind != kind);
     }
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde's signature.
+fn is_first(attempt: &u32) -> bool {
+    *attempt == 0
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)] // serde's signature.

@@ -24,7 +24,7 @@ pub(super) fn steady(pass: &Pass) -> Decision {
     match pass.memory.fresh_look(pass.world, &name) {
         None => pass.observe(&name),
         Some(looked) => match &looked.found {
-            Found::There(observation) => there(pass, observation),
+            Found::There(observation) => there(pass, looked, observation),
             Found::Absent(absent) => not_there(pass, looked, &name, &absent.external_name),
         },
     }
@@ -32,22 +32,32 @@ pub(super) fn steady(pass: &Pass) -> Decision {
 
 fn not_there(pass: &Pass, looked: &Looked, name: &str, derived: &str) -> Decision {
     let world = pass.world;
+    // Made, and not to be seen yet: beside what runs nothing is begun.
+    if operate::running(pass).is_some() {
+        return operate::wait(pass, pass.memory.next_poll);
+    }
     let known = pass
         .record
         .as_ref()
         .filter(|record| rules::confirmed(world, record));
-    let Some(record) = known else {
+    // A name that the user gave, to import what the upstream had named.
+    let imported = world.cloud_named() && !name.is_empty();
+    if known.is_none() && !imported {
         return create::begin(pass, derived);
-    };
-    if !rules::same_place(world, record) {
+    }
+    if known.is_some_and(|record| !rules::same_place(world, record)) {
         return pass.stop(
             "ConfigIdentityChanged",
             format!("nothing is found under {name:?}, but the ProviderConfig now means another account or has other settings than when it was made; put it back, or delete this object and make another"),
         );
     }
     if !rules::absence_confirmed(world, pass.memory, looked) {
-        let since = pass.memory.absent_since.unwrap_or(looked.began);
-        let believed = since + world.kind.capabilities.consistency_window;
+        let window = world.kind.capabilities.consistency_window;
+        let visible = known.and_then(|record| rules::visible_at(world, record));
+        let believed = match pass.memory.absent_since {
+            Some(since) => since + window,
+            None => visible.unwrap_or(looked.began),
+        };
         if world.now > believed {
             return pass.observe(name);
         }
@@ -64,7 +74,7 @@ fn not_there(pass: &Pass, looked: &Looked, name: &str, derived: &str) -> Decisio
     create::begin(pass, derived)
 }
 
-fn there(pass: &Pass, observation: &Observation) -> Decision {
+fn there(pass: &Pass, looked: &Looked, observation: &Observation) -> Decision {
     let world = pass.world;
     if let Some(rival) = &world.rival {
         return pass.stop("DoublyOwned", format!("{:?} is already managed by {rival}; delete one of the two objects, with {} if the resource is to stay", observation.external_name, names::ORPHAN));
@@ -78,17 +88,23 @@ fn there(pass: &Pass, observation: &Observation) -> Decision {
     if !rules::confirmed(world, record) && record.intent.is_none() {
         return adopt(pass, observation);
     }
-    if let Some(decision) = renew(pass, record) {
+    if let Some(decision) = renew(pass, record, observation) {
         return decision;
     }
     if observation.deleting {
-        return content(pass, observation);
+        return content(pass, observation, None);
     }
     let diffs = diff::differences(&world.kind, &pass.wish.parameters, observation);
-    let unmarked = world.kind.capabilities.holds_marker && observation.found_marker != world.marker;
     let secrets = record.sensitive_digest != pass.wish.sensitive_digest;
-    if diffs.is_empty() && !unmarked && !secrets {
-        return content(pass, observation);
+    let unmarked = world.kind.capabilities.holds_marker && observation.found_marker != world.marker;
+    // An empty marker may only not be seen yet.
+    let waits = rules::visible_at(world, record)
+        .filter(|visible| unmarked && observation.found_marker.is_empty() && looked.began <= *visible);
+    if diffs.is_empty() && !secrets && (!unmarked || waits.is_some()) {
+        return match waits {
+            Some(visible) if world.now > visible => pass.observe(&looked.name),
+            waits => content(pass, observation, waits),
+        };
     }
     differs(pass, record, observation, &diffs)
 }
@@ -151,9 +167,12 @@ fn adopt(pass: &Pass, observation: &Observation) -> Decision {
 }
 
 /// Keeps the record true where only we are behind: settings that changed without moving the resource, a digest key that was lost.
-fn renew(pass: &Pass, record: &Record) -> Option<Decision> {
+fn renew(pass: &Pass, record: &Record, observation: &Observation) -> Option<Decision> {
     let world = pass.world;
     let mut new = record.clone();
+    if !observation.provider_state.is_empty() {
+        new.provider_state.clone_from(&observation.provider_state);
+    }
     if let Ok(config) = &world.config
         && !rules::same_place(world, record)
     {
@@ -164,14 +183,16 @@ fn renew(pass: &Pass, record: &Record) -> Option<Decision> {
     if old_key.is_some() && new_key.is_some() && old_key != new_key {
         new.sensitive_digest.clone_from(&pass.wish.sensitive_digest);
     }
-    (new != *record).then(|| pass.write_record("renew the record", &new, nothing_else()))
+    // A finalizer that somebody took away is put back: without it a deletion would leave the resource behind.
+    (new != *record || !world.managed.held())
+        .then(|| pass.write_record("renew the record", &new, nothing_else()))
 }
 
 fn differs(pass: &Pass, record: &Record, observation: &Observation, diffs: &[FieldDiff]) -> Decision {
     let world = pass.world;
     let policies = &world.managed.policies;
     if !policies.update {
-        return content(pass, observation);
+        return content(pass, observation, None);
     }
     let can_update = world.kind.capabilities.can_update;
     let replaced: Vec<&str> = diffs
@@ -183,7 +204,7 @@ fn differs(pass: &Pass, record: &Record, observation: &Observation, diffs: &[Fie
         return replace(pass, &replaced);
     }
     if !can_update {
-        return content(pass, observation);
+        return content(pass, observation, None);
     }
     if let Some(trouble) = pass.memory.refused(world, Verb::Update) {
         let report = Report {
@@ -228,6 +249,10 @@ fn replace(pass: &Pass, paths: &[&str]) -> Decision {
     let generation = world.managed.generation.to_string();
     let policies = &world.managed.policies;
     let fields = paths.join(", ");
+    let capabilities = &world.kind.capabilities;
+    if !capabilities.can_delete || !capabilities.can_create {
+        return pass.stop("ReplacementForbidden", format!("{fields} cannot be changed in place, and resources of this kind cannot be replaced; change the fields back"));
+    }
     if !policies.delete || !policies.create {
         return pass.stop("ReplacementForbidden", format!("{fields} cannot be changed in place, and managementPolicies do not allow to replace the resource; change the fields back"));
     }
@@ -240,10 +265,18 @@ fn replace(pass: &Pass, paths: &[&str]) -> Decision {
     )
 }
 
-/// Nothing to do: say how it is.
-fn content(pass: &Pass, observation: &Observation) -> Decision {
-    let wake = pass.memory.looked.as_ref().map(|looked| looked.next);
-    pass.wait(settled_report(pass, observation), wake, Purpose::Drift)
+/// Nothing to do: say how it is. Troubles of the past are over, save those of an operation that runs.
+fn content(pass: &Pass, observation: &Observation, look_after: Option<jiff::Timestamp>) -> Decision {
+    let next_look = pass.memory.looked.as_ref().map(|looked| looked.next);
+    let soon = look_after.map(|time| time + std::time::Duration::from_millis(1));
+    let running = operate::running(pass).is_some();
+    let trouble = pass.memory.trouble.as_ref();
+    let trouble = trouble.filter(|trouble| running && trouble.verb == Verb::Poll);
+    let report = Report {
+        synced: Report::of_trouble(trouble).synced,
+        ..settled_report(pass, observation)
+    };
+    pass.wait(report, soon.or(next_look), Purpose::Drift)
 }
 
 fn settled_report(pass: &Pass, observation: &Observation) -> Report {
@@ -261,8 +294,11 @@ fn settled_report(pass: &Pass, observation: &Observation) -> Report {
     operate::with_operation(pass, report)
 }
 
-/// The first status after the create was seen names its token: that confirms it.
+/// The first status after the create was seen names its token: that confirms it, unless its operation still runs.
 fn token(pass: &Pass) -> Option<String> {
+    if operate::creation(pass).is_some() {
+        return None;
+    }
     pass.record
         .as_ref()
         .and_then(|record| record.create())

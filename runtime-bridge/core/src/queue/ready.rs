@@ -10,10 +10,13 @@ use super::Priority;
 /// Place in a lane: due since, order of coming, key.
 type Place<K> = (Timestamp, u64, K);
 
+/// The keys of one kind, by lane.
+type Lanes<K, L> = Rotation<L, BTreeSet<Place<K>>>;
+
 /// Keys whose turn has come: by priority, kind and lane.
 #[derive(Debug)]
 pub(super) struct Ready<K, G, L> {
-    by_priority: BTreeMap<Priority, Rotation<G, Rotation<L, BTreeSet<Place<K>>>>>,
+    by_priority: BTreeMap<Priority, Rotation<G, Lanes<K, L>>>,
 }
 
 /// Things that are served one after the other.

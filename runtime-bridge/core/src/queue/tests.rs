@@ -295,8 +295,8 @@ fn kind_of(key: u8) -> char {
     char::from(b'a' + key % 3)
 }
 
-fn apply(queue: &mut TestQueue, model: &mut Model, op: Op, limits: Limits) {
-    match op {
+fn apply(queue: &mut TestQueue, model: &mut Model, op: &Op, limits: Limits) {
+    match *op {
         Op::Mark { key, after, priority } => {
             let due = model.now + after;
             model.lanes.entry(key).or_insert(0);
@@ -361,7 +361,7 @@ proptest! {
         let mut queue = TestQueue::new(limits);
         let mut model = Model::default();
         for op in ops {
-            apply(&mut queue, &mut model, op, limits);
+            apply(&mut queue, &mut model, &op, limits);
             prop_assert_eq!(queue.running(), model.in_flight.len());
         }
         model.now += 1_000;
@@ -371,7 +371,7 @@ proptest! {
                 model.took(&taken, limits);
             }
             let end = Op::Finish { nth: 0, wake: None, lane: None, back_off: None };
-            apply(&mut queue, &mut model, end, limits);
+            apply(&mut queue, &mut model, &end, limits);
             prop_assert_ne!(before, (model.in_flight.len(), model.owed.len()), "stuck, owing {:?}", model.owed);
         }
         prop_assert_eq!(queue.take(at(model.now)), None);
@@ -385,7 +385,7 @@ proptest! {
         let mut queue = TestQueue::new(PLENTY);
         let mut model = Model::default();
         for op in ops {
-            apply(&mut queue, &mut model, op, PLENTY);
+            apply(&mut queue, &mut model, &op, PLENTY);
         }
         while let Some(taken) = queue.take(at(model.now)) {
             model.took(&taken, PLENTY);

@@ -68,18 +68,17 @@ pub fn plan(
 ) -> Plan {
     let mut plan = Plan::default();
     for watch in running {
-        match ending(watch, wants, definitions, now, grace) {
-            Some((ending, reason)) => plan.stops.push(Stop {
+        if let Some((ending, reason)) = ending(watch, wants, definitions, now, grace) {
+            plan.stops.push(Stop {
                 watch: watch.clone(),
                 ending,
                 reason,
-            }),
-            None => {
-                let over = wants
-                    .get(&watch.kind)
-                    .and_then(|want| Some(want.unwanted_since? + grace));
-                plan.again = [plan.again, over].into_iter().flatten().min();
-            }
+            });
+        } else {
+            let over = wants
+                .get(&watch.kind)
+                .and_then(|want| Some(want.unwanted_since? + grace));
+            plan.again = [plan.again, over].into_iter().flatten().min();
         }
     }
     for (kind, want) in wants.iter().filter(|(_, want)| want.unwanted_since.is_none()) {
@@ -109,18 +108,15 @@ fn ending(
     grace: SignedDuration,
 ) -> Option<(Ending, String)> {
     if let (Some(uid), Ok(definitions)) = (&watch.definition, definitions) {
-        let definition = definitions.get(&watch.kind);
-        match definition {
-            None => return Some((Ending::Gone, "its definition was deleted".to_owned())),
-            Some(definition) if definition.uid != *uid => {
-                let reason = format!("its definition was deleted and made anew as {}", definition.uid);
-                return Some((Ending::Gone, reason));
-            }
-            Some(definition) => {
-                if let Err(reason) = serves(definition, &watch.version) {
-                    return Some((Ending::Unwatched, reason));
-                }
-            }
+        let Some(definition) = definitions.get(&watch.kind) else {
+            return Some((Ending::Gone, "its definition was deleted".to_owned()));
+        };
+        if definition.uid != *uid {
+            let reason = format!("its definition was deleted and made anew as {}", definition.uid);
+            return Some((Ending::Gone, reason));
+        }
+        if let Err(reason) = serves(definition, &watch.version) {
+            return Some((Ending::Unwatched, reason));
         }
     }
     match wants.get(&watch.kind) {

@@ -1,3 +1,6 @@
+#![allow(clippy::needless_raw_string_hashes, reason = "as expect-test writes them")]
+#![allow(clippy::unnecessary_wraps, reason = "definitions may be unknown")]
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use expect_test::{Expect, expect};

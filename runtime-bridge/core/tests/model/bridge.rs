@@ -132,11 +132,18 @@ impl Bridge {
         }
     }
 
-    /// When it has something to do; `None`: not before something changes.
+    /// When, in true time, it has something to do; `None`: not before something changes.
     pub fn due(&self) -> Option<Timestamp> {
         let due = match &self.phase {
-            Phase::Resting(_) if self.dirty => Some(Timestamp::MIN),
-            Phase::Resting(wake) => *wake,
+            // What a watch is late with, it brings in the end.
+            Phase::Resting(wake) => {
+                let wake = wake.map(|wake| wake - self.offset);
+                match self.lags_until {
+                    Some(until) => Some(wake.map_or(until, |wake| wake.min(until))),
+                    None if self.dirty => Some(Timestamp::MIN),
+                    None => wake,
+                }
+            }
             Phase::Deciding | Phase::Decided(..) | Phase::Persisting(_) => Some(Timestamp::MIN),
             Phase::Waiting(wait) => Some(wait.until),
         };

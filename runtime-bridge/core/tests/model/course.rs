@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bridge_core::managed::{Hold, Policies, Problem, names, status};
+use bridge_core::managed::{Condition, Hold, Policies, Problem, names, status};
 use jiff::SignedDuration;
 use serde_json::json;
 
@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// More steps than any life takes.
-const MOST_STEPS: u32 = 2500;
+const MOST_STEPS: u32 = 1500;
 /// So often may it be at rest without being as it should.
 const PATIENCE: u32 = 12;
 
@@ -29,6 +29,8 @@ pub struct Setting {
     pub visibility: Duration,
     /// Somebody else may make things of our name.
     pub foreigners: bool,
+    /// Keeps a log.
+    pub logs: bool,
 }
 
 impl Setting {
@@ -39,6 +41,7 @@ impl Setting {
             offset: SignedDuration::ZERO,
             visibility,
             foreigners: false,
+            logs: false,
         }
     }
 }
@@ -75,6 +78,7 @@ struct Course {
 /// Lives it.
 pub fn live(setting: &Setting, choices: Choices) -> Went {
     let mut model = Model::new(&setting.subject);
+    model.logs = setting.logs;
     model.bridges[B].offset = setting.offset;
     model.cloud.visibility = setting.visibility;
     model.cloud.marker_visibility = setting.subject.window();
@@ -112,14 +116,15 @@ impl Course {
         self.choices.may_blip = known.is_some_and(|record| record.confirmed);
         let due = self.model.bridges.each_ref().map(super::bridge::Bridge::due);
         let now = self.model.now;
-        let is_due = |b: usize| {
-            let offset = self.model.bridges[b].offset;
-            due[b].is_some_and(|due| due <= now.saturating_add(offset).unwrap_or(now))
-        };
+        let is_due = |b: usize| due[b].is_some_and(|due| due <= now);
         let who = match (is_due(A), is_due(B)) {
             (true, true) => {
                 let leader = usize::from(!self.model.bridges[A].leads);
-                Some(if self.choices.choose(2) == 0 { leader } else { 1 - leader })
+                Some(if self.choices.choose(2) == 0 {
+                    leader
+                } else {
+                    1 - leader
+                })
             }
             (true, false) => Some(A),
             (false, true) => Some(B),
@@ -143,10 +148,7 @@ impl Course {
         let model = &mut self.model;
         let flights = model.flights.iter().map(|flight| flight.at);
         let writes = model.late_writes.iter().map(|(at, _)| *at);
-        let bridges = model
-            .bridges
-            .iter()
-            .filter_map(|bridge| bridge.due().map(|due| due - bridge.offset));
+        let bridges = model.bridges.iter().filter_map(super::bridge::Bridge::due);
         let next = flights.chain(writes).chain(bridges).min();
         match next {
             Some(next) => model.advance_to(next.max(model.now + Duration::from_millis(1))),
@@ -183,16 +185,22 @@ impl Course {
             11 => model.etcd.delete(now),
             12 => model.etcd.annotate(names::PAUSED, Some("true")),
             13 => model.etcd.edit(|object| {
-                object.managed.policies =
-                    Policies::of(&json!({"managementPolicies": ["Observe", "Delete"]}));
+                object.managed.policies = Policies::of(&json!({"managementPolicies": ["Observe", "Delete"]}));
             }),
             14 => model.etcd.annotate(names::EXTERNAL_NAME, Some("elsewhere")),
             15 => model.cloud.remove_by_hand(|one| !one.made_for.is_empty()),
             16 if model.watcher.foreigners => {
-                let name = if model.subject.cloud_named() { "foreign" } else { "thing" };
-                model
-                    .cloud
-                    .foreign(name, "", &json!({"size": 1}).as_object().cloned().unwrap_or_default(), now);
+                let name = if model.subject.cloud_named() {
+                    "foreign"
+                } else {
+                    "thing"
+                };
+                model.cloud.foreign(
+                    name,
+                    "",
+                    &json!({"size": 1}).as_object().cloned().unwrap_or_default(),
+                    now,
+                );
             }
             17 => model.bridges[leader].lags_until = Some(now + Duration::from_secs(6)),
             18 => {
@@ -278,8 +286,11 @@ impl Course {
     fn heal(&mut self) -> bool {
         let model = &mut self.model;
         let mut healed = false;
-        if model.config != Ok(config("account-1")) {
-            model.config = Ok(config("account-1"));
+        // It is put back to what the record speaks of.
+        let recorded = model.etcd.object.as_ref().and_then(record_of);
+        let account = recorded.map_or("account-1".to_owned(), |record| record.config.identity);
+        if model.config != Ok(config(&account)) {
+            model.config = Ok(config(&account));
             healed = true;
         }
         if std::mem::take(&mut model.secret_missing) {
@@ -304,14 +315,27 @@ impl Course {
             });
             healed = true;
         }
-        if object.managed.annotation(names::EXTERNAL_NAME) == "elsewhere" {
-            let name = record_of(&object).map(|record| record.external_name);
-            let name = name.filter(|name| !name.is_empty());
+        let named = record_of(&object).map(|record| record.external_name);
+        let named = named.filter(|name| !name.is_empty());
+        let annotated = object.managed.annotation(names::EXTERNAL_NAME);
+        if annotated == "elsewhere" && named.as_deref() != Some(annotated) {
+            let name = named;
             model.etcd.annotate(names::EXTERNAL_NAME, name.as_deref());
             healed = true;
         }
         if model.cloud.objects.iter().any(|one| one.made_for.is_empty()) {
             model.cloud.remove_by_hand(|one| one.made_for.is_empty());
+            healed = true;
+        }
+        // What was refused because of it is asked for again.
+        let refused = |condition: &Condition| condition.message.contains("AlreadyExists");
+        let asked = object.managed.annotation(names::RECONCILE_REQUESTED);
+        let again = model.now.to_string();
+        if object.managed.condition(status::SYNCED).is_some_and(refused)
+            && *asked < *again
+            && self.patience > 6
+        {
+            model.etcd.annotate(names::RECONCILE_REQUESTED, Some(&again));
             healed = true;
         }
         healed
@@ -342,7 +366,10 @@ impl Course {
         let Some(object) = &model.etcd.object else {
             return true; // Whoever deletes it early has nothing more to wish.
         };
-        if object.managed.deletion.is_some() || self.stage == Stage::Deleted || self.stage == Stage::DeletedAgain {
+        if object.managed.deletion.is_some()
+            || self.stage == Stage::Deleted
+            || self.stage == Stage::DeletedAgain
+        {
             return false;
         }
         let yes = |kind: &str| {
@@ -355,9 +382,8 @@ impl Course {
         let there = model.cloud.objects.iter().find(|one| one.name == name);
         yes(status::READY)
             && yes(status::SYNCED)
-            && there.is_some_and(|one| {
-                one.parameters == object.parameters && one.sensitive == model.sensitive
-            })
+            && there
+                .is_some_and(|one| one.parameters == object.parameters && one.sensitive == model.sensitive)
     }
 }
 

@@ -77,7 +77,10 @@ impl Etcd {
     pub fn annotate(&mut self, key: &str, value: Option<&str>) {
         self.touch(|object| {
             match value {
-                Some(value) => object.managed.annotations.insert(key.to_owned(), value.to_owned()),
+                Some(value) => object
+                    .managed
+                    .annotations
+                    .insert(key.to_owned(), value.to_owned()),
                 None => object.managed.annotations.remove(key),
             };
         });
@@ -175,7 +178,8 @@ impl Etcd {
     }
 
     fn collect(&mut self, now: Timestamp) {
-        let gone = |object: &Object| object.managed.deletion.is_some() && object.managed.finalizers.is_empty();
+        let gone =
+            |object: &Object| object.managed.deletion.is_some() && object.managed.finalizers.is_empty();
         if let Some(last) = self.object.take_if(|object| gone(object)) {
             self.gone.push(Gone { last, at: now });
         }

@@ -18,6 +18,8 @@ pub struct Watcher {
     pub violations: Vec<String>,
     paused_since: Option<Timestamp>,
     removed: usize,
+    /// Versions that have been looked at.
+    seen: usize,
     /// Somebody else makes things of our name: what a kind without MARKER recovery takes cannot be told from ours.
     pub foreigners: bool,
 }
@@ -138,11 +140,14 @@ impl Model {
         let by_marker = self
             .subject
             .recovers_by(bridge_core::kind::CreateRecovery::Marker);
-        let wrong = self.cloud.removed[self.watcher.removed..].iter().find(|removed| {
-            let ours = removed.external.made_for == removed.by || removed.external.marker == marker(&removed.by);
-            let excused = removed.external.made_for.is_empty() && self.watcher.foreigners && !by_marker;
-            !removed.by.is_empty() && !ours && !excused
-        })?;
+        let wrong = self.cloud.removed[self.watcher.removed..]
+            .iter()
+            .find(|removed| {
+                let ours =
+                    removed.external.made_for == removed.by || removed.external.marker == marker(&removed.by);
+                let excused = removed.external.made_for.is_empty() && self.watcher.foreigners && !by_marker;
+                !removed.by.is_empty() && !ours && !excused
+            })?;
         Some(format!(
             "WRONG: {} deleted {:?}, made for {:?}",
             wrong.by, wrong.external.name, wrong.external.made_for
@@ -167,18 +172,23 @@ impl Model {
             .any(|flight| flight.call.verb == Verb::Create && flight.call.target.owner.uid == managed.uid);
         let time = |key: &str| managed.annotation(key).parse::<Timestamp>().ok();
         let ended = time(names::CREATE_SUCCEEDED).max(time(names::CREATE_FAILED));
-        let asks = time(names::CREATE_PENDING).is_some_and(|pending| ended.is_none_or(|ended| pending > ended));
+        let asks =
+            time(names::CREATE_PENDING).is_some_and(|pending| ended.is_none_or(|ended| pending > ended));
         ((unknown || coming) && name.is_empty() && !asks)
             .then(|| "a Go reconciler that is swapped in would make a second one".to_owned())
     }
 
-    fn no_secret_is_told(&self) -> Option<String> {
+    fn no_secret_is_told(&mut self) -> Option<String> {
         let canary = |text: &str| text.contains("canary");
-        let object = self.etcd.object.as_ref()?;
         let told = [A, B]
             .iter()
             .flat_map(|b| &self.bridges[*b].told)
             .any(|event| canary(&event.message));
+        let object = self.etcd.object.as_ref()?;
+        let seen = std::mem::replace(&mut self.watcher.seen, self.etcd.history.len());
+        if seen == self.etcd.history.len() && !told {
+            return None;
+        }
         let leaked = told
             || canary(&object.managed.status.write().to_string())
             || object.managed.annotations.values().any(|value| canary(value));
@@ -187,8 +197,13 @@ impl Model {
 
     fn nothing_is_sent_after_its_deadline(&self, b: usize, call: &Call) -> Option<String> {
         let now = self.clock(b);
-        (now >= call.deadline || call.deadline > now + CALL)
-            .then(|| format!("{} is sent at {now}, its deadline is {}", verb(call), call.deadline))
+        (now >= call.deadline || call.deadline > now + CALL).then(|| {
+            format!(
+                "{} is sent at {now}, its deadline is {}",
+                verb(call),
+                call.deadline
+            )
+        })
     }
 
     /// The moment at which the object was known to stand as it was.
@@ -246,7 +261,11 @@ impl Model {
             .then(|| format!("an intent is written while paused: {}", change.why))
     }
 
-    fn no_new_token_while_an_old_one_may_act(&self, base: &Object, change: &MetadataChange) -> Option<String> {
+    fn no_new_token_while_an_old_one_may_act(
+        &self,
+        base: &Object,
+        change: &MetadataChange,
+    ) -> Option<String> {
         let (token, _) = change.allows.as_ref()?;
         let old = self.flights.iter().find(|flight| {
             flight.call.target.owner.uid == base.managed.uid

@@ -188,7 +188,11 @@ pub fn table() -> Subject {
 
 /// A name, and a token.
 pub fn named_with_token() -> Subject {
-    Subject::new("named with token", NameSource::User, &[DeterministicName, ClientToken])
+    Subject::new(
+        "named with token",
+        NameSource::User,
+        &[DeterministicName, ClientToken],
+    )
 }
 
 /// The cloud names it, and honours a token for ever.

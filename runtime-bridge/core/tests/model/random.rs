@@ -39,6 +39,7 @@ fn setting(random: &mut Random) -> Setting {
         offset: SignedDuration::from_secs(random.pick(&[0, 0, 5, -5])),
         visibility: Duration::from_secs(random.pick(&[0, window / 2, window])),
         foreigners,
+        logs: false,
         subject,
     }
 }
@@ -62,7 +63,13 @@ fn shrink(setting: &Setting, mut plan: Plan) -> (Plan, Went) {
         });
         match smaller {
             Some(smaller) => plan = smaller,
-            None => return (plan.clone(), live(setting, Choices::by_plan(plan))),
+            None => {
+                let setting = Setting {
+                    logs: true,
+                    ..setting.clone()
+                };
+                return (plan.clone(), live(&setting, Choices::by_plan(plan)));
+            }
         }
     }
 }
@@ -109,8 +116,14 @@ fn survey() {
     for seed in first..first + count {
         let (setting, choices) = of_seed(seed);
         let went = live(&setting, choices);
-        let Some(violation) = went.violations.first() else { continue };
-        let class: String = violation.chars().filter(|c| !c.is_ascii_digit()).take(40).collect();
+        let Some(violation) = went.violations.first() else {
+            continue;
+        };
+        let class: String = violation
+            .chars()
+            .filter(|c| !c.is_ascii_digit())
+            .take(40)
+            .collect();
         let key = (class, setting.subject.name);
         let known = found.get(&key).map(|(count, plan, ..)| (*count, plan.len()));
         let count = known.map_or(0, |(count, _)| count) + 1;
@@ -128,7 +141,9 @@ fn survey() {
     for ((class, name), (count, plan, log, seed)) in &found {
         println!("==== {class} | {name} | {count} times | seed {seed} | plan {plan:?}");
         if std::env::var("MODEL_LOGS").is_ok() {
-            let tail = log.len().saturating_sub(45);
+            let tail = log
+                .len()
+                .saturating_sub(number("MODEL_TAIL").unwrap_or(45) as usize);
             println!("{}", log[tail..].join("\n"));
         }
     }

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use bridge_core::{
     external::{Absent, Answer, CallError, Look, OperationVerb, Outcome, OutcomeResult, Verb},
-    managed::{Action, Asked, Call, Decision, Memory, MetadataChange, Settled, StatusWrite, World, decide, settle},
+    managed::{
+        Action, Asked, Call, Decision, Memory, MetadataChange, Settled, StatusWrite, World, decide, settle,
+    },
 };
 
 use crate::{
@@ -105,13 +107,9 @@ impl Model {
                 self.writes.release += 1;
                 let uid = world.managed.uid.clone();
                 let now = self.now;
-                self.write(
-                    b,
-                    "release",
-                    fates,
-                    LateWrite::Release(uid.clone()),
-                    |model| model.etcd.release(&uid, now).map(|()| None),
-                );
+                self.write(b, "release", fates, LateWrite::Release(uid.clone()), |model| {
+                    model.etcd.release(&uid, now).map(|()| None)
+                });
                 if matches!(self.bridges[b].phase, Phase::Deciding) {
                     self.bridges[b].phase = Phase::Resting(None);
                 }
@@ -130,10 +128,7 @@ impl Model {
                 }),
                 other => other,
             }),
-            LookFate::Fails(code) => Ok(Look::Failed(failure(
-                code,
-                bridge_core::external::Effect::None,
-            ))),
+            LookFate::Fails(code) => Ok(Look::Failed(failure(code, bridge_core::external::Effect::None))),
             LookFate::Unknown => Err(unknown()),
         };
         self.note(|| format!("{} looks ({fate:?}): {}", ["A", "B"][b], brief(&look)));
@@ -210,7 +205,15 @@ impl Model {
         self.wait(b, world, call, answer, takes, dies);
     }
 
-    fn wait(&mut self, b: usize, world: World, call: Call, answer: Answer, takes: Duration, dies: Option<Dies>) {
+    fn wait(
+        &mut self,
+        b: usize,
+        world: World,
+        call: Call,
+        answer: Answer,
+        takes: Duration,
+        dies: Option<Dies>,
+    ) {
         self.note(|| format!("  answer: {}", told(&answer)));
         self.bridges[b].phase = Phase::Waiting(Box::new(Wait {
             world,
@@ -325,7 +328,9 @@ impl Model {
     }
 
     fn write_metadata(&mut self, b: usize, change: &MetadataChange, fates: &mut dyn Fates) {
-        let Some(base) = self.bridges[b].store.clone() else { return };
+        let Some(base) = self.bridges[b].store.clone() else {
+            return;
+        };
         let began = self.clock(b);
         self.writes.metadata += 1;
         let late = LateWrite::Metadata(base.clone(), change.clone());
@@ -340,7 +345,9 @@ impl Model {
     }
 
     fn write_status(&mut self, b: usize, write: StatusWrite, fates: &mut dyn Fates) {
-        let Some(base) = self.bridges[b].store.clone() else { return };
+        let Some(base) = self.bridges[b].store.clone() else {
+            return;
+        };
         let began = self.clock(b);
         self.writes.status += 1;
         let progress = write.status.progress.operation != base.managed.status.progress.operation;

@@ -69,6 +69,8 @@ pub struct Model {
     pub writes: Writes,
     pub watcher: Watcher,
     pub log: Vec<String>,
+    /// Keeps the log.
+    pub logs: bool,
     drawn: u64,
 }
 
@@ -96,6 +98,7 @@ impl Model {
             writes: Writes::default(),
             watcher: Watcher::default(),
             log: Vec::new(),
+            logs: true,
             drawn: 0,
         }
     }
@@ -203,10 +206,7 @@ impl Model {
 
     fn fly(&mut self) {
         let now = self.now;
-        let due: Vec<Flight> = self
-            .flights
-            .extract_if(.., |flight| flight.at <= now)
-            .collect();
+        let due: Vec<Flight> = self.flights.extract_if(.., |flight| flight.at <= now).collect();
         for flight in due {
             let outcome = self.cloud.call(&flight.call, now);
             self.note(|| format!("LATE EFFECT of {}: {:?}", verb(&flight.call), outcome.result));
@@ -287,13 +287,18 @@ impl Model {
     pub fn quiet(&self, b: usize) -> bool {
         let far = self.clock(b) + Duration::from_secs(50);
         match self.bridges[b].phase {
-            Phase::Resting(wake) => !self.bridges[b].dirty && wake.is_none_or(|wake| wake >= far),
+            Phase::Resting(wake) if self.bridges[b].lags_until.is_none() => {
+                !self.bridges[b].dirty && wake.is_none_or(|wake| wake >= far)
+            }
             _ => false,
         }
     }
 
     /// For the log, which is shown when something is wrong.
     pub fn note(&mut self, text: impl FnOnce() -> String) {
+        if !self.logs {
+            return;
+        }
         let line = format!("{} {}", &self.now.to_string()[11..], text());
         self.log.push(line);
     }

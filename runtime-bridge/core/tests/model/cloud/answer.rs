@@ -21,7 +21,11 @@ pub fn observation(one: &External, now: Timestamp) -> Observation {
         parameters: one.parameters.clone(),
         status: json!({"id": one.id}).as_object().cloned(),
         ready,
-        ready_message: if ready { String::new() } else { "not yet".to_owned() },
+        ready_message: if ready {
+            String::new()
+        } else {
+            "not yet".to_owned()
+        },
         up_to_date: None,
         diffs: Vec::new(),
         connection_details: secrets(&[("endpoint", &one.name)]),

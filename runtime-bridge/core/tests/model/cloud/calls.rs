@@ -73,6 +73,7 @@ impl Cloud {
                 ends: if driven { Timestamp::MAX } else { now + WORK },
                 fails: self.next_creation_fails.take(),
                 forgotten: false,
+                name: name.clone(),
                 request: Box::new(call.clone()),
             };
             self.work.insert(handle, work);
@@ -100,18 +101,15 @@ impl Cloud {
     /// What the same token did before.
     fn earlier(&mut self, call: &Call, now: Timestamp) -> Option<Outcome> {
         let retention = self.subject.kind.capabilities.token_retention;
-        self.tokens.retain(|_, used| {
-            used.first
-                .checked_add(retention)
-                .map_or(true, |ends| now <= ends)
-        });
+        self.tokens
+            .retain(|_, used| used.first.checked_add(retention).map_or(true, |ends| now <= ends));
         let used = self.tokens.get(&call.token)?;
         if used.request != request_of(call) {
             return Some(answer::failed("", FailureCode::TokenReused, Effect::None));
         }
         if let Some(work) = self.work.get(&used.handle) {
-            let running =
-                work.ends > now && (work.object.is_none() || self.objects.iter().any(|one| Some(one.id) == work.object));
+            let running = work.ends > now
+                && (work.object.is_none() || self.objects.iter().any(|one| Some(one.id) == work.object));
             if running && !work.forgotten {
                 let told = if self.names_late() { "" } else { &used.name };
                 return Some(answer::outcome(
@@ -204,6 +202,7 @@ impl Cloud {
             ends: now + WORK,
             fails: None,
             forgotten: false,
+            name: name.clone(),
             request: Box::new(call.clone()),
         };
         self.work.insert(handle, work);
@@ -299,7 +298,7 @@ impl Cloud {
                 None => answer::failed("", FailureCode::OperationFailed, Effect::None),
             };
         }
-        let name = self.name_for(&work.request.target);
+        let name = work.name.clone();
         if self.find(&name).is_some() {
             if let Some(work) = self.work.get_mut(handle) {
                 (work.ends, work.fails) = (now, Some(Effect::None));
@@ -337,14 +336,18 @@ impl Cloud {
                 self.remove(one.id, &call.target.owner.uid);
                 answer::completed(&name, None, false)
             }
-            State::Deleting(until) if until > now => {
-                answer::outcome(&name, OutcomeResult::Operation(answer::operation("remove", OperationVerb::Delete, false)))
-            }
+            State::Deleting(until) if until > now => answer::outcome(
+                &name,
+                OutcomeResult::Operation(answer::operation("remove", OperationVerb::Delete, false)),
+            ),
             _ if driven => {
                 if let Some(one) = self.get_mut(one.id) {
                     one.state = State::Disabled;
                 }
-                answer::outcome(&name, OutcomeResult::Operation(answer::operation("remove", OperationVerb::Delete, true)))
+                answer::outcome(
+                    &name,
+                    OutcomeResult::Operation(answer::operation("remove", OperationVerb::Delete, true)),
+                )
             }
             // It was there no more, and is again: another one.
             _ => answer::completed(&name, None, false),

@@ -5,7 +5,6 @@ mod calls;
 
 pub use answer::{failed, failure, secrets};
 
-
 use std::{collections::BTreeMap, time::Duration};
 
 use bridge_core::{
@@ -56,6 +55,7 @@ struct Work {
     ends: Timestamp,
     fails: Option<Effect>,
     forgotten: bool,
+    name: String,
     request: Box<Call>,
 }
 
