@@ -40,7 +40,7 @@ mod served;
 mod service;
 
 pub use answer::{Listed, ListedItem, Observation, Observed, Operation, Outcome};
-pub use call::{Call, ConfigCall, Create, Delete, Desired, List, Poll, Target, Update};
+pub use call::{Call, ConfigCall, Create, Delete, Desired, Known, List, Poll, Target, Update};
 pub use config::{Config, CredentialKey};
 pub use crossbridge_proto::checked::{Effect, FailureCode, OperationVerb};
 pub use deadline::Deadline;

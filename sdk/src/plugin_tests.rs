@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::Plugin;
 use crate::{
-    Call, Create, Delete, Desired, Example, ExternalName, Failure, Kind, Observed, Outcome, Resource, Update,
+    Call, Create, Delete, Example, ExternalName, Failure, Kind, Known, Observed, Outcome, Resource, Update,
     async_trait,
 };
 
@@ -33,7 +33,7 @@ macro_rules! declared {
                 change(Kind::new("things.example.org", "v1", "Thing", names))
             }
 
-            async fn observe(&self, _: &Call, _: &Desired<Parameters>) -> Result<Observed<Self>, Failure> {
+            async fn observe(&self, _: &Call, _: &Known<Parameters>) -> Result<Observed<Self>, Failure> {
                 Err(Failure::internal("never asked"))
             }
 

@@ -5,14 +5,14 @@ use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
-    Call, ConfigCall, Create, Delete, Desired, Failure, Kind, List, Listed, Observed, Outcome, Poll, Update,
+    Call, ConfigCall, Create, Delete, Failure, Kind, Known, List, Listed, Observed, Outcome, Poll, Update,
 };
 
 /// One kind of external resource.
 ///
 /// The types carry the documents: their serde form is the user's YAML, their JSON Schema becomes the CRD, their doc comments become
 /// `kubectl explain`. Parameters that have no opinion are `Option`s; a sensitive field is one too, and stays `None`: read it with
-/// [`Desired::sensitive`].
+/// [`Desired::sensitive`](crate::Desired::sensitive).
 ///
 /// Nothing is kept between two calls that the next one cannot do without: it may reach another replica.
 /// When a call's deadline passes its future is dropped.
@@ -33,7 +33,7 @@ pub trait Resource: Send + Sync + Sized + 'static {
     async fn observe(
         &self,
         call: &Call,
-        desired: &Desired<Self::Parameters>,
+        desired: &Known<Self::Parameters>,
     ) -> Result<Observed<Self>, Failure>;
 
     /// Makes it, or hands back an [`Operation`](crate::Operation) that will. Never takes over what exists.

@@ -7,8 +7,8 @@ use crossbridge_proto::checked::{self, Absent, Completed, Document, Look, Resour
 use serde_json::Value;
 
 use crate::{
-    Call, ConfigCall, Create, Delete, Desired, Failure, List, Listed, Observation, Observed, Outcome, Poll,
-    Resource, Update, answer::OutcomeResult, document, kind::PublishedKind,
+    Call, ConfigCall, Create, Delete, Desired, Failure, Known, List, Listed, Observation, Observed, Outcome,
+    Poll, Resource, Update, answer::OutcomeResult, document, kind::PublishedKind,
 };
 
 /// A kind whose types are hidden. Answers hold what the author said; [`checked::Outcome::check`] is the caller's matter.
@@ -158,11 +158,16 @@ fn desired<P: serde::de::DeserializeOwned>(desired: checked::Desired) -> Result<
     })
 }
 
-/// A former wish, which need not fit today's type: that must not stop a deletion.
-fn former_desired<P: serde::de::DeserializeOwned>(former: Option<checked::Desired>) -> Option<Desired<P>> {
-    desired(former?)
-        .inspect_err(|failure: &Failure| tracing::debug!(%failure, "the former wish does not fit the type"))
-        .ok()
+/// A wish that need not be whole.
+fn known<P: serde::de::DeserializeOwned>(wish: checked::Desired) -> Known<P> {
+    let parameters = document::read_parameters(&wish.parameters)
+        .inspect_err(|failure: &Failure| tracing::debug!(%failure, "the wish is not whole"))
+        .ok();
+    Desired {
+        parameters,
+        json: wish.parameters,
+        sensitive: wish.sensitive_values,
+    }
 }
 
 #[async_trait]
@@ -172,7 +177,7 @@ impl<R: Resource> ServedKind for Served<R> {
     }
 
     async fn observe(&self, call: &Call, request: checked::Observe) -> Result<Look, Failure> {
-        let wish = desired(request.desired)?;
+        let wish = known(request.desired);
         Ok(match self.resource.observe(call, &wish).await? {
             Observed::Found(observation) => {
                 Look::Found(Box::new(self.observation(*observation, Some(&wish.json))?))
@@ -203,7 +208,7 @@ impl<R: Resource> ServedKind for Served<R> {
 
     async fn delete(&self, call: &Call, request: checked::Delete) -> Result<checked::Outcome, Failure> {
         let delete = Delete {
-            desired: former_desired(request.desired),
+            desired: known(request.desired.unwrap_or_default()),
             etag: request.etag,
         };
         let outcome = self.resource.delete(call, &delete).await?;
@@ -213,10 +218,10 @@ impl<R: Resource> ServedKind for Served<R> {
     async fn poll(&self, call: &Call, request: checked::Poll) -> Result<checked::Outcome, Failure> {
         let poll = Poll {
             handle: request.handle,
-            desired: former_desired(request.desired),
+            desired: known(request.desired.unwrap_or_default()),
         };
         let outcome = self.resource.poll(call, &poll).await?;
-        self.outcome(outcome, poll.desired.as_ref().map(|desired| &desired.json))
+        self.outcome(outcome, Some(&poll.desired.json))
     }
 
     async fn list(&self, call: &ConfigCall, request: List) -> Result<checked::Listed, Failure> {

@@ -65,7 +65,7 @@ impl Resource for Chatty {
             .example(Example::new("plain", &json!({})).external_name("a"))
     }
 
-    async fn observe(&self, call: &Call, desired: &Desired<Parameters>) -> Result<Observed<Self>, Failure> {
+    async fn observe(&self, call: &Call, desired: &Known<Parameters>) -> Result<Observed<Self>, Failure> {
         tracing::info!(?call, ?desired, "asked to look");
         let observed: Observed<Self> = Observation::new(
             &call.target.external_name,

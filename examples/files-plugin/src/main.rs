@@ -31,7 +31,7 @@ impl Resource for File {
         let kind = Kind::new("files.example.org", "v1alpha1", "File", names);
         kind.recover_by_name().example(notes)
     }
-    async fn observe(&self, call: &Call, _: &Desired<Parameters>) -> Result<Observed<Self>, Failure> {
+    async fn observe(&self, call: &Call, _: &Known<Parameters>) -> Result<Observed<Self>, Failure> {
         let content = match fs::read_to_string(path(call)?).await {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Observed::absent()),
             content => content?,

@@ -4,7 +4,7 @@ use super::{Document, Secrets, Target, Violation, document, nested, text};
 use crate::v1alpha1 as wire;
 
 /// What the user asked for.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Desired {
     /// The whole wish, without secrets.
     pub parameters: Document,

@@ -14,6 +14,10 @@ pub struct Desired<P> {
     pub(crate) sensitive: Secrets<String>,
 }
 
+/// A wish that need not be whole: what is only observed has no required fields, and a deletion must not stop at a wish that fits the type
+/// no longer. `parameters` is `None` then; `json` has what there is.
+pub type Known<P> = Desired<Option<P>>;
+
 impl<P> Desired<P> {
     /// The value of a sensitive field, by its JSON Pointer: `/masterPassword`.
     pub fn sensitive(&self, pointer: &str) -> Option<&str> {

@@ -5,7 +5,7 @@ mod request;
 
 use std::sync::OnceLock;
 
-pub use desired::Desired;
+pub use desired::{Desired, Known};
 pub use request::{Create, Delete, List, Poll, Update};
 
 use crate::{Config, Deadline};

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::Desired;
+use crate::{Desired, Known};
 
 /// Make one.
 #[derive(Debug, Clone)]
@@ -32,8 +32,8 @@ pub struct Update<P> {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Delete<P> {
-    /// The last known wish; `None` also where it no longer fits the type.
-    pub desired: Option<Desired<P>>,
+    /// The last known wish, as far as it is one: see [`Known`].
+    pub desired: Known<P>,
     /// From the last observation; empty: none. Does it no longer hold: [`Failure::conflict`](crate::Failure::conflict).
     pub etag: String,
 }
@@ -44,8 +44,8 @@ pub struct Delete<P> {
 pub struct Poll<P> {
     /// As this plugin returned it, perhaps in an earlier version.
     pub handle: String,
-    /// Today's wish, which may be newer than the operation; `None` also where it does not fit the type.
-    pub desired: Option<Desired<P>>,
+    /// Today's wish, which may be newer than the operation.
+    pub desired: Known<P>,
 }
 
 /// One page of what exists.

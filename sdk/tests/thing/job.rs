@@ -32,10 +32,10 @@ impl Resource for Job {
             .example(Example::new("short", &json!({"steps": 1})))
     }
 
-    async fn observe(&self, call: &Call, desired: &Desired<Parameters>) -> Result<Observed<Self>, Failure> {
+    async fn observe(&self, call: &Call, desired: &Known<Parameters>) -> Result<Observed<Self>, Failure> {
         let found =
             Observation::new(&call.target.external_name, Parameters { steps: 3 }).not_ready("running");
-        Ok(match desired.parameters.steps {
+        Ok(match desired.parameters.as_ref().map_or(3, |wish| wish.steps) {
             3 => found.up_to_date().into(),
             // A bug of its author: it does not compare.
             9 => found.into(),

@@ -145,8 +145,15 @@ impl Resource for Thing {
             )
     }
 
-    async fn observe(&self, call: &Call, desired: &Desired<Parameters>) -> Result<Observed<Self>, Failure> {
-        suffer(desired.parameters.mood, call).await?;
+    async fn observe(&self, call: &Call, desired: &Known<Parameters>) -> Result<Observed<Self>, Failure> {
+        suffer(
+            desired
+                .parameters
+                .as_ref()
+                .map_or_else(Mood::default, |wish| wish.mood),
+            call,
+        )
+        .await?;
         let Ok(text) = fs::read_to_string(folder(call)?.join(&call.target.external_name)) else {
             return Ok(Observed::absent());
         };
