@@ -18,9 +18,12 @@ pub enum ApiError {
     /// It is already there.
     #[error("it exists already: {0}")]
     AlreadyExists(String),
-    /// The object or its kind is not there.
+    /// The object is not there.
     #[error("not found: {0}")]
     NotFound(String),
+    /// The API server does not know the kind, or not yet: says nothing about the object.
+    #[error("the API server does not serve this kind (now): {0}")]
+    NotServed(String),
     /// The requested point in time is no longer kept; list anew.
     #[error("the requested version is too old: {0}")]
     Expired(String),
@@ -62,6 +65,7 @@ impl ApiError {
             Self::Conflict(_) => "Conflict",
             Self::AlreadyExists(_) => "AlreadyExists",
             Self::NotFound(_) => "NotFound",
+            Self::NotServed(_) => "NotServed",
             Self::Expired(_) => "Expired",
             Self::Forbidden(_) => "Forbidden",
             Self::Invalid(_) => "Invalid",
@@ -83,7 +87,11 @@ impl ApiError {
     pub fn is_transient(&self) -> bool {
         matches!(
             self,
-            Self::Throttled { .. } | Self::Unavailable(_) | Self::Timeout(_) | Self::Interrupted(_)
+            Self::NotServed(_)
+                | Self::Throttled { .. }
+                | Self::Unavailable(_)
+                | Self::Timeout(_)
+                | Self::Interrupted(_)
         )
     }
 
@@ -104,7 +112,9 @@ impl ApiError {
         match (code, status.reason.as_str()) {
             (StatusCode::CONFLICT, "AlreadyExists") => Self::AlreadyExists(message),
             (StatusCode::CONFLICT, _) => Self::Conflict(message),
-            (StatusCode::NOT_FOUND, _) => Self::NotFound(message),
+            // Only an answer that names the object speaks of the object.
+            (StatusCode::NOT_FOUND, _) if names_object(&status) => Self::NotFound(message),
+            (StatusCode::NOT_FOUND, _) => Self::NotServed(message),
             (StatusCode::GONE, _) => Self::Expired(message),
             (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN, _) => Self::Forbidden(message),
             (StatusCode::TOO_MANY_REQUESTS, _) => {
@@ -126,8 +136,19 @@ impl From<BadName> for ApiError {
     }
 }
 
-/// Refusals of webhooks and ValidatingAdmissionPolicies carry any code and reason; only their text tells.
+fn names_object(status: &Status) -> bool {
+    status
+        .details
+        .as_ref()
+        .is_some_and(|details| !details.name.is_empty())
+}
+
+/// Refusals of admission webhooks and policies carry any code and reason; only their text tells.
 fn is_admission(message: &str) -> bool {
     (message.contains("admission webhook") && message.contains("denied the request"))
         || message.contains("ValidatingAdmissionPolicy")
 }
+
+#[cfg(test)]
+#[path = "api_error_tests.rs"]
+mod tests;

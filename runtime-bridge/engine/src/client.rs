@@ -223,7 +223,7 @@ impl ApiClient {
     ) -> Result<Response<Body>, ApiError> {
         let response = self.kube.send(request.map(Body::from)).await.map_err(|e| {
             self.count(verb, resource, "none");
-            transport_error(e)
+            transport_error(&e)
         })?;
         let code = response.status();
         self.count(verb, resource, code.as_str());
@@ -305,9 +305,9 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 }
 
 /// Whether anything was sent is what counts.
-fn transport_error(error: kube::Error) -> ApiError {
-    let text = chain(&error);
-    let never_sent = match &error {
+fn transport_error(error: &kube::Error) -> ApiError {
+    let text = chain(error);
+    let never_sent = match error {
         kube::Error::Service(e) => e
             .downcast_ref::<hyper_util::client::legacy::Error>()
             .is_some_and(hyper_util::client::legacy::Error::is_connect),
@@ -337,3 +337,7 @@ fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     }
     text
 }
+
+#[cfg(test)]
+#[path = "client_tests.rs"]
+mod tests;

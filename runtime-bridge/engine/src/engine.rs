@@ -162,11 +162,11 @@ impl Engine {
         self.store.register_references(&api.kind, references);
         self.dispatcher.register(&api.kind, reconciler);
         let dispatcher = Arc::clone(&self.dispatcher);
-        let listener = Arc::new(move |change: &_| {
+        let listener: Arc<Listener> = Arc::new(move |change: &_| {
             dispatcher.changed(change);
             dispatcher.referent_changed(change);
         });
-        let subscription = self.subscribe(&api, Selector::Whole, &reason, listener);
+        let subscription = self.subscribe(&api, &Selector::Whole, &reason, &listener);
         self.subscriptions.lock().push(subscription);
     }
 
@@ -182,9 +182,9 @@ impl Engine {
     pub fn subscribe(
         &self,
         api: &Arc<ApiType>,
-        selector: Selector,
+        selector: &Selector,
         reason: &str,
-        listener: Arc<Listener>,
+        listener: &Arc<Listener>,
     ) -> Subscription {
         self.watches.subscribe(api, selector, reason, listener)
     }
@@ -249,8 +249,8 @@ impl Engine {
 
     fn follow_referents(&self, api: &Arc<ApiType>, reason: &str) {
         let dispatcher = Arc::clone(&self.dispatcher);
-        let listener = Arc::new(move |change: &_| dispatcher.referent_changed(change));
-        let subscription = self.subscribe(api, Selector::Whole, reason, listener);
+        let listener: Arc<Listener> = Arc::new(move |change: &_| dispatcher.referent_changed(change));
+        let subscription = self.subscribe(api, &Selector::Whole, reason, &listener);
         self.subscriptions.lock().push(subscription);
     }
 

@@ -63,7 +63,8 @@ pub struct Metrics {
     registry: parking_lot::Mutex<Registry>,
     pub(crate) requests: Family<RequestLabels, Counter>,
     pub(crate) watch_states: Family<WatchLabels, Gauge>,
-    pub(crate) watch_restarts: Family<KindLabel, Counter>,
+    pub(crate) watch_interruptions: Family<KindLabel, Counter>,
+    pub(crate) watch_lists: Family<KindLabel, Counter>,
     pub(crate) unreadable: Family<KindLabel, Counter>,
     pub(crate) objects: Family<KindLabel, Gauge>,
     pub(crate) queued: Family<KindLabel, Gauge>,
@@ -86,7 +87,8 @@ impl Metrics {
             registry: parking_lot::Mutex::new(Registry::default()),
             requests: Family::default(),
             watch_states: Family::default(),
-            watch_restarts: Family::default(),
+            watch_interruptions: Family::default(),
+            watch_lists: Family::default(),
             unreadable: Family::default(),
             objects: Family::default(),
             queued: Family::default(),
@@ -153,10 +155,11 @@ impl Metrics {
                 self.watch_states.clone(),
             );
             r.register(
-                "watch_restarts",
-                "Times a watch had to begin anew",
-                self.watch_restarts.clone(),
+                "watch_interruptions",
+                "Times a live watch lost its connection or its place",
+                self.watch_interruptions.clone(),
             );
+            r.register("watch_lists", "Full lists of a kind", self.watch_lists.clone());
             r.register(
                 "unreadable_objects",
                 "Objects seen that could not be read",

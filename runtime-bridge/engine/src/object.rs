@@ -455,3 +455,7 @@ impl<'de> Visitor<'de> for PartsVisitor {
         Ok(parts)
     }
 }
+
+#[cfg(test)]
+#[path = "object_tests.rs"]
+mod tests;

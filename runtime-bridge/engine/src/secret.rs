@@ -17,7 +17,7 @@ use crate::{
     client::ApiClient,
     clock::Clock,
     object::{ApiType, Key, parse_version},
-    store::{Selector, Store},
+    store::{Listener, Selector, Store},
     watch::{Subscription, WatchState, Watches},
 };
 
@@ -91,7 +91,8 @@ impl SecretReader {
     pub fn start(client: ApiClient, store: Arc<Store>, watches: Arc<Watches>, clock: Arc<dyn Clock>) -> Self {
         let api = Arc::new(ApiType::secrets());
         let reason = "credentials, sensitive values and connection details";
-        let subscription = watches.subscribe(&api, Selector::Whole, reason, Arc::new(|_| {}));
+        let nobody: Arc<Listener> = Arc::new(|_| {});
+        let subscription = watches.subscribe(&api, &Selector::Whole, reason, &nobody);
         Self {
             client,
             store,

@@ -7,8 +7,8 @@ use crate::{
 };
 
 impl Shared {
-    pub(super) fn mark(&self, key: &Key, lane: String, wake: Wake) {
-        self.queue.lock().mark(key, key.kind(), &lane, wake);
+    pub(super) fn mark(&self, key: &Key, lane: &str, wake: Wake) {
+        self.queue.lock().mark(key, key.kind(), &lane.to_owned(), wake);
         self.changed.notify_one();
     }
 
@@ -32,7 +32,7 @@ impl Shared {
                 priority: Priority::UserChange,
             },
         };
-        self.mark(&change.key, lane, wake);
+        self.mark(&change.key, &lane, wake);
     }
 
     /// What was there at the start is no change: dependants have their own first turn.
@@ -52,7 +52,7 @@ impl Shared {
                     .get(&dependant)
                     .map(|object| reconciler.lane(&object))
                     .unwrap_or_default();
-                self.mark(&dependant, lane, wake);
+                self.mark(&dependant, &lane, wake);
             }
         }
     }

@@ -132,7 +132,7 @@ impl Dispatcher {
 
     /// It is this object's turn, for a reason that the store does not know of.
     pub fn enqueue(&self, key: &Key, wake: Wake) {
-        self.shared.mark(key, String::new(), wake);
+        self.shared.mark(key, "", wake);
     }
 
     /// Turns of an account that are no more urgent than `from` wait until then. None is dropped.

@@ -319,7 +319,7 @@ async fn draining_waits_for_passes_begins_none_and_says_what_it_dropped() {
         stage.settle().await;
         may_end.add_permits(5);
     };
-    let (dropped, ()) = tokio::join!(stage.dispatcher.drain(Duration::from_secs(60)), ends);
+    let (dropped, ()) = tokio::join!(stage.dispatcher.drain(TIMEOUT), ends);
     assert!(dropped.is_empty());
     assert!(stage.begun.try_recv().is_err(), "b is left");
 
@@ -338,7 +338,7 @@ async fn held_accounts_wait_and_others_do_not() {
         at: Timestamp::UNIX_EPOCH,
         priority: Priority::UserChange,
     };
-    stage.dispatcher.shared.mark(&key("a"), "held".to_owned(), wake);
+    stage.dispatcher.shared.mark(&key("a"), "held", wake);
     stage.enqueue("b");
     assert_eq!(stage.next().await.0, "b");
     let (name, pass) = stage.next().await;
@@ -390,7 +390,7 @@ async fn whose_turn_a_change_makes_it() {
     for (what, change, expected) in cases {
         let mut stage = stage(4, []);
         stage.dispatcher.changed(&change);
-        let begun = tokio::time::timeout(Duration::from_secs(60), stage.begun.recv()).await;
+        let begun = tokio::time::timeout(TIMEOUT, stage.begun.recv()).await;
         let turn = begun
             .ok()
             .flatten()

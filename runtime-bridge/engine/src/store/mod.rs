@@ -180,8 +180,8 @@ impl Store {
         }
     }
 
-    /// The kind is served: objects may come.
-    pub(crate) fn open(&self, kind: &GroupKind) {
+    /// Objects of this kind may come from now on. Its watch says so, or whoever has none.
+    pub fn open(&self, kind: &GroupKind) {
         self.objects.write().kinds.entry(kind.clone()).or_default();
     }
 

@@ -46,7 +46,7 @@ fn store() -> (Store, Arc<Mutex<Vec<String>>>) {
 
 fn listen(store: &Store, selector: Selector) -> Arc<Mutex<Vec<String>>> {
     let heard = Arc::new(Mutex::new(Vec::new()));
-    let hears = Arc::clone(&heard);
+    let noted = Arc::clone(&heard);
     let listener = move |change: &Change| {
         let version = |object: &Option<Arc<Object>>| object.as_ref().map_or(0, |o| o.resource_version());
         let text = format!(
@@ -56,7 +56,7 @@ fn listen(store: &Store, selector: Selector) -> Arc<Mutex<Vec<String>>> {
             version(&change.old),
             version(&change.new)
         );
-        hears.lock().unwrap().push(text);
+        noted.lock().unwrap().push(text);
     };
     store.listen(&kind(), selector, Arc::new(listener));
     heard

@@ -22,20 +22,25 @@ impl Backoff {
             // Nothing is wrong: list anew.
             ApiError::Expired(_) => FIRST,
             // A definition was just established: the server needs a moment to serve it.
-            ApiError::NotFound(_) => Duration::from_secs(1),
+            ApiError::NotServed(_) => Duration::from_secs(1),
+            error if is_initializing(error) => Duration::from_secs(1),
             // Somebody may grant it.
             ApiError::Forbidden(_) => Duration::from_secs(30),
             _ => Duration::from_secs(5),
         };
         let doubled = FIRST.saturating_mul(1 << self.failures.min(16)).min(cap);
         self.failures = self.failures.saturating_add(1);
-        let least = if let ApiError::Throttled { retry_after, .. } = error {
-            *retry_after
-        } else {
-            Duration::ZERO
+        let least = match error {
+            ApiError::Throttled { retry_after, .. } if !is_initializing(error) => *retry_after,
+            _ => Duration::ZERO,
         };
         least + doubled.mul_f64(rand::random_range(0.5..1.0))
     }
+}
+
+/// Also said of a new definition: the cache behind it is filled within milliseconds, far sooner than the second it asks for.
+fn is_initializing(error: &ApiError) -> bool {
+    matches!(error, ApiError::Throttled { message, .. } if message.contains("initializing"))
 }
 
 #[cfg(test)]
@@ -54,7 +59,7 @@ mod tests {
             "{delays:?}"
         );
         assert!(delays[19] >= Duration::from_millis(2_500), "{delays:?}");
-        assert!(backoff.after(&ApiError::NotFound(String::new())) <= Duration::from_secs(1));
+        assert!(backoff.after(&ApiError::NotServed(String::new())) <= Duration::from_secs(1));
         assert!(backoff.after(&ApiError::Expired(String::new())) <= FIRST);
         backoff.reset();
         assert!(backoff.after(&unavailable) <= FIRST);
@@ -69,5 +74,15 @@ mod tests {
         };
         let mut backoff = Backoff::default();
         assert!((0..10).all(|_| backoff.after(&throttled) >= retry_after));
+    }
+
+    #[test]
+    fn the_cache_of_a_new_definition_is_not_waited_for_a_second() {
+        let message = "storage is (re)initializing".to_owned();
+        let throttled = ApiError::Throttled {
+            retry_after: Duration::from_secs(1),
+            message,
+        };
+        assert!(Backoff::default().after(&throttled) <= FIRST);
     }
 }

@@ -54,9 +54,11 @@ impl KnownDefinitions {
         let mut by_kind = BTreeMap::new();
         for (kind, definition) in state.by_name.values() {
             match by_kind.entry(kind.clone()) {
-                Entry::Vacant(place) => drop(place.insert(definition.clone())),
+                Entry::Vacant(place) => {
+                    place.insert(definition.clone());
+                }
                 Entry::Occupied(mut place) if definition.established => {
-                    drop(place.insert(definition.clone()))
+                    place.insert(definition.clone());
                 }
                 Entry::Occupied(_) => {}
             }

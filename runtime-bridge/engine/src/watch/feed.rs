@@ -20,7 +20,7 @@ use crate::{
 const SILENCE: Duration = Duration::from_secs(90);
 
 /// A plain list may take so long.
-const LIST_DEADLINE: Duration = Duration::from_secs(60);
+const LIST_DEADLINE: Duration = Duration::from_mins(1);
 
 const METADATA_ONLY: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 const METADATA_ONLY_LIST: &str = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
@@ -191,7 +191,7 @@ impl Feed {
                     self.advance(Some(head.version), *listing);
                 }
                 None => {
-                    tracing::warn!(kind = %self.api.kind, "an object without name, uid or version was passed over")
+                    tracing::warn!(kind = %self.api.kind, "an object without name, uid or version was passed over");
                 }
             },
         }

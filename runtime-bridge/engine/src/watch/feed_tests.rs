@@ -1,3 +1,5 @@
+#![allow(clippy::needless_raw_string_hashes, reason = "as expect-test writes them")]
+
 use std::{
     collections::VecDeque,
     convert::Infallible,
@@ -77,7 +79,7 @@ async fn play(script: Vec<(StatusCode, String)>) -> String {
     let end = timeout(Duration::from_secs(9), feed.run(&mut sink)).await;
     assert!(end.is_err(), "a feed never ends by itself");
     let notes = notes.0.lock().unwrap();
-    notes.iter().map(|line| format!("{line}\n")).collect()
+    notes.join("\n") + "\n"
 }
 
 fn object(name: &str, version: u64) -> Value {
@@ -258,7 +260,7 @@ async fn it_says_what_is_wrong_and_goes_on() {
     ];
     check(script, expect![[r#"
         > GET watch=true sendInitialEvents=true resourceVersionMatch=NotOlderThan
-        Syncing("not found: 404 page not found")
+        Syncing("the API server does not serve this kind (now): 404 page not found")
         > GET watch=true sendInitialEvents=true resourceVersionMatch=NotOlderThan
         Syncing("the API server cannot be reached: 503 Service Unavailable")
         > GET watch=true sendInitialEvents=true resourceVersionMatch=NotOlderThan

@@ -122,9 +122,9 @@ impl Watches {
     pub fn subscribe(
         &self,
         api: &Arc<ApiType>,
-        selector: Selector,
+        selector: &Selector,
         reason: &str,
-        listener: Arc<Listener>,
+        listener: &Arc<Listener>,
     ) -> Subscription {
         Subscription::new(&self.shared, api, selector, reason, listener)
     }
@@ -166,6 +166,7 @@ impl Watches {
                         .map(|want| want.reasons.clone())
                         .unwrap_or_default(),
                     interruptions: running.map_or(0, |(_, running)| running.interruptions()),
+                    lists: running.map_or(0, |(_, running)| running.lists()),
                     unreadable: running
                         .map(|(_, running)| running.unreadable())
                         .unwrap_or_default(),
@@ -194,8 +195,10 @@ pub struct KindWatch {
     pub state: WatchState,
     /// Why -> how many subscribers say so.
     pub reasons: BTreeMap<String, usize>,
-    /// Times it lost its connection or had to list anew.
+    /// Times it lost its connection or its place.
     pub interruptions: u64,
+    /// Times all its objects were listed.
+    pub lists: u64,
     /// Objects that cannot be read -> why; at most some of them.
     pub unreadable: BTreeMap<String, String>,
 }

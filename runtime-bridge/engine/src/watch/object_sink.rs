@@ -61,7 +61,11 @@ impl Sink for ObjectSink {
                 self.status.lock().unreadable.remove(&head.key.to_string());
                 self.store.observe_deleted(&head.key, &head.uid);
             }
-            News::ListEnds(version) => self.store.end_list(&self.api.kind, version),
+            News::ListEnds(version) => {
+                self.status.lock().lists += 1;
+                Metrics::count(&self.metrics.watch_lists, &self.api.kind);
+                self.store.end_list(&self.api.kind, version);
+            }
         }
     }
 
@@ -73,7 +77,7 @@ impl Sink for ObjectSink {
         }
         if status.condition == Condition::Live {
             status.interruptions += 1;
-            Metrics::count(&self.metrics.watch_restarts, &self.api.kind);
+            Metrics::count(&self.metrics.watch_interruptions, &self.api.kind);
         }
         self.metrics
             .show_watch_state(&self.api.kind, as_state(condition.clone()).name());

@@ -29,6 +29,7 @@ pub(super) type Gate = Arc<Mutex<bool>>;
 pub(super) struct Status {
     pub(super) condition: Condition,
     pub(super) interruptions: u64,
+    pub(super) lists: u64,
     pub(super) unreadable: BTreeMap<String, String>,
 }
 
@@ -44,6 +45,7 @@ impl Running {
         let status = Arc::new(Mutex::new(Status {
             condition: Condition::Syncing("the first list is not complete".to_owned()),
             interruptions: 0,
+            lists: 0,
             unreadable: BTreeMap::new(),
         }));
         store.open(&kind);
@@ -84,6 +86,10 @@ impl Running {
 
     pub(super) fn interruptions(&self) -> u64 {
         self.status.lock().interruptions
+    }
+
+    pub(super) fn lists(&self) -> u64 {
+        self.status.lock().lists
     }
 
     pub(super) fn unreadable(&self) -> BTreeMap<String, String> {

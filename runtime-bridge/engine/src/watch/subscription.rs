@@ -20,14 +20,12 @@ impl Subscription {
     pub(super) fn new(
         shared: &Arc<Shared>,
         api: &Arc<ApiType>,
-        selector: Selector,
+        selector: &Selector,
         reason: &str,
-        listener: Arc<Listener>,
+        listener: &Arc<Listener>,
     ) -> Self {
         let kind = api.kind.clone();
-        let id = shared
-            .store
-            .listen(&kind, selector.clone(), Arc::clone(&listener));
+        let id = shared.store.listen(&kind, selector.clone(), Arc::clone(listener));
         {
             let mut state = shared.state.lock();
             state.apis.entry(kind.clone()).or_insert_with(|| Arc::clone(api));

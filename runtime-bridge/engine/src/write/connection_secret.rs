@@ -191,26 +191,25 @@ impl ConnectionSecrets {
             }
             _ => {}
         }
-        let wanted = encode(data.0.iter());
-        let mut missing = wanted;
+        let mut missing = encode(data.0.iter());
         missing.retain(|name, value| secret.data.get(name) != Some(value));
         let version = parse_version(secret.metadata.resource_version.as_deref()).unwrap_or_default();
         if missing.is_empty() && controller.is_some() {
             return Ok((Published::Unchanged, version));
         }
-        let mut patch = json!({
+        let mut change = json!({
             "metadata": {"uid": secret.metadata.uid, "resourceVersion": secret.metadata.resource_version},
             "data": missing,
         });
         if controller.is_none() {
             let mut owners = owners.to_vec();
             owners.push(owner.controller_reference());
-            patch["metadata"]["ownerReferences"] = json!(owners);
+            change["metadata"]["ownerReferences"] = json!(owners);
         }
         let path = api.object_path(key).map_err(ApiError::from)?;
         let answer = self
             .writer
-            .send("patch", Method::PATCH, api, &path, patch::MERGE, &patch)
+            .send("patch", Method::PATCH, api, &path, patch::MERGE, &change)
             .await?;
         Ok((Published::Updated, self::version(&answer)?))
     }

@@ -116,14 +116,14 @@ impl Writer {
             return Ok(Finalized::Remains(object));
         };
         let place = format!("/metadata/finalizers/{place}");
-        let patch = json!([
+        let change = json!([
             {"op": "test", "path": "/metadata/uid", "value": uid},
             {"op": "test", "path": place, "value": finalizer},
             {"op": "remove", "path": place},
         ]);
         let path = api.object_path(key)?;
         match self
-            .send("patch", Method::PATCH, api, &path, patch::JSON, &patch)
+            .send("patch", Method::PATCH, api, &path, patch::JSON, &change)
             .await
         {
             Ok(answer) => {
@@ -136,12 +136,10 @@ impl Writer {
                 })
             }
             Err(ApiError::NotFound(_)) => Ok(self.gone(key, uid)),
-            // So the API server reports a test that failed.
-            Err(ApiError::Invalid(message))
-                if message.contains("testing") || message.contains("test failed") =>
-            {
-                Err(ApiError::Conflict(message))
-            }
+            // So the API server answers when a test of a patch fails, and says no more.
+            Err(ApiError::Invalid(message)) if message.starts_with("the server rejected our request") => Err(
+                ApiError::Conflict("its finalizers changed, or it is another object".to_owned()),
+            ),
             Err(error) => Err(error),
         }
     }

@@ -1,0 +1,164 @@
+use std::{
+    net::SocketAddr,
+    path::PathBuf,
+    sync::atomic::{AtomicUsize, Ordering},
+};
+
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpListener,
+    task::JoinSet,
+};
+
+use super::*;
+
+/// What a server does with a request, once it has read its head.
+#[derive(Clone, Copy)]
+enum Answers {
+    With(&'static str),
+    Never,
+    ByHangingUp,
+}
+
+/// Answers all requests alike, and keeps the last one's head.
+struct Server {
+    address: SocketAddr,
+    requests: Arc<AtomicUsize>,
+    head: Arc<parking_lot::Mutex<String>>,
+    _serving: JoinSet<()>,
+}
+
+async fn serve(answers: Answers) -> Server {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let (requests, head) = (
+        Arc::new(AtomicUsize::new(0)),
+        Arc::new(parking_lot::Mutex::new(String::new())),
+    );
+    let (counted, kept) = (Arc::clone(&requests), Arc::clone(&head));
+    let mut serving = JoinSet::new();
+    serving.spawn(async move {
+        let mut open = Vec::new();
+        loop {
+            let (mut socket, _) = listener.accept().await.unwrap();
+            let mut text = String::new();
+            let mut buffer = [0; 4096];
+            while !text.contains("\r\n\r\n") {
+                match socket.read(&mut buffer).await.unwrap() {
+                    0 => break,
+                    n => text.push_str(&String::from_utf8_lossy(&buffer[..n])),
+                }
+            }
+            counted.fetch_add(1, Ordering::SeqCst);
+            *kept.lock() = text.to_lowercase();
+            match answers {
+                Answers::With(answer) => socket.write_all(answer.as_bytes()).await.unwrap(),
+                Answers::Never => open.push(socket),
+                Answers::ByHangingUp => {}
+            }
+        }
+    });
+    Server {
+        address,
+        requests,
+        head,
+        _serving: serving,
+    }
+}
+
+fn kubeconfig(address: SocketAddr) -> PathBuf {
+    let path = std::env::temp_dir().join(format!(
+        "crossbridge-client-{}-{}",
+        std::process::id(),
+        address.port()
+    ));
+    let config = serde_json::json!({
+        "apiVersion": "v1", "kind": "Config", "current-context": "c",
+        "clusters": [{"name": "c", "cluster": {"server": format!("http://{address}")}}],
+        "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u"}}],
+        "users": [{"name": "u", "user": {}}],
+    });
+    std::fs::write(&path, config.to_string()).unwrap();
+    path
+}
+
+async fn connect(address: SocketAddr) -> Result<Clients, ConnectError> {
+    let path = kubeconfig(address);
+    let options = ConnectOptions {
+        kubeconfig: Some(path.clone()),
+        context: None,
+    };
+    let connected = Clients::connect(&options, &Arc::new(Metrics::new())).await;
+    std::fs::remove_file(path).unwrap();
+    connected
+}
+
+/// What becomes of one call.
+async fn call(answers: Answers) -> (ApiError, usize) {
+    let server = serve(answers).await;
+    match connect(server.address).await {
+        Err(ConnectError::Unreachable { source, .. }) => (source, server.requests.load(Ordering::SeqCst)),
+        other => panic!("{:?}", other.map(|clients| clients.version)),
+    }
+}
+
+#[tokio::test]
+async fn it_says_who_it_is_and_learns_the_version() {
+    let answer = "HTTP/1.1 200 OK\r\ncontent-length: 24\r\n\r\n{\"gitVersion\":\"v1.36.3\"}";
+    let server = serve(Answers::With(answer)).await;
+    let clients = connect(server.address).await.unwrap();
+    assert_eq!(clients.version, "v1.36.3");
+    let agent = format!("user-agent: crossbridge/{}\r\n", env!("CARGO_PKG_VERSION"));
+    assert!(server.head.lock().contains(&agent), "{}", server.head.lock());
+}
+
+#[tokio::test]
+async fn nothing_is_tried_twice_behind_our_back() {
+    let throttled = "HTTP/1.1 429 Too Many Requests\r\nretry-after: 9\r\ncontent-length: 0\r\n\r\n";
+    let (error, requests) = call(Answers::With(throttled)).await;
+    assert!(
+        matches!(error, ApiError::Throttled { retry_after, .. } if retry_after.as_secs() == 9),
+        "{error:?}"
+    );
+    assert_eq!(requests, 1);
+    let (error, requests) = call(Answers::With(
+        "HTTP/1.1 503 Unavailable\r\ncontent-length: 0\r\n\r\n",
+    ))
+    .await;
+    assert!(matches!(error, ApiError::Unavailable(_)), "{error:?}");
+    assert_eq!(requests, 1);
+}
+
+#[tokio::test]
+async fn a_connection_that_breaks_after_the_request_leaves_the_outcome_unknown() {
+    let (error, requests) = call(Answers::ByHangingUp).await;
+    assert!(matches!(error, ApiError::Interrupted(_)), "{error:?}");
+    assert_eq!(requests, 1);
+}
+
+#[tokio::test]
+async fn an_answer_that_does_not_come_is_not_waited_for_for_ever() {
+    let server = serve(Answers::Never).await;
+    let kube =
+        kube::Client::try_from(Config::new(format!("http://{}", server.address).parse().unwrap())).unwrap();
+    let limit = Duration::from_millis(50);
+    let client = ApiClient::new(kube, Arc::new(Metrics::new()), limit);
+    let answer = client.call_text("get", "version", get("/version")).await;
+    assert_eq!(answer, Err(ApiError::Timeout(limit)));
+}
+
+#[tokio::test]
+async fn nobody_there_means_that_nothing_was_done() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    drop(listener);
+    match connect(address).await {
+        Err(ConnectError::Unreachable {
+            source: ApiError::Unavailable(_),
+            server,
+        }) => {
+            assert_eq!(server, format!("http://{address}/"));
+        }
+        other => panic!("{:?}", other.map(|clients| clients.version)),
+    }
+}

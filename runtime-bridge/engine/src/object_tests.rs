@@ -1,0 +1,107 @@
+use serde_json::json;
+
+use super::*;
+
+fn api() -> Arc<ApiType> {
+    let resource_type = ResourceType {
+        group: "s3.example".into(),
+        version: "v1".into(),
+        kind: "Bucket".into(),
+    };
+    Arc::new(ApiType::new(&resource_type, "buckets", true))
+}
+
+fn whole() -> Value {
+    json!({
+        "apiVersion": "s3.example/v1",
+        "kind": "Bucket",
+        "metadata": {"name": "a", "namespace": "ns", "uid": "u", "resourceVersion": "12", "generation": 3},
+        "extra": {"kept": true},
+        "spec": {"large": 9_007_199_254_740_993_i64},
+        "status": {"x": [1.0, null]},
+    })
+}
+
+#[test]
+fn nothing_but_managed_fields_is_lost_on_the_way() {
+    let mut with_managed_fields = whole();
+    with_managed_fields["metadata"]["managedFields"] = json!([{"manager": "kubectl"}]);
+    let object = Object::decode(&api(), &with_managed_fields.to_string()).unwrap();
+    assert_eq!(serde_json::to_value(&object).unwrap(), whole());
+    let mut without_status = whole();
+    without_status.as_object_mut().unwrap().remove("status");
+    assert_eq!(
+        serde_json::to_value(object.without_status()).unwrap(),
+        without_status
+    );
+}
+
+#[test]
+fn changes_are_written() {
+    let mut object = Object::decode(&api(), &whole().to_string()).unwrap();
+    object.set_spec(&json!({"size": 1}));
+    object.set_status(&Value::Null);
+    let written = serde_json::to_value(&object).unwrap();
+    assert_eq!(
+        (&written["spec"], written.get("status")),
+        (&json!({"size": 1}), None)
+    );
+    assert_eq!(object.status_value(), Value::Null);
+}
+
+#[test]
+fn what_is_no_object_is_refused() {
+    let cases = [
+        ("[]", "cannot read the object"),
+        ("{}", "the object has no metadata"),
+        (
+            r#"{"metadata": {"uid": "u", "resourceVersion": "1"}}"#,
+            "the object has no metadata.name",
+        ),
+        (
+            r#"{"metadata": {"name": "a", "resourceVersion": "1"}}"#,
+            "the object has no metadata.uid",
+        ),
+        (
+            r#"{"metadata": {"name": "a", "uid": "u", "resourceVersion": "x"}}"#,
+            "numeric metadata.resourceVersion",
+        ),
+        (
+            r#"{"metadata": {"name": "a", "labels": 1}}"#,
+            "cannot read the object",
+        ),
+    ];
+    for (json, expected) in cases {
+        let error = Object::decode(&api(), json).unwrap_err().to_string();
+        assert!(error.contains(expected), "{json}: {error}");
+    }
+}
+
+#[test]
+fn paths_lead_where_they_should() {
+    let api = api();
+    let key = |namespace: Option<&str>, name: &str| Key::new(api.kind.clone(), namespace, name);
+    let path = api.object_path(&key(Some("ns"), "a.b-c")).unwrap();
+    assert_eq!(path, "/apis/s3.example/v1/namespaces/ns/buckets/a.b-c");
+    assert_eq!(
+        api.object_path(&key(None, "system:x")).unwrap(),
+        "/apis/s3.example/v1/buckets/system:x"
+    );
+    let secrets = ApiType::secrets();
+    assert_eq!(
+        secrets.object_path(&Key::secret("ns", "s")).unwrap(),
+        "/api/v1/namespaces/ns/secrets/s"
+    );
+    for bad in ["", ".", "..", "a/b", "../b", "a?b", "a#b", "a%2fb", "a b", "ä"] {
+        assert!(api.object_path(&key(Some("ns"), bad)).is_err(), "{bad}");
+        assert!(api.object_path(&key(Some(bad), "a")).is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn a_debug_print_shows_no_content() {
+    let mut secretive = whole();
+    secretive["spec"] = json!({"password": "canary"});
+    let object = Object::decode(&api(), &secretive.to_string()).unwrap();
+    assert_eq!(format!("{object:?}"), "Bucket.s3.example ns/a uid u version 12");
+}

@@ -1,0 +1,111 @@
+use std::time::Duration;
+
+use bridge_engine::crd::{self, CrdError, Found};
+use serde_json::json;
+
+use crate::{
+    admin::{Admin, TestKind, plane},
+    stage::{LIMIT, engine},
+};
+
+#[tokio::test]
+async fn definitions_are_installed_once_and_brought_up_to_date() {
+    let admin = Admin::new().await;
+    let (engine, _gate) = engine(plane().await.kubeconfig()).await;
+    let client = &engine.clients.write;
+    let kind = TestKind::new();
+    let mut definition = kind.definition();
+    let check = async |definition: &serde_json::Value| {
+        let found = crd::check(client, std::slice::from_ref(definition))
+            .await
+            .unwrap();
+        assert_eq!(found[0].0, kind.name());
+        found[0].1.clone()
+    };
+    assert_eq!(check(&definition).await, Found::Missing);
+    crd::install(client, &[definition.clone()], LIMIT).await.unwrap();
+    assert_eq!(check(&definition).await, Found::Good);
+
+    let first = admin.get(&kind.path()).await.unwrap();
+    crd::install(client, &[definition.clone()], LIMIT).await.unwrap();
+    let second = admin.get(&kind.path()).await.unwrap();
+    assert_eq!(
+        first["metadata"]["resourceVersion"], second["metadata"]["resourceVersion"],
+        "nothing is written"
+    );
+    assert_eq!(first["status"]["storedVersions"], json!(["v1"]));
+    assert_eq!(
+        first["metadata"]["managedFields"][0]["manager"],
+        crd::FIELD_MANAGER
+    );
+
+    definition["spec"]["names"]["categories"] = json!(["managed"]);
+    // Whoever hands it in, stored versions are the API server's.
+    definition["status"] = json!({"storedVersions": ["v9"]});
+    assert_eq!(
+        check(&definition).await,
+        Found::Different(vec!["/spec/names/categories".to_owned()])
+    );
+    crd::install(client, &[definition.clone()], LIMIT).await.unwrap();
+    assert_eq!(check(&definition).await, Found::Good);
+    let third = admin.get(&kind.path()).await.unwrap();
+    assert_eq!(third["status"]["storedVersions"], json!(["v1"]));
+    assert_eq!(third["metadata"]["uid"], first["metadata"]["uid"]);
+}
+
+#[tokio::test]
+async fn what_others_made_is_left_alone() {
+    let admin = Admin::new().await;
+    let (engine, _gate) = engine(plane().await.kubeconfig()).await;
+    let client = &engine.clients.write;
+    let kind = TestKind::new();
+    let mut theirs = kind.definition();
+    theirs["metadata"]["labels"] = json!({});
+    theirs["spec"]["names"]["shortNames"] = json!(["bu"]);
+    admin.create(crate::admin::DEFINITIONS, &theirs).await.unwrap();
+    let refused = crd::install(client, &[kind.definition()], LIMIT)
+        .await
+        .unwrap_err();
+    assert!(
+        matches!(&refused, CrdError::Foreign { at, .. } if at == &["/spec/names/shortNames"]),
+        "{refused:?}"
+    );
+    assert!(refused.to_string().contains("--crds=check"), "{refused}");
+    crd::install(client, &[theirs], LIMIT)
+        .await
+        .expect("as it is, it will do");
+}
+
+#[tokio::test]
+async fn a_definition_that_cannot_be_served_says_why() {
+    let (engine, _gate) = engine(plane().await.kubeconfig()).await;
+    let client = &engine.clients.write;
+    let kind = TestKind::new();
+    crd::install(client, &[kind.definition()], LIMIT).await.unwrap();
+    // Another plural for the same kind.
+    let mut rival = kind.definition();
+    rival["metadata"]["name"] = json!(format!("pails.{}", kind.api.kind.group()));
+    rival["spec"]["names"]["plural"] = json!("pails");
+    let refused = crd::install(client, &[rival.clone()], Duration::from_secs(1))
+        .await
+        .unwrap_err();
+    assert!(
+        matches!(&refused, CrdError::NotEstablished { why, .. } if why.contains("NamesAccepted")),
+        "{refused:?}"
+    );
+    let found = crd::check(client, &[rival]).await.unwrap();
+    assert!(
+        matches!(&found[0].1, Found::NotEstablished(why) if why.contains("NamesAccepted")),
+        "{found:?}"
+    );
+
+    let mut broken = TestKind::new().definition();
+    broken["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["type"] = json!("nonsense");
+    let refused = crd::install(client, &[broken], LIMIT).await.unwrap_err();
+    assert!(
+        matches!(refused, CrdError::Api { verb: "apply", .. }),
+        "{refused:?}"
+    );
+    let nameless = crd::install(client, &[json!({"spec": {}})], LIMIT).await;
+    assert_eq!(nameless, Err(CrdError::NoName));
+}

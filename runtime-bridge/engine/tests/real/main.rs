@@ -1,0 +1,15 @@
+//! The engine on a real API server.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests may, as tests do")]
+
+mod admin;
+mod connection_secrets;
+mod definitions;
+mod events;
+mod interruptions;
+mod permissions;
+mod secrets;
+mod stage;
+mod watches;
+mod wire;
+mod writes;

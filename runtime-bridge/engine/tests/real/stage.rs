@@ -1,0 +1,194 @@
+//! An engine at work, and what it did.
+
+use std::{
+    collections::VecDeque,
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use async_trait::async_trait;
+use bridge_engine::{
+    client::{Clients, ConnectOptions},
+    clock::SystemClock,
+    crd,
+    engine::{Controller, Engine, EngineOptions},
+    metrics::Metrics,
+    object::{Key, Object},
+    reconcile::{Next, Pass, Reconcile},
+    store::Store,
+    watch::WatchState,
+};
+use tokio::sync::{mpsc, watch};
+
+use crate::admin::{Admin, TestKind, plane};
+
+/// Nothing on a real API server takes longer, and nothing is waited for longer.
+pub const LIMIT: Duration = Duration::from_secs(30);
+
+pub async fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !holds() {
+        assert!(begun.elapsed() < LIMIT, "{what}: not within {LIMIT:?}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// What a pass found.
+#[derive(Debug, Clone)]
+pub struct Found {
+    pub key: Key,
+    pub object: Option<Arc<Object>>,
+    pub pass: Pass,
+}
+
+/// Tells of each pass, and leaves it at that.
+struct Telling {
+    store: Arc<Store>,
+    passes: mpsc::UnboundedSender<Found>,
+}
+
+#[async_trait]
+impl Reconcile for Telling {
+    async fn reconcile(&self, key: &Key, pass: Pass) -> Next {
+        let found = Found {
+            key: key.clone(),
+            object: self.store.get(key),
+            pass,
+        };
+        // The test may have seen enough.
+        let _ = self.passes.send(found);
+        Next::idle()
+    }
+}
+
+/// An engine that serves one kind of its own.
+pub struct Stage {
+    pub engine: Engine,
+    pub kind: TestKind,
+    pub admin: Admin,
+    pub namespace: String,
+    pub passes: mpsc::UnboundedReceiver<Found>,
+    /// Passes that nobody has asked for yet.
+    passed_over: VecDeque<Found>,
+    _gate: watch::Sender<bool>,
+}
+
+pub async fn engine(kubeconfig: PathBuf) -> (Engine, watch::Sender<bool>) {
+    let metrics = Arc::new(Metrics::new());
+    let options = ConnectOptions {
+        kubeconfig: Some(kubeconfig),
+        context: None,
+    };
+    let clients = Clients::connect(&options, &metrics).await.unwrap();
+    let (gate, gated) = watch::channel(true);
+    (
+        Engine::start(
+            clients,
+            metrics,
+            Arc::new(SystemClock),
+            &EngineOptions::default(),
+            gated,
+        ),
+        gate,
+    )
+}
+
+impl Stage {
+    /// Live on the shared control plane.
+    pub async fn live() -> Self {
+        let admin = Admin::new().await;
+        let kubeconfig = plane().await.kubeconfig();
+        let stage = Self::new(kubeconfig, admin).await;
+        let client = &stage.engine.clients.write;
+        crd::install(client, &[stage.kind.definition()], LIMIT)
+            .await
+            .unwrap();
+        stage.until_live().await;
+        stage
+    }
+
+    /// Without its definition yet.
+    pub async fn new(kubeconfig: PathBuf, admin: Admin) -> Self {
+        let kind = TestKind::new();
+        let (engine, gate) = engine(kubeconfig).await;
+        let (begins, passes) = mpsc::unbounded_channel();
+        engine.serve(Controller {
+            api: Arc::clone(&kind.api),
+            references: Arc::new(|bucket| {
+                let secret = bucket.spec_value()["secret"].as_str().map(ToOwned::to_owned);
+                secret
+                    .map(|name| Key::secret(bucket.namespace().unwrap_or_default(), &name))
+                    .into_iter()
+                    .collect()
+            }),
+            reconciler: Arc::new(Telling {
+                store: Arc::clone(&engine.store),
+                passes: begins,
+            }),
+            reason: "the test serves it".to_owned(),
+        });
+        let namespace = admin.namespace(&kind.api.kind.group().replace('.', "-")).await;
+        Self {
+            engine,
+            kind,
+            admin,
+            namespace,
+            passes,
+            passed_over: VecDeque::new(),
+            _gate: gate,
+        }
+    }
+
+    pub async fn until_live(&self) {
+        until("the watch is live", || {
+            self.engine.watches.state(&self.kind.api.kind) == WatchState::Live
+        })
+        .await;
+    }
+
+    pub fn key(&self, name: &str) -> Key {
+        Key::new(self.kind.api.kind.clone(), Some(&self.namespace), name)
+    }
+
+    pub fn path(&self, name: &str) -> String {
+        format!("{}/{name}", self.kind.collection(&self.namespace))
+    }
+
+    /// Somebody makes a bucket.
+    pub async fn create(&self, name: &str) -> serde_json::Value {
+        self.admin
+            .create(&self.kind.collection(&self.namespace), &self.kind.bucket(name))
+            .await
+            .unwrap()
+    }
+
+    /// A bucket that the store has.
+    pub async fn bucket(&self, name: &str) -> Arc<Object> {
+        self.create(name).await;
+        self.stored(name).await
+    }
+
+    pub async fn stored(&self, name: &str) -> Arc<Object> {
+        let key = self.key(name);
+        until("the store has it", || self.engine.store.get(&key).is_some()).await;
+        self.engine.store.get(&key).unwrap()
+    }
+
+    /// The next pass over this object.
+    pub async fn pass(&mut self, name: &str) -> Found {
+        if let Some(at) = self.passed_over.iter().position(|found| found.key.name() == name) {
+            return self.passed_over.remove(at).unwrap();
+        }
+        loop {
+            let next = tokio::time::timeout(LIMIT, self.passes.recv()).await;
+            let found = next
+                .unwrap_or_else(|_| panic!("no pass over {name} within {LIMIT:?}"))
+                .unwrap();
+            if found.key.name() == name {
+                return found;
+            }
+            self.passed_over.push_back(found);
+        }
+    }
+}

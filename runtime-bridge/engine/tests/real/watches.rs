@@ -1,0 +1,306 @@
+use std::{sync::Arc, time::Instant};
+
+use bridge_core::queue::Priority;
+use bridge_engine::{
+    api_error::ApiError,
+    crd,
+    engine::Lookup,
+    object::Key,
+    store::{Cause, Change, Listener, Selector},
+    watch::WatchState,
+};
+use serde_json::json;
+use tokio::sync::mpsc;
+
+use crate::stage::{LIMIT, Stage, until};
+
+#[tokio::test]
+async fn what_people_do_to_an_object_makes_it_its_turn() {
+    let mut stage = Stage::live().await;
+    stage.create("a").await;
+    let found = stage.pass("a").await;
+    assert_eq!(found.object.unwrap().spec_value()["size"], 1);
+    assert_eq!(found.pass.priority, Priority::UserChange);
+
+    stage
+        .admin
+        .patch(&stage.path("a"), &json!({"spec": {"size": 2}}))
+        .await
+        .unwrap();
+    let found = stage.pass("a").await.object.unwrap();
+    assert_eq!(
+        (found.spec_value()["size"].as_i64(), found.generation()),
+        (Some(2), 2)
+    );
+    assert_eq!(found.meta.managed_fields, None);
+
+    let uid = found.uid().to_owned();
+    stage.admin.delete(&stage.path("a")).await.unwrap();
+    assert!(stage.pass("a").await.object.is_none());
+    assert!(stage.engine.store.is_tombstoned(&uid));
+    assert_eq!(stage.engine.store.count(&stage.kind.api.kind), 0);
+}
+
+#[tokio::test]
+async fn what_was_there_at_the_start_gets_its_first_turn() {
+    let stage = Stage::live().await;
+    stage.create("a").await;
+    let (begins, mut begun) = mpsc::unbounded_channel();
+    let listener: Arc<Listener> = Arc::new(move |change: &Change| {
+        let _ = begins.send((change.key.name().to_owned(), change.cause));
+    });
+    stage.stored("a").await;
+    let subscription = stage
+        .engine
+        .subscribe(&stage.kind.api, &Selector::Whole, "another one", &listener);
+    assert_eq!(begun.recv().await.unwrap(), ("a".to_owned(), Cause::Listed));
+    let kinds = stage.engine.watches.kinds();
+    let watched = kinds
+        .iter()
+        .find(|watch| watch.kind == stage.kind.api.kind)
+        .unwrap();
+    assert_eq!(
+        watched.reasons,
+        [
+            ("another one".to_owned(), 1),
+            ("the test serves it".to_owned(), 1)
+        ]
+        .into()
+    );
+    drop(subscription);
+    assert!(begun.recv().await.is_none(), "nothing is heard afterwards");
+}
+
+#[tokio::test]
+async fn a_kind_is_served_while_its_definition_is_there() {
+    let admin = crate::admin::Admin::new().await;
+    let kubeconfig = crate::admin::plane().await.kubeconfig();
+    let mut stage = Stage::new(kubeconfig, admin).await;
+    let kind = stage.kind.api.kind.clone();
+    let gone = |why: &str| WatchState::Gone(why.to_owned());
+    let missing = gone("there is no definition of this kind");
+    until("it is known to be missing", || {
+        stage.engine.watches.state(&kind) == missing
+    })
+    .await;
+
+    let definition = stage.kind.definition();
+    for round in 0..3 {
+        crd::install(
+            &stage.engine.clients.write,
+            std::slice::from_ref(&definition),
+            LIMIT,
+        )
+        .await
+        .unwrap();
+        let bucket = stage.create("a").await;
+        let found = stage.pass("a").await.object.expect("it is there");
+        assert_eq!(bucket["metadata"]["uid"], found.uid(), "round {round}");
+        stage.admin.delete(&stage.kind.path()).await.unwrap();
+        until("its watch is gone", || {
+            stage.engine.watches.state(&kind) == missing
+        })
+        .await;
+        assert!(stage.engine.store.is_tombstoned(found.uid()));
+        assert!(stage.pass("a").await.object.is_none());
+    }
+}
+
+/// A watcher of kube's was blind for 22 to 27 s here.
+#[tokio::test]
+async fn a_definition_that_is_deleted_and_made_anew_under_load_is_served_again() {
+    let mut stage = Stage::live().await;
+    let (admin, collection, kind) = (
+        stage.admin.clone(),
+        stage.kind.collection(&stage.namespace),
+        stage.kind.bucket(""),
+    );
+    let load = tokio::spawn(async move {
+        for n in 0_u64.. {
+            let mut bucket = kind.clone();
+            bucket["metadata"]["name"] = json!(format!("load-{n}"));
+            match admin.create(&collection, &bucket).await {
+                // The definition is gone, going, or coming.
+                Ok(_)
+                | Err(
+                    ApiError::NotServed(_)
+                    | ApiError::NotFound(_)
+                    | ApiError::Invalid(_)
+                    | ApiError::Forbidden(_),
+                ) => {}
+                Err(error) => assert!(error.is_transient() || n > 0, "{error}"),
+            }
+        }
+    });
+    stage.passes.recv().await.unwrap();
+
+    let mut definition = stage.admin.get(&stage.kind.path()).await.unwrap();
+    for round in 0..3 {
+        let old = definition["metadata"]["uid"].clone();
+        stage.admin.delete(&stage.kind.path()).await.unwrap();
+        let begun = Instant::now();
+        while stage
+            .admin
+            .get(&stage.kind.path())
+            .await
+            .is_ok_and(|live| live["metadata"]["uid"] == old)
+        {
+            assert!(begun.elapsed() < LIMIT, "the definition is still there");
+        }
+        crd::install(&stage.engine.clients.write, &[stage.kind.definition()], LIMIT)
+            .await
+            .unwrap();
+        let established = Instant::now();
+        definition = stage.admin.get(&stage.kind.path()).await.unwrap();
+        let new = definition["metadata"]["uid"].as_str().unwrap().to_owned();
+        assert_ne!(old, json!(new));
+
+        let name = format!("after-{round}");
+        let made = loop {
+            match stage
+                .admin
+                .create(
+                    &stage.kind.collection(&stage.namespace),
+                    &stage.kind.bucket(&name),
+                )
+                .await
+            {
+                Ok(made) => break made,
+                Err(error) => assert!(established.elapsed() < LIMIT, "{error}"),
+            }
+        };
+        let made_at = Instant::now();
+        let found = stage.pass(&name).await.object.expect("it is there");
+        assert_eq!(made["metadata"]["uid"], found.uid());
+        // The API server itself keeps the first creations of a new definition waiting for two seconds.
+        println!(
+            "round {round}: first pass {:?} after the first object was made",
+            made_at.elapsed()
+        );
+        let shown = stage.engine.state();
+        let kind = shown
+            .kinds
+            .iter()
+            .find(|k| k.watch.kind == stage.kind.api.kind)
+            .unwrap();
+        assert_eq!(kind.watch.definition.as_deref(), Some(new.as_str()));
+    }
+    load.abort();
+
+    agrees_with_the_api_server(&stage).await;
+}
+
+/// The store shows what the API server has, and nothing of an old definition.
+async fn agrees_with_the_api_server(stage: &Stage) {
+    until("the store agrees with the API server", || {
+        stage.engine.dispatcher.in_flight().is_empty()
+    })
+    .await;
+    let listed = stage
+        .admin
+        .get(&stage.kind.collection(&stage.namespace))
+        .await
+        .unwrap();
+    let listed: Vec<&str> = listed["items"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|item| item["metadata"]["uid"].as_str().unwrap())
+        .collect();
+    until("all are there", || {
+        stage.engine.store.count(&stage.kind.api.kind) >= listed.len()
+    })
+    .await;
+    let mut stored: Vec<String> = stage
+        .engine
+        .store
+        .list(&stage.kind.api.kind)
+        .iter()
+        .map(|object| object.uid().to_owned())
+        .collect();
+    stored.sort();
+    let mut listed: Vec<String> = listed.into_iter().map(ToOwned::to_owned).collect();
+    listed.sort();
+    assert_eq!(stored, listed);
+}
+
+#[tokio::test]
+async fn a_look_is_live_or_direct_and_never_a_guess() {
+    let stage = Stage::live().await;
+    let bucket = stage.bucket("a").await;
+    let look = |key: Key| {
+        let (engine, api) = (&stage.engine, &stage.kind.api);
+        async move { engine.get(api, &key).await }
+    };
+    assert!(matches!(look(stage.key("a")).await, Lookup::Live(Some(found)) if found.uid() == bucket.uid()));
+    assert!(matches!(look(stage.key("nobody")).await, Lookup::Live(None)));
+
+    // A kind that nobody watches.
+    let config_maps = bridge_engine::object::ApiType {
+        kind: bridge_core::watch_plan::GroupKind::new("", "ConfigMap"),
+        version: "v1".into(),
+        plural: "configmaps".into(),
+        namespaced: true,
+    };
+    let config_maps = Arc::new(config_maps);
+    let key = |name| Key::new(config_maps.kind.clone(), Some("kube-system"), name);
+    let there = stage
+        .engine
+        .get(&config_maps, &key("extension-apiserver-authentication"))
+        .await;
+    assert!(matches!(there, Lookup::Direct(Some(_))), "{there:?}");
+    assert!(matches!(
+        stage.engine.get(&config_maps, &key("nobody")).await,
+        Lookup::Direct(None)
+    ));
+    let bad = stage.engine.get(&config_maps, &key("../../secrets/x")).await;
+    assert!(
+        matches!(bad, Lookup::Unavailable(ApiError::Invalid(_))),
+        "{bad:?}"
+    );
+
+    let gone = |key: Key, uid: &str| {
+        let (writer, api, uid) = (&stage.engine.writer, &stage.kind.api, uid.to_owned());
+        async move { writer.is_gone(api, &key, &uid).await.unwrap() }
+    };
+    assert!(!gone(stage.key("a"), bucket.uid()).await);
+    assert!(gone(stage.key("a"), "another").await);
+    assert!(gone(stage.key("nobody"), "another one").await);
+}
+
+#[tokio::test]
+async fn the_state_and_the_metrics_tell_what_happens() {
+    let mut stage = Stage::live().await;
+    stage.create("a").await;
+    stage.pass("a").await;
+    let kind = stage.kind.api.kind.to_string();
+    until("the pass is over", || {
+        stage.engine.dispatcher.in_flight().is_empty()
+    })
+    .await;
+    let snapshot = serde_json::to_value(stage.engine.state()).unwrap();
+    let shown = snapshot["kinds"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|shown| shown["kind"] == kind.as_str())
+        .unwrap();
+    assert_eq!(
+        (&shown["state"], &shown["objects"], &shown["version"]),
+        (&json!("live"), &json!(1), &json!("v1"))
+    );
+    assert_eq!(shown["queue"], json!({"ready": 0, "waiting": 0, "running": 0}));
+    assert_eq!(snapshot["definitions"]["state"], "live");
+    assert_eq!(snapshot["dispatching"], true);
+    let metrics = stage.engine.encode_metrics();
+    for line in [
+        format!(r#"crossbridge_objects{{kind="{kind}"}} 1"#),
+        format!(r#"crossbridge_watch_state{{kind="{kind}",state="live"}} 1"#),
+        format!(r#"crossbridge_watch_state{{kind="{kind}",state="syncing"}} 0"#),
+        format!(r#"crossbridge_passes_total{{kind="{kind}",outcome="done"}} 1"#),
+        format!(r#"crossbridge_pass_seconds_count{{kind="{kind}"}} 1"#),
+        r#"crossbridge_api_requests_total{verb="watch",resource="buckets",code="200"} 1"#.to_owned(),
+    ] {
+        assert!(metrics.lines().any(|shown| shown == line), "{line} in\n{metrics}");
+    }
+}

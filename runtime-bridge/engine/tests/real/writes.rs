@@ -1,0 +1,399 @@
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
+
+use bridge_control_plane::{ControlPlane, Options};
+use bridge_engine::{
+    api_error::ApiError,
+    object::Object,
+    store::Store,
+    write::{Finalized, Writer},
+};
+use serde_json::{Value, json};
+
+use crate::{
+    admin::Admin,
+    stage::{LIMIT, Stage, until},
+};
+
+fn with_annotation(object: &Object, value: &str) -> Object {
+    let mut object = object.clone();
+    object
+        .meta
+        .annotations
+        .get_or_insert_default()
+        .insert("x".to_owned(), value.to_owned());
+    object
+}
+
+fn managers(live: &Value) -> BTreeSet<(String, String)> {
+    let fields = live["metadata"]["managedFields"].as_array().unwrap();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    fields
+        .iter()
+        .map(|entry| (text(&entry["manager"]), text(&entry["subresource"])))
+        .collect()
+}
+
+#[tokio::test]
+async fn a_put_changes_metadata_and_spec_and_nothing_else() {
+    let stage = Stage::live().await;
+    stage.create("a").await;
+    stage
+        .admin
+        .patch(
+            &format!("{}/status", stage.path("a")),
+            &json!({"status": {"theirs": [1, 2]}}),
+        )
+        .await
+        .unwrap();
+    let before = stage
+        .engine
+        .writer
+        .get_live(&stage.kind.api, &stage.key("a"))
+        .await
+        .unwrap();
+    let mut changed = with_annotation(&before, "1");
+    changed.set_spec(&json!({"size": 7}));
+    changed.set_status(&json!({"ours": true}));
+    let written = stage
+        .engine
+        .writer
+        .as_manager("crossbridge.dev/machine")
+        .put(&changed)
+        .await
+        .unwrap();
+    assert_eq!(
+        stage
+            .engine
+            .store
+            .get(&stage.key("a"))
+            .unwrap()
+            .resource_version(),
+        written.resource_version()
+    );
+
+    let live = stage.admin.get(&stage.path("a")).await.unwrap();
+    assert_eq!(live["metadata"]["annotations"], json!({"x": "1"}));
+    assert_eq!(live["spec"], json!({"size": 7}));
+    assert_eq!(live["status"], json!({"theirs": [1, 2]}));
+    let managers: Vec<String> = managers(&live)
+        .into_iter()
+        .map(|(manager, sub)| format!("{manager}/{sub}"))
+        .collect();
+    assert!(
+        managers.contains(&"crossbridge.dev/machine/".to_owned()),
+        "{managers:?}"
+    );
+    assert_eq!(managers.len(), 3, "those of the others are kept: {managers:?}");
+}
+
+#[tokio::test]
+async fn a_status_put_changes_the_status_and_nothing_else() {
+    let stage = Stage::live().await;
+    let before = stage.bucket("a").await;
+    let mut changed = with_annotation(&before, "1");
+    changed.set_spec(&json!({"size": 99}));
+    changed.set_status(&json!({"conditions": [{"type": "Ready"}]}));
+    let written = stage.engine.writer.put_status(&changed).await.unwrap();
+    assert_eq!(written.status_value(), json!({"conditions": [{"type": "Ready"}]}));
+    let live = stage.admin.get(&stage.path("a")).await.unwrap();
+    assert_eq!(
+        (&live["spec"], &live["metadata"]["annotations"]),
+        (&json!({"size": 1}), &Value::Null)
+    );
+    assert_eq!(live["metadata"]["generation"], 1);
+    let managers = managers(&live);
+    assert_eq!(managers.len(), 2, "{managers:?}");
+    assert!(
+        managers.contains(&("crossbridge.dev/bridge".to_owned(), "status".to_owned())),
+        "{managers:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_write_is_refused_when_the_object_is_not_what_it_was() {
+    let stage = Stage::live().await;
+    let first = stage.bucket("a").await;
+    let writer = &stage.engine.writer;
+    let second = writer.put(&with_annotation(&first, "1")).await.unwrap();
+    for stale in [
+        writer.put(&with_annotation(&first, "2")).await,
+        writer.put_status(&first).await,
+    ] {
+        assert!(matches!(stale, Err(ApiError::Conflict(_))), "{stale:?}");
+    }
+    // Another object under that name.
+    let mut other = with_annotation(&second, "3");
+    other.meta.uid = Some("00000000-0000-0000-0000-000000000000".to_owned());
+    for other in [writer.put(&other).await, writer.put_status(&other).await] {
+        assert!(matches!(other, Err(ApiError::Conflict(_))), "{other:?}");
+    }
+    let mut unguarded = with_annotation(&second, "4");
+    unguarded.meta.resource_version = None;
+    assert!(matches!(writer.put(&unguarded).await, Err(ApiError::Invalid(_))));
+    let live = stage.admin.get(&stage.path("a")).await.unwrap();
+    assert_eq!(live["metadata"]["annotations"], json!({"x": "1"}));
+}
+
+#[tokio::test]
+async fn our_own_write_is_nobodys_turn_and_is_seen_at_once() {
+    let mut stage = Stage::live().await;
+    stage.create("a").await;
+    let object = stage.pass("a").await.object.unwrap();
+    let written = stage
+        .engine
+        .writer
+        .put(&with_annotation(&object, "1"))
+        .await
+        .unwrap();
+    assert_eq!(
+        stage.engine.store.get(&stage.key("a")).unwrap().annotation("x"),
+        Some("1")
+    );
+    // Whatever comes after it in the watch has come after it.
+    stage.create("b").await;
+    stage.pass("b").await;
+    assert!(stage.passes.try_recv().is_err(), "no pass over a");
+    assert_eq!(
+        stage
+            .engine
+            .store
+            .get(&stage.key("a"))
+            .unwrap()
+            .resource_version(),
+        written.resource_version()
+    );
+}
+
+#[tokio::test]
+async fn refusals_are_told_apart() {
+    let stage = Stage::live().await;
+    let object = stage.bucket("a").await;
+    let writer = &stage.engine.writer;
+    let mut new = Object::new(object.api.clone(), object.meta.clone());
+    new.meta.resource_version = None;
+    new.meta.uid = None;
+    assert!(matches!(
+        writer.create(&new).await,
+        Err(ApiError::AlreadyExists(_))
+    ));
+    let mut large = (*object).clone();
+    large.set_spec(&json!({"size": 1000}));
+    let invalid = writer.put(&large).await.unwrap_err();
+    assert!(
+        matches!(&invalid, ApiError::Invalid(why) if why.contains("spec.size")),
+        "{invalid}"
+    );
+
+    let policy = json!({
+        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy",
+        "metadata": {"name": stage.namespace},
+        "spec": {
+            "matchConstraints": {"resourceRules": [{
+                "apiGroups": [stage.kind.api.kind.group()], "apiVersions": ["*"], "resources": ["buckets"],
+                "operations": ["UPDATE"],
+            }]},
+            "validations": [{"expression": "object.spec.size != 13", "message": "thirteen brings bad luck"}],
+        },
+    });
+    let binding = json!({
+        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicyBinding",
+        "metadata": {"name": stage.namespace},
+        "spec": {"policyName": stage.namespace, "validationActions": ["Deny"]},
+    });
+    let path = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolic";
+    stage.admin.create(&format!("{path}ies"), &policy).await.unwrap();
+    stage
+        .admin
+        .create(&format!("{path}ybindings"), &binding)
+        .await
+        .unwrap();
+    let begun = std::time::Instant::now();
+    let denied = loop {
+        // The API server takes its time to notice the policy: until then the write is let through.
+        let mut unlucky = (*stage.engine.store.get(&stage.key("a")).unwrap()).clone();
+        unlucky.set_spec(&json!({"size": 13}));
+        match writer.put(&unlucky).await {
+            Ok(_) => assert!(begun.elapsed() < LIMIT, "the policy never came to be"),
+            Err(error) => break error,
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    };
+    assert!(
+        matches!(&denied, ApiError::Denied(why) if why.contains("bad luck")),
+        "{denied}"
+    );
+
+    stage.admin.delete(&stage.path("a")).await.unwrap();
+    let gone = writer
+        .put_status(&stage.engine.store.get(&stage.key("a")).unwrap_or(object.clone()))
+        .await;
+    assert!(
+        matches!(gone, Err(ApiError::NotFound(_) | ApiError::Conflict(_))),
+        "{gone:?}"
+    );
+    assert!(matches!(
+        writer.get_live(&stage.kind.api, &stage.key("a")).await,
+        Err(ApiError::NotFound(_))
+    ));
+}
+
+#[tokio::test]
+async fn a_finalizer_is_taken_off_the_right_object_whatever_its_version() {
+    let stage = Stage::live().await;
+    let finalizers = |list: &[&str]| json!({"metadata": {"finalizers": list}});
+    let remove = |name: &'static str, uid: String, finalizer: &'static str| {
+        let (stage, api) = (&stage, &stage.kind.api);
+        async move {
+            stage
+                .engine
+                .writer
+                .remove_finalizer(api, &stage.key(name), &uid, finalizer)
+                .await
+        }
+    };
+    let uid = stage.bucket("a").await.uid().to_owned();
+    stage
+        .admin
+        .patch(&stage.path("a"), &finalizers(&["x/1", "x/2"]))
+        .await
+        .unwrap();
+    until("it is seen", || {
+        stage
+            .engine
+            .store
+            .get(&stage.key("a"))
+            .is_some_and(|a| a.has_finalizer("x/2"))
+    })
+    .await;
+
+    // Not that object.
+    assert!(matches!(
+        remove("a", "another".to_owned(), "x/1").await.unwrap(),
+        Finalized::Gone
+    ));
+    assert_eq!(
+        stage.admin.get(&stage.path("a")).await.unwrap()["metadata"]["finalizers"],
+        json!(["x/1", "x/2"])
+    );
+
+    // Others wait for their own, and its version does not matter.
+    stage.admin.delete(&stage.path("a")).await.unwrap();
+    stage
+        .admin
+        .patch(&stage.path("a"), &json!({"spec": {"size": 3}}))
+        .await
+        .unwrap();
+    match remove("a", uid.clone(), "x/1").await.unwrap() {
+        Finalized::Remains(object) => assert_eq!(object.meta.finalizers, Some(vec!["x/2".to_owned()])),
+        Finalized::Gone => panic!("x/2 holds it"),
+    }
+    assert!(
+        matches!(
+            remove("a", uid.clone(), "x/1").await.unwrap(),
+            Finalized::Remains(_)
+        ),
+        "twice is once"
+    );
+
+    assert!(matches!(
+        remove("a", uid.clone(), "x/2").await.unwrap(),
+        Finalized::Gone
+    ));
+    assert!(stage.engine.store.get(&stage.key("a")).is_none());
+    assert!(stage.engine.store.is_tombstoned(&uid));
+    assert!(
+        matches!(remove("a", uid, "x/2").await.unwrap(), Finalized::Gone),
+        "gone is gone"
+    );
+}
+
+#[tokio::test]
+async fn a_list_of_finalizers_that_changed_meanwhile_is_a_conflict() {
+    let stage = Stage::live().await;
+    let uid = stage.bucket("a").await.uid().to_owned();
+    stage
+        .admin
+        .patch(
+            &stage.path("a"),
+            &json!({"metadata": {"finalizers": ["x/1", "x/2"]}}),
+        )
+        .await
+        .unwrap();
+    until("it is seen", || {
+        stage
+            .engine
+            .store
+            .get(&stage.key("a"))
+            .is_some_and(|a| a.has_finalizer("x/2"))
+    })
+    .await;
+    // A store that hears of no changes.
+    let deaf = Arc::new(Store::default());
+    deaf.open(&stage.kind.api.kind);
+    let writer = Writer::new(stage.engine.clients.write.clone(), deaf, "test");
+    writer.get_live(&stage.kind.api, &stage.key("a")).await.unwrap();
+    stage
+        .admin
+        .patch(&stage.path("a"), &json!({"metadata": {"finalizers": ["x/2"]}}))
+        .await
+        .unwrap();
+    for finalizer in ["x/1", "x/2"] {
+        let refused = writer
+            .remove_finalizer(&stage.kind.api, &stage.key("a"), &uid, finalizer)
+            .await;
+        assert!(matches!(refused, Err(ApiError::Conflict(_))), "{refused:?}");
+    }
+    let live = stage.admin.get(&stage.path("a")).await.unwrap();
+    assert_eq!(live["metadata"]["finalizers"], json!(["x/2"]));
+}
+
+#[tokio::test]
+async fn a_deletion_names_its_object() {
+    let stage = Stage::live().await;
+    let bucket = stage.bucket("a").await;
+    let (writer, api, key) = (&stage.engine.writer, &stage.kind.api, stage.key("a"));
+    assert!(matches!(
+        writer.delete(api, &key, "another").await,
+        Err(ApiError::Conflict(_))
+    ));
+    writer.delete(api, &key, bucket.uid()).await.unwrap();
+    writer.delete(api, &key, bucket.uid()).await.unwrap();
+    assert!(matches!(
+        writer.get_live(api, &key).await,
+        Err(ApiError::NotFound(_))
+    ));
+}
+
+#[tokio::test]
+async fn a_write_without_an_answer_is_unknown_and_one_without_a_server_is_not() {
+    let mut plane = ControlPlane::start(Options::default()).await.unwrap();
+    let stage = Stage::new(plane.kubeconfig(), Admin::of(&plane).await).await;
+    let client = &stage.engine.clients.write;
+    bridge_engine::crd::install(client, &[stage.kind.definition()], LIMIT)
+        .await
+        .unwrap();
+    stage.until_live().await;
+    let object = stage.bucket("a").await;
+    let limit = Duration::from_millis(300);
+    let hasty = Writer::new(
+        client.clone().with_deadline(limit),
+        stage.engine.store.clone(),
+        "test",
+    );
+    plane.pause_api_server();
+    let unknown = hasty.put(&with_annotation(&object, "1")).await.unwrap_err();
+    plane.resume_api_server();
+    assert_eq!(unknown, ApiError::Timeout(limit));
+    assert!(unknown.outcome_unknown());
+    plane.stop_api_server();
+    // The connections that it had are broken first.
+    let mut refused = hasty.put(&with_annotation(&object, "2")).await.unwrap_err();
+    for _ in 0..20 {
+        if matches!(refused, ApiError::Unavailable(_)) {
+            break;
+        }
+        refused = hasty.put(&with_annotation(&object, "2")).await.unwrap_err();
+    }
+    assert!(matches!(refused, ApiError::Unavailable(_)), "{refused:?}");
+    assert!(!refused.outcome_unknown());
+}
