@@ -62,7 +62,7 @@ pub fn decide(world: &World, memory: &Memory) -> Decision {
         (Ok(wish), _) => Arc::clone(wish),
         // A Delete needs no secrets, and must not wait for one that is gone.
         (Err(_), Some(_)) => Arc::new(Wish {
-            parameters: crate::external::Document::new(),
+            parameters: world.bare.clone(),
             digest: String::new(),
             sensitive: crate::external::Secrets::default(),
             sensitive_digest: String::new(),

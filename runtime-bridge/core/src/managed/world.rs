@@ -162,6 +162,8 @@ pub struct World {
     pub managed: Managed,
     /// The wish, or why it cannot be read.
     pub wish: Result<Arc<Wish>, Problem>,
+    /// The parameters without secrets: a deletion goes by them where the wish cannot be read.
+    pub bare: Document,
     /// The config, or why there is none.
     pub config: Result<Arc<Config>, Problem>,
     /// On the config or on the rate-limit group.

@@ -134,6 +134,7 @@ impl Model {
             kind: Arc::clone(&self.subject.kind),
             managed: object.managed.clone(),
             wish: self.wish(object),
+            bare: object.parameters.clone(),
             config: self.config.clone().map(Arc::new),
             hold: self.hold.clone().filter(|hold| hold.until > self.clock(b)),
             blocker: self.blocker.clone(),

@@ -27,6 +27,7 @@ impl ManagedReconciler {
             kind: Arc::clone(&self.kind),
             managed: view::managed(object),
             wish,
+            bare: super::wish::bare(&self.kind, object),
             config,
             hold,
             blocker: None,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bridge_core::{
     crd::{SecretRef, split_wish},
-    external::Secrets,
+    external::{Document, Secrets},
     kind::Kind,
     managed::{Problem, Wish},
 };
@@ -67,6 +67,17 @@ pub(super) async fn read(
         parameters: split.parameters,
         sensitive,
     }))
+}
+
+/// The parameters without secrets; as they stand where a reference is malformed.
+pub(super) fn bare(kind: &Kind, object: &Object) -> Document {
+    let spec = object.spec_value();
+    let for_provider = spec
+        .get("forProvider")
+        .and_then(Value::as_object)
+        .cloned()
+        .unwrap_or_default();
+    split_wish(kind, &for_provider).map_or(for_provider, |split| split.parameters)
 }
 
 /// The Secrets that an object's wish points to: a change of one is its turn.
