@@ -22,6 +22,8 @@ pub struct Bridge {
 
 struct Running {
     engine: Arc<Engine>,
+    /// All kinds are known.
+    prepared: bool,
     kinds: BTreeMap<String, KindStatus>,
 }
 
@@ -63,8 +65,16 @@ impl Bridge {
     pub fn started(&self, engine: &Arc<Engine>) {
         *self.running.write() = Some(Running {
             engine: Arc::clone(engine),
+            prepared: false,
             kinds: BTreeMap::new(),
         });
+    }
+
+    /// Every kind has been named.
+    pub fn prepared(&self) {
+        if let Some(running) = self.running.write().as_mut() {
+            running.prepared = true;
+        }
     }
 
     /// It runs no more.
@@ -94,7 +104,7 @@ impl Bridge {
 impl Introspect for Bridge {
     fn readiness(&self) -> Vec<(String, Result<(), String>)> {
         let running = self.running.read();
-        let Some(running) = running.as_ref() else {
+        let Some(running) = running.as_ref().filter(|running| running.prepared) else {
             return vec![("startup".into(), Err("not finished".into()))];
         };
         let links = self.plugins().iter().map(|connected| {

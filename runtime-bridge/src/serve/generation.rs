@@ -101,6 +101,7 @@ impl Generation {
         for connected in bridge.plugins() {
             generation.add(connected, foundation, bridge).await;
         }
+        bridge.prepared();
         generation.gate.send_replace(true);
         Ok(generation)
     }

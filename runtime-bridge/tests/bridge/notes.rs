@@ -68,7 +68,11 @@ macro_rules! resource {
                 $kind
             }
 
-            async fn observe(&self, call: &Call, _: &Desired<Parameters>) -> Result<Observed<Self>, Failure> {
+            async fn observe(
+                &self,
+                call: &Call,
+                _: &Desired<Option<Parameters>>,
+            ) -> Result<Observed<Self>, Failure> {
                 let name = &call.target.external_name;
                 let Some((parameters, locked)) = self.0.lock().unwrap().get(name).cloned() else {
                     return Ok(Observed::absent());
