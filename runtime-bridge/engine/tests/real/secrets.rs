@@ -2,7 +2,7 @@ use bridge_core::queue::Priority;
 use bridge_engine::{object::Key, secret::SecretError, watch::WatchState};
 use serde_json::json;
 
-use crate::stage::{Stage, until};
+use crate::stage::{Stage, until, within};
 
 async fn make(stage: &Stage, name: &str, value: &str) {
     let path = format!("/api/v1/namespaces/{}/secrets", stage.namespace);
@@ -117,7 +117,7 @@ async fn a_changed_secret_makes_it_the_turn_of_what_refers_to_it() {
     while !refers(&stage.pass("with").await) {}
     stage.pass("without").await;
     edit(&stage, "s", "2").await;
-    let found = stage.passes.recv().await.unwrap();
+    let found = within(stage.passes.recv()).await.unwrap();
     assert_eq!(
         (found.key.name(), found.pass.priority),
         ("with", Priority::DriftPoll)

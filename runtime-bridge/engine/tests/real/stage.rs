@@ -34,6 +34,12 @@ pub async fn until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
+/// What must happen soon.
+pub async fn within<T>(what: impl Future<Output = T>) -> T {
+    let done = tokio::time::timeout(LIMIT, what).await;
+    done.unwrap_or_else(|_| panic!("not within {LIMIT:?}"))
+}
+
 /// What a pass found.
 #[derive(Debug, Clone)]
 pub struct Found {

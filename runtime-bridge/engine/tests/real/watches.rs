@@ -12,7 +12,7 @@ use bridge_engine::{
 use serde_json::json;
 use tokio::sync::mpsc;
 
-use crate::stage::{LIMIT, Stage, until};
+use crate::stage::{LIMIT, Stage, until, within};
 
 #[tokio::test]
 async fn what_people_do_to_an_object_makes_it_its_turn() {
@@ -53,7 +53,10 @@ async fn what_was_there_at_the_start_gets_its_first_turn() {
     let subscription = stage
         .engine
         .subscribe(&stage.kind.api, &Selector::Whole, "another one", &listener);
-    assert_eq!(begun.recv().await.unwrap(), ("a".to_owned(), Cause::Listed));
+    assert_eq!(
+        within(begun.recv()).await.unwrap(),
+        ("a".to_owned(), Cause::Listed)
+    );
     let kinds = stage.engine.watches.kinds();
     let watched = kinds
         .iter()
@@ -67,8 +70,11 @@ async fn what_was_there_at_the_start_gets_its_first_turn() {
         ]
         .into()
     );
-    drop(subscription);
-    assert!(begun.recv().await.is_none(), "nothing is heard afterwards");
+    drop((subscription, listener));
+    assert!(
+        within(begun.recv()).await.is_none(),
+        "nothing is heard afterwards"
+    );
 }
 
 #[tokio::test]
@@ -132,7 +138,7 @@ async fn a_definition_that_is_deleted_and_made_anew_under_load_is_served_again()
             }
         }
     });
-    stage.passes.recv().await.unwrap();
+    within(stage.passes.recv()).await.unwrap();
 
     let mut definition = stage.admin.get(&stage.kind.path()).await.unwrap();
     for round in 0..3 {
