@@ -3,7 +3,9 @@
 //! A key has at most one turn, and at most one pass in flight. Marking it again only makes its turn earlier or more urgent;
 //! marking it while its pass runs gives it another turn afterwards. Limits, holds and back-off delay a turn and never drop it.
 
+mod priority;
 mod ready;
+mod running;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -13,51 +15,8 @@ use std::{
 use jiff::Timestamp;
 use serde::Serialize;
 
-use self::ready::Ready;
-
-/// Why a turn has come; the most urgent first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Priority {
-    /// A person or another controller changed it, or something it refers to.
-    UserChange,
-    /// A long operation is to be asked after.
-    OperationPoll,
-    /// It is to be looked at again.
-    DriftPoll,
-    /// It was there when the bridge started.
-    InitialList,
-}
-
-impl Priority {
-    /// From the most urgent on.
-    pub const ALL: [Self; 4] = [
-        Self::UserChange,
-        Self::OperationPoll,
-        Self::DriftPoll,
-        Self::InitialList,
-    ];
-}
-
-/// A turn at a time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Wake {
-    /// Not before.
-    pub at: Timestamp,
-    /// How urgent it is then.
-    pub priority: Priority,
-}
-
-impl Wake {
-    /// Both together: the earlier time, the higher urgency.
-    #[must_use]
-    pub fn merge(self, other: Self) -> Self {
-        Self {
-            at: self.at.min(other.at),
-            priority: self.priority.min(other.priority),
-        }
-    }
-}
+pub use self::priority::{Priority, Wake};
+use self::{ready::Ready, running::Running};
 
 /// How many passes may be in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -129,13 +88,6 @@ struct Turn {
     ready: bool,
 }
 
-#[derive(Debug)]
-struct Running<G, L> {
-    total: usize,
-    kinds: BTreeMap<G, usize>,
-    lanes: BTreeMap<L, usize>,
-}
-
 #[derive(Debug, Clone, Copy)]
 struct Hold {
     until: Timestamp,
@@ -155,11 +107,7 @@ where
             entries: BTreeMap::new(),
             waiting: BTreeSet::new(),
             ready: Ready::default(),
-            running: Running {
-                total: 0,
-                kinds: BTreeMap::new(),
-                lanes: BTreeMap::new(),
-            },
+            running: Running::default(),
             holds: BTreeMap::new(),
             order: 0,
             taken: 0,
@@ -352,29 +300,6 @@ where
                 self.ready
                     .insert(turn.wake.priority, &entry.kind, &entry.lane, (due, order, key));
             }
-        }
-    }
-}
-
-impl<G: Ord + Clone, L: Ord + Clone> Running<G, L> {
-    fn begin(&mut self, kind: &G, lane: &L) {
-        self.total += 1;
-        *self.kinds.entry(kind.clone()).or_default() += 1;
-        *self.lanes.entry(lane.clone()).or_default() += 1;
-    }
-
-    fn end(&mut self, kind: &G, lane: &L) {
-        self.total = self.total.saturating_sub(1);
-        decrement(&mut self.kinds, kind);
-        decrement(&mut self.lanes, lane);
-    }
-}
-
-fn decrement<T: Ord>(counts: &mut BTreeMap<T, usize>, of: &T) {
-    if let Some(count) = counts.get_mut(of) {
-        *count -= 1;
-        if *count == 0 {
-            counts.remove(of);
         }
     }
 }

@@ -135,6 +135,8 @@ impl Bridge {
     /// When, in true time, it has something to do; `None`: not before something changes.
     pub fn due(&self) -> Option<Timestamp> {
         let due = match &self.phase {
+            // It would only say that there is nothing to do.
+            Phase::Resting(_) if !self.leads => None,
             // What a watch is late with, it brings in the end.
             Phase::Resting(wake) => {
                 let wake = wake.map(|wake| wake - self.offset);

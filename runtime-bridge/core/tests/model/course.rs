@@ -29,6 +29,8 @@ pub struct Setting {
     pub visibility: Duration,
     /// Somebody else may make things of our name.
     pub foreigners: bool,
+    /// Made, deleted, and no more: for searches that have many lives to try.
+    pub short: bool,
     /// Keeps a log.
     pub logs: bool,
 }
@@ -41,6 +43,7 @@ impl Setting {
             offset: SignedDuration::ZERO,
             visibility,
             foreigners: false,
+            short: false,
             logs: false,
         }
     }
@@ -73,6 +76,8 @@ struct Course {
     stage: Stage,
     patience: u32,
     lives: u32,
+    /// That have been looked at.
+    versions: usize,
 }
 
 /// Lives it.
@@ -87,9 +92,14 @@ pub fn live(setting: &Setting, choices: Choices) -> Went {
     let mut course = Course {
         model,
         choices,
-        stage: Stage::Ready,
+        stage: if setting.short {
+            Stage::Changed
+        } else {
+            Stage::Ready
+        },
         patience: PATIENCE,
-        lives: 2,
+        lives: if setting.short { 1 } else { 2 },
+        versions: 0,
     };
     let mut steps = 0;
     while course.stage != Stage::Over && course.model.watcher.violations.is_empty() {
@@ -112,8 +122,11 @@ pub fn live(setting: &Setting, choices: Choices) -> Went {
 impl Course {
     fn go_on(&mut self) {
         self.event();
-        let known = self.model.etcd.object.as_ref().and_then(record_of);
-        self.choices.may_blip = known.is_some_and(|record| record.confirmed);
+        let versions = self.model.etcd.history.len() + self.model.etcd.gone.len();
+        if std::mem::replace(&mut self.versions, versions) != versions {
+            let known = self.model.etcd.object.as_ref().and_then(record_of);
+            self.choices.may_blip = known.is_some_and(|record| record.confirmed);
+        }
         let due = self.model.bridges.each_ref().map(super::bridge::Bridge::due);
         let now = self.model.now;
         let is_due = |b: usize| due[b].is_some_and(|due| due <= now);
@@ -245,7 +258,9 @@ impl Course {
                 Stage::Changed
             }
             Stage::Changed => {
-                self.rests();
+                if self.lives == 2 {
+                    self.rests();
+                }
                 self.model.etcd.delete(now);
                 Stage::Deleted
             }

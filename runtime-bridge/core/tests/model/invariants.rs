@@ -161,6 +161,9 @@ impl Model {
             return None;
         }
         let name = managed.annotation(names::EXTERNAL_NAME);
+        if !name.is_empty() {
+            return None;
+        }
         let unknown = self
             .cloud
             .made_for(&managed.uid)
@@ -171,10 +174,11 @@ impl Model {
             .iter()
             .any(|flight| flight.call.verb == Verb::Create && flight.call.target.owner.uid == managed.uid);
         let time = |key: &str| managed.annotation(key).parse::<Timestamp>().ok();
-        let ended = time(names::CREATE_SUCCEEDED).max(time(names::CREATE_FAILED));
-        let asks =
-            time(names::CREATE_PENDING).is_some_and(|pending| ended.is_none_or(|ended| pending > ended));
-        ((unknown || coming) && name.is_empty() && !asks)
+        let asks = || {
+            let ended = time(names::CREATE_SUCCEEDED).max(time(names::CREATE_FAILED));
+            time(names::CREATE_PENDING).is_some_and(|pending| ended.is_none_or(|ended| pending > ended))
+        };
+        ((unknown || coming) && !asks())
             .then(|| "a Go reconciler that is swapped in would make a second one".to_owned())
     }
 
@@ -182,7 +186,7 @@ impl Model {
         let canary = |text: &str| text.contains("canary");
         let told = [A, B]
             .iter()
-            .flat_map(|b| &self.bridges[*b].told)
+            .filter_map(|b| self.bridges[*b].told.last())
             .any(|event| canary(&event.message));
         let object = self.etcd.object.as_ref()?;
         let seen = std::mem::replace(&mut self.watcher.seen, self.etcd.history.len());

@@ -11,7 +11,7 @@ use serde_json::json;
 /// Of one call.
 pub const CALL: Duration = Duration::from_secs(10);
 /// How long things take upstream where they take long.
-pub const WORK: Duration = Duration::from_secs(40);
+pub const WORK: Duration = Duration::from_secs(30);
 
 /// How fast the cloud does something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

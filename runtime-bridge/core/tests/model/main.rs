@@ -11,5 +11,6 @@ mod kinds;
 mod shell;
 mod world;
 
+mod explore;
 mod random;
 mod writes;

@@ -39,6 +39,7 @@ fn setting(random: &mut Random) -> Setting {
         offset: SignedDuration::from_secs(random.pick(&[0, 0, 5, -5])),
         visibility: Duration::from_secs(random.pick(&[0, window / 2, window])),
         foreigners,
+        short: false,
         logs: false,
         subject,
     }
@@ -53,7 +54,7 @@ fn of_seed(seed: u64) -> (Setting, Choices) {
 }
 
 /// The fewest departures from the plain course that still go wrong.
-fn shrink(setting: &Setting, mut plan: Plan) -> (Plan, Went) {
+pub fn shrink(setting: &Setting, mut plan: Plan) -> (Plan, Went) {
     loop {
         let smaller = (0..plan.len()).find_map(|at| {
             let mut plan = plan.clone();
@@ -74,6 +75,23 @@ fn shrink(setting: &Setting, mut plan: Plan) -> (Plan, Went) {
     }
 }
 
+/// What went wrong, where, and how.
+pub fn told(setting: &Setting, plan: &Plan, went: &Went) -> String {
+    format!(
+        "{} {:?} window {:?} late {:?} retention {:?} offset {} visibility {:?} foreigners {}\nplan {plan:?}\n{}\n{}",
+        setting.subject.name,
+        setting.subject.manners,
+        setting.subject.window(),
+        setting.subject.late(),
+        setting.subject.kind.capabilities.token_retention,
+        setting.offset,
+        setting.visibility,
+        setting.foreigners,
+        went.log.join("\n"),
+        went.violations.join("\n"),
+    )
+}
+
 #[test]
 fn every_life_ends_well() {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
@@ -87,19 +105,7 @@ fn every_life_ends_well() {
         departures += went.taken.len();
         if !went.violations.is_empty() {
             let (plan, went) = shrink(&setting, went.taken);
-            panic!(
-                "seed {seed}: {} {:?} window {:?} late {:?} retention {:?} offset {} visibility {:?} foreigners {}\nplan {plan:?}\n{}\n{}",
-                setting.subject.name,
-                setting.subject.manners,
-                setting.subject.window(),
-                setting.subject.late(),
-                setting.subject.kind.capabilities.token_retention,
-                setting.offset,
-                setting.visibility,
-                setting.foreigners,
-                went.log.join("\n"),
-                went.violations.join("\n"),
-            );
+            panic!("seed {seed}: {}", told(&setting, &plan, &went));
         }
     }
     println!("{count} lives, {steps} steps, {departures} departures from the plain course");

@@ -294,7 +294,7 @@ impl Model {
             }
             WriteFate::Lands | WriteFate::LostAfter | WriteFate::CrashAfter => {
                 let result = self.etcd.put_metadata(&base, &change);
-                self.wake_all();
+                self.wake_other(b);
                 if fate == WriteFate::CrashAfter {
                     return self.bridges[b].crash();
                 }
@@ -389,7 +389,7 @@ impl Model {
             WriteFate::LostBefore => {}
             WriteFate::Lands | WriteFate::LostAfter | WriteFate::CrashAfter => {
                 let result = write(self);
-                self.wake_all();
+                self.wake_other(b);
                 match (fate, result) {
                     (WriteFate::CrashAfter, _) => {
                         self.bridges[b].crash();

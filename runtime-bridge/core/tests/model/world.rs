@@ -236,6 +236,11 @@ impl Model {
         }
     }
 
+    /// A process wrote: the other's watch tells it.
+    pub fn wake_other(&mut self, b: usize) {
+        self.bridges[1 - b].dirty = true;
+    }
+
     /// Something changed in the API server: every watch tells.
     pub fn wake_all(&mut self) {
         for bridge in &mut self.bridges {
@@ -288,6 +293,7 @@ impl Model {
     pub fn quiet(&self, b: usize) -> bool {
         let far = self.clock(b) + Duration::from_secs(50);
         match self.bridges[b].phase {
+            Phase::Resting(_) if !self.bridges[b].leads => true,
             Phase::Resting(wake) if self.bridges[b].lags_until.is_none() => {
                 !self.bridges[b].dirty && wake.is_none_or(|wake| wake >= far)
             }

@@ -93,7 +93,7 @@ pub fn operation(handle: &str, verb: OperationVerb, poll_driven: bool) -> Operat
         handle: handle.to_owned(),
         verb,
         expire_time: None,
-        poll_after: Some(std::time::Duration::from_secs(5)),
+        poll_after: Some(std::time::Duration::from_secs(11)),
         progress_percent: None,
         phase: String::new(),
         message: String::new(),

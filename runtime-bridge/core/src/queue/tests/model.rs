@@ -1,0 +1,244 @@
+//! The queue against the plainest description of what it must do.
+
+use std::collections::BTreeMap;
+
+use jiff::SignedDuration;
+use proptest::prelude::*;
+
+use super::*;
+
+/// What may happen to a queue.
+#[derive(Debug, Clone)]
+enum Op {
+    Mark {
+        key: u8,
+        after: i64,
+        priority: Priority,
+    },
+    Take,
+    Finish {
+        nth: usize,
+        wake: Option<(i64, Priority)>,
+        lane: Option<u8>,
+        back_off: Option<i64>,
+    },
+    Hold {
+        lane: u8,
+        seconds: i64,
+        from: Priority,
+    },
+    Release {
+        lane: u8,
+    },
+    Pass {
+        seconds: i64,
+    },
+}
+
+fn priority() -> impl Strategy<Value = Priority> {
+    prop::sample::select(Priority::ALL.to_vec())
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    prop_oneof![
+        4 => (0..12_u8, 0..20_i64, priority()).prop_map(|(key, after, priority)| Op::Mark { key, after, priority }),
+        4 => Just(Op::Take),
+        3 => (0..8_usize, prop::option::of((0..20_i64, priority())), prop::option::of(0..3_u8), prop::option::of(0..20_i64))
+            .prop_map(|(nth, wake, lane, back_off)| Op::Finish { nth, wake, lane, back_off }),
+        1 => (0..3_u8, 1..40_i64, priority()).prop_map(|(lane, seconds, from)| Op::Hold { lane, seconds, from }),
+        1 => (0..3_u8).prop_map(|lane| Op::Release { lane }),
+        2 => (1..15_i64).prop_map(|seconds| Op::Pass { seconds }),
+    ]
+}
+
+/// What must be true of a queue, kept beside it in the plainest way.
+#[derive(Default)]
+struct Model {
+    now: i64,
+    /// Key -> no later than this it must be handed out, limits and holds aside.
+    owed: BTreeMap<u8, i64>,
+    /// Key -> the lane it runs in.
+    in_flight: BTreeMap<u8, u8>,
+    lanes: BTreeMap<u8, u8>,
+    not_before: BTreeMap<u8, i64>,
+    holds: BTreeMap<u8, (i64, Priority)>,
+}
+
+impl Model {
+    fn owe(&mut self, key: u8, second: i64) {
+        let due = second.max(self.not_before.get(&key).copied().unwrap_or(0));
+        let owed = self.owed.entry(key).or_insert(due);
+        *owed = (*owed).min(due);
+    }
+
+    fn is_held(&self, lane: u8, priority: Priority) -> bool {
+        self.holds
+            .get(&lane)
+            .is_some_and(|(until, from)| self.now < *until && priority >= *from)
+    }
+
+    fn took(&mut self, taken: &Taken<u8, char, u8>, limits: Limits) {
+        let owed = self
+            .owed
+            .remove(&taken.key)
+            .expect("only what was marked is handed out");
+        assert!(
+            owed <= self.now,
+            "{taken:?} before its time {owed}, now {}",
+            self.now
+        );
+        assert!(
+            !self.is_held(taken.lane, taken.priority),
+            "{taken:?} despite a hold"
+        );
+        let lane = self.lanes.get(&taken.key).copied().unwrap_or(0);
+        assert_eq!(taken.lane, lane, "{taken:?}");
+        assert!(
+            self.in_flight.insert(taken.key, taken.lane).is_none(),
+            "{taken:?} twice in flight"
+        );
+        assert!(self.in_flight.len() <= limits.total);
+        assert!(
+            self.in_flight
+                .keys()
+                .filter(|key| kind_of(**key) == taken.kind)
+                .count()
+                <= limits.per_kind
+        );
+        assert!(
+            self.in_flight
+                .values()
+                .filter(|lane| **lane == taken.lane)
+                .count()
+                <= limits.per_lane
+        );
+    }
+}
+
+fn kind_of(key: u8) -> char {
+    char::from(b'a' + key % 3)
+}
+
+fn apply(queue: &mut TestQueue, model: &mut Model, op: &Op, limits: Limits) {
+    match *op {
+        Op::Mark { key, after, priority } => {
+            let due = model.now + after;
+            model.lanes.entry(key).or_insert(0);
+            queue.mark(&key, &kind_of(key), &0, wake(due, priority));
+            model.owe(key, due);
+        }
+        Op::Take => {
+            if let Some(taken) = queue.take(at(model.now)) {
+                model.took(&taken, limits);
+            }
+        }
+        Op::Finish {
+            nth,
+            wake: next,
+            lane,
+            back_off,
+        } => {
+            let Some((&key, _)) = model.in_flight.iter().nth(nth) else {
+                return;
+            };
+            model.in_flight.remove(&key);
+            model.lanes.extend(lane.map(|lane| (key, lane)));
+            let not_before = back_off.map(|seconds| model.now + seconds);
+            model.not_before.remove(&key);
+            model.not_before.extend(not_before.map(|second| (key, second)));
+            let next = next.map(|(after, priority)| (model.now + after, priority));
+            queue.finish(&key, next.map(|(s, p)| wake(s, p)), lane, not_before.map(at));
+            if let Some(owed) = model.owed.remove(&key) {
+                model.owe(key, owed);
+            }
+            if let Some((second, _)) = next {
+                model.owe(key, second);
+            }
+            if !model.owed.contains_key(&key) {
+                model.lanes.remove(&key);
+                model.not_before.remove(&key);
+            }
+        }
+        Op::Hold { lane, seconds, from } => {
+            queue.hold(lane, at(model.now + seconds), from);
+            model.holds.insert(lane, (model.now + seconds, from));
+        }
+        Op::Release { lane } => {
+            queue.release(&lane);
+            model.holds.remove(&lane);
+        }
+        Op::Pass { seconds } => model.now += seconds,
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    /// Nothing early, nothing held, nothing twice in flight, no limit passed; and once time passes and passes end, every turn
+    /// that was owed is given, and no other.
+    #[test]
+    fn nothing_is_lost_and_nothing_runs_twice(
+        ops in prop::collection::vec(op(), 0..120),
+        (total, per_kind, per_lane) in (1..6_usize, 1..4_usize, 1..4_usize),
+    ) {
+        let limits = Limits { total, per_kind, per_lane };
+        let mut queue = TestQueue::new(limits);
+        let mut model = Model::default();
+        for op in ops {
+            apply(&mut queue, &mut model, &op, limits);
+            prop_assert_eq!(queue.running(), model.in_flight.len());
+        }
+        model.now += 1_000;
+        while !model.in_flight.is_empty() || !model.owed.is_empty() {
+            let before = (model.in_flight.len(), model.owed.len());
+            while let Some(taken) = queue.take(at(model.now)) {
+                model.took(&taken, limits);
+            }
+            let end = Op::Finish { nth: 0, wake: None, lane: None, back_off: None };
+            apply(&mut queue, &mut model, &end, limits);
+            prop_assert_ne!(before, (model.in_flight.len(), model.owed.len()), "stuck, owing {:?}", model.owed);
+        }
+        prop_assert_eq!(queue.take(at(model.now)), None);
+        prop_assert_eq!(queue.next_due(at(model.now)), None);
+        prop_assert!(queue.counts().is_empty());
+    }
+
+    /// Whoever sleeps until `next_due` misses nothing: before it, there is nothing more to take.
+    #[test]
+    fn nothing_becomes_due_before_it_is_announced(ops in prop::collection::vec(op(), 0..60)) {
+        let mut queue = TestQueue::new(PLENTY);
+        let mut model = Model::default();
+        for op in ops {
+            apply(&mut queue, &mut model, &op, PLENTY);
+        }
+        while let Some(taken) = queue.take(at(model.now)) {
+            model.took(&taken, PLENTY);
+        }
+        if let Some(due) = queue.next_due(at(model.now)) {
+            prop_assert!(due > at(model.now));
+            prop_assert_eq!(queue.take(due - SignedDuration::from_millis(1)), None);
+        } else {
+            prop_assert_eq!(queue.take(at(model.now + 10_000)), None);
+        }
+    }
+
+    /// While all kinds have work, no kind gets two turns more than another.
+    #[test]
+    fn kinds_share_alike(keys in prop::collection::btree_map(0..=255_u8, 0..3_usize, 30..120), turns in 1..20_usize) {
+        let mut queue = TestQueue::new(PLENTY);
+        let mut left = BTreeMap::<char, usize>::new();
+        for (key, kind) in &keys {
+            let kind = ['a', 'b', 'c'][*kind];
+            mark(&mut queue, *key, kind, 0);
+            *left.entry(kind).or_default() += 1;
+        }
+        let mut served = BTreeMap::<char, usize>::new();
+        let least = left.values().copied().min().unwrap_or(0);
+        for _ in 0..turns.min(least) {
+            let taken = queue.take(at(0)).expect("there is work");
+            *served.entry(taken.kind).or_default() += 1;
+        }
+        let counts: Vec<usize> = left.keys().map(|kind| served.get(kind).copied().unwrap_or(0)).collect();
+        prop_assert!(counts.iter().max().unwrap_or(&0) - counts.iter().min().unwrap_or(&0) <= 1, "{:?}", served);
+    }
+}
