@@ -6,6 +6,7 @@ mod admin;
 mod connection_secrets;
 mod definitions;
 mod events;
+mod finalizers;
 mod interruptions;
 mod permissions;
 mod secrets;

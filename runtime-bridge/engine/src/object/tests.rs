@@ -1,3 +1,4 @@
+use bridge_core::kind::ResourceType;
 use serde_json::json;
 
 use super::*;

@@ -1,179 +1,20 @@
 //! Kubernetes objects as the bridge keeps them: typed metadata without managed fields, the rest as raw JSON.
 
+mod api_type;
+mod key;
+mod parts;
+
 use std::{fmt, sync::Arc};
 
-use bridge_core::{kind::ResourceType, watch_plan::GroupKind};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
-use serde::{
-    Deserialize, Deserializer, Serialize, Serializer,
-    de::{Error as _, MapAccess, Visitor},
-    ser::SerializeMap,
-};
+use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::{Value, value::RawValue};
 
-/// One served API type: how its objects are addressed.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ApiType {
-    /// Group and kind.
-    pub kind: GroupKind,
-    /// Version that is read and written.
-    pub version: String,
-    /// As in URLs.
-    pub plural: String,
-    /// False: cluster-scoped.
-    pub namespaced: bool,
-}
-
-impl ApiType {
-    /// Of a kind that a plugin published.
-    pub fn new(resource_type: &ResourceType, plural: &str, namespaced: bool) -> Self {
-        Self {
-            kind: GroupKind::new(&resource_type.group, &resource_type.kind),
-            version: resource_type.version.clone(),
-            plural: plural.to_owned(),
-            namespaced,
-        }
-    }
-
-    /// Secrets, without their data.
-    pub fn secrets() -> Self {
-        Self {
-            kind: GroupKind::new("", "Secret"),
-            version: "v1".to_owned(),
-            plural: "secrets".to_owned(),
-            namespaced: true,
-        }
-    }
-
-    /// Custom resource definitions.
-    pub fn definitions() -> Self {
-        Self {
-            kind: GroupKind::new("apiextensions.k8s.io", "CustomResourceDefinition"),
-            version: "v1".to_owned(),
-            plural: "customresourcedefinitions".to_owned(),
-            namespaced: false,
-        }
-    }
-
-    /// Served by the API server itself, without a definition.
-    pub fn is_built_in(&self) -> bool {
-        matches!(self.kind.group(), "" | "apiextensions.k8s.io")
-    }
-
-    /// Secrets: only metadata is listed and watched, and of that no annotations, which may repeat the data.
-    pub fn is_metadata_only(&self) -> bool {
-        self.kind.group().is_empty() && self.kind.kind() == "Secret"
-    }
-
-    /// `group/version`, or `version` in the core group.
-    pub fn api_version(&self) -> String {
-        if self.kind.group().is_empty() {
-            self.version.clone()
-        } else {
-            format!("{}/{}", self.kind.group(), self.version)
-        }
-    }
-
-    /// URL path of the collection: in one namespace, or everywhere.
-    pub fn collection_path(&self, namespace: Option<&str>) -> String {
-        let root = if self.kind.group().is_empty() {
-            "api"
-        } else {
-            "apis"
-        };
-        match namespace {
-            Some(namespace) => {
-                format!(
-                    "/{root}/{}/namespaces/{namespace}/{}",
-                    self.api_version(),
-                    self.plural
-                )
-            }
-            None => format!("/{root}/{}/{}", self.api_version(), self.plural),
-        }
-    }
-
-    /// URL path of one object. Names may come from users' documents: one that would lead elsewhere is refused.
-    pub fn object_path(&self, key: &Key) -> Result<String, BadName> {
-        for part in [key.namespace().unwrap_or("-"), key.name()] {
-            if !is_path_segment(part) {
-                return Err(BadName(part.to_owned()));
-            }
-        }
-        Ok(format!(
-            "{}/{}",
-            self.collection_path(key.namespace()),
-            key.name()
-        ))
-    }
-}
-
-/// A name that no object can have.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is not a valid name")]
-pub struct BadName(String);
-
-fn is_path_segment(name: &str) -> bool {
-    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | ':' | '_');
-    !name.is_empty() && name != "." && name != ".." && name.chars().all(allowed)
-}
-
-/// Names one object, whatever its version. Cheap to clone.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Key(Arc<KeyParts>);
-
-#[derive(PartialEq, Eq, PartialOrd, Ord, Hash)]
-struct KeyParts {
-    kind: GroupKind,
-    namespace: Option<Box<str>>,
-    name: Box<str>,
-}
-
-impl Key {
-    /// `namespace` is `None` for cluster-scoped objects.
-    pub fn new(kind: GroupKind, namespace: Option<&str>, name: &str) -> Self {
-        Self(Arc::new(KeyParts {
-            kind,
-            namespace: namespace.map(Into::into),
-            name: name.into(),
-        }))
-    }
-
-    /// Of a Secret.
-    pub fn secret(namespace: &str, name: &str) -> Self {
-        Self::new(GroupKind::new("", "Secret"), Some(namespace), name)
-    }
-
-    /// Group and kind.
-    pub fn kind(&self) -> &GroupKind {
-        &self.0.kind
-    }
-
-    /// `None`: cluster-scoped.
-    pub fn namespace(&self) -> Option<&str> {
-        self.0.namespace.as_deref()
-    }
-
-    /// Name.
-    pub fn name(&self) -> &str {
-        &self.0.name
-    }
-}
-
-impl fmt::Display for Key {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.namespace() {
-            Some(namespace) => write!(f, "{} {namespace}/{}", self.kind(), self.name()),
-            None => write!(f, "{} {}", self.kind(), self.name()),
-        }
-    }
-}
-
-impl fmt::Debug for Key {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Display::fmt(self, f)
-    }
-}
+use self::parts::Parts;
+pub use self::{
+    api_type::{ApiType, BadName},
+    key::Key,
+};
 
 /// An object of a watched kind. Compact: managed fields are left out (the API server keeps them when they are not sent).
 ///
@@ -403,59 +244,5 @@ fn raw(value: &Value) -> Option<Arc<RawValue>> {
     RawValue::from_string(value.to_string()).ok().map(Arc::from)
 }
 
-/// The top-level fields of an object. Not derived, as `flatten` would parse what is to stay raw.
-#[derive(Default)]
-struct Parts {
-    metadata: Option<ObjectMeta>,
-    spec: Option<Arc<RawValue>>,
-    status: Option<Arc<RawValue>>,
-    rest: Vec<(String, Arc<RawValue>)>,
-}
-
-impl<'de> Deserialize<'de> for Parts {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(PartsVisitor)
-    }
-}
-
-struct PartsVisitor;
-
-impl<'de> Visitor<'de> for PartsVisitor {
-    type Value = Parts;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a Kubernetes object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Parts, A::Error> {
-        let mut parts = Parts::default();
-        while let Some(field) = map.next_key::<String>()? {
-            match field.as_str() {
-                "apiVersion" | "kind" => drop(map.next_value::<String>()?),
-                "metadata" => {
-                    let meta: ObjectMeta = map.next_value()?;
-                    if parts
-                        .metadata
-                        .replace(ObjectMeta {
-                            managed_fields: None,
-                            ..meta
-                        })
-                        .is_some()
-                    {
-                        return Err(A::Error::duplicate_field("metadata"));
-                    }
-                }
-                "spec" => parts.spec = map.next_value::<Option<Box<RawValue>>>()?.map(Arc::from),
-                "status" => parts.status = map.next_value::<Option<Box<RawValue>>>()?.map(Arc::from),
-                _ => parts
-                    .rest
-                    .push((field, Arc::from(map.next_value::<Box<RawValue>>()?))),
-            }
-        }
-        Ok(parts)
-    }
-}
-
 #[cfg(test)]
-#[path = "object_tests.rs"]
 mod tests;

@@ -10,7 +10,9 @@ use tokio::{
     task::JoinSet,
 };
 
-use super::*;
+use kube::Config;
+
+use super::{connect::get, *};
 
 /// What a server does with a request, once it has read its head.
 #[derive(Clone, Copy)]

@@ -1,0 +1,61 @@
+use std::{fmt, sync::Arc};
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde::{
+    Deserialize, Deserializer,
+    de::{Error as _, MapAccess, Visitor},
+};
+use serde_json::value::RawValue;
+
+/// The top-level fields of an object. Not derived, as `flatten` would parse what is to stay raw.
+#[derive(Default)]
+pub(super) struct Parts {
+    pub(super) metadata: Option<ObjectMeta>,
+    pub(super) spec: Option<Arc<RawValue>>,
+    pub(super) status: Option<Arc<RawValue>>,
+    pub(super) rest: Vec<(String, Arc<RawValue>)>,
+}
+
+impl<'de> Deserialize<'de> for Parts {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(PartsVisitor)
+    }
+}
+
+struct PartsVisitor;
+
+impl<'de> Visitor<'de> for PartsVisitor {
+    type Value = Parts;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a Kubernetes object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Parts, A::Error> {
+        let mut parts = Parts::default();
+        while let Some(field) = map.next_key::<String>()? {
+            match field.as_str() {
+                "apiVersion" | "kind" => drop(map.next_value::<String>()?),
+                "metadata" => {
+                    let meta: ObjectMeta = map.next_value()?;
+                    if parts
+                        .metadata
+                        .replace(ObjectMeta {
+                            managed_fields: None,
+                            ..meta
+                        })
+                        .is_some()
+                    {
+                        return Err(A::Error::duplicate_field("metadata"));
+                    }
+                }
+                "spec" => parts.spec = map.next_value::<Option<Box<RawValue>>>()?.map(Arc::from),
+                "status" => parts.status = map.next_value::<Option<Box<RawValue>>>()?.map(Arc::from),
+                _ => parts
+                    .rest
+                    .push((field, Arc::from(map.next_value::<Box<RawValue>>()?))),
+            }
+        }
+        Ok(parts)
+    }
+}
