@@ -1,4 +1,5 @@
 //! What is sent, what is never sent, and how each end of a call is classified.
+#![allow(clippy::unwrap_used)] // Also helpers of tests are tests.
 
 mod fake;
 

@@ -1,4 +1,5 @@
 //! Who answers, what it serves, and how it is told when that changes.
+#![allow(clippy::unwrap_used)] // Also helpers of tests are tests.
 
 mod fake;
 

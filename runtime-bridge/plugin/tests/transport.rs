@@ -1,4 +1,5 @@
 //! What lies under the calls: TLS, and answers that are not what gRPC says.
+#![allow(clippy::unwrap_used)] // Also helpers of tests are tests.
 
 use std::{convert::Infallible, net::SocketAddr, path::Path, time::Duration};
 

@@ -14,7 +14,7 @@ use tokio::{
 
 use crate::{cluster::Cluster, program::BRIDGE};
 
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_mins(1);
 
 /// It dies with the test.
 pub struct Bridge {

@@ -13,7 +13,7 @@ use kube::{
 use serde_json::Value;
 use tokio::time::timeout;
 
-const LIMIT: Duration = Duration::from_secs(60);
+const LIMIT: Duration = Duration::from_mins(1);
 
 pub struct Cluster {
     pub plane: ControlPlane,

@@ -1,4 +1,5 @@
 //! The binary as a whole: its command line, its CRDs on a real API server, its life beside a real plugin.
+#![allow(clippy::unwrap_used)] // Also helpers of tests are tests.
 
 mod admin;
 mod cli;

@@ -10,7 +10,7 @@ use crossbridge_sdk::{CredentialKey, prelude::*};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
-use tokio::sync::oneshot;
+use tokio::{sync::oneshot, task::JoinHandle};
 
 #[derive(Deserialize, JsonSchema)]
 struct Settings {
@@ -45,6 +45,7 @@ type Shelf = Arc<Mutex<BTreeMap<String, (Parameters, bool)>>>;
 
 struct Note(Shelf);
 struct Board(Shelf);
+struct Sticker(Shelf);
 
 fn kind(name: &str) -> Kind {
     let names = ExternalName::by_user("groceries").pattern("[a-z0-9-]+");
@@ -121,35 +122,54 @@ macro_rules! resource {
 
 resource!(Note, kind("Note"));
 resource!(Board, kind("Board").cluster_scoped());
+resource!(Sticker, kind("Sticker"));
 
 /// Served from this process until it is dropped.
 pub struct Notes {
     folder: TempDir,
-    stop: Option<oneshot::Sender<()>>,
+    shelf: Shelf,
+    served: Option<(oneshot::Sender<()>, JoinHandle<()>)>,
 }
 
 impl Notes {
     pub fn start() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let endpoint = format!("unix://{}", socket(folder.path()).display());
-        let (stop, stopped) = oneshot::channel();
-        let shelf = Shelf::default();
-        let plugin = Plugin::new("notes.example.org", "1.0.0")
+        let mut notes = Self {
+            folder: tempfile::tempdir().unwrap(),
+            shelf: Shelf::default(),
+            served: None,
+        };
+        notes.serve(notes.plugin("1.0.0"));
+        notes
+    }
+
+    /// Ends it, and starts a version that serves one kind more.
+    pub async fn upgrade(&mut self) {
+        if let Some((stop, ended)) = self.served.take() {
+            stop.send(()).unwrap();
+            ended.await.unwrap();
+        }
+        self.serve(self.plugin("1.1.0").resource(Sticker(Arc::clone(&self.shelf))));
+    }
+
+    fn plugin(&self, version: &str) -> Plugin {
+        Plugin::new("notes.example.org", version)
             .settings::<Settings>()
             .credential(CredentialKey::new("token", "Opens the box.").required())
             .check_config(|_| async { Ok("desk".to_owned()) })
-            .resource(Note(Arc::clone(&shelf)))
-            .resource(Board(shelf));
-        tokio::spawn(async move {
+            .resource(Note(Arc::clone(&self.shelf)))
+            .resource(Board(Arc::clone(&self.shelf)))
+    }
+
+    fn serve(&mut self, plugin: Plugin) {
+        let (stop, stopped) = oneshot::channel();
+        let endpoint = self.endpoint();
+        let ended = tokio::spawn(async move {
             let stopped = async {
                 let _ = stopped.await;
             };
             plugin.serve_at(&endpoint, stopped).await.unwrap();
         });
-        Self {
-            folder,
-            stop: Some(stop),
-        }
+        self.served = Some((stop, ended));
     }
 
     pub fn endpoint(&self) -> String {
@@ -159,7 +179,7 @@ impl Notes {
 
 impl Drop for Notes {
     fn drop(&mut self) {
-        if let Some(stop) = self.stop.take() {
+        if let Some((stop, _)) = self.served.take() {
             let _ = stop.send(());
         }
     }

@@ -22,7 +22,7 @@ pub async fn run(arguments: &[&str]) -> Ran {
     for name in names.filter(|name| name.starts_with("CROSSBRIDGE_") || name == "KUBECONFIG") {
         command.env_remove(name);
     }
-    let output = timeout(Duration::from_secs(60), command.output()).await;
+    let output = timeout(Duration::from_mins(1), command.output()).await;
     let output = output
         .expect("the program ends in time")
         .expect("the program starts");

@@ -29,7 +29,8 @@ pub async fn apply_printed(cluster: &Cluster, endpoint: &str) {
     }
 }
 
-fn note(name: &str, spec: Value) -> Value {
+fn note(name: &str, spec: impl Into<Value>) -> Value {
+    let spec: Value = spec.into();
     json!({
         "apiVersion": "notes.example.org/v1alpha1",
         "kind": "Note",

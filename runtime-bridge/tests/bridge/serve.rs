@@ -51,6 +51,13 @@ async fn a_kind_is_served_from_its_crd_to_ready_and_again_after_a_restart() {
     create(&notes_api, note()).await.unwrap();
     let ready = until(&notes_api, "groceries", "ready", |note| is_true(note, "Ready")).await;
     assert!(is_true(&ready, "Synced"), "{ready:?}");
+    let config = cluster.cluster_scoped("ClusterProviderConfig");
+    let usable = until(&config, "default", "usable", |config| is_true(config, "Ready")).await;
+    let said = condition(&usable, "Ready").unwrap();
+    assert_eq!(
+        (&said["reason"], &said["message"]),
+        (&json!("Usable"), &json!("acts as desk"))
+    );
 
     let (status, metrics) = bridge.get("/metrics").await;
     assert_eq!(status, 200);
@@ -151,5 +158,66 @@ async fn with_check_a_kind_is_served_once_somebody_applies_its_crd() {
     };
     bridge.until("/debug/state", served).await;
     bridge.until_ready().await;
+    assert_eq!(bridge.stop().await, Some(0));
+}
+
+#[tokio::test]
+async fn a_plugin_that_serves_more_after_an_upgrade_is_met_without_a_restart() {
+    let (cluster, mut notes) = (Cluster::start().await, Notes::start());
+    let bridge = Bridge::start(&cluster, &notes.endpoint(), &[]).await;
+    bridge.until_ready().await;
+    configure(&cluster, json!({ "token": "canary" })).await;
+    let api = cluster.namespaced("Note");
+    create(&api, note()).await.unwrap();
+    until(&api, "groceries", "ready", |note| is_true(note, "Ready")).await;
+
+    notes.upgrade().await;
+    let served = |_: u16, text: &str| {
+        let state: Value = serde_json::from_str(text).unwrap_or_default();
+        state["kinds"]["Sticker.notes.example.org/v1alpha1"] == "served"
+    };
+    bridge.until("/debug/state", served).await;
+    bridge.until_ready().await;
+    let mut sticker = note();
+    sticker["kind"] = json!("Sticker");
+    create(&cluster.namespaced("Sticker"), sticker).await.unwrap();
+    until(&cluster.namespaced("Sticker"), "groceries", "ready", |note| {
+        is_true(note, "Ready")
+    })
+    .await;
+    merge(
+        &api,
+        "groceries",
+        json!({ "spec": { "forProvider": { "title": "Buy bread" } } }),
+    )
+    .await
+    .unwrap();
+    until(&api, "groceries", "up to date", |note| {
+        condition(note, "Synced")
+            .is_some_and(|synced| synced["observedGeneration"] == 2 && synced["status"] == "True")
+    })
+    .await;
+    assert_eq!(bridge.stop().await, Some(0));
+}
+
+#[tokio::test]
+async fn a_bridge_that_is_told_to_stop_while_it_starts_stops() {
+    let cluster = Cluster::start().await;
+    let bridge = Bridge::start(
+        &cluster,
+        "unix:///no/such/plugin.sock",
+        &["--startup-timeout", "1h"],
+    )
+    .await;
+    assert_eq!(bridge.get("/livez").await.0, 200);
+    let (status, text) = bridge.get("/readyz").await;
+    assert_eq!((status, text.as_str()), (503, "[-] startup: not finished\n"));
+    let asked = run(&["healthcheck", "--admin-address", &bridge.address]).await;
+    assert_eq!(asked.code, Some(1));
+    assert!(
+        asked.stderr.contains("is not ready: [-] startup: not finished"),
+        "{}",
+        asked.stderr
+    );
     assert_eq!(bridge.stop().await, Some(0));
 }

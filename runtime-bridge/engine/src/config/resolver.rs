@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use bridge_core::{
     external::{CallError, Config, Secrets},
     kind::PluginInfo,
-    managed::Problem,
+    managed::{Problem, Says, Status},
 };
 use jiff::Timestamp;
 use parking_lot::Mutex;
@@ -67,6 +67,9 @@ impl SecretSource for SecretReader {
 pub trait ConfigObjects: Send + Sync + 'static {
     /// One of them.
     async fn get(&self, key: &Key) -> Lookup;
+
+    /// Replaces its status.
+    async fn put_status(&self, config: &Object) -> Result<(), ApiError>;
 }
 
 /// Weak, as the engine holds whom it serves.
@@ -83,6 +86,13 @@ impl ConfigObjects for Weak<Engine> {
             cluster_config_api(plugin)
         };
         engine.get(&Arc::new(api), key).await
+    }
+
+    async fn put_status(&self, config: &Object) -> Result<(), ApiError> {
+        match self.upgrade() {
+            Some(engine) => engine.writer.put_status(config).await.map(drop),
+            None => Ok(()),
+        }
     }
 }
 
@@ -166,10 +176,38 @@ impl ConfigResolver {
         if let Some(known) = self.still_known(&slot, &config) {
             return Ok(known);
         }
-        let known = self.read(&slot, &config, &mut checks).await?;
+        let read = self.read(&slot, &config, &mut checks).await;
+        self.tell(&config, &read).await;
+        let known = read?;
         let resolved = Arc::clone(&known.config);
         *slot.known.lock() = Some(known);
         Ok(resolved)
+    }
+
+    /// What became of the config is its condition. Written when it changes; a write that fails is no harm.
+    async fn tell(&self, config: &Object, read: &Result<Known, ConfigError>) {
+        let says = match read {
+            Ok(known) => Says {
+                status: true,
+                reason: "Usable".to_owned(),
+                message: match known.config.identity.as_str() {
+                    "" => String::new(),
+                    identity => format!("acts as {identity}"),
+                },
+            },
+            Err(error) => Says::no(error.reason(), error.to_string()),
+        };
+        let before = Status::read(&config.status_value());
+        let mut status = before.clone();
+        status.set("Ready", &says, config.generation(), self.options.clock.now());
+        if status == before {
+            return;
+        }
+        let mut told = config.clone();
+        told.set_status(&status.write());
+        if let Err(error) = self.options.objects.put_status(&told).await {
+            tracing::debug!(config = %config.key(), %error, "its condition was not written");
+        }
     }
 
     /// As it was read, if nothing that it was read from has changed.

@@ -19,6 +19,7 @@ use super::{
     cluster_config_api, config_api, host::Content, secret_of,
 };
 use crate::{
+    api_error::ApiError,
     clock::Clock,
     engine::Lookup,
     managed::ConfigSource,
@@ -39,6 +40,8 @@ struct World {
     now: Timestamp,
     reads: usize,
     checks: usize,
+    /// Conditions that were written.
+    told: Vec<Value>,
 }
 
 #[derive(Clone, Default)]
@@ -111,6 +114,15 @@ impl Shared {
 impl ConfigObjects for Shared {
     async fn get(&self, key: &Key) -> Lookup {
         Lookup::Live(self.world().objects.get(&key.to_string()).map(Arc::clone))
+    }
+
+    async fn put_status(&self, config: &Object) -> Result<(), ApiError> {
+        let mut world = self.world();
+        world.told.push(config.status_value()["conditions"][0].clone());
+        world
+            .objects
+            .insert(config.key().to_string(), Arc::new(config.clone()));
+        Ok(())
     }
 }
 
@@ -540,6 +552,33 @@ async fn many_who_ask_at_once_cause_one_read_and_one_check() {
         answer.unwrap();
     }
     assert_eq!(shared.counts(), (1, 1));
+}
+
+#[tokio::test]
+async fn what_became_of_a_config_is_its_condition_written_once_per_change() {
+    let shared = Shared::default();
+    shared.config(None, 1, &with_secret(None));
+    let resolver = shared.resolver(false);
+    for _ in 0..3 {
+        assert_eq!(reason(&resolver, &cluster_wide()).await, "SecretNotFound");
+    }
+    shared.secret(1, &[("token", "canary")]);
+    for _ in 0..3 {
+        resolver.config_of(&cluster_wide()).await.unwrap();
+    }
+    let told = shared.world().told.clone();
+    let words: Vec<[&str; 3]> = told
+        .iter()
+        .map(|condition| ["status", "reason", "message"].map(|field| condition[field].as_str().unwrap()))
+        .collect();
+    let missing = "the ClusterProviderConfig.test.example.org default names a Secret for its credentials: the Secret team/keys does not exist";
+    assert_eq!(
+        words,
+        [
+            ["False", "SecretNotFound", missing],
+            ["True", "Usable", "acts as account"]
+        ]
+    );
 }
 
 #[test]
