@@ -3,7 +3,7 @@
 
 use std::{
     fs,
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::mpsc::{Receiver, channel},
     time::{Duration, Instant},
 };
@@ -37,6 +37,7 @@ spec: {size: 3}
 struct Dev {
     process: Process,
     lines: Receiver<String>,
+    read: Vec<String>,
     folder: ScratchDir,
 }
 
@@ -59,6 +60,7 @@ fn dev(plugin: &str, manifests: &str) -> Dev {
     Dev {
         process,
         lines,
+        read: Vec::new(),
         folder,
     }
 }
@@ -68,15 +70,19 @@ fn command() -> Spawn {
 }
 
 impl Dev {
-    /// Reads on until a line contains this.
-    fn until(&self, part: &str) -> String {
+    /// The line that contains this: one that was read, or one to come. Who says something first is not certain.
+    fn until(&mut self, part: &str) -> String {
         let begun = Instant::now();
-        let mut read = Vec::new();
         loop {
+            if let Some(line) = self.read.iter().find(|line| line.contains(part)) {
+                return line.clone();
+            }
             match self.lines.recv_timeout(LIMIT.saturating_sub(begun.elapsed())) {
-                Ok(line) if line.contains(part) => return line,
-                Ok(line) => read.push(line),
-                Err(error) => panic!("no line with {part:?}: {error}; there was:\n{}", read.join("\n")),
+                Ok(line) => self.read.push(line),
+                Err(error) => panic!(
+                    "no line with {part:?}: {error}; there was:\n{}",
+                    self.read.join("\n")
+                ),
             }
         }
     }
@@ -90,17 +96,20 @@ impl Dev {
     }
 }
 
-async fn until_gone(path: &Path) {
+async fn until(what: &str, holds: impl Fn() -> bool) {
     let begun = Instant::now();
-    while path.exists() {
-        assert!(begun.elapsed() < LIMIT, "{} is still there", path.display());
+    while !holds() {
+        assert!(begun.elapsed() < LIMIT, "not within {LIMIT:?}: {what}");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn it_applies_tells_restarts_and_leaves_nothing() {
-    let dev = dev("echo at $PROVIDER_PLUGIN_ENDPOINT; exec sleep 1000", MANIFESTS);
+    let mut dev = dev(
+        "sh -c 'echo at $PROVIDER_PLUGIN_ENDPOINT; exec sleep 1000'",
+        MANIFESTS,
+    );
     assert!(dev.until("plugin | at").contains("unix:///"));
     dev.until("CustomResourceDefinition things.example.dev: applied");
     dev.until("Thing default/one: created");
@@ -109,8 +118,10 @@ async fn it_applies_tells_restarts_and_leaves_nothing() {
     let killed = Spawn::new("kill").args(["-9", &pid.to_string()]).spawn().unwrap();
     assert!(killed.wait_for(LIMIT).await.unwrap().success());
     dev.until("plugin: ended (signal: 9 (SIGKILL)); starts again");
-    dev.until("plugin: started");
-    assert_eq!(dev.state()["processes"]["plugin"]["starts"], 2);
+    until("the plugin is started again", || {
+        dev.state()["processes"]["plugin"]["starts"] == 2
+    })
+    .await;
 
     let kubeconfig = dev.kubeconfig();
     dev.process.signal(Signal::TERM);
@@ -120,7 +131,7 @@ async fn it_applies_tells_restarts_and_leaves_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refused_manifest_is_named_and_ends_it() {
-    let dev = dev("exec sleep 1000", &MANIFESTS.replace("size: 3", "sise: 3"));
+    let mut dev = dev("sleep 1000", &MANIFESTS.replace("size: 3", "sise: 3"));
     let error = dev.until("error:");
     assert!(
         error.contains("document 2 of") && error.contains("refuses Thing one") && error.contains("sise"),
@@ -131,12 +142,13 @@ async fn a_refused_manifest_is_named_and_ends_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_kill_leaves_nothing() {
-    let dev = dev("exec sleep 1000", MANIFESTS);
+    let mut dev = dev("sleep 1000", MANIFESTS);
     dev.until("Thing default/one: created");
     let kubeconfig = dev.kubeconfig();
     dev.process.kill();
     dev.process.wait_for(LIMIT).await.unwrap();
-    until_gone(kubeconfig.parent().unwrap()).await;
+    let folder = kubeconfig.parent().unwrap();
+    until("the folder is gone", || !folder.exists()).await;
 }
 
 #[tokio::test]
@@ -155,6 +167,11 @@ async fn mistakes_are_told_before_anything_is_started() {
     let (code, said) = fails(&["dev"]).await;
     assert!(
         code == Some(2) && said.contains("--plugin-command"),
+        "{code:?} {said}"
+    );
+    let (code, said) = fails(&["dev", "--plugin-command", "a 'b"]).await;
+    assert!(
+        code == Some(2) && said.contains("a quote is not closed"),
         "{code:?} {said}"
     );
     let (code, said) = fails(&["dev", "--plugin-command", "true", "--apply", "/nowhere"]).await;

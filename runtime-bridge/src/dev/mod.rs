@@ -1,5 +1,6 @@
 //! `runtime-bridge dev`: a control plane, plugins and a bridge on this machine, in one command; the inner loop of whoever writes a
 //! plugin.
+#![allow(clippy::doc_markdown, reason = "some comments are help texts")]
 
 mod apply;
 mod manifests;
@@ -47,16 +48,17 @@ const SERVE_DEFAULTS: [(&str, &str); 2] = [
 /// What `runtime-bridge dev` is asked to do.
 #[derive(Debug, Args)]
 pub struct DevArgs {
-    /// Shell command that runs a plugin. It finds its endpoint in `PROVIDER_PLUGIN_ENDPOINT`, and is started again when it ends. Can be
-    /// given more than once.
+    /// Command that runs a plugin, in words as in a shell. It finds its endpoint in PROVIDER_PLUGIN_ENDPOINT, and is started again when it
+    /// ends. Can be given more than once.
     #[arg(
         long,
         env = "CROSSBRIDGE_PLUGIN_COMMAND",
         value_name = "COMMAND",
-        required = true
+        required = true,
+        value_parser = plugin_command
     )]
-    pub plugin_command: Vec<String>,
-    /// Manifest file, or folder of them (`*.yaml`, `*.yml`, `*.json`, by name), to apply once their kinds are served. Can be given more
+    pub plugin_command: Vec<PluginCommand>,
+    /// Manifest file, or folder of them (*.yaml, *.yml, *.json, by name), to apply once their kinds are served. Can be given more
     /// than once.
     #[arg(long, env = "CROSSBRIDGE_APPLY", value_name = "PATH")]
     pub apply: Vec<PathBuf>,
@@ -66,6 +68,22 @@ pub struct DevArgs {
     /// More flags for the bridge, as `runtime-bridge serve` takes them.
     #[arg(last = true, value_name = "SERVE FLAGS")]
     pub serve_flags: Vec<OsString>,
+}
+
+/// A program and its arguments. Without a shell between, which would take signals meant for the plugin.
+#[derive(Debug, Clone)]
+pub struct PluginCommand {
+    program: String,
+    arguments: Vec<String>,
+}
+
+fn plugin_command(text: &str) -> Result<PluginCommand, String> {
+    let mut words = shlex::split(text).ok_or("a quote is not closed")?.into_iter();
+    let program = words.next().ok_or("it names no program")?;
+    Ok(PluginCommand {
+        program,
+        arguments: words.collect(),
+    })
 }
 
 /// Why it ended without being asked to.
@@ -153,8 +171,8 @@ async fn until_stopped(args: &DevArgs, stop: &CancellationToken) -> Result<(), D
             let program = move || {
                 // Left by a plugin that was killed; not every language's server replaces it.
                 let _ = fs::remove_file(socket);
-                Spawn::new("sh")
-                    .args(["-c", command])
+                Spawn::new(&command.program)
+                    .args(&command.arguments)
                     .env(ENDPOINT_VARIABLE, endpoint(socket))
             };
             Supervised {

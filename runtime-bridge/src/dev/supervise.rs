@@ -28,12 +28,13 @@ impl Supervised<'_> {
         let mut pause = Pause::default();
         while !stop.is_cancelled() {
             let process = self.quoted(program()).spawn()?;
-            self.narrator
-                .say(&self.name, &format!("started, process {}", process.id()));
+            // First the file, so that who reads that it was started finds it there.
             if let Err(error) = self.state.started(&self.name, process.id()) {
                 self.narrator
                     .say(&self.name, &format!("cannot write the state file: {error}"));
             }
+            self.narrator
+                .say(&self.name, &format!("started, process {}", process.id()));
             let begun = Instant::now();
             tokio::select! {
                 status = process.wait() => {

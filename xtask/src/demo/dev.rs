@@ -27,7 +27,7 @@ impl Dev {
         let plugin = project.binary("provider-aws-example");
         let dev = Spawn::new(project.binary("runtime-bridge"))
             .args(["dev", "--plugin-command"])
-            .arg(format!("exec '{}'", plugin.display()))
+            .arg(format!("'{}'", plugin.display()))
             .arg("--state-file")
             .arg(state_file);
         let dev = manifests
