@@ -27,7 +27,7 @@ pub const EXTERNAL_NAME: &str = "crossplane.io/external-name";
 /// Finds what an object refers to: its `ProviderConfig`, its Secrets, other managed resources.
 pub type References = dyn Fn(&Object) -> Vec<Key> + Send + Sync;
 
-/// Hears of changes, in the task that brings them: it must be quick and must not block.
+/// Hears of changes, in the task that brings them: it must be quick and must not block. It may look at the store.
 pub type Listener = dyn Fn(&Change) + Send + Sync;
 
 /// The objects of all watched kinds.
@@ -220,7 +220,7 @@ impl Store {
         self.tell(change);
     }
 
-    /// Without any lock held, save that on the list of listeners.
+    /// With no lock of the store held: listeners may look at it.
     fn tell(&self, changes: impl IntoIterator<Item = Change>) {
         for change in changes {
             let interested: Vec<Arc<Listener>> = self
