@@ -12,7 +12,7 @@ pub(super) use convert::{default, default_over, ordered, ordered_over};
 use forwarded::ForwardedValues;
 
 /// How requests for some paths are answered.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct OrderedBehavior {
     /// Which paths, such as images/*.jpg.
@@ -25,7 +25,7 @@ pub(crate) struct OrderedBehavior {
 
 /// How requests are answered. Caching is by a policy, or by forwardedValues and TTLs, which is the older way; where nothing is said, a
 /// new behavior caches by AWS's own policy `CachingOptimized`.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Behavior {
     /// Id of the origin, or of the group of origins, that is asked.
@@ -84,7 +84,7 @@ pub(crate) struct Behavior {
 }
 
 /// A CloudFront function at an event.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct FunctionAssociation {
     /// When it runs.
@@ -95,7 +95,7 @@ pub(crate) struct FunctionAssociation {
 }
 
 /// A Lambda function at an event.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct LambdaFunctionAssociation {
     /// When it runs.

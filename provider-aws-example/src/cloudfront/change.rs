@@ -7,7 +7,7 @@ use super::distribution::Distribution;
 use super::model::{self, DistributionParameters};
 use super::refused;
 use super::work::{Found, Work, absent};
-use crate::ownership::{Owner, TagChange, not_ours};
+use crate::ownership::{Owner, TagChange, Tags, not_ours};
 
 impl Work<'_> {
     pub(super) async fn update(
@@ -17,7 +17,9 @@ impl Work<'_> {
         let wish = &update.desired.parameters;
         wish.check()?;
         let id = &self.call.target.external_name;
-        let Some(found) = self.look(id).await? else { return Err(absent(id)) };
+        let Some(found) = self.look(id).await? else {
+            return Err(absent(id));
+        };
         if self.owner(&found) == Owner::Another {
             return Err(not_ours(&format!("the distribution {id}")));
         }
@@ -31,7 +33,9 @@ impl Work<'_> {
         if adopts {
             self.tag(&found, tags.clone()).await?;
         }
-        let under_way = wished != *config && !self.put(&found, wished).await?.is_deployed();
+        // In the shape of the wish: there are several ways to tell AWS of nothing.
+        let differs = model::found(&wished, Tags::new()) != model::found(config, Tags::new());
+        let under_way = differs && !self.put(&found, wished).await?.is_deployed();
         if !adopts {
             self.tag(&found, tags).await?;
         }
@@ -54,7 +58,11 @@ impl Work<'_> {
             .id(found.id())
             .if_match(&found.etag)
             .distribution_config(config);
-        let answer = self.steps.change("cloudfront:UpdateDistribution", request.send()).await.map_err(refused::told)?;
+        let answer = self
+            .steps
+            .change("cloudfront:UpdateDistribution", request.send())
+            .await
+            .map_err(refused::told)?;
         Ok(Found {
             distribution: answer.distribution.unwrap_or_else(|| found.distribution.clone()),
             etag: answer.e_tag.unwrap_or_default(),
@@ -70,12 +78,18 @@ impl Work<'_> {
                 tags = tags.items(aws::Tag::builder().key(key).value(value).build()?);
             }
             let request = self.cloudfront().tag_resource().resource(arn).tags(tags.build());
-            self.steps.change("cloudfront:TagResource", request.send()).await.map_err(refused::told)?;
+            self.steps
+                .change("cloudfront:TagResource", request.send())
+                .await
+                .map_err(refused::told)?;
         }
         if !change.remove.is_empty() {
             let keys = aws::TagKeys::builder().set_items(Some(change.remove)).build();
             let request = self.cloudfront().untag_resource().resource(arn).tag_keys(keys);
-            self.steps.change("cloudfront:UntagResource", request.send()).await.map_err(refused::told)?;
+            self.steps
+                .change("cloudfront:UntagResource", request.send())
+                .await
+                .map_err(refused::told)?;
         }
         Ok(())
     }
@@ -86,5 +100,8 @@ pub(super) fn check_version(found: &Found, etag: &str) -> Result<(), Failure> {
     if etag.is_empty() || etag == found.etag {
         return Ok(());
     }
-    Err(Failure::conflict(format!("the distribution {} was changed since it was looked at", found.id())))
+    Err(Failure::conflict(format!(
+        "the distribution {} was changed since it was looked at",
+        found.id()
+    )))
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crossbridge_sdk::serde_json::json;
 use crossbridge_sdk::{
-    Call, Create, Delete, Desired, Example, ExternalName, Failure, Kind, Observed, OperationVerb, Outcome, Poll,
-    Resource, Update, async_trait,
+    Call, Create, Delete, Example, ExternalName, Failure, Kind, Known, Observed, OperationVerb, Outcome,
+    Poll, Resource, Update, async_trait,
 };
 
 use super::GROUP;
@@ -28,7 +28,9 @@ pub(crate) struct Distribution {
 
 impl Distribution {
     pub(crate) fn new(sessions: &Arc<Sessions>) -> Self {
-        Self { sessions: Arc::clone(sessions) }
+        Self {
+            sessions: Arc::clone(sessions),
+        }
     }
 }
 
@@ -38,7 +40,9 @@ impl Resource for Distribution {
     type Status = DistributionStatus;
 
     fn kind() -> Kind {
-        let names = ExternalName::by_upstream("EDFDVBD632BHDS5").pattern("[A-Z0-9]{8,32}").max_length(32);
+        let names = ExternalName::by_upstream("EDFDVBD632BHDS5")
+            .pattern("[A-Z0-9]{8,32}")
+            .max_length(32);
         Kind::new(GROUP, VERSION, "Distribution", names)
             .description("An Amazon CloudFront distribution. Before it is deleted it is disabled, which takes AWS some minutes.")
             .category("aws")
@@ -62,7 +66,7 @@ impl Resource for Distribution {
     async fn observe(
         &self,
         call: &Call,
-        _desired: &Desired<DistributionParameters>,
+        _desired: &Known<DistributionParameters>,
     ) -> Result<Observed<Self>, Failure> {
         let work = Work::begin(&self.sessions, call).await?;
         let name = &call.target.external_name;
@@ -73,25 +77,42 @@ impl Resource for Distribution {
             });
         }
         let ours = work.find().await?;
-        let Some(oldest) = ours.first() else { return Ok(Observed::absent()) };
+        let Some(oldest) = ours.first() else {
+            return Ok(Observed::absent());
+        };
         let observation = work.observation(oldest)?;
         if ours.len() == 1 {
             return Ok(observation.into());
         }
         let ids: Vec<&str> = ours.iter().map(Found::id).collect();
-        let message = format!("several distributions have this object's marker, of which the first counts: {}", ids.join(", "));
+        let message = format!(
+            "several distributions have this object's marker, of which the first counts: {}",
+            ids.join(", ")
+        );
         Ok(observation.warning("SeveralFound", message).into())
     }
 
-    async fn create(&self, call: &Call, create: &Create<DistributionParameters>) -> Result<Outcome<Self>, Failure> {
+    async fn create(
+        &self,
+        call: &Call,
+        create: &Create<DistributionParameters>,
+    ) -> Result<Outcome<Self>, Failure> {
         Work::begin(&self.sessions, call).await?.create(create).await
     }
 
-    async fn update(&self, call: &Call, update: &Update<DistributionParameters>) -> Result<Outcome<Self>, Failure> {
+    async fn update(
+        &self,
+        call: &Call,
+        update: &Update<DistributionParameters>,
+    ) -> Result<Outcome<Self>, Failure> {
         Work::begin(&self.sessions, call).await?.update(update).await
     }
 
-    async fn delete(&self, call: &Call, delete: &Delete<DistributionParameters>) -> Result<Outcome<Self>, Failure> {
+    async fn delete(
+        &self,
+        call: &Call,
+        delete: &Delete<DistributionParameters>,
+    ) -> Result<Outcome<Self>, Failure> {
         let work = Work::begin(&self.sessions, call).await?;
         let id = &call.target.external_name;
         Ok(match work.remove(id, &delete.etag).await? {

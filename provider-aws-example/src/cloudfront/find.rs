@@ -38,10 +38,23 @@ impl Work<'_> {
         let mut ours = Vec::new();
         let mut page = None;
         loop {
-            let request = self.cloudfront().list_distributions().max_items(PAGE).set_marker(page).send();
-            let list = self.steps.read("cloudfront:ListDistributions", request).await?.distribution_list;
+            let request = self
+                .cloudfront()
+                .list_distributions()
+                .max_items(PAGE)
+                .set_marker(page)
+                .send();
+            let list = self
+                .steps
+                .read("cloudfront:ListDistributions", request)
+                .await?
+                .distribution_list;
             let Some(list) = list else { break };
-            let unknown = list.items.unwrap_or_default().into_iter().filter(|one| !others(&one.arn));
+            let unknown = list
+                .items
+                .unwrap_or_default()
+                .into_iter()
+                .filter(|one| !others(&one.arn));
             ours.extend(self.marked(unknown).await?);
             page = list.next_marker.filter(|_| list.is_truncated);
             if page.is_none() {
@@ -73,7 +86,11 @@ impl Work<'_> {
                 .send();
             let answer = self.steps.read("tag:GetResources", request).await?;
             for resource in answer.resource_tag_mapping_list.unwrap_or_default() {
-                let marker = resource.tags.into_iter().flatten().find(|tag| tag.key == MARKER_TAG);
+                let marker = resource
+                    .tags
+                    .into_iter()
+                    .flatten()
+                    .find(|tag| tag.key == MARKER_TAG);
                 if let (Some(arn), Some(marker)) = (resource.resource_arn, marker) {
                     markers.insert(arn, marker.value);
                 }
@@ -95,10 +112,16 @@ impl Work<'_> {
     }
 
     async fn look_for_ours(&self, id: &str) -> Result<Option<Found>, Refusal> {
-        Ok(self.look(id).await?.filter(|found| self.owner(found) == Owner::Ours))
+        Ok(self
+            .look(id)
+            .await?
+            .filter(|found| self.owner(found) == Owner::Ours))
     }
 
-    async fn marked(&self, candidates: impl Iterator<Item = DistributionSummary>) -> Result<Vec<Found>, Refusal> {
+    async fn marked(
+        &self,
+        candidates: impl Iterator<Item = DistributionSummary>,
+    ) -> Result<Vec<Found>, Refusal> {
         let looks = candidates.map(|one| async move {
             let tags = self.tags(&one.arn).await;
             match tags {
@@ -109,7 +132,10 @@ impl Work<'_> {
                 Err(refusal) => Err(refusal),
             }
         });
-        let found: Vec<Option<Found>> = stream::iter(looks).buffer_unordered(AT_ONCE).try_collect().await?;
+        let found: Vec<Option<Found>> = stream::iter(looks)
+            .buffer_unordered(AT_ONCE)
+            .try_collect()
+            .await?;
         Ok(found.into_iter().flatten().collect())
     }
 }
@@ -120,7 +146,12 @@ fn is_ours(call: &Call, marker: &str) -> bool {
 
 /// AWS does not tell when one was made, only when it was last changed.
 fn oldest_first(mut found: Vec<Found>) -> Vec<Found> {
-    found.sort_by_key(|found| (found.distribution.last_modified_time.as_nanos(), found.distribution.id.clone()));
+    found.sort_by_key(|found| {
+        (
+            found.distribution.last_modified_time.as_nanos(),
+            found.distribution.id.clone(),
+        )
+    });
     found
 }
 

@@ -72,7 +72,11 @@ mod tests {
         assert_eq!(after(Some("a"), None).as_deref(), Some("a"));
         assert_eq!(after(Some("a"), Some("b")).as_deref(), Some("b"));
         assert_eq!(after(Some("a"), Some("")), None);
-        assert_eq!(after(Some(""), Some("")).as_deref(), Some(""), "nothing to change");
+        assert_eq!(
+            after(Some(""), Some("")).as_deref(),
+            Some(""),
+            "nothing to change"
+        );
         assert_eq!(after(None, Some("")), None);
     }
 

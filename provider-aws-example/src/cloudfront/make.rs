@@ -37,7 +37,10 @@ impl Work<'_> {
             Ok(Made::Known(refusal)) => self.settle(refusal, &create.client_request_token).await,
             // Our own earlier work may be what is in the way, for instance of an alias.
             Err(failure) if create.outcome_unknown && speaks_of_the_wish(&failure) => {
-                match of_token(self.find().await.unwrap_or_default(), &create.client_request_token) {
+                match of_token(
+                    self.find().await.unwrap_or_default(),
+                    &create.client_request_token,
+                ) {
                     Some(found) => self.earlier(&found),
                     None => Err(failure),
                 }
@@ -58,15 +61,24 @@ impl Work<'_> {
             .distribution_config(model::new(wish, &create.client_request_token)?)
             .tags(list.build())
             .build();
-        let request = self.cloudfront().create_distribution_with_tags().distribution_config_with_tags(config);
-        match self.steps.change("cloudfront:CreateDistribution", request.send()).await {
+        let request = self
+            .cloudfront()
+            .create_distribution_with_tags()
+            .distribution_config_with_tags(config);
+        match self
+            .steps
+            .change("cloudfront:CreateDistribution", request.send())
+            .await
+        {
             Ok(answer) => match answer.distribution {
                 Some(distribution) => Ok(Made::New(Box::new(Found {
                     distribution,
                     etag: answer.e_tag.unwrap_or_default(),
                     tags: tags.into_iter().collect::<FoundTags>(),
                 }))),
-                None => Err(Failure::unavailable("AWS made a distribution and did not tell which")),
+                None => Err(Failure::unavailable(
+                    "AWS made a distribution and did not tell which",
+                )),
             },
             Err(refusal) if refusal.is("DistributionAlreadyExists") => Ok(Made::Known(refusal)),
             Err(refusal) => Err(refused::told(refusal)),
@@ -115,15 +127,20 @@ impl Work<'_> {
 
 /// Of those with our marker, the one that this token made; else the oldest: there is one for each object.
 fn of_token(found: Vec<Found>, token: &str) -> Option<Found> {
-    let by_token = found
-        .iter()
-        .position(|found| found.config().is_ok_and(|config| config.caller_reference == token));
+    let by_token = found.iter().position(|found| {
+        found
+            .config()
+            .is_ok_and(|config| config.caller_reference == token)
+    });
     found.into_iter().nth(by_token.unwrap_or(0))
 }
 
 fn speaks_of_the_wish(failure: &Failure) -> bool {
     use FailureCode::{DependencyNotReady, InvalidSpec, QuotaExceeded};
-    matches!(failure.code(), Some(InvalidSpec | DependencyNotReady | QuotaExceeded))
+    matches!(
+        failure.code(),
+        Some(InvalidSpec | DependencyNotReady | QuotaExceeded)
+    )
 }
 
 /// AWS tells the id at the end of its message: `… Already exists: EDFDVBD632BHDS5`.
@@ -140,8 +157,14 @@ mod tests {
     #[test]
     fn the_id_stands_at_the_end_of_the_message() {
         let said = "The caller reference that you are using to create a distribution is associated with another distribution.";
-        assert_eq!(id_in(&format!("{said} Already exists: E1SABCDEFGHIJ")), Some("E1SABCDEFGHIJ"));
-        assert_eq!(id_in(&format!("{said} Already exists: E1SABCDEFGHIJ.")), Some("E1SABCDEFGHIJ"));
+        assert_eq!(
+            id_in(&format!("{said} Already exists: E1SABCDEFGHIJ")),
+            Some("E1SABCDEFGHIJ")
+        );
+        assert_eq!(
+            id_in(&format!("{said} Already exists: E1SABCDEFGHIJ.")),
+            Some("E1SABCDEFGHIJ")
+        );
         assert_eq!(id_in(said), None);
         assert_eq!(id_in("Already exists: something else"), None);
         assert_eq!(id_in(""), None);

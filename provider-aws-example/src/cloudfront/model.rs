@@ -18,7 +18,7 @@ use crate::ownership::Tags;
 use crate::partition::Partition;
 
 /// A CloudFront distribution. What is left out stays as it is, and is as AWS has it in a new distribution.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct DistributionParameters {
     /// Whether it serves. A new one does unless told otherwise.

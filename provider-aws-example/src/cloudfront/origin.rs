@@ -10,7 +10,7 @@ pub(super) use convert::{groups, groups_over, origins, origins_over};
 use crate::violations::Violations;
 
 /// A server that the distribution gets content from. One of s3Origin, customOrigin and vpcOrigin says of what sort it is.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Origin {
     /// Name by which cache behaviors call the origin.
@@ -47,7 +47,7 @@ pub(crate) struct Origin {
 }
 
 /// A header.
-#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CustomHeader {
     /// Name of the header.
@@ -58,7 +58,7 @@ pub(crate) struct CustomHeader {
 }
 
 /// An S3 bucket.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct S3Origin {
     /// The older way of access, origin-access-identity/cloudfront/ID. Empty text: none.
@@ -70,7 +70,7 @@ pub(crate) struct S3Origin {
 }
 
 /// Any web server.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CustomOrigin {
     /// Whether to talk HTTP or HTTPS to it.
@@ -98,7 +98,7 @@ pub(crate) struct CustomOrigin {
 }
 
 /// A server in a private network.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct VpcOrigin {
     /// Id of the VPC origin.
@@ -113,7 +113,7 @@ pub(crate) struct VpcOrigin {
 }
 
 /// One more cache, before the origin.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct OriginShield {
     /// Whether to use it.
@@ -123,7 +123,7 @@ pub(crate) struct OriginShield {
 }
 
 /// Two origins, of which the second is asked when the first fails.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct OriginGroup {
     /// Name by which cache behaviors call the group.
@@ -143,11 +143,18 @@ pub(crate) struct OriginGroup {
 
 /// What the schema cannot say of origins and groups.
 pub(super) fn check(origins: &[Origin], groups: &[OriginGroup], violations: &mut Violations) {
-    violations.add_if(origins.is_empty(), "/origins", "a distribution has at least one origin");
+    violations.add_if(
+        origins.is_empty(),
+        "/origins",
+        "a distribution has at least one origin",
+    );
     for (index, origin) in origins.iter().enumerate() {
         let at = format!("/origins/{index}");
-        let sorts =
-            [origin.s3_origin.is_some(), origin.custom_origin.is_some(), origin.vpc_origin.is_some()];
+        let sorts = [
+            origin.s3_origin.is_some(),
+            origin.custom_origin.is_some(),
+            origin.vpc_origin.is_some(),
+        ];
         violations.add_if(
             sorts.into_iter().filter(|said| *said).count() != 1,
             &at,
@@ -159,7 +166,10 @@ pub(super) fn check(origins: &[Origin], groups: &[OriginGroup], violations: &mut
             format!("two origins are called {:?}", origin.id),
         );
         violations.add_if(
-            origin.origin_shield.as_ref().is_some_and(|shield| shield.enabled != shield.region.is_some()),
+            origin
+                .origin_shield
+                .as_ref()
+                .is_some_and(|shield| shield.enabled != shield.region.is_some()),
             format!("{at}/originShield/region"),
             "an origin shield has a region if it is enabled, and none if it is not",
         );

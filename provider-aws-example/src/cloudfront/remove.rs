@@ -35,7 +35,9 @@ pub(super) enum Removal {
 impl Work<'_> {
     /// Takes removal as far as it goes now. `etag`: that of the version which is meant, or nothing.
     pub(super) async fn remove(&self, id: &str, etag: &str) -> Result<Removal, Failure> {
-        let Some(mut found) = self.look(id).await? else { return Ok(Removal::WasGone) };
+        let Some(mut found) = self.look(id).await? else {
+            return Ok(Removal::WasGone);
+        };
         self.check_ours(&found)?;
         check_version(&found, etag)?;
         loop {
@@ -65,8 +67,16 @@ impl Work<'_> {
     }
 
     async fn delete(&self, found: &Found) -> Result<Removal, Failure> {
-        let request = self.cloudfront().delete_distribution().id(found.id()).if_match(&found.etag);
-        match self.steps.change("cloudfront:DeleteDistribution", request.send()).await {
+        let request = self
+            .cloudfront()
+            .delete_distribution()
+            .id(found.id())
+            .if_match(&found.etag);
+        match self
+            .steps
+            .change("cloudfront:DeleteDistribution", request.send())
+            .await
+        {
             Ok(_) => Ok(Removal::Done),
             Err(refusal) if is_absence(&refusal) => Ok(Removal::WasGone),
             Err(refusal) if refusal.is("ResourceInUse") => {

@@ -81,9 +81,15 @@ impl<'a> Work<'a> {
         let looked = async {
             let request = self.cloudfront().get_distribution().id(id).send();
             let answer = self.steps.read("cloudfront:GetDistribution", request).await?;
-            let Some(distribution) = answer.distribution else { return Ok(None) };
+            let Some(distribution) = answer.distribution else {
+                return Ok(None);
+            };
             let tags = self.tags(&distribution.arn).await?;
-            Ok(Some(Found { distribution, etag: answer.e_tag.unwrap_or_default(), tags }))
+            Ok(Some(Found {
+                distribution,
+                etag: answer.e_tag.unwrap_or_default(),
+                tags,
+            }))
         };
         match looked.await {
             Err(refusal) if is_absence(&refusal) => Ok(None),
@@ -95,20 +101,32 @@ impl<'a> Work<'a> {
         let request = self.cloudfront().list_tags_for_resource().resource(arn).send();
         let answer = self.steps.read("cloudfront:ListTagsForResource", request).await?;
         let tags = answer.tags.and_then(|tags| tags.items).unwrap_or_default();
-        Ok(tags.into_iter().map(|tag| (tag.key, tag.value.unwrap_or_default())).collect())
+        Ok(tags
+            .into_iter()
+            .map(|tag| (tag.key, tag.value.unwrap_or_default()))
+            .collect())
     }
 
     /// How a creation or an update that has come so far ends, or goes on.
-    pub(super) fn progress(&self, found: &Found, verb: OperationVerb) -> Result<Outcome<Distribution>, Failure> {
+    pub(super) fn progress(
+        &self,
+        found: &Found,
+        verb: OperationVerb,
+    ) -> Result<Outcome<Distribution>, Failure> {
         if found.is_deployed() {
             return Ok(Outcome::observed(self.observation(found)?));
         }
-        let operation = self.operation(found.id(), verb).phase("Deploying").message("AWS takes it to all its places");
+        let operation = self
+            .operation(found.id(), verb)
+            .phase("Deploying")
+            .message("AWS takes it to all its places");
         Ok(self.named(Outcome::operation(operation), found))
     }
 
     pub(super) fn named(&self, outcome: Outcome<Distribution>, found: &Found) -> Outcome<Distribution> {
-        outcome.external_name(found.id()).canonical_id(&found.distribution.arn)
+        outcome
+            .external_name(found.id())
+            .canonical_id(&found.distribution.arn)
     }
 
     pub(super) fn operation(&self, id: &str, verb: OperationVerb) -> Operation {
@@ -130,7 +148,10 @@ impl<'a> Work<'a> {
         Ok(if found.is_deployed() {
             observation.ready()
         } else {
-            let why = format!("its status is {}: AWS takes the latest change to all its places", distribution.status);
+            let why = format!(
+                "its status is {}: AWS takes the latest change to all its places",
+                distribution.status
+            );
             observation.not_ready(why).observe_after(self.pace)
         })
     }

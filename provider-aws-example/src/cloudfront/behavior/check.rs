@@ -10,7 +10,12 @@ const FEW: [&[&str]; 2] = [&["GET", "HEAD"], &["GET", "HEAD", "OPTIONS"]];
 const ALL: usize = 7;
 
 /// Checks the behavior at the pointer `at`, where requests can go to `targets`.
-pub(in crate::cloudfront) fn check(behavior: &Behavior, at: &str, targets: &[&str], violations: &mut Violations) {
+pub(in crate::cloudfront) fn check(
+    behavior: &Behavior,
+    at: &str,
+    targets: &[&str],
+    violations: &mut Violations,
+) {
     let target = behavior.target_origin_id.as_str();
     violations.add_if(
         !targets.contains(&target),
@@ -24,15 +29,26 @@ pub(in crate::cloudfront) fn check(behavior: &Behavior, at: &str, targets: &[&st
         format!("{at}/cachePolicyId"),
         "caching is either by a policy or by forwardedValues and TTLs",
     );
-    let ttls = [behavior.min_ttl_seconds, behavior.default_ttl_seconds, behavior.max_ttl_seconds];
+    let ttls = [
+        behavior.min_ttl_seconds,
+        behavior.default_ttl_seconds,
+        behavior.max_ttl_seconds,
+    ];
     let known: Vec<i64> = ttls.into_iter().flatten().collect();
     violations.add_if(
         !known.is_sorted(),
         format!("{at}/minTtlSeconds"),
         "TTLs rise from the least over the default to the most",
     );
-    if let Some(cookies) = behavior.forwarded_values.as_ref().and_then(|values| values.cookies.as_ref()) {
-        let names = cookies.whitelisted_names.as_ref().is_some_and(|names| !names.is_empty());
+    if let Some(cookies) = behavior
+        .forwarded_values
+        .as_ref()
+        .and_then(|values| values.cookies.as_ref())
+    {
+        let names = cookies
+            .whitelisted_names
+            .as_ref()
+            .is_some_and(|names| !names.is_empty());
         violations.add_if(
             names != (cookies.forward == "whitelist"),
             format!("{at}/forwardedValues/cookies/whitelistedNames"),
@@ -72,6 +88,10 @@ fn check_methods(behavior: &Behavior, at: &str, violations: &mut Violations) {
             .allowed_methods
             .as_ref()
             .is_some_and(|allowed| cached.iter().any(|method| !allowed.contains(method)));
-        violations.add_if(not_allowed, format!("{at}/cachedMethods"), "only what is allowed can be cached");
+        violations.add_if(
+            not_allowed,
+            format!("{at}/cachedMethods"),
+            "only what is allowed can be cached",
+        );
     }
 }

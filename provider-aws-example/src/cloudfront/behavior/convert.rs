@@ -66,8 +66,14 @@ pub(in crate::cloudfront) fn ordered_over(
 ) -> Built<aws::CacheBehaviors> {
     let mut there = there.and_then(|behaviors| behaviors.items).unwrap_or_default();
     let mut items = Vec::new();
-    for OrderedBehavior { path_pattern, behavior: wish } in wish {
-        let known = there.iter().position(|behavior| behavior.path_pattern == *path_pattern);
+    for OrderedBehavior {
+        path_pattern,
+        behavior: wish,
+    } in wish
+    {
+        let known = there
+            .iter()
+            .position(|behavior| behavior.path_pattern == *path_pattern);
         let mut behavior = match known {
             Some(known) => there.remove(known),
             None => aws::CacheBehavior::builder()
@@ -81,7 +87,10 @@ pub(in crate::cloudfront) fn ordered_over(
     }
     let quantity = quantity(&items);
     let items = (!items.is_empty()).then_some(items);
-    aws::CacheBehaviors::builder().quantity(quantity).set_items(items).build()
+    aws::CacheBehaviors::builder()
+        .quantity(quantity)
+        .set_items(items)
+        .build()
 }
 
 fn over(wish: &Behavior, to: &mut Fields<'_>) -> Built<()> {
@@ -94,15 +103,30 @@ fn over(wish: &Behavior, to: &mut Fields<'_>) -> Built<()> {
         *to.grpc_config = Some(aws::GrpcConfig::builder().enabled(enabled).build()?);
     }
     caching_over(wish, to)?;
-    put_text(to.origin_request_policy_id, wish.origin_request_policy_id.as_ref());
-    put_text(to.response_headers_policy_id, wish.response_headers_policy_id.as_ref());
-    put_text(to.field_level_encryption_id, wish.field_level_encryption_id.as_ref());
+    put_text(
+        to.origin_request_policy_id,
+        wish.origin_request_policy_id.as_ref(),
+    );
+    put_text(
+        to.response_headers_policy_id,
+        wish.response_headers_policy_id.as_ref(),
+    );
+    put_text(
+        to.field_level_encryption_id,
+        wish.field_level_encryption_id.as_ref(),
+    );
     put_text(to.realtime_log_config_arn, wish.realtime_log_config_arn.as_ref());
     if let Some(groups) = &wish.trusted_key_groups {
-        let there = to.trusted_key_groups.take().and_then(|groups| groups.items).unwrap_or_default();
+        let there = to
+            .trusted_key_groups
+            .take()
+            .and_then(|groups| groups.items)
+            .unwrap_or_default();
         let items = members(groups.clone(), there);
         let enabled = !items.is_empty();
-        let groups = aws::TrustedKeyGroups::builder().enabled(enabled).quantity(quantity(&items));
+        let groups = aws::TrustedKeyGroups::builder()
+            .enabled(enabled)
+            .quantity(quantity(&items));
         *to.trusted_key_groups = Some(groups.set_items(enabled.then_some(items)).build()?);
     }
     functions_over(wish, to)
@@ -113,8 +137,18 @@ fn methods_over(wish: &Behavior, to: &mut Fields<'_>) -> Built<()> {
     if wish.allowed_methods.is_none() && wish.cached_methods.is_none() {
         return Ok(());
     }
-    let methods = |names: &[&str]| names.iter().map(|name| aws::Method::from(*name)).collect::<Vec<_>>();
-    let wished = |names: &[String]| names.iter().map(|name| aws::Method::from(name.as_str())).collect();
+    let methods = |names: &[&str]| {
+        names
+            .iter()
+            .map(|name| aws::Method::from(*name))
+            .collect::<Vec<_>>()
+    };
+    let wished = |names: &[String]| {
+        names
+            .iter()
+            .map(|name| aws::Method::from(name.as_str()))
+            .collect()
+    };
     let (allowed, cached) = match to.allowed_methods.take() {
         Some(there) => (there.items, there.cached_methods.map(|cached| cached.items)),
         None => (methods(&["HEAD", "GET"]), None),
@@ -126,10 +160,18 @@ fn methods_over(wish: &Behavior, to: &mut Fields<'_>) -> Built<()> {
     let cached = cached.unwrap_or_else(|| methods(&["HEAD", "GET"]));
     let cached = match &wish.cached_methods {
         Some(wish) => members(wished(wish), cached),
-        None => cached.into_iter().filter(|method| allowed.contains(method)).collect(),
+        None => cached
+            .into_iter()
+            .filter(|method| allowed.contains(method))
+            .collect(),
     };
-    let cached = aws::CachedMethods::builder().quantity(quantity(&cached)).set_items(Some(cached)).build()?;
-    let allowed = aws::AllowedMethods::builder().quantity(quantity(&allowed)).set_items(Some(allowed));
+    let cached = aws::CachedMethods::builder()
+        .quantity(quantity(&cached))
+        .set_items(Some(cached))
+        .build()?;
+    let allowed = aws::AllowedMethods::builder()
+        .quantity(quantity(&allowed))
+        .set_items(Some(allowed));
     *to.allowed_methods = Some(allowed.cached_methods(cached).build()?);
     Ok(())
 }
@@ -147,7 +189,10 @@ fn caching_over(wish: &Behavior, to: &mut Fields<'_>) -> Built<()> {
         // Required in the older way.
         to.min_ttl.get_or_insert(0);
     } else if wish.cache_policy_id.is_some() || (!has_policy && to.forwarded_values.is_none()) {
-        let policy = wish.cache_policy_id.clone().unwrap_or_else(|| CACHING_OPTIMIZED.to_owned());
+        let policy = wish
+            .cache_policy_id
+            .clone()
+            .unwrap_or_else(|| CACHING_OPTIMIZED.to_owned());
         *to.cache_policy_id = Some(policy);
         *to.forwarded_values = None;
         (*to.min_ttl, *to.default_ttl, *to.max_ttl) = (None, None, None);
@@ -157,7 +202,11 @@ fn caching_over(wish: &Behavior, to: &mut Fields<'_>) -> Built<()> {
 
 fn functions_over(wish: &Behavior, to: &mut Fields<'_>) -> Built<()> {
     if let Some(wish) = &wish.function_associations {
-        let there = to.function_associations.take().and_then(|list| list.items).unwrap_or_default();
+        let there = to
+            .function_associations
+            .take()
+            .and_then(|list| list.items)
+            .unwrap_or_default();
         let new = |wish: &FunctionAssociation| {
             aws::FunctionAssociation::builder()
                 .event_type(wish.event_type.as_str().into())
@@ -176,7 +225,11 @@ fn functions_over(wish: &Behavior, to: &mut Fields<'_>) -> Built<()> {
         *to.function_associations = Some(list.set_items((!items.is_empty()).then_some(items)).build()?);
     }
     if let Some(wish) = &wish.lambda_function_associations {
-        let there = to.lambda_function_associations.take().and_then(|list| list.items).unwrap_or_default();
+        let there = to
+            .lambda_function_associations
+            .take()
+            .and_then(|list| list.items)
+            .unwrap_or_default();
         let new = |wish: &LambdaFunctionAssociation| {
             aws::LambdaFunctionAssociation::builder()
                 .event_type(wish.event_type.as_str().into())
@@ -193,7 +246,8 @@ fn functions_over(wish: &Behavior, to: &mut Fields<'_>) -> Built<()> {
         };
         let items = items(wish, there, is, new, change)?;
         let list = aws::LambdaFunctionAssociations::builder().quantity(quantity(&items));
-        *to.lambda_function_associations = Some(list.set_items((!items.is_empty()).then_some(items)).build()?);
+        *to.lambda_function_associations =
+            Some(list.set_items((!items.is_empty()).then_some(items)).build()?);
     }
     Ok(())
 }
@@ -209,18 +263,31 @@ pub(in crate::cloudfront) fn ordered(found: Option<&aws::CacheBehaviors>) -> Vec
     let items = found.map(aws::CacheBehaviors::items).unwrap_or_default();
     let ordered = |found: &aws::CacheBehavior| {
         let mut found = found.clone();
-        OrderedBehavior { path_pattern: found.path_pattern.clone(), behavior: behavior(&fields!(found)) }
+        OrderedBehavior {
+            path_pattern: found.path_pattern.clone(),
+            behavior: behavior(&fields!(found)),
+        }
     };
     items.iter().map(ordered).collect()
 }
 
 fn behavior(found: &Fields<'_>) -> Behavior {
-    let names =
-        |methods: &[aws::Method]| methods.iter().map(|method| method.as_str().to_owned()).collect::<Vec<_>>();
+    let names = |methods: &[aws::Method]| {
+        methods
+            .iter()
+            .map(|method| method.as_str().to_owned())
+            .collect::<Vec<_>>()
+    };
     let methods = found.allowed_methods.as_ref();
     let cached = methods.and_then(|methods| methods.cached_methods.as_ref());
-    let functions = found.function_associations.as_ref().map(aws::FunctionAssociations::items);
-    let lambdas = found.lambda_function_associations.as_ref().map(aws::LambdaFunctionAssociations::items);
+    let functions = found
+        .function_associations
+        .as_ref()
+        .map(aws::FunctionAssociations::items);
+    let lambdas = found
+        .lambda_function_associations
+        .as_ref()
+        .map(aws::LambdaFunctionAssociations::items);
     Behavior {
         target_origin_id: found.target_origin_id.clone(),
         viewer_protocol_policy: found.viewer_protocol_policy.as_str().to_owned(),
@@ -258,7 +325,11 @@ fn behavior(found: &Fields<'_>) -> Behavior {
                 .collect(),
         ),
         trusted_key_groups: Some(
-            found.trusted_key_groups.as_ref().map(|groups| groups.items().to_vec()).unwrap_or_default(),
+            found
+                .trusted_key_groups
+                .as_ref()
+                .map(|groups| groups.items().to_vec())
+                .unwrap_or_default(),
         ),
         field_level_encryption_id: text(found.field_level_encryption_id.as_ref()),
         realtime_log_config_arn: text(found.realtime_log_config_arn.as_ref()),

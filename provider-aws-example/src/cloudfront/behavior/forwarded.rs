@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::cloudfront::lists::{Built, members, quantity};
 
 /// What of a request reaches the origin, and tells responses apart.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ForwardedValues {
     /// The query string.
@@ -23,7 +23,7 @@ pub(crate) struct ForwardedValues {
 }
 
 /// Cookies.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Cookies {
     /// Which of them.
@@ -35,25 +35,44 @@ pub(crate) struct Cookies {
 }
 
 /// The wish over what is there.
-pub(super) fn over(there: Option<aws::ForwardedValues>, wish: &ForwardedValues) -> Built<aws::ForwardedValues> {
+pub(super) fn over(
+    there: Option<aws::ForwardedValues>,
+    wish: &ForwardedValues,
+) -> Built<aws::ForwardedValues> {
     let mut values = match there {
         Some(values) => values,
         None => aws::ForwardedValues::builder()
             .query_string(false)
-            .cookies(aws::CookiePreference::builder().forward(aws::ItemSelection::None).build()?)
+            .cookies(
+                aws::CookiePreference::builder()
+                    .forward(aws::ItemSelection::None)
+                    .build()?,
+            )
             .build()?,
     };
     values.query_string = wish.query_string.unwrap_or(values.query_string);
     if let Some(keys) = &wish.query_string_cache_keys {
-        let there = values.query_string_cache_keys.take().and_then(|keys| keys.items).unwrap_or_default();
+        let there = values
+            .query_string_cache_keys
+            .take()
+            .and_then(|keys| keys.items)
+            .unwrap_or_default();
         let items = members(keys.clone(), there);
-        let keys = aws::QueryStringCacheKeys::builder().quantity(quantity(&items)).set_items(some(items));
+        let keys = aws::QueryStringCacheKeys::builder()
+            .quantity(quantity(&items))
+            .set_items(some(items));
         values.query_string_cache_keys = Some(keys.build()?);
     }
     if let Some(headers) = &wish.headers {
-        let there = values.headers.take().and_then(|headers| headers.items).unwrap_or_default();
+        let there = values
+            .headers
+            .take()
+            .and_then(|headers| headers.items)
+            .unwrap_or_default();
         let items = members(headers.clone(), there);
-        let headers = aws::Headers::builder().quantity(quantity(&items)).set_items(some(items));
+        let headers = aws::Headers::builder()
+            .quantity(quantity(&items))
+            .set_items(some(items));
         values.headers = Some(headers.build()?);
     }
     if let Some(cookies) = &wish.cookies {
@@ -68,10 +87,18 @@ fn cookies_over(there: Option<aws::CookiePreference>, wish: &Cookies) -> Built<a
     if let Some(wish) = &wish.whitelisted_names {
         let there = names.take().and_then(|names| names.items).unwrap_or_default();
         let items = members(wish.clone(), there);
-        names = Some(aws::CookieNames::builder().quantity(quantity(&items)).set_items(some(items)).build()?);
+        names = Some(
+            aws::CookieNames::builder()
+                .quantity(quantity(&items))
+                .set_items(some(items))
+                .build()?,
+        );
     }
     let names = names.filter(|_| forward == aws::ItemSelection::Whitelist);
-    aws::CookiePreference::builder().forward(forward).set_whitelisted_names(names).build()
+    aws::CookiePreference::builder()
+        .forward(forward)
+        .set_whitelisted_names(names)
+        .build()
 }
 
 /// AWS leaves out empty lists.
@@ -85,13 +112,27 @@ pub(super) fn found(values: &aws::ForwardedValues) -> ForwardedValues {
     ForwardedValues {
         query_string: Some(values.query_string),
         query_string_cache_keys: Some(
-            values.query_string_cache_keys.as_ref().map(|keys| keys.items().to_vec()).unwrap_or_default(),
+            values
+                .query_string_cache_keys
+                .as_ref()
+                .map(|keys| keys.items().to_vec())
+                .unwrap_or_default(),
         ),
-        headers: Some(values.headers.as_ref().map(|headers| headers.items().to_vec()).unwrap_or_default()),
+        headers: Some(
+            values
+                .headers
+                .as_ref()
+                .map(|headers| headers.items().to_vec())
+                .unwrap_or_default(),
+        ),
         cookies: cookies.map(|cookies| Cookies {
             forward: cookies.forward.as_str().to_owned(),
             whitelisted_names: Some(
-                cookies.whitelisted_names.as_ref().map(|names| names.items().to_vec()).unwrap_or_default(),
+                cookies
+                    .whitelisted_names
+                    .as_ref()
+                    .map(|names| names.items().to_vec())
+                    .unwrap_or_default(),
             ),
         }),
     }

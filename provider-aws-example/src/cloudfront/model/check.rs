@@ -28,14 +28,19 @@ impl DistributionParameters {
             .collect();
         match &self.default_cache_behavior {
             Some(default) => behavior::check(default, "/defaultCacheBehavior", &targets, violations),
-            None => violations.add("/defaultCacheBehavior", "a distribution has a default cache behavior"),
+            None => violations.add(
+                "/defaultCacheBehavior",
+                "a distribution has a default cache behavior",
+            ),
         }
         let ordered = self.ordered_cache_behaviors.as_deref().unwrap_or_default();
         for (index, one) in ordered.iter().enumerate() {
             let at = format!("/orderedCacheBehaviors/{index}");
             behavior::check(&one.behavior, &at, &targets, violations);
             violations.add_if(
-                ordered[..index].iter().any(|before| before.path_pattern == one.path_pattern),
+                ordered[..index]
+                    .iter()
+                    .any(|before| before.path_pattern == one.path_pattern),
                 format!("{at}/pathPattern"),
                 format!("there is a behavior for {:?} already", one.path_pattern),
             );
@@ -73,9 +78,15 @@ impl DistributionParameters {
                 "alternate domain names need a certificate of your own",
             );
         }
-        if let Some(geo) = self.restrictions.as_ref().and_then(|restrictions| restrictions.geo_restriction.as_ref())
+        if let Some(geo) = self
+            .restrictions
+            .as_ref()
+            .and_then(|restrictions| restrictions.geo_restriction.as_ref())
         {
-            let listed = geo.locations.as_ref().is_some_and(|locations| !locations.is_empty());
+            let listed = geo
+                .locations
+                .as_ref()
+                .is_some_and(|locations| !locations.is_empty());
             violations.add_if(
                 listed == (geo.restriction_type == "none"),
                 "/restrictions/geoRestriction/locations",
@@ -90,7 +101,10 @@ impl DistributionParameters {
             );
         }
         for (index, response) in self.custom_error_responses.iter().flatten().enumerate() {
-            let page = response.response_page_path.as_ref().is_some_and(|path| !path.is_empty());
+            let page = response
+                .response_page_path
+                .as_ref()
+                .is_some_and(|path| !path.is_empty());
             violations.add_if(
                 page != response.response_code.is_some(),
                 format!("/customErrorResponses/{index}/responseCode"),

@@ -2,7 +2,9 @@
 
 use aws_sdk_cloudfront::types as aws;
 
-use super::{CustomErrorResponse, DistributionParameters, GeoRestriction, Logging, Restrictions, ViewerCertificate};
+use super::{
+    CustomErrorResponse, DistributionParameters, GeoRestriction, Logging, Restrictions, ViewerCertificate,
+};
 use crate::cloudfront::lists::{Built, members, put, put_text, quantity, text};
 use crate::cloudfront::{behavior, origin};
 use crate::ownership::Tags;
@@ -12,7 +14,10 @@ pub(in crate::cloudfront) fn new(
     wish: &DistributionParameters,
     caller_reference: &str,
 ) -> Built<aws::DistributionConfig> {
-    let blank = aws::DistributionConfig::builder().caller_reference(caller_reference).comment("").enabled(true);
+    let blank = aws::DistributionConfig::builder()
+        .caller_reference(caller_reference)
+        .comment("")
+        .enabled(true);
     over(wish, blank.build()?)
 }
 
@@ -26,7 +31,11 @@ pub(in crate::cloudfront) fn over(
         to.comment.clone_from(comment);
     }
     if let Some(aliases) = &wish.aliases {
-        let there = to.aliases.take().and_then(|aliases| aliases.items).unwrap_or_default();
+        let there = to
+            .aliases
+            .take()
+            .and_then(|aliases| aliases.items)
+            .unwrap_or_default();
         let items = members(aliases.clone(), there);
         let aliases = aws::Aliases::builder().quantity(quantity(&items));
         to.aliases = Some(aliases.set_items((!items.is_empty()).then_some(items)).build()?);
@@ -50,13 +59,20 @@ pub(in crate::cloudfront) fn over(
     }
     put_text(&mut to.default_root_object, wish.default_root_object.as_ref());
     put(&mut to.price_class, wish.price_class.as_deref().map(Into::into));
-    let version = wish.http_version.as_deref().filter(|wish| !is_version(to.http_version.as_ref(), wish));
+    let version = wish
+        .http_version
+        .as_deref()
+        .filter(|wish| !is_version(to.http_version.as_ref(), wish));
     put(&mut to.http_version, version.map(Into::into));
     put(&mut to.is_ipv6_enabled, wish.is_ipv6_enabled);
     if let Some(certificate) = &wish.viewer_certificate {
         to.viewer_certificate = Some(certificate.over(to.viewer_certificate.take()));
     }
-    if let Some(restriction) = wish.restrictions.as_ref().and_then(|wish| wish.geo_restriction.as_ref()) {
+    if let Some(restriction) = wish
+        .restrictions
+        .as_ref()
+        .and_then(|wish| wish.geo_restriction.as_ref())
+    {
         to.restrictions = Some(restriction.over(to.restrictions.take())?);
     }
     if let Some(logging) = &wish.logging {
@@ -76,15 +92,30 @@ pub(in crate::cloudfront) fn found(config: &aws::DistributionConfig, tags: Tags)
     DistributionParameters {
         enabled: Some(config.enabled),
         comment: Some(config.comment.clone()),
-        aliases: Some(config.aliases.as_ref().map(|aliases| aliases.items().to_vec()).unwrap_or_default()),
-        origins: Some(config.origins.as_ref().map(|list| origin::origins(&list.items)).unwrap_or_default()),
+        aliases: Some(
+            config
+                .aliases
+                .as_ref()
+                .map(|aliases| aliases.items().to_vec())
+                .unwrap_or_default(),
+        ),
+        origins: Some(
+            config
+                .origins
+                .as_ref()
+                .map(|list| origin::origins(&list.items))
+                .unwrap_or_default(),
+        ),
         origin_groups: Some(origin::groups(config.origin_groups.as_ref())),
         default_cache_behavior: config.default_cache_behavior.as_ref().map(behavior::default),
         ordered_cache_behaviors: Some(behavior::ordered(config.cache_behaviors.as_ref())),
         custom_error_responses: Some(CustomErrorResponse::found(config.custom_error_responses.as_ref())),
         default_root_object: text(config.default_root_object.as_ref()),
         price_class: config.price_class.as_ref().map(|class| class.as_str().to_owned()),
-        http_version: config.http_version.as_ref().map(|version| version.as_str().to_owned()),
+        http_version: config
+            .http_version
+            .as_ref()
+            .map(|version| version.as_str().to_owned()),
         is_ipv6_enabled: Some(config.is_ipv6_enabled.unwrap_or(false)),
         viewer_certificate: config.viewer_certificate.as_ref().map(ViewerCertificate::found),
         restrictions: Some(Restrictions {

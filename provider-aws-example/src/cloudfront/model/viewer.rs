@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::cloudfront::lists::{Built, items, members, put, put_text, quantity, text};
 
 /// The certificate that viewers see: CloudFront's own, one of ACM, or one of IAM.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ViewerCertificate {
     /// CloudFront's own certificate, for the distribution's own domain name.
@@ -33,7 +33,6 @@ impl ViewerCertificate {
         self.acm_certificate_arn.is_some() || self.iam_certificate_id.is_some()
     }
 
-    #[allow(deprecated)] // AWS still answers the fields by which certificates were once told.
     pub(super) fn over(&self, there: Option<aws::ViewerCertificate>) -> aws::ViewerCertificate {
         let blank = || aws::ViewerCertificate::builder().build();
         let mut to = there.unwrap_or_else(blank);
@@ -45,22 +44,32 @@ impl ViewerCertificate {
             return to;
         }
         if self.is_custom() {
-            if to.cloud_front_default_certificate == Some(true) {
+            let said = |text: &Option<String>| text.clone().unwrap_or_default();
+            let there = (said(&to.acm_certificate_arn), said(&to.iam_certificate_id));
+            let wish = (said(&self.acm_certificate_arn), said(&self.iam_certificate_id));
+            if there != wish {
                 // What AWS says beside its own certificate, such as a method that costs extra, nobody has chosen.
+                let was_custom = there != Default::default();
+                let chosen = was_custom.then_some((to.ssl_support_method, to.minimum_protocol_version));
                 to = blank();
+                (to.ssl_support_method, to.minimum_protocol_version) = chosen.unwrap_or_default();
+                put_text(&mut to.acm_certificate_arn, Some(&wish.0));
+                put_text(&mut to.iam_certificate_id, Some(&wish.1));
+                to.cloud_front_default_certificate = Some(false);
             }
-            let known = (to.acm_certificate_arn.take(), to.iam_certificate_id.take());
-            (to.acm_certificate_arn, to.iam_certificate_id) =
-                (self.acm_certificate_arn.clone(), self.iam_certificate_id.clone());
-            if known != (to.acm_certificate_arn.clone(), to.iam_certificate_id.clone()) {
-                (to.certificate, to.certificate_source) = (None, None);
-            }
-            to.cloud_front_default_certificate = None;
-            to.ssl_support_method.get_or_insert(aws::SslSupportMethod::SniOnly);
-            to.minimum_protocol_version.get_or_insert(aws::MinimumProtocolVersion::TlSv122021);
+            to.ssl_support_method
+                .get_or_insert(aws::SslSupportMethod::SniOnly);
+            to.minimum_protocol_version
+                .get_or_insert(aws::MinimumProtocolVersion::TlSv122021);
         }
-        put(&mut to.ssl_support_method, self.ssl_support_method.as_deref().map(Into::into));
-        put(&mut to.minimum_protocol_version, self.minimum_protocol_version.as_deref().map(Into::into));
+        put(
+            &mut to.ssl_support_method,
+            self.ssl_support_method.as_deref().map(Into::into),
+        );
+        put(
+            &mut to.minimum_protocol_version,
+            self.minimum_protocol_version.as_deref().map(Into::into),
+        );
         to
     }
 
@@ -74,13 +83,16 @@ impl ViewerCertificate {
                 .minimum_protocol_version
                 .as_ref()
                 .map(|version| version.as_str().to_owned()),
-            ssl_support_method: found.ssl_support_method.as_ref().map(|method| method.as_str().to_owned()),
+            ssl_support_method: found
+                .ssl_support_method
+                .as_ref()
+                .map(|method| method.as_str().to_owned()),
         }
     }
 }
 
 /// Who is served.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Restrictions {
     /// By country.
@@ -88,7 +100,7 @@ pub(crate) struct Restrictions {
 }
 
 /// Who is served, by country.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct GeoRestriction {
     /// none: everybody; whitelist: only the countries that are listed; blacklist: all but these.
@@ -102,15 +114,21 @@ pub(crate) struct GeoRestriction {
 impl GeoRestriction {
     pub(super) fn over(&self, there: Option<aws::Restrictions>) -> Built<aws::Restrictions> {
         let there = there.and_then(|restrictions| restrictions.geo_restriction);
-        let there = there.and_then(|restriction| restriction.items).unwrap_or_default();
+        let there = there
+            .and_then(|restriction| restriction.items)
+            .unwrap_or_default();
         let kind = aws::GeoRestrictionType::from(self.restriction_type.as_str());
         let items = match &self.locations {
             _ if kind == aws::GeoRestrictionType::None => Vec::new(),
             Some(wish) => members(wish.clone(), there),
             None => there,
         };
-        let restriction = aws::GeoRestriction::builder().restriction_type(kind).quantity(quantity(&items));
-        let restriction = restriction.set_items((!items.is_empty()).then_some(items)).build()?;
+        let restriction = aws::GeoRestriction::builder()
+            .restriction_type(kind)
+            .quantity(quantity(&items));
+        let restriction = restriction
+            .set_items((!items.is_empty()).then_some(items))
+            .build()?;
         Ok(aws::Restrictions::builder().geo_restriction(restriction).build())
     }
 
@@ -120,13 +138,17 @@ impl GeoRestriction {
             restriction_type: found
                 .map_or("none", |restriction| restriction.restriction_type.as_str())
                 .to_owned(),
-            locations: Some(found.map(|restriction| restriction.items().to_vec()).unwrap_or_default()),
+            locations: Some(
+                found
+                    .map(|restriction| restriction.items().to_vec())
+                    .unwrap_or_default(),
+            ),
         }
     }
 }
 
 /// Access logs.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Logging {
     /// Whether they are written.
@@ -172,7 +194,7 @@ impl Logging {
 }
 
 /// What viewers get in the place of an error.
-#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CustomErrorResponse {
     /// The status of the error.
@@ -195,7 +217,11 @@ impl CustomErrorResponse {
         there: Option<aws::CustomErrorResponses>,
     ) -> Built<aws::CustomErrorResponses> {
         let there = there.and_then(|responses| responses.items).unwrap_or_default();
-        let new = |wish: &Self| aws::CustomErrorResponse::builder().error_code(wish.error_code).build();
+        let new = |wish: &Self| {
+            aws::CustomErrorResponse::builder()
+                .error_code(wish.error_code)
+                .build()
+        };
         let change = |wish: &Self, to: &mut aws::CustomErrorResponse| {
             let code = match wish.response_page_path.as_deref() {
                 Some("") => Some(String::new()),
@@ -206,7 +232,13 @@ impl CustomErrorResponse {
             put(&mut to.error_caching_min_ttl, wish.error_caching_min_ttl_seconds);
             Ok(())
         };
-        let items = items(wish, there, |wish, there| wish.error_code == there.error_code, new, change)?;
+        let items = items(
+            wish,
+            there,
+            |wish, there| wish.error_code == there.error_code,
+            new,
+            change,
+        )?;
         let responses = aws::CustomErrorResponses::builder().quantity(quantity(&items));
         responses.set_items((!items.is_empty()).then_some(items)).build()
     }

@@ -1,0 +1,326 @@
+use aws_emulator::{AwsEmulator, Fault, Harm, Options, Service, Settle};
+use aws_sdk_cloudfront::types as aws;
+use crossbridge_proto::v1alpha1::{Effect, FailureCode, OperationVerb};
+use serde_json::{Value, json};
+use tonic::Code;
+
+use crate::world::{Object, World, completed, failure, operation, parameters};
+
+mod fields;
+mod recovery;
+
+const CREATE: &str = "CreateDistributionWithTags";
+
+fn wish() -> Value {
+    json!({
+        "comment": "site",
+        "origins": [{ "id": "bucket", "domainName": "site.s3.amazonaws.com", "s3Origin": {} }],
+        "defaultCacheBehavior": { "targetOriginId": "bucket", "viewerProtocolPolicy": "redirect-to-https" },
+        "tags": { "team": "web" },
+    })
+}
+
+fn distribution(world: &World) -> Object<'_> {
+    world.object("cloudfront", "Distribution", "", wish())
+}
+
+/// A world in which every change is there at once, and a distribution in it.
+async fn settled() -> World {
+    World::with(Options {
+        distribution_settles: Settle::AtOnce,
+        ..Options::default()
+    })
+    .await
+}
+
+async fn made(world: &World) -> Object<'_> {
+    let mut object = distribution(world);
+    let created = object.create().await;
+    completed(&object.follow(created).await.0);
+    object
+}
+
+/// AWS without the plugin: a person's hands.
+fn by_hand(emulator: &AwsEmulator) -> aws_sdk_cloudfront::Client {
+    let keys = emulator.credentials();
+    let keys = aws_credential_types::Credentials::new(
+        keys.access_key_id,
+        keys.secret_access_key,
+        None,
+        None,
+        "tests",
+    );
+    let config = aws_sdk_cloudfront::Config::builder()
+        .behavior_version(aws_sdk_cloudfront::config::BehaviorVersion::latest())
+        .region(aws_sdk_cloudfront::config::Region::new("us-east-1"))
+        .endpoint_url(emulator.endpoint())
+        .credentials_provider(keys);
+    aws_sdk_cloudfront::Client::from_conf(config.build())
+}
+
+async fn config_of(world: &World, id: &str) -> (aws::DistributionConfig, String) {
+    let answer = by_hand(&world.aws)
+        .get_distribution_config()
+        .id(id)
+        .send()
+        .await
+        .expect("it is there");
+    (
+        answer.distribution_config.expect("a configuration"),
+        answer.e_tag.expect("a version"),
+    )
+}
+
+async fn edit(world: &World, id: &str, change: impl FnOnce(&mut aws::DistributionConfig)) {
+    let (mut config, etag) = config_of(world, id).await;
+    change(&mut config);
+    let request = by_hand(&world.aws)
+        .update_distribution()
+        .id(id)
+        .if_match(etag)
+        .distribution_config(config);
+    request.send().await.expect("edited by hand");
+}
+
+#[tokio::test]
+async fn a_distribution_lives_and_dies() {
+    let world = World::new().await;
+    let mut site = distribution(&world);
+    let created = site.create().await;
+    let deploying = operation(&created);
+    assert_eq!(deploying.verb(), OperationVerb::Create);
+    assert!(
+        !deploying.poll_driven && deploying.poll_after.is_some(),
+        "{deploying:?}"
+    );
+    assert!(!created.external_name.is_empty() && created.canonical_id.ends_with(&created.external_name));
+    let handle = deploying.handle.clone();
+    let (done, polls) = site.follow(created).await;
+    assert_eq!(polls, 3, "AWS takes two looks");
+    assert!(
+        completed(&done)
+            .observation
+            .as_ref()
+            .is_some_and(|found| found.ready),
+        "{done:?}"
+    );
+    assert_eq!(done.connection_details["id"], site.external_name.as_bytes());
+    completed(&site.poll(&handle).await);
+
+    let found = site.found().await;
+    assert!(found.ready);
+    assert_eq!(found.found_marker, site.marker);
+    let status: Value = serde_json::from_str(&found.status.as_ref().expect("a status").json).expect("JSON");
+    assert_eq!(status["status"], "Deployed");
+    assert_eq!(status["hostedZoneId"], "Z2FDTNDATAQYW2");
+    assert_eq!(
+        status["domainName"].as_str().map(str::as_bytes),
+        Some(&found.connection_details["domainName"][..])
+    );
+    assert_eq!(site.drift().await, [""; 0]);
+    let (config, _) = config_of(&world, &site.external_name).await;
+    assert_eq!(
+        config.caller_reference, site.token,
+        "a token is the caller reference"
+    );
+    assert!(config.enabled);
+
+    site.wish["comment"] = json!("shop");
+    site.wish["tags"] = json!({ "tier": "gold" });
+    assert_eq!(site.drift().await, ["/comment", "/tags"]);
+    let updated = site.update_if(&found.etag).await;
+    assert_eq!(operation(&updated).verb(), OperationVerb::Update);
+    assert!(!site.found().await.ready, "until all places know");
+    completed(&site.follow(updated).await.0);
+    assert_eq!(site.drift().await, [""; 0]);
+
+    let deleted = site.delete().await;
+    let disabling = operation(&deleted);
+    assert_eq!(disabling.verb(), OperationVerb::Delete);
+    assert!(disabling.poll_driven, "{disabling:?}");
+    assert!(!config_of(&world, &site.external_name).await.0.enabled);
+    let handle = disabling.handle.clone();
+    completed(&site.follow(deleted).await.0);
+    assert!(world.aws.distributions().await.unwrap().is_empty());
+    completed(&site.poll(&handle).await);
+    assert_eq!(site.absent().await, "");
+    assert!(completed(&site.delete().await).already_done);
+}
+
+#[tokio::test]
+async fn what_nobody_wished_for_stays_and_what_drifted_is_put_right() {
+    let world = settled().await;
+    let site = made(&world).await;
+    edit(&world, &site.external_name, |config| {
+        config.comment = "drifted".to_owned();
+        config.default_root_object = Some("index.html".to_owned());
+        if let Some(behavior) = &mut config.default_cache_behavior {
+            behavior.origin_request_policy_id = Some("216adef6-5c7f-47e4-b989-5492eafa07d3".to_owned());
+        }
+    })
+    .await;
+    assert_eq!(site.drift().await, ["/comment"]);
+    completed(&site.update().await);
+    assert_eq!(site.drift().await, [""; 0]);
+    let now = parameters(&site.found().await);
+    assert_eq!(now["defaultRootObject"], "index.html");
+    assert_eq!(
+        now["defaultCacheBehavior"]["originRequestPolicyId"],
+        "216adef6-5c7f-47e4-b989-5492eafa07d3"
+    );
+}
+
+#[tokio::test]
+async fn an_update_writes_only_what_differs_and_only_over_what_was_seen() {
+    let world = settled().await;
+    let mut site = made(&world).await;
+    let writes = || {
+        ["UpdateDistribution", "TagResource", "UntagResource"]
+            .map(|action| world.aws.calls(Service::CloudFront, action))
+    };
+    completed(&site.update().await);
+    assert_eq!(writes(), [0, 0, 0], "nothing differs");
+    site.wish["tags"] = json!({ "tier": "gold" });
+    completed(&site.update().await);
+    assert_eq!(writes(), [0, 1, 1], "the tags differ");
+
+    let seen = site.found().await.etag;
+    edit(&world, &site.external_name, |config| {
+        config.comment = "edited".to_owned()
+    })
+    .await;
+    let before = writes();
+    site.wish["tags"] = json!({ "tier": "silver" });
+    for outcome in [site.update_if(&seen).await, site.delete_if(&seen).await] {
+        let failure = failure(&outcome);
+        assert_eq!(
+            (failure.code(), failure.effect()),
+            (FailureCode::Conflict, Effect::None),
+            "{failure:?}"
+        );
+    }
+    assert_eq!(writes(), before);
+    completed(&site.update_if(&site.found().await.etag).await);
+    assert_eq!(site.drift().await, [""; 0]);
+}
+
+#[tokio::test]
+async fn anothers_distribution_is_not_there_and_nobodys_can_only_be_adopted() {
+    let world = settled().await;
+    let ours = made(&world).await;
+    let poll = operation_of_another_world(&ours).await;
+    let mut theirs = ours.clone();
+    theirs.marker = "somebody-else".to_owned();
+    let outcomes = [
+        theirs.update().await,
+        theirs.delete().await,
+        theirs.poll(&poll).await,
+    ];
+    for outcome in &outcomes {
+        let failure = failure(outcome);
+        assert_eq!(
+            (failure.code(), failure.effect()),
+            (FailureCode::NotFound, Effect::None),
+            "{failure:?}"
+        );
+    }
+    theirs.former_marker.clone_from(&ours.marker);
+    completed(&theirs.update().await);
+    assert_eq!(
+        theirs.found().await.found_marker,
+        "somebody-else",
+        "the former marker is replaced"
+    );
+
+    let arn = theirs.found().await.canonical_id;
+    let keys = aws::TagKeys::builder().items("crossbridge.dev/owner").build();
+    by_hand(&world.aws)
+        .untag_resource()
+        .resource(arn)
+        .tag_keys(keys)
+        .send()
+        .await
+        .expect("untagged by hand");
+    for outcome in [ours.delete().await, ours.poll(&poll).await] {
+        let failure = failure(&outcome);
+        assert_eq!(
+            (failure.code(), failure.effect()),
+            (FailureCode::NotFound, Effect::None),
+            "{failure:?}"
+        );
+    }
+    assert_eq!(world.aws.calls(Service::CloudFront, "DeleteDistribution"), 0);
+    completed(&ours.update().await);
+    assert_eq!(ours.found().await.found_marker, ours.marker, "adopted");
+    completed(&ours.delete().await);
+}
+
+/// A handle of an operation that creates `ours`, as its plugin would have given it, had it taken longer.
+async fn operation_of_another_world(ours: &Object<'_>) -> String {
+    let slow = World::new().await;
+    let created = distribution(&slow).create().await;
+    operation(&created)
+        .handle
+        .replace(&created.external_name, &ours.external_name)
+}
+
+#[tokio::test]
+async fn a_removal_goes_on_with_any_replica_and_ends_though_others_interfere() {
+    let world = World::new().await;
+    let site = made(&world).await;
+    let deleted = site.delete().await;
+    let handle = operation(&deleted).handle.clone();
+    let replica = world.replica().await;
+    let mut elsewhere = replica.object("cloudfront", "Distribution", &site.external_name, json!({}));
+    edit(&world, &site.external_name, |config| config.enabled = true).await;
+    let again = elsewhere.poll(&handle).await;
+    assert_eq!(operation(&again).handle, handle, "the handle stays");
+    assert!(
+        !config_of(&world, &site.external_name).await.0.enabled,
+        "disabled again"
+    );
+    completed(&elsewhere.follow(again).await.0);
+    assert!(world.aws.distributions().await.unwrap().is_empty());
+
+    let foreign = handle.replace(&site.external_name, "E00000000000");
+    for handle in [foreign.as_str(), "nonsense", "{}"] {
+        let refused = site
+            .try_poll(handle)
+            .await
+            .expect_err("it is no handle of this distribution");
+        assert_eq!(refused.code(), Code::InvalidArgument, "{handle}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_disabled_and_settled_goes_at_once() {
+    let world = World::new().await;
+    let mut site = distribution(&world);
+    site.wish["enabled"] = json!(false);
+    let created = site.create().await;
+    completed(&site.follow(created).await.0);
+    assert!(!completed(&site.delete().await).already_done);
+    assert!(world.aws.distributions().await.unwrap().is_empty());
+    assert_eq!(world.aws.calls(Service::CloudFront, "UpdateDistribution"), 0);
+}
+
+#[tokio::test]
+async fn an_absent_one_is_not_made_by_an_update_and_its_creation_has_failed() {
+    let world = World::new().await;
+    let mut site = distribution(&world);
+    let created = site.create().await;
+    let handle = operation(&created).handle.clone();
+    let mut stranger = site.clone();
+    site.external_name = created.external_name;
+    let deleted = site.delete().await;
+    completed(&site.follow(deleted).await.0);
+    let ended = site.poll(&handle).await;
+    let ended = failure(&ended);
+    assert_eq!(
+        (ended.code(), ended.effect()),
+        (FailureCode::OperationFailed, Effect::Unknown)
+    );
+    stranger.external_name = "E00000000000".to_owned();
+    assert_eq!(failure(&stranger.update().await).code(), FailureCode::NotFound);
+    assert!(world.aws.distributions().await.unwrap().is_empty());
+}
