@@ -7,6 +7,9 @@ use std::time::Duration;
 use aws_config::{BehaviorVersion, Region, SdkConfig};
 use aws_sdk_sts::config::retry::RetryConfig;
 use aws_sdk_sts::config::timeout::TimeoutConfig;
+use aws_smithy_async::rt::sleep::default_async_sleep;
+use aws_smithy_async::time::SystemTimeSource;
+use crossbridge_sdk::serde_json::{Map, Value};
 use crossbridge_sdk::{Config, Failure};
 
 use crate::credentials;
@@ -54,7 +57,11 @@ pub(crate) struct Session {
 
 impl Sessions {
     /// The session of a config in `region`, else in the config's own region.
-    pub(crate) async fn regional(&self, config: &Config, region: Option<&str>) -> Result<Arc<Session>, Failure> {
+    pub(crate) async fn regional(
+        &self,
+        config: &Config,
+        region: Option<&str>,
+    ) -> Result<Arc<Session>, Failure> {
         let settings: Settings = config.settings()?;
         let region = region.or(settings.region.as_deref()).map(ToOwned::to_owned).ok_or_else(|| {
             let message = "no region is given: set spec.forProvider.region, or settings.region of the provider config";
@@ -69,9 +76,22 @@ impl Sessions {
         self.session(config, settings, region.to_owned()).await
     }
 
-    async fn session(&self, config: &Config, settings: Settings, region: String) -> Result<Arc<Session>, Failure> {
-        let place = Place { config_id: config.id().to_owned(), region: region.clone() };
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&place).cloned();
+    async fn session(
+        &self,
+        config: &Config,
+        settings: Settings,
+        region: String,
+    ) -> Result<Arc<Session>, Failure> {
+        let place = Place {
+            config_id: config.id().to_owned(),
+            region: region.clone(),
+        };
+        let known = self
+            .known
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(&place)
+            .cloned();
         if let Some(session) = known.filter(|session| session.revision == config.revision()) {
             return Ok(session);
         }
@@ -93,7 +113,9 @@ impl Session {
             .region(Region::new(region.clone()))
             // The bridge decides what is repeated, and when.
             .retry_config(RetryConfig::disabled())
-            .timeout_config(TimeoutConfig::builder().connect_timeout(CONNECT_TIMEOUT).build());
+            .timeout_config(TimeoutConfig::builder().connect_timeout(CONNECT_TIMEOUT).build())
+            .time_source(SystemTimeSource::new());
+        sdk.set_sleep_impl(default_async_sleep());
         sdk.set_endpoint_url(settings.endpoint.clone());
         let anonymous = sdk.build();
         let provider = credentials::provider(config, &settings, &anonymous).await?;
@@ -128,7 +150,9 @@ impl Session {
         if let Some(account) = self.account.get() {
             return Ok(account.clone());
         }
-        let identity = steps.read("sts:GetCallerIdentity", self.sts.get_caller_identity().send()).await?;
+        let identity = steps
+            .read("sts:GetCallerIdentity", self.sts.get_caller_identity().send())
+            .await?;
         let account = identity.account.unwrap_or_default();
         Ok(self.account.get_or_init(|| account).clone())
     }
@@ -149,16 +173,24 @@ impl Session {
 
     #[cfg(feature = "dynamodb")]
     pub(crate) fn dynamodb(&self) -> &aws_sdk_dynamodb::Client {
-        self.dynamodb.get_or_init(|| aws_sdk_dynamodb::Client::new(&self.sdk))
+        self.dynamodb
+            .get_or_init(|| aws_sdk_dynamodb::Client::new(&self.sdk))
     }
 
     #[cfg(feature = "cloudfront")]
     pub(crate) fn cloudfront(&self) -> &aws_sdk_cloudfront::Client {
-        self.cloudfront.get_or_init(|| aws_sdk_cloudfront::Client::new(&self.sdk))
+        self.cloudfront
+            .get_or_init(|| aws_sdk_cloudfront::Client::new(&self.sdk))
     }
 
     #[cfg(feature = "cloudfront")]
     pub(crate) fn tagging(&self) -> &aws_sdk_resourcegroupstagging::Client {
-        self.tagging.get_or_init(|| aws_sdk_resourcegroupstagging::Client::new(&self.sdk))
+        self.tagging
+            .get_or_init(|| aws_sdk_resourcegroupstagging::Client::new(&self.sdk))
     }
+}
+
+/// The region of a wish that need not be whole: without it, absence in one region would be read as absence in another.
+pub(crate) fn region_of(wish: &Map<String, Value>) -> Option<&str> {
+    wish.get("region").and_then(Value::as_str)
 }

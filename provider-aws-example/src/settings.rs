@@ -58,7 +58,9 @@ impl Settings {
 
     /// How often to ask about long work, where the kind's own rhythm is `usual`.
     pub(crate) fn poll_interval(&self, usual: Duration) -> Result<Duration, Failure> {
-        let Some(text) = &self.poll_interval else { return Ok(usual) };
+        let Some(text) = &self.poll_interval else {
+            return Ok(usual);
+        };
         duration(text).ok_or_else(|| {
             Failure::invalid_config(format!(
                 "the provider config's settings: pollInterval {text:?} is no duration; write it like 500ms, 10s or 2m"
@@ -98,7 +100,10 @@ mod tests {
     #[test]
     fn a_poll_interval_reads_like_a_duration() {
         let interval = |text: &str| {
-            let settings = Settings { poll_interval: Some(text.to_owned()), ..Settings::default() };
+            let settings = Settings {
+                poll_interval: Some(text.to_owned()),
+                ..Settings::default()
+            };
             settings.poll_interval(Duration::from_secs(10)).ok()
         };
         assert_eq!(interval("500ms"), Some(Duration::from_millis(500)));

@@ -21,7 +21,9 @@ impl Violations {
 
     /// At fault if it is there and no JSON object. Empty text stands for "none".
     pub(crate) fn add_unless_policy(&mut self, path: &str, text: Option<&str>) {
-        let Some(text) = text.filter(|text| !text.is_empty()) else { return };
+        let Some(text) = text.filter(|text| !text.is_empty()) else {
+            return;
+        };
         match serde_json::from_str::<serde_json::Value>(text) {
             Ok(value) if value.is_object() => {}
             Ok(_) => self.add(path, "a policy is a JSON object"),
@@ -34,8 +36,14 @@ impl Violations {
         if self.0.is_empty() {
             return Ok(());
         }
-        let told: Vec<String> = self.0.iter().map(|(path, message)| format!("{path}: {message}")).collect();
+        let told: Vec<String> = self
+            .0
+            .iter()
+            .map(|(path, message)| format!("{path}: {message}"))
+            .collect();
         let failure = Failure::invalid_spec(told.join("; "));
-        Err(self.0.into_iter().fold(failure, |failure, (path, message)| failure.violation(path, message)))
+        Err(self.0.into_iter().fold(failure, |failure, (path, message)| {
+            failure.violation(path, message)
+        }))
     }
 }

@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use aws_sdk_dynamodb::types::TableStatus as Status;
+use crossbridge_sdk::serde_json::{Map, Value};
 use crossbridge_sdk::{
-    Call, Create, Delete, Desired, Failure, Kind, Observation, Observed, Operation, OperationVerb, Outcome,
+    Call, Create, Delete, Failure, Kind, Known, Observation, Observed, Operation, OperationVerb, Outcome,
     Poll, Resource, Update, async_trait,
 };
 
@@ -14,7 +15,7 @@ use super::model::{TableParameters, TableStatus};
 use super::{aspects, change, check, kind, plan, wished};
 use crate::handle::Handle;
 use crate::ownership::{Owner, not_ours, wanted};
-use crate::session::{Session, Sessions};
+use crate::session::{Session, Sessions, region_of};
 use crate::upstream::{Class, Steps};
 
 /// How often to ask about a table that AWS works on.
@@ -33,10 +34,8 @@ impl Table {
         }
     }
 
-    async fn session(&self, call: &Call, wish: Option<&TableParameters>) -> Result<Arc<Session>, Failure> {
-        self.sessions
-            .regional(&call.config, wish.and_then(|wish| wish.region.as_deref()))
-            .await
+    async fn session(&self, call: &Call, json: &Map<String, Value>) -> Result<Arc<Session>, Failure> {
+        self.sessions.regional(&call.config, region_of(json)).await
     }
 }
 
@@ -52,12 +51,11 @@ impl Resource for Table {
     async fn observe(
         &self,
         call: &Call,
-        desired: &Desired<TableParameters>,
+        desired: &Known<TableParameters>,
     ) -> Result<Observed<Self>, Failure> {
         let steps = Steps::new(call.deadline);
-        let wish = &desired.parameters;
-        let session = self.session(call, Some(wish)).await?;
-        match look::look(&session, &steps, &call.target, Some(wish)).await? {
+        let session = self.session(call, &desired.json).await?;
+        match look::look(&session, &steps, &call.target, desired.parameters.as_ref()).await? {
             Some(found) => Ok(Observation::from(found).into()),
             None => Ok(Observed::absent()),
         }
@@ -67,7 +65,7 @@ impl Resource for Table {
         let steps = Steps::new(call.deadline);
         let wish = &create.desired.parameters;
         check::check(wish)?;
-        let session = self.session(call, Some(wish)).await?;
+        let session = self.session(call, &create.desired.json).await?;
         if create.outcome_unknown
             && let Some(found) = look::look(&session, &steps, &call.target, Some(wish)).await?
         {
@@ -101,7 +99,7 @@ impl Resource for Table {
         let steps = Steps::new(call.deadline);
         let wish = &update.desired.parameters;
         check::check(wish)?;
-        let session = self.session(call, Some(wish)).await?;
+        let session = self.session(call, &update.desired.json).await?;
         let name = &call.target.external_name;
         let Some(found) = look::look(&session, &steps, &call.target, Some(wish)).await? else {
             return Err(Failure::not_found(format!("there is no table {name:?}")));
@@ -130,8 +128,8 @@ impl Resource for Table {
 
     async fn delete(&self, call: &Call, delete: &Delete<TableParameters>) -> Result<Outcome<Self>, Failure> {
         let steps = Steps::new(call.deadline);
-        let wish = delete.desired.as_ref().map(|desired| &desired.parameters);
-        let session = self.session(call, wish).await?;
+        let wish = delete.desired.parameters.as_ref();
+        let session = self.session(call, &delete.desired.json).await?;
         let name = &call.target.external_name;
         let Some(found) = look::look(&session, &steps, &call.target, None).await? else {
             return Ok(Outcome::already_done());
@@ -171,7 +169,7 @@ impl Resource for Table {
     async fn poll(&self, call: &Call, poll: &Poll<TableParameters>) -> Result<Outcome<Self>, Failure> {
         let handle = Handle::read(&poll.handle, &call.target.external_name)?;
         let steps = Steps::new(call.deadline);
-        let wish = poll.desired.as_ref().map(|desired| &desired.parameters);
+        let wish = poll.desired.parameters.as_ref();
         let session = self
             .sessions
             .regional(&call.config, handle.region.as_deref())

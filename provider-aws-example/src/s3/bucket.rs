@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crossbridge_sdk::serde_json::json;
 use crossbridge_sdk::{
-    Call, Create, Delete, Desired, Example, ExternalName, Failure, Kind, Observation, Observed, Outcome,
+    Call, Create, Delete, Example, ExternalName, Failure, Kind, Known, Observation, Observed, Outcome,
     Resource, Update, async_trait,
 };
 
@@ -13,7 +13,7 @@ use super::look::{self, Found, Presence};
 use super::model::{BucketParameters, BucketStatus};
 use super::{GROUP, write};
 use crate::ownership::{Owner, not_ours};
-use crate::session::{Session, Sessions};
+use crate::session::{Session, Sessions, region_of};
 use crate::upstream::{Refusal, Steps};
 use crate::{CALL_TIMEOUT, VERSION};
 
@@ -124,10 +124,10 @@ impl Resource for Bucket {
     async fn observe(
         &self,
         call: &Call,
-        desired: &Desired<BucketParameters>,
+        desired: &Known<BucketParameters>,
     ) -> Result<Observed<Self>, Failure> {
         let steps = Steps::new(call.deadline);
-        let session = self.session(call, &desired.parameters).await?;
+        let session = self.sessions.regional(&call.config, region_of(&desired.json)).await?;
         match self.presence(call, &session, &steps).await? {
             Presence::Absent => Ok(Observed::absent()),
             Presence::Closed(refusal) => Err(refusal.into()),
@@ -206,11 +206,7 @@ impl Resource for Bucket {
     async fn delete(&self, call: &Call, delete: &Delete<BucketParameters>) -> Result<Outcome<Self>, Failure> {
         let steps = Steps::new(call.deadline);
         let name = &call.target.external_name;
-        let region = delete
-            .desired
-            .as_ref()
-            .and_then(|desired| desired.parameters.region.as_deref());
-        let session = self.sessions.regional(&call.config, region).await?;
+        let session = self.sessions.regional(&call.config, region_of(&delete.desired.json)).await?;
         let session = match self.presence(call, &session, &steps).await? {
             Presence::Absent => return Ok(Outcome::already_done()),
             Presence::Closed(refusal) => return Err(refusal.into()),

@@ -67,21 +67,19 @@ async fn head(session: &Session, steps: &Steps, name: &str) -> Result<(), Refusa
 
 /// HTTP has no body for an answer to HEAD, so the reason is not told: ask something else for it.
 async fn closed(session: &Session, steps: &Steps, name: &str, refusal: Refusal) -> Result<Presence, Failure> {
-    if refusal.status() != Some(403) {
+    if refusal.status().is_none() {
         return Err(refusal.into());
     }
-    match steps
-        .read(
-            "s3:GetBucketTagging",
-            session.s3().get_bucket_tagging().bucket(name).send(),
-        )
-        .await
-    {
-        Err(reason) if reason.class() == Class::PermissionDenied => Ok(Presence::Closed(reason)),
-        Err(reason) if reason.class() != Class::NotFound => Err(reason.into()),
+    let request = session.s3().get_bucket_tagging().bucket(name);
+    let reason = match steps.read("s3:GetBucketTagging", request.send()).await {
+        Err(reason) if reason.class() != Class::NotFound => reason,
         // Tags may be read, or there are none.
-        _ => Ok(Presence::Closed(refusal)),
+        _ => refusal,
+    };
+    if reason.class() == Class::PermissionDenied {
+        return Ok(Presence::Closed(reason));
     }
+    Err(reason.into())
 }
 
 /// Reads everything of a bucket that is there.

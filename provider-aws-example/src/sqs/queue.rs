@@ -6,7 +6,7 @@ use std::time::Duration;
 use aws_sdk_sqs::types::QueueAttributeName as Name;
 use crossbridge_sdk::serde_json::json;
 use crossbridge_sdk::{
-    Call, Create, Delete, Desired, Example, ExternalName, Failure, Kind, Observation, Observed, Outcome,
+    Call, Create, Delete, Example, ExternalName, Failure, Kind, Known, Observation, Observed, Outcome,
     Reference, Resource, Update, async_trait,
 };
 
@@ -14,7 +14,7 @@ use super::attributes::{self, Attributes};
 use super::model::{QueueParameters, QueueStatus};
 use super::{GROUP, name};
 use crate::ownership::{FoundTags, Owner, not_ours, wanted};
-use crate::session::{Session, Sessions};
+use crate::session::{Session, Sessions, region_of};
 use crate::upstream::{Class, Refusal, Steps};
 use crate::{CALL_TIMEOUT, VERSION};
 
@@ -148,14 +148,17 @@ impl Resource for Queue {
     async fn observe(
         &self,
         call: &Call,
-        desired: &Desired<QueueParameters>,
+        desired: &Known<QueueParameters>,
     ) -> Result<Observed<Self>, Failure> {
         let steps = Steps::new(call.deadline);
-        let wish = &desired.parameters;
-        let session = self.session(call, wish).await?;
-        let url = match call.target.external_name.as_str() {
-            "" => name::url(&session, &steps, &wish.name).await?,
-            url => url.to_owned(),
+        let session = self.sessions.regional(&call.config, region_of(&desired.json)).await?;
+        let url = match (call.target.external_name.as_str(), &desired.parameters) {
+            ("", Some(wish)) => name::url(&session, &steps, &wish.name).await?,
+            ("", None) => {
+                let message = "a queue without an external name is found by its name, which is not given";
+                return Err(Failure::invalid_spec(message).violation("/name", "is required"));
+            }
+            (url, _) => url.to_owned(),
         };
         match look(&session, &steps, &url).await? {
             Some(found) => Ok(Observation::from(found).into()),
@@ -230,11 +233,7 @@ impl Resource for Queue {
 
     async fn delete(&self, call: &Call, delete: &Delete<QueueParameters>) -> Result<Outcome<Self>, Failure> {
         let steps = Steps::new(call.deadline);
-        let region = delete
-            .desired
-            .as_ref()
-            .and_then(|desired| desired.parameters.region.as_deref());
-        let session = self.sessions.regional(&call.config, region).await?;
+        let session = self.sessions.regional(&call.config, region_of(&delete.desired.json)).await?;
         let url = &call.target.external_name;
         let tags = match tags(&session, &steps, url).await {
             Ok(tags) => tags,

@@ -4,7 +4,7 @@ use crossbridge_proto::v1alpha1::{
 };
 use serde_json::{Value, json};
 
-use crate::world::{Object, World, completed, failure};
+use crate::world::{CALL_TIMEOUT, Object, World, completed, failure};
 
 /// One object of each kind.
 fn objects(world: &World) -> Vec<Object<'_>> {
@@ -124,11 +124,16 @@ async fn a_missing_permission_is_denied_and_never_absence() {
 }
 
 #[tokio::test]
-async fn a_role_that_is_not_there_cannot_be_assumed() {
+async fn a_role_is_assumed_or_refused() {
     let world = checking().await;
-    let role = json!({ "assumeRole": { "roleArn": "arn:aws:iam::123456789012:role/missing" } });
+    let role =
+        json!({ "assumeRole": { "roleArn": "arn:aws:iam::123456789012:role/worker", "externalId": "e" } });
+    let checked = check(&world, world.config_with(&role, &world.keys)).await;
+    assert_eq!(checked.failure, None);
+    assert_eq!(checked.identity, "123456789012");
+    let narrow = world.aws.create_user(&["s3:*"]).await.unwrap();
     assert_eq!(
-        check_failure(&world, &role, &world.keys).await,
+        check_failure(&world, &role, &narrow).await,
         FailureCode::Unauthenticated
     );
 }
@@ -190,6 +195,7 @@ async fn a_silent_aws_is_a_timeout_before_the_deadline() {
     let created = bucket.create().await;
     assert_eq!(failure(&created).code(), FailureCode::Timeout);
     assert_eq!(failure(&created).effect(), Effect::Unknown);
+    bucket.timeout = CALL_TIMEOUT;
     completed(&bucket.create_again().await);
     assert_eq!(world.aws.buckets().await.unwrap(), ["a-bucket"]);
 }

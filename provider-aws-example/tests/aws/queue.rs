@@ -6,12 +6,15 @@ use serde_json::{Value, json};
 
 use crate::world::{Object, World, completed, failure, parameters};
 
+const POLICY: &str = r#"{ "Version": "2012-10-17", "Statement":
+    [{ "Effect": "Allow", "Principal": "*", "Action": "sqs:SendMessage", "Resource": "*" }] }"#;
+
 fn wish() -> Value {
     json!({
         "name": "jobs",
         "visibilityTimeoutSeconds": 45,
         "messageRetentionPeriodSeconds": 86400,
-        "policy": "{ \"Version\": \"2012-10-17\", \"Statement\": [] }",
+        "policy": POLICY,
         "tags": { "team": "messaging" },
     })
 }

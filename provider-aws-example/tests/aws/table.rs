@@ -51,7 +51,10 @@ async fn a_table_lives_and_dies() {
 
     let created = table.create().await;
     assert_eq!(created.external_name, "orders");
-    assert_eq!(created.canonical_id, "arn:aws:dynamodb:eu-west-1:123456789012:table/orders");
+    assert_eq!(
+        created.canonical_id,
+        "arn:aws:dynamodb:eu-west-1:123456789012:table/orders"
+    );
     let running = operation(&created);
     assert_eq!(running.verb(), OperationVerb::Create);
     assert!(!running.poll_driven);
@@ -60,18 +63,34 @@ async fn a_table_lives_and_dies() {
     let found = table.found().await;
     assert!(!found.ready);
     assert_eq!(found.found_marker, table.marker);
-    assert_eq!(found.operation.expect("AWS is at work").handle, handle, "a look knows of the same operation");
+    assert_eq!(
+        found.operation.expect("AWS is at work").handle,
+        handle,
+        "a look knows of the same operation"
+    );
     let (ended, polls) = table.follow(created).await;
-    assert!(completed(&ended).observation.as_ref().is_some_and(|found| found.ready));
+    assert!(
+        completed(&ended)
+            .observation
+            .as_ref()
+            .is_some_and(|found| found.ready)
+    );
     assert!(polls >= 1);
     assert_eq!(table.drift().await, [""; 0]);
-    assert_eq!(parameters(&table.found().await)["tags"], json!({ "team": "orders" }));
+    assert_eq!(
+        parameters(&table.found().await)["tags"],
+        json!({ "team": "orders" })
+    );
 
     table.wish["billingMode"] = json!("PROVISIONED");
     table.wish["provisionedThroughput"] = json!({ "readCapacityUnits": 2, "writeCapacityUnits": 1 });
     table.wish["tags"] = json!({ "tier": "gold" });
     table.wish["deletionProtectionEnabled"] = json!(true);
-    assert_eq!(converge(&mut table).await, 2, "AWS takes one kind of change at a time");
+    assert_eq!(
+        converge(&mut table).await,
+        2,
+        "AWS takes one kind of change at a time"
+    );
 
     let refused = table.delete().await;
     assert_eq!(failure(&refused).code(), FailureCode::InvalidSpec);
@@ -97,15 +116,20 @@ async fn indexes_streams_expiry_and_backups_come_and_go() {
             "projection": projection,
         })
     };
-    full["globalSecondaryIndexes"] =
-        json!([index("by-time", json!({ "projectionType": "INCLUDE", "nonKeyAttributes": ["a", "b"] }))]);
+    full["globalSecondaryIndexes"] = json!([index(
+        "by-time",
+        json!({ "projectionType": "INCLUDE", "nonKeyAttributes": ["a", "b"] })
+    )]);
     full["streamSpecification"] = json!({ "streamEnabled": true, "streamViewType": "NEW_IMAGE" });
     full["timeToLive"] = json!({ "enabled": true, "attributeName": "expires" });
     full["pointInTimeRecoveryEnabled"] = json!(true);
     full["tableClass"] = json!("STANDARD_INFREQUENT_ACCESS");
     let mut table = table(&world, full);
     let created = table.create().await;
-    assert!(operation(&created).poll_driven, "what only a finished table takes is set by the polls");
+    assert!(
+        operation(&created).poll_driven,
+        "what only a finished table takes is set by the polls"
+    );
     let (ended, _) = table.follow(created).await;
     completed(&ended);
     assert_eq!(table.drift().await, [""; 0]);
@@ -116,8 +140,17 @@ async fn indexes_streams_expiry_and_backups_come_and_go() {
     table.wish["timeToLive"] = json!({ "enabled": false, "attributeName": "expires" });
     table.wish["pointInTimeRecoveryEnabled"] = json!(false);
     let drift = table.drift().await;
-    assert!(drift.iter().any(|path| path.starts_with("/globalSecondaryIndexes")), "{drift:?}");
-    for path in ["/pointInTimeRecoveryEnabled", "/streamSpecification/streamEnabled", "/timeToLive/enabled"] {
+    assert!(
+        drift
+            .iter()
+            .any(|path| path.starts_with("/globalSecondaryIndexes")),
+        "{drift:?}"
+    );
+    for path in [
+        "/pointInTimeRecoveryEnabled",
+        "/streamSpecification/streamEnabled",
+        "/timeToLive/enabled",
+    ] {
         assert!(drift.contains(&path.to_owned()), "{path} in {drift:?}");
     }
     converge(&mut table).await;
@@ -125,7 +158,11 @@ async fn indexes_streams_expiry_and_backups_come_and_go() {
 
 #[tokio::test]
 async fn a_table_is_left_alone_while_aws_works_on_it() {
-    let world = World::with(Options { table_settles: Settle::Reads(50), ..Options::default() }).await;
+    let world = World::with(Options {
+        table_settles: Settle::Reads(50),
+        ..Options::default()
+    })
+    .await;
     let table = table(&world, wish());
     operation(&table.create().await);
     for outcome in [table.update().await, table.delete().await] {
@@ -141,8 +178,16 @@ async fn what_exists_is_not_taken_over() {
     let ours = made(&world, wish()).await;
     let mut theirs = ours.clone();
     theirs.marker = "somebody-else".to_owned();
-    for outcome in [ours.create().await, theirs.create().await, theirs.create_again().await] {
-        assert_eq!(failure(&outcome).code(), FailureCode::AlreadyExists, "{outcome:?}");
+    for outcome in [
+        ours.create().await,
+        theirs.create().await,
+        theirs.create_again().await,
+    ] {
+        assert_eq!(
+            failure(&outcome).code(),
+            FailureCode::AlreadyExists,
+            "{outcome:?}"
+        );
         assert_eq!(failure(&outcome).effect(), Effect::None);
         assert_eq!(failure(&outcome).existing_external_name, "orders");
     }
@@ -152,19 +197,28 @@ async fn what_exists_is_not_taken_over() {
     }
     theirs.former_marker.clone_from(&ours.marker);
     completed(&theirs.update().await);
-    assert_eq!(theirs.found().await.found_marker, "somebody-else", "the former marker is replaced");
+    assert_eq!(
+        theirs.found().await.found_marker,
+        "somebody-else",
+        "the former marker is replaced"
+    );
 }
 
 #[tokio::test]
 async fn a_lost_answer_is_made_good_by_a_repeat() {
     let world = World::new().await;
     let mut table = table(&world, wish());
-    world.aws.inject(Fault::new(Harm::AnswerLost).on(Service::DynamoDB, "CreateTable"));
+    world
+        .aws
+        .inject(Fault::new(Harm::AnswerLost).on(Service::DynamoDB, "CreateTable"));
     let lost = table.create().await;
     assert_eq!(failure(&lost).effect(), Effect::Unknown, "{lost:?}");
     let again = table.create_again().await;
     let handle = operation(&again).handle.clone();
-    assert_eq!(table.found().await.operation.expect("AWS is at work").handle, handle);
+    assert_eq!(
+        table.found().await.operation.expect("AWS is at work").handle,
+        handle
+    );
     completed(&table.follow(again).await.0);
     assert!(completed(&table.create_again().await).already_done);
     assert_eq!(world.aws.calls(Service::DynamoDB, "CreateTable"), 1);
@@ -173,7 +227,11 @@ async fn a_lost_answer_is_made_good_by_a_repeat() {
 
 #[tokio::test]
 async fn late_tags_are_waited_for() {
-    let world = World::with(Options { table_tags_settle: Settle::Reads(3), ..Options::default() }).await;
+    let world = World::with(Options {
+        table_tags_settle: Settle::Reads(3),
+        ..Options::default()
+    })
+    .await;
     let mut table = table(&world, wish());
     let created = table.create().await;
     assert_eq!(table.found().await.found_marker, "", "the tags are not there yet");
@@ -187,7 +245,11 @@ async fn late_tags_are_waited_for() {
 
 #[tokio::test]
 async fn an_unmarked_table_is_not_deleted() {
-    let world = World::with(Options { table_tags_settle: Settle::Reads(100), ..Options::default() }).await;
+    let world = World::with(Options {
+        table_tags_settle: Settle::Reads(100),
+        ..Options::default()
+    })
+    .await;
     let mut table = table(&world, wish());
     operation(&table.create().await);
     for _ in 0..2 {
@@ -202,11 +264,19 @@ async fn an_unmarked_table_is_not_deleted() {
 
 #[tokio::test]
 async fn a_former_table_has_to_go_first() {
-    let world = World::with(Options { table_settles: Settle::Reads(3), ..Options::default() }).await;
+    let world = World::with(Options {
+        table_settles: Settle::Reads(3),
+        ..Options::default()
+    })
+    .await;
     let table = made(&world, wish()).await;
     operation(&table.delete().await);
     let created = table.create().await;
-    assert_eq!(failure(&created).code(), FailureCode::DependencyNotReady, "{created:?}");
+    assert_eq!(
+        failure(&created).code(),
+        FailureCode::DependencyNotReady,
+        "{created:?}"
+    );
     assert_eq!(failure(&created).effect(), Effect::None);
 }
 
@@ -233,8 +303,15 @@ async fn a_wrong_wish_is_refused_field_by_field() {
     let outcome = table(&world, wrong).create().await;
     let failure = failure(&outcome);
     assert_eq!(failure.code(), FailureCode::InvalidSpec);
-    let paths: Vec<&str> = failure.violations.iter().map(|violation| violation.path.as_str()).collect();
-    assert_eq!(paths, ["/keySchema", "/attributeDefinitions/0", "/provisionedThroughput"]);
+    let paths: Vec<&str> = failure
+        .violations
+        .iter()
+        .map(|violation| violation.path.as_str())
+        .collect();
+    assert_eq!(
+        paths,
+        ["/keySchema", "/attributeDefinitions/0", "/provisionedThroughput"]
+    );
     assert_eq!(world.aws.all_calls(), 0, "nobody was asked");
 }
 
@@ -242,7 +319,10 @@ async fn a_wrong_wish_is_refused_field_by_field() {
 async fn foreign_handles_are_the_callers_mistake() {
     let world = World::new().await;
     let table = made(&world, wish()).await;
-    for handle in ["nonsense", r#"{"version":1,"verb":"create","name":"another","region":"eu-west-1"}"#] {
+    for handle in [
+        "nonsense",
+        r#"{"version":1,"verb":"create","name":"another","region":"eu-west-1"}"#,
+    ] {
         let status = table.try_poll(handle).await.expect_err("it is refused");
         assert_eq!(status.code(), tonic::Code::InvalidArgument, "{status:?}");
     }

@@ -133,6 +133,7 @@ impl<'a> SignedCall<'a> {
 #[derive(Debug, Clone)]
 pub(crate) struct Aws {
     upstream: Upstream,
+    /// As clients know it: queue URLs are made of it.
     address: SocketAddr,
 }
 

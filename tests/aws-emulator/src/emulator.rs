@@ -114,7 +114,7 @@ impl AwsEmulator {
             address,
             options,
             proxy,
-            aws: Aws::new(upstream, moto.address),
+            aws: Aws::new(upstream, address),
             credentials: Mutex::new(Credentials::made_up()),
             users_made: AtomicU64::new(0),
             runtime: Some(runtime),

@@ -11,11 +11,16 @@ use crate::settle::{Pending, Settle};
 
 mod tags;
 
+/// Region and name.
+type Key = (String, String);
+
 #[derive(Debug)]
 pub(super) struct Tables {
     settles: Settle,
-    /// By region and name; only those with something going on.
-    busy: BTreeMap<(String, String), Busy>,
+    /// Only those with something going on.
+    busy: BTreeMap<Key, Busy>,
+    /// Which moto does not keep.
+    classes: BTreeMap<Key, String>,
     tags: tags::Tags,
 }
 
@@ -57,6 +62,7 @@ impl Tables {
         Self {
             settles: options.table_settles,
             busy: BTreeMap::new(),
+            classes: BTreeMap::new(),
             tags: tags::Tags::new(options.table_tags_settle),
         }
     }
@@ -98,7 +104,7 @@ impl Tables {
         }
     }
 
-    fn describe_ghost(&mut self, request: &Request<'_>, key: &(String, String)) -> Option<Ruling> {
+    fn describe_ghost(&mut self, request: &Request<'_>, key: &Key) -> Option<Ruling> {
         let busy = self.busy.get_mut(key)?;
         let ghost = busy.ghost.clone()?;
         if busy.pending.read(request.now) {
@@ -114,20 +120,40 @@ impl Tables {
     pub(super) fn after(&mut self, request: &Request<'_>, reply: &mut Reply) {
         self.tags.after(request, reply);
         let Some(key) = key(request) else { return };
-        let (phase, field) = match request.action() {
-            "CreateTable" => (Phase::Creating, "TableDescription"),
-            "UpdateTable" => (Phase::Updating, "TableDescription"),
-            "DeleteTable" => (Phase::Deleting, "TableDescription"),
-            "DescribeTable" => return self.after_describe(request, &key, reply),
+        let (field, begun) = match request.action() {
+            "CreateTable" => ("TableDescription", Some(Phase::Creating)),
+            "UpdateTable" => ("TableDescription", Some(Phase::Updating)),
+            "DeleteTable" => ("TableDescription", Some(Phase::Deleting)),
+            "DescribeTable" => ("Table", None),
             _ => return,
         };
+        if let Some(class) = request.json()["TableClass"].as_str() {
+            self.classes.insert(key.clone(), class.to_owned());
+        }
+        let mut body: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
+        let description = &mut body[field];
+        if let Some(class) = self.classes.get(&key) {
+            description["TableClassSummary"] = json!({ "TableClass": class });
+        }
+        match begun {
+            Some(phase) => self.begin(request, key, phase, description),
+            None => self.look(request, &key, description),
+        }
+        // Moto's check sum would not match any more.
+        *reply = Reply::json(reply.status, &body);
+    }
+
+    fn begin(&mut self, request: &Request<'_>, key: Key, phase: Phase, description: &mut Value) {
+        if phase == Phase::Deleting {
+            self.classes.remove(&key);
+        }
         let pending = Pending::new(self.settles, request.now);
         if !pending.peek(request.now) {
             self.busy.remove(&key);
             return;
         }
-        let description = rewrite(reply, field, phase);
-        let ghost = (phase == Phase::Deleting).then_some(description);
+        tell(phase, description);
+        let ghost = (phase == Phase::Deleting).then(|| description.clone());
         self.busy.insert(
             key,
             Busy {
@@ -138,12 +164,12 @@ impl Tables {
         );
     }
 
-    fn after_describe(&mut self, request: &Request<'_>, key: &(String, String), reply: &mut Reply) {
+    fn look(&mut self, request: &Request<'_>, key: &Key, description: &mut Value) {
         let Some(busy) = self.busy.get_mut(key) else {
             return;
         };
         if busy.pending.read(request.now) {
-            rewrite(reply, "Table", busy.phase);
+            tell(busy.phase, description);
         } else {
             self.busy.remove(key);
         }
@@ -151,7 +177,7 @@ impl Tables {
 }
 
 /// Region and table, whether named or by ARN (`arn:aws:dynamodb:REGION:ACCOUNT:table/NAME`).
-fn key(request: &Request<'_>) -> Option<(String, String)> {
+fn key(request: &Request<'_>) -> Option<Key> {
     let body = request.json();
     let named = body["TableName"]
         .as_str()
@@ -160,10 +186,8 @@ fn key(request: &Request<'_>) -> Option<(String, String)> {
     Some((request.call.region.clone(), name.to_owned()))
 }
 
-/// Puts the phase into the description in the answer, and returns the description.
-fn rewrite(reply: &mut Reply, field: &str, phase: Phase) -> Value {
-    let mut body: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
-    let description = &mut body[field];
+/// Puts the phase into a description.
+fn tell(phase: Phase, description: &mut Value) {
     description["TableStatus"] = phase.status().into();
     if phase == Phase::Creating
         && let Some(indexes) = description["GlobalSecondaryIndexes"].as_array_mut()
@@ -172,11 +196,6 @@ fn rewrite(reply: &mut Reply, field: &str, phase: Phase) -> Value {
             index["IndexStatus"] = phase.status().into();
         }
     }
-    let description = description.clone();
-    let rewritten = Reply::json(reply.status, &body);
-    // Moto's check sum would not match any more.
-    *reply = rewritten;
-    description
 }
 
 #[cfg(test)]

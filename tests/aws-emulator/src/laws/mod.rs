@@ -98,7 +98,7 @@ impl Laws {
         match request.call.service {
             Service::CloudFront => self.cloudfront.after(request, reply),
             Service::DynamoDB => self.dynamodb.after(request, reply),
-            Service::S3 => self.s3.after(request),
+            Service::S3 => self.s3.after(request, reply),
             Service::Sqs => self.sqs.after(request),
             _ => {}
         }

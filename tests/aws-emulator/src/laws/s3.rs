@@ -7,7 +7,7 @@ use http::{HeaderValue, StatusCode};
 
 use super::{Request, Ruling};
 use crate::call::Service;
-use crate::reply::AwsError;
+use crate::reply::{AwsError, Reply};
 
 #[derive(Debug, Default)]
 pub(super) struct Buckets {
@@ -45,11 +45,18 @@ impl Buckets {
         Some(Ruling::Answer(reply))
     }
 
-    pub(super) fn after(&mut self, request: &Request<'_>) {
+    pub(super) fn after(&mut self, request: &Request<'_>, reply: &mut Reply) {
         let Some(bucket) = request.call.resource.clone() else {
             return;
         };
         match request.action() {
+            // Moto gives the element another name where nothing was ever said.
+            "GetBucketVersioning" => {
+                reply.body = reply
+                    .text()
+                    .replace("GetBucketVersioningResponse", "VersioningConfiguration")
+                    .into();
+            }
             "CreateBucket" => {
                 self.regions.insert(bucket, request.call.region.clone());
             }
