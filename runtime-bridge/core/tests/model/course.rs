@@ -284,6 +284,9 @@ impl Course {
     /// Nothing is written where nothing changes.
     fn rests(&mut self) {
         let model = &mut self.model;
+        if model.cloud.next_event(model.now).is_some() {
+            return; // What comes late will have to be put right.
+        }
         let leader = usize::from(!model.bridges[A].leads);
         let before = model.writes;
         for _ in 0..2 {

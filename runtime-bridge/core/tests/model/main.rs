@@ -8,6 +8,7 @@ mod etcd;
 mod fate;
 mod invariants;
 mod kinds;
+mod script;
 mod shell;
 mod world;
 

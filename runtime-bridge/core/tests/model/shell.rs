@@ -161,7 +161,7 @@ impl Model {
         }
         self.watch_send(b, &call);
         let last = self.last_moment(b, &call);
-        let mut effect = |model: &mut Self| {
+        let effect = |model: &mut Self| {
             let outcome = model.cloud.call(&call, model.now);
             model.watch_effect(&call);
             outcome

@@ -1,14 +1,198 @@
-//! As few writes as safety allows (design 4.1): counted.
+//! As few writes as safety allows (design 4.1), counted.
 
-use crate::{kinds, world::Model};
+use std::time::Duration;
+
+use bridge_core::managed::status;
+use serde_json::json;
+
+use crate::{
+    kinds::{self, Pace, Subject},
+    world::{A, Model, Writes},
+};
+
+/// Writes from here on.
+fn counted(model: &mut Model, what: impl FnOnce(&mut Model)) -> Writes {
+    model.writes = Writes::default();
+    what(model);
+    model.verify();
+    model.writes
+}
+
+/// Writes from the user's wish to Ready, and what they were.
+fn to_ready(subject: &Subject) -> (u32, u32, u32) {
+    let mut model = Model::started(subject);
+    let writes = counted(&mut model, Model::rest);
+    assert_eq!(model.says(status::READY), "True/Available");
+    (writes.of_the_object(), writes.metadata, writes.status)
+}
+
+fn to_gone(subject: &Subject) -> (u32, u32, u32) {
+    let mut model = Model::at_rest(subject);
+    model.advance(Duration::from_secs(60));
+    model.rest();
+    let writes = counted(&mut model, Model::ends_gone);
+    (writes.of_the_object(), writes.metadata, writes.status)
+}
 
 #[test]
-fn smoke() {
-    for subject in kinds::all() {
-        let mut model = Model::started(&subject);
-        model.rest();
-        eprintln!("{} {:?} {:?}", subject.name, subject.manners.create, model.writes);
-        eprintln!("{}", model.log.join("\n"));
-        model.verify();
+fn from_create_to_ready() {
+    // All, metadata, status. Where an operation begins one status says so.
+    let table = [
+        (kinds::named(), (2, 1, 1)),
+        (kinds::bucket(), (2, 1, 1)),
+        (kinds::queue(), (2, 1, 1)),
+        (kinds::named_with_token(), (2, 1, 1)),
+        (kinds::table(), (3 + 1, 2, 2)),
+        (kinds::token(), (3, 2, 1)),
+        (kinds::marked(), (3, 2, 1)),
+        (kinds::nothing(), (3, 2, 1)),
+        (kinds::distribution(), (4 + 1, 3, 2)),
+        (kinds::bucket().with(|manners| manners.bare = true), (2, 1, 1)),
+        (kinds::token().with(|manners| manners.bare = true), (3, 2, 1)),
+    ];
+    for (subject, expected) in table {
+        assert_eq!(to_ready(&subject), expected, "{}", subject.name);
     }
+}
+
+#[test]
+fn from_the_wish_to_delete_to_the_end() {
+    // All, metadata, status; the last one is the finalizer's. Where an operation begins one status says so.
+    let table = [
+        (kinds::named(), (3, 1, 1)),
+        (kinds::bucket(), (3, 1, 1)),
+        (kinds::queue(), (3, 1, 1)),
+        (kinds::table().paced(Pace::AtOnce, Pace::AtOnce), (2, 0, 1)),
+        (kinds::table(), (2 + 1, 0, 2)),
+        (kinds::token(), (2, 0, 1)),
+        (kinds::marked(), (2, 0, 1)),
+        (kinds::nothing(), (2, 0, 1)),
+        (kinds::distribution(), (2 + 1, 0, 2)),
+        // One write more for each poll that drives it, and one that says that it waits: an earlier poll may still be on its way.
+        (
+            kinds::named().paced(Pace::AtOnce, Pace::Driven),
+            (3 + 1 + 1 + 1, 2, 3),
+        ),
+    ];
+    for (subject, expected) in table {
+        assert_eq!(to_gone(&subject), expected, "{}", subject.name);
+    }
+}
+
+#[test]
+fn a_change_of_the_wish_is_one_status() {
+    for subject in kinds::families() {
+        let mut model = Model::at_rest(&subject);
+        model.advance(Duration::from_secs(60));
+        model.rest();
+        let writes = counted(&mut model, |model| {
+            model.edit("size", json!(2));
+            model.rest();
+        });
+        assert_eq!(
+            writes.of_the_object(),
+            1,
+            "{}: {}",
+            subject.name,
+            model.log.join("\n")
+        );
+        assert_eq!(writes.status, 1);
+        assert_eq!(model.calls("update"), 1);
+        assert_eq!(model.made()[0].parameters["size"], 2);
+    }
+}
+
+#[test]
+fn a_long_change_is_one_status_more() {
+    let subject = kinds::table().with(|manners| manners.update = Pace::Long);
+    let mut model = Model::at_rest(&subject);
+    let writes = counted(&mut model, |model| {
+        model.edit("size", json!(2));
+        model.rest();
+    });
+    assert_eq!((writes.of_the_object(), writes.status), (2, 2));
+    assert_eq!(model.calls("update"), 1);
+}
+
+#[test]
+fn drift_is_put_right_without_a_word() {
+    let mut model = Model::at_rest(&kinds::bucket());
+    model.cloud.objects[0]
+        .parameters
+        .insert("size".to_owned(), json!(5));
+    let writes = counted(&mut model, |model| {
+        model.advance(Duration::from_secs(60));
+        model.rest();
+    });
+    assert_eq!(model.made()[0].parameters["size"], 1);
+    assert_eq!(writes, Writes::default());
+}
+
+#[test]
+fn nothing_is_written_at_rest() {
+    for subject in kinds::all() {
+        let mut model = Model::at_rest(&subject);
+        let looks = model.calls("observe");
+        let writes = counted(&mut model, |model| {
+            for _ in 0..20 {
+                model.advance(Duration::from_secs(61));
+                model.pass(A);
+            }
+        });
+        assert_eq!(writes, Writes::default(), "{}", subject.name);
+        assert_eq!(
+            model.calls("observe"),
+            looks + 20,
+            "{}: one look for each poll",
+            subject.name
+        );
+        assert_eq!(model.calls("update"), 0, "{}", subject.name);
+    }
+}
+
+#[test]
+fn a_restart_writes_nothing() {
+    for subject in kinds::all() {
+        let mut model = Model::at_rest(&subject);
+        let writes = counted(&mut model, |model| {
+            model.bridges[A].crash();
+            model.rest();
+        });
+        assert_eq!(writes, Writes::default(), "{}", subject.name);
+    }
+}
+
+#[test]
+fn a_connection_secret_is_written_once() {
+    let mut model = Model::new(&kinds::bucket());
+    model.create();
+    model
+        .etcd
+        .edit(|object| object.managed.wants_connection_secret = true);
+    model.rest();
+    assert_eq!(
+        model.writes.secret, 1,
+        "what the creation gave and what a look shows go together"
+    );
+    for _ in 0..5 {
+        model.advance(Duration::from_secs(61));
+        model.pass(A);
+    }
+    assert_eq!(model.writes.secret, 1);
+}
+
+#[test]
+fn progress_is_written_seldom() {
+    let mut model = Model::started(&kinds::distribution());
+    let writes = counted(&mut model, |model| {
+        for second in 0..20_u8 {
+            model.cloud.progress = Some((second * 5, format!("Step{second}")));
+            model.advance(Duration::from_secs(1));
+            model.bridges[A].memory.next_poll = None;
+            model.pass(A);
+        }
+    });
+    assert!(model.calls("poll") >= 18);
+    // When it began, and then every 10 s at most.
+    assert_eq!(writes.status, 1 + 1, "{}", model.log.join("\n"));
 }

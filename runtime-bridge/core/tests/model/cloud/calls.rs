@@ -8,7 +8,7 @@ use bridge_core::{
 use jiff::Timestamp;
 
 use super::{Cloud, External, State, Used, Work, answer, derived_name, is_ours};
-use crate::kinds::{Pace, WORK};
+use crate::kinds::Pace;
 
 impl Cloud {
     /// The call takes effect.
@@ -70,7 +70,11 @@ impl Cloud {
             let work = Work {
                 operation: operation.clone(),
                 object,
-                ends: if driven { Timestamp::MAX } else { now + WORK },
+                ends: if driven {
+                    Timestamp::MAX
+                } else {
+                    now + self.work_takes
+                },
                 fails: self.next_creation_fails.take(),
                 forgotten: false,
                 name: name.clone(),
@@ -150,7 +154,7 @@ impl Cloud {
         };
         let state = match self.subject.manners.create {
             Pace::AtOnce => State::Ready,
-            Pace::Long => State::Creating(Some(now + WORK)),
+            Pace::Long => State::Creating(Some(now + self.work_takes)),
             Pace::Driven => State::Creating(None),
         };
         self.objects.push(External {
@@ -194,12 +198,13 @@ impl Cloud {
         }
         self.count += 1;
         let handle = format!("update-{}", self.count);
-        self.changes.push((now + WORK, id, Box::new(call.clone())));
+        self.changes
+            .push((now + self.work_takes, id, Box::new(call.clone())));
         let operation = answer::operation(&handle, OperationVerb::Update, false);
         let work = Work {
             operation: operation.clone(),
             object: Some(id),
-            ends: now + WORK,
+            ends: now + self.work_takes,
             fails: None,
             forgotten: false,
             name: name.clone(),
@@ -222,6 +227,7 @@ impl Cloud {
         if busy && !self.subject.kind.capabilities.delete_during_create {
             return answer::failed(&one.name, FailureCode::Conflict, Effect::None);
         }
+        let until = now + self.work_takes;
         let begun = answer::operation("remove", OperationVerb::Delete, false);
         match self.subject.manners.delete {
             Pace::AtOnce => {
@@ -232,7 +238,7 @@ impl Cloud {
                 if let Some(one) = self.get_mut(one.id)
                     && !matches!(one.state, State::Deleting(_))
                 {
-                    one.state = State::Deleting(now + WORK);
+                    one.state = State::Deleting(until);
                 }
             }
             Pace::Driven => {
@@ -263,7 +269,12 @@ impl Cloud {
             return self.drive(&work, now);
         }
         if work.ends > now {
-            return answer::outcome(name, OutcomeResult::Operation(work.operation));
+            let mut operation = work.operation;
+            if let Some((percent, phase)) = &self.progress {
+                operation.progress_percent = Some(*percent);
+                operation.phase.clone_from(phase);
+            }
+            return answer::outcome(name, OutcomeResult::Operation(operation));
         }
         if let Some(effect) = work.fails {
             return answer::failed(name, FailureCode::OperationFailed, effect);

@@ -97,6 +97,10 @@ pub struct Cloud {
     pub blip: Option<Timestamp>,
     /// The next long creation ends like this.
     pub next_creation_fails: Option<Effect>,
+    /// What running operations tell: percent, and the step.
+    pub progress: Option<(u8, String)>,
+    /// How long things take upstream where they take long.
+    pub work_takes: Duration,
     /// How often each call was processed.
     pub calls: BTreeMap<&'static str, u32>,
 }
@@ -115,6 +119,8 @@ impl Cloud {
             marker_visibility: Duration::ZERO,
             blip: None,
             next_creation_fails: None,
+            progress: None,
+            work_takes: crate::kinds::WORK,
             calls: BTreeMap::new(),
         }
     }
