@@ -1,10 +1,6 @@
 //! The calls, each bounded by an absolute deadline.
 
-use std::{
-    future::Future,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{future::Future, sync::Arc, time::Instant};
 
 use bridge_core::external::{Answer, CallError, Config, DesiredState, Failure, Look, Target};
 use crossbridge_proto::{
@@ -13,12 +9,8 @@ use crossbridge_proto::{
 };
 use jiff::Timestamp;
 use prost::Message;
-use rand::Rng;
-use tokio::{
-    sync::{Notify, OwnedSemaphorePermit, watch},
-    time::timeout,
-};
-use tonic::{Code, Request, Response, Status, metadata::MetadataValue};
+use tokio::sync::{Notify, watch};
+use tonic::{Request, Response, Status};
 
 use crate::{
     HandshakeError, Options, Supervision,
@@ -27,6 +19,7 @@ use crate::{
     handshake::{Handshake, MOST_ANSWER_BYTES},
     observer::{CallObserver, CallRecord},
     request,
+    send::send,
     state::State,
     status,
 };
@@ -210,7 +203,7 @@ impl Plugin {
         request: Q,
         deadline: Timestamp,
         check: impl FnOnce(A) -> Answered<T>,
-        send: impl FnOnce(Request<Q>) -> F,
+        call: impl FnOnce(Request<Q>) -> F,
     ) -> Result<T, CallError>
     where
         Q: Message,
@@ -218,11 +211,14 @@ impl Plugin {
     {
         let begun = Instant::now();
         let state = self.state.borrow().clone();
-        let result = self.bounded(&state, request, deadline, check, send).await;
+        let result = send(&state, request, deadline, check, call).await;
         let code = match &result {
             Ok(_) => "OK",
             Err(CallError::Refused { code, .. } | CallError::Unknown { code, .. }) => code,
         };
+        if status::casts_doubt(code) {
+            self.doubts.notify_one();
+        }
         let kind = target
             .map(|target| target.resource_type.to_string())
             .unwrap_or_default();
@@ -235,90 +231,4 @@ impl Plugin {
         });
         result
     }
-
-    async fn bounded<Q, A, T, F>(
-        &self,
-        state: &State,
-        request: Q,
-        deadline: Timestamp,
-        check: impl FnOnce(A) -> Answered<T>,
-        send: impl FnOnce(Request<Q>) -> F,
-    ) -> Result<T, CallError>
-    where
-        Q: Message,
-        F: Future<Output = Result<Response<A>, Status>>,
-    {
-        let (size, most) = (request.encoded_len(), state.served.info.max_message_bytes);
-        if size > most {
-            return Err(status::not_sent(format!(
-                "the request takes {size} bytes, and the plugin takes messages of at most {most}"
-            )));
-        }
-        let _place = place(state, deadline).await?;
-        let left = left(deadline)?;
-        let request = with_metadata(request, deadline, left);
-        let answered = timeout(left, send(request)).await;
-        let answer = answered.map_err(|_| CallError::Unknown {
-            code: status::name(Code::DeadlineExceeded).into(),
-            message: "the plugin did not answer before the deadline".into(),
-        })?;
-        match answer {
-            Ok(answer) => check(answer.into_inner()).map_err(|why| CallError::Unknown {
-                code: status::INVALID_ANSWER.into(),
-                message: format!("the plugin's answer breaks the contract: {why}"),
-            }),
-            Err(status) => {
-                if status.code() == Code::Unavailable {
-                    self.doubts.notify_one();
-                }
-                Err(status::classify(&status))
-            }
-        }
-    }
-}
-
-/// Waits for a free place, not past the deadline.
-async fn place(state: &State, deadline: Timestamp) -> Result<OwnedSemaphorePermit, CallError> {
-    let places = Arc::clone(&state.places);
-    match timeout(left(deadline)?, places.acquire_owned()).await {
-        Ok(Ok(place)) => Ok(place),
-        Ok(Err(_)) => Err(status::not_sent("the plugin's handle is closed".into())),
-        Err(_) => Err(status::not_sent(format!(
-            "the plugin takes {} calls at once, and none ended before the deadline",
-            state.served.info.max_concurrent_calls
-        ))),
-    }
-}
-
-/// Time until the deadline, or why nothing may be sent any more.
-fn left(deadline: Timestamp) -> Result<Duration, CallError> {
-    Duration::try_from(deadline.duration_since(Timestamp::now()))
-        .ok()
-        .filter(|left| !left.is_zero())
-        .ok_or_else(|| status::not_sent("the deadline of the call had passed".into()))
-}
-
-fn with_metadata<Q>(message: Q, deadline: Timestamp, left: Duration) -> Request<Q> {
-    let mut request = Request::new(message);
-    request.set_timeout(left);
-    let metadata = request.metadata_mut();
-    metadata.insert(
-        "crossbridge-deadline-ms",
-        MetadataValue::from(deadline.as_millisecond()),
-    );
-    let call_id = uuid::Uuid::new_v4().to_string();
-    // What is made of hexadecimal digits is always a valid value.
-    if let (Ok(call_id), Ok(traceparent)) = (call_id.parse(), traceparent().parse()) {
-        metadata.insert("crossbridge-call-id", call_id);
-        metadata.insert("traceparent", traceparent);
-    }
-    request
-}
-
-/// W3C trace context of a new, sampled trace.
-fn traceparent() -> String {
-    let mut random = rand::rng();
-    let trace: u128 = random.random_range(1..=u128::MAX);
-    let span: u64 = random.random_range(1..=u64::MAX);
-    format!("00-{trace:032x}-{span:016x}-01")
 }

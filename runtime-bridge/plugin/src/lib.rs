@@ -12,6 +12,7 @@ mod handshake;
 mod kind;
 mod observer;
 mod request;
+mod send;
 mod state;
 mod status;
 mod supervision;

@@ -41,6 +41,17 @@ pub(crate) fn not_sent(message: String) -> CallError {
     }
 }
 
+/// Whether a call that ended so may have met a plugin that is gone.
+pub(crate) fn casts_doubt(code: &str) -> bool {
+    [
+        NOT_SENT,
+        name(Code::Unavailable),
+        name(Code::Cancelled),
+        name(Code::Unknown),
+    ]
+    .contains(&code)
+}
+
 /// Whether the status was made here because no connection could be made.
 pub(crate) fn never_connected(status: &Status) -> bool {
     causes(status).any(<dyn Error>::is::<ConnectError>)

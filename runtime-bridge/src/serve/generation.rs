@@ -1,25 +1,16 @@
 //! One engine with its controllers, for as long as the plugins serve what they served at its start.
 
 use std::{
-    env,
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use bridge_core::{
-    crd::MANAGED_BY,
-    kind::{Kind, ResourceType},
-    queue::Limits,
-};
+use bridge_core::kind::{Kind, ResourceType};
 use bridge_engine::{
-    client::Clients,
-    clock::{Clock, SystemClock},
     config::{ConfigOptions, ConfigResolver, LocalHost, cluster_config_api, config_api, secret_of},
     crd::{self, Found},
-    dispatch::DispatchOptions,
-    engine::{Engine, EngineOptions},
-    managed::{DigestKeyError, Digester, ManagedMetrics, ManagedOptions, ManagedReconciler, Shared},
-    metrics::Metrics,
+    engine::Engine,
+    managed::{ManagedReconciler, Shared},
     ports::External,
 };
 use bridge_plugin::{Served, State};
@@ -33,12 +24,12 @@ use tokio::{sync::watch, time::interval};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    BehaviourArgs, ServeError,
+    ServeError,
     bridge::{Bridge, KindStatus},
+    foundation::Foundation,
 };
 use crate::{
     definitions::{CrdMode, Definitions},
-    patience::patiently,
     plugins::{Connected, PluginExternal},
 };
 
@@ -47,18 +38,6 @@ const ESTABLISHED_WITHIN: Duration = Duration::from_secs(30);
 
 /// Between two looks at CRDs that are not as they should be.
 const LOOK_AGAIN: Duration = Duration::from_secs(15);
-
-/// What outlives a generation.
-pub struct Foundation {
-    pub behaviour: BehaviourArgs,
-    /// Of the bridge's own Secrets.
-    pub namespace: String,
-    pub clients: Clients,
-    pub metrics: Arc<Metrics>,
-    pub managed_metrics: Arc<ManagedMetrics>,
-    /// What is not there yet at start is waited for until then.
-    pub until: Instant,
-}
 
 /// Why a generation ended.
 pub enum Ended {
@@ -88,7 +67,7 @@ struct Candidate {
 impl Generation {
     /// Starts an engine, and prepares a controller for each kind of each plugin.
     pub async fn start(foundation: &Foundation, bridge: &Bridge) -> Result<Self, ServeError> {
-        let (shared, engine, gate) = engine(foundation).await?;
+        let (shared, engine, gate) = foundation.engine().await?;
         bridge.started(&engine);
         let mut generation = Self {
             engine,
@@ -265,66 +244,6 @@ impl Generation {
             tracing::warn!(object = %key, "its pass was cut off");
         }
         Err(ServeError::NotDrained(dropped.len()))
-    }
-}
-
-async fn engine(
-    foundation: &Foundation,
-) -> Result<(Arc<Shared>, Arc<Engine>, watch::Sender<bool>), ServeError> {
-    let client = &foundation.clients.write;
-    let until = foundation.until;
-    let temporary = |error: &DigestKeyError| match error {
-        DigestKeyError::Api { source, .. } => source.is_transient(),
-        DigestKeyError::Unusable { .. } => false,
-    };
-    let load = || Digester::load(client, &foundation.namespace);
-    let digester = patiently("the Secret of the bridge", until, temporary, load).await?;
-    let cluster_id = patiently(
-        "the namespace kube-system",
-        until,
-        bridge_engine::api_error::ApiError::is_transient,
-        || foundation.clients.cluster_id(),
-    );
-    let cluster_id = cluster_id.await.map_err(ServeError::ClusterId)?;
-
-    let (gate, gated) = watch::channel(false);
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let options = EngineOptions {
-        instance: env::var("HOSTNAME").unwrap_or_else(|_| MANAGED_BY.to_owned()),
-        dispatch: DispatchOptions {
-            limits: limits(foundation.behaviour.max_concurrent_reconciles),
-            ..DispatchOptions::default()
-        },
-        ..EngineOptions::default()
-    };
-    let metrics = Arc::clone(&foundation.metrics);
-    let engine = Arc::new(Engine::start(
-        foundation.clients.clone(),
-        metrics,
-        clock,
-        &options,
-        gated,
-    ));
-    let options = ManagedOptions {
-        settings: foundation.behaviour.settings(),
-        cluster_id,
-    };
-    let shared = Shared::new(
-        &engine,
-        digester,
-        Arc::clone(&foundation.managed_metrics),
-        options,
-    );
-    Ok((shared, engine, gate))
-}
-
-/// No kind takes more than half of all places, and no account more than half of its kind's.
-fn limits(total: u16) -> Limits {
-    let total = usize::from(total);
-    Limits {
-        total,
-        per_kind: total.div_ceil(2),
-        per_lane: total.div_ceil(4),
     }
 }
 

@@ -2,6 +2,7 @@
 #![allow(clippy::doc_markdown)] // Some comments are help texts.
 
 mod bridge;
+mod foundation;
 mod generation;
 mod shutdown;
 
@@ -23,7 +24,8 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use self::{
     bridge::Bridge,
-    generation::{Ended, Foundation, Generation},
+    foundation::Foundation,
+    generation::{Ended, Generation},
 };
 use crate::{
     admin::{self, BindError},

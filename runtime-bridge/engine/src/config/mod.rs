@@ -3,12 +3,15 @@
 //! A config is read again only when its object, its Secret, its file or its variable has changed. Its id is the object's uid; its
 //! revision a digest of settings and credentials under a key that lives as long as the process.
 
+mod checks;
+mod condition;
 mod credentials;
 mod error;
 mod host;
 mod reference;
 mod resolver;
 mod revision;
+mod sources;
 mod spec;
 #[cfg(test)]
 mod tests;
@@ -16,4 +19,5 @@ mod tests;
 pub use error::ConfigError;
 pub use host::{Host, HostError, LocalHost};
 pub use reference::{cluster_config_api, config_api, secret_of};
-pub use resolver::{ConfigObjects, ConfigOptions, ConfigResolver, SecretSource};
+pub use resolver::{ConfigOptions, ConfigResolver};
+pub use sources::{ConfigObjects, SecretSource};

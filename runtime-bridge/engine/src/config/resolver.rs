@@ -1,100 +1,31 @@
 //! Resolves configs, each read and checked once per change, whoever asks.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Weak},
-    time::Duration,
-};
+use std::{collections::HashMap, sync::Arc};
 
 use async_trait::async_trait;
 use bridge_core::{
-    external::{CallError, Config, Secrets},
+    external::{Config, Secrets},
     kind::PluginInfo,
-    managed::{Problem, Says, Status},
+    managed::Problem,
 };
-use jiff::Timestamp;
 use parking_lot::Mutex;
 
 use super::{
-    ConfigError, Host,
+    ConfigError, ConfigObjects, Host, SecretSource,
+    checks::Checks,
+    condition,
     credentials::{self, Place},
-    reference::{self, cluster_config_api, config_api},
+    reference,
     revision::{RevisionKey, settings_digest},
     spec::ConfigSpec,
 };
 use crate::{
-    api_error::ApiError,
     clock::Clock,
-    engine::{Engine, Lookup},
+    engine::Lookup,
     managed::ConfigSource,
     object::{Key, Object},
     ports::External,
-    secret::{SecretData, SecretError, SecretReader},
 };
-
-/// How long one `CheckConfig` may take.
-const CHECK_WITHIN: Duration = Duration::from_secs(30);
-
-/// First wait after a config was refused or could not be checked; it doubles.
-const FIRST_WAIT: Duration = Duration::from_secs(5);
-
-/// Longest wait.
-const LONGEST_WAIT: Duration = Duration::from_mins(5);
-
-/// Reads Secrets, and knows their versions.
-#[async_trait]
-pub trait SecretSource: Send + Sync + 'static {
-    /// The data of one.
-    async fn read(&self, namespace: &str, name: &str) -> Result<Arc<SecretData>, SecretError>;
-
-    /// Its newest known version; `None`: not known, or there is none.
-    fn version(&self, key: &Key) -> Option<u64>;
-}
-
-#[async_trait]
-impl SecretSource for SecretReader {
-    async fn read(&self, namespace: &str, name: &str) -> Result<Arc<SecretData>, SecretError> {
-        SecretReader::read(self, namespace, name).await
-    }
-
-    fn version(&self, key: &Key) -> Option<u64> {
-        SecretReader::version(self, key)
-    }
-}
-
-/// Knows the config objects.
-#[async_trait]
-pub trait ConfigObjects: Send + Sync + 'static {
-    /// One of them.
-    async fn get(&self, key: &Key) -> Lookup;
-
-    /// Replaces its status.
-    async fn put_status(&self, config: &Object) -> Result<(), ApiError>;
-}
-
-/// Weak, as the engine holds whom it serves.
-#[async_trait]
-impl ConfigObjects for Weak<Engine> {
-    async fn get(&self, key: &Key) -> Lookup {
-        let Some(engine) = self.upgrade() else {
-            return Lookup::Unavailable(ApiError::Unavailable("the bridge is stopping".to_owned()));
-        };
-        let plugin = key.kind().group();
-        let api = if key.namespace().is_some() {
-            config_api(plugin)
-        } else {
-            cluster_config_api(plugin)
-        };
-        engine.get(&Arc::new(api), key).await
-    }
-
-    async fn put_status(&self, config: &Object) -> Result<(), ApiError> {
-        match self.upgrade() {
-            Some(engine) => engine.writer.put_status(config).await.map(drop),
-            None => Ok(()),
-        }
-    }
-}
 
 /// What a resolver works with.
 pub struct ConfigOptions {
@@ -126,7 +57,7 @@ pub struct ConfigResolver {
 struct Slot {
     known: Mutex<Option<Known>>,
     /// Held while it is read and checked, so that many who ask at once cause one read and one check.
-    checks: tokio::sync::Mutex<Option<Failed>>,
+    checks: tokio::sync::Mutex<Checks>,
 }
 
 #[derive(Clone)]
@@ -137,14 +68,6 @@ struct Known {
     /// Read each time: nobody tells when a file changes.
     on_host: bool,
     config: Arc<Config>,
-}
-
-/// The last check of a revision failed.
-struct Failed {
-    revision: String,
-    times: u32,
-    until: Timestamp,
-    error: ConfigError,
 }
 
 impl ConfigResolver {
@@ -184,27 +107,12 @@ impl ConfigResolver {
         Ok(resolved)
     }
 
-    /// What became of the config is its condition. Written when it changes; a write that fails is no harm.
+    /// Tells what became of a config in its status. A write that fails is no harm: the next one comes.
     async fn tell(&self, config: &Object, read: &Result<Known, ConfigError>) {
-        let says = match read {
-            Ok(known) => Says {
-                status: true,
-                reason: "Usable".to_owned(),
-                message: match known.config.identity.as_str() {
-                    "" => String::new(),
-                    identity => format!("acts as {identity}"),
-                },
-            },
-            Err(error) => Says::no(error.reason(), error.to_string()),
-        };
-        let before = Status::read(&config.status_value());
-        let mut status = before.clone();
-        status.set("Ready", &says, config.generation(), self.options.clock.now());
-        if status == before {
+        let identity = read.as_ref().map(|known| known.config.identity.as_str());
+        let Some(told) = condition::told(config, identity, self.options.clock.now()) else {
             return;
-        }
-        let mut told = config.clone();
-        told.set_status(&status.write());
+        };
         if let Err(error) = self.options.objects.put_status(&told).await {
             tracing::debug!(config = %config.key(), %error, "its condition was not written");
         }
@@ -222,12 +130,7 @@ impl ConfigResolver {
         (same && same_secret && !known.on_host).then(|| Arc::clone(&known.config))
     }
 
-    async fn read(
-        &self,
-        slot: &Slot,
-        object: &Object,
-        checks: &mut Option<Failed>,
-    ) -> Result<Known, ConfigError> {
+    async fn read(&self, slot: &Slot, object: &Object, checks: &mut Checks) -> Result<Known, ConfigError> {
         let key = object.key();
         let spec = ConfigSpec::of(object).map_err(|why| ConfigError::Invalid {
             config: key.clone(),
@@ -250,7 +153,8 @@ impl ConfigResolver {
         let config = match known.map(|known| known.config) {
             Some(known) if known.id == config.id && known.revision == config.revision => known,
             _ => {
-                config.identity = self.identity(&key, &config, checks).await?;
+                let (external, clock) = (self.options.external.as_ref(), self.options.clock.as_ref());
+                config.identity = checks.identity(external, clock, &key, &config).await?;
                 Arc::new(config)
             }
         };
@@ -314,58 +218,6 @@ impl ConfigResolver {
             _ => Ok(()),
         }
     }
-
-    /// Whom the upstream takes us for. A refusal is kept for a while, so that a thousand objects do not ask a thousand times.
-    async fn identity(
-        &self,
-        key: &Key,
-        config: &Config,
-        checks: &mut Option<Failed>,
-    ) -> Result<String, ConfigError> {
-        let now = self.options.clock.now();
-        let before = checks.take().filter(|failed| failed.revision == config.revision);
-        if let Some(failed) = before.as_ref().filter(|failed| now < failed.until) {
-            let error = failed.error.clone();
-            *checks = before;
-            return Err(error);
-        }
-        let error = match self
-            .options
-            .external
-            .check_config(config, now + CHECK_WITHIN)
-            .await
-        {
-            Ok(Ok(identity)) => return Ok(identity),
-            Ok(Err(failure)) => ConfigError::Refused {
-                config: key.clone(),
-                failure: Box::new(failure),
-            },
-            // A plugin that does not check configs knows no identities either.
-            Err(CallError::Refused { code, .. }) if code == "UNIMPLEMENTED" => return Ok(String::new()),
-            Err(source) => ConfigError::NotChecked {
-                config: key.clone(),
-                source,
-            },
-        };
-        let times = before.map_or(1, |failed| failed.times.saturating_add(1));
-        *checks = Some(Failed {
-            revision: config.revision.clone(),
-            times,
-            until: self.options.clock.now() + wait(times, &error),
-            error: error.clone(),
-        });
-        Err(error)
-    }
-}
-
-/// A plugin that could not be asked is asked again soon; what was refused is tried less and less often.
-fn wait(times: u32, error: &ConfigError) -> Duration {
-    let advised = match error {
-        ConfigError::Refused { failure, .. } => failure.retry_after.unwrap_or_default(),
-        _ => return FIRST_WAIT,
-    };
-    let doublings = times.saturating_sub(1).min(10);
-    (FIRST_WAIT * 2_u32.pow(doublings)).min(LONGEST_WAIT).max(advised)
 }
 
 #[async_trait]

@@ -1,0 +1,32 @@
+//! The condition that tells what became of a config.
+
+use bridge_core::managed::{Says, Status};
+use jiff::Timestamp;
+
+use super::ConfigError;
+use crate::object::Object;
+
+/// The config with its condition `Ready` as it should be, by the identity that it gives or the error; `None`: it is so already.
+pub(super) fn told(config: &Object, identity: Result<&str, &ConfigError>, now: Timestamp) -> Option<Object> {
+    let says = match identity {
+        Ok(identity) => Says {
+            status: true,
+            reason: "Usable".to_owned(),
+            message: if identity.is_empty() {
+                String::new()
+            } else {
+                format!("acts as {identity}")
+            },
+        },
+        Err(error) => Says::no(error.reason(), error.to_string()),
+    };
+    let before = Status::read(&config.status_value());
+    let mut status = before.clone();
+    status.set("Ready", &says, config.generation(), now);
+    if status == before {
+        return None;
+    }
+    let mut told = config.clone();
+    told.set_status(&status.write());
+    Some(told)
+}

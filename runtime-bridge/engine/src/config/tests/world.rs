@@ -1,0 +1,234 @@
+//! All that a resolver can see, as a test has it.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, MutexGuard},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use bridge_core::{
+    external::{Answer, CallError, Config, DesiredState, Failure, Look, Secrets, Target},
+    kind::{CredentialKey, PluginInfo},
+};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::{
+    api_error::ApiError,
+    clock::Clock,
+    config::{
+        ConfigObjects, ConfigOptions, ConfigResolver, Host, HostError, SecretSource, cluster_config_api,
+        config_api, host::Content,
+    },
+    engine::Lookup,
+    object::{ApiType, Key, Object},
+    ports::External,
+    secret::{SecretData, SecretError},
+};
+
+pub(super) const PLUGIN: &str = "test.example.org";
+
+/// All that a resolver can see.
+#[derive(Default)]
+pub(super) struct World {
+    pub(super) objects: BTreeMap<String, Arc<Object>>,
+    pub(super) secrets: BTreeMap<String, (u64, Secrets)>,
+    pub(super) files: BTreeMap<String, Content>,
+    pub(super) verdict: Option<Result<Result<String, Failure>, CallError>>,
+    pub(super) now: Timestamp,
+    pub(super) reads: usize,
+    pub(super) checks: usize,
+    /// Conditions that were written.
+    pub(super) told: Vec<Value>,
+}
+
+#[derive(Clone, Default)]
+pub(super) struct Shared(Arc<Mutex<World>>);
+
+impl Shared {
+    pub(super) fn world(&self) -> MutexGuard<'_, World> {
+        self.0.lock().unwrap()
+    }
+
+    /// Reads of Secrets, and checks.
+    pub(super) fn counts(&self) -> (usize, usize) {
+        let world = self.world();
+        (world.reads, world.checks)
+    }
+
+    pub(super) fn wait(&self, seconds: u64) {
+        let mut world = self.world();
+        world.now += Duration::from_secs(seconds);
+    }
+
+    pub(super) fn config(&self, namespace: Option<&str>, generation: i64, spec: &Value) {
+        let api = if namespace.is_some() {
+            config_api(PLUGIN)
+        } else {
+            cluster_config_api(PLUGIN)
+        };
+        let config = object(&api, namespace, generation, spec);
+        self.world()
+            .objects
+            .insert(config.key().to_string(), Arc::new(config));
+    }
+
+    pub(super) fn secret(&self, version: u64, data: &[(&str, &str)]) {
+        let data = data
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), value.as_bytes().to_vec()));
+        self.world()
+            .secrets
+            .insert("team/keys".to_owned(), (version, Secrets(data.collect())));
+    }
+
+    pub(super) fn resolver(&self, namespaced_host: bool) -> ConfigResolver {
+        ConfigResolver::new(ConfigOptions {
+            plugin: PluginInfo {
+                name: PLUGIN.to_owned(),
+                version: "1.0.0".to_owned(),
+                instance_id: "a".to_owned(),
+                max_concurrent_calls: 1,
+                max_message_bytes: 1,
+                config_schema: None,
+                credential_keys: vec![CredentialKey {
+                    name: "token".to_owned(),
+                    description: String::new(),
+                    required: true,
+                }],
+                lists_external: false,
+            },
+            external: Arc::new(self.clone()),
+            objects: Arc::new(self.clone()),
+            secrets: Arc::new(self.clone()),
+            host: Arc::new(self.clone()),
+            namespaced_host,
+            clock: Arc::new(self.clone()),
+        })
+    }
+}
+
+#[async_trait]
+impl ConfigObjects for Shared {
+    async fn get(&self, key: &Key) -> Lookup {
+        Lookup::Live(self.world().objects.get(&key.to_string()).map(Arc::clone))
+    }
+
+    async fn put_status(&self, config: &Object) -> Result<(), ApiError> {
+        let mut world = self.world();
+        world.told.push(config.status_value()["conditions"][0].clone());
+        world
+            .objects
+            .insert(config.key().to_string(), Arc::new(config.clone()));
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl SecretSource for Shared {
+    async fn read(&self, namespace: &str, name: &str) -> Result<Arc<SecretData>, SecretError> {
+        let mut world = self.world();
+        world.reads += 1;
+        let found = world.secrets.get(&format!("{namespace}/{name}"));
+        let (version, data) = found.ok_or_else(|| SecretError::NotFound {
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+        })?;
+        Ok(Arc::new(SecretData {
+            uid: "secret".to_owned(),
+            version: *version,
+            data: data.clone(),
+        }))
+    }
+
+    fn version(&self, key: &Key) -> Option<u64> {
+        let path = format!("{}/{}", key.namespace().unwrap_or_default(), key.name());
+        self.world().secrets.get(&path).map(|(version, _)| *version)
+    }
+}
+
+impl Host for Shared {
+    fn variable(&self, name: &str) -> Result<Vec<u8>, HostError> {
+        match self.content(name) {
+            Ok(Content::File(value)) => Ok(value),
+            _ => Err(HostError::VariableMissing {
+                name: name.to_owned(),
+            }),
+        }
+    }
+
+    fn content(&self, path: &str) -> Result<Content, HostError> {
+        let files = &self.world().files;
+        files.get(path).cloned().ok_or_else(|| HostError::FileMissing {
+            path: path.to_owned(),
+        })
+    }
+}
+
+impl Clock for Shared {
+    fn now(&self) -> Timestamp {
+        self.world().now
+    }
+}
+
+#[async_trait]
+impl External for Shared {
+    async fn observe(&self, _: &Target, _: &DesiredState, _: Timestamp) -> Result<Look, CallError> {
+        unreachable!()
+    }
+
+    async fn create(&self, _: &Target, _: &DesiredState, _: &str, _: bool, _: Timestamp) -> Answer {
+        unreachable!()
+    }
+
+    async fn update(&self, _: &Target, _: &DesiredState, _: &[String], _: &str, _: Timestamp) -> Answer {
+        unreachable!()
+    }
+
+    async fn delete(&self, _: &Target, _: &DesiredState, _: &str, _: Timestamp) -> Answer {
+        unreachable!()
+    }
+
+    async fn poll(&self, _: &Target, _: &str, _: &DesiredState, _: Timestamp) -> Answer {
+        unreachable!()
+    }
+
+    async fn check_config(&self, _: &Config, _: Timestamp) -> Result<Result<String, Failure>, CallError> {
+        let mut world = self.world();
+        world.checks += 1;
+        world
+            .verdict
+            .clone()
+            .unwrap_or_else(|| Ok(Ok("account".to_owned())))
+    }
+}
+
+pub(super) fn object(api: &ApiType, namespace: Option<&str>, generation: i64, spec: &Value) -> Object {
+    let text = json!({
+        "metadata": {
+            "name": "default",
+            "namespace": namespace,
+            "uid": "uid",
+            "resourceVersion": "1",
+            "generation": generation,
+        },
+        "spec": spec,
+    });
+    Object::decode(&Arc::new(api.clone()), &text.to_string()).unwrap()
+}
+
+/// A managed resource that refers to a config of this kind.
+pub(super) fn bucket(kind: &str) -> Object {
+    let api = config_api("bucket.example.org");
+    object(
+        &api,
+        Some("team"),
+        1,
+        &json!({ "providerConfigRef": { "kind": kind, "name": "default" } }),
+    )
+}
+
+pub(super) fn cluster_wide() -> Object {
+    bucket("ClusterProviderConfig")
+}

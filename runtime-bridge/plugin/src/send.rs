@@ -1,0 +1,90 @@
+//! One call on its way: only before its deadline, only with a free place, its end classified.
+
+use std::{future::Future, sync::Arc, time::Duration};
+
+use bridge_core::external::CallError;
+use jiff::Timestamp;
+use prost::Message;
+use rand::Rng;
+use tokio::{sync::OwnedSemaphorePermit, time::timeout};
+use tonic::{Code, Request, Response, Status, metadata::MetadataValue};
+
+use crate::{answer::Answered, state::State, status};
+
+/// Sends a request and checks its answer.
+pub(crate) async fn send<Q, A, T, F>(
+    state: &State,
+    request: Q,
+    deadline: Timestamp,
+    check: impl FnOnce(A) -> Answered<T>,
+    call: impl FnOnce(Request<Q>) -> F,
+) -> Result<T, CallError>
+where
+    Q: Message,
+    F: Future<Output = Result<Response<A>, Status>>,
+{
+    let (size, most) = (request.encoded_len(), state.served.info.max_message_bytes);
+    if size > most {
+        return Err(status::not_sent(format!(
+            "the request takes {size} bytes, and the plugin takes messages of at most {most}"
+        )));
+    }
+    let _place = place(state, deadline).await?;
+    let left = left(deadline)?;
+    let answered = timeout(left, call(with_metadata(request, deadline, left))).await;
+    let answer = answered.map_err(|_| CallError::Unknown {
+        code: status::name(Code::DeadlineExceeded).into(),
+        message: "the plugin did not answer before the deadline".into(),
+    })?;
+    let answer = answer.map_err(|status| status::classify(&status))?;
+    check(answer.into_inner()).map_err(|why| CallError::Unknown {
+        code: status::INVALID_ANSWER.into(),
+        message: format!("the plugin's answer breaks the contract: {why}"),
+    })
+}
+
+/// Waits for a free place, not past the deadline.
+async fn place(state: &State, deadline: Timestamp) -> Result<OwnedSemaphorePermit, CallError> {
+    let places = Arc::clone(&state.places);
+    match timeout(left(deadline)?, places.acquire_owned()).await {
+        Ok(Ok(place)) => Ok(place),
+        Ok(Err(_)) => Err(status::not_sent("the plugin's handle is closed".into())),
+        Err(_) => Err(status::not_sent(format!(
+            "the plugin takes {} calls at once, and none ended before the deadline",
+            state.served.info.max_concurrent_calls
+        ))),
+    }
+}
+
+/// Time until the deadline, or why nothing may be sent any more.
+fn left(deadline: Timestamp) -> Result<Duration, CallError> {
+    Duration::try_from(deadline.duration_since(Timestamp::now()))
+        .ok()
+        .filter(|left| !left.is_zero())
+        .ok_or_else(|| status::not_sent("the deadline of the call had passed".into()))
+}
+
+fn with_metadata<Q>(message: Q, deadline: Timestamp, left: Duration) -> Request<Q> {
+    let mut request = Request::new(message);
+    request.set_timeout(left);
+    let metadata = request.metadata_mut();
+    metadata.insert(
+        "crossbridge-deadline-ms",
+        MetadataValue::from(deadline.as_millisecond()),
+    );
+    let call_id = uuid::Uuid::new_v4().to_string();
+    // What is made of hexadecimal digits is always a valid value.
+    if let (Ok(call_id), Ok(traceparent)) = (call_id.parse(), traceparent().parse()) {
+        metadata.insert("crossbridge-call-id", call_id);
+        metadata.insert("traceparent", traceparent);
+    }
+    request
+}
+
+/// W3C trace context of a new, sampled trace.
+fn traceparent() -> String {
+    let mut random = rand::rng();
+    let trace: u128 = random.random_range(1..=u128::MAX);
+    let span: u64 = random.random_range(1..=u64::MAX);
+    format!("00-{trace:032x}-{span:016x}-01")
+}

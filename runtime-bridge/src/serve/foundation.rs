@@ -1,0 +1,89 @@
+//! What outlives every engine of a bridge, and is needed to start one.
+
+use std::{env, sync::Arc, time::Instant};
+
+use bridge_core::{crd::MANAGED_BY, queue::Limits};
+use bridge_engine::{
+    api_error::ApiError,
+    client::Clients,
+    clock::{Clock, SystemClock},
+    dispatch::DispatchOptions,
+    engine::{Engine, EngineOptions},
+    managed::{DigestKeyError, Digester, ManagedMetrics, ManagedOptions, Shared},
+    metrics::Metrics,
+};
+use tokio::sync::watch;
+
+use super::{BehaviourArgs, ServeError};
+use crate::patience::patiently;
+
+/// What outlives every engine.
+pub struct Foundation {
+    pub behaviour: BehaviourArgs,
+    /// Of the bridge's own Secrets.
+    pub namespace: String,
+    pub clients: Clients,
+    pub metrics: Arc<Metrics>,
+    pub managed_metrics: Arc<ManagedMetrics>,
+    /// What is not there yet at start is waited for until then.
+    pub until: Instant,
+}
+
+impl Foundation {
+    /// An engine, and what its controllers share. Passes begin once the gate is opened.
+    pub async fn engine(&self) -> Result<(Arc<Shared>, Arc<Engine>, watch::Sender<bool>), ServeError> {
+        let client = &self.clients.write;
+        let temporary = |error: &DigestKeyError| match error {
+            DigestKeyError::Api { source, .. } => source.is_transient(),
+            DigestKeyError::Unusable { .. } => false,
+        };
+        let load = || Digester::load(client, &self.namespace);
+        let digester = patiently("the Secret of the bridge", self.until, temporary, load).await?;
+        let read = || self.clients.cluster_id();
+        let cluster_id = patiently(
+            "the namespace kube-system",
+            self.until,
+            ApiError::is_transient,
+            read,
+        )
+        .await;
+        let options = ManagedOptions {
+            settings: self.behaviour.settings(),
+            cluster_id: cluster_id.map_err(ServeError::ClusterId)?,
+        };
+        let (gate, gated) = watch::channel(false);
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let metrics = Arc::clone(&self.metrics);
+        let engine = Engine::start(
+            self.clients.clone(),
+            metrics,
+            clock,
+            &self.engine_options(),
+            gated,
+        );
+        let engine = Arc::new(engine);
+        let shared = Shared::new(&engine, digester, Arc::clone(&self.managed_metrics), options);
+        Ok((shared, engine, gate))
+    }
+
+    fn engine_options(&self) -> EngineOptions {
+        EngineOptions {
+            instance: env::var("HOSTNAME").unwrap_or_else(|_| MANAGED_BY.to_owned()),
+            dispatch: DispatchOptions {
+                limits: limits(self.behaviour.max_concurrent_reconciles),
+                ..DispatchOptions::default()
+            },
+            ..EngineOptions::default()
+        }
+    }
+}
+
+/// No kind takes more than half of all places, and no account more than half of its kind's.
+fn limits(total: u16) -> Limits {
+    let total = usize::from(total);
+    Limits {
+        total,
+        per_kind: total.div_ceil(2),
+        per_lane: total.div_ceil(4),
+    }
+}
