@@ -2,6 +2,7 @@
 
 mod check;
 mod credentials;
+mod handle;
 mod json_text;
 mod ownership;
 mod partition;
@@ -10,6 +11,10 @@ mod settings;
 mod upstream;
 mod violations;
 
+#[cfg(feature = "cloudfront")]
+mod cloudfront;
+#[cfg(feature = "dynamodb")]
+mod dynamodb;
 #[cfg(feature = "s3")]
 mod s3;
 #[cfg(feature = "sqs")]
@@ -23,7 +28,7 @@ use crossbridge_sdk::Plugin;
 use session::Sessions;
 use settings::Settings;
 
-/// Name of the plugin, and group of its ProviderConfig.
+/// Name of the plugin, and group of its `ProviderConfig`.
 const NAME: &str = "aws.crossbridge.dev";
 
 /// Served version of every kind.
@@ -41,9 +46,17 @@ pub fn plugin() -> Plugin {
     }
     let checking = Arc::clone(&sessions);
     plugin = plugin.check_config(move |call| check::config(Arc::clone(&checking), call));
+    #[cfg(feature = "cloudfront")]
+    {
+        plugin = plugin.resource(cloudfront::Distribution::new(&sessions));
+    }
     #[cfg(feature = "s3")]
     {
         plugin = plugin.resource(s3::Bucket::new(&sessions));
+    }
+    #[cfg(feature = "dynamodb")]
+    {
+        plugin = plugin.resource(dynamodb::Table::new(&sessions));
     }
     #[cfg(feature = "sqs")]
     {
