@@ -38,6 +38,8 @@ impl Cluster {
     /// # Panics
     /// If the kubeconfig cannot be used.
     pub async fn connect(kubeconfig: &Path) -> Self {
+        // The AWS SDK brings another provider along, so that one must be named. The second test finds it named.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let config = Kubeconfig::read_from(kubeconfig).expect("a kubeconfig");
         let config = Config::from_custom_kubeconfig(config, &KubeConfigOptions::default())
             .await

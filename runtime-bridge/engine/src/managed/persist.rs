@@ -49,6 +49,10 @@ impl ManagedReconciler {
             }
             match self.shared.writer.get_live(&self.api, &key).await {
                 Ok(live) => newest = live,
+                Err(ApiError::NotServed(_)) if self.shared.store.is_tombstoned(newest.uid()) => {
+                    tracing::warn!(object = %key, "its kind is gone, and the object with it; its answer has nowhere to go");
+                    return;
+                }
                 Err(ApiError::NotFound(_)) => {
                     tracing::warn!(object = %key, "the object is gone; its answer has nowhere to go");
                     return;

@@ -26,7 +26,7 @@ pub fn table() -> Value {
         "apiVersion": "dynamodb.aws.crossbridge.dev/v1alpha1",
         "kind": "Table",
         "spec": {"forProvider": {
-            "attributeDefinitions": [{"name": "id", "type": "S"}],
+            "attributeDefinitions": [{"attributeName": "id", "attributeType": "S"}],
             "keySchema": [{"attributeName": "id", "keyType": "HASH"}],
             "billingMode": "PAY_PER_REQUEST",
             "tags": {"team": "web"},
