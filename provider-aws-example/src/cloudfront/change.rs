@@ -41,7 +41,7 @@ impl Work<'_> {
         }
         if under_way {
             let operation = self.operation(id, OperationVerb::Update).phase("Deploying");
-            return Ok(self.named(operation.into(), &found));
+            return Ok(found.named(operation.into()));
         }
         match self.look(id).await {
             Ok(Some(found)) => self.progress(&found, OperationVerb::Update),

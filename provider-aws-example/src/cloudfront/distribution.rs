@@ -52,6 +52,7 @@ impl Resource for Distribution {
             .recover_by_marker()
             .consistency_window(Duration::from_secs(5))
             .concurrent_update()
+            .delete_during_create()
             .case_insensitive("/httpVersion")
             .connection_key("domainName", "Domain name of the distribution")
             .connection_key("id", "Id of the distribution")

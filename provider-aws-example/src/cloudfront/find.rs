@@ -2,6 +2,7 @@
 //! those that the tagging service knows to be other objects'.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use aws_sdk_cloudfront::types::DistributionSummary;
 use aws_sdk_resourcegroupstagging::types::TagFilter;
@@ -18,6 +19,9 @@ const PAGE: i32 = 100;
 /// Tags that are read at once; AWS throttles who asks for more.
 const AT_ONCE: usize = 8;
 
+/// How long the tagging service is waited for, on which nothing depends.
+const INDEX_PATIENCE: Duration = Duration::from_secs(2);
+
 /// Markers by ARN.
 type Markers = BTreeMap<String, String>;
 
@@ -26,10 +30,7 @@ impl Work<'_> {
     /// never absence.
     pub(super) async fn find(&self) -> Result<Vec<Found>, Failure> {
         // It lags behind, and may be forbidden: good for a hit and for others' markers, never for absence.
-        let markers = self.indexed().await.unwrap_or_else(|refusal| {
-            tracing::debug!(message = refusal.message(), "the tagging service does not help");
-            Markers::new()
-        });
+        let markers = self.indexed().await;
         let found = self.verified(&markers).await?;
         if !found.is_empty() {
             return Ok(found);
@@ -49,7 +50,7 @@ impl Work<'_> {
                 .read("cloudfront:ListDistributions", request)
                 .await?
                 .distribution_list;
-            let Some(list) = list else { break };
+            let list = list.ok_or_else(|| self.incomplete("a list"))?;
             let unknown = list
                 .items
                 .unwrap_or_default()
@@ -66,12 +67,25 @@ impl Work<'_> {
 
     /// Only what the tagging service knows at once: cheap, and never proof of absence.
     pub(super) async fn find_indexed(&self) -> Result<Vec<Found>, Failure> {
-        let markers = self.indexed().await?;
-        self.verified(&markers).await
+        self.verified(&self.indexed().await).await
     }
 
-    /// Every distribution that the tagging service knows to have a marker.
-    async fn indexed(&self) -> Result<Markers, Refusal> {
+    /// Every distribution that the tagging service knows to have a marker; none if it does not help.
+    async fn indexed(&self) -> Markers {
+        match tokio::time::timeout(INDEX_PATIENCE, self.read_index()).await {
+            Ok(Ok(markers)) => markers,
+            Ok(Err(refusal)) => {
+                tracing::debug!(message = refusal.message(), "the tagging service does not help");
+                Markers::new()
+            }
+            Err(_) => {
+                tracing::debug!("the tagging service is silent");
+                Markers::new()
+            }
+        }
+    }
+
+    async fn read_index(&self) -> Result<Markers, Refusal> {
         let mut markers = Markers::new();
         let mut page = None;
         loop {
@@ -111,25 +125,22 @@ impl Work<'_> {
         Ok(oldest_first(found))
     }
 
-    async fn look_for_ours(&self, id: &str) -> Result<Option<Found>, Refusal> {
-        Ok(self
-            .look(id)
-            .await?
-            .filter(|found| self.owner(found) == Owner::Ours))
+    async fn look_for_ours(&self, id: &str) -> Result<Option<Found>, Failure> {
+        let found = self.look(id).await?;
+        Ok(found.filter(|found| self.owner(found) == Owner::Ours))
     }
 
     async fn marked(
         &self,
         candidates: impl Iterator<Item = DistributionSummary>,
-    ) -> Result<Vec<Found>, Refusal> {
+    ) -> Result<Vec<Found>, Failure> {
         let looks = candidates.map(|one| async move {
-            let tags = self.tags(&one.arn).await;
-            match tags {
-                Ok(tags) if tags.owner(&self.call.target) == Owner::Ours => self.look_for_ours(&one.id).await,
-                Ok(_) => Ok(None),
-                // Deleted while we looked.
-                Err(refusal) if super::work::is_absence(&refusal) => Ok(None),
-                Err(refusal) => Err(refusal),
+            match self.tags(&one.arn).await? {
+                Some(tags) if tags.owner(&self.call.target) == Owner::Ours => {
+                    self.look_for_ours(&one.id).await
+                }
+                // Another's, nobody's, or deleted while we looked.
+                _ => Ok(None),
             }
         });
         let found: Vec<Option<Found>> = stream::iter(looks)

@@ -54,8 +54,8 @@ pub(super) fn quantity<T>(items: &[T]) -> i32 {
 }
 
 /// A text that was found, perhaps empty.
-pub(super) fn text(found: Option<&String>) -> Option<String> {
-    Some(found.cloned().unwrap_or_default())
+pub(super) fn text(found: Option<&String>) -> String {
+    found.cloned().unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -101,7 +101,7 @@ impl Work<'_> {
                 None => Err(refusal.told_as(reused())),
             };
         };
-        let looked = self.look(id).await.map_err(|refusal| uncertain(refusal.into()))?;
+        let looked = self.look(id).await.map_err(uncertain)?;
         let Some(found) = looked else {
             self.call.record_name(id);
             let message = format!("this request made the distribution {id}, which is gone again");
@@ -119,7 +119,7 @@ impl Work<'_> {
         self.call.record_name(found.id());
         // A poll would not take one without a marker for ours; an update puts the marker back.
         if found.is_deployed() || self.owner(found) == Owner::Nobody {
-            return Ok(self.named(Outcome::already_done(), found));
+            return Ok(found.named(Outcome::already_done()));
         }
         self.progress(found, OperationVerb::Create)
     }

@@ -12,6 +12,7 @@ use crate::violations::Violations;
 /// A server that the distribution gets content from. One of s3Origin, customOrigin and vpcOrigin says of what sort it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[allow(clippy::struct_field_names)] // As CloudFront calls them.
 pub(crate) struct Origin {
     /// Name by which cache behaviors call the origin.
     #[schemars(length(min = 1))]
@@ -20,7 +21,7 @@ pub(crate) struct Origin {
     #[schemars(length(min = 1, max = 253))]
     pub(crate) domain_name: String,
     /// Put before the path of every request to the origin, such as /production. Empty text: nothing.
-    #[schemars(regex(pattern = r"^$|^/(.*[^/])?$"))]
+    #[schemars(regex(pattern = r"^$|^/.*[^/]$"))]
     pub(crate) origin_path: Option<String>,
     /// Headers sent along with every request to the origin. Anybody who may read this object sees them.
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"]))]
@@ -100,6 +101,7 @@ pub(crate) struct CustomOrigin {
 /// A server in a private network.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
+#[allow(clippy::struct_field_names)] // As CloudFront calls them.
 pub(crate) struct VpcOrigin {
     /// Id of the VPC origin.
     #[schemars(length(min = 1))]

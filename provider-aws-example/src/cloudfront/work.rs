@@ -48,6 +48,13 @@ impl Found {
         self.distribution.status == "Deployed"
     }
 
+    /// An outcome that tells of this distribution.
+    pub(super) fn named(&self, outcome: Outcome<Distribution>) -> Outcome<Distribution> {
+        outcome
+            .external_name(self.id())
+            .canonical_id(&self.distribution.arn)
+    }
+
     /// AWS tells the configuration with each distribution.
     pub(super) fn config(&self) -> Result<&aws::DistributionConfig, Failure> {
         let config = self.distribution.distribution_config.as_ref();
@@ -77,34 +84,42 @@ impl<'a> Work<'a> {
     }
 
     /// Looks at one distribution; `None`: AWS says that there is none.
-    pub(super) async fn look(&self, id: &str) -> Result<Option<Found>, Refusal> {
-        let looked = async {
-            let request = self.cloudfront().get_distribution().id(id).send();
-            let answer = self.steps.read("cloudfront:GetDistribution", request).await?;
-            let Some(distribution) = answer.distribution else {
-                return Ok(None);
-            };
-            let tags = self.tags(&distribution.arn).await?;
-            Ok(Some(Found {
-                distribution,
-                etag: answer.e_tag.unwrap_or_default(),
-                tags,
-            }))
+    pub(super) async fn look(&self, id: &str) -> Result<Option<Found>, Failure> {
+        let request = self.cloudfront().get_distribution().id(id).send();
+        let answer = match self.steps.read("cloudfront:GetDistribution", request).await {
+            Ok(answer) => answer,
+            Err(refusal) if is_absence(&refusal) => return Ok(None),
+            Err(refusal) => return Err(refusal.into()),
         };
-        match looked.await {
-            Err(refusal) if is_absence(&refusal) => Ok(None),
-            looked => looked,
-        }
+        let distribution = answer
+            .distribution
+            .ok_or_else(|| self.incomplete("a distribution"))?;
+        let tags = self.tags(&distribution.arn).await?;
+        Ok(tags.map(|tags| Found {
+            distribution,
+            etag: answer.e_tag.unwrap_or_default(),
+            tags,
+        }))
     }
 
-    pub(super) async fn tags(&self, arn: &str) -> Result<FoundTags, Refusal> {
+    /// `None`: AWS says that there is no such distribution.
+    pub(super) async fn tags(&self, arn: &str) -> Result<Option<FoundTags>, Failure> {
         let request = self.cloudfront().list_tags_for_resource().resource(arn).send();
-        let answer = self.steps.read("cloudfront:ListTagsForResource", request).await?;
-        let tags = answer.tags.and_then(|tags| tags.items).unwrap_or_default();
-        Ok(tags
-            .into_iter()
-            .map(|tag| (tag.key, tag.value.unwrap_or_default()))
-            .collect())
+        let answer = match self.steps.read("cloudfront:ListTagsForResource", request).await {
+            Ok(answer) => answer,
+            Err(refusal) if is_absence(&refusal) => return Ok(None),
+            Err(refusal) => return Err(refusal.into()),
+        };
+        let tags = answer.tags.ok_or_else(|| self.incomplete("the tags"))?;
+        let tags = tags.items.unwrap_or_default().into_iter();
+        Ok(Some(
+            tags.map(|tag| (tag.key, tag.value.unwrap_or_default())).collect(),
+        ))
+    }
+
+    /// What a look is answered with that AWS answered with nothing: that is no absence.
+    pub(super) fn incomplete(&self, what: &str) -> Failure {
+        Failure::unavailable(format!("AWS answered without {what}")).effect(self.steps.effect())
     }
 
     /// How a creation or an update that has come so far ends, or goes on.
@@ -120,13 +135,7 @@ impl<'a> Work<'a> {
             .operation(found.id(), verb)
             .phase("Deploying")
             .message("AWS takes it to all its places");
-        Ok(self.named(Outcome::operation(operation), found))
-    }
-
-    pub(super) fn named(&self, outcome: Outcome<Distribution>, found: &Found) -> Outcome<Distribution> {
-        outcome
-            .external_name(found.id())
-            .canonical_id(&found.distribution.arn)
+        Ok(found.named(Outcome::operation(operation)))
     }
 
     pub(super) fn operation(&self, id: &str, verb: OperationVerb) -> Operation {

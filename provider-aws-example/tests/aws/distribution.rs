@@ -82,6 +82,12 @@ async fn edit(world: &World, id: &str, change: impl FnOnce(&mut aws::Distributio
     request.send().await.expect("edited by hand");
 }
 
+async fn unmark(world: &World, arn: &str) {
+    let keys = aws::TagKeys::builder().items("crossbridge.dev/owner").build();
+    let request = by_hand(&world.aws).untag_resource().resource(arn).tag_keys(keys);
+    request.send().await.expect("untagged by hand");
+}
+
 #[tokio::test]
 async fn a_distribution_lives_and_dies() {
     let world = World::new().await;
@@ -186,7 +192,7 @@ async fn an_update_writes_only_what_differs_and_only_over_what_was_seen() {
 
     let seen = site.found().await.etag;
     edit(&world, &site.external_name, |config| {
-        config.comment = "edited".to_owned()
+        config.comment = "edited".to_owned();
     })
     .await;
     let before = writes();
@@ -233,14 +239,7 @@ async fn anothers_distribution_is_not_there_and_nobodys_can_only_be_adopted() {
     );
 
     let arn = theirs.found().await.canonical_id;
-    let keys = aws::TagKeys::builder().items("crossbridge.dev/owner").build();
-    by_hand(&world.aws)
-        .untag_resource()
-        .resource(arn)
-        .tag_keys(keys)
-        .send()
-        .await
-        .expect("untagged by hand");
+    unmark(&world, &arn).await;
     for outcome in [ours.delete().await, ours.poll(&poll).await] {
         let failure = failure(&outcome);
         assert_eq!(

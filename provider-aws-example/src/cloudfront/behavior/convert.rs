@@ -296,9 +296,9 @@ fn behavior(found: &Fields<'_>) -> Behavior {
         compress: Some(found.compress.unwrap_or(false)),
         smooth_streaming: Some(found.smooth_streaming.unwrap_or(false)),
         grpc_enabled: Some(found.grpc_config.as_ref().is_some_and(|config| config.enabled)),
-        cache_policy_id: text(found.cache_policy_id.as_ref()),
-        origin_request_policy_id: text(found.origin_request_policy_id.as_ref()),
-        response_headers_policy_id: text(found.response_headers_policy_id.as_ref()),
+        cache_policy_id: Some(text(found.cache_policy_id.as_ref())),
+        origin_request_policy_id: Some(text(found.origin_request_policy_id.as_ref())),
+        response_headers_policy_id: Some(text(found.response_headers_policy_id.as_ref())),
         forwarded_values: found.forwarded_values.as_ref().map(forwarded::found),
         min_ttl_seconds: *found.min_ttl,
         default_ttl_seconds: *found.default_ttl,
@@ -331,7 +331,7 @@ fn behavior(found: &Fields<'_>) -> Behavior {
                 .map(|groups| groups.items().to_vec())
                 .unwrap_or_default(),
         ),
-        field_level_encryption_id: text(found.field_level_encryption_id.as_ref()),
-        realtime_log_config_arn: text(found.realtime_log_config_arn.as_ref()),
+        field_level_encryption_id: Some(text(found.field_level_encryption_id.as_ref())),
+        realtime_log_config_arn: Some(text(found.realtime_log_config_arn.as_ref())),
     }
 }

@@ -76,7 +76,7 @@ pub(in crate::cloudfront) fn over(
         to.restrictions = Some(restriction.over(to.restrictions.take())?);
     }
     if let Some(logging) = &wish.logging {
-        to.logging = Some(logging.over(to.logging.take())?);
+        to.logging = Some(logging.over(to.logging.take()));
     }
     put_text(&mut to.web_acl_id, wish.web_acl_id.as_ref());
     Ok(to)
@@ -110,7 +110,7 @@ pub(in crate::cloudfront) fn found(config: &aws::DistributionConfig, tags: Tags)
         default_cache_behavior: config.default_cache_behavior.as_ref().map(behavior::default),
         ordered_cache_behaviors: Some(behavior::ordered(config.cache_behaviors.as_ref())),
         custom_error_responses: Some(CustomErrorResponse::found(config.custom_error_responses.as_ref())),
-        default_root_object: text(config.default_root_object.as_ref()),
+        default_root_object: Some(text(config.default_root_object.as_ref())),
         price_class: config.price_class.as_ref().map(|class| class.as_str().to_owned()),
         http_version: config
             .http_version
@@ -122,7 +122,7 @@ pub(in crate::cloudfront) fn found(config: &aws::DistributionConfig, tags: Tags)
             geo_restriction: Some(GeoRestriction::found(config.restrictions.as_ref())),
         }),
         logging: Some(Logging::found(config.logging.as_ref())),
-        web_acl_id: text(config.web_acl_id.as_ref()),
+        web_acl_id: Some(text(config.web_acl_id.as_ref())),
         tags: Some(tags),
     }
 }

@@ -16,7 +16,7 @@ pub(crate) struct ViewerCertificate {
     pub(crate) acm_certificate_arn: Option<String>,
     /// Id of a certificate of IAM.
     pub(crate) iam_certificate_id: Option<String>,
-    /// The oldest protocol that viewers may use; TLSv1.2_2021 at first.
+    /// The oldest protocol that viewers may use; `TLSv1.2_2021` at first.
     #[schemars(extend("enum" = [
         "SSLv3", "TLSv1", "TLSv1_2016", "TLSv1.1_2016", "TLSv1.2_2018", "TLSv1.2_2019", "TLSv1.2_2021", "TLSv1.2_2025",
         "TLSv1.3_2025",
@@ -162,7 +162,7 @@ pub(crate) struct Logging {
 }
 
 impl Logging {
-    pub(super) fn over(&self, there: Option<aws::LoggingConfig>) -> Built<aws::LoggingConfig> {
+    pub(super) fn over(&self, there: Option<aws::LoggingConfig>) -> aws::LoggingConfig {
         let mut to = match there {
             Some(there) => there,
             None => aws::LoggingConfig::builder()
@@ -180,14 +180,14 @@ impl Logging {
         if let Some(prefix) = &self.prefix {
             to.prefix.clone_from(prefix);
         }
-        Ok(to)
+        to
     }
 
     pub(super) fn found(found: Option<&aws::LoggingConfig>) -> Self {
         Self {
             enabled: found.is_some_and(|logging| logging.enabled),
-            bucket: text(found.map(|logging| &logging.bucket)),
-            prefix: text(found.map(|logging| &logging.prefix)),
+            bucket: Some(text(found.map(|logging| &logging.bucket))),
+            prefix: Some(text(found.map(|logging| &logging.prefix))),
             include_cookies: Some(found.is_some_and(|logging| logging.include_cookies)),
         }
     }
@@ -250,9 +250,49 @@ impl CustomErrorResponse {
             .map(|found| Self {
                 error_code: found.error_code,
                 response_code: found.response_code.as_ref().and_then(|code| code.parse().ok()),
-                response_page_path: text(found.response_page_path.as_ref()),
+                response_page_path: Some(text(found.response_page_path.as_ref())),
                 error_caching_min_ttl_seconds: found.error_caching_min_ttl,
             })
             .collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_certificate_of_ones_own_inherits_nothing_from_cloudfronts() {
+        let there = aws::ViewerCertificate::builder()
+            .cloud_front_default_certificate(true)
+            .ssl_support_method(aws::SslSupportMethod::Vip)
+            .minimum_protocol_version(aws::MinimumProtocolVersion::TlSv1)
+            .build();
+        let mut wish = ViewerCertificate {
+            acm_certificate_arn: Some("arn:one".to_owned()),
+            ..ViewerCertificate::default()
+        };
+        let own = wish.over(Some(there));
+        let found = ViewerCertificate::found(&own);
+        assert_eq!(found.cloud_front_default_certificate, Some(false));
+        assert_eq!(found.acm_certificate_arn.as_deref(), Some("arn:one"));
+        assert_eq!(
+            found.ssl_support_method.as_deref(),
+            Some("sni-only"),
+            "the others cost extra"
+        );
+        assert_eq!(found.minimum_protocol_version.as_deref(), Some("TLSv1.2_2021"));
+
+        wish.minimum_protocol_version = Some("TLSv1.2_2019".to_owned());
+        let chosen = wish.over(Some(own));
+        wish.minimum_protocol_version = None;
+        wish.acm_certificate_arn = Some("arn:two".to_owned());
+        let renewed = ViewerCertificate::found(&wish.over(Some(chosen)));
+        assert_eq!(renewed.acm_certificate_arn.as_deref(), Some("arn:two"));
+        assert_eq!(
+            renewed.minimum_protocol_version.as_deref(),
+            Some("TLSv1.2_2019"),
+            "what was chosen for the former stays"
+        );
     }
 }

@@ -164,7 +164,7 @@ pub(in crate::cloudfront) fn origins(found: &[aws::Origin]) -> Vec<Origin> {
         .map(|origin| Origin {
             id: origin.id.clone(),
             domain_name: origin.domain_name.clone(),
-            origin_path: text(origin.origin_path.as_ref()),
+            origin_path: Some(text(origin.origin_path.as_ref())),
             custom_headers: Some(headers(origin.custom_headers.as_ref())),
             s3_origin: origin.s3_origin_config.as_ref().map(|config| S3Origin {
                 origin_access_identity: Some(config.origin_access_identity.clone()),
@@ -176,7 +176,7 @@ pub(in crate::cloudfront) fn origins(found: &[aws::Origin]) -> Vec<Origin> {
                 read_timeout_seconds: config.origin_read_timeout,
                 keepalive_timeout_seconds: config.origin_keepalive_timeout,
             }),
-            origin_access_control_id: text(origin.origin_access_control_id.as_ref()),
+            origin_access_control_id: Some(text(origin.origin_access_control_id.as_ref())),
             connection_attempts: origin.connection_attempts,
             connection_timeout_seconds: origin.connection_timeout,
             response_completion_timeout_seconds: origin.response_completion_timeout,

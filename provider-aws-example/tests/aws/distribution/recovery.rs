@@ -9,6 +9,14 @@ async fn ids(world: &World) -> Vec<String> {
     all.into_iter().map(|distribution| distribution.id).collect()
 }
 
+/// From now on the tagging service is closed to us.
+fn forbid_tagging(world: &World) {
+    let forbidden = Fault::new(Harm::AccessDenied)
+        .on_service(Service::Tagging)
+        .times(u32::MAX);
+    world.aws.inject(forbidden);
+}
+
 #[tokio::test]
 async fn a_token_makes_one_however_often_and_wherever_it_comes() {
     let world = World::new().await;
@@ -34,11 +42,7 @@ async fn a_token_makes_one_however_often_and_wherever_it_comes() {
     let mut elsewhere = replica.object("cloudfront", "Distribution", "", wish());
     for deny in [false, true] {
         if deny {
-            world.aws.inject(
-                Fault::new(Harm::AccessDenied)
-                    .on_service(Service::Tagging)
-                    .times(u32::MAX),
-            );
+            forbid_tagging(&world);
         }
         for wish in [wish(), json!({ "comment": "no origins" })] {
             elsewhere.wish = wish;
@@ -47,6 +51,13 @@ async fn a_token_makes_one_however_often_and_wherever_it_comes() {
             assert_eq!(again.external_name, name);
         }
     }
+
+    // Somebody took the marker off: by its token it is ours all the same.
+    let arn = site.found().await.canonical_id;
+    unmark(&world, &arn).await;
+    elsewhere.wish = wish();
+    let again = elsewhere.create_again().await;
+    assert!(completed(&again).already_done);
     assert_eq!(ids(&world).await, [name]);
 }
 
@@ -85,7 +96,7 @@ async fn what_never_reached_aws_is_made_by_the_repeat() {
     site.timeout = Duration::from_secs(10);
     assert_eq!(site.absent().await, "");
     let made = site.create_again().await;
-    assert_eq!(ids(&world).await, [made.external_name.clone()]);
+    assert_eq!(ids(&world).await, [made.external_name.as_str()]);
     assert!(!completed(&made).already_done);
 }
 
@@ -159,15 +170,18 @@ async fn it_is_found_by_its_marker_with_and_without_the_tagging_service() {
 
     let made = site.create().await.external_name;
     assert_eq!(site.found().await.external_name, made);
-    world.aws.inject(
-        Fault::new(Harm::AccessDenied)
-            .on_service(Service::Tagging)
-            .times(u32::MAX),
-    );
+    forbid_tagging(&world);
     assert_eq!(site.found().await.external_name, made);
     let mut restored = site.clone();
     (restored.marker, restored.former_marker) = ("restored".to_owned(), site.marker.clone());
     assert_eq!(restored.found().await.external_name, made);
+
+    world.aws.clear_faults();
+    world
+        .aws
+        .inject(Fault::new(Harm::Hang).on_service(Service::Tagging));
+    assert_eq!(site.found().await.external_name, made);
+    forbid_tagging(&world);
 
     for (action, harm) in [
         ("ListDistributions", Harm::AccessDenied),
@@ -205,11 +219,7 @@ async fn it_is_found_among_many_and_of_several_the_first_counts() {
     last.marker = "the-last".to_owned();
     last.external_name = String::new();
     let made = last.create().await.external_name;
-    world.aws.inject(
-        Fault::new(Harm::AccessDenied)
-            .on_service(Service::Tagging)
-            .times(u32::MAX),
-    );
+    forbid_tagging(&world);
     assert_eq!(last.found().await.external_name, made, "on the second page");
 
     last.former_marker.clone_from(&site.marker);
