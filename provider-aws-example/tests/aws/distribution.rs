@@ -4,7 +4,7 @@ use crossbridge_proto::v1alpha1::{Effect, FailureCode, OperationVerb};
 use serde_json::{Value, json};
 use tonic::Code;
 
-use crate::world::{Object, World, completed, failure, operation, parameters};
+use crate::world::{CALL_TIMEOUT, Object, World, completed, failure, operation, parameters};
 
 mod fields;
 mod recovery;

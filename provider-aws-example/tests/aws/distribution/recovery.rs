@@ -4,6 +4,9 @@ use std::time::Duration;
 
 use super::*;
 
+/// For a plugin on a busy machine to say that AWS is silent.
+const LONG_ENOUGH: Duration = Duration::from_secs(4);
+
 async fn ids(world: &World) -> Vec<String> {
     let all = world.aws.distributions().await.expect("a list");
     all.into_iter().map(|distribution| distribution.id).collect()
@@ -83,7 +86,7 @@ async fn a_lost_answer_is_an_unknown_end_and_a_repeat_finds_its_work() {
 async fn what_never_reached_aws_is_made_by_the_repeat() {
     let world = settled().await;
     let mut site = distribution(&world);
-    site.timeout = Duration::from_millis(700);
+    site.timeout = LONG_ENOUGH;
     world
         .aws
         .inject(Fault::new(Harm::Hang).on(Service::CloudFront, CREATE));
@@ -93,7 +96,7 @@ async fn what_never_reached_aws_is_made_by_the_repeat() {
         (silent.code(), silent.effect()),
         (FailureCode::Timeout, Effect::Unknown)
     );
-    site.timeout = Duration::from_secs(10);
+    site.timeout = CALL_TIMEOUT;
     assert_eq!(site.absent().await, "");
     let made = site.create_again().await;
     assert_eq!(ids(&world).await, [made.external_name.as_str()]);
@@ -191,7 +194,7 @@ async fn it_is_found_by_its_marker_with_and_without_the_tagging_service() {
         world.aws.inject(Fault::new(harm).on(Service::CloudFront, action));
         site.look_failure().await;
     }
-    site.timeout = Duration::from_millis(700);
+    site.timeout = LONG_ENOUGH;
     world
         .aws
         .inject(Fault::new(Harm::Hang).on(Service::CloudFront, "ListTagsForResource"));
