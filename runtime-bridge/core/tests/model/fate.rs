@@ -26,6 +26,8 @@ pub enum CallFate {
     DoneButFails(FailureCode, Effect),
     /// The plugin refuses it as a bug.
     Refused,
+    /// The plugin does not understand it.
+    Unfit,
     /// The process dies before it sends.
     CrashBefore,
     /// The process dies having sent, and the call takes effect at the last moment.

@@ -161,7 +161,9 @@ impl Model {
             return None;
         }
         let name = managed.annotation(names::EXTERNAL_NAME);
-        if !name.is_empty() {
+        // Whoever takes a recorded name away has done it himself.
+        let recorded = || record_of(self.etcd.object.as_ref()?).map(|record| record.external_name);
+        if !name.is_empty() || recorded().is_some_and(|name| !name.is_empty()) {
             return None;
         }
         let unknown = self

@@ -13,5 +13,11 @@ mod shell;
 mod world;
 
 mod explore;
+mod operations;
+mod policies;
 mod random;
+mod secrets;
+mod stops;
+mod traces;
+mod troubles;
 mod writes;

@@ -188,6 +188,13 @@ impl Model {
     /// It comes to Ready, with one external object as wished, and nothing wrong was seen.
     pub fn ends_ready(&mut self) {
         self.rest();
+        // What is still being made is looked at again at the next polls.
+        for _ in 0..3 {
+            if self.says(status::READY) != "True/Available" {
+                self.advance(Duration::from_secs(61));
+                self.rest();
+            }
+        }
         self.verify();
         let log = self.log.join("\n");
         assert_eq!(self.says(status::READY), "True/Available", "{log}");

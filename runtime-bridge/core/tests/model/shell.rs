@@ -154,7 +154,7 @@ impl Model {
         let fate = fates.call(&call);
         self.note(|| format!("{} sends {} ({fate:?})", ["A", "B"][b], verb(&call)));
         if self.clock(b) >= call.deadline {
-            return self.wait(b, world, call, Err(refused()), Duration::ZERO, None);
+            return self.wait(b, world, call, Err(refused("NOT_SENT")), Duration::ZERO, None);
         }
         if fate == CallFate::CrashBefore {
             return self.bridges[b].crash();
@@ -193,7 +193,8 @@ impl Model {
                 let name = call.target.external_name.clone();
                 (Ok(crate::cloud::failed(&name, code, kind)), CALLING, None)
             }
-            CallFate::Refused => (Err(refused()), CALLING, None),
+            CallFate::Refused => (Err(refused("FAILED_PRECONDITION")), CALLING, None),
+            CallFate::Unfit => (Err(refused("INVALID_ARGUMENT")), CALLING, None),
             CallFate::CrashBefore => return,
             CallFate::CrashLate => {
                 self.flights.push(crate::world::Flight { at: last, call });
@@ -426,9 +427,9 @@ fn unknown() -> CallError {
     }
 }
 
-fn refused() -> CallError {
+fn refused(code: &str) -> CallError {
     CallError::Refused {
-        code: "FAILED_PRECONDITION".to_owned(),
+        code: code.to_owned(),
         message: "nothing was done".to_owned(),
     }
 }

@@ -1,7 +1,9 @@
 //! The calls that change something, each with its whole effect at one moment.
 
 use bridge_core::{
-    external::{Effect, FailureCode, OperationVerb, Outcome, OutcomeResult, Secrets, Target, Verb},
+    external::{
+        Effect, FailureCode, Operation, OperationVerb, Outcome, OutcomeResult, Secrets, Target, Verb,
+    },
     kind::{CreateRecovery, NameSource},
     managed::Call,
 };
@@ -66,7 +68,11 @@ impl Cloud {
         } else {
             self.count += 1;
             let handle = format!("create-{}", self.count);
-            let operation = answer::operation(&handle, OperationVerb::Create, driven);
+            let expires = self.operations_expire.map(|after| now + after);
+            let operation = Operation {
+                expire_time: expires,
+                ..answer::operation(&handle, OperationVerb::Create, driven)
+            };
             let work = Work {
                 operation: operation.clone(),
                 object,
@@ -230,6 +236,7 @@ impl Cloud {
         let until = now + self.work_takes;
         let begun = answer::operation("remove", OperationVerb::Delete, false);
         match self.subject.manners.delete {
+            _ if self.keeps_what_is_deleted => return answer::completed(&one.name, None, false),
             Pace::AtOnce => {
                 self.remove(one.id, &call.target.owner.uid);
                 return answer::completed(&one.name, None, false);
@@ -247,7 +254,7 @@ impl Cloud {
                 }
             }
         }
-        let operation = bridge_core::external::Operation {
+        let operation = Operation {
             poll_driven: self.subject.manners.delete == Pace::Driven,
             ..begun
         };

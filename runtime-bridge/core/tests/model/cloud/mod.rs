@@ -97,6 +97,12 @@ pub struct Cloud {
     pub blip: Option<Timestamp>,
     /// The next long creation ends like this.
     pub next_creation_fails: Option<Effect>,
+    /// Handles are good for so long.
+    pub operations_expire: Option<Duration>,
+    /// Updates are accepted, and change nothing.
+    pub ignores_updates: bool,
+    /// Deletes are accepted, and remove nothing.
+    pub keeps_what_is_deleted: bool,
     /// What running operations tell: percent, and the step.
     pub progress: Option<(u8, String)>,
     /// How long things take upstream where they take long.
@@ -119,6 +125,9 @@ impl Cloud {
             marker_visibility: Duration::ZERO,
             blip: None,
             next_creation_fails: None,
+            operations_expire: None,
+            ignores_updates: false,
+            keeps_what_is_deleted: false,
             progress: None,
             work_takes: crate::kinds::WORK,
             calls: BTreeMap::new(),
@@ -283,6 +292,9 @@ impl Cloud {
 
     fn apply(&mut self, id: u64, call: &Call) {
         let holds_marker = self.subject.kind.capabilities.holds_marker;
+        if self.ignores_updates {
+            return;
+        }
         if let Some(object) = self.get_mut(id) {
             object.parameters.clone_from(&call.desired.parameters);
             object.sensitive.clone_from(&call.desired.sensitive);

@@ -1,0 +1,151 @@
+//! Sensitive values and connection details.
+
+use std::time::Duration;
+
+use bridge_core::external::{FailureCode, OperationVerb, Verb};
+
+use crate::{
+    cloud::secrets,
+    fate::CallFate,
+    kinds::{self, Pace},
+    script::Script,
+    world::{A, Model},
+};
+
+fn password(value: &str) -> bridge_core::external::Secrets {
+    secrets(&[("/password", value)])
+}
+
+fn at_rest_with(value: &str) -> Model {
+    let mut model = Model::started(&kinds::named());
+    model.sensitive = password(value);
+    model.rest();
+    model
+}
+
+#[test]
+fn a_changed_secret_is_one_update_and_then_rest() {
+    let mut model = at_rest_with("canary-1");
+    assert_eq!(model.calls("update"), 0);
+    model.sensitive = password("canary-2");
+    model.rest();
+    assert_eq!(model.calls("update"), 1);
+    assert_eq!(model.made()[0].sensitive, password("canary-2"));
+    let writes = model.writes;
+    for _ in 0..5 {
+        model.advance(Duration::from_secs(61));
+        model.pass(A);
+    }
+    assert_eq!((model.calls("update"), model.writes), (1, writes));
+    model.bridges[A].crash();
+    model.ends_ready();
+    assert_eq!(model.calls("update"), 1, "nor does a restart repeat it");
+}
+
+#[test]
+fn a_lost_key_updates_nothing() {
+    let mut model = at_rest_with("canary-1");
+    let digest = model.record().sensitive_digest;
+    model.key = "key-2";
+    model.advance(Duration::from_secs(61));
+    model.ends_ready();
+    assert_eq!((model.calls("create"), model.calls("update")), (1, 0));
+    assert_ne!(
+        model.record().sensitive_digest,
+        digest,
+        "the digest is written anew"
+    );
+    model.sensitive = password("canary-2");
+    model.ends_ready();
+    assert_eq!(model.calls("update"), 1, "and tells the next change");
+}
+
+#[test]
+fn a_changed_secret_forbids_the_repeat() {
+    let mut model = Model::started(&kinds::token());
+    model.sensitive = password("canary-1");
+    model.stop_before(A, "create");
+    model.bridges[A].crash();
+    model.sensitive = password("canary-2");
+    model.rest();
+    assert_eq!(model.calls("create"), 0);
+    assert_eq!(model.says("Synced"), "False/CreateOutcomeUnknown");
+    model.sensitive = password("canary-1");
+    model.ends_ready();
+}
+
+#[test]
+fn a_secret_that_changes_between_intent_and_create_is_not_sent_under_it() {
+    let mut model = Model::started(&kinds::named());
+    model.sensitive = password("canary-1");
+    model.stop_before(A, "write metadata: record the intent to create");
+    model.step(A, &mut crate::fate::Well);
+    model.sensitive = password("canary-2");
+    model.rest();
+    model.ends_ready();
+    assert_eq!(model.made()[0].sensitive, password("canary-2"));
+}
+
+#[test]
+fn a_missing_secret_stops_calls_but_no_deletion() {
+    let mut model = at_rest_with("canary-1");
+    model.secret_missing = true;
+    model.advance(Duration::from_secs(61));
+    model.pass(A);
+    assert!(model.message().contains("SecretNotFound"));
+    assert_eq!(model.says("Ready"), "True/Available", "what is there is there");
+    model.ends_gone();
+}
+
+#[test]
+fn a_deletion_without_the_secret_still_learns_the_name_where_none_was_sent() {
+    let mut model = Model::started(&kinds::token());
+    model.stop_before(A, "create");
+    model.step(A, &mut Script::on(Verb::Create, CallFate::LostAfter));
+    model.secret_missing = true;
+    model.ends_gone();
+    assert_eq!(model.calls("delete"), 1);
+}
+
+#[test]
+fn an_update_that_fails_in_the_end_is_not_taken_for_applied() {
+    let subject = kinds::named().with(|manners| manners.update = Pace::Long);
+    let mut model = Model::started(&subject);
+    model.sensitive = password("canary-1");
+    model.rest();
+    model.sensitive = password("canary-2");
+    let failed = CallFate::Fails(FailureCode::OperationFailed, bridge_core::external::Effect::None);
+    model.rest_after(Script::on(Verb::Poll, failed));
+    model.verify();
+    assert_eq!(model.calls("update"), 2);
+    assert_eq!(model.made()[0].sensitive, password("canary-2"));
+}
+
+#[test]
+fn connection_details_reach_the_secret_once_each() {
+    let subject = kinds::distribution();
+    let mut model = Model::new(&subject);
+    model.create();
+    model
+        .etcd
+        .edit(|object| object.managed.wants_connection_secret = true);
+    model.pass(A);
+    let published = &model.bridges[A].memory.published.0;
+    assert!(
+        published.contains_key("password"),
+        "what comes only once is published at once"
+    );
+    let operation = model.object().managed.status.progress.operation.clone();
+    assert_eq!(
+        operation.map(|operation| operation.verb),
+        Some(OperationVerb::Create)
+    );
+    model.rest();
+    assert_eq!(model.writes.secret, 2, "then what is known when it is there");
+    model.cloud.objects[0].name = "cloud-1".to_owned();
+    for _ in 0..3 {
+        model.advance(Duration::from_secs(61));
+        model.pass(A);
+    }
+    assert_eq!(model.writes.secret, 2);
+}

@@ -1,0 +1,319 @@
+//! Deletions, and what is left, or taken, by them.
+
+use std::time::Duration;
+
+use bridge_core::{
+    external::{FailureCode, Verb},
+    managed::names,
+};
+use serde_json::json;
+
+use crate::{
+    fate::{CallFate, LookFate},
+    kinds::{self, Pace},
+    script::Script,
+    world::{A, B, Model},
+};
+
+#[test]
+fn trace_02_a_late_create_is_not_left_by_a_deletion() {
+    for subject in [
+        kinds::named(),
+        kinds::bucket(),
+        kinds::marked(),
+        kinds::table(),
+        kinds::token(),
+    ] {
+        let mut model = Model::started(&subject);
+        model.stop_before(A, "create");
+        model.step(A, &mut Script::on(Verb::Create, CallFate::CrashLate));
+        model.ends_gone();
+        assert_eq!(model.cloud.removed.len(), 1, "{}", subject.name);
+    }
+}
+
+#[test]
+fn trace_05_a_token_kind_learns_the_name_to_delete() {
+    let mut model = Model::started(&kinds::token());
+    model.stop_before(A, "create");
+    model.step(A, &mut Script::on(Verb::Create, CallFate::CrashBeforePersist));
+    model.advance(Duration::from_secs(1));
+    model.bridges[A].crash();
+    model.ends_gone();
+    assert_eq!((model.calls("create"), model.calls("delete")), (2, 1));
+}
+
+#[test]
+fn trace_05_a_kind_that_cannot_look_keeps_its_finalizer_and_asks() {
+    let mut model = Model::started(&kinds::nothing());
+    model.stop_before(A, "create");
+    model.step(A, &mut Script::on(Verb::Create, CallFate::LostAfter));
+    model.bridges[A].crash();
+    model.etcd.delete(model.now);
+    model.rest();
+    model.verify();
+    assert_eq!(model.says("Synced"), "False/CreateOutcomeUnknown");
+    assert_eq!(model.says("Ready"), "False/Deleting");
+    let question = model
+        .object()
+        .managed
+        .status
+        .progress
+        .question
+        .clone()
+        .expect("a question");
+    let answer = format!("exists/{}/{}", question.id, model.made()[0].name);
+    model.etcd.annotate(names::CREATE_OUTCOME, Some(&answer));
+    model.ends_gone();
+    assert_eq!(model.calls("delete"), 1);
+}
+
+#[test]
+fn trace_12_no_delete_while_a_create_may_be_on_its_way() {
+    // The cloud forgets the token with what it made: A's first create would make another after the deletion.
+    let subject = kinds::token().with(|manners| manners.frees_tokens = true);
+    let mut model = Model::started(&subject);
+    model.stop_before(A, "create");
+    model.step(A, &mut Script::on(Verb::Create, CallFate::CrashLate));
+    model.lead(B);
+    model.rest();
+    model.ends_gone();
+}
+
+#[test]
+fn trace_12_a_restart_does_not_forget_it() {
+    let subject = kinds::token().with(|manners| manners.frees_tokens = true);
+    let mut model = Model::started(&subject);
+    model.stop_before(A, "create");
+    model.step(A, &mut Script::on(Verb::Create, CallFate::CrashLate));
+    model.pass(A);
+    model.etcd.delete(model.now);
+    model.bridges[A].crash();
+    model.pass(A);
+    assert_eq!(model.calls("delete"), 0, "{}", model.log.join("\n"));
+    model.ends_gone();
+}
+
+#[test]
+fn trace_13_a_delete_that_comes_late_spares_the_successor() {
+    let mut model = Model::at_rest(&kinds::named());
+    model.etcd.delete(model.now);
+    model.stop_before(A, "delete");
+    model.lead(B);
+    model.rest();
+    assert!(model.etcd.object.is_none());
+    model.create();
+    model.rest();
+    model.pass(A);
+    model.ends_ready();
+    assert_eq!(model.calls("create"), 2);
+}
+
+#[test]
+fn trace_13_nor_does_one_that_takes_effect_late() {
+    let mut model = Model::at_rest(&kinds::named());
+    model.etcd.delete(model.now);
+    model.stop_before(A, "delete");
+    model.step(A, &mut Script::on(Verb::Delete, CallFate::CrashLate));
+    model.lead(B);
+    model.rest();
+    model.create();
+    model.rest();
+    model.advance(Duration::from_mins(1));
+    model.ends_ready();
+}
+
+#[test]
+fn trace_15_one_absence_is_not_enough_to_let_go() {
+    for subject in kinds::families() {
+        let mut model = Model::at_rest(&subject);
+        model.etcd.delete(model.now);
+        model.rest_after(Script::look(LookFate::Absent));
+        model.ends_gone();
+        assert!(model.calls("delete") >= 1, "{}", subject.name);
+    }
+}
+
+#[test]
+fn trace_15_invisible_just_after_the_creation_is_not_gone() {
+    for subject in [
+        kinds::named(),
+        kinds::token(),
+        kinds::marked(),
+        kinds::distribution(),
+    ] {
+        let subject = subject.can(|can| can.consistency_window = Duration::from_secs(20));
+        let mut model = Model::started(&subject);
+        model.cloud.visibility = Duration::from_secs(20);
+        model.pass(A);
+        model.ends_gone();
+        assert!(model.calls("delete") >= 1, "{}", subject.name);
+    }
+}
+
+#[test]
+fn trace_18_deletion_goes_by_the_name_of_the_record() {
+    for subject in [kinds::named(), kinds::token()] {
+        let mut model = Model::at_rest(&subject);
+        model
+            .cloud
+            .foreign("elsewhere", "", &serde_json::Map::new(), model.now);
+        model.etcd.annotate(names::EXTERNAL_NAME, Some("elsewhere"));
+        model.rest();
+        assert_eq!(model.says("Synced"), "False/ExternalNameChanged");
+        model.ends_gone();
+        assert!(model.cloud.objects.iter().any(|one| one.name == "elsewhere"));
+    }
+}
+
+#[test]
+fn trace_20_somebody_elses_that_comes_before_our_delete_stays() {
+    let mut model = Model::at_rest(&kinds::table());
+    model.etcd.delete(model.now);
+    model.stop_before(A, "delete");
+    model.cloud.remove_by_hand(|_| true);
+    model
+        .cloud
+        .foreign("thing", "m-other", &serde_json::Map::new(), model.now);
+    model.rest();
+    model.verify();
+    assert!(model.etcd.object.is_none());
+    assert_eq!(model.cloud.objects.len(), 1, "theirs stays");
+    assert!(model.events().contains(&"LeftExternalResource"));
+}
+
+#[test]
+fn trace_27_deletion_adopts_nothing() {
+    for subject in [kinds::named(), kinds::bucket(), kinds::queue(), kinds::table()] {
+        let mut model = Model::started(&subject);
+        model.stop_before(A, "create");
+        let name = if subject.name == "queue" {
+            "https://cloud/thing"
+        } else {
+            "thing"
+        };
+        model.cloud.foreign(name, "", &serde_json::Map::new(), model.now);
+        model.rest();
+        assert_eq!(model.says("Synced"), "False/AlreadyExists", "{}", subject.name);
+        model.etcd.delete(model.now);
+        model.rest();
+        model.verify();
+        assert!(model.etcd.object.is_none(), "{}", subject.name);
+        assert_eq!(
+            (model.cloud.objects.len(), model.calls("delete")),
+            (1, 0),
+            "{}",
+            subject.name
+        );
+    }
+}
+
+#[test]
+fn trace_27_nor_what_comes_during_it() {
+    let mut model = Model::at_rest(&kinds::table());
+    model.etcd.delete(model.now);
+    model.stop_before(A, "observe");
+    model.cloud.remove_by_hand(|_| true);
+    model
+        .cloud
+        .foreign("thing", "", &serde_json::Map::new(), model.now);
+    model.rest();
+    model.verify();
+    assert!(model.etcd.object.is_none());
+    assert_eq!(model.cloud.objects.len(), 1);
+}
+
+#[test]
+fn trace_31_a_poll_that_drives_a_removal_spares_the_successor() {
+    let subject = kinds::named().paced(Pace::AtOnce, Pace::Driven);
+    let mut model = Model::at_rest(&subject);
+    model.etcd.delete(model.now);
+    model.stop_before(A, "poll");
+    model.lead(B);
+    model.rest();
+    assert!(model.etcd.object.is_none());
+    model.create();
+    model.rest();
+    model.pass(A);
+    model.advance(Duration::from_mins(1));
+    model.ends_ready();
+}
+
+#[test]
+fn trace_31_nor_does_one_that_takes_effect_late() {
+    let subject = kinds::named().paced(Pace::AtOnce, Pace::Driven);
+    let mut model = Model::at_rest(&subject);
+    model.etcd.delete(model.now);
+    model.stop_before(A, "poll");
+    model.step(A, &mut Script::on(Verb::Poll, CallFate::Late));
+    model.rest();
+    assert!(model.etcd.object.is_none());
+    model.create();
+    model.rest();
+    model.advance(Duration::from_mins(1));
+    model.ends_ready();
+}
+
+#[test]
+fn trace_31_a_removal_is_not_driven_while_paused() {
+    for subject in [
+        kinds::named().paced(Pace::AtOnce, Pace::Driven),
+        kinds::distribution(),
+    ] {
+        let mut model = Model::at_rest(&subject);
+        model.etcd.delete(model.now);
+        model.pass(A);
+        model.etcd.annotate(names::PAUSED, Some("true"));
+        let polls = model.calls("poll");
+        for _ in 0..5 {
+            model.advance(Duration::from_secs(20));
+            model.pass(A);
+        }
+        assert_eq!(model.calls("poll"), polls, "{}", subject.name);
+        model.etcd.annotate(names::PAUSED, None);
+        model.ends_gone();
+    }
+}
+
+#[test]
+fn trace_32_a_removal_whose_handle_is_lost_is_begun_again() {
+    for subject in [
+        kinds::named().paced(Pace::AtOnce, Pace::Driven),
+        kinds::distribution(),
+    ] {
+        let mut model = Model::at_rest(&subject);
+        model.etcd.delete(model.now);
+        model.stop_before(A, "delete");
+        model.step(A, &mut Script::on(Verb::Delete, CallFate::CrashAfterPersist));
+        model.rest();
+        model.ends_gone();
+        assert!(model.calls("delete") >= 2, "{}", subject.name);
+    }
+}
+
+#[test]
+fn a_delete_that_was_answered_for_a_former_resource_counts_no_more() {
+    // Found by reading: a replacement leaves an answered Delete behind, and one false absence let the next resource leak.
+    let mut model = Model::at_rest(&kinds::named());
+    model.edit("fixed", json!("b"));
+    model.rest();
+    model.etcd.annotate(names::APPROVE_REPLACEMENT, Some("2"));
+    model.ends_ready();
+    model.advance(Duration::from_mins(5));
+    model.etcd.delete(model.now);
+    model.rest_after(Script::look(LookFate::Absent));
+    model.ends_gone();
+    assert_eq!(model.calls("delete"), 2);
+}
+
+#[test]
+fn a_delete_that_fails_is_tried_again_and_told() {
+    let mut model = Model::at_rest(&kinds::named());
+    model.etcd.delete(model.now);
+    let failure = CallFate::Fails(FailureCode::Unavailable, bridge_core::external::Effect::Unknown);
+    model.pass_with(A, &mut Script::on(Verb::Delete, failure));
+    assert_eq!(model.says("Synced"), "False/ReconcileError");
+    assert_eq!(model.says("Ready"), "False/Deleting");
+    assert!(model.message().starts_with("delete failed"));
+    model.ends_gone();
+}

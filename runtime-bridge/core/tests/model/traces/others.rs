@@ -1,0 +1,147 @@
+//! Names that somebody else has, or takes.
+
+use std::time::Duration;
+
+use bridge_core::{external::Verb, kind::CreateRecovery, managed::names};
+use serde_json::{Map, json};
+
+use crate::{
+    fate::{CallFate, LookFate},
+    kinds::{self, Pace, Subject},
+    script::Script,
+    world::{A, Model},
+};
+
+fn parameters() -> Map<String, serde_json::Value> {
+    json!({"size": 1, "fixed": "a"})
+        .as_object()
+        .cloned()
+        .unwrap_or_default()
+}
+
+fn taken(subject: &Subject) -> Model {
+    let mut model = Model::started(subject);
+    model.stop_before(A, "create");
+    let name = if subject.name == "queue" {
+        "https://cloud/thing"
+    } else {
+        "thing"
+    };
+    model.cloud.foreign(name, "", &parameters(), model.now);
+    model.rest();
+    model.verify();
+    model
+}
+
+#[test]
+fn trace_17_a_name_that_was_taken_is_not_ours_until_a_person_says_so() {
+    for subject in [kinds::named(), kinds::bucket(), kinds::queue(), kinds::table()] {
+        let mut model = taken(&subject);
+        assert_eq!(model.says("Synced"), "False/AlreadyExists", "{}", subject.name);
+        assert!(model.message().contains(names::ADOPT));
+        // A restart does not forget it.
+        model.bridges[A].crash();
+        model.rest();
+        assert_eq!(model.says("Synced"), "False/AlreadyExists", "{}", subject.name);
+        let name = model.cloud.objects[0].name.clone();
+        model.etcd.annotate(names::ADOPT, Some(&name));
+        model.rest();
+        model.verify();
+        assert_eq!(model.says("Ready"), "True/Available", "{}", subject.name);
+        assert!(model.events().contains(&"AdoptedExternalResource"));
+    }
+}
+
+#[test]
+fn trace_17_the_name_is_made_when_it_is_free_again() {
+    let mut model = taken(&kinds::bucket());
+    model.cloud.remove_by_hand(|_| true);
+    model.advance(Duration::from_mins(2));
+    model.ends_ready();
+}
+
+#[test]
+fn trace_18_a_changed_name_stops_everything_but_deletion() {
+    for (subject, name) in [
+        (kinds::named(), Some("elsewhere")),
+        (kinds::token(), Some("elsewhere")),
+        (kinds::marked(), None),
+        (kinds::named(), None),
+    ] {
+        let mut model = Model::at_rest(&subject);
+        let was = model.object().managed.annotation(names::EXTERNAL_NAME).to_owned();
+        model.etcd.annotate(names::EXTERNAL_NAME, name);
+        model.advance(Duration::from_mins(3));
+        model.rest();
+        assert_eq!(
+            model.says("Synced"),
+            "False/ExternalNameChanged",
+            "{}",
+            subject.name
+        );
+        assert_eq!(model.calls("create"), 1);
+        assert!(model.message().contains(&was));
+        model.etcd.annotate(names::EXTERNAL_NAME, Some(&was));
+        model.ends_ready();
+    }
+}
+
+#[test]
+fn trace_18_also_while_the_creation_is_unanswered() {
+    let mut model = Model::started(&kinds::token());
+    model.stop_before(A, "create");
+    model.step(A, &mut Script::on(Verb::Create, CallFate::LostAfter));
+    model.etcd.annotate(names::EXTERNAL_NAME, Some("elsewhere"));
+    model.rest();
+    assert_eq!(model.says("Synced"), "False/ExternalNameChanged");
+    model.etcd.annotate(names::EXTERNAL_NAME, None);
+    model.ends_ready();
+    assert_eq!(model.tokens(), 1);
+}
+
+#[test]
+fn trace_28_adoption_waits_until_no_create_can_come() {
+    // Attempt 0 is on its way; the repeat finds somebody else's; a person gives it to us at once.
+    let subject = kinds::table()
+        .paced(Pace::AtOnce, Pace::AtOnce)
+        .can(|can| can.create_recovery.push(CreateRecovery::ClientToken));
+    let mut model = Model::started(&subject);
+    model.stop_before(A, "create");
+    model.step(A, &mut Script::on(Verb::Create, CallFate::Late));
+    model.cloud.foreign("thing", "", &parameters(), model.now);
+    model.etcd.annotate(names::ADOPT, Some("thing"));
+    model.stop_before(A, "write metadata: adopt");
+    assert!(model.flights.is_empty(), "{}", model.log.join("\n"));
+    model.rest();
+    assert_eq!(model.says("Ready"), "True/Available");
+    model.ends_gone();
+}
+
+#[test]
+fn trace_29_two_absences_count_only_a_window_apart() {
+    let subject = kinds::marked().can(|can| can.consistency_window = Duration::from_secs(20));
+    let mut model = Model::at_rest(&subject);
+    model.advance(Duration::from_mins(2));
+    // For ten seconds it reads as absent; the second look began then, and its answer comes when the window is over.
+    model.cloud.blip = Some(model.now + Duration::from_secs(10));
+    model.pass(A);
+    assert_eq!(model.says("Ready"), "False/Unavailable");
+    model.advance(Duration::from_secs(5));
+    model.etcd.annotate(names::RECONCILE_REQUESTED, Some("now"));
+    model.pass_with(A, &mut Script::look(LookFate::Slow(Duration::from_secs(40))));
+    model.ends_ready();
+    assert_eq!(model.calls("create"), 1);
+}
+
+#[test]
+fn a_known_name_that_is_gone_for_good_is_made_again() {
+    for subject in kinds::families() {
+        let subject = subject.can(|can| can.consistency_window = Duration::from_secs(20));
+        let mut model = Model::at_rest(&subject);
+        model.advance(Duration::from_mins(2));
+        model.cloud.remove_by_hand(|_| true);
+        model.rest();
+        model.ends_ready();
+        assert_eq!(model.calls("create"), 2, "{}", subject.name);
+    }
+}

@@ -1,0 +1,200 @@
+//! What people say, and when it counts.
+
+use std::time::Duration;
+
+use bridge_core::{
+    external::{FailureCode, Verb},
+    managed::{Question, names},
+};
+
+use crate::{
+    fate::CallFate,
+    kinds,
+    script::Script,
+    world::{A, Model, config},
+};
+
+/// A kind that nothing helps, with a create that nobody knows the end of.
+fn unknown(fate: CallFate) -> Model {
+    let mut model = Model::started(&kinds::nothing());
+    model.stop_before(A, "create");
+    model.step(A, &mut Script::on(Verb::Create, fate));
+    model
+}
+
+fn question(model: &Model) -> Option<Question> {
+    model.object().managed.status.progress.question.clone()
+}
+
+#[test]
+fn trace_30_the_question_is_asked_when_nothing_can_come_any_more() {
+    let mut model = unknown(CallFate::Late);
+    model.pass(A);
+    model.advance(Duration::from_secs(8));
+    model.pass(A);
+    assert_eq!(question(&model), None);
+    model.rest();
+    assert!(model.flights.is_empty());
+    let asked = question(&model).expect("a question");
+    assert!(
+        model
+            .message()
+            .contains(&format!("{}=absent/{}", names::CREATE_OUTCOME, asked.id))
+    );
+    assert!(model.message().contains(&format!("exists/{}/", asked.id)));
+}
+
+#[test]
+fn trace_30_only_answers_to_the_question_count() {
+    let mut model = unknown(CallFate::LostAfter);
+    model
+        .etcd
+        .annotate(names::CREATE_OUTCOME, Some("absent/question-0"));
+    model.rest();
+    let asked = question(&model).expect("a question");
+    for word in ["absent", "absent/", "absent/other", "exists/other/cloud-1", "yes"] {
+        model.etcd.annotate(names::CREATE_OUTCOME, Some(word));
+        model.rest();
+        assert_eq!(model.says("Synced"), "False/CreateOutcomeUnknown", "{word}");
+        assert_eq!(
+            question(&model).as_ref(),
+            Some(&asked),
+            "the question stays, whatever is said"
+        );
+    }
+    let exists = format!("exists/{}/", asked.id);
+    model.etcd.annotate(names::CREATE_OUTCOME, Some(&exists));
+    model.rest();
+    assert_eq!(
+        model.says("Synced"),
+        "False/CreateOutcomeUnknown",
+        "a name is missing"
+    );
+    model
+        .etcd
+        .annotate(names::CREATE_OUTCOME, Some(&format!("{exists}cloud-1")));
+    model.ends_ready();
+    assert_eq!(model.calls("create"), 1);
+}
+
+#[test]
+fn trace_30_a_word_that_was_used_does_nothing_for_the_next_create() {
+    let mut model = unknown(CallFate::LostBefore);
+    model.rest();
+    let answer = format!("absent/{}", question(&model).expect("a question").id);
+    model.etcd.annotate(names::CREATE_OUTCOME, Some(&answer));
+    model.rest_after(Script::on(Verb::Create, CallFate::LostAfter));
+    model.verify();
+    // The old word stands there still, as GitOps would have it.
+    assert_eq!(model.object().managed.annotation(names::CREATE_OUTCOME), answer);
+    assert_eq!(model.says("Synced"), "False/CreateOutcomeUnknown");
+    assert_eq!(model.calls("create"), 1, "the first one never arrived");
+    assert_eq!(model.made().len(), 1);
+}
+
+#[test]
+fn trace_30_nor_for_a_repeat_under_the_same_token() {
+    // The question is asked while the secret differs; then it is as before, and the token is repeated, in vain.
+    let mut model = Model::started(&kinds::token());
+    model.sensitive = crate::cloud::secrets(&[("/password", "one")]);
+    model.stop_before(A, "create");
+    model.step(A, &mut Script::on(Verb::Create, CallFate::LostBefore));
+    model.bridges[A].crash();
+    model.sensitive = crate::cloud::secrets(&[("/password", "two")]);
+    model.rest();
+    let answer = format!("absent/{}", question(&model).expect("a question").id);
+    model.etcd.annotate(names::CREATE_OUTCOME, Some(&answer));
+    model.sensitive = crate::cloud::secrets(&[("/password", "one")]);
+    model.stop_before(A, "create \"\" attempt 1");
+    model.step(A, &mut Script::on(Verb::Create, CallFate::LostAfter));
+    model.bridges[A].crash();
+    model.sensitive = crate::cloud::secrets(&[("/password", "two")]);
+    model.rest();
+    model.verify();
+    assert_eq!(model.says("Synced"), "False/CreateOutcomeUnknown");
+    assert_eq!(model.made().len(), 1);
+    assert_ne!(
+        format!("absent/{}", question(&model).expect("a question").id),
+        answer
+    );
+}
+
+#[test]
+fn the_question_survives_the_wish_to_delete_and_a_restart() {
+    let mut model = unknown(CallFate::LostAfter);
+    model.rest();
+    let asked = question(&model);
+    assert!(asked.is_some());
+    model.etcd.delete(model.now);
+    model.bridges[A].crash();
+    model.rest();
+    assert_eq!(question(&model), asked);
+    assert_eq!(model.says("Ready"), "False/Deleting");
+    let answer = format!("exists/{}/cloud-1", asked.expect("a question").id);
+    model.etcd.annotate(names::CREATE_OUTCOME, Some(&answer));
+    model.ends_gone();
+}
+
+#[test]
+fn absent_said_truthfully_makes_it_anew() {
+    let mut model = unknown(CallFate::LostBefore);
+    model.rest();
+    assert_eq!(model.says("Ready"), "False/Creating");
+    let answer = format!("absent/{}", question(&model).expect("a question").id);
+    model.etcd.annotate(names::CREATE_OUTCOME, Some(&answer));
+    model.ends_ready();
+    assert_eq!(question(&model), None);
+    assert_eq!(model.tokens(), 2);
+}
+
+#[test]
+fn a_name_that_an_answer_told_is_looked_up_and_nobody_is_asked() {
+    // It failed in the middle, and told the name: a look settles it, also where nothing else would help.
+    for subject in [kinds::nothing(), kinds::token()] {
+        let mut model = Model::started(&subject);
+        let partial = CallFate::DoneButFails(FailureCode::Internal, bridge_core::external::Effect::Partial);
+        model.rest_after(Script::on(Verb::Create, partial));
+        model.ends_ready();
+        assert_eq!(model.calls("create"), 1, "{}", subject.name);
+    }
+}
+
+#[test]
+fn what_a_token_made_and_lost_again_is_made_anew() {
+    // The repeat is told that its work is gone: it was made, under this name.
+    let mut model = Model::started(&kinds::token());
+    model.stop_before(A, "create");
+    model.step(A, &mut Script::on(Verb::Create, CallFate::LostAfter));
+    model.cloud.remove_by_hand(|_| true);
+    model.ends_ready();
+    assert_eq!(model.tokens(), 2);
+    model.ends_gone();
+}
+
+#[test]
+fn another_account_stops_recovery_until_it_is_put_back() {
+    for subject in [kinds::named(), kinds::token(), kinds::marked(), kinds::nothing()] {
+        let mut model = Model::started(&subject);
+        model.stop_before(A, "create");
+        model.step(A, &mut Script::on(Verb::Create, CallFate::LostAfter));
+        model.config = Ok(config("account-2"));
+        model.bridges[A].crash();
+        model.rest();
+        assert_eq!(
+            model.says("Synced"),
+            "False/ConfigIdentityChanged",
+            "{}",
+            subject.name
+        );
+        assert_eq!(model.calls("create"), 1);
+        model.config = Ok(config("account-1"));
+        model.rest();
+        model.verify();
+        assert_ne!(
+            model.says("Synced"),
+            "False/ConfigIdentityChanged",
+            "{}",
+            subject.name
+        );
+    }
+}

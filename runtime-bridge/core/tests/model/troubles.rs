@@ -1,0 +1,358 @@
+//! What does not work, and what is in the way.
+
+use std::time::Duration;
+
+use bridge_core::{
+    external::{Effect, FailureCode, Verb},
+    managed::{Blocker, Hold, Problem, names},
+};
+use serde_json::json;
+
+use crate::{
+    fate::{CallFate, LookFate},
+    kinds,
+    script::Script,
+    world::{A, Model},
+};
+
+fn problem(reason: &str) -> Problem {
+    Problem {
+        reason: reason.to_owned(),
+        message: "something is in the way".to_owned(),
+    }
+}
+
+#[test]
+fn an_invalid_wish_waits_for_another_and_is_not_tried_again() {
+    for subject in kinds::families() {
+        let mut model = Model::new(&subject);
+        model.create();
+        model.edit("invalid", json!(true));
+        for _ in 0..10 {
+            model.rest();
+            model.advance(Duration::from_secs(61));
+        }
+        assert_eq!(model.says("Synced"), "False/ReconcileError", "{}", subject.name);
+        assert!(
+            model.message().starts_with("create failed: InvalidSpec"),
+            "{}",
+            model.message()
+        );
+        assert_eq!(
+            (model.calls("create"), model.tokens()),
+            (1, 1),
+            "{}",
+            subject.name
+        );
+        model.etcd.edit(|object| {
+            object.parameters.remove("invalid");
+        });
+        model.ends_ready();
+    }
+}
+
+#[test]
+fn an_invalid_change_likewise() {
+    let mut model = Model::at_rest(&kinds::named());
+    model.edit("invalid", json!(true));
+    for _ in 0..10 {
+        model.rest();
+        model.advance(Duration::from_secs(61));
+    }
+    assert_eq!(model.calls("update"), 1);
+    assert!(model.message().starts_with("update failed: InvalidSpec"));
+    assert_eq!(model.says("Ready"), "True/Available");
+    model.etcd.edit(|object| {
+        object.parameters.remove("invalid");
+    });
+    model.ends_ready();
+}
+
+#[test]
+fn a_refusal_that_may_have_had_an_effect_is_not_repeated_without_a_pause() {
+    let mut model = Model::started(&kinds::token());
+    let mut script = Script::default();
+    for _ in 0..6 {
+        script = script.and_on(
+            Verb::Create,
+            CallFate::Fails(FailureCode::InvalidSpec, Effect::Unknown),
+        );
+    }
+    let began = model.now;
+    model.rest_after(script);
+    model.ends_ready();
+    assert!(model.now >= began + Duration::from_secs(20));
+    assert_eq!(model.tokens(), 1);
+}
+
+#[test]
+fn a_failed_look_is_no_absence() {
+    let codes = [
+        FailureCode::Unauthenticated,
+        FailureCode::PermissionDenied,
+        FailureCode::Unavailable,
+        FailureCode::NotFound,
+        FailureCode::Internal,
+        FailureCode::InvalidConfig,
+    ];
+    for code in codes {
+        for subject in [kinds::named(), kinds::marked()] {
+            let mut model = Model::new(&subject);
+            model.create();
+            model.pass_with(A, &mut Script::look(LookFate::Fails(code)));
+            let refused = if code == FailureCode::NotFound { 1 } else { 0 };
+            assert_eq!(
+                model.calls("create"),
+                refused,
+                "{code:?}: looked again at once, and found it absent"
+            );
+            model.ends_ready();
+            model.advance(Duration::from_secs(61));
+            model.pass_with(A, &mut Script::look(LookFate::Fails(code)));
+            assert_eq!(model.says("Ready"), "True/Available", "{code:?}");
+            model.ends_ready();
+            assert_eq!(model.calls("create"), 1, "{code:?}");
+        }
+    }
+}
+
+#[test]
+fn trouble_ends_when_all_is_well_again() {
+    for fate in [
+        CallFate::LostAfter,
+        CallFate::DoneButFails(FailureCode::Timeout, Effect::Unknown),
+    ] {
+        for subject in kinds::families() {
+            if subject.name == "nothing" {
+                continue; // It asks.
+            }
+            let mut model = Model::started(&subject);
+            model.rest_after(Script::on(Verb::Create, fate));
+            model.ends_ready();
+            model.edit("size", json!(2));
+            model.rest_after(Script::on(Verb::Update, fate));
+            model.ends_ready();
+        }
+    }
+}
+
+#[test]
+fn failures_back_off_and_are_told_once_each() {
+    let mut model = Model::at_rest(&kinds::named());
+    let mut script = Script::default();
+    let failure = CallFate::Fails(FailureCode::Conflict, Effect::None);
+    for _ in 0..6 {
+        script = script.and_on(Verb::Update, failure);
+    }
+    let began = model.now;
+    model.edit("size", json!(2));
+    model.rest_after(script);
+    model.ends_ready();
+    // 1, 2, 4, 8, 16 and 32 s, jitter in the middle: a sixth off.
+    assert!(model.now >= began + Duration::from_secs(52), "{}", model.now);
+    let told = model.events();
+    let count = told
+        .iter()
+        .filter(|event| **event == "CannotUpdateExternalResource")
+        .count();
+    assert_eq!(count, 6);
+}
+
+#[test]
+fn events_do_not_inflate_the_backoff_nor_cut_it_short() {
+    let mut model = Model::at_rest(&kinds::named());
+    model.edit("size", json!(2));
+    let failure = CallFate::Fails(FailureCode::PermissionDenied, Effect::None);
+    model.pass_with(A, &mut Script::on(Verb::Update, failure));
+    for _ in 0..20 {
+        model.advance(Duration::from_secs(1));
+        model.pass(A);
+    }
+    assert_eq!(model.calls("update"), 0, "30 s, a sixth off");
+    model.edit("size", json!(3));
+    model.pass(A);
+    assert_eq!(model.calls("update"), 1, "another wish is another try");
+}
+
+#[test]
+fn an_update_that_brings_nothing_about_is_not_repeated_for_ever() {
+    let mut model = Model::at_rest(&kinds::named());
+    model.cloud.ignores_updates = true;
+    model.edit("size", json!(2));
+    let until = model.now + Duration::from_mins(5);
+    while model.now < until {
+        model.pass(A);
+        model.advance(Duration::from_secs(5));
+    }
+    assert!(
+        (3..20).contains(&model.calls("update")),
+        "{}",
+        model.calls("update")
+    );
+    assert!(model.message().contains("/size"), "{}", model.message());
+    model.verify();
+}
+
+#[test]
+fn a_hold_stops_calls_and_shows_the_deletion_all_the_same() {
+    let mut model = Model::at_rest(&kinds::named());
+    model.hold = Some(Hold {
+        until: model.now + Duration::from_mins(10),
+        problem: problem("Throttled"),
+    });
+    let looks = model.calls("observe");
+    model.edit("size", json!(2));
+    model.rest();
+    assert!(model.message().contains("Throttled"));
+    model.etcd.delete(model.now);
+    model.rest();
+    assert_eq!(model.says("Ready"), "False/Deleting");
+    assert_eq!((model.calls("observe"), model.calls("delete")), (looks, 0));
+    model.advance(Duration::from_mins(10));
+    model.ends_gone();
+}
+
+#[test]
+fn a_hold_does_not_keep_what_the_policy_lets_go() {
+    let mut model = Model::at_rest(&kinds::named());
+    model.config = Err(problem("ProviderConfigNotFound"));
+    model.etcd.annotate(names::ORPHAN, Some("uid-1"));
+    model.etcd.delete(model.now);
+    model.rest();
+    assert!(model.etcd.object.is_none());
+}
+
+#[test]
+fn a_missing_config_is_said_and_waited_for() {
+    let mut model = Model::new(&kinds::named());
+    let fine = std::mem::replace(&mut model.config, Err(problem("ProviderConfigNotFound")));
+    model.create();
+    model.rest();
+    assert_eq!(model.says("Ready"), "False/Creating");
+    assert!(
+        model
+            .message()
+            .starts_with("connect failed: ProviderConfigNotFound")
+    );
+    let writes = model.writes;
+    for _ in 0..4 {
+        model.advance(Duration::from_secs(61));
+        model.pass(A);
+    }
+    assert_eq!(model.writes, writes);
+    model.config = fine;
+    model.ends_ready();
+}
+
+#[test]
+fn without_the_lease_nothing_is_begun() {
+    for subject in kinds::all() {
+        let mut model = Model::started(&subject);
+        model.bridges[A].leads = false;
+        model.pass(A);
+        assert_eq!((model.calls("observe"), model.writes.of_the_object()), (0, 0));
+        model.bridges[A].leads = true;
+        model.ends_ready();
+        model.etcd.delete(model.now);
+        model.bridges[A].leads = false;
+        model.pass(A);
+        assert_eq!(model.calls("delete"), 0);
+    }
+}
+
+#[test]
+fn finalizers_of_others_are_waited_for_visibly() {
+    let mut model = Model::at_rest(&kinds::named());
+    model.etcd.touch(|object| {
+        let finalizers = &mut object.managed.finalizers;
+        finalizers.extend(["foregroundDeletion", "orphan", "example.org/theirs"].map(str::to_owned));
+    });
+    model.etcd.delete(model.now);
+    model.rest();
+    assert_eq!(model.calls("delete"), 0);
+    let conditions = &model.object().managed.status.conditions;
+    let ready = conditions.iter().find(|one| one.kind == "Ready").expect("Ready");
+    assert_eq!(ready.reason, "Deleting");
+    assert_eq!(
+        ready.message,
+        "waiting for finalizers of others: example.org/theirs"
+    );
+    model.etcd.touch(|object| {
+        object
+            .managed
+            .finalizers
+            .retain(|one| one != "example.org/theirs")
+    });
+    model.rest();
+    assert!(model.cloud.objects.is_empty());
+    assert!(
+        !model.object().managed.held(),
+        "Kubernetes' own are not waited for"
+    );
+}
+
+#[test]
+fn what_must_go_first_goes_first() {
+    let mut model = Model::at_rest(&kinds::token());
+    model.blocker = Some(Blocker {
+        message: "in use by Thing default/other".to_owned(),
+    });
+    model.etcd.delete(model.now);
+    model.rest();
+    assert_eq!(
+        (model.says("Ready"), model.calls("delete")),
+        ("False/Deleting".to_owned(), 0)
+    );
+    model.blocker = None;
+    model.ends_gone();
+}
+
+#[test]
+fn being_removed_upstream_is_neither_ready_nor_updated() {
+    let mut model = Model::at_rest(&kinds::table());
+    model.cloud.objects[0].state = crate::cloud::State::Deleting(model.now + Duration::from_mins(3));
+    model.edit("size", json!(2));
+    model.rest();
+    assert_eq!(model.says("Ready"), "False/Deleting");
+    assert_eq!(model.calls("update"), 0);
+    model.advance(Duration::from_mins(4));
+    model.ends_ready();
+    assert_eq!(model.calls("create"), 2, "made anew when it is gone");
+}
+
+#[test]
+fn a_deletion_that_takes_too_long_says_so() {
+    let mut model = Model::at_rest(&kinds::named());
+    model.cloud.keeps_what_is_deleted = true;
+    model.etcd.delete(model.now);
+    let until = model.now + Duration::from_mins(11);
+    while model.now < until {
+        model.pass(A);
+        model.advance(Duration::from_secs(10));
+    }
+    assert!(model.message().contains("overdue"), "{}", model.message());
+    assert!(
+        (10..30).contains(&model.calls("delete")),
+        "each 30 s: {}",
+        model.calls("delete")
+    );
+    model.cloud.keeps_what_is_deleted = false;
+    model.ends_gone();
+}
+
+#[test]
+fn a_look_is_asked_for_by_annotation_and_answered() {
+    let mut model = Model::at_rest(&kinds::named());
+    let looks = model.calls("observe");
+    model.etcd.annotate(names::RECONCILE_REQUESTED, Some("token-7"));
+    model.rest();
+    assert_eq!(model.calls("observe"), looks + 1);
+    assert_eq!(model.object().managed.status.last_handled, "token-7");
+    model.etcd.annotate(names::POLL_INTERVAL, Some("1h"));
+    model.advance(Duration::from_secs(61));
+    model.pass(A);
+    let looks = model.calls("observe");
+    model.advance(Duration::from_mins(50));
+    model.pass(A);
+    assert_eq!(model.calls("observe"), looks, "the interval is the user's");
+}
