@@ -217,8 +217,8 @@ async fn generations(
             started = Generation::start(foundation, bridge) => started?,
         };
         let ended = generation.run(bridge, stop).await;
-        bridge.ended();
         let drained = generation.drain(foundation.behaviour.drain_timeout).await;
+        bridge.ended();
         match ended {
             Ended::Stopped => return drained,
             Ended::PluginChanged(name) => {

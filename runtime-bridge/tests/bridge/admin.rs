@@ -1,6 +1,6 @@
 //! A bridge that serves, asked through its admin endpoint.
 
-use std::{sync::mpsc, time::Duration};
+use std::{path::Path, sync::mpsc, time::Duration};
 
 use bridge_control_plane::process::{Output, Process, Spawn};
 use http_body_util::{BodyExt, Empty};
@@ -23,7 +23,12 @@ pub struct Bridge {
 }
 
 impl Bridge {
+    /// As an administrator.
     pub async fn start(cluster: &Cluster, endpoint: &str, flags: &[&str]) -> Self {
+        Self::start_as(&cluster.plane.kubeconfig(), endpoint, flags).await
+    }
+
+    pub async fn start_as(kubeconfig: &Path, endpoint: &str, flags: &[&str]) -> Self {
         let (sender, addresses) = mpsc::channel();
         let process = Spawn::new(BRIDGE)
             .args([
@@ -36,7 +41,7 @@ impl Bridge {
                 endpoint,
             ])
             .arg("--kubeconfig")
-            .arg(cluster.plane.kubeconfig())
+            .arg(kubeconfig)
             .args(flags)
             .stderr(Output::lines(move |line| {
                 eprintln!("{line}");

@@ -10,7 +10,7 @@ use kube::{
     core::{ApiResource, GroupVersionKind},
     runtime::wait::await_condition,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::time::timeout;
 
 const LIMIT: Duration = Duration::from_mins(1);
@@ -93,4 +93,32 @@ pub fn condition<'a>(object: &'a DynamicObject, of: &str) -> Option<&'a Value> {
 
 pub fn is_true(object: &DynamicObject, of: &str) -> bool {
     condition(object, of).is_some_and(|condition| condition["status"] == "True")
+}
+
+/// A `ClusterProviderConfig` that takes its credentials from a Secret of this content.
+pub async fn configure(cluster: &Cluster, secret: Value) {
+    let secret =
+        json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "keys" }, "stringData": secret });
+    create(&cluster.secrets(), secret).await.unwrap();
+    let config = json!({
+        "apiVersion": "notes.example.org/v1alpha1",
+        "kind": "ClusterProviderConfig",
+        "metadata": { "name": "default" },
+        "spec": {
+            "settings": { "author": "me" },
+            "credentials": { "source": "Secret", "secretRef": { "namespace": "default", "name": "keys" } },
+        },
+    });
+    create(&cluster.cluster_scoped("ClusterProviderConfig"), config)
+        .await
+        .unwrap();
+}
+
+pub fn note() -> Value {
+    json!({
+        "apiVersion": "notes.example.org/v1alpha1",
+        "kind": "Note",
+        "metadata": { "name": "groceries" },
+        "spec": { "forProvider": { "title": "Buy milk" } },
+    })
 }

@@ -4,6 +4,7 @@
 mod admin;
 mod cli;
 mod cluster;
+mod life;
 mod notes;
 mod program;
 mod rules;

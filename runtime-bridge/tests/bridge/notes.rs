@@ -3,14 +3,20 @@
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use crossbridge_sdk::{CredentialKey, prelude::*};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
-use tokio::{sync::oneshot, task::JoinHandle};
+use tokio::{
+    sync::{Notify, oneshot},
+    task::JoinHandle,
+};
 
 #[derive(Deserialize, JsonSchema)]
 struct Settings {
@@ -41,11 +47,24 @@ pub struct Status {
     locked: bool,
 }
 
-type Shelf = Arc<Mutex<BTreeMap<String, (Parameters, bool)>>>;
+/// A note with this title is not made before [`Wall::released`] says so.
+pub const SLOW: &str = "slow";
 
-struct Note(Shelf);
-struct Board(Shelf);
-struct Sticker(Shelf);
+/// Where the notes hang.
+#[derive(Default)]
+pub struct Wall {
+    notes: Mutex<BTreeMap<String, (Parameters, bool)>>,
+    /// Calls to create.
+    pub creates: AtomicUsize,
+    /// One has come.
+    pub called: Notify,
+    /// A slow one may go on.
+    pub released: Notify,
+}
+
+struct Note(Arc<Wall>);
+struct Board(Arc<Wall>);
+struct Sticker(Arc<Wall>);
 
 fn kind(name: &str) -> Kind {
     let names = ExternalName::by_user("groceries").pattern("[a-z0-9-]+");
@@ -75,7 +94,7 @@ macro_rules! resource {
                 _: &Desired<Option<Parameters>>,
             ) -> Result<Observed<Self>, Failure> {
                 let name = &call.target.external_name;
-                let Some((parameters, locked)) = self.0.lock().unwrap().get(name).cloned() else {
+                let Some((parameters, locked)) = self.0.notes.lock().unwrap().get(name).cloned() else {
                     return Ok(Observed::absent());
                 };
                 Ok(Observation::new(name, parameters)
@@ -89,6 +108,11 @@ macro_rules! resource {
                 call: &Call,
                 create: &Create<Parameters>,
             ) -> Result<Outcome<Self>, Failure> {
+                self.0.creates.fetch_add(1, Ordering::SeqCst);
+                self.0.called.notify_one();
+                if create.desired.parameters.title == SLOW {
+                    self.0.released.notified().await;
+                }
                 self.put(call, &create.desired)
             }
 
@@ -101,7 +125,11 @@ macro_rules! resource {
             }
 
             async fn delete(&self, call: &Call, _: &Delete<Parameters>) -> Result<Outcome<Self>, Failure> {
-                self.0.lock().unwrap().remove(&call.target.external_name);
+                self.0
+                    .notes
+                    .lock()
+                    .unwrap()
+                    .remove(&call.target.external_name);
                 Ok(Outcome::completed())
             }
         }
@@ -111,6 +139,7 @@ macro_rules! resource {
                 let locked = desired.sensitive("/password").is_some();
                 let note = (desired.parameters.clone(), locked);
                 self.0
+                    .notes
                     .lock()
                     .unwrap()
                     .insert(call.target.external_name.clone(), note);
@@ -127,7 +156,7 @@ resource!(Sticker, kind("Sticker"));
 /// Served from this process until it is dropped.
 pub struct Notes {
     folder: TempDir,
-    shelf: Shelf,
+    pub wall: Arc<Wall>,
     served: Option<(oneshot::Sender<()>, JoinHandle<()>)>,
 }
 
@@ -135,20 +164,28 @@ impl Notes {
     pub fn start() -> Self {
         let mut notes = Self {
             folder: tempfile::tempdir().unwrap(),
-            shelf: Shelf::default(),
+            wall: Arc::default(),
             served: None,
         };
         notes.serve(notes.plugin("1.0.0"));
         notes
     }
 
-    /// Ends it, and starts a version that serves one kind more.
-    pub async fn upgrade(&mut self) {
+    pub async fn stop(&mut self) {
         if let Some((stop, ended)) = self.served.take() {
             stop.send(()).unwrap();
             ended.await.unwrap();
         }
-        self.serve(self.plugin("1.1.0").resource(Sticker(Arc::clone(&self.shelf))));
+    }
+
+    pub fn start_again(&mut self) {
+        self.serve(self.plugin("1.0.0"));
+    }
+
+    /// Ends it, and starts a version that serves one kind more.
+    pub async fn upgrade(&mut self) {
+        self.stop().await;
+        self.serve(self.plugin("1.1.0").resource(Sticker(Arc::clone(&self.wall))));
     }
 
     fn plugin(&self, version: &str) -> Plugin {
@@ -156,8 +193,8 @@ impl Notes {
             .settings::<Settings>()
             .credential(CredentialKey::new("token", "Opens the box.").required())
             .check_config(|_| async { Ok("desk".to_owned()) })
-            .resource(Note(Arc::clone(&self.shelf)))
-            .resource(Board(Arc::clone(&self.shelf)))
+            .resource(Note(Arc::clone(&self.wall)))
+            .resource(Board(Arc::clone(&self.wall)))
     }
 
     fn serve(&mut self, plugin: Plugin) {

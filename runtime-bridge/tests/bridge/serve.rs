@@ -4,38 +4,11 @@ use serde_json::{Value, json};
 
 use crate::{
     admin::Bridge,
-    cluster::{Cluster, condition, create, is_true, merge, until},
+    cluster::{Cluster, condition, configure, create, is_true, merge, note, until},
     notes::Notes,
     program::run,
     rules::apply_printed,
 };
-
-async fn configure(cluster: &Cluster, secret: Value) {
-    let secret =
-        json!({ "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "keys" }, "stringData": secret });
-    create(&cluster.secrets(), secret).await.unwrap();
-    let config = json!({
-        "apiVersion": "notes.example.org/v1alpha1",
-        "kind": "ClusterProviderConfig",
-        "metadata": { "name": "default" },
-        "spec": {
-            "settings": { "author": "me" },
-            "credentials": { "source": "Secret", "secretRef": { "namespace": "default", "name": "keys" } },
-        },
-    });
-    create(&cluster.cluster_scoped("ClusterProviderConfig"), config)
-        .await
-        .unwrap();
-}
-
-fn note() -> Value {
-    json!({
-        "apiVersion": "notes.example.org/v1alpha1",
-        "kind": "Note",
-        "metadata": { "name": "groceries" },
-        "spec": { "forProvider": { "title": "Buy milk" } },
-    })
-}
 
 #[tokio::test]
 async fn a_kind_is_served_from_its_crd_to_ready_and_again_after_a_restart() {

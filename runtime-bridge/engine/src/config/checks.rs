@@ -11,11 +11,11 @@ use crate::{clock::Clock, object::Key, ports::External};
 /// How long one call may take.
 const CHECK_WITHIN: Duration = Duration::from_secs(30);
 
-/// First wait after a config was refused or could not be checked; after a refusal it doubles.
-const FIRST_WAIT: Duration = Duration::from_secs(5);
+/// First and longest wait after a refusal, unless the plugin advises a longer one.
+const REFUSED: (Duration, Duration) = (Duration::from_secs(5), Duration::from_mins(5));
 
-/// Longest wait, unless the plugin advises a longer one.
-const LONGEST_WAIT: Duration = Duration::from_mins(5);
+/// First and longest wait while the plugin cannot be asked.
+const NOT_CHECKED: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(15));
 
 /// The checks of one config.
 #[derive(Default)]
@@ -30,6 +30,11 @@ struct Failed {
 }
 
 impl Checks {
+    /// When the next one may be asked; `None`: the last one went well.
+    pub(super) fn again_at(&self) -> Option<Timestamp> {
+        self.0.as_ref().map(|failed| failed.until)
+    }
+
     /// Whom the upstream takes us for. A refusal is kept for a while, so that a thousand objects do not ask a thousand times.
     pub(super) async fn identity(
         &mut self,
@@ -72,12 +77,12 @@ impl Checks {
     }
 }
 
-/// A plugin that could not be asked is asked again soon.
+/// Doubles each time.
 fn wait(times: u32, error: &ConfigError) -> Duration {
-    let advised = match error {
-        ConfigError::Refused { failure, .. } => failure.retry_after.unwrap_or_default(),
-        _ => return FIRST_WAIT,
+    let ((first, longest), advised) = match error {
+        ConfigError::Refused { failure, .. } => (REFUSED, failure.retry_after.unwrap_or_default()),
+        _ => (NOT_CHECKED, Duration::ZERO),
     };
     let doublings = times.saturating_sub(1).min(10);
-    (FIRST_WAIT * 2_u32.pow(doublings)).min(LONGEST_WAIT).max(advised)
+    (first * 2_u32.pow(doublings)).min(longest).max(advised)
 }

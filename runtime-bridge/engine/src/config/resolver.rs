@@ -101,6 +101,14 @@ impl ConfigResolver {
         }
         let read = self.read(&slot, &config, &mut checks).await;
         self.tell(&config, &read).await;
+        let unchecked = matches!(
+            &read,
+            Err(ConfigError::Refused { .. } | ConfigError::NotChecked { .. })
+        );
+        if let Some(at) = checks.again_at().filter(|_| unchecked) {
+            // Nothing that is watched would tell.
+            self.options.objects.wake(&object.key(), at);
+        }
         let known = read?;
         let resolved = Arc::clone(&known.config);
         *slot.known.lock() = Some(known);

@@ -3,6 +3,8 @@
 use std::sync::{Arc, Weak};
 
 use async_trait::async_trait;
+use bridge_core::queue::{Priority, Wake};
+use jiff::Timestamp;
 
 use super::reference::{cluster_config_api, config_api};
 use crate::{
@@ -41,6 +43,9 @@ pub trait ConfigObjects: Send + Sync + 'static {
 
     /// Replaces its status.
     async fn put_status(&self, config: &Object) -> Result<(), ApiError>;
+
+    /// It is this object's turn at this time, as its config may be usable then.
+    fn wake(&self, object: &Key, at: Timestamp);
 }
 
 /// Weak, as the engine holds whom it serves.
@@ -63,6 +68,13 @@ impl ConfigObjects for Weak<Engine> {
         match self.upgrade() {
             Some(engine) => engine.writer.put_status(config).await.map(drop),
             None => Ok(()),
+        }
+    }
+
+    fn wake(&self, object: &Key, at: Timestamp) {
+        if let Some(engine) = self.upgrade() {
+            let priority = Priority::DriftPoll;
+            engine.dispatcher.enqueue(object, Wake { at, priority });
         }
     }
 }

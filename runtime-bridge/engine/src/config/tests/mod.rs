@@ -268,6 +268,10 @@ async fn a_refused_config_is_tried_less_and_less_often_and_at_once_when_it_chang
         assert_eq!(reason(&resolver, &cluster_wide()).await, "BadKey");
         assert_eq!(shared.counts().1, checks, "after {seconds} s more");
     }
+    let woken = shared.world().woken.len();
+    shared.world().secrets.clear();
+    assert_eq!(reason(&resolver, &cluster_wide()).await, "SecretNotFound");
+    assert_eq!(shared.world().woken.len(), woken, "Secrets are watched");
     shared.secret(2, &[("token", "good")]);
     shared.world().verdict = None;
     assert_eq!(
@@ -288,14 +292,18 @@ async fn a_plugin_that_cannot_be_asked_is_asked_again_soon() {
     let resolver = shared.resolver(false);
     let error = resolver.config_of(&cluster_wide()).await.unwrap_err();
     assert!(matches!(error, ConfigError::NotChecked { .. }), "{error}");
-    for _ in 0..3 {
-        shared.wait(5);
+    // 1 s, 2 s, 4 s, … at most 15 s.
+    for (seconds, checks) in [(1, 2), (1, 2), (1, 3), (4, 4), (8, 5), (15, 6), (14, 6), (1, 7)] {
+        shared.wait(seconds);
         assert_eq!(
             reason(&resolver, &cluster_wide()).await,
             "ProviderConfigNotChecked"
         );
+        assert_eq!(shared.counts().1, checks, "after {seconds} s more");
     }
-    assert_eq!(shared.counts().1, 4);
+    let woken = shared.world().woken.clone();
+    assert_eq!(woken.last().map(String::as_str), Some("default in 15 s"));
+    assert_eq!(woken.len(), 9, "each who asks is told when to ask again");
 }
 
 #[tokio::test]

@@ -41,6 +41,8 @@ pub(super) struct World {
     pub(super) checks: usize,
     /// Conditions that were written.
     pub(super) told: Vec<Value>,
+    /// Objects whose turn was asked for, and when.
+    pub(super) woken: Vec<String>,
 }
 
 #[derive(Clone, Default)]
@@ -122,6 +124,12 @@ impl ConfigObjects for Shared {
             .objects
             .insert(config.key().to_string(), Arc::new(config.clone()));
         Ok(())
+    }
+
+    fn wake(&self, object: &Key, at: Timestamp) {
+        let mut world = self.world();
+        let after = at.duration_since(world.now).as_secs();
+        world.woken.push(format!("{} in {after} s", object.name()));
     }
 }
 

@@ -1,0 +1,144 @@
+//! Ends and interruptions: told to stop amid a call, a plugin that goes away, rights that are just enough.
+
+use std::{sync::atomic::Ordering, time::Duration};
+
+use kube::{
+    Api,
+    api::{DynamicObject, Patch, PatchParams},
+    core::{ApiResource, GroupVersionKind},
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use crate::{
+    admin::Bridge,
+    cluster::{Cluster, configure, create, is_true, note, object, until},
+    notes::{Notes, SLOW},
+};
+
+const LIMIT: Duration = Duration::from_mins(1);
+
+/// A cluster in which a slow creation has just been begun.
+async fn amid_a_creation(flags: &[&str]) -> (Cluster, Notes, Bridge) {
+    let (cluster, notes) = (Cluster::start().await, Notes::start());
+    let bridge = Bridge::start(&cluster, &notes.endpoint(), flags).await;
+    bridge.until_ready().await;
+    configure(&cluster, json!({ "token": "canary" })).await;
+    let mut slow = note();
+    slow["spec"]["forProvider"]["title"] = json!(SLOW);
+    create(&cluster.namespaced("Note"), slow).await.unwrap();
+    timeout(LIMIT, notes.wall.called.notified())
+        .await
+        .expect("the plugin is called");
+    (cluster, notes, bridge)
+}
+
+#[tokio::test]
+async fn an_answer_that_comes_while_it_stops_is_stored() {
+    let (cluster, notes, bridge) = amid_a_creation(&[]).await;
+    bridge.process.signal(bridge_control_plane::process::Signal::TERM);
+    let closed = |_: u16, text: &str| text.contains("\"dispatching\": false");
+    bridge.until("/debug/state", closed).await;
+    notes.wall.released.notify_one();
+    let ended = bridge.process.wait_for(LIMIT).await.unwrap();
+    assert_eq!(ended.code(), Some(0));
+
+    let api = cluster.namespaced("Note");
+    let bridge = Bridge::start(&cluster, &notes.endpoint(), &[]).await;
+    until(&api, "groceries", "ready", |note| is_true(note, "Ready")).await;
+    assert_eq!(notes.wall.creates.load(Ordering::SeqCst), 1);
+    assert_eq!(bridge.stop().await, Some(0));
+}
+
+#[tokio::test]
+async fn a_call_that_does_not_end_in_time_is_told_by_the_exit_code() {
+    let (_cluster, _notes, bridge) = amid_a_creation(&["--drain-timeout", "500ms"]).await;
+    assert_eq!(bridge.stop().await, Some(1));
+}
+
+#[tokio::test]
+async fn a_plugin_that_goes_away_is_told_and_met_again() {
+    let (cluster, mut notes) = (Cluster::start().await, Notes::start());
+    let bridge = Bridge::start(&cluster, &notes.endpoint(), &[]).await;
+    bridge.until_ready().await;
+    configure(&cluster, json!({ "token": "canary" })).await;
+    notes.stop().await;
+    let away = |status: u16, text: &str| {
+        status == 503 && text.contains("[-] plugin notes.example.org: no answer since")
+    };
+    bridge.until("/readyz", away).await;
+    let api = cluster.namespaced("Note");
+    create(&api, note()).await.unwrap();
+    notes.start_again();
+    until(&api, "groceries", "ready", |note| is_true(note, "Ready")).await;
+    bridge.until_ready().await;
+    assert_eq!(notes.wall.creates.load(Ordering::SeqCst), 1);
+    assert_eq!(bridge.stop().await, Some(0));
+}
+
+const MANIFESTS: &str = include_str!("../../../deploy/bridge.yaml");
+
+async fn apply_manifests(cluster: &Cluster, text: &str) {
+    for document in serde_yaml_ng::Deserializer::from_str(text) {
+        let applied = object(Value::deserialize(document).unwrap());
+        let types = applied.types.clone().unwrap();
+        let (group, version) = types
+            .api_version
+            .split_once('/')
+            .unwrap_or(("", &types.api_version));
+        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, &types.kind));
+        let api: Api<DynamicObject> = match &applied.metadata.namespace {
+            Some(namespace) => Api::namespaced_with(cluster.client.clone(), namespace, &resource),
+            None => Api::all_with(cluster.client.clone(), &resource),
+        };
+        let name = applied.metadata.name.clone().unwrap();
+        let params = PatchParams::apply("test").force();
+        api.patch(&name, &params, &Patch::Apply(&applied)).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn the_rights_that_deploy_gives_are_enough() {
+    let (mut cluster, notes) = (Cluster::start().await, Notes::start());
+    apply_manifests(
+        &cluster,
+        &MANIFESTS.replace("- aws.crossbridge.dev", "- notes.example.org"),
+    )
+    .await;
+    let account = "system:serviceaccount:crossbridge-system:bridge-aws";
+    let kubeconfig = cluster.plane.user_kubeconfig(account, None).unwrap();
+    let bridge = Bridge::start_as(
+        &kubeconfig,
+        &notes.endpoint(),
+        &["--namespace", "crossbridge-system"],
+    )
+    .await;
+    bridge.until_ready().await;
+    configure(&cluster, json!({ "token": "canary" })).await;
+    let api = cluster.namespaced("Note");
+    let mut published = note();
+    published["spec"]["writeConnectionSecretToRef"] = json!({ "name": "where" });
+    create(&api, published).await.unwrap();
+    until(&api, "groceries", "ready", |note| is_true(note, "Ready")).await;
+    let secret = until(&cluster.secrets(), "where", "written", |secret| {
+        secret.data["data"]["url"].is_string()
+    })
+    .await;
+    assert_eq!(secret.data["type"], "connection.crossplane.io/v1alpha1");
+    let config = cluster.cluster_scoped("ClusterProviderConfig");
+    until(&config, "default", "usable", |config| is_true(config, "Ready")).await;
+    api.delete("groceries", &kube::api::DeleteParams::default())
+        .await
+        .unwrap();
+    let gone =
+        kube::runtime::wait::await_condition(api, "groceries", |note: Option<&DynamicObject>| note.is_none());
+    timeout(LIMIT, gone).await.expect("it is deleted").unwrap();
+    let metrics = bridge.get("/metrics").await.1;
+    let forbidden: Vec<&str> = metrics
+        .lines()
+        .filter(|line| line.contains("code=\"403\""))
+        .collect();
+    assert_eq!(forbidden, Vec::<&str>::new());
+    assert_eq!(bridge.stop().await, Some(0));
+}
