@@ -13,7 +13,7 @@ use super::{
     record::Record,
     report::Report,
     rules,
-    status::Question,
+    status::{Question, Says},
     world::{Wish, World},
 };
 
@@ -186,10 +186,16 @@ impl Pass<'_> {
 
     /// A named stop: only a person, or a change of theirs, goes on from here.
     pub fn stop(&self, reason: &str, message: String) -> Decision {
+        self.stop_with(Report::default(), reason, message)
+    }
+
+    /// Likewise, and the report says what there is all the same.
+    pub fn stop_with(&self, report: Report, reason: &str, message: String) -> Decision {
         let event = Event::warning(reason, &message);
         let report = Report {
             event: Some(event),
-            ..Report::failed(reason, message)
+            synced: Some(Says::no(reason, message)),
+            ..report
         };
         let report = if self.deleting() {
             report.deleting()

@@ -202,7 +202,7 @@ fn differs(pass: &Pass, record: &Record, observation: &Observation, diffs: &[Fie
         .map(|diff| diff.path.as_str())
         .collect();
     if !replaced.is_empty() {
-        return replace(pass, &replaced);
+        return replace(pass, observation, &replaced);
     }
     if !can_update {
         return content(pass, observation, None);
@@ -245,24 +245,44 @@ fn differs(pass: &Pass, record: &Record, observation: &Observation, diffs: &[Fie
     })
 }
 
-fn replace(pass: &Pass, paths: &[&str]) -> Decision {
+fn replace(pass: &Pass, observation: &Observation, paths: &[&str]) -> Decision {
     let world = pass.world;
     let generation = world.managed.generation.to_string();
     let policies = &world.managed.policies;
-    let fields = paths.join(", ");
     let capabilities = &world.kind.capabilities;
+    let fields = paths.join(", ");
+    let stop = |reason: &str, message: String| {
+        let shown = Report {
+            synced: None,
+            ..settled_report(pass, observation)
+        };
+        pass.stop_with(shown, reason, message)
+    };
     if !capabilities.can_delete || !capabilities.can_create {
-        return pass.stop("ReplacementForbidden", format!("{fields} cannot be changed in place, and resources of this kind cannot be replaced; change the fields back"));
+        return stop(
+            "ReplacementForbidden",
+            format!(
+                "{fields} cannot be changed in place, and resources of this kind cannot be replaced; change the fields back"
+            ),
+        );
     }
     if !policies.delete || !policies.create {
-        return pass.stop("ReplacementForbidden", format!("{fields} cannot be changed in place, and managementPolicies do not allow to replace the resource; change the fields back"));
+        return stop(
+            "ReplacementForbidden",
+            format!(
+                "{fields} cannot be changed in place, and managementPolicies do not allow to replace the resource; change the fields back"
+            ),
+        );
     }
     if world.managed.annotation(names::APPROVE_REPLACEMENT) == generation {
         return remove::remove(pass, Removal::Replacement);
     }
-    pass.stop(
+    stop(
         "ReplacementRequired",
-        format!("{fields} cannot be changed in place; change back, or annotate {}={generation} to delete the resource and make another", names::APPROVE_REPLACEMENT),
+        format!(
+            "{fields} cannot be changed in place; change back, or annotate {}={generation} to delete the resource and make another",
+            names::APPROVE_REPLACEMENT
+        ),
     )
 }
 

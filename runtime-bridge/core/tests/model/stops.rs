@@ -118,7 +118,10 @@ fn what_bears_anothers_marker_is_left_alone_until_a_person_gives_it() {
         model.cloud.foreign(
             "thing",
             "m-of-a-backup",
-            &json!({"size": 9}).as_object().cloned().unwrap_or_default(),
+            &json!({"size": 9, "fixed": "a"})
+                .as_object()
+                .cloned()
+                .unwrap_or_default(),
             model.now,
         );
         model.create();
