@@ -1,7 +1,14 @@
 //! A Crossbridge plugin for AWS: S3, SQS, DynamoDB, CloudFront; one module and one feature per service.
 
+// What the services share is more than some of them use.
+#![cfg_attr(
+    not(all(feature = "cloudfront", feature = "dynamodb", feature = "s3", feature = "sqs")),
+    allow(dead_code, unused_imports)
+)]
+
 mod check;
 mod credentials;
+#[cfg(any(feature = "cloudfront", feature = "dynamodb"))]
 mod handle;
 mod json_text;
 mod ownership;

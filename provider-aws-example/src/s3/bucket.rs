@@ -127,7 +127,10 @@ impl Resource for Bucket {
         desired: &Known<BucketParameters>,
     ) -> Result<Observed<Self>, Failure> {
         let steps = Steps::new(call.deadline);
-        let session = self.sessions.regional(&call.config, region_of(&desired.json)).await?;
+        let session = self
+            .sessions
+            .regional(&call.config, region_of(&desired.json))
+            .await?;
         match self.presence(call, &session, &steps).await? {
             Presence::Absent => Ok(Observed::absent()),
             Presence::Closed(refusal) => Err(refusal.into()),
@@ -206,7 +209,10 @@ impl Resource for Bucket {
     async fn delete(&self, call: &Call, delete: &Delete<BucketParameters>) -> Result<Outcome<Self>, Failure> {
         let steps = Steps::new(call.deadline);
         let name = &call.target.external_name;
-        let session = self.sessions.regional(&call.config, region_of(&delete.desired.json)).await?;
+        let session = self
+            .sessions
+            .regional(&call.config, region_of(&delete.desired.json))
+            .await?;
         let session = match self.presence(call, &session, &steps).await? {
             Presence::Absent => return Ok(Outcome::already_done()),
             Presence::Closed(refusal) => return Err(refusal.into()),

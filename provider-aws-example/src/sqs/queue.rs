@@ -151,7 +151,10 @@ impl Resource for Queue {
         desired: &Known<QueueParameters>,
     ) -> Result<Observed<Self>, Failure> {
         let steps = Steps::new(call.deadline);
-        let session = self.sessions.regional(&call.config, region_of(&desired.json)).await?;
+        let session = self
+            .sessions
+            .regional(&call.config, region_of(&desired.json))
+            .await?;
         let url = match (call.target.external_name.as_str(), &desired.parameters) {
             ("", Some(wish)) => name::url(&session, &steps, &wish.name).await?,
             ("", None) => {
@@ -233,7 +236,10 @@ impl Resource for Queue {
 
     async fn delete(&self, call: &Call, delete: &Delete<QueueParameters>) -> Result<Outcome<Self>, Failure> {
         let steps = Steps::new(call.deadline);
-        let session = self.sessions.regional(&call.config, region_of(&delete.desired.json)).await?;
+        let session = self
+            .sessions
+            .regional(&call.config, region_of(&delete.desired.json))
+            .await?;
         let url = &call.target.external_name;
         let tags = match tags(&session, &steps, url).await {
             Ok(tags) => tags,

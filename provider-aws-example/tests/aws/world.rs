@@ -1,5 +1,9 @@
 //! An emulated AWS, the plugin served on a socket, and the calls of a bridge.
 
+mod answer;
+mod drift;
+mod object;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,13 +11,11 @@ use std::time::Duration;
 use aws_emulator::{AwsEmulator, Credentials, Options};
 use crossbridge_proto::v1alpha1 as wire;
 use crossbridge_proto::v1alpha1::plugin_service_client::PluginServiceClient;
-use crossbridge_proto::v1alpha1::resource_service_client::ResourceServiceClient;
 use serde_json::{Value, json};
 use tonic::transport::{Channel, Endpoint};
-use tonic::{Request, Response, Status};
 
-pub use wire::observe_response::Result as Look;
-pub use wire::outcome::Result as Ended;
+pub use answer::{Look, completed, failure, operation, parameters};
+pub use object::Object;
 
 /// Deadline of a call, as the kinds declare it.
 pub const CALL_TIMEOUT: Duration = Duration::from_secs(10);
@@ -49,7 +51,10 @@ impl World {
     }
 
     pub async fn with(options: Options) -> Self {
-        Self::before(Arc::new(AwsEmulator::start(options).await.expect("the emulator starts"))).await
+        Self::before(Arc::new(
+            AwsEmulator::start(options).await.expect("the emulator starts"),
+        ))
+        .await
     }
 
     /// Another plugin before the same AWS, which knows nothing of the first.
@@ -152,311 +157,5 @@ async fn connect(endpoint: &str, socket: &Path) -> Channel {
 fn document(value: &Value) -> wire::Document {
     wire::Document {
         json: value.to_string(),
-    }
-}
-
-/// A Kubernetes object as a bridge speaks of it.
-#[derive(Clone)]
-pub struct Object<'w> {
-    world: &'w World,
-    pub resource_type: wire::ResourceType,
-    pub config: wire::ConfigContext,
-    pub external_name: String,
-    pub marker: String,
-    pub former_marker: String,
-    pub wish: Value,
-    pub token: String,
-    pub timeout: Duration,
-}
-
-impl Object<'_> {
-    fn client(&self) -> ResourceServiceClient<Channel> {
-        ResourceServiceClient::new(self.world.channel.clone())
-    }
-
-    fn target(&self) -> Option<wire::Target> {
-        Some(wire::Target {
-            resource_type: Some(self.resource_type.clone()),
-            config: Some(self.config.clone()),
-            owner: Some(wire::ObjectRef {
-                namespace: "default".to_owned(),
-                name: "thing".to_owned(),
-                uid: "uid-1".to_owned(),
-                generation: 1,
-            }),
-            external_name: self.external_name.clone(),
-            ownership_marker: self.marker.clone(),
-            former_marker: self.former_marker.clone(),
-            provider_state: String::new(),
-        })
-    }
-
-    fn desired(&self) -> Option<wire::DesiredState> {
-        Some(wire::DesiredState {
-            parameters: Some(document(&self.wish)),
-            ..Default::default()
-        })
-    }
-
-    fn request<T>(&self, message: T) -> Request<T> {
-        let mut request = Request::new(message);
-        request.set_timeout(self.timeout);
-        request
-    }
-
-    pub async fn look(&self) -> Look {
-        let request = wire::ObserveRequest {
-            target: self.target(),
-            desired: self.desired(),
-        };
-        let answer = self
-            .client()
-            .observe(self.request(request))
-            .await
-            .expect("the look is processed");
-        answer.into_inner().result.expect("a look has a result")
-    }
-
-    /// What was found; panics if nothing was.
-    pub async fn found(&self) -> wire::Observation {
-        match self.look().await {
-            Look::Observation(observation) => observation,
-            other => panic!("nothing was found: {other:?}"),
-        }
-    }
-
-    /// The name under which nothing was found; panics if something was.
-    pub async fn absent(&self) -> String {
-        match self.look().await {
-            Look::Absent(absent) => absent.external_name,
-            other => panic!("it is not absent: {other:?}"),
-        }
-    }
-
-    /// Why it could not be looked at; panics if it could.
-    pub async fn look_failure(&self) -> wire::Failure {
-        match self.look().await {
-            Look::Failure(failure) => failure,
-            other => panic!("the look did not fail: {other:?}"),
-        }
-    }
-
-    pub async fn create(&self) -> wire::Outcome {
-        self.create_call(false).await
-    }
-
-    /// After a creation whose end is unknown.
-    pub async fn create_again(&self) -> wire::Outcome {
-        self.create_call(true).await
-    }
-
-    async fn create_call(&self, outcome_unknown: bool) -> wire::Outcome {
-        let request = wire::CreateRequest {
-            target: self.target(),
-            desired: self.desired(),
-            client_request_token: self.token.clone(),
-            outcome_unknown,
-        };
-        let answer = self.client().create(self.request(request)).await;
-        outcome(answer, |answer| answer.outcome)
-    }
-
-    pub async fn update(&self) -> wire::Outcome {
-        self.update_if("").await
-    }
-
-    pub async fn update_if(&self, etag: &str) -> wire::Outcome {
-        let request = wire::UpdateRequest {
-            target: self.target(),
-            desired: self.desired(),
-            changed_paths: Vec::new(),
-            etag: etag.to_owned(),
-        };
-        let answer = self.client().update(self.request(request)).await;
-        outcome(answer, |answer| answer.outcome)
-    }
-
-    pub async fn delete(&self) -> wire::Outcome {
-        self.delete_if("").await
-    }
-
-    pub async fn delete_if(&self, etag: &str) -> wire::Outcome {
-        let request = wire::DeleteRequest {
-            target: self.target(),
-            desired: self.desired(),
-            etag: etag.to_owned(),
-        };
-        let answer = self.client().delete(self.request(request)).await;
-        outcome(answer, |answer| answer.outcome)
-    }
-
-    pub async fn poll(&self, handle: &str) -> wire::Outcome {
-        self.try_poll(handle).await.expect("the poll is processed")
-    }
-
-    pub async fn try_poll(&self, handle: &str) -> Result<wire::Outcome, Status> {
-        let request = wire::PollOperationRequest {
-            target: self.target(),
-            handle: handle.to_owned(),
-            desired: self.desired(),
-        };
-        let answer = self.client().poll_operation(self.request(request)).await?;
-        Ok(answer.into_inner().outcome.expect("an answer has an outcome"))
-    }
-
-    /// Takes the name of an outcome, and polls its operation, if there is one, until it ends. Returns the end, and how many polls it
-    /// took.
-    pub async fn follow(&mut self, mut outcome: wire::Outcome) -> (wire::Outcome, usize) {
-        let mut polls = 0;
-        let deadline = tokio::time::Instant::now() + PATIENCE;
-        loop {
-            if !outcome.external_name.is_empty() {
-                self.external_name.clone_from(&outcome.external_name);
-            }
-            let Some(Ended::Operation(operation)) = &outcome.result else {
-                return (outcome, polls);
-            };
-            assert!(
-                tokio::time::Instant::now() < deadline,
-                "the operation does not end: {operation:?}"
-            );
-            let handle = operation.handle.clone();
-            tokio::time::sleep(Duration::from_millis(5)).await;
-            outcome = self.poll(&handle).await;
-            polls += 1;
-        }
-    }
-
-    /// JSON Pointers at which what was found is not what is wished for, as the bridge sees it.
-    pub async fn drift(&self) -> Vec<String> {
-        let request = wire::GetResourceKindRequest {
-            resource_type: Some(self.resource_type.clone()),
-        };
-        let kind = self
-            .world
-            .plugin()
-            .get_resource_kind(request)
-            .await
-            .expect("the kind is served")
-            .into_inner();
-        let kind = kind.resource_kind.expect("a kind");
-        let schema: Value = serde_json::from_str(&kind.parameters_schema_json).expect("a schema");
-        let json_texts: Vec<&str> = kind
-            .field_rules
-            .iter()
-            .filter(|rule| rule.comparison() == wire::Comparison::JsonText)
-            .map(|rule| rule.path.as_str())
-            .collect();
-        let fact = parameters(&self.found().await);
-        let mut found = Vec::new();
-        unmet("", &self.wish, Some(&fact), &schema, &json_texts, &mut found);
-        found
-    }
-}
-
-fn outcome<T>(
-    answer: Result<Response<T>, Status>,
-    take: impl FnOnce(T) -> Option<wire::Outcome>,
-) -> wire::Outcome {
-    take(answer.expect("the call is processed").into_inner()).expect("an answer has an outcome")
-}
-
-/// The parameters that were found.
-pub fn parameters(observation: &wire::Observation) -> Value {
-    let document = observation
-        .parameters
-        .as_ref()
-        .expect("an observation has parameters");
-    serde_json::from_str(&document.json).expect("a document is JSON")
-}
-
-/// The failure of an outcome; panics if there is none.
-pub fn failure(outcome: &wire::Outcome) -> &wire::Failure {
-    match &outcome.result {
-        Some(Ended::Failure(failure)) => failure,
-        other => panic!("it did not fail: {other:?}"),
-    }
-}
-
-/// The operation of an outcome; panics if there is none.
-pub fn operation(outcome: &wire::Outcome) -> &wire::Operation {
-    match &outcome.result {
-        Some(Ended::Operation(operation)) => operation,
-        other => panic!("it is no operation: {other:?}"),
-    }
-}
-
-/// The end of an outcome; panics if it has not ended well.
-pub fn completed(outcome: &wire::Outcome) -> &wire::Completed {
-    match &outcome.result {
-        Some(Ended::Completed(completed)) => completed,
-        other => panic!("it is not completed: {other:?}"),
-    }
-}
-
-/// Every wished leaf that is not there or not equal, minding list types.
-fn unmet(
-    path: &str,
-    wish: &Value,
-    fact: Option<&Value>,
-    schema: &Value,
-    texts: &[&str],
-    found: &mut Vec<String>,
-) {
-    let is = |key: &str, value: &str| schema[key] == value;
-    let mut differs = || found.push(path.to_owned());
-    match (wish, fact) {
-        (Value::Object(wish), Some(Value::Object(fact))) if !is("x-kubernetes-map-type", "atomic") => {
-            for (key, wish) in wish {
-                let below = format!("{path}/{key}");
-                unmet(
-                    &below,
-                    wish,
-                    fact.get(key),
-                    &schema["properties"][key],
-                    texts,
-                    found,
-                );
-            }
-        }
-        (Value::Array(wish), Some(Value::Array(fact))) if wish.len() != fact.len() => differs(),
-        (Value::Array(wish), Some(Value::Array(fact))) if is("x-kubernetes-list-type", "set") => {
-            if !wish.iter().all(|one| fact.contains(one)) {
-                differs();
-            }
-        }
-        (Value::Array(wish), Some(Value::Array(fact))) => {
-            let keys = schema["x-kubernetes-list-map-keys"]
-                .as_array()
-                .cloned()
-                .unwrap_or_default();
-            for (index, one) in wish.iter().enumerate() {
-                let same_key = |other: &&Value| {
-                    keys.iter()
-                        .all(|key| one[key.as_str().unwrap()] == other[key.as_str().unwrap()])
-                };
-                let counterpart = if keys.is_empty() {
-                    fact.get(index)
-                } else {
-                    fact.iter().find(same_key)
-                };
-                unmet(
-                    &format!("{path}/{index}"),
-                    one,
-                    counterpart,
-                    &schema["items"],
-                    texts,
-                    found,
-                );
-            }
-        }
-        (Value::String(wish), Some(Value::String(fact))) if texts.contains(&path) && !wish.is_empty() => {
-            let parse = |text: &str| serde_json::from_str::<Value>(text).ok();
-            if parse(wish) != parse(fact) {
-                differs();
-            }
-        }
-        (wish, fact) if Some(wish) == fact => {}
-        _ => differs(),
     }
 }

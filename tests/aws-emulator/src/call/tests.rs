@@ -17,7 +17,7 @@ fn identify(
     if let Some(target) = target {
         headers.insert("x-amz-target", target.parse().unwrap());
     }
-    let call = Call::identify(&method, &uri.parse().unwrap(), &headers, body.as_bytes());
+    let call = Call::identify(method, &uri.parse().unwrap(), &headers, body.as_bytes());
     (call.service, call.action, call.resource.unwrap_or_default())
 }
 
