@@ -66,7 +66,7 @@ impl Aws {
             "kind": "ClusterProviderConfig",
             "metadata": {"name": "default"},
             "spec": {
-                "settings": {"region": "us-east-1", "endpoint": self.endpoint, "pollInterval": "1s"},
+                "settings": {"region": "eu-west-1", "endpoint": self.endpoint, "pollInterval": "1s"},
                 "credentials": {"source": "Secret", "secretRef": {"namespace": "default", "name": "aws"}},
             },
         });
