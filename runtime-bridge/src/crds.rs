@@ -49,11 +49,9 @@ pub async fn run(args: CrdsArgs) -> Result<(), CrdsError> {
     let mut output = io::stdout().lock();
     for plugin in plugins {
         let definitions = Definitions::of(&plugin.served());
-        for crd in definitions
-            .configs
-            .into_iter()
-            .chain(definitions.kinds.into_iter().map(|(_, crd)| crd))
-        {
+        let configs = definitions.configs.into_iter().map(|(_, crd)| crd);
+        let kinds = definitions.kinds.into_iter().map(|(_, crd)| crd);
+        for crd in configs.chain(kinds) {
             output.write_all(document(crd)?.as_bytes())?;
         }
         refused.extend(definitions.refused.into_iter().map(|refused| refused.to_string()));

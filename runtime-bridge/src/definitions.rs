@@ -31,8 +31,8 @@ pub struct Refused {
 
 /// All CRDs of one plugin.
 pub struct Definitions {
-    /// Of its two config kinds.
-    pub configs: Vec<Value>,
+    /// Of its two config kinds, by name.
+    pub configs: Vec<(String, Value)>,
     /// Of its kinds.
     pub kinds: Vec<(Arc<Kind>, Value)>,
     /// Kinds that have none.
@@ -42,10 +42,21 @@ pub struct Definitions {
 impl Definitions {
     /// Of what a plugin serves.
     pub fn of(served: &Served) -> Self {
+        let name = |kind: &str| {
+            let resource_type = ResourceType {
+                group: served.info.name.clone(),
+                version: crd::CONFIG_VERSION.into(),
+                kind: kind.into(),
+            };
+            resource_type.to_string()
+        };
         let mut definitions = Self {
             configs: vec![
-                crd::provider_config(&served.info),
-                crd::cluster_provider_config(&served.info),
+                (name(crd::PROVIDER_CONFIG), crd::provider_config(&served.info)),
+                (
+                    name(crd::CLUSTER_PROVIDER_CONFIG),
+                    crd::cluster_provider_config(&served.info),
+                ),
             ],
             kinds: Vec::new(),
             refused: Vec::new(),

@@ -1,11 +1,11 @@
 //! One engine with its controllers, for as long as the plugins serve what they served at its start.
 
 use std::{
+    future::pending,
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use bridge_core::kind::{Kind, ResourceType};
 use bridge_engine::{
     config::{ConfigOptions, ConfigResolver, LocalHost, cluster_config_api, config_api, secret_of},
     crd::{self, Found},
@@ -17,10 +17,13 @@ use bridge_plugin::{Served, State};
 use futures::{
     StreamExt,
     future::{BoxFuture, select_all},
-    stream::FuturesUnordered,
+    stream,
 };
 use serde_json::Value;
-use tokio::{sync::watch, time::interval};
+use tokio::{
+    sync::watch,
+    time::{MissedTickBehavior, interval},
+};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -35,6 +38,9 @@ use crate::{
 
 /// How long a CRD may take to be established.
 const ESTABLISHED_WITHIN: Duration = Duration::from_secs(30);
+
+/// CRDs looked at, at once.
+const LOOKS: usize = 8;
 
 /// Between two looks at CRDs that are not as they should be.
 const LOOK_AGAIN: Duration = Duration::from_secs(15);
@@ -57,11 +63,11 @@ pub struct Generation {
     plugins: Vec<(watch::Receiver<State>, Arc<Served>)>,
 }
 
-/// A kind that is served once its CRD is as it should be.
+/// A CRD that the cluster is to have, and the controller that is then started. Config kinds have none.
 struct Candidate {
-    kind: Arc<Kind>,
+    kind: String,
     crd: Value,
-    reconciler: Arc<ManagedReconciler>,
+    reconciler: Option<Arc<ManagedReconciler>>,
 }
 
 impl Generation {
@@ -78,40 +84,35 @@ impl Generation {
             plugins: Vec::new(),
         };
         for connected in bridge.plugins() {
-            generation.add(connected, foundation, bridge).await;
+            generation.add(connected, foundation, bridge);
         }
         bridge.prepared();
         generation.gate.send_replace(true);
         Ok(generation)
     }
 
-    async fn add(&mut self, connected: &Connected, foundation: &Foundation, bridge: &Bridge) {
+    fn add(&mut self, connected: &Connected, foundation: &Foundation, bridge: &Bridge) {
         let mut state = connected.plugin.state();
         let served = Arc::clone(&state.borrow_and_update().served);
         let definitions = Definitions::of(&served);
         for refused in definitions.refused {
             bridge.kind(&refused.kind.to_string(), KindStatus::Refused(refused.why));
         }
-        for crd in &definitions.configs {
-            if let Err(why) = self.ensure(crd).await {
-                let name = crd
-                    .pointer("/metadata/name")
-                    .and_then(Value::as_str)
-                    .unwrap_or_default();
-                tracing::warn!(crd = name, why, "configs may not be readable");
-            }
-        }
         let external: Arc<dyn External> = Arc::new(PluginExternal(connected.plugin.clone()));
         let configs = self.configs(&served, &external, foundation);
-        for (kind, crd) in definitions.kinds {
-            bridge.kind(&kind.resource_type.to_string(), KindStatus::Starting);
-            let reconciler = ManagedReconciler::new(
-                &self.shared,
-                Arc::clone(&kind),
-                Arc::clone(&external),
-                Arc::clone(&configs) as _,
-                &served.info.version,
-            );
+        let config_kinds = definitions
+            .configs
+            .into_iter()
+            .map(|(kind, crd)| (kind, crd, None));
+        let managed_kinds = definitions.kinds.into_iter().map(|(kind, crd)| {
+            let name = kind.resource_type.to_string();
+            let (external, configs) = (Arc::clone(&external), Arc::clone(&configs) as _);
+            let version = &served.info.version;
+            let reconciler = ManagedReconciler::new(&self.shared, kind, external, configs, version);
+            (name, crd, Some(reconciler))
+        });
+        for (kind, crd, reconciler) in config_kinds.chain(managed_kinds) {
+            bridge.kind(&kind, KindStatus::Starting);
             self.candidates.push(Candidate {
                 kind,
                 crd,
@@ -149,6 +150,7 @@ impl Generation {
     pub async fn run(&self, bridge: &Bridge, stop: &CancellationToken) -> Ended {
         let mut waiting: Vec<&Candidate> = self.candidates.iter().collect();
         let mut looks = interval(LOOK_AGAIN);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let changed = self.changed();
         tokio::pin!(changed);
         loop {
@@ -166,24 +168,20 @@ impl Generation {
 
     /// One look at the CRDs of kinds that are not served yet. Returns those that still are not.
     async fn look<'a>(&self, waiting: &[&'a Candidate], bridge: &Bridge) -> Vec<&'a Candidate> {
-        let mut looks: FuturesUnordered<_> = waiting
-            .iter()
-            .map(|candidate| async move { (*candidate, self.ensure(&candidate.crd).await) })
-            .collect();
+        let ensure = |candidate: &'a Candidate| async move { (candidate, self.ensure(&candidate.crd).await) };
+        let mut looks = stream::iter(waiting.iter().copied().map(ensure)).buffer_unordered(LOOKS);
         let mut still = Vec::new();
         while let Some((candidate, ensured)) = looks.next().await {
-            let name = candidate.kind.resource_type.to_string();
             match ensured {
                 Ok(()) => {
-                    self.engine.serve(
-                        candidate
-                            .reconciler
-                            .controller(&reason(&candidate.kind.resource_type)),
-                    );
-                    bridge.kind(&name, KindStatus::Served);
+                    if let Some(reconciler) = &candidate.reconciler {
+                        let reason = format!("{} is served", candidate.kind);
+                        self.engine.serve(reconciler.controller(&reason));
+                    }
+                    bridge.kind(&candidate.kind, KindStatus::Served);
                 }
                 Err(why) => {
-                    bridge.kind(&name, KindStatus::Waiting(why));
+                    bridge.kind(&candidate.kind, KindStatus::Waiting(why));
                     still.push(candidate);
                 }
             }
@@ -218,10 +216,11 @@ impl Generation {
             .map(|(state, served)| -> BoxFuture<'_, String> {
                 let mut state = state.clone();
                 Box::pin(async move {
-                    // It ends only together with the plugin's supervision, which outlives the generation.
-                    let _ = state
-                        .wait_for(|state| essence(&state.served) != essence(served))
-                        .await;
+                    let other = |state: &State| essence(&state.served) != essence(served);
+                    if state.wait_for(other).await.is_err() {
+                        // Nobody looks after the plugin any more: then nothing changes.
+                        pending::<()>().await;
+                    }
                     served.info.name.clone()
                 })
             });
@@ -261,10 +260,6 @@ fn as_wanted(name: &str, found: Found) -> Result<(), String> {
         }
         Found::NotEstablished(why) => Err(format!("the CRD {name} is not established: {why}")),
     }
-}
-
-fn reason(kind: &ResourceType) -> String {
-    format!("{} is served", kind.kind)
 }
 
 /// What of a plugin matters to its controllers: all but which process answers.
