@@ -10,7 +10,7 @@ use crate::external::{
 
 use super::{
     decision::{Call, Event, MetadataChange},
-    memory::{Found, Looked, Memory, Stamp, poll_interval, recorded},
+    memory::{Found, Looked, Memory, Stamp, next_look, recorded},
     operate::POLL_AFTER,
     status::OperationReport,
     world::World,
@@ -144,7 +144,7 @@ impl Memory {
         }
         self.keep_details(&observation.connection_details);
         self.tell_warnings(&observation.warnings);
-        let next = world.now + poll_interval(world).max(observation.observe_after.unwrap_or_default());
+        let next = next_look(world, &observation);
         self.looked = Some(Looked {
             began: world.now,
             name: observation.external_name.clone(),

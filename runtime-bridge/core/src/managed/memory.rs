@@ -210,16 +210,15 @@ impl Memory {
         {
             self.trouble = None;
         }
-        let asked = match &found {
-            Found::There(observation) => observation.observe_after,
-            Found::Absent(_) => None,
-        };
         if let Found::There(observation) = &found {
             self.keep_details(&observation.connection_details);
             self.tell_warnings(&observation.warnings);
             self.forget_what_came_right(world, observation);
         }
-        let next = world.now + poll_interval(world).max(asked.unwrap_or_default());
+        let next = match &found {
+            Found::There(observation) => next_look(world, observation),
+            Found::Absent(_) => world.now + poll_interval(world),
+        };
         self.looked = Some(Looked {
             began,
             name: name.to_owned(),
@@ -346,6 +345,20 @@ pub(super) fn recorded(world: &World) -> Option<Attempt> {
         Stored::Ours(record) => record.intent.map(|intent| (intent.token, intent.attempt)),
         Stored::None | Stored::Unreadable(_) => None,
     }
+}
+
+/// What is not ready yet is looked at again after this.
+const UNREADY: std::time::Duration = std::time::Duration::from_secs(10);
+
+/// When to look again at what was found: sooner while others wait for it to become ready. The plugin's advice counts in both cases.
+pub(super) fn next_look(world: &World, observation: &Observation) -> Timestamp {
+    let interval = poll_interval(world);
+    let wait = match observation.observe_after {
+        _ if observation.ready => interval.max(observation.observe_after.unwrap_or_default()),
+        Some(advice) => advice.max(std::time::Duration::from_secs(1)),
+        None => interval.min(UNREADY),
+    };
+    world.now + wait
 }
 
 /// Between drift polls of this object: the annotation, else the operator's setting, jittered.

@@ -69,7 +69,7 @@ pub(super) fn remove(pass: &Pass, why: Removal) -> Decision {
     let Some(looked) = fresh.filter(|looked| {
         pass.memory
             .delete_answered
-            .is_none_or(|answered| looked.began > answered)
+            .is_none_or(|answered| looked.began >= answered)
     }) else {
         return pass.observe(&name);
     };

@@ -260,6 +260,9 @@ impl Course {
             Stage::Changed => {
                 if self.lives == 2 {
                     self.rests();
+                } else {
+                    // Otherwise what made it hides what deletes it.
+                    self.model.advance(Duration::from_secs(30));
                 }
                 self.model.etcd.delete(now);
                 Stage::Deleted

@@ -238,6 +238,27 @@ fn a_creation_that_moves_only_when_polled_counts_its_polls_as_the_call() {
         model.cloud.forget_operations();
         model.ends_ready();
         model.ends_gone();
-        assert_eq!(model.calls("create"), model.calls("create"));
+    }
+}
+
+#[test]
+fn no_delete_while_a_poll_may_still_drive_a_creation() {
+    for subject in [kinds::marked(), kinds::named(), kinds::token()] {
+        let subject = subject.paced(Pace::Driven, Pace::AtOnce);
+        let mut model = Model::started(&subject);
+        model.pass(A);
+        // The first poll is lost on its way, and arrives late; the following ones finish the work.
+        model.stop_before(A, "poll");
+        model.step(A, &mut Script::on(Verb::Poll, CallFate::Late));
+        for _ in 0..3 {
+            let until = model.now + Duration::from_secs(2);
+            model.advance_to(until);
+            model.bridges[A].memory.next_poll = None;
+            model.bridges[A].memory.trouble = None;
+            model.pass(A);
+        }
+        assert_eq!(model.says("Ready"), "True/Available", "{}", subject.name);
+        assert!(!model.flights.is_empty(), "{}", subject.name);
+        model.ends_gone();
     }
 }

@@ -76,14 +76,18 @@ fn a_changed_secret_forbids_the_repeat() {
 
 #[test]
 fn a_secret_that_changes_between_intent_and_create_is_not_sent_under_it() {
-    let mut model = Model::started(&kinds::named());
-    model.sensitive = password("canary-1");
-    model.stop_before(A, "write metadata: record the intent to create");
-    model.step(A, &mut crate::fate::Well);
-    model.sensitive = password("canary-2");
-    model.rest();
-    model.ends_ready();
-    assert_eq!(model.made()[0].sensitive, password("canary-2"));
+    for subject in [kinds::named(), kinds::token()] {
+        let mut model = Model::started(&subject);
+        model.sensitive = password("canary-1");
+        model.stop_before(A, "write metadata: record the intent to create");
+        model.step(A, &mut crate::fate::Well);
+        model.sensitive = password("canary-2");
+        model.pass(A);
+        assert_eq!(model.calls("create"), 0, "{}", subject.name);
+        model.sensitive = password("canary-1");
+        model.ends_ready();
+        assert_eq!(model.made()[0].sensitive, password("canary-1"));
+    }
 }
 
 #[test]

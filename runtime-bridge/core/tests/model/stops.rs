@@ -213,17 +213,19 @@ fn what_exists_is_adopted_visibly_and_marked() {
 
 #[test]
 fn what_was_adopted_and_never_marked_is_left_by_a_deletion() {
-    let mut model = Model::new(&kinds::table());
-    model.cloud.foreign("thing", "", &parameters(), model.now);
-    model.create();
-    model.stop_before(A, "update");
-    model.etcd.delete(model.now);
-    model.bridges[A].crash();
-    model.rest();
-    model.verify();
-    assert!(model.etcd.object.is_none());
-    assert_eq!(model.cloud.objects.len(), 1);
-    assert!(model.events().contains(&"LeftExternalResource"));
+    for subject in [kinds::bucket(), kinds::table()] {
+        let mut model = Model::new(&subject);
+        model.cloud.foreign("thing", "", &parameters(), model.now);
+        model.create();
+        model.stop_before(A, "update");
+        model.etcd.delete(model.now);
+        model.bridges[A].crash();
+        model.rest();
+        model.verify();
+        assert!(model.etcd.object.is_none(), "{}", subject.name);
+        assert_eq!(model.cloud.objects.len(), 1, "{}", subject.name);
+        assert!(model.events().contains(&"LeftExternalResource"));
+    }
 }
 
 #[test]

@@ -312,10 +312,9 @@ fn being_removed_upstream_is_neither_ready_nor_updated() {
     let mut model = Model::at_rest(&kinds::table());
     model.cloud.objects[0].state = crate::cloud::State::Deleting(model.now + Duration::from_mins(3));
     model.edit("size", json!(2));
-    model.rest();
+    model.pass(A);
     assert_eq!(model.says("Ready"), "False/Deleting");
     assert_eq!(model.calls("update"), 0);
-    model.advance(Duration::from_mins(4));
     model.ends_ready();
     assert_eq!(model.calls("create"), 2, "made anew when it is gone");
 }

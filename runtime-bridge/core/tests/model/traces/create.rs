@@ -319,6 +319,36 @@ fn trace_24_nor_the_end_of_attempt_0_while_a_repeat_may_be_under_way() {
 }
 
 #[test]
+fn trace_24_an_older_answer_does_not_take_the_place_of_a_newer_operation() {
+    let subject = kinds::token()
+        .paced(Pace::Long, Pace::AtOnce)
+        .with(|manners| manners.frees_tokens = true);
+    let mut model = Model::started(&subject);
+    model.stop_before(A, "create");
+    model.step(A, &mut Well);
+    // What A's attempt made is taken away, and its token with it; B's repeat makes another before A has its answer.
+    model.cloud.remove_by_hand(|_| true);
+    model.lead(B);
+    model.pass(B);
+    let held = model
+        .record()
+        .create()
+        .and_then(|intent| intent.operation.clone());
+    assert_eq!(held.as_ref().map(|operation| operation.attempt), Some(1));
+    model.pass(A);
+    assert_eq!(
+        model
+            .record()
+            .create()
+            .and_then(|intent| intent.operation.clone()),
+        held
+    );
+    assert_eq!(model.record().external_name, model.made()[0].name);
+    model.ends_ready();
+    assert_eq!(model.tokens(), 1);
+}
+
+#[test]
 fn trace_25_a_refused_token_does_not_stick() {
     // The intent stands, nothing was sent, its parameters are invalid, and the user corrects them.
     for subject in [kinds::token(), kinds::named_with_token(), kinds::distribution()] {

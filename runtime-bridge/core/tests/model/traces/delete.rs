@@ -15,6 +15,12 @@ use crate::{
     world::{A, B, Model},
 };
 
+/// No call of its creation can be on its way any more.
+fn grow_old(model: &mut Model) {
+    model.advance(Duration::from_mins(1));
+    model.rest();
+}
+
 #[test]
 fn trace_02_a_late_create_is_not_left_by_a_deletion() {
     for subject in [
@@ -97,6 +103,7 @@ fn trace_12_a_restart_does_not_forget_it() {
 #[test]
 fn trace_13_a_delete_that_comes_late_spares_the_successor() {
     let mut model = Model::at_rest(&kinds::named());
+    grow_old(&mut model);
     model.etcd.delete(model.now);
     model.stop_before(A, "delete");
     model.lead(B);
@@ -112,6 +119,7 @@ fn trace_13_a_delete_that_comes_late_spares_the_successor() {
 #[test]
 fn trace_13_nor_does_one_that_takes_effect_late() {
     let mut model = Model::at_rest(&kinds::named());
+    grow_old(&mut model);
     model.etcd.delete(model.now);
     model.stop_before(A, "delete");
     model.step(A, &mut Script::on(Verb::Delete, CallFate::CrashLate));
@@ -227,6 +235,7 @@ fn trace_27_nor_what_comes_during_it() {
 fn trace_31_a_poll_that_drives_a_removal_spares_the_successor() {
     let subject = kinds::named().paced(Pace::AtOnce, Pace::Driven);
     let mut model = Model::at_rest(&subject);
+    grow_old(&mut model);
     model.etcd.delete(model.now);
     model.stop_before(A, "poll");
     model.lead(B);
@@ -243,6 +252,7 @@ fn trace_31_a_poll_that_drives_a_removal_spares_the_successor() {
 fn trace_31_nor_does_one_that_takes_effect_late() {
     let subject = kinds::named().paced(Pace::AtOnce, Pace::Driven);
     let mut model = Model::at_rest(&subject);
+    grow_old(&mut model);
     model.etcd.delete(model.now);
     model.stop_before(A, "poll");
     model.step(A, &mut Script::on(Verb::Poll, CallFate::Late));

@@ -53,6 +53,27 @@ fn trace_17_a_name_that_was_taken_is_not_ours_until_a_person_says_so() {
 }
 
 #[test]
+fn trace_17_nor_where_only_a_repeat_was_told_so() {
+    let mut model = Model::started(&kinds::named_with_token());
+    model.stop_before(A, "create");
+    model.bridges[A].crash();
+    model.stop_before(A, "create \"thing\" attempt 1");
+    model.cloud.foreign("thing", "", &parameters(), model.now);
+    model.rest();
+    model.verify();
+    assert_eq!(
+        model.says("Synced"),
+        "False/AlreadyExists",
+        "{}",
+        model.log.join("\n")
+    );
+    model.etcd.delete(model.now);
+    model.rest();
+    assert!(model.etcd.object.is_none());
+    assert_eq!((model.cloud.objects.len(), model.calls("delete")), (1, 0));
+}
+
+#[test]
 fn trace_17_the_name_is_made_when_it_is_free_again() {
     let mut model = taken(&kinds::bucket());
     model.cloud.remove_by_hand(|_| true);

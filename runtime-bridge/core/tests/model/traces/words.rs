@@ -198,3 +198,19 @@ fn another_account_stops_recovery_until_it_is_put_back() {
         );
     }
 }
+
+#[test]
+fn an_absence_of_a_former_resource_says_nothing_of_the_next() {
+    let mut model = Model::at_rest(&kinds::nothing());
+    model.cloud.remove_by_hand(|_| true);
+    model.advance(Duration::from_mins(2));
+    model.rest_after(Script::on(Verb::Create, CallFate::LostAfter));
+    let asked = question(&model).expect("a question");
+    let name = model.made()[0].name.clone();
+    let answer = format!("exists/{}/{name}", asked.id);
+    model.etcd.annotate(names::CREATE_OUTCOME, Some(&answer));
+    // The first look at it does not see it.
+    model.rest_after(Script::look(crate::fate::LookFate::Absent));
+    model.ends_ready();
+    assert_eq!(model.calls("create"), 2);
+}
