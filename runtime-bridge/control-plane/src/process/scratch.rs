@@ -8,7 +8,22 @@ use super::watchdog;
 /// A temporary folder (mode 0700) that is removed with this value, or by the watchdog when we are killed.
 #[derive(Debug)]
 pub struct ScratchDir {
+    // In this order: a kill between the two must find the watchdog still in charge.
     directory: tempfile::TempDir,
+    _charge: Charge,
+}
+
+/// What the watchdog was told to remove.
+#[derive(Debug)]
+struct Charge {
+    path: String,
+}
+
+impl Drop for Charge {
+    fn drop(&mut self) {
+        // A watchdog that is gone has nothing to be told.
+        let _ = watchdog::keep(&self.path);
+    }
 }
 
 impl ScratchDir {
@@ -23,8 +38,12 @@ impl ScratchDir {
             .prefix(prefix)
             .permissions(Permissions::from_mode(0o700))
             .tempdir_in(parent)?;
-        watchdog::remove(line(directory.path())?)?;
-        Ok(Self { directory })
+        let path = line(directory.path())?.to_owned();
+        watchdog::remove(&path)?;
+        Ok(Self {
+            directory,
+            _charge: Charge { path },
+        })
     }
 
     /// Where it is.
@@ -36,13 +55,6 @@ impl ScratchDir {
     pub fn keep(mut self) -> PathBuf {
         self.directory.disable_cleanup(true);
         self.path().to_owned()
-    }
-}
-
-impl Drop for ScratchDir {
-    fn drop(&mut self) {
-        // A watchdog that is gone has nothing to be told, and one that is not told removes what is not there.
-        let _ = line(self.path()).and_then(watchdog::keep);
     }
 }
 
