@@ -64,7 +64,9 @@ impl Work<'_> {
             .await
             .map_err(refused::told)?;
         Ok(Found {
-            distribution: answer.distribution.unwrap_or_else(|| found.distribution.clone()),
+            distribution: answer
+                .distribution
+                .ok_or_else(|| self.incomplete("the distribution"))?,
             etag: answer.e_tag.unwrap_or_default(),
             tags: found.tags.clone(),
         })

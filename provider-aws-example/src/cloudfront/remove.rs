@@ -7,22 +7,6 @@ use super::distribution::Distribution;
 use super::work::{Found, Work, is_absence};
 use crate::ownership::{MARKER_TAG, Owner, not_ours};
 
-/// What removal needs next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Step {
-    Disable,
-    Wait,
-    Delete,
-}
-
-fn next(enabled: bool, deployed: bool) -> Step {
-    match (enabled, deployed) {
-        (true, _) => Step::Disable,
-        (false, false) => Step::Wait,
-        (false, true) => Step::Delete,
-    }
-}
-
 /// How far removal has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Removal {
@@ -40,17 +24,15 @@ impl Work<'_> {
         };
         self.check_ours(&found)?;
         check_version(&found, etag)?;
-        loop {
+        if found.config()?.enabled {
             let mut config = found.config()?.clone();
-            match next(config.enabled, found.is_deployed()) {
-                Step::Disable => {
-                    config.enabled = false;
-                    found = self.put(&found, config).await?;
-                }
-                Step::Wait => return Ok(Removal::UnderWay),
-                Step::Delete => return self.delete(&found).await,
-            }
+            config.enabled = false;
+            found = self.put(&found, config).await?;
         }
+        if found.config()?.enabled || !found.is_deployed() {
+            return Ok(Removal::UnderWay);
+        }
+        self.delete(&found).await
     }
 
     /// What has no marker is not deleted either: our own was made with one.
@@ -95,18 +77,5 @@ impl Work<'_> {
             .phase("Disabling")
             .message("it is disabled, and deleted once all of AWS's places know");
         Outcome::operation(operation).external_name(id)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{Step, next};
-
-    #[test]
-    fn a_distribution_is_disabled_then_waited_for_then_deleted() {
-        assert_eq!(next(true, true), Step::Disable);
-        assert_eq!(next(true, false), Step::Disable);
-        assert_eq!(next(false, false), Step::Wait);
-        assert_eq!(next(false, true), Step::Delete);
     }
 }

@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use aws_sdk_dynamodb::Client;
-use aws_sdk_dynamodb::types::{TableDescription, TableStatus as Status};
+use aws_sdk_dynamodb::types::{IndexStatus, TableDescription, TableStatus as Status};
 use crossbridge_sdk::{Failure, Observation, Operation, OperationVerb, Target};
 
 use super::model::{TableParameters, TableStatus};
@@ -136,12 +136,23 @@ impl Found {
         Handle::new(verb, &self.name, Some(&self.region))
     }
 
+    fn indexes_are_busy(&self) -> bool {
+        let indexes = self.table.global_secondary_indexes();
+        indexes.iter().any(|index| {
+            index
+                .index_status()
+                .is_some_and(|status| *status != IndexStatus::Active)
+        })
+    }
+
     /// What AWS is doing with the table, if anything that can be followed.
     pub(super) fn running(&self) -> Option<OperationVerb> {
         match self.status {
             Status::Creating => Some(OperationVerb::Create),
             Status::Updating => Some(OperationVerb::Update),
             Status::Deleting => Some(OperationVerb::Delete),
+            // A new index is filled, and an old one emptied, while the table counts as active.
+            Status::Active if self.indexes_are_busy() => Some(OperationVerb::Update),
             _ => None,
         }
     }

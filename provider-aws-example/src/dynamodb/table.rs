@@ -107,18 +107,19 @@ impl Resource for Table {
         if found.owner(&call.target) == Owner::Another {
             return Err(not_ours(&format!("the table {name:?}")));
         }
-        if found.status != Status::Active {
+        if found.running().is_some() || found.status != Status::Active {
             return Err(busy(&found));
         }
         if let Some((path, message)) = plan::immutable(wish, &found.parameters) {
             return Err(Failure::immutable_field(message).violation(path, message));
         }
         change::tags(&session, &steps, &found, wish, &call.target.ownership_marker).await?;
-        aspects::converge(session.dynamodb(), &steps, name, wish, &found.parameters).await?;
         if let Some(next) = plan::next(wish, &found.parameters) {
             change::send(&session, &steps, name, wish, next).await?;
             return outcome(call, &session, &found.handle(OperationVerb::Update), Some(wish));
         }
+        // Last, as AWS may let these rest for an hour.
+        aspects::converge(session.dynamodb(), &steps, name, wish, &found.parameters).await?;
         // The work is done, whether or not it can be looked at.
         match look::look(&session, &steps, &call.target, Some(wish)).await {
             Ok(Some(found)) => Ok(Outcome::observed(Observation::from(found))),

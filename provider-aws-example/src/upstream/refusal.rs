@@ -256,3 +256,73 @@ fn code_in_body(response: &HttpResponse) -> Option<String> {
 fn header(response: &HttpResponse, name: &'static str) -> Option<String> {
     response.headers().get(name).map(ToOwned::to_owned)
 }
+
+#[cfg(test)]
+mod tests {
+    use aws_smithy_runtime_api::http::StatusCode;
+    use aws_smithy_types::body::SdkBody;
+    use aws_smithy_types::error::ErrorMetadata;
+    use crossbridge_sdk::FailureCode;
+
+    use super::*;
+
+    /// A service's error whose code the SDK could not read.
+    #[derive(Debug, Default)]
+    struct Unreadable(ErrorMetadata);
+
+    impl std::fmt::Display for Unreadable {
+        fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            f.write_str("unreadable")
+        }
+    }
+
+    impl Error for Unreadable {}
+
+    impl ProvideErrorMetadata for Unreadable {
+        fn meta(&self) -> &ErrorMetadata {
+            &self.0
+        }
+    }
+
+    fn refusal(status: u16, body: &str) -> Refusal {
+        let status = StatusCode::try_from(status).unwrap();
+        let response = HttpResponse::new(status, SdkBody::from(body));
+        Refusal::of(
+            "s3:DoIt",
+            &SdkError::service_error(Unreadable::default(), response),
+        )
+    }
+
+    #[test]
+    fn a_code_in_another_protocols_shape_is_read_all_the_same() {
+        let xml = "<ErrorResponse><Errors><Error><Code>InvalidClientTokenId</Code></Error></Errors></ErrorResponse>";
+        assert_eq!(refusal(403, xml).class(), Class::Unauthenticated);
+        let json = r#"{ "__type": "com.amazonaws.dynamodb.v20120810#ThrottlingException" }"#;
+        assert_eq!(refusal(400, json).class(), Class::Throttled);
+        assert!(refusal(400, json).is("ThrottlingException"));
+    }
+
+    #[test]
+    fn without_a_code_the_status_decides() {
+        assert_eq!(refusal(403, "").class(), Class::PermissionDenied);
+        assert_eq!(refusal(401, "").class(), Class::Unauthenticated);
+        assert_eq!(refusal(503, "<html>").class(), Class::Unavailable);
+    }
+
+    #[test]
+    fn only_what_aws_refused_is_certain_to_have_done_nothing() {
+        assert!(refusal(400, "").is_certain());
+        assert!(refusal(503, "<Error><Code>SlowDown</Code></Error>").is_certain());
+        assert!(!refusal(500, "").is_certain());
+        assert!(!Refusal::timed_out("s3:DoIt", Duration::from_secs(1)).is_certain());
+        assert!(Refusal::no_time("s3:DoIt").is_certain());
+    }
+
+    #[test]
+    fn a_failure_tells_what_to_do_and_keeps_what_aws_called_it() {
+        let body = "<Error><Code>AccessDenied</Code></Error>";
+        let failure: Failure = refusal(403, body).with_effect(Effect::None).into();
+        assert_eq!(failure.code(), Some(FailureCode::PermissionDenied));
+        assert!(failure.to_string().contains("allow s3:DoIt"), "{failure}");
+    }
+}

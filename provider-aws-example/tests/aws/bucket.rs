@@ -228,3 +228,75 @@ async fn a_wrong_wish_is_refused_field_by_field() {
     assert_eq!(paths, ["/tags/aws:mine", "/policy", "/encryption/kmsKeyId"]);
     assert_eq!(world.aws.all_calls(), 0, "nobody was asked");
 }
+
+#[tokio::test]
+async fn a_bucket_with_objects_waits_to_be_emptied() {
+    let world = World::new().await;
+    let bucket = bucket(&world, wish());
+    completed(&bucket.create().await);
+    let hands = hands(&world);
+    hands
+        .put_object()
+        .bucket("a-bucket")
+        .key("file")
+        .send()
+        .await
+        .expect("an object");
+    let refused = bucket.delete().await;
+    assert_eq!(failure(&refused).code(), FailureCode::DependencyNotReady);
+    assert_eq!(failure(&refused).effect(), Effect::None);
+    assert_eq!(failure(&refused).reason, "BucketNotEmpty");
+}
+
+#[tokio::test]
+async fn what_somebody_else_changed_is_seen_and_put_right() {
+    let world = World::new().await;
+    let bucket = bucket(&world, wish());
+    completed(&bucket.create().await);
+    let hands = hands(&world);
+    hands
+        .delete_public_access_block()
+        .bucket("a-bucket")
+        .send()
+        .await
+        .expect("removed by hand");
+    hands
+        .delete_bucket_tagging()
+        .bucket("a-bucket")
+        .send()
+        .await
+        .expect("removed by hand");
+    let drift = [
+        "/publicAccessBlock/blockPublicAcls",
+        "/publicAccessBlock/restrictPublicBuckets",
+        "/tags",
+    ];
+    assert_eq!(bucket.drift().await, drift);
+    assert_eq!(bucket.found().await.found_marker, "");
+    completed(&bucket.update().await);
+    assert_eq!(bucket.drift().await, [""; 0]);
+    assert_eq!(
+        bucket.found().await.found_marker,
+        bucket.marker,
+        "the marker is put back"
+    );
+}
+
+/// Somebody else at work in the same account.
+fn hands(world: &World) -> aws_sdk_s3::Client {
+    let keys = &world.keys;
+    let credentials = aws_sdk_s3::config::Credentials::new(
+        &keys.access_key_id,
+        &keys.secret_access_key,
+        None,
+        None,
+        "hands",
+    );
+    let config = aws_sdk_s3::Config::builder()
+        .behavior_version_latest()
+        .region(aws_sdk_s3::config::Region::new("eu-west-1"))
+        .endpoint_url(world.aws.endpoint())
+        .credentials_provider(credentials)
+        .force_path_style(true);
+    aws_sdk_s3::Client::from_conf(config.build())
+}

@@ -12,10 +12,15 @@ fn objects(world: &World) -> Vec<Object<'_>> {
         "attributeDefinitions": [{ "attributeName": "id", "attributeType": "S" }],
         "keySchema": [{ "attributeName": "id", "keyType": "HASH" }],
     });
+    let site = json!({
+        "origins": [{ "id": "content", "domainName": "site.s3.eu-west-1.amazonaws.com", "s3Origin": {} }],
+        "defaultCacheBehavior": { "targetOriginId": "content", "viewerProtocolPolicy": "https-only" },
+    });
     vec![
         world.object("s3", "Bucket", "a-bucket", json!({})),
         world.object("sqs", "Queue", "", json!({ "name": "jobs" })),
         world.object("dynamodb", "Table", "orders", key),
+        world.object("cloudfront", "Distribution", "", site),
     ]
 }
 

@@ -13,6 +13,9 @@ use tokio::net::TcpStream;
 /// Every package, pinned.
 const PINS: &str = include_str!("../requirements.txt");
 
+/// The program by which it is started.
+const START: &str = include_str!("moto/start.py");
+
 /// Moto listens well under a second after it was started; a busy machine may need longer.
 const START_LIMIT: Duration = Duration::from_mins(1);
 
@@ -78,13 +81,7 @@ impl Moto {
         })?;
         let log_file = log.path().join("moto.log");
         let mut spawn = Spawn::new(&python)
-            .args([
-                "-c",
-                "from moto.server import main; main()",
-                "-H",
-                "127.0.0.1",
-                "-p",
-            ])
+            .args(["-c", START, "-H", "127.0.0.1", "-p"])
             .arg(address.port().to_string())
             .log_to(&log_file);
         if let Some(calls) = unchecked_calls {

@@ -17,6 +17,9 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::{Cluster, Handle, binary};
 
+/// Lines of the logs that a failed scenario shows.
+const SHOWN: usize = 80;
+
 /// Two whole stacks at once are as many as two cores bear.
 static ROOM: Semaphore = Semaphore::const_new(2);
 
@@ -335,6 +338,18 @@ impl Stack {
             "distributions",
             name,
         )
+    }
+}
+
+impl Drop for Stack {
+    /// A scenario that failed shows what plugin and bridge said last.
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let logged = self.logged();
+            let lines: Vec<&str> = logged.lines().collect();
+            let last = lines.len().saturating_sub(SHOWN);
+            eprintln!("the last lines of the logs:\n{}", lines[last..].join("\n"));
+        }
     }
 }
 

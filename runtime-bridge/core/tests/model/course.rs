@@ -250,7 +250,6 @@ impl Course {
             return self.wait();
         }
         self.patience = PATIENCE;
-        let now = self.model.now;
         self.stage = match self.stage {
             Stage::Ready => {
                 self.rests();
@@ -264,7 +263,7 @@ impl Course {
                     // Otherwise what made it hides what deletes it.
                     self.model.advance(Duration::from_secs(30));
                 }
-                self.model.etcd.delete(now);
+                self.model.etcd.delete(self.model.now);
                 Stage::Deleted
             }
             Stage::Deleted if self.lives == 2 => Stage::Again,

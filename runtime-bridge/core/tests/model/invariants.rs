@@ -20,6 +20,8 @@ pub struct Watcher {
     removed: usize,
     /// Versions that have been looked at.
     seen: usize,
+    /// An Update took effect after its caller gave up: an old secret may have come back, and no look can tell.
+    pub late_update: bool,
     /// Somebody else makes things of our name: what a kind without MARKER recovery takes cannot be told from ours.
     pub foreigners: bool,
 }

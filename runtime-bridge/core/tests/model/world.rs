@@ -210,6 +210,7 @@ impl Model {
         let due: Vec<Flight> = self.flights.extract_if(.., |flight| flight.at <= now).collect();
         for flight in due {
             let outcome = self.cloud.call(&flight.call, now);
+            self.watcher.late_update |= flight.call.verb == bridge_core::external::Verb::Update;
             self.note(|| format!("LATE EFFECT of {}: {:?}", verb(&flight.call), outcome.result));
             self.watch_effect(&flight.call);
         }
