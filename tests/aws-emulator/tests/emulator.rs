@@ -113,7 +113,12 @@ async fn signatures_are_checked_where_asked_for() {
     assert_eq!(status, StatusCode::FORBIDDEN, "{body}");
     assert!(body.contains("<Code>InvalidAccessKeyId</Code>"), "{body}");
     assert_eq!(aws.buckets().await.expect("our own keys are good"), [""; 0]);
-    assert!(aws.distributions().await.expect("a query is signed too").is_empty());
+    assert!(
+        aws.distributions()
+            .await
+            .expect("a query is signed too")
+            .is_empty()
+    );
     let first = aws.credentials();
     aws.reset().await.expect("emptied");
     assert_ne!(aws.credentials(), first);
