@@ -146,7 +146,8 @@ impl Memory {
         self.tell_warnings(&observation.warnings);
         let next = next_look(world, &observation);
         self.looked = Some(Looked {
-            began: world.now,
+            // It was seen when the call ran, however long the answer lay (trace 3).
+            began: call.deadline - world.kind.timeouts.call,
             name: observation.external_name.clone(),
             recorded: recorded(world),
             stamp: Stamp::of(world),

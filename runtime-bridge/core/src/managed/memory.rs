@@ -370,7 +370,7 @@ pub fn poll_interval(world: &World) -> std::time::Duration {
         .unwrap_or(settings.poll);
     let interval = interval.max(std::time::Duration::from_secs(1));
     let spread = settings.poll_jitter.min(interval / 2);
-    interval - spread + spread.mul_f64(2.0 * world.fresh.jitter.clamp(0.0, 1.0))
+    interval.saturating_sub(spread) + spread.mul_f64(2.0 * world.fresh.jitter.clamp(0.0, 1.0))
 }
 
 /// As crossplane-runtime wraps errors.

@@ -42,7 +42,7 @@ pub fn settle(world: &World, managed: &Managed, call: &Call, answer: &Answer) ->
         of_other(world, &record, call, answer)
     };
     match settled {
-        Some((new, annotations)) => change(&record, new, annotations),
+        Some((new, annotations)) => change(&record, &new, annotations),
         None => Settled::NotOurs,
     }
 }
@@ -56,9 +56,7 @@ fn of_create(
     call: &Call,
     answer: &Answer,
 ) -> Option<(Record, Annotations)> {
-    let Some(intent) = record.create().filter(|intent| intent.token == call.token) else {
-        return None;
-    };
+    let intent = record.create().filter(|intent| intent.token == call.token)?;
     let mut new = record.clone();
     let mut annotations = Annotations::new();
     match answer {
@@ -85,7 +83,7 @@ fn of_create(
                     confirm(&mut new, managed, &mut annotations, world.now);
                 }
                 OutcomeResult::Failure(failure) => {
-                    fail(world, managed, &mut new, &mut annotations, call, failure)
+                    fail(world, managed, &mut new, &mut annotations, call, failure);
                 }
             }
         }
@@ -248,8 +246,8 @@ pub(super) fn close(new: &mut Record) {
     }
 }
 
-fn change(old: &Record, new: Record, mut annotations: Annotations) -> Settled {
-    if new == *old && annotations.is_empty() {
+fn change(old: &Record, new: &Record, mut annotations: Annotations) -> Settled {
+    if *new == *old && annotations.is_empty() {
         return Settled::Nothing;
     }
     annotations.insert(names::RECORD.to_owned(), Some(new.write()));

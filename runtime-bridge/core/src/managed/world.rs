@@ -146,7 +146,7 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            poll: Duration::from_secs(60),
+            poll: Duration::from_mins(1),
             poll_jitter: Duration::from_secs(6),
             clock_skew: Duration::from_secs(5),
         }

@@ -35,6 +35,7 @@ pub struct Wait {
 }
 
 /// What is waited for.
+#[allow(clippy::large_enum_variant)] // Of a model: one lives at a time.
 #[derive(Debug, Clone)]
 pub enum Awaited {
     Look {

@@ -11,7 +11,7 @@ use crate::fate::{CallFate, Fates, LookFate, WriteFate};
 /// Leaves the plain course at the n-th choice, with that option.
 pub type Plan = Vec<(usize, usize)>;
 
-/// SplitMix64: small, seeded, the same everywhere.
+/// `SplitMix64`: small, seeded, the same everywhere.
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 

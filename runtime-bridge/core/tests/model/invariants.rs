@@ -55,7 +55,7 @@ impl Model {
             return; // It will be refused.
         }
         let broken = [
-            self.no_intent_while_paused(base, change),
+            Self::no_intent_while_paused(base, change),
             self.no_new_token_while_an_old_one_may_act(base, change),
         ];
         self.blame(broken);
@@ -264,7 +264,7 @@ impl Model {
         })
     }
 
-    fn no_intent_while_paused(&self, base: &Object, change: &MetadataChange) -> Option<String> {
+    fn no_intent_while_paused(base: &Object, change: &MetadataChange) -> Option<String> {
         (change.allows.is_some() && base.managed.paused())
             .then(|| format!("an intent is written while paused: {}", change.why))
     }

@@ -62,15 +62,14 @@ pub fn shrink(setting: &Setting, mut plan: Plan) -> (Plan, Went) {
             let went = live(setting, Choices::by_plan(plan.clone()));
             (!went.violations.is_empty()).then_some(plan)
         });
-        match smaller {
-            Some(smaller) => plan = smaller,
-            None => {
-                let setting = Setting {
-                    logs: true,
-                    ..setting.clone()
-                };
-                return (plan.clone(), live(&setting, Choices::by_plan(plan)));
-            }
+        if let Some(smaller) = smaller {
+            plan = smaller;
+        } else {
+            let setting = Setting {
+                logs: true,
+                ..setting.clone()
+            };
+            return (plan.clone(), live(&setting, Choices::by_plan(plan)));
         }
     }
 }
@@ -149,7 +148,7 @@ fn survey() {
         if std::env::var("MODEL_LOGS").is_ok() {
             let tail = log
                 .len()
-                .saturating_sub(number("MODEL_TAIL").unwrap_or(45) as usize);
+                .saturating_sub(usize::try_from(number("MODEL_TAIL").unwrap_or(45)).unwrap_or(usize::MAX));
             println!("{}", log[tail..].join("\n"));
         }
     }

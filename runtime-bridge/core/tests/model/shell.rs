@@ -306,7 +306,7 @@ impl Model {
             }
         }
         self.now += Duration::from_millis(50);
-        persist.newest = self.etcd.object.clone();
+        persist.newest.clone_from(&self.etcd.object);
         self.bridges[b].phase = Phase::Persisting(Box::new(persist));
     }
 

@@ -100,7 +100,7 @@ fn a_failed_look_is_no_absence() {
             let mut model = Model::new(&subject);
             model.create();
             model.pass_with(A, &mut Script::look(LookFate::Fails(code)));
-            let refused = if code == FailureCode::NotFound { 1 } else { 0 };
+            let refused = u32::from(code == FailureCode::NotFound);
             assert_eq!(
                 model.calls("create"),
                 refused,
@@ -281,7 +281,7 @@ fn finalizers_of_others_are_waited_for_visibly() {
         object
             .managed
             .finalizers
-            .retain(|one| one != "example.org/theirs")
+            .retain(|one| one != "example.org/theirs");
     });
     model.rest();
     assert!(model.cloud.objects.is_empty());

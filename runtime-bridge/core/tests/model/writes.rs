@@ -28,7 +28,7 @@ fn to_ready(subject: &Subject) -> (u32, u32, u32) {
 
 fn to_gone(subject: &Subject) -> (u32, u32, u32) {
     let mut model = Model::at_rest(subject);
-    model.advance(Duration::from_secs(60));
+    model.advance(Duration::from_mins(1));
     model.rest();
     let writes = counted(&mut model, Model::ends_gone);
     (writes.of_the_object(), writes.metadata, writes.status)
@@ -83,7 +83,7 @@ fn from_the_wish_to_delete_to_the_end() {
 fn a_change_of_the_wish_is_one_status() {
     for subject in kinds::families() {
         let mut model = Model::at_rest(&subject);
-        model.advance(Duration::from_secs(60));
+        model.advance(Duration::from_mins(1));
         model.rest();
         let writes = counted(&mut model, |model| {
             model.edit("size", json!(2));
@@ -121,7 +121,7 @@ fn drift_is_put_right_without_a_word() {
         .parameters
         .insert("size".to_owned(), json!(5));
     let writes = counted(&mut model, |model| {
-        model.advance(Duration::from_secs(60));
+        model.advance(Duration::from_mins(1));
         model.rest();
     });
     assert_eq!(model.made()[0].parameters["size"], 1);

@@ -71,6 +71,19 @@ fn trace_03_a_look_from_before_the_deadline_is_worth_nothing_after_it() {
 }
 
 #[test]
+fn trace_03_nor_is_what_an_answer_showed_when_it_lay_about() {
+    // Its marker could not be seen when the call ran; the process stood still, and took it for an old look.
+    let mut model = Model::started(&windowed(kinds::table(), 20).paced(Pace::AtOnce, Pace::AtOnce));
+    model.cloud.marker_visibility = Duration::from_secs(20);
+    model.stop_before(A, "create");
+    model.step(A, &mut Well);
+    model.advance(Duration::from_mins(1));
+    model.ends_ready();
+    assert_eq!(model.tokens(), 1);
+    assert!(!model.record().adopted, "it was ours from the beginning");
+}
+
+#[test]
 fn trace_04_a_late_create_may_be_invisible_when_looked_for() {
     let mut model = Model::started(&windowed(kinds::marked(), 20));
     model.cloud.visibility = Duration::from_secs(20);
@@ -211,7 +224,7 @@ fn trace_16_a_delayed_write_changes_nothing_later() {
     let late = WriteFate::Late(Duration::from_secs(30));
     model.rest_after(Script::write("intent to create", late));
     let before = model.object().clone();
-    model.advance(Duration::from_secs(60));
+    model.advance(Duration::from_mins(1));
     assert_eq!(model.object(), &before);
     model.ends_ready();
     assert_eq!(model.calls("create"), 1);
@@ -253,7 +266,7 @@ fn trace_21_a_crash_between_making_and_marking_ends_marked() {
     model.cloud.objects[0].marker.clear();
     model.bridges[A].crash();
     model.rest();
-    model.advance(Duration::from_secs(60));
+    model.advance(Duration::from_mins(1));
     model.ends_ready();
     assert_eq!(model.made()[0].marker, "m-uid-1");
     assert!(
