@@ -13,7 +13,7 @@ use kube::{
 use serde_json::{Value, json};
 
 /// Every wait ends after this.
-const LIMIT: Duration = Duration::from_secs(120);
+const LIMIT: Duration = Duration::from_mins(2);
 
 /// A cluster, with one namespace to work in.
 #[derive(Clone)]

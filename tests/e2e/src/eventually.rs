@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-const LIMIT: Duration = Duration::from_secs(120);
+const LIMIT: Duration = Duration::from_mins(2);
 const EVERY: Duration = Duration::from_millis(50);
 
 /// Asks again and again until the answer is yes.

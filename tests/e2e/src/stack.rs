@@ -24,6 +24,7 @@ const SHOWN: usize = 80;
 static ROOM: Semaphore = Semaphore::const_new(2);
 
 /// How a stack differs from the ordinary one.
+#[derive(Default)]
 pub struct Knobs {
     /// Of the emulated AWS.
     pub aws: aws_emulator::Options,
@@ -33,17 +34,6 @@ pub struct Knobs {
     pub credentials: Option<aws_emulator::Credentials>,
     /// With a kube-controller-manager: needed where owners' garbage is to be collected.
     pub controller_manager: bool,
-}
-
-impl Default for Knobs {
-    fn default() -> Self {
-        Self {
-            aws: aws_emulator::Options::default(),
-            bridge_flags: Vec::new(),
-            credentials: None,
-            controller_manager: false,
-        }
-    }
 }
 
 /// A control plane, AWS, the plugin and the bridge. Gone when dropped.
@@ -205,7 +195,7 @@ impl Stack {
         let bridge = self.bridge.take().expect("a running bridge");
         bridge.signal(bridge_control_plane::process::Signal::TERM);
         bridge
-            .wait_for(Duration::from_secs(120))
+            .wait_for(Duration::from_mins(2))
             .await
             .unwrap_or_else(|error| panic!("{error}"))
             .code()

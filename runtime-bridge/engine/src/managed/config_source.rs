@@ -1,4 +1,4 @@
-//! What the shell needs of ProviderConfigs.
+//! What the shell needs of configs.
 
 use std::sync::Arc;
 

@@ -64,7 +64,7 @@ impl ManagedReconciler {
             let decision = decide(&world, memory);
             tracing::debug!(%decision, version = object.resource_version());
             let after = match decision {
-                Decision::Rest(rest) => After::End(self.rest(&world, &rest)),
+                Decision::Rest(rest) => After::End(Self::rest(&world, &rest)),
                 Decision::Act(action) => self.act(&object, world, action, memory).await,
             };
             self.emit(&object, memory);
@@ -79,7 +79,7 @@ impl ManagedReconciler {
         )
     }
 
-    fn rest(&self, world: &World, rest: &Rest) -> Next {
+    fn rest(world: &World, rest: &Rest) -> Next {
         let priority = match rest.purpose {
             Purpose::Operation => Priority::OperationPoll,
             Purpose::Drift | Purpose::Retry => Priority::DriftPoll,

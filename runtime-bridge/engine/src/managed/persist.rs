@@ -33,10 +33,8 @@ impl ManagedReconciler {
                 }
                 Settled::Write(change) => change,
             };
-            let error = match self.shared.writer.put(&view::changed(&newest, &change)).await {
-                Ok(_) => return,
-                Err(error) => error,
-            };
+            let written = self.shared.writer.put(&view::changed(&newest, &change)).await;
+            let Err(error) = written else { return };
             if !matches!(error, ApiError::Conflict(_)) {
                 // The name goes into the log, so that a person can find the resource whatever becomes of this process.
                 let name = answer
