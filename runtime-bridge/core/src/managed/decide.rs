@@ -178,7 +178,7 @@ fn trouble_outside(
         report = report.creating();
     }
     // What is in the way is watched; the slow retry is for what cannot be.
-    let wake = until.unwrap_or(world.now + std::time::Duration::from_secs(15));
+    let wake = until.unwrap_or(world.now + std::time::Duration::from_mins(1));
     report.conclude(
         world,
         memory,
