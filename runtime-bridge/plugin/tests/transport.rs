@@ -111,6 +111,8 @@ impl Authority {
 async fn tls_is_mutual() {
     let (ours, strangers) = (Authority::new(), Authority::new());
     let (certificate, key) = ours.issue("127.0.0.1");
+    // The AWS SDK brings another provider along when the whole workspace is built, so that one must be named.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let tls = ServerTlsConfig::new()
         .identity(Identity::from_pem(certificate, key))
         .client_ca_root(Certificate::from_pem(ours.0.pem()));

@@ -141,6 +141,8 @@ async fn a_connection_that_breaks_after_the_request_leaves_the_outcome_unknown()
 #[tokio::test]
 async fn an_answer_that_does_not_come_is_not_waited_for_for_ever() {
     let server = serve(Answers::Never).await;
+    // A build of the whole workspace brings two providers: one must be named. An error means that it is.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let kube =
         kube::Client::try_from(Config::new(format!("http://{}", server.address).parse().unwrap())).unwrap();
     let limit = Duration::from_millis(50);
