@@ -172,6 +172,8 @@ impl Authority {
     }
 
     fn client(&self, signed: Option<(String, String)>) -> ClientTlsConfig {
+        // A build of the whole workspace brings two providers: one must be named. An error means that it is.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let tls = ClientTlsConfig::new()
             .domain_name("localhost")
             .ca_certificate(Certificate::from_pem(self.issuer.pem()));
