@@ -26,16 +26,20 @@ pub(super) fn send_what_was_just_recorded(pass: &Pass) -> Option<Decision> {
     if !rules::request_is_the_same(pass.world, record, intent, &pass.wish) {
         return None;
     }
-    Some(
-        pass.call(&record.external_name, Verb::Create, intent.deadline, |call| {
-            if let Snapshot::Whole(parameters) = &intent.parameters {
-                call.desired.parameters.clone_from(parameters);
-            }
-            call.token.clone_from(&intent.token);
-            call.attempt = intent.attempt;
-            call.outcome_unknown = intent.attempt > 0;
-        }),
-    )
+    // The same request each time: a name that an answer told is no part of it.
+    let name = if pass.world.cloud_named() {
+        ""
+    } else {
+        &record.external_name
+    };
+    Some(pass.call(name, Verb::Create, intent.deadline, |call| {
+        if let Snapshot::Whole(parameters) = &intent.parameters {
+            call.desired.parameters.clone_from(parameters);
+        }
+        call.token.clone_from(&intent.token);
+        call.attempt = intent.attempt;
+        call.outcome_unknown = intent.attempt > 0;
+    }))
 }
 
 /// Records what is about to be made. `derived` is the name that the plugin works out; empty where it does not.

@@ -44,7 +44,7 @@ impl Memory {
 
     fn note_answered(&mut self, call: &Call) {
         if matches!(call.verb, Verb::Create | Verb::Delete) && !call.token.is_empty() {
-            self.answered = Some((call.token.clone(), call.attempt));
+            self.answered = Some(((call.token.clone(), call.attempt), call.deadline));
         }
     }
 
@@ -228,8 +228,7 @@ impl Memory {
     pub fn learn_metadata(&mut self, change: &MetadataChange, resource_version: &str, began: Timestamp) {
         self.may_send.clone_from(&change.allows);
         if change.allows.is_some() {
-            // A new call, or a poll that goes on with one: what was known of former ones counts no more.
-            self.answered = None;
+            // A new call: what was known of former ones counts no more.
             self.delete_answered = None;
             self.absent_since = None;
         }

@@ -121,8 +121,8 @@ pub struct Memory {
     pub absent_since: Option<Timestamp>,
     /// The intent that this process has just written, and may send.
     pub may_send: Option<Attempt>,
-    /// The recorded call whose answer has come to this process.
-    pub answered: Option<Attempt>,
+    /// The recorded call whose answer has come to this process, by attempt and deadline: a poll that drives it on moves the deadline.
+    pub answered: Option<(Attempt, Timestamp)>,
     /// When a Delete was last answered with success.
     pub delete_answered: Option<Timestamp>,
     /// The resourceVersion that a write or a live read of this pass proved, and when that began.
@@ -197,7 +197,17 @@ impl Memory {
                     Stored::None | Stored::Unreadable(_) => None,
                 };
                 let counts = visible.is_none_or(|visible| began > visible);
-                self.absent_since = self.absent_since.or(Some(began)).filter(|_| counts);
+                // A row: the look before said so too, by this name, of this resource.
+                let row = self.looked.as_ref().is_some_and(|looked| {
+                    matches!(looked.found, Found::Absent(_))
+                        && looked.name == name
+                        && looked.recorded == recorded(world)
+                });
+                self.absent_since = self
+                    .absent_since
+                    .filter(|_| row)
+                    .or(Some(began))
+                    .filter(|_| counts);
                 Found::Absent(absent)
             }
             Ok(Look::Failed(failure)) => return self.learn_failure(world, Verb::Observe, &failure),

@@ -216,12 +216,14 @@ fn poll(pass: &Pass, operation: &OperationReport, name: &str) -> Decision {
     let Some((record, intent)) = intent_of(pass, operation.verb) else {
         return pass.after_proof(name, Verb::Poll, fill);
     };
-    if pass
+    // Nobody wrote since: another process may have driven it on under the same token.
+    let version = pass.memory.proven.as_ref().map(|(version, _)| version);
+    let allowed = pass
         .memory
         .may_send
         .as_ref()
-        .is_some_and(|(token, attempt)| *token == intent.token && *attempt == intent.attempt)
-    {
+        .is_some_and(|(token, attempt)| *token == intent.token && *attempt == intent.attempt);
+    if allowed && version == Some(&pass.world.managed.resource_version) {
         return pass.call(name, Verb::Poll, intent.deadline, fill);
     }
     let mut record = record.clone();

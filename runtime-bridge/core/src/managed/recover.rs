@@ -80,7 +80,8 @@ pub(super) fn recover(pass: &Pass) -> Decision {
     if repeatable && !intent.turn_over {
         return create::repeat(pass, record, false);
     }
-    if can_look {
+    // Absence of a name that an answer told speaks of that attempt alone.
+    if by_marker || by_name && (!world.cloud_named() || intent.attempt == 0) {
         return by_absence(pass, record, intent, &name, settles);
     }
     // Only the token is left: the same request, alone, proves that it never had an effect (trace 25).

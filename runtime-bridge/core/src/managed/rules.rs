@@ -56,16 +56,16 @@ pub fn absence_settles(world: &World, deadline: Timestamp, looked: &Looked) -> b
 /// One call at a time: until then a recorded call may still run, so no new intent is written and no Delete sent (trace 12).
 /// An answer to this process ends attempt 0; of later ones an earlier attempt may still be on its way.
 pub fn may_still_run_until(world: &World, record: &Record, memory: &Memory) -> Option<Timestamp> {
+    let ended = |intent: &Intent| {
+        memory
+            .answered
+            .as_ref()
+            .is_some_and(|((token, attempt), deadline)| {
+                *token == intent.token && *attempt == 0 && *deadline == intent.deadline
+            })
+    };
     let deadline = match &record.intent {
-        Some(intent)
-            if intent.attempt == 0
-                && memory
-                    .answered
-                    .as_ref()
-                    .is_some_and(|(token, attempt)| *token == intent.token && *attempt == 0) =>
-        {
-            None
-        }
+        Some(intent) if intent.attempt == 0 && ended(intent) => None,
         Some(intent) => Some(intent.deadline),
         None => record.deadline,
     };

@@ -168,7 +168,7 @@ impl Cloud {
             .map(|one| one.id)
             .collect();
         for id in picked {
-            self.remove(id, "");
+            self.remove_and_free(id, "", false);
         }
     }
 
@@ -277,11 +277,16 @@ impl Cloud {
     }
 
     fn remove(&mut self, id: u64, by: &str) {
+        self.remove_and_free(id, by, self.subject.manners.frees_tokens);
+    }
+
+    /// Where a token is forgotten with what somebody took away by hand, nobody can promise anything.
+    fn remove_and_free(&mut self, id: u64, by: &str, frees_token: bool) {
         let Some(at) = self.objects.iter().position(|one| one.id == id) else {
             return;
         };
         let external = self.objects.remove(at);
-        if self.subject.manners.frees_tokens {
+        if frees_token {
             self.tokens.retain(|_, used| used.object != Some(id));
         }
         self.removed.push(Removed {

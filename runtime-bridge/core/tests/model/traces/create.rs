@@ -179,6 +179,17 @@ fn trace_09_the_recorded_parameters_are_sent() {
 }
 
 #[test]
+fn trace_09_and_no_name_that_an_answer_told() {
+    let mut model = Model::started(&kinds::token().paced(Pace::Long, Pace::AtOnce));
+    model.pass(A);
+    assert_eq!(model.record().external_name, "cloud-1");
+    model.cloud.forget_operations();
+    model.rest_after(Script::look(LookFate::Absent));
+    model.ends_ready();
+    assert_eq!((model.calls("create"), model.tokens()), (2, 1));
+}
+
+#[test]
 fn trace_10_a_token_counts_only_if_the_whole_repeat_lies_within_its_retention() {
     // 10 s for the call and 5 s for the clocks: a repeat would have to be over after 12 s.
     let short = kinds::token().can(|can| can.token_retention = Duration::from_secs(12));
@@ -337,10 +348,13 @@ fn trace_24_an_older_answer_does_not_take_the_place_of_a_newer_operation() {
         .paced(Pace::Long, Pace::AtOnce)
         .with(|manners| manners.frees_tokens = true);
     let mut model = Model::started(&subject);
+    model.cloud.next_creation_fails = Some(Effect::None);
+    model.cloud.work_takes = Duration::from_secs(1);
     model.stop_before(A, "create");
     model.step(A, &mut Well);
-    // What A's attempt made is taken away, and its token with it; B's repeat makes another before A has its answer.
-    model.cloud.remove_by_hand(|_| true);
+    // What A's attempt began fails, and its token is free again; B's repeat makes another before A has its answer.
+    model.advance(Duration::from_secs(2));
+    model.cloud.work_takes = kinds::WORK;
     model.lead(B);
     model.pass(B);
     let held = model

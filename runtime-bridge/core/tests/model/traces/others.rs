@@ -9,7 +9,7 @@ use crate::{
     fate::{CallFate, LookFate},
     kinds::{self, Pace, Subject},
     script::Script,
-    world::{A, Model},
+    world::{A, B, Model},
 };
 
 fn parameters() -> Map<String, serde_json::Value> {
@@ -150,6 +150,22 @@ fn trace_29_two_absences_count_only_a_window_apart() {
     model.advance(Duration::from_secs(5));
     model.etcd.annotate(names::RECONCILE_REQUESTED, Some("now"));
     model.pass_with(A, &mut Script::look(LookFate::Slow(Duration::from_secs(40))));
+    model.ends_ready();
+    assert_eq!(model.calls("create"), 1);
+}
+
+#[test]
+fn trace_29_nor_does_an_absence_from_before_it_was_made() {
+    // B looked when there was nothing, A made it, and one look of B's is wrong.
+    let mut model = Model::started(&kinds::marked());
+    model.lead(B);
+    model.stop_before(B, "write metadata");
+    model.lead(A);
+    model.rest();
+    model.pass(B);
+    assert_eq!(model.calls("create"), 1);
+    model.lead(B);
+    model.rest_after(Script::look(LookFate::Absent));
     model.ends_ready();
     assert_eq!(model.calls("create"), 1);
 }
