@@ -1,5 +1,7 @@
 //! A Crossbridge plugin for AWS: S3, SQS, DynamoDB, CloudFront.
 
+use std::io::{self, IsTerminal};
+
 use crossbridge_sdk::ServeError;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::LevelFilter;
@@ -12,7 +14,8 @@ async fn main() -> Result<(), ServeError> {
         .from_env_lossy();
     tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(std::io::stderr)
+        .with_writer(io::stderr)
+        .with_ansi(io::stderr().is_terminal())
         .init();
     provider_aws_example::plugin().serve().await
 }

@@ -1,6 +1,8 @@
 //! SQS.
 
 mod attributes;
+mod kind;
+mod look;
 mod model;
 mod name;
 mod queue;

@@ -12,7 +12,7 @@ use super::{aspects, observed};
 use crate::handle::Handle;
 use crate::ownership::{FoundTags, MARKER_TAG, Owner};
 use crate::session::Session;
-use crate::upstream::{Class, Refusal, Steps};
+use crate::upstream::{Refusal, Steps};
 
 /// AWS tells of tags late: for so long after a table was made, none say nothing.
 pub(super) const TAGS_SETTLE: Duration = Duration::from_secs(30);
@@ -43,7 +43,8 @@ pub(super) async fn describe(
         .await
     {
         Ok(answer) => Ok(answer.table),
-        Err(refusal) if refusal.class() == Class::NotFound => Ok(None),
+        // Only this is absence: a 404 of a proxy in between is not.
+        Err(refusal) if refusal.is("ResourceNotFoundException") => Ok(None),
         Err(refusal) => Err(refusal),
     }
 }
@@ -76,7 +77,7 @@ pub(super) async fn look(
     } else {
         match tags(client, steps, &arn).await {
             // A table on its way out has no readable tags. As nothing is done to it any more, it may pass for ours.
-            Err(refusal) if status == Status::Deleting && refusal.class() == Class::NotFound => {
+            Err(refusal) if status == Status::Deleting && refusal.is("ResourceNotFoundException") => {
                 [(MARKER_TAG, target.ownership_marker.as_str())]
                     .into_iter()
                     .collect()

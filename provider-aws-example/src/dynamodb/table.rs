@@ -16,7 +16,7 @@ use super::{aspects, change, check, kind, plan, wished};
 use crate::handle::Handle;
 use crate::ownership::{Owner, not_ours, wanted};
 use crate::session::{Session, Sessions, region_of};
-use crate::upstream::{Class, Steps};
+use crate::upstream::Steps;
 
 /// How often to ask about a table that AWS works on.
 const RHYTHM: Duration = Duration::from_secs(5);
@@ -162,7 +162,7 @@ impl Resource for Table {
             .await
         {
             Ok(_) => outcome(call, &session, &handle, None),
-            Err(refusal) if refusal.class() == Class::NotFound => Ok(Outcome::already_done()),
+            Err(refusal) if refusal.is("ResourceNotFoundException") => Ok(Outcome::already_done()),
             Err(refusal) => Err(refusal.into()),
         }
     }

@@ -40,21 +40,20 @@ pub(super) async fn presence(
     steps: &Steps,
     name: &str,
 ) -> Result<Presence, Failure> {
-    match head(session, steps, name).await {
-        Ok(()) => Ok(Presence::There(Arc::clone(session))),
-        Err(refusal) => match (refusal.class(), refusal.status(), refusal.bucket_region()) {
-            (Class::NotFound, ..) => Ok(Presence::Absent),
-            // Answered in the region that was asked, with the region to ask.
-            (_, Some(301 | 400), Some(region)) if region != session.region => {
-                let there = sessions.regional(config, Some(region)).await?;
-                match head(&there, steps, name).await {
-                    Ok(()) => Ok(Presence::There(there)),
-                    Err(refusal) if refusal.class() == Class::NotFound => Ok(Presence::Absent),
-                    Err(refusal) => closed(&there, steps, name, refusal).await,
-                }
+    let Err(refusal) = head(session, steps, name).await else {
+        return Ok(Presence::There(Arc::clone(session)));
+    };
+    match (refusal.status(), refusal.bucket_region()) {
+        // Answered in the region that was asked, with the region to ask.
+        (Some(301 | 400), Some(region)) if region != session.region => {
+            let there = sessions.regional(config, Some(region)).await?;
+            match head(&there, steps, name).await {
+                Ok(()) => Ok(Presence::There(there)),
+                Err(refusal) => reason(&there, steps, name, refusal).await,
             }
-            _ => closed(session, steps, name, refusal).await,
-        },
+        }
+        (Some(_), _) => reason(session, steps, name, refusal).await,
+        (None, _) => Err(refusal.into()),
     }
 }
 
@@ -65,21 +64,22 @@ async fn head(session: &Session, steps: &Steps, name: &str) -> Result<(), Refusa
         .map(drop)
 }
 
-/// HTTP has no body for an answer to HEAD, so the reason is not told: ask something else for it.
-async fn closed(session: &Session, steps: &Steps, name: &str, refusal: Refusal) -> Result<Presence, Failure> {
-    if refusal.status().is_none() {
-        return Err(refusal.into());
+/// HTTP has no body for an answer to HEAD, so the reason is not told, and a 404 may be a proxy's: ask something else for it.
+async fn reason(
+    session: &Arc<Session>,
+    steps: &Steps,
+    name: &str,
+    refusal: Refusal,
+) -> Result<Presence, Failure> {
+    match tags(session.s3(), steps, name).await {
+        // It has come into being just now.
+        Ok(_) if refusal.class() == Class::NotFound => Ok(Presence::There(Arc::clone(session))),
+        Ok(_) if refusal.class() == Class::PermissionDenied => Ok(Presence::Closed(refusal)),
+        Ok(_) => Err(refusal.into()),
+        Err(reason) if reason.is("NoSuchBucket") => Ok(Presence::Absent),
+        Err(reason) if reason.class() == Class::PermissionDenied => Ok(Presence::Closed(reason)),
+        Err(reason) => Err(reason.into()),
     }
-    let request = session.s3().get_bucket_tagging().bucket(name);
-    let reason = match steps.read("s3:GetBucketTagging", request.send()).await {
-        Err(reason) if reason.class() != Class::NotFound => reason,
-        // Tags may be read, or there are none.
-        _ => refusal,
-    };
-    if reason.class() == Class::PermissionDenied {
-        return Ok(Presence::Closed(reason));
-    }
-    Err(reason.into())
 }
 
 /// Reads everything of a bucket that is there.

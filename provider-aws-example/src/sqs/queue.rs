@@ -3,20 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use aws_sdk_sqs::types::QueueAttributeName as Name;
-use crossbridge_sdk::serde_json::json;
 use crossbridge_sdk::{
-    Call, Create, Delete, Example, ExternalName, Failure, Kind, Known, Observation, Observed, Outcome,
-    Reference, Resource, Update, async_trait,
+    Call, Create, Delete, Failure, Kind, Known, Observation, Observed, Outcome, Resource, Update, async_trait,
 };
 
-use super::attributes::{self, Attributes};
+use super::look::{Found, is_absence, look, tags};
 use super::model::{QueueParameters, QueueStatus};
-use super::{GROUP, name};
-use crate::ownership::{FoundTags, Owner, not_ours, wanted};
+use super::{attributes, kind, name};
+use crate::ownership::{Owner, not_ours, wanted};
 use crate::session::{Session, Sessions, region_of};
-use crate::upstream::{Class, Refusal, Steps};
-use crate::{CALL_TIMEOUT, VERSION};
+use crate::upstream::{Refusal, Steps};
 
 /// SQS lets the name of a deleted queue rest so long.
 const NAME_RESTS: Duration = Duration::from_mins(1);
@@ -25,23 +21,6 @@ const NAME_RESTS: Duration = Duration::from_mins(1);
 #[derive(Debug)]
 pub(crate) struct Queue {
     sessions: Arc<Sessions>,
-}
-
-/// A queue as it was found.
-#[derive(Debug)]
-struct Found {
-    url: String,
-    region: String,
-    attributes: Attributes,
-    tags: FoundTags,
-}
-
-impl Found {
-    fn is_fifo(&self) -> bool {
-        self.attributes
-            .get(&Name::FifoQueue)
-            .is_some_and(|value| value.eq_ignore_ascii_case("true"))
-    }
 }
 
 impl Queue {
@@ -79,70 +58,7 @@ impl Resource for Queue {
     type Status = QueueStatus;
 
     fn kind() -> Kind {
-        let names = ExternalName::derived("https://sqs.eu-west-1.amazonaws.com/123456789012/jobs")
-            .pattern("https?://.+/[0-9]+/[A-Za-z0-9_.-]+");
-        Kind::new(GROUP, VERSION, "Queue", names)
-            .description("An Amazon SQS queue. After its deletion AWS lets its name rest for a minute.")
-            .category("aws")
-            // Not by marker: CreateQueue may put our tags onto somebody else's queue.
-            .recover_by_name()
-            .holds_marker()
-            .consistency_window(Duration::from_secs(5))
-            .immutable("/name")
-            .immutable("/region")
-            .immutable("/fifoQueue")
-            .json_text("/policy")
-            .reference(
-                "/redrivePolicy/deadLetterTargetArn",
-                Reference::to(GROUP, VERSION, "Queue").extract("/arn"),
-            )
-            .connection_key("url", "URL of the queue")
-            .connection_key("arn", "ARN of the queue")
-            .call_timeout(CALL_TIMEOUT)
-            .example(
-                Example::new(
-                    "standard",
-                    &json!({
-                        "name": "crossbridge-example",
-                        "region": "eu-west-1",
-                        "visibilityTimeoutSeconds": 45,
-                        "messageRetentionPeriodSeconds": 86400,
-                        "sqsManagedSseEnabled": true,
-                        "tags": { "team": "messaging" },
-                    }),
-                )
-                .update(&json!({
-                    "name": "crossbridge-example",
-                    "region": "eu-west-1",
-                    "visibilityTimeoutSeconds": 60,
-                    "messageRetentionPeriodSeconds": 86400,
-                    "delaySeconds": 5,
-                    "sqsManagedSseEnabled": true,
-                    "tags": { "team": "messaging", "tier": "gold" },
-                }))
-                .invalid(&json!({
-                    "name": "crossbridge-example",
-                    "region": "eu-west-1",
-                    "contentBasedDeduplication": true,
-                })),
-            )
-            .example(
-                Example::new(
-                    "fifo",
-                    &json!({
-                        "name": "crossbridge-example.fifo",
-                        "region": "eu-west-1",
-                        "fifoQueue": true,
-                        "contentBasedDeduplication": true,
-                    }),
-                )
-                .update(&json!({
-                    "name": "crossbridge-example.fifo",
-                    "region": "eu-west-1",
-                    "fifoQueue": true,
-                    "contentBasedDeduplication": false,
-                })),
-            )
+        kind::queue()
     }
 
     async fn observe(
@@ -263,39 +179,6 @@ impl Resource for Queue {
     }
 }
 
-/// Looks at a queue; `None`: AWS says that there is none.
-async fn look(session: &Session, steps: &Steps, url: &str) -> Result<Option<Found>, Failure> {
-    let attributes = session
-        .sqs()
-        .get_queue_attributes()
-        .queue_url(url)
-        .attribute_names(Name::All);
-    let read = tokio::try_join!(
-        steps.read("sqs:GetQueueAttributes", attributes.send()),
-        tags(session, steps, url),
-    );
-    match read {
-        Ok((attributes, tags)) => Ok(Some(Found {
-            url: url.to_owned(),
-            region: session.region.clone(),
-            attributes: attributes.attributes.unwrap_or_default().into_iter().collect(),
-            tags,
-        })),
-        Err(refusal) if is_absence(&refusal) => Ok(None),
-        Err(refusal) => Err(refusal.into()),
-    }
-}
-
-async fn tags(session: &Session, steps: &Steps, url: &str) -> Result<FoundTags, Refusal> {
-    let tags = steps
-        .read(
-            "sqs:ListQueueTags",
-            session.sqs().list_queue_tags().queue_url(url).send(),
-        )
-        .await?;
-    Ok(tags.tags.unwrap_or_default().into_iter().collect())
-}
-
 async fn converge(
     session: &Session,
     steps: &Steps,
@@ -330,10 +213,6 @@ async fn converge(
     Ok(())
 }
 
-fn is_absence(refusal: &Refusal) -> bool {
-    refusal.class() == Class::NotFound || refusal.is("NonExistentQueue")
-}
-
 fn exists(name: &str, url: &str) -> Failure {
     Failure::already_exists(
         url,
@@ -348,19 +227,4 @@ fn resting(refusal: Refusal, name: &str) -> Failure {
         .reason("QueueDeletedRecently")
         .retry_after(NAME_RESTS);
     refusal.told_as(failure)
-}
-
-impl From<Found> for Observation<Queue> {
-    fn from(found: Found) -> Self {
-        let arn = found.attributes.get(&Name::QueueArn).cloned().unwrap_or_default();
-        let name = found.url.rsplit('/').next().unwrap_or_default();
-        let parameters = attributes::observed(name, &found.region, &found.attributes, found.tags.of_user());
-        Self::new(&found.url, parameters)
-            .ready()
-            .canonical_id(&arn)
-            .found_marker(found.tags.marker())
-            .connection("url", found.url.as_bytes())
-            .connection("arn", arn.as_bytes())
-            .status(QueueStatus { arn, url: found.url })
-    }
 }

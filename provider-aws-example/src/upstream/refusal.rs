@@ -173,6 +173,10 @@ impl From<Refusal> for Failure {
         let what = refusal.what;
         let failure = match refusal.class {
             Class::Invalid => Self::invalid_spec(format!("{what}: {said}")),
+            // AWS says what is not there; this is somebody else on the way.
+            Class::NotFound if refusal.code.is_empty() => Self::unavailable(format!(
+                "{what}: HTTP 404 from something that is not AWS; is the endpoint of the provider config right?"
+            )),
             Class::NotFound => Self::not_found(format!("{what}: {said}")),
             Class::Conflict => Self::conflict(format!("{what}: {said}")),
             Class::Unauthenticated => Self::unauthenticated(format!(

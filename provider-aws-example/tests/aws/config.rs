@@ -181,6 +181,24 @@ async fn trouble_on_the_way_is_no_absence_and_tells_its_effect() {
 }
 
 #[tokio::test]
+async fn a_404_of_somebody_else_is_no_absence() {
+    let world = World::new().await;
+    for object in objects(&world) {
+        let harm = Harm::Error {
+            status: 404,
+            code: String::new(),
+            message: "no such page".to_owned(),
+        };
+        world.aws.inject(Fault::new(harm).times(u32::MAX));
+        let kind = &object.resource_type.kind;
+        let looked = object.look_failure().await;
+        assert_eq!(looked.code(), FailureCode::Unavailable, "{kind}: {looked:?}");
+        assert_eq!(failure(&object.create().await).effect(), Effect::None, "{kind}");
+        world.aws.clear_faults();
+    }
+}
+
+#[tokio::test]
 async fn a_silent_aws_is_a_timeout_before_the_deadline() {
     let world = World::new().await;
     for mut object in objects(&world) {

@@ -251,6 +251,8 @@ async fn refused_credentials_are_never_absence() {
     let mut site = distribution(&world);
     let narrow = world.aws.create_user(&["s3:*"]).await.expect("a user");
     site.config = world.config_with(&json!({}), &narrow);
+    let denied = site.look_failure().await;
+    assert_eq!(denied.code(), FailureCode::PermissionDenied, "{denied:?}");
     let refused = site.create().await;
     let refused = failure(&refused);
     assert_eq!(
