@@ -163,3 +163,13 @@ fn it_fits_on_a_page() {
     let lines = include_str!("../src/main.rs").lines().count();
     assert!(lines < 80, "{lines} lines");
 }
+
+#[test]
+fn the_readme_shows_this_very_file() {
+    let readme = include_str!("../../../README.md");
+    let block = readme
+        .split_once("<!-- examples/files-plugin/src/main.rs -->\n```rust\n")
+        .and_then(|(_, rest)| rest.split_once("```\n"))
+        .map(|(block, _)| block);
+    assert_eq!(block, Some(include_str!("../src/main.rs")));
+}
