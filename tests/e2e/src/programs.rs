@@ -8,12 +8,9 @@ use std::path::PathBuf;
 /// If it is not there.
 pub fn binary(name: &str) -> PathBuf {
     let test = std::env::current_exe().expect("a test knows its own path");
-    // target/PROFILE/deps/TEST
-    let built = test
-        .parent()
-        .and_then(|deps| deps.parent())
-        .map(|profile| profile.join(name));
-    built.filter(|path| path.exists()).unwrap_or_else(|| {
+    // target/PROFILE/deps/TEST, or target/PROFILE/BENCH
+    let mut places = test.ancestors().skip(1).take(2).map(|folder| folder.join(name));
+    places.find(|path| path.exists()).unwrap_or_else(|| {
         panic!(
             "{name} is not built beside {}; run `cargo build --workspace --bins` first",
             test.display()

@@ -1,0 +1,34 @@
+//! Measures what the documents say. Build all binaries with the same profile first:
+//!
+//! ```text
+//! cargo build --release --workspace --bins
+//! target/release/bridge-bench memory --buckets 1000
+//! ```
+
+mod memory;
+
+use clap::{Parser, Subcommand};
+
+/// Measurements on the real control plane, the emulated AWS and real processes.
+#[derive(Debug, Parser)]
+struct Arguments {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Resident memory of bridge and plugin: at rest, and with buckets that are all Ready.
+    Memory {
+        /// How many buckets.
+        #[arg(long, default_value_t = 1000)]
+        buckets: usize,
+    },
+}
+
+#[tokio::main]
+async fn main() {
+    match Arguments::parse().what {
+        What::Memory { buckets } => memory::measure(buckets).await,
+    }
+}

@@ -1,0 +1,92 @@
+//! Resident memory of the bridge and the AWS plugin.
+
+use std::{fs, time::Instant};
+
+use bridge_control_plane::process::Process;
+use bridge_e2e::{Knobs, Stack, eventually, is_ready};
+use futures::StreamExt;
+use kube::{
+    Api,
+    api::{ApiResource, DynamicObject, GroupVersionKind, ListParams},
+};
+use serde_json::json;
+
+/// Buckets that are made at the same time.
+const AT_ONCE: usize = 20;
+
+pub(crate) async fn measure(buckets: usize) {
+    let stack = Stack::start(Knobs::default()).await;
+    // The first bucket opens what is opened once: connections, caches of credentials.
+    make(&stack, "first").await;
+    all_ready(&stack, 1).await;
+    tell(&stack, "1 bucket");
+
+    let begun = Instant::now();
+    futures::stream::iter(0..buckets)
+        .for_each_concurrent(AT_ONCE, async |number| {
+            make(&stack, &format!("bucket-{number}")).await;
+        })
+        .await;
+    all_ready(&stack, buckets + 1).await;
+    println!(
+        "{buckets} more made and Ready after {:.1} s",
+        begun.elapsed().as_secs_f64()
+    );
+    tell(&stack, &format!("{} buckets", buckets + 1));
+}
+
+async fn make(stack: &Stack, name: &str) {
+    let wish = json!({
+        "apiVersion": "s3.aws.crossbridge.dev/v1alpha1",
+        "kind": "Bucket",
+        "spec": {"forProvider": {"tags": {"team": "web"}, "versioning": "Enabled"}},
+    });
+    stack.bucket(name).create(wish).await;
+}
+
+/// Waits until so many buckets are Ready.
+async fn all_ready(stack: &Stack, wanted: usize) {
+    let kind = GroupVersionKind::gvk("s3.aws.crossbridge.dev", "v1alpha1", "Bucket");
+    let kind = ApiResource::from_gvk_with_plural(&kind, "buckets");
+    let buckets: Api<DynamicObject> =
+        Api::namespaced_with(stack.cluster.client.clone(), &stack.cluster.namespace, &kind);
+    // As many waits as there are hundreds, since each has its own limit.
+    let steps = (0..wanted).step_by(100).skip(1).chain([wanted]);
+    for step in steps {
+        eventually(&format!("{step} buckets are Ready"), async || {
+            let all = buckets
+                .list(&ListParams::default())
+                .await
+                .expect("a list of buckets");
+            let ready = all
+                .items
+                .iter()
+                .filter_map(|bucket| serde_json::to_value(bucket).ok())
+                .filter(is_ready)
+                .count();
+            ready >= step
+        })
+        .await;
+    }
+}
+
+fn tell(stack: &Stack, with: &str) {
+    println!(
+        "{with}: bridge {:.1} MB, plugin {:.1} MB resident",
+        resident_mb(stack.bridge()),
+        resident_mb(stack.plugin())
+    );
+}
+
+/// `VmRSS` of a process, as the kernel tells it.
+fn resident_mb(process: &Process) -> f64 {
+    let status =
+        fs::read_to_string(format!("/proc/{}/status", process.id())).expect("the process runs, on Linux");
+    let kb = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))
+        .and_then(|rest| rest.trim().strip_suffix(" kB"))
+        .and_then(|kb| kb.trim().parse::<u32>().ok())
+        .expect("VmRSS in kB");
+    f64::from(kb) / 1024.0
+}
