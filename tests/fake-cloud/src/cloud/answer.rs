@@ -1,0 +1,93 @@
+//! How the plugin puts its answers.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use crossbridge_proto::checked::{
+    Completed, Effect, Failure, FailureCode, Observation, Operation, OperationVerb, Outcome, OutcomeResult,
+    Secrets,
+};
+use jiff::Timestamp;
+use serde_json::json;
+
+use super::{External, State, no_secrets};
+
+/// As it looks.
+pub(super) fn observation(one: &External, holds_marker: bool) -> Observation {
+    let ready = matches!(one.state, State::Ready | State::Disabled);
+    Observation {
+        external_name: one.name.clone(),
+        canonical_id: format!("id-{}", one.id),
+        parameters: one.parameters.clone(),
+        status: json!({"id": one.id}).as_object().cloned(),
+        ready,
+        ready_message: if ready { "" } else { "not yet" }.to_owned(),
+        connection_details: Secrets(BTreeMap::from([(
+            "endpoint".to_owned(),
+            one.name.clone().into_bytes(),
+        )])),
+        etag: one.revision.to_string(),
+        deleting: matches!(one.state, State::Deleting(_)),
+        found_marker: if holds_marker {
+            one.marker.clone()
+        } else {
+            String::new()
+        },
+        ..Observation::default()
+    }
+}
+
+pub(super) fn outcome(name: &str, result: OutcomeResult) -> Outcome {
+    Outcome {
+        external_name: name.to_owned(),
+        canonical_id: String::new(),
+        provider_state: String::new(),
+        connection_details: no_secrets(),
+        warnings: Vec::new(),
+        result,
+    }
+}
+
+pub(super) fn completed(name: &str, observation: Option<Observation>, already_done: bool) -> Outcome {
+    let result = OutcomeResult::Completed(Box::new(Completed {
+        observation,
+        already_done,
+    }));
+    outcome(name, result)
+}
+
+pub(super) fn operation(handle: &str, verb: OperationVerb, poll_driven: bool) -> OutcomeResult {
+    OutcomeResult::Operation(Operation {
+        handle: handle.to_owned(),
+        verb,
+        expire_time: None,
+        poll_after: Some(Duration::from_secs(1)),
+        progress_percent: None,
+        phase: String::new(),
+        message: String::new(),
+        poll_driven,
+        upstream_operation_id: String::new(),
+    })
+}
+
+pub(super) fn failed(name: &str, code: FailureCode, effect: Effect) -> Outcome {
+    outcome(name, OutcomeResult::Failure(failure(code, effect)))
+}
+
+pub(super) fn failure(code: FailureCode, effect: Effect) -> Failure {
+    Failure {
+        code,
+        effect,
+        reason: format!("{code:?}"),
+        message: format!("the cloud said {code:?}"),
+        retry_after: None,
+        violations: Vec::new(),
+        upstream_code: String::new(),
+        upstream_request_id: String::new(),
+        existing_external_name: String::new(),
+    }
+}
+
+/// Later of two.
+pub(super) fn after(now: Timestamp, wait: Duration) -> Timestamp {
+    now.checked_add(wait).unwrap_or(Timestamp::MAX)
+}

@@ -1,0 +1,80 @@
+//! What the cloud is asked, and what it has the plugin do.
+
+use std::time::Duration;
+
+use crossbridge_proto::checked::{
+    Config, ConfigVerdict, Create, Delete, Look, Observe, Outcome, Poll, Target, Update,
+};
+
+use crate::fault::Rpc;
+
+/// One call, as the plugin was asked.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Ask {
+    /// Look.
+    Observe(Observe),
+    /// Make one.
+    Create(Create),
+    /// Change one.
+    Update(Update),
+    /// Remove one.
+    Delete(Delete),
+    /// Follow an operation.
+    Poll(Poll),
+    /// Try a config.
+    CheckConfig(Config),
+}
+
+impl Ask {
+    /// Which call.
+    pub fn rpc(&self) -> Rpc {
+        match self {
+            Self::Observe(_) => Rpc::Observe,
+            Self::Create(_) => Rpc::Create,
+            Self::Update(_) => Rpc::Update,
+            Self::Delete(_) => Rpc::Delete,
+            Self::Poll(_) => Rpc::Poll,
+            Self::CheckConfig(_) => Rpc::CheckConfig,
+        }
+    }
+
+    /// About what; `None`: about a config.
+    pub fn target(&self) -> Option<&Target> {
+        match self {
+            Self::Observe(ask) => Some(&ask.target),
+            Self::Create(ask) => Some(&ask.target),
+            Self::Update(ask) => Some(&ask.target),
+            Self::Delete(ask) => Some(&ask.target),
+            Self::Poll(ask) => Some(&ask.target),
+            Self::CheckConfig(_) => None,
+        }
+    }
+}
+
+/// What the plugin answers.
+#[derive(Debug, Clone, PartialEq)]
+#[allow(clippy::large_enum_variant)] // One at a time.
+pub enum Answer {
+    /// To a look.
+    Look(Look),
+    /// To everything else about a resource.
+    Outcome(Outcome),
+    /// To a config.
+    Config(ConfigVerdict),
+}
+
+/// What the cloud has the plugin do.
+#[derive(Debug, Clone, PartialEq)]
+#[allow(clippy::large_enum_variant)] // One at a time.
+pub enum Verdict {
+    /// Answer, so much later.
+    Answer(Answer, Duration),
+    /// Never answer.
+    Silence,
+    /// Die.
+    Crash,
+    /// Fail the call itself: a gRPC error.
+    Status,
+    /// The caller has a bug: `INVALID_ARGUMENT`, and nothing happened.
+    Refused(String),
+}

@@ -1,0 +1,230 @@
+//! The calls that change something, each with its whole effect at one moment.
+
+use std::time::Duration;
+
+use crossbridge_proto::checked::{
+    Create, Delete, Effect, FailureCode, NameSource, OperationVerb, Outcome, Target, Update,
+};
+use jiff::Timestamp;
+
+use super::{Cloud, External, State, Used, Work, answer, by_marker, derived_name, is_ours};
+use crate::kinds::{Pace, Subject};
+
+impl Cloud {
+    pub(super) fn create(&mut self, create: &Create, now: Timestamp) -> Outcome {
+        let target = &create.target;
+        let Some(subject) = self.subject(&target.resource_type.kind).cloned() else {
+            return answer::failed("", FailureCode::Unsupported, Effect::None);
+        };
+        // The token is looked up before anything is checked.
+        let by_token = subject.recovers_by(crossbridge_proto::checked::CreateRecovery::ClientToken);
+        if by_token && let Some(outcome) = self.earlier(&subject, create, now) {
+            return outcome;
+        }
+        if create.desired.parameters.get("invalid") == Some(&true.into()) {
+            return answer::failed("", FailureCode::InvalidSpec, Effect::None);
+        }
+        if create.outcome_unknown && by_marker(&subject) {
+            let earlier = self
+                .objects
+                .iter()
+                .find(|one| one.kind == subject.name() && is_ours(&one.marker, target) && one.visible <= now);
+            if let Some(earlier) = earlier {
+                return found(&subject, earlier);
+            }
+        }
+        let name = self.name_for(&subject, target);
+        if self.find(subject.name(), &name).is_some() {
+            return answer::failed("", FailureCode::AlreadyExists, Effect::None);
+        }
+        let object = self.make(&subject, create, &name, now);
+        let (outcome, handle) = if subject.manners.create == Pace::AtOnce {
+            let made = self.find(subject.name(), &name);
+            let seen = made.map(|one| answer::observation(one, subject.kind.capabilities.holds_marker));
+            (answer::completed(&name, seen, false), None)
+        } else {
+            self.count += 1;
+            let handle = format!("create-{}", self.count);
+            let work = Work {
+                object,
+                ends: answer::after(now, self.work_takes()),
+                fails: None,
+                name: name.clone(),
+                change: None,
+            };
+            self.work.insert(handle.clone(), work);
+            let told = if subject.manners.name_at_end { "" } else { &name };
+            let operation = answer::operation(&handle, OperationVerb::Create, false);
+            (answer::outcome(told, operation), Some(handle))
+        };
+        if by_token {
+            let used = Used {
+                request: request_of(create),
+                name,
+                object,
+                handle,
+            };
+            self.tokens.insert(create.client_request_token.clone(), used);
+        }
+        outcome
+    }
+
+    /// What the same token did before.
+    fn earlier(&self, subject: &Subject, create: &Create, now: Timestamp) -> Option<Outcome> {
+        let used = self.tokens.get(&create.client_request_token)?;
+        if used.request != request_of(create) {
+            return Some(answer::failed("", FailureCode::TokenReused, Effect::None));
+        }
+        let there = self.objects.iter().find(|one| one.id == used.object);
+        if let Some(handle) = &used.handle
+            && there.is_some()
+            && !self.mood.forgets_operations
+            && self.work.get(handle).is_some_and(|work| work.ends > now)
+        {
+            let told = if subject.manners.name_at_end {
+                ""
+            } else {
+                &used.name
+            };
+            let operation = answer::operation(handle, OperationVerb::Create, false);
+            return Some(answer::outcome(told, operation));
+        }
+        Some(match there {
+            Some(one) => found(subject, one),
+            None => answer::failed(&used.name, FailureCode::NotFound, Effect::None),
+        })
+    }
+
+    fn name_for(&mut self, subject: &Subject, target: &Target) -> String {
+        match subject.kind.external_name.source {
+            NameSource::Provider => {
+                self.count += 1;
+                format!("cloud-{}", self.count)
+            }
+            NameSource::User => target.external_name.clone(),
+            NameSource::Derived => derived_name(subject, target),
+        }
+    }
+
+    fn make(&mut self, subject: &Subject, create: &Create, name: &str, now: Timestamp) -> u64 {
+        self.count += 1;
+        let capabilities = &subject.kind.capabilities;
+        let invisible =
+            Duration::from_millis(self.mood.invisible.into()).min(capabilities.consistency_window);
+        let marker = if capabilities.holds_marker {
+            create.target.ownership_marker.clone()
+        } else {
+            String::new()
+        };
+        self.objects.push(External {
+            id: self.count,
+            kind: subject.name().to_owned(),
+            name: name.to_owned(),
+            marker,
+            made_for: create.target.owner.uid.clone(),
+            parameters: create.desired.parameters.clone(),
+            state: match subject.manners.create {
+                Pace::AtOnce => State::Ready,
+                Pace::Long | Pace::Driven => State::Creating(answer::after(now, self.work_takes())),
+            },
+            visible: answer::after(now, invisible),
+            revision: 0,
+        });
+        self.count
+    }
+
+    pub(super) fn update(&mut self, update: &Update, now: Timestamp) -> Outcome {
+        let target = &update.target;
+        let Some(subject) = self.subject(&target.resource_type.kind).cloned() else {
+            return answer::failed("", FailureCode::Unsupported, Effect::None);
+        };
+        let Some(one) = self.ours(&subject, target, true).cloned() else {
+            return answer::failed("", FailureCode::NotFound, Effect::None);
+        };
+        if !update.etag.is_empty() && update.etag != one.revision.to_string() {
+            return answer::failed(&one.name, FailureCode::Conflict, Effect::None);
+        }
+        if update.desired.parameters.get("invalid") == Some(&true.into()) {
+            return answer::failed(&one.name, FailureCode::InvalidSpec, Effect::None);
+        }
+        let holds_marker = subject.kind.capabilities.holds_marker;
+        let marker = if holds_marker {
+            target.ownership_marker.clone()
+        } else {
+            String::new()
+        };
+        let parameters = update.desired.parameters.clone();
+        if subject.manners.update == Pace::AtOnce {
+            self.change(one.id, parameters, &marker);
+            let seen = self
+                .find(subject.name(), &one.name)
+                .map(|one| answer::observation(one, holds_marker));
+            return answer::completed(&one.name, seen, false);
+        }
+        self.count += 1;
+        let handle = format!("update-{}", self.count);
+        let work = Work {
+            object: one.id,
+            ends: answer::after(now, self.work_takes()),
+            fails: None,
+            name: one.name.clone(),
+            change: Some((parameters, marker)),
+        };
+        self.work.insert(handle.clone(), work);
+        let operation = answer::operation(&handle, OperationVerb::Update, false);
+        answer::outcome(&one.name, operation)
+    }
+
+    pub(super) fn delete(&mut self, delete: &Delete, now: Timestamp) -> Outcome {
+        let target = &delete.target;
+        let Some(subject) = self.subject(&target.resource_type.kind).cloned() else {
+            return answer::failed("", FailureCode::Unsupported, Effect::None);
+        };
+        let exists = self.find(subject.name(), &target.external_name).is_some();
+        let Some(one) = self.ours(&subject, target, !by_marker(&subject)).cloned() else {
+            if exists {
+                return answer::failed("", FailureCode::NotFound, Effect::None);
+            }
+            return answer::completed(&target.external_name, None, true);
+        };
+        if matches!(one.state, State::Creating(_)) && !subject.kind.capabilities.delete_during_create {
+            return answer::failed(&one.name, FailureCode::Conflict, Effect::None);
+        }
+        if self.mood.keeps_what_is_deleted {
+            return answer::completed(&one.name, None, false);
+        }
+        let until = answer::after(now, self.work_takes());
+        let state = match subject.manners.delete {
+            Pace::AtOnce => {
+                self.remove(one.id, &target.owner.uid, &target.ownership_marker);
+                return answer::completed(&one.name, None, false);
+            }
+            Pace::Long => State::Deleting(until),
+            Pace::Driven => State::Disabled,
+        };
+        if let Some(one) = self.get_mut(one.id)
+            && !matches!(one.state, State::Deleting(_))
+        {
+            one.state = state;
+        }
+        let driven = subject.manners.delete == Pace::Driven;
+        let operation = answer::operation("remove", OperationVerb::Delete, driven);
+        answer::outcome(&one.name, operation)
+    }
+}
+
+/// An earlier call made it.
+fn found(subject: &Subject, one: &External) -> Outcome {
+    let seen = answer::observation(one, subject.kind.capabilities.holds_marker);
+    answer::completed(&one.name, Some(seen), true)
+}
+
+fn request_of(create: &Create) -> String {
+    format!(
+        "{}|{}|{}|{:?}",
+        create.target.config.config_id,
+        create.target.external_name,
+        create.target.ownership_marker,
+        create.desired.parameters
+    )
+}

@@ -1,0 +1,357 @@
+//! The cloud: what there is, what a look shows of it, and what happens by itself. Time is an argument.
+
+mod answer;
+mod ask;
+mod change;
+mod operations;
+mod serve;
+#[cfg(test)]
+mod tests;
+
+pub use ask::{Answer, Ask, Verdict};
+
+use std::{collections::BTreeMap, time::Duration};
+
+use crossbridge_proto::checked::{CreateRecovery, Document, Effect, NameSource, Secrets, Target};
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    fault::{Fate, Fault, Faults, Rpc},
+    kinds::{self, Subject},
+};
+
+/// One thing in the cloud.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct External {
+    /// Of the cloud's own.
+    pub id: u64,
+    /// Of which kind.
+    pub kind: String,
+    /// External name.
+    pub name: String,
+    /// Ownership marker; empty: none.
+    pub marker: String,
+    /// The uid that it was made for; empty: somebody else's.
+    pub made_for: String,
+    /// As they are.
+    pub parameters: Document,
+    /// What is becoming of it.
+    pub state: State,
+    /// Looks miss it before this.
+    pub visible: Timestamp,
+    /// How often it was changed.
+    pub revision: u32,
+}
+
+/// What is becoming of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum State {
+    /// Until then.
+    Creating(Timestamp),
+    /// It can be used.
+    Ready,
+    /// Its removal has begun, and goes on only when it is driven.
+    Disabled,
+    /// Until then.
+    Deleting(Timestamp),
+}
+
+/// A removal, and on whose behalf.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Removed {
+    /// As it was.
+    pub external: External,
+    /// uid of the object; empty: by hand, or by itself.
+    pub by: String,
+    /// The marker that the call came with.
+    pub by_marker: String,
+}
+
+/// A call that reached the cloud.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Entry {
+    /// When.
+    pub at: Timestamp,
+    /// Which.
+    pub rpc: Rpc,
+    /// Of which kind; empty: of none.
+    pub kind: String,
+    /// `metadata.name` of the object.
+    pub owner: String,
+    /// Its uid.
+    pub uid: String,
+    /// Sent with it.
+    pub name: String,
+    /// Of a creation.
+    pub token: String,
+    /// Whether its outcome was unknown before.
+    pub outcome_unknown: bool,
+    /// What became of it.
+    pub fate: Fate,
+    /// Unix milliseconds; 0: none.
+    pub deadline: i64,
+}
+
+/// How the cloud is, until it is told otherwise.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[allow(clippy::struct_excessive_bools)] // Each is a mood of its own.
+pub struct Mood {
+    /// Milliseconds that work takes where it takes long.
+    pub work: u32,
+    /// Milliseconds for which what was made stays invisible; not more than the kind's consistency window.
+    pub invisible: u32,
+    /// Looks say that there is nothing.
+    pub blind: bool,
+    /// Every call is answered with a 5xx, and nothing happens.
+    pub down: bool,
+    /// No credentials are accepted.
+    pub refuses_credentials: bool,
+    /// Operations are forgotten: polls say that the handle has expired.
+    pub forgets_operations: bool,
+    /// Deletes are accepted, and remove nothing.
+    pub keeps_what_is_deleted: bool,
+}
+
+impl Default for Mood {
+    fn default() -> Self {
+        Self {
+            work: 2_000,
+            invisible: 0,
+            blind: false,
+            down: false,
+            refuses_credentials: false,
+            forgets_operations: false,
+            keeps_what_is_deleted: false,
+        }
+    }
+}
+
+/// Work that outlasts a call.
+#[derive(Debug, Clone)]
+struct Work {
+    /// Of what.
+    object: u64,
+    ends: Timestamp,
+    /// It ends badly, and leaves this behind.
+    fails: Option<Effect>,
+    name: String,
+    /// An update's new parameters, and the marker that it puts on.
+    change: Option<(Document, String)>,
+}
+
+/// What a token stands for.
+#[derive(Debug, Clone)]
+struct Used {
+    request: String,
+    name: String,
+    object: u64,
+    handle: Option<String>,
+}
+
+/// The cloud.
+#[derive(Debug, Clone)]
+pub struct Cloud {
+    kinds: BTreeMap<String, Subject>,
+    /// What there is.
+    pub objects: Vec<External>,
+    /// What was, newest last.
+    pub removed: Vec<Removed>,
+    /// Every call that came, newest last.
+    pub entries: Vec<Entry>,
+    /// Until it is told otherwise.
+    pub mood: Mood,
+    /// What waits for its call.
+    pub faults: Faults,
+    /// Calls that take effect later.
+    late: Vec<(Timestamp, Ask)>,
+    work: BTreeMap<String, Work>,
+    tokens: BTreeMap<String, Used>,
+    count: u64,
+}
+
+impl Default for Cloud {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Cloud {
+    /// An empty one, with [all kinds](kinds::all).
+    pub fn new() -> Self {
+        Self {
+            kinds: kinds::all()
+                .into_iter()
+                .map(|subject| (subject.name().to_owned(), subject))
+                .collect(),
+            objects: Vec::new(),
+            removed: Vec::new(),
+            entries: Vec::new(),
+            mood: Mood::default(),
+            faults: Faults::default(),
+            late: Vec::new(),
+            work: BTreeMap::new(),
+            tokens: BTreeMap::new(),
+            count: 0,
+        }
+    }
+
+    /// What this kind is; `None`: not served here.
+    pub fn subject(&self, kind: &str) -> Option<&Subject> {
+        self.kinds.get(kind)
+    }
+
+    /// One fault more.
+    pub fn inject(&mut self, fault: Fault) {
+        self.faults.push(fault);
+    }
+
+    /// What was made for this uid.
+    pub fn made_for(&self, uid: &str) -> impl Iterator<Item = &External> {
+        self.objects.iter().filter(move |one| one.made_for == uid)
+    }
+
+    /// Somebody else makes one.
+    pub fn foreign(&mut self, kind: &str, name: &str, marker: &str, now: Timestamp) {
+        self.count += 1;
+        self.objects.push(External {
+            id: self.count,
+            kind: kind.to_owned(),
+            name: name.to_owned(),
+            marker: marker.to_owned(),
+            made_for: String::new(),
+            parameters: Document::new(),
+            state: State::Ready,
+            visible: now,
+            revision: 0,
+        });
+    }
+
+    /// Somebody removes, by hand, what bears this name.
+    pub fn remove_by_hand(&mut self, kind: &str, name: &str) {
+        if let Some(id) = self.find(kind, name).map(|one| one.id) {
+            self.remove(id, "", "");
+        }
+    }
+
+    /// What happens by itself until now.
+    pub fn settle(&mut self, now: Timestamp) {
+        while let Some(at) = self.next_late(now) {
+            let (_, ask) = self.late.remove(at);
+            self.perform(&ask, now);
+        }
+        let ended: Vec<(String, Work)> = self
+            .work
+            .iter()
+            .filter(|(_, work)| work.ends <= now)
+            .map(|(handle, work)| (handle.clone(), work.clone()))
+            .collect();
+        for (handle, work) in ended {
+            if let Some((parameters, marker)) = work.change
+                && let Some(held) = self.work.get_mut(&handle)
+            {
+                held.change = None;
+                self.change(work.object, parameters, &marker);
+            }
+            let creating = |one: &External| one.id == work.object && matches!(one.state, State::Creating(_));
+            if work.fails == Some(Effect::None) && self.objects.iter().any(creating) {
+                self.remove(work.object, "", "");
+            }
+        }
+        let mut finished = Vec::new();
+        for object in &mut self.objects {
+            match object.state {
+                State::Creating(until) if until <= now => object.state = State::Ready,
+                State::Deleting(until) if until <= now => finished.push(object.id),
+                _ => {}
+            }
+        }
+        for id in finished {
+            let owner = self.objects.iter().find(|one| one.id == id);
+            let (by, marker) = owner
+                .map(|one| (one.made_for.clone(), one.marker.clone()))
+                .unwrap_or_default();
+            self.remove(id, &by, &marker);
+        }
+    }
+
+    /// The oldest call that takes effect by now.
+    fn next_late(&self, now: Timestamp) -> Option<usize> {
+        let due = self.late.iter().enumerate().filter(|(_, (at, _))| *at <= now);
+        due.min_by_key(|(_, (at, _))| *at).map(|(at, _)| at)
+    }
+
+    /// Whether a call on behalf of this uid has yet to take effect.
+    pub fn expects(&self, uid: &str) -> bool {
+        self.late
+            .iter()
+            .any(|(_, ask)| ask.target().is_some_and(|target| target.owner.uid == uid))
+    }
+
+    fn find(&self, kind: &str, name: &str) -> Option<&External> {
+        self.objects
+            .iter()
+            .find(|one| one.kind == kind && one.name == name)
+    }
+
+    fn get_mut(&mut self, id: u64) -> Option<&mut External> {
+        self.objects.iter_mut().find(|one| one.id == id)
+    }
+
+    fn remove(&mut self, id: u64, by: &str, by_marker: &str) {
+        if let Some(at) = self.objects.iter().position(|one| one.id == id) {
+            let external = self.objects.remove(at);
+            self.removed.push(Removed {
+                external,
+                by: by.to_owned(),
+                by_marker: by_marker.to_owned(),
+            });
+        }
+    }
+
+    fn change(&mut self, id: u64, parameters: Document, marker: &str) {
+        if let Some(object) = self.get_mut(id) {
+            object.parameters = parameters;
+            marker.clone_into(&mut object.marker);
+            object.revision += 1;
+        }
+    }
+
+    fn work_takes(&self) -> Duration {
+        Duration::from_millis(self.mood.work.into())
+    }
+
+    /// The one of this name, if it is not another's.
+    fn ours(&self, subject: &Subject, target: &Target, unmarked: bool) -> Option<&External> {
+        self.find(subject.name(), &target.external_name).filter(|one| {
+            !subject.kind.capabilities.holds_marker
+                || is_ours(&one.marker, target)
+                || (one.marker.is_empty() && unmarked)
+        })
+    }
+}
+
+/// The name that the plugin works out; empty where names come about otherwise.
+fn derived_name(subject: &Subject, target: &Target) -> String {
+    match subject.kind.external_name.source {
+        NameSource::Derived => format!("https://cloud/{}/{}", target.owner.namespace, target.owner.name),
+        NameSource::User | NameSource::Provider => String::new(),
+    }
+}
+
+fn is_ours(marker: &str, target: &Target) -> bool {
+    !marker.is_empty() && (marker == target.ownership_marker || marker == target.former_marker)
+}
+
+fn by_marker(subject: &Subject) -> bool {
+    subject.recovers_by(CreateRecovery::Marker)
+}
+
+fn no_secrets() -> Secrets {
+    Secrets::default()
+}

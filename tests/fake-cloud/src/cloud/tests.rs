@@ -1,0 +1,250 @@
+use crossbridge_proto::checked::{
+    Config, Create, Delete, Desired, Document, Look, Observe, OutcomeResult, Owner, Poll, ResourceType,
+    Target,
+};
+use jiff::{SignedDuration, Timestamp};
+
+use super::{Answer, Ask, Cloud, Verdict};
+use crate::{
+    fault::{Fate, Fault, Rpc},
+    kinds::{self, GROUP, VERSION},
+};
+
+fn target(kind: &str, name: &str) -> Target {
+    Target {
+        resource_type: ResourceType {
+            group: GROUP.to_owned(),
+            version: VERSION.to_owned(),
+            kind: kind.to_owned(),
+        },
+        config: Config {
+            config_id: "c".to_owned(),
+            revision: "1".to_owned(),
+            settings: None,
+            credentials: super::no_secrets(),
+            credentials_expire_time: None,
+        },
+        owner: Owner {
+            namespace: "team".to_owned(),
+            name: "one".to_owned(),
+            uid: "uid-1".to_owned(),
+            generation: 1,
+        },
+        external_name: name.to_owned(),
+        ownership_marker: "marker-1".to_owned(),
+        former_marker: String::new(),
+        provider_state: String::new(),
+    }
+}
+
+fn create(kind: &str, name: &str) -> Ask {
+    Ask::Create(Create {
+        target: target(kind, name),
+        desired: Desired::default(),
+        client_request_token: "6f1f1d5e-2d9c-4a51-8a53-4d1ad3a8f0d1".to_owned(),
+        outcome_unknown: false,
+    })
+}
+
+fn given_name(kind: &str) -> &'static str {
+    let subject = kinds::all()
+        .into_iter()
+        .find(|subject| subject.name() == kind)
+        .unwrap();
+    match subject.kind.external_name.source {
+        crossbridge_proto::checked::NameSource::User => "one",
+        _ => "",
+    }
+}
+
+struct Stage {
+    cloud: Cloud,
+    now: Timestamp,
+}
+
+impl Stage {
+    fn new() -> Self {
+        Self {
+            cloud: Cloud::new(),
+            now: Timestamp::UNIX_EPOCH,
+        }
+    }
+
+    fn pass(&mut self, seconds: i64) {
+        self.now += SignedDuration::from_secs(seconds);
+        self.cloud.settle(self.now);
+    }
+
+    fn deadline(&self) -> Timestamp {
+        self.now + SignedDuration::from_secs(1)
+    }
+
+    fn verdict(&mut self, ask: &Ask) -> Verdict {
+        self.cloud.serve(ask, Some(self.deadline()), self.now)
+    }
+
+    fn result(&mut self, ask: &Ask) -> OutcomeResult {
+        match self.verdict(ask) {
+            Verdict::Answer(Answer::Outcome(outcome), _) => outcome.result,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn look(&mut self, kind: &str, name: &str) -> Look {
+        let ask = Ask::Observe(Observe {
+            target: target(kind, name),
+            desired: Desired::default(),
+        });
+        match self.verdict(&ask) {
+            Verdict::Answer(Answer::Look(look), _) => look,
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn every_kind_lives_and_dies() {
+    for subject in kinds::all() {
+        let kind = subject.name();
+        let mut stage = Stage::new();
+        stage.result(&create(kind, given_name(kind)));
+        stage.pass(3);
+        assert_eq!(stage.cloud.objects.len(), 1, "{kind}");
+        let name = stage.cloud.objects[0].name.clone();
+        let Look::Found(found) = stage.look(kind, &name) else {
+            panic!("{kind} is not found");
+        };
+        assert!(found.ready, "{kind}");
+        let delete = Ask::Delete(Delete {
+            target: target(kind, &name),
+            desired: None,
+            etag: String::new(),
+        });
+        stage.result(&delete);
+        for _ in 0..3 {
+            stage.pass(3);
+            let poll = Ask::Poll(Poll {
+                target: target(kind, &name),
+                handle: "remove".to_owned(),
+                desired: None,
+            });
+            stage.result(&poll);
+        }
+        assert!(stage.cloud.objects.is_empty(), "{kind}");
+        assert_eq!(stage.cloud.removed[0].by, "uid-1", "{kind}");
+    }
+}
+
+#[test]
+fn a_token_has_one_effect() {
+    let mut stage = Stage::new();
+    stage.cloud.inject(Fault::once(Rpc::Create, Fate::LoseAnswer));
+    assert_eq!(stage.verdict(&create("Token", "")), Verdict::Silence);
+    let OutcomeResult::Completed(again) = stage.result(&create("Token", "")) else {
+        panic!("it is not complete");
+    };
+    assert!(again.already_done);
+    assert_eq!(stage.cloud.objects.len(), 1);
+    stage
+        .cloud
+        .remove_by_hand("Token", &again.observation.unwrap().external_name);
+    assert!(matches!(
+        stage.result(&create("Token", "")),
+        OutcomeResult::Failure(_)
+    ));
+}
+
+#[test]
+fn a_kind_without_recovery_makes_one_each_time() {
+    let mut stage = Stage::new();
+    stage.result(&create("Nothing", ""));
+    stage.result(&create("Nothing", ""));
+    assert_eq!(stage.cloud.made_for("uid-1").count(), 2);
+}
+
+#[test]
+fn a_late_call_takes_effect_by_its_deadline_and_the_margin() {
+    for (kind, seconds) in [("Nothing", 1), ("Token", 2)] {
+        let mut stage = Stage::new();
+        stage.cloud.inject(Fault::once(Rpc::Create, Fate::Late(60_000)));
+        assert_eq!(stage.verdict(&create(kind, "")), Verdict::Silence);
+        assert!(stage.cloud.expects("uid-1"));
+        stage.pass(seconds - 1);
+        assert!(stage.cloud.objects.is_empty(), "{kind}");
+        stage.pass(1);
+        assert_eq!(stage.cloud.objects.len(), 1, "{kind}");
+    }
+}
+
+#[test]
+fn a_lie_is_told_of_what_is_there() {
+    let mut stage = Stage::new();
+    stage.result(&create("Named", "one"));
+    stage.cloud.inject(Fault::once(Rpc::Observe, Fate::Lie));
+    assert!(matches!(stage.look("Named", "one"), Look::Absent(_)));
+    assert!(matches!(stage.look("Named", "one"), Look::Found(_)));
+}
+
+#[test]
+fn what_was_made_may_show_later() {
+    let mut stage = Stage::new();
+    stage.cloud.mood.invisible = 60_000;
+    stage.result(&create("Marked", ""));
+    assert!(matches!(stage.look("Marked", ""), Look::Absent(_)));
+    // Not later than the kind's consistency window.
+    stage.pass(2);
+    assert!(matches!(stage.look("Marked", ""), Look::Found(_)));
+}
+
+#[test]
+fn a_doomed_creation_leaves_nothing() {
+    let mut stage = Stage::new();
+    stage.cloud.inject(Fault::once(Rpc::Create, Fate::Doom));
+    let OutcomeResult::Operation(operation) = stage.result(&create("Job", "")) else {
+        panic!("it is short");
+    };
+    stage.pass(3);
+    let poll = Ask::Poll(Poll {
+        target: target("Job", ""),
+        handle: operation.handle,
+        desired: None,
+    });
+    assert!(matches!(stage.result(&poll), OutcomeResult::Failure(_)));
+    assert!(stage.cloud.objects.is_empty());
+}
+
+#[test]
+fn what_is_anothers_is_not_removed() {
+    let mut stage = Stage::new();
+    stage.cloud.foreign("Bucket", "one", "marker-2", stage.now);
+    let delete = Ask::Delete(Delete {
+        target: target("Bucket", "one"),
+        desired: None,
+        etag: String::new(),
+    });
+    assert!(matches!(stage.result(&delete), OutcomeResult::Failure(_)));
+    assert_eq!(stage.cloud.objects.len(), 1);
+}
+
+#[test]
+fn an_update_of_a_long_kind_shows_when_it_has_ended() {
+    let mut stage = Stage::new();
+    stage.result(&create("Table", "one"));
+    stage.pass(3);
+    let mut parameters = Document::new();
+    parameters.insert("size".to_owned(), 2.into());
+    let update = Ask::Update(crossbridge_proto::checked::Update {
+        target: target("Table", "one"),
+        desired: Desired {
+            parameters: parameters.clone(),
+            ..Desired::default()
+        },
+        changed_paths: Vec::new(),
+        etag: String::new(),
+    });
+    stage.result(&update);
+    stage.pass(1);
+    assert!(stage.cloud.objects[0].parameters.is_empty());
+    stage.pass(1);
+    assert_eq!(stage.cloud.objects[0].parameters, parameters);
+}

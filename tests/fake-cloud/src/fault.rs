@@ -1,0 +1,172 @@
+//! What may become of one call.
+
+use serde::{Deserialize, Serialize};
+
+/// A call of the contract that reaches the cloud.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Rpc {
+    /// `Observe`
+    Observe,
+    /// `Create`
+    Create,
+    /// `Update`
+    Update,
+    /// `Delete`
+    Delete,
+    /// `PollOperation`
+    Poll,
+    /// `CheckConfig`
+    CheckConfig,
+}
+
+/// What becomes of one call.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Fate {
+    /// It is served.
+    #[default]
+    Serve,
+    /// Nothing happens, and nobody answers.
+    Hang,
+    /// It takes effect, and nobody answers.
+    LoseAnswer,
+    /// It takes effect so many milliseconds later, but not after its deadline and the kind's late margin, and nobody answers.
+    Late(u32),
+    /// It takes effect at once, and is answered so many milliseconds later.
+    Slow(u32),
+    /// The cloud refuses it for its rate limit; it may be tried again after so many milliseconds.
+    Throttle(u32),
+    /// The cloud answers a 5xx, and nothing happened.
+    Unavailable,
+    /// The cloud answers a 5xx, and it happened all the same.
+    UnavailableAfter,
+    /// A look says that there is nothing. Other calls are served.
+    Lie,
+    /// The plugin dies before it asks the cloud.
+    CrashBefore,
+    /// The plugin dies when the cloud has done it.
+    CrashAfter,
+    /// The plugin answers with a gRPC error, and nothing happened.
+    Status,
+    /// The plugin answers with a gRPC error, and it happened all the same.
+    StatusAfter,
+    /// A creation that began is going to fail, and leave nothing behind. Short ones are refused.
+    Doom,
+}
+
+/// A fate that waits for its call.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Fault {
+    /// Of which call.
+    pub rpc: Rpc,
+    /// On whose behalf: `metadata.name` of the object; `None`: anybody's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
+    /// What becomes of it.
+    pub fate: Fate,
+    /// For so many calls.
+    #[serde(default = "once")]
+    pub times: u32,
+    /// After so many calls that it spares.
+    #[serde(default)]
+    pub after: u32,
+}
+
+fn once() -> u32 {
+    1
+}
+
+impl Fault {
+    /// For one call on anybody's behalf.
+    pub fn once(rpc: Rpc, fate: Fate) -> Self {
+        Self {
+            rpc,
+            owner: None,
+            fate,
+            times: 1,
+            after: 0,
+        }
+    }
+
+    /// For so many calls.
+    #[must_use]
+    pub fn times(mut self, times: u32) -> Self {
+        self.times = times;
+        self
+    }
+
+    /// Whether this call is its own.
+    fn meets(&self, rpc: Rpc, owner: &str) -> bool {
+        self.rpc == rpc && self.owner.as_ref().is_none_or(|wanted| wanted == owner)
+    }
+}
+
+/// Faults that wait, oldest first.
+#[derive(Debug, Clone, Default)]
+pub struct Faults(Vec<Fault>);
+
+impl Faults {
+    /// One more.
+    pub fn push(&mut self, fault: Fault) {
+        self.0.push(fault);
+    }
+
+    /// None waits any more.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// The fate of a call: that of the oldest fault that waits for it.
+    pub fn take(&mut self, rpc: Rpc, owner: &str) -> Fate {
+        let Some(at) = self.0.iter().position(|fault| fault.meets(rpc, owner)) else {
+            return Fate::Serve;
+        };
+        let fault = &mut self.0[at];
+        if fault.after > 0 {
+            fault.after -= 1;
+            return Fate::Serve;
+        }
+        let fate = fault.fate;
+        fault.times = fault.times.saturating_sub(1);
+        if fault.times == 0 {
+            self.0.remove(at);
+        }
+        fate
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Fate, Fault, Faults, Rpc};
+
+    #[test]
+    fn a_fault_waits_for_its_call() {
+        let mut faults = Faults::default();
+        faults.push(Fault {
+            owner: Some("one".to_owned()),
+            after: 1,
+            ..Fault::once(Rpc::Create, Fate::Hang).times(2)
+        });
+        let fates = [
+            faults.take(Rpc::Observe, "one"),
+            faults.take(Rpc::Create, "two"),
+            faults.take(Rpc::Create, "one"),
+            faults.take(Rpc::Create, "one"),
+            faults.take(Rpc::Create, "one"),
+            faults.take(Rpc::Create, "one"),
+        ];
+        assert_eq!(
+            fates,
+            [
+                Fate::Serve,
+                Fate::Serve,
+                Fate::Serve,
+                Fate::Hang,
+                Fate::Hang,
+                Fate::Serve
+            ]
+        );
+    }
+}
