@@ -1,0 +1,28 @@
+"""`garden-plugin`: serves until SIGTERM."""
+
+import logging
+import os
+import signal
+import sys
+import threading
+
+from . import bed, plant, serve
+
+
+def main() -> None:
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    endpoint = os.environ.get("PROVIDER_PLUGIN_ENDPOINT")
+    if not endpoint:
+        sys.exit("set PROVIDER_PLUGIN_ENDPOINT to where the bridge shall find this plugin: unix:///path, or https://host:port")
+    # Before anything is served: a signal that comes at once counts too.
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    try:
+        serve.serve(endpoint, [bed.Beds(), plant.Plants()], stop)
+    except serve.CannotServe as error:
+        sys.exit(f"cannot serve at {endpoint}: {error}")
+
+
+if __name__ == "__main__":
+    main()
