@@ -1,0 +1,348 @@
+//! Rules of every answer, judged on each one that the kit gets.
+
+use std::{
+    collections::BTreeSet,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use crossbridge_proto::{
+    checked::Violation,
+    v1alpha1::{self as wire, FailureCode},
+};
+use tonic::{Code, Status};
+
+use crate::{
+    answer::{Answer, Parts},
+    assertion::{Assertion, assertions},
+    book::Book,
+    client::Method,
+    secrets::Canaries,
+    verdict::{Judgement, holds},
+};
+
+/// Handles and states, in bytes.
+const STATE_LIMIT: usize = 4096;
+
+/// How far ahead a handle's end must lie, with room for the answer's way.
+const SHORTEST_EXPIRY: Duration = Duration::from_mins(24 * 60 - 1);
+
+assertions! {
+    WELL_FORMED = "answers/well-formed", Core, "plugin_service.proto",
+        "Every field that is REQUIRED is set, and every field has its form.",
+        "Set the field that is named; the contract says at each field what it takes.";
+    NO_BARE_ERRORS = "answers/no-bare-errors", Core, "plugin_service.proto",
+        "How the external system fared stands in the body, never in the gRPC status.",
+        "Catch what your code raises and answer a Failure. A status other than INVALID_ARGUMENT, FAILED_PRECONDITION, NOT_FOUND and UNIMPLEMENTED reads as an unknown outcome.";
+    IN_TIME = "answers/before-the-deadline", Core, "plugin_service.proto",
+        "A call is answered before its deadline.",
+        "Bound your upstream client by the call's deadline; what takes longer is an Operation.";
+    NAME_NEVER_CHANGES = "answers/name-never-changes", Core, "Outcome.external_name",
+        "The external name in an answer is the one that was sent.",
+        "Answer the name that the call came with; a resource keeps its name for life.";
+    KEYS_DECLARED = "answers/connection-keys-declared", Core, "ResourceKind.connection_keys",
+        "Every key of the connection details is declared by the kind.",
+        "List the key in connection_keys, or leave it out of the answer.";
+    STATE_SIZE = "answers/state-size", Core, "Target.provider_state",
+        "The provider state has at most 4 KiB.",
+        "Keep only what the next call cannot do without.";
+    CODE = "failure/code", Core, "Failure.code",
+        "A failure has one of the contract's codes.",
+        "Choose the code whose reaction fits; INTERNAL for a bug of the plugin.";
+    EFFECT = "failure/effect", Core, "Failure.effect",
+        "A failed call that changes something says what it left behind.",
+        "Set effect: NONE only if nothing was and nothing will be changed, PARTIAL, else UNKNOWN.";
+    REASON = "failure/reason", Core, "Failure.reason",
+        "A failure's reason is PascalCase of at most 63 bytes.",
+        "Give each cause a short stable word, such as BucketNotEmpty.";
+    MESSAGE = "failure/message", Core, "Failure.message",
+        "A failure has a message.",
+        "Say in one or two sentences what the user can do.";
+    VIOLATIONS = "failure/violations", Core, "FieldViolation.path",
+        "A field at fault is named by a JSON Pointer, and told why.",
+        "Write /spec/size as a JSON Pointer into parameters; leave it empty for the external name.";
+    THROTTLED = "failure/throttled-says-until-when", Core, "FailureCode.FAILURE_CODE_THROTTLED",
+        "THROTTLED comes with retry_after.",
+        "Set retry_after from the upstream's advice, or to a guess: every object of the config waits for it.";
+    HANDLE_SIZE = "operation/handle-size", Core, "Operation.handle",
+        "An operation's handle is there, and has at most 4 KiB.",
+        "Put ids into the handle, not documents.";
+    VERB = "operation/verb", Core, "Operation.verb",
+        "An operation says what it does: what the call that began it does.",
+        "Set verb to CREATE, UPDATE or DELETE.";
+    PROGRESS = "operation/progress-in-range", Core, "Operation.progress_percent",
+        "Progress lies between 0 and 100.",
+        "Leave it out where the upstream does not say.";
+    PHASE = "operation/phase", Core, "Operation.phase",
+        "A phase is PascalCase of at most 63 bytes.",
+        "Give each step a stable word, such as CopyingData.";
+    EXPIRY = "operation/expires-late", Core, "Operation.expire_time",
+        "A handle holds for at least 24 hours.",
+        "Leave expire_time out, or take a handle that lasts.";
+    NO_SECRETS = "secrets/not-in-answers", Core, "plugin_service.proto",
+        "No credential and no sensitive value stands in an answer outside connection details.",
+        "Take it out of parameters, status, provider_state, diffs and warnings.";
+    NO_SECRETS_IN_HANDLES = "secrets/not-in-handles", Core, "Operation.handle",
+        "No credential and no sensitive value stands in a handle.",
+        "A handle holds ids only: each poll brings today's credentials.";
+    NO_SECRETS_IN_ERRORS = "secrets/not-in-errors", Core, "Failure",
+        "No credential and no sensitive value stands in a failure or a status.",
+        "Do not put requests or settings into messages; take out what an upstream's error quotes.";
+}
+
+/// What has to be known to judge an answer.
+#[derive(Debug, Clone)]
+pub(crate) struct Watch {
+    pub book: Arc<Book>,
+    /// Whom the verdicts are about.
+    pub subject: String,
+    /// What no answer may hold.
+    pub canaries: Canaries,
+    /// Keys that the kind declares; `None`: no kind is known.
+    pub connection_keys: Option<BTreeSet<String>>,
+}
+
+impl Watch {
+    /// Judges an answer's body.
+    pub(crate) fn body<A: Answer>(&self, method: Method, sent_name: &str, answer: &A) {
+        let parts = answer.parts();
+        self.judge(WELL_FORMED, well_formed(method, answer.violation()));
+        for name in &parts.external_names {
+            self.judge(NAME_NEVER_CHANGES, same_name(method, sent_name, name));
+        }
+        if let Some(declared) = &self.connection_keys {
+            for key in &parts.connection_keys {
+                let known = holds(declared.contains(*key), || {
+                    format!("{method} gave the key {key:?}, which the kind does not declare")
+                });
+                self.judge(KEYS_DECLARED, known);
+            }
+        }
+        for state in parts.provider_states.iter().filter(|state| !state.is_empty()) {
+            let size = holds(state.len() <= STATE_LIMIT, || {
+                format!("{method} gave a provider_state of {} bytes", state.len())
+            });
+            self.judge(STATE_SIZE, size);
+        }
+        for failure in &parts.failures {
+            self.failure(method, failure);
+        }
+        for operation in &parts.operations {
+            self.operation(method, operation);
+        }
+        if !self.canaries.is_empty() {
+            self.secrets(method, answer, &parts);
+        }
+    }
+
+    /// Judges a status that came instead of a body. Only of a call that nothing interfered with.
+    pub(crate) fn status(&self, method: Method, status: &Status) {
+        self.judge(NO_BARE_ERRORS, no_bare_error(method, status));
+        if let Some(what) = self.canaries.found_in(status.message().as_bytes()) {
+            self.judge(
+                NO_SECRETS_IN_ERRORS,
+                Err(format!("the status of {method} holds the {what}")),
+            );
+        }
+    }
+
+    /// Judges whether an answer came before the deadline.
+    pub(crate) fn time(&self, method: Method, in_time: bool, limit: Duration) {
+        let judgement = holds(in_time, || {
+            format!("{method} was not answered within {} ms", limit.as_millis())
+        });
+        self.judge(IN_TIME, judgement);
+    }
+
+    fn failure(&self, method: Method, failure: &wire::Failure) {
+        let said = |problem: &str| format!("the failure of {method} {problem}");
+        let code = FailureCode::try_from(failure.code).unwrap_or_default();
+        self.judge(
+            CODE,
+            holds(code != FailureCode::Unspecified, || {
+                said(&format!("has the code {}", failure.code))
+            }),
+        );
+        if method.changes() {
+            let effect = wire::Effect::try_from(failure.effect).unwrap_or_default();
+            self.judge(
+                EFFECT,
+                holds(effect != wire::Effect::Unspecified, || {
+                    said(&format!("({}) has no effect", failure.reason))
+                }),
+            );
+        }
+        self.judge(
+            REASON,
+            holds(is_pascal_case(&failure.reason), || {
+                said(&format!("has the reason {:?}", failure.reason))
+            }),
+        );
+        self.judge(
+            MESSAGE,
+            holds(!failure.message.trim().is_empty(), || said("has no message")),
+        );
+        for violation in &failure.violations {
+            let good = (violation.path.is_empty() || violation.path.starts_with('/'))
+                && !violation.message.is_empty();
+            self.judge(
+                VIOLATIONS,
+                holds(good, || {
+                    said(&format!(
+                        "names the field {:?} and says {:?}",
+                        violation.path, violation.message
+                    ))
+                }),
+            );
+        }
+        if code == FailureCode::Throttled {
+            let wait = failure
+                .retry_after
+                .is_some_and(|after| after.seconds > 0 || after.nanos > 0);
+            self.judge(
+                THROTTLED,
+                holds(wait, || said("is THROTTLED without retry_after")),
+            );
+        }
+    }
+
+    fn operation(&self, method: Method, operation: &wire::Operation) {
+        let size = operation.handle.len();
+        let handle = holds((1..=STATE_LIMIT).contains(&size), || {
+            format!("the handle from {method} has {size} bytes")
+        });
+        self.judge(HANDLE_SIZE, handle);
+        self.judge(VERB, verb(method, operation.verb()));
+        if let Some(percent) = operation.progress_percent {
+            let range = holds((0..=100).contains(&percent), || {
+                format!("{method} says {percent} percent")
+            });
+            self.judge(PROGRESS, range);
+        }
+        if !operation.phase.is_empty() {
+            let phase = holds(is_pascal_case(&operation.phase), || {
+                format!("{method} says phase {:?}", operation.phase)
+            });
+            self.judge(PHASE, phase);
+        }
+        if let Some(expires) = operation.expire_time {
+            let ahead = SystemTime::try_from(expires)
+                .ok()
+                .and_then(|time| time.duration_since(SystemTime::now()).ok())
+                .unwrap_or_default();
+            let late = holds(ahead >= SHORTEST_EXPIRY, || {
+                format!("the handle from {method} holds for {} s", ahead.as_secs())
+            });
+            self.judge(EXPIRY, late);
+        }
+    }
+
+    /// One finding for one leak: where it stands decides which.
+    fn secrets<A: Answer>(&self, method: Method, answer: &A, parts: &Parts<'_>) {
+        let in_handle = parts
+            .operations
+            .iter()
+            .find_map(|operation| self.canaries.found_in(operation.handle.as_bytes()));
+        let in_failure = parts.failures.iter().find_map(|failure| {
+            self.canaries
+                .found_in(prost::Message::encode_to_vec(*failure).as_slice())
+        });
+        let mut visible = answer.clone();
+        visible.hide_secrets();
+        let anywhere = self.canaries.found_in(&visible.encode_to_vec());
+        let leak = |found: Option<&str>| match found {
+            Some(what) => Err(format!("the answer to {method} holds the {what}")),
+            None => Ok(()),
+        };
+        if !parts.operations.is_empty() {
+            self.judge(NO_SECRETS_IN_HANDLES, leak(in_handle));
+        }
+        if !parts.failures.is_empty() {
+            self.judge(NO_SECRETS_IN_ERRORS, leak(in_failure));
+        }
+        if in_handle.is_none() && in_failure.is_none() {
+            self.judge(NO_SECRETS, leak(anywhere));
+        }
+    }
+
+    fn judge(&self, assertion: &'static Assertion, judgement: Judgement) {
+        self.book.judge(assertion, &self.subject, judgement);
+    }
+}
+
+/// Fields whose form has an assertion of its own.
+const JUDGED_ELSEWHERE: [&str; 11] = [
+    "reason",
+    "message",
+    "violations",
+    "handle",
+    "verb",
+    "progress_percent",
+    "phase",
+    "provider_state",
+    "resource_kind",
+    "config_schema_json",
+    "effect",
+];
+
+fn well_formed(method: Method, violation: Option<Violation>) -> Judgement {
+    match violation {
+        Some(violation) if !is_judged_elsewhere(&violation.field) => {
+            Err(format!("the answer to {method}: {violation}"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn is_judged_elsewhere(field: &str) -> bool {
+    field
+        .split('.')
+        .map(|part| part.split('[').next().unwrap_or(part))
+        .any(|part| JUDGED_ELSEWHERE.contains(&part))
+}
+
+fn same_name(method: Method, sent: &str, got: &str) -> Judgement {
+    holds(sent.is_empty() || got.is_empty() || sent == got, || {
+        format!("{method} was asked about {sent:?} and answered about {got:?}")
+    })
+}
+
+fn verb(method: Method, verb: wire::OperationVerb) -> Judgement {
+    let fits = match method {
+        Method::Create => verb == wire::OperationVerb::Create,
+        Method::Update => verb == wire::OperationVerb::Update,
+        Method::Delete => verb == wire::OperationVerb::Delete,
+        _ => verb != wire::OperationVerb::Unspecified,
+    };
+    holds(fits, || {
+        format!("the operation from {method} says {}", verb.as_str_name())
+    })
+}
+
+fn no_bare_error(method: Method, status: &Status) -> Judgement {
+    let is_about_the_call = matches!(
+        status.code(),
+        Code::InvalidArgument
+            | Code::FailedPrecondition
+            | Code::NotFound
+            | Code::Unimplemented
+            | Code::DeadlineExceeded
+            | Code::Cancelled
+            | Code::Unavailable
+            | Code::ResourceExhausted
+            | Code::OutOfRange
+    );
+    holds(is_about_the_call, || {
+        format!(
+            "{method} ended in the status {:?}: {}",
+            status.code(),
+            status.message()
+        )
+    })
+}
+
+fn is_pascal_case(text: &str) -> bool {
+    text.len() <= 63
+        && text.starts_with(|first: char| first.is_ascii_uppercase())
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
+}

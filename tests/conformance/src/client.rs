@@ -1,0 +1,274 @@
+//! One call to the plugin: sent with a deadline, bounded, judged by the rules of every answer.
+
+use std::{
+    fmt,
+    future::Future,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use crossbridge_proto::v1alpha1::{
+    self as wire, discovery_service_client::DiscoveryServiceClient,
+    plugin_service_client::PluginServiceClient, resource_service_client::ResourceServiceClient,
+};
+use tokio::time::timeout;
+use tonic::{Code, Request, Response, Status, TimeoutExpired, transport::Channel};
+
+use crate::{always::Watch, answer::Answer};
+
+/// Longest wait for an answer to a call that carries no deadline.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Waited beyond a deadline, as the cut comes from this side.
+const SLACK: Duration = Duration::from_secs(2);
+
+/// Largest answer taken.
+const MOST_ANSWER_BYTES: usize = 16 << 20;
+
+/// A method of the contract.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub(crate) enum Method {
+    GetPluginInfo,
+    ListResourceKinds,
+    GetResourceKind,
+    CheckConfig,
+    Observe,
+    Create,
+    Update,
+    Delete,
+    PollOperation,
+    ListExternal,
+}
+
+impl Method {
+    /// Whether it may change something upstream.
+    pub(crate) fn changes(self) -> bool {
+        matches!(
+            self,
+            Self::Create | Self::Update | Self::Delete | Self::PollOperation
+        )
+    }
+}
+
+impl fmt::Display for Method {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self, f)
+    }
+}
+
+/// Under which terms a call is sent.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Terms {
+    /// gRPC's deadline; `None`: it carries none.
+    pub timeout: Option<Duration>,
+    /// `crossbridge-deadline-ms` lies in the past.
+    pub expired: bool,
+    /// Something will interfere with the call, so that neither its status nor its time is judged.
+    pub rough: bool,
+}
+
+impl Terms {
+    pub(crate) fn within(timeout: Duration) -> Self {
+        Self {
+            timeout: Some(timeout),
+            expired: false,
+            rough: false,
+        }
+    }
+
+    pub(crate) fn without_deadline() -> Self {
+        Self {
+            timeout: None,
+            expired: false,
+            rough: false,
+        }
+    }
+
+    pub(crate) fn expired(self) -> Self {
+        Self {
+            expired: true,
+            ..self
+        }
+    }
+
+    pub(crate) fn rough(self) -> Self {
+        Self { rough: true, ..self }
+    }
+}
+
+/// The plugin, as one subject's watch sees it.
+#[derive(Debug, Clone)]
+pub(crate) struct Client {
+    channel: Channel,
+    watch: Arc<Watch>,
+}
+
+macro_rules! methods {
+    ($($name:ident, $client:ident, $method:ident, $request:ident => $response:ident;)*) => {
+        $(
+            pub(crate) async fn $name(&self, request: wire::$request, terms: Terms) -> Result<wire::$response, Status> {
+                let mut client = $client::new(self.channel.clone()).max_decoding_message_size(MOST_ANSWER_BYTES);
+                let name = sent_name(&request).to_owned();
+                self.send(Method::$method, &name, request, terms, |request| async move {
+                    client.$name(request).await
+                })
+                .await
+            }
+        )*
+    };
+}
+
+impl Client {
+    pub(crate) fn new(channel: Channel, watch: Watch) -> Self {
+        Self {
+            channel,
+            watch: Arc::new(watch),
+        }
+    }
+
+    pub(crate) fn channel(&self) -> Channel {
+        self.channel.clone()
+    }
+
+    /// The same watch over another connection.
+    pub(crate) fn over(&self, channel: Channel) -> Self {
+        Self {
+            channel,
+            watch: Arc::clone(&self.watch),
+        }
+    }
+
+    pub(crate) fn watch(&self) -> &Watch {
+        &self.watch
+    }
+
+    methods! {
+        get_plugin_info, PluginServiceClient, GetPluginInfo, GetPluginInfoRequest => GetPluginInfoResponse;
+        list_resource_kinds, PluginServiceClient, ListResourceKinds, ListResourceKindsRequest => ListResourceKindsResponse;
+        get_resource_kind, PluginServiceClient, GetResourceKind, GetResourceKindRequest => GetResourceKindResponse;
+        check_config, PluginServiceClient, CheckConfig, CheckConfigRequest => CheckConfigResponse;
+        observe, ResourceServiceClient, Observe, ObserveRequest => ObserveResponse;
+        create, ResourceServiceClient, Create, CreateRequest => CreateResponse;
+        update, ResourceServiceClient, Update, UpdateRequest => UpdateResponse;
+        delete, ResourceServiceClient, Delete, DeleteRequest => DeleteResponse;
+        poll_operation, ResourceServiceClient, PollOperation, PollOperationRequest => PollOperationResponse;
+        list_external, DiscoveryServiceClient, ListExternal, ListExternalRequest => ListExternalResponse;
+    }
+
+    async fn send<Q, A, F>(
+        &self,
+        method: Method,
+        sent_name: &str,
+        message: Q,
+        terms: Terms,
+        call: impl FnOnce(Request<Q>) -> F,
+    ) -> Result<A, Status>
+    where
+        A: Answer,
+        F: Future<Output = Result<Response<A>, Status>>,
+    {
+        let request = with_metadata(message, method, terms);
+        let limit = terms.timeout.unwrap_or(PATIENCE);
+        let answer = timeout(limit + SLACK, call(request)).await;
+        let answer = answer.unwrap_or_else(|_| Err(Status::deadline_exceeded("no answer came")));
+        match answer {
+            Ok(response) => {
+                let body = response.into_inner();
+                self.watch.body(method, sent_name, &body);
+                if !terms.rough {
+                    self.watch.time(method, true, limit);
+                }
+                Ok(body)
+            }
+            Err(status) => {
+                if !terms.rough {
+                    self.watch.time(method, !timed_out(&status), limit);
+                    self.watch.status(method, &status);
+                }
+                Err(status)
+            }
+        }
+    }
+}
+
+/// Whether the call ran out of time, here (tonic then says CANCELLED) or at the plugin.
+pub(crate) fn timed_out(status: &Status) -> bool {
+    let mut cause = std::error::Error::source(status);
+    let mut here = false;
+    while let Some(error) = cause {
+        here |= error.is::<TimeoutExpired>();
+        cause = error.source();
+    }
+    here || status.code() == Code::DeadlineExceeded
+}
+
+/// One line for people.
+pub(crate) fn told(status: &Status) -> String {
+    format!("gRPC {:?}: {}", status.code(), status.message())
+}
+
+fn with_metadata<Q>(message: Q, method: Method, terms: Terms) -> Request<Q> {
+    let mut request = Request::new(message);
+    let now = SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .unwrap_or_default();
+    if let Some(timeout) = terms.timeout {
+        request.set_timeout(timeout);
+    }
+    let absolute = match (terms.expired, terms.timeout) {
+        (true, _) => Some(now.saturating_sub(Duration::from_secs(1))),
+        (false, Some(timeout)) if method.changes() => Some(now + timeout),
+        _ => None,
+    };
+    let metadata = request.metadata_mut();
+    // What is made of digits is always a valid value.
+    if let Some(Ok(value)) = absolute.map(|at| at.as_millis().to_string().parse()) {
+        metadata.insert("crossbridge-deadline-ms", value);
+    }
+    let id = uuid::Uuid::new_v4();
+    if let (Ok(call_id), Ok(trace)) = (
+        id.to_string().parse(),
+        format!("00-{:032x}-{:016x}-01", id.as_u128(), id.as_u64_pair().0).parse(),
+    ) {
+        metadata.insert("crossbridge-call-id", call_id);
+        metadata.insert("traceparent", trace);
+    }
+    request
+}
+
+/// The name that a request is about; empty: none.
+trait AboutName {
+    fn target(&self) -> Option<&wire::Target> {
+        None
+    }
+}
+
+fn sent_name(request: &impl AboutName) -> &str {
+    request
+        .target()
+        .map_or("", |target| target.external_name.as_str())
+}
+
+macro_rules! about_targets {
+    ($($request:ident),*) => { $(impl AboutName for wire::$request {
+        fn target(&self) -> Option<&wire::Target> { self.target.as_ref() }
+    })* };
+}
+macro_rules! about_nothing {
+    ($($request:ident),*) => { $(impl AboutName for wire::$request {})* };
+}
+about_targets!(
+    ObserveRequest,
+    CreateRequest,
+    UpdateRequest,
+    DeleteRequest,
+    PollOperationRequest
+);
+about_nothing!(
+    GetPluginInfoRequest,
+    ListResourceKindsRequest,
+    GetResourceKindRequest,
+    CheckConfigRequest,
+    ListExternalRequest
+);

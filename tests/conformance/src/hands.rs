@@ -1,0 +1,252 @@
+//! Hands on the plugin's processes and on its upstream: hooks that the author gives, or processes of the kit's own.
+
+use std::{
+    path::PathBuf,
+    process::Stdio,
+    sync::atomic::{AtomicU32, Ordering},
+    time::Duration,
+};
+
+use tempfile::TempDir;
+use tokio::{
+    process::Command,
+    sync::Mutex,
+    time::{Instant, sleep, timeout},
+};
+use tonic::transport::Channel;
+use tonic_health::pb::{
+    HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient,
+};
+
+use crate::{
+    endpoint::Endpoint,
+    process::{PluginCommand, Process},
+    verdict::Stop,
+};
+
+/// How long a hook may run.
+const HOOK_LIMIT: Duration = Duration::from_mins(2);
+
+/// How long a plugin may take to serve after it was started.
+const START_LIMIT: Duration = Duration::from_mins(1);
+
+/// What an author gives.
+#[derive(Debug, Default)]
+pub(crate) struct Hooks {
+    /// Kills the plugin with SIGKILL and starts it again.
+    pub restart: Option<String>,
+    /// Replaces the plugin by its next build.
+    pub upgrade: Option<String>,
+    /// `$1` is `upstream-down`, `upstream-up`, `throttle` or `throttle-off`.
+    pub fault: Option<String>,
+    /// A second replica.
+    pub endpoint_b: Option<Endpoint>,
+    /// Files to which the plugin logs.
+    pub logs: Vec<PathBuf>,
+}
+
+/// Hooks, and the plugin's process where it is the kit's own.
+#[derive(Debug)]
+pub(crate) struct Hands {
+    hooks: Hooks,
+    own: Option<Own>,
+}
+
+#[derive(Debug)]
+struct Own {
+    command: PluginCommand,
+    endpoint: Endpoint,
+    folder: TempDir,
+    process: Mutex<Option<Process>>,
+    replicas: AtomicU32,
+}
+
+impl Hands {
+    pub(crate) fn new(hooks: Hooks) -> Self {
+        Self { hooks, own: None }
+    }
+
+    /// The plugin as a process of the kit's own, not started yet. Without an endpoint it gets a socket.
+    pub(crate) fn owning(
+        hooks: Hooks,
+        command: PluginCommand,
+        endpoint: Option<Endpoint>,
+    ) -> Result<(Self, Endpoint), String> {
+        let folder = tempfile::Builder::new()
+            .prefix("conformance-")
+            .tempdir()
+            .map_err(|error| format!("cannot make a folder for the socket: {error}"))?;
+        let endpoint = match endpoint {
+            Some(endpoint) => endpoint,
+            None => Endpoint::new(&format!("unix://{}/plugin.sock", folder.path().display()), None)
+                .map_err(|error| error.to_string())?,
+        };
+        let own = Own {
+            command,
+            endpoint: endpoint.clone(),
+            folder,
+            process: Mutex::new(None),
+            replicas: AtomicU32::new(0),
+        };
+        Ok((
+            Self {
+                hooks,
+                own: Some(own),
+            },
+            endpoint,
+        ))
+    }
+
+    /// Starts the kit's own process, and waits until it serves.
+    pub(crate) async fn start(&self, channel: &Channel) -> Result<(), Stop> {
+        let Some(own) = &self.own else { return Ok(()) };
+        let mut process = own.process.lock().await;
+        if process.is_none() {
+            let started = Process::start(&own.command, own.endpoint.uri(), &own.log()).await;
+            *process =
+                Some(started.map_err(|error| Stop::blocked(format!("cannot start the plugin: {error}")))?);
+        }
+        drop(process);
+        serves(channel).await.map_err(|stop| match stop {
+            Stop::Blocked(why) => Stop::Blocked(format!("{why}; it said: {}", own.last_words())),
+            Stop::NotApplicable(why) => Stop::NotApplicable(why),
+        })
+    }
+
+    /// Whether the plugin can be killed and started again.
+    pub(crate) fn can_restart(&self) -> Result<(), Stop> {
+        if self.own.is_some() || self.hooks.restart.is_some() {
+            return Ok(());
+        }
+        Err(Stop::not_applicable("give --plugin-command or --restart-cmd"))
+    }
+
+    /// Kills it with SIGKILL, starts it again, and waits until it serves.
+    pub(crate) async fn restart(&self, channel: &Channel) -> Result<(), Stop> {
+        self.can_restart()?;
+        if let Some(own) = &self.own {
+            if let Some(process) = own.process.lock().await.take() {
+                let killed = process.kill().await;
+                killed.map_err(|error| Stop::blocked(format!("cannot kill the plugin: {error}")))?;
+            }
+            return self.start(channel).await;
+        }
+        if let Some(hook) = &self.hooks.restart {
+            run(hook, "restart").await?;
+        }
+        serves(channel).await
+    }
+
+    /// Replaces it by its next build.
+    pub(crate) async fn upgrade(&self, channel: &Channel) -> Result<(), Stop> {
+        let Some(hook) = &self.hooks.upgrade else {
+            return Err(Stop::not_applicable("give --upgrade-cmd"));
+        };
+        run(hook, "upgrade").await?;
+        serves(channel).await
+    }
+
+    pub(crate) fn can_fault(&self) -> bool {
+        self.hooks.fault.is_some()
+    }
+
+    /// Tells the upstream how to behave.
+    pub(crate) async fn fault(&self, what: &str) -> Result<(), Stop> {
+        match &self.hooks.fault {
+            Some(hook) => run(hook, what).await,
+            None => Err(Stop::not_applicable("give --fault-cmd")),
+        }
+    }
+
+    /// A second replica: where it listens, and what keeps it running.
+    pub(crate) async fn replica(&self) -> Result<(Endpoint, Option<Process>), Stop> {
+        if let Some(endpoint) = &self.hooks.endpoint_b {
+            return Ok((endpoint.clone(), None));
+        }
+        let Some(own) = &self.own else {
+            return Err(Stop::not_applicable("give --plugin-command or --endpoint-b"));
+        };
+        let number = own.replicas.fetch_add(1, Ordering::Relaxed);
+        let uri = format!("unix://{}/replica-{number}.sock", own.folder.path().display());
+        let endpoint = Endpoint::new(&uri, None).map_err(|error| Stop::blocked(error.to_string()))?;
+        let process = Process::start(&own.command, endpoint.uri(), &own.log())
+            .await
+            .map_err(|error| Stop::blocked(format!("cannot start a second replica: {error}")))?;
+        let channel = endpoint
+            .channel(None)
+            .map_err(|error| Stop::blocked(error.to_string()))?;
+        serves(&channel).await?;
+        Ok((endpoint, Some(process)))
+    }
+
+    /// The files to which the plugin's output goes.
+    pub(crate) fn logs(&self) -> Vec<PathBuf> {
+        let own = self.own.iter().map(Own::log);
+        self.hooks.logs.iter().cloned().chain(own).collect()
+    }
+
+    /// Ends the kit's own process.
+    pub(crate) async fn end(&self) {
+        if let Some(own) = &self.own
+            && let Some(process) = own.process.lock().await.take()
+        {
+            // Dropped, it is killed all the same.
+            let _ = process.kill().await;
+        }
+    }
+}
+
+impl Own {
+    fn log(&self) -> PathBuf {
+        self.folder.path().join("plugin.log")
+    }
+
+    fn last_words(&self) -> String {
+        let said = std::fs::read_to_string(self.log()).unwrap_or_default();
+        let lines: Vec<&str> = said.lines().rev().take(5).collect();
+        lines.into_iter().rev().collect::<Vec<_>>().join(" | ")
+    }
+}
+
+/// Runs a hook of the author's: a shell command that gets `argument` as `$1`.
+async fn run(hook: &str, argument: &str) -> Result<(), Stop> {
+    let child = Command::new("sh")
+        .args(["-c", hook, "hook", argument])
+        .env("CONFORMANCE_ACTION", argument)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .kill_on_drop(true)
+        .status();
+    match timeout(HOOK_LIMIT, child).await {
+        Ok(Ok(status)) if status.success() => Ok(()),
+        Ok(Ok(status)) => Err(Stop::blocked(format!("the hook `{hook}` ended with {status}"))),
+        Ok(Err(error)) => Err(Stop::blocked(format!("the hook `{hook}` did not start: {error}"))),
+        Err(_) => Err(Stop::blocked(format!(
+            "the hook `{hook}` did not end within {} s",
+            HOOK_LIMIT.as_secs()
+        ))),
+    }
+}
+
+/// Waits until the plugin serves: by its health, or by any answer where it has none.
+pub(crate) async fn serves(channel: &Channel) -> Result<(), Stop> {
+    let until = Instant::now() + START_LIMIT;
+    let mut client = HealthClient::new(channel.clone());
+    loop {
+        let asked = client.check(HealthCheckRequest::default());
+        let why = match timeout(Duration::from_secs(5), asked).await {
+            Ok(Ok(answer)) if answer.get_ref().status() == ServingStatus::Serving => return Ok(()),
+            Ok(Ok(_)) => "it says that it is not serving".to_owned(),
+            Ok(Err(status)) if status.code() == tonic::Code::Unimplemented => return Ok(()),
+            Ok(Err(status)) => crate::client::told(&status),
+            Err(_) => "no answer came".to_owned(),
+        };
+        if Instant::now() >= until {
+            return Err(Stop::blocked(format!(
+                "the plugin does not serve after {} s: {why}",
+                START_LIMIT.as_secs()
+            )));
+        }
+        sleep(Duration::from_millis(20)).await;
+    }
+}

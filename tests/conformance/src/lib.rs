@@ -1,0 +1,32 @@
+//! The conformance kit: tells the author of a plugin, in any language, whether it keeps the Crossbridge contract, and what to fix.
+//!
+//! Stories talk to the plugin, judgements are pure, and every rule is one assertion with an id that stays.
+
+#![allow(dead_code)] // The durable stories, which come next, use the rest.
+
+mod always;
+mod answer;
+mod assertion;
+mod bench;
+mod book;
+pub mod cli;
+mod client;
+mod endpoint;
+mod fixtures;
+mod hands;
+mod lab;
+mod process;
+mod registry;
+pub mod report;
+mod run;
+mod schema;
+mod secrets;
+mod stories;
+mod story;
+mod verdict;
+mod wish;
+
+pub use assertion::{Assertion, Level};
+pub use run::{Progress, Report, Run, Selection};
+pub use stories::assertions;
+pub use verdict::{Finding, Verdict};

@@ -1,0 +1,53 @@
+//! One JSON document.
+
+use serde::Serialize;
+
+use super::{Counts, count};
+use crate::{run::Report, verdict::Verdict};
+
+#[derive(Serialize)]
+struct Document<'a> {
+    plugin: &'a str,
+    conforms: bool,
+    counts: Counts,
+    left_behind: &'a [String],
+    findings: Vec<Entry<'a>>,
+}
+
+#[derive(Serialize)]
+struct Entry<'a> {
+    id: &'a str,
+    level: String,
+    subject: &'a str,
+    title: &'a str,
+    rule: &'a str,
+    fix: &'a str,
+    #[serde(flatten)]
+    verdict: &'a Verdict,
+}
+
+pub(super) fn write(report: &Report) -> String {
+    let document = Document {
+        plugin: &report.plugin,
+        conforms: report.exit_code() == 0,
+        counts: count(&report.findings),
+        left_behind: &report.left_behind,
+        findings: report
+            .findings
+            .iter()
+            .map(|finding| Entry {
+                id: finding.assertion.id,
+                level: finding.assertion.level.to_string(),
+                subject: &finding.subject,
+                title: finding.assertion.title,
+                rule: finding.assertion.rule,
+                fix: finding.assertion.fix,
+                verdict: &finding.verdict,
+            })
+            .collect(),
+    };
+    // A document of strings and numbers can always be written.
+    let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();
+    text.push('\n');
+    text
+}

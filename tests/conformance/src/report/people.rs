@@ -1,0 +1,183 @@
+//! For people: progress, a verdict, what to fix, and where the rule stands.
+
+use std::io::Write;
+
+use crossbridge_proto::FILE_DESCRIPTOR_SET;
+use prost::Message;
+use prost_types::{FileDescriptorProto, FileDescriptorSet};
+
+use super::{Counts, count};
+use crate::{
+    run::{Progress, Report},
+    verdict::{Finding, Verdict},
+};
+
+/// Writes to standard error while the kit runs.
+#[derive(Debug, Default)]
+pub struct People {
+    /// Passed and not applicable ones too.
+    pub verbose: bool,
+}
+
+impl Progress for People {
+    fn begins(&self, subject: &str) {
+        say(&format!("{subject} …\n"));
+    }
+
+    fn subject(&self, _: &str, findings: &[Finding]) {
+        for finding in findings {
+            let line = line(finding);
+            if self.verbose || !matches!(finding.verdict, Verdict::Passed | Verdict::NotApplicable(_)) {
+                say(&line);
+            }
+        }
+        say(&format!("  {}\n", summary(count(findings))));
+    }
+}
+
+/// Nobody reads it any more if it cannot be written.
+fn say(text: &str) {
+    let _ = std::io::stderr().write_all(text.as_bytes());
+}
+
+fn line(finding: &Finding) -> String {
+    let (word, why) = match &finding.verdict {
+        Verdict::Passed => ("ok     ", None),
+        Verdict::Failed(why) => ("FAILED ", Some(why)),
+        Verdict::Blocked(why) => ("blocked", Some(why)),
+        Verdict::Skipped => ("skipped", None),
+        Verdict::NotApplicable(why) => ("-      ", Some(why)),
+    };
+    let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+    format!("  {word} {}{why}\n", finding.assertion.id)
+}
+
+fn summary(counts: Counts) -> String {
+    let parts = [
+        (counts.passed, "passed"),
+        (counts.failed, "failed"),
+        (counts.blocked, "blocked"),
+        (counts.skipped, "skipped"),
+        (counts.not_applicable, "not applicable"),
+    ];
+    let shown: Vec<_> = parts
+        .iter()
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, word)| format!("{number} {word}"))
+        .collect();
+    if shown.is_empty() {
+        "nothing judged".to_owned()
+    } else {
+        shown.join(", ")
+    }
+}
+
+/// The verdict, with what to do about each failure.
+pub(super) fn verdict(report: &Report) -> String {
+    let mut text = String::new();
+    for finding in &report.findings {
+        if let Verdict::Failed(seen) = &finding.verdict {
+            let assertion = finding.assertion;
+            text.push_str(&format!(
+                "\n{} ({}, {})\n  rule: {}\n        {}\n  seen: {seen}\n  fix:  {}\n",
+                assertion.id,
+                finding.subject,
+                assertion.level,
+                assertion.title,
+                rule_place(assertion.rule),
+                assertion.fix,
+            ));
+        }
+    }
+    let skipped: Vec<_> = report
+        .findings
+        .iter()
+        .filter(|finding| finding.verdict == Verdict::Skipped)
+        .map(|finding| finding.assertion.id)
+        .collect();
+    if !skipped.is_empty() {
+        text.push_str(&format!("\nskipped on demand: {}\n", skipped.join(", ")));
+    }
+    for left in &report.left_behind {
+        text.push_str(&format!("\nleft behind, remove it by hand: {left}\n"));
+    }
+    let counts = count(&report.findings);
+    let word = match report.exit_code() {
+        0 if counts.skipped > 0 => "CONFORMS, as far as it was judged",
+        0 => "CONFORMS",
+        1 => "DOES NOT CONFORM",
+        _ => "COULD NOT BE JUDGED",
+    };
+    text.push_str(&format!("\n{word}: {} ({})\n", report.plugin, summary(counts)));
+    text
+}
+
+/// Where a rule stands: its file with the line, and its name. The rule itself where it stands nowhere.
+pub fn rule_place(rule: &str) -> String {
+    let Ok(set) = FileDescriptorSet::decode(FILE_DESCRIPTOR_SET) else {
+        return rule.to_owned();
+    };
+    for file in &set.file {
+        let name = file.name.as_deref().unwrap_or_default();
+        if name.rsplit('/').next() == Some(rule) {
+            return name.to_owned();
+        }
+        if let Some(line) = path_of(file, rule).and_then(|path| line_of(file, &path)) {
+            return format!("{name}:{line} {rule}");
+        }
+    }
+    rule.to_owned()
+}
+
+/// The descriptor path of `Message`, `Message.field`, `Service.Method` or `Enum.VALUE`.
+fn path_of(file: &FileDescriptorProto, rule: &str) -> Option<Vec<i32>> {
+    if file.package.as_deref() != Some("crossbridge.provider.v1alpha1") {
+        return None;
+    }
+    let (outer, inner) = match rule.split_once('.') {
+        Some((outer, inner)) => (outer, Some(inner)),
+        None => (rule, None),
+    };
+    let index = |position: usize| i32::try_from(position).ok();
+    let is = |name: &Option<String>, wanted: &str| name.as_deref() == Some(wanted);
+    // Numbers of the fields of FileDescriptorProto, DescriptorProto, EnumDescriptorProto and ServiceDescriptorProto.
+    if let Some(at) = file
+        .message_type
+        .iter()
+        .position(|message| is(&message.name, outer))
+    {
+        let Some(inner) = inner else {
+            return Some(vec![4, index(at)?]);
+        };
+        let field = file.message_type[at]
+            .field
+            .iter()
+            .position(|field| is(&field.name, inner))?;
+        return Some(vec![4, index(at)?, 2, index(field)?]);
+    }
+    if let Some(at) = file.enum_type.iter().position(|known| is(&known.name, outer)) {
+        let Some(inner) = inner else {
+            return Some(vec![5, index(at)?]);
+        };
+        let value = file.enum_type[at]
+            .value
+            .iter()
+            .position(|value| is(&value.name, inner))?;
+        return Some(vec![5, index(at)?, 2, index(value)?]);
+    }
+    let at = file.service.iter().position(|service| is(&service.name, outer))?;
+    let Some(inner) = inner else {
+        return Some(vec![6, index(at)?]);
+    };
+    let method = file.service[at]
+        .method
+        .iter()
+        .position(|method| is(&method.name, inner))?;
+    Some(vec![6, index(at)?, 2, index(method)?])
+}
+
+fn line_of(file: &FileDescriptorProto, path: &[i32]) -> Option<i32> {
+    let locations = &file.source_code_info.as_ref()?.location;
+    let found = locations.iter().find(|location| location.path == path)?;
+    found.span.first().map(|line| line + 1)
+}

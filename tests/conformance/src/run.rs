@@ -1,0 +1,372 @@
+//! A run of the kit: which stories, about what, in which order, and what is left afterwards.
+
+use std::{collections::BTreeSet, fmt, sync::Arc, time::Duration};
+
+use crossbridge_proto::checked::{Example, Kind, PluginInfo};
+
+use crate::{
+    always::Watch,
+    assertion::{Assertion, Level},
+    bench::{Bench, PLUGIN, canaries_of},
+    book::Book,
+    client::{Client, Terms},
+    endpoint::Endpoint,
+    fixtures::{Fixtures, NamePattern, desired},
+    hands::Hands,
+    lab::{Lab, Thing},
+    secrets::Canaries,
+    stories::{self, plugin::kinds::discover},
+    verdict::{Finding, Stop, Verdict},
+};
+
+/// Which assertions are judged.
+#[derive(Debug, Clone, Default)]
+pub struct Selection {
+    /// Ids, or beginnings of ids; empty: all.
+    pub only: Vec<String>,
+    /// Likewise; they are shown as skipped.
+    pub skip: Vec<String>,
+    /// Levels; empty: all.
+    pub levels: Vec<Level>,
+    /// Kinds; empty: all.
+    pub kinds: Vec<String>,
+}
+
+impl Selection {
+    fn takes(&self, assertion: &Assertion) -> bool {
+        let named = self.only.is_empty() || matches(&self.only, assertion.id);
+        let level = self.levels.is_empty() || self.levels.contains(&assertion.level);
+        named && level && !self.skips(assertion)
+    }
+
+    fn skips(&self, assertion: &Assertion) -> bool {
+        matches(&self.skip, assertion.id)
+    }
+
+    fn takes_kind(&self, kind: &str) -> bool {
+        self.kinds.is_empty() || self.kinds.iter().any(|wanted| wanted == kind)
+    }
+}
+
+/// `create` and `create/` stand for all of `create/…`.
+fn matches(patterns: &[String], id: &str) -> bool {
+    patterns.iter().any(|pattern| {
+        id == pattern
+            || id
+                .strip_prefix(pattern.trim_end_matches(['/', '*']))
+                .is_some_and(|rest| rest.starts_with('/'))
+    })
+}
+
+/// Told of each subject and of each finding as they come up.
+pub trait Progress: Send + Sync {
+    /// All findings on one subject, once its stories are told.
+    fn subject(&self, subject: &str, findings: &[Finding]);
+    /// A story about the subject begins.
+    fn begins(&self, subject: &str);
+}
+
+/// What came out.
+#[derive(Debug)]
+pub struct Report {
+    /// Name and version of the plugin; empty: it did not say.
+    pub plugin: String,
+    /// By subject, then by id.
+    pub findings: Vec<Finding>,
+    /// What could not be removed, for people.
+    pub left_behind: Vec<String>,
+}
+
+/// A run that is ready to begin.
+pub struct Run {
+    bench: Bench,
+    selection: Selection,
+    repeat: usize,
+    labs: std::sync::Mutex<Vec<Lab>>,
+}
+
+impl fmt::Debug for Run {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Run")
+            .field("selection", &self.selection)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Run {
+    pub(crate) fn new(
+        endpoint: Endpoint,
+        fixtures: Fixtures,
+        hands: Hands,
+        selection: Selection,
+        repeat: usize,
+        patience: Duration,
+    ) -> Result<Self, String> {
+        let book = Arc::new(Book::default());
+        let mut canaries = Canaries::default();
+        canaries_of(&fixtures.config, &mut canaries);
+        let watch = Watch {
+            book: Arc::clone(&book),
+            subject: PLUGIN.to_owned(),
+            canaries,
+            connection_keys: None,
+        };
+        let channel = endpoint.channel(None).map_err(|error| error.to_string())?;
+        let bench = Bench {
+            client: Client::new(channel, watch),
+            endpoint,
+            info: None,
+            kinds: Arc::default(),
+            fixtures: Arc::new(fixtures),
+            hands: Arc::new(hands),
+            registry: Arc::default(),
+            book,
+            patience,
+        };
+        Ok(Self {
+            bench,
+            selection,
+            repeat,
+            labs: std::sync::Mutex::default(),
+        })
+    }
+
+    /// Tells all stories. May be dropped at any time; then [`finish`](Self::finish).
+    pub async fn tell(&self, progress: &dyn Progress) -> Result<(), String> {
+        let failed = |stop: Stop| match stop {
+            Stop::Blocked(why) | Stop::NotApplicable(why) => why,
+        };
+        let channel = self.bench.client.channel();
+        self.bench.hands.start(&channel).await.map_err(failed)?;
+        let mut bench = self.bench.clone();
+        bench.info = ask_info(&bench).await.map(Arc::new);
+        bench.kinds = Arc::new(discover(&bench).await.unwrap_or_default());
+        for _ in 0..self.repeat {
+            progress.begins(PLUGIN);
+            for story in stories::OF_PLUGIN {
+                if story.judges(|assertion| self.selection.takes(assertion)) {
+                    story.tell(&bench).await;
+                }
+            }
+        }
+        self.show(PLUGIN, progress);
+        let kinds = Arc::clone(&bench.kinds);
+        for kind in kinds.iter() {
+            let subject = &kind.resource_type.kind;
+            if self.selection.takes_kind(subject) {
+                progress.begins(subject);
+                self.tell_kind(&bench, kind).await;
+                self.show(subject, progress);
+            }
+        }
+        Ok(())
+    }
+
+    async fn tell_kind(&self, bench: &Bench, kind: &Arc<Kind>) {
+        let examples = bench.fixtures.examples_of(kind);
+        // A kind that is only observed needs none.
+        let examples = if examples.is_empty() {
+            vec![no_example()]
+        } else {
+            examples
+        };
+        for _ in 0..self.repeat {
+            for (index, example) in examples.iter().enumerate() {
+                let lab = lab(bench, kind, example);
+                self.remember(&lab);
+                let needed = self.require(bench, example).await;
+                for story in stories::OF_KIND {
+                    let is_wanted = story.judges(|assertion| self.selection.takes(assertion));
+                    // The first example stands for the kind; the others only live.
+                    let is_due = index == 0 || story.assertions.contains(&stories::kind::life::ALL[0]);
+                    if is_wanted && is_due {
+                        match &needed {
+                            Ok(_) => story.tell(&lab).await,
+                            Err(stop) => block(story.assertions, &lab, stop),
+                        }
+                        lab.tidy().await;
+                    }
+                }
+                for (lab, thing) in needed.unwrap_or_default().iter().rev() {
+                    // What resists is told at the end.
+                    let _ = lab.remove(thing).await;
+                }
+            }
+        }
+    }
+
+    /// Makes what an example needs, under its own name.
+    async fn require(&self, bench: &Bench, example: &Example) -> Result<Vec<(Lab, Thing)>, Stop> {
+        let mut made = Vec::new();
+        for (kind, needed) in requirements(bench, example)? {
+            let lab = lab(bench, &kind, &needed);
+            self.remember(&lab);
+            let parameters = needed.create_parameters.clone().unwrap_or_default();
+            let mut thing = lab.thing_of(
+                &needed.external_name,
+                desired(&parameters, &needed.sensitive_values),
+            );
+            lab.make(&mut thing).await?;
+            made.push((lab, thing));
+        }
+        Ok(made)
+    }
+
+    fn remember(&self, lab: &Lab) {
+        let mut labs = self
+            .labs
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        if !labs
+            .iter()
+            .any(|known| known.kind.resource_type == lab.kind.resource_type)
+        {
+            labs.push(lab.clone());
+        }
+    }
+
+    fn show(&self, subject: &str, progress: &dyn Progress) {
+        let findings: Vec<_> = self
+            .findings()
+            .into_iter()
+            .filter(|finding| finding.subject == subject)
+            .collect();
+        progress.subject(subject, &findings);
+    }
+
+    /// Those that were asked for, and those that were left out on demand.
+    fn findings(&self) -> Vec<Finding> {
+        let mut findings: Vec<_> = self
+            .bench
+            .book
+            .findings()
+            .into_iter()
+            .filter_map(|mut finding| {
+                if self.selection.skips(finding.assertion) {
+                    finding.verdict = Verdict::Skipped;
+                    return Some(finding);
+                }
+                self.selection.takes(finding.assertion).then_some(finding)
+            })
+            .collect();
+        let known: BTreeSet<_> = findings.iter().map(|finding| finding.assertion.id).collect();
+        let skipped: Vec<_> = stories::assertions()
+            .into_iter()
+            .filter(|assertion| self.selection.skips(assertion) && !known.contains(assertion.id))
+            .map(|assertion| Finding {
+                assertion,
+                subject: PLUGIN.to_owned(),
+                verdict: Verdict::Skipped,
+            })
+            .collect();
+        findings.extend(skipped);
+        findings
+    }
+
+    /// Removes all that was made, ends what was started, and says what came out.
+    pub async fn finish(&self) -> Report {
+        let labs = self
+            .labs
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .clone();
+        if !self.bench.registry.all().is_empty() {
+            // It may have been killed in the middle of a story.
+            let _ = self.bench.hands.start(&self.bench.client.channel()).await;
+        }
+        for lab in &labs {
+            lab.tidy().await;
+        }
+        self.bench.hands.end().await;
+        Report {
+            plugin: self.plugin_name(),
+            findings: self.findings(),
+            left_behind: self.bench.registry.all().iter().map(told).collect(),
+        }
+    }
+
+    fn plugin_name(&self) -> String {
+        self.bench.endpoint.uri().to_owned()
+    }
+}
+
+fn told(thing: &Thing) -> String {
+    let kind = thing
+        .target
+        .resource_type
+        .as_ref()
+        .map_or("", |resource_type| resource_type.kind.as_str());
+    match thing.name() {
+        "" => format!("{kind} of unknown name, marker {}", thing.marker()),
+        name => format!("{kind} {name:?}, marker {}", thing.marker()),
+    }
+}
+
+fn block(assertions: &[&'static Assertion], lab: &Lab, stop: &Stop) {
+    for assertion in assertions {
+        let why = match stop {
+            Stop::Blocked(why) | Stop::NotApplicable(why) => format!("what the example requires: {why}"),
+        };
+        lab.bench.note(assertion, Verdict::Blocked(why));
+    }
+}
+
+fn lab(bench: &Bench, kind: &Arc<Kind>, example: &Example) -> Lab {
+    let mut canaries = bench.client.watch().canaries.clone();
+    for (pointer, value) in &example.sensitive_values {
+        canaries.add(&format!("sensitive value {pointer}"), value.as_bytes());
+    }
+    // A pattern that cannot be compiled has its own assertion.
+    let names = NamePattern::of(&kind.external_name).unwrap_or_default();
+    Lab {
+        bench: bench.watching(kind, canaries),
+        kind: Arc::clone(kind),
+        example: example.clone(),
+        names: Arc::new(names),
+    }
+}
+
+/// Those that must exist first, in the order in which they are made.
+fn requirements(bench: &Bench, example: &Example) -> Result<Vec<(Arc<Kind>, Example)>, Stop> {
+    let mut found: Vec<(Arc<Kind>, Example)> = Vec::new();
+    let mut open: Vec<String> = example.requires.clone();
+    let mut seen = BTreeSet::new();
+    while let Some(name) = open.pop() {
+        if !seen.insert(name.clone()) {
+            continue;
+        }
+        let (kind, example) = name.split_once('/').unwrap_or((&name, ""));
+        let needed = bench
+            .kinds
+            .iter()
+            .filter(|known| known.resource_type.kind == kind)
+            .find_map(|known| {
+                let examples = bench.fixtures.examples_of(known);
+                let example = examples.into_iter().find(|known| known.name == example)?;
+                Some((Arc::clone(known), example))
+            })
+            .ok_or_else(|| Stop::blocked(format!("{name:?} is required, and is nowhere")))?;
+        open.extend(needed.1.requires.iter().cloned());
+        found.insert(0, needed);
+    }
+    Ok(found)
+}
+
+fn no_example() -> Example {
+    Example {
+        name: "none".to_owned(),
+        external_name: String::new(),
+        create_parameters: None,
+        update_parameters: None,
+        invalid_parameters: None,
+        sensitive_values: std::collections::BTreeMap::new(),
+        requires: Vec::new(),
+    }
+}
+
+async fn ask_info(bench: &Bench) -> Option<PluginInfo> {
+    let request = crossbridge_proto::v1alpha1::GetPluginInfoRequest::default();
+    let terms = Terms::within(Duration::from_secs(5)).rough();
+    let answer = bench.client.get_plugin_info(request, terms).await.ok()?;
+    PluginInfo::try_from(answer).ok()
+}

@@ -1,0 +1,304 @@
+//! Judgements on what a life showed. Pure.
+
+use crossbridge_proto::{
+    checked::{DiffMode, Document, Effect, FailureCode, Kind, Look, Observation, Outcome, OutcomeResult},
+    v1alpha1 as wire,
+};
+use serde_json::Value;
+use tonic::{Code, Status};
+
+use crate::{
+    client::told,
+    lab::Trail,
+    schema,
+    verdict::{Judgement, holds},
+    wish,
+};
+
+pub(super) fn named(trail: &Trail, given: &str) -> Judgement {
+    let told = trail
+        .answers
+        .iter()
+        .any(|outcome| !outcome_name(outcome).is_empty());
+    holds(told || !given.is_empty(), || {
+        "Create was complete and no answer told its name".to_owned()
+    })
+}
+
+/// The name of an outcome, or of its observation.
+fn outcome_name(outcome: &Outcome) -> &str {
+    match &outcome.result {
+        OutcomeResult::Completed(completed) if outcome.external_name.is_empty() => completed
+            .observation
+            .as_ref()
+            .map_or("", |observation| observation.external_name.as_str()),
+        _ => &outcome.external_name,
+    }
+}
+
+pub(super) fn named_early(trail: &Trail, name: &str) -> Judgement {
+    trail
+        .answers
+        .iter()
+        .try_for_each(|outcome| match &outcome.result {
+            OutcomeResult::Operation(operation) if outcome.external_name.is_empty() && !name.is_empty() => {
+                let knows = operation.handle.contains(name)
+                    || operation.message.contains(name)
+                    || outcome.provider_state.contains(name);
+                holds(!knows, || {
+                    format!("the operation knows the name {name:?}, and its outcome has no external_name")
+                })
+            }
+            _ => Ok(()),
+        })
+}
+
+pub(super) fn one_name(trail: &Trail, name: &str) -> Judgement {
+    trail.answers.iter().try_for_each(|outcome| {
+        let told = outcome_name(outcome);
+        holds(told.is_empty() || told == name, || {
+            format!("one answer told {name:?}, another one {told:?}")
+        })
+    })
+}
+
+pub(super) fn progress_never_falls(trail: &Trail) -> Judgement {
+    let mut highest = 0;
+    for outcome in &trail.answers {
+        let OutcomeResult::Operation(operation) = &outcome.result else {
+            continue;
+        };
+        if let Some(percent) = operation.progress_percent {
+            holds(percent >= highest, || {
+                format!("it fell from {highest} to {percent} percent")
+            })?;
+            highest = percent;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn handle_kept(trail: &Trail) -> Judgement {
+    let mut before = None;
+    for outcome in &trail.answers {
+        let OutcomeResult::Operation(operation) = &outcome.result else {
+            continue;
+        };
+        let step = (
+            &operation.phase,
+            operation.progress_percent,
+            operation.poll_driven,
+        );
+        if let Some((handle, earlier)) = before.replace((&operation.handle, step)) {
+            holds(*handle == operation.handle || earlier != step, || {
+                "the handle changed from one poll to the next, and nothing else did".to_owned()
+            })?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn garbage_refused(answer: Result<wire::PollOperationResponse, Status>) -> Judgement {
+    match answer {
+        Err(status) if matches!(status.code(), Code::InvalidArgument | Code::Unimplemented) => Ok(()),
+        Err(status) => Err(format!("INVALID_ARGUMENT is due; it ended in {}", told(&status))),
+        Ok(_) => Err("INVALID_ARGUMENT is due; the poll was answered".to_owned()),
+    }
+}
+
+pub(super) fn wish_came_back(kind: &Kind, wish: &Document, seen: &Observation) -> Judgement {
+    let missing = match kind.capabilities.diff_mode {
+        DiffMode::Bridge => wish::unfulfilled(kind, wish, &seen.parameters),
+        // The plugin's own comparison counts.
+        DiffMode::Plugin if seen.up_to_date == Some(false) => seen
+            .diffs
+            .iter()
+            .map(|diff| format!("{} differs", diff.path))
+            .collect(),
+        DiffMode::Plugin => Vec::new(),
+    };
+    holds(missing.is_empty(), || missing.join(", "))
+}
+
+pub(super) fn parameters_valid(kind: &Kind, seen: &Observation) -> Judgement {
+    let sensitive: Vec<&str> = kind
+        .field_rules
+        .iter()
+        .filter(|rule| rule.sensitive)
+        .map(|rule| rule.path.as_str())
+        .collect();
+    let whole = Value::Object(seen.parameters.clone());
+    for pointer in &sensitive {
+        holds(whole.pointer(pointer).is_none_or(Value::is_null), || {
+            format!("the sensitive field {pointer} stands in it")
+        })?;
+    }
+    let schema = schema::without_required(&kind.parameters_schema, sensitive.into_iter());
+    schema::valid(&schema, &seen.parameters)
+}
+
+pub(super) fn status_valid(kind: &Kind, seen: &Observation) -> Judgement {
+    match &seen.status {
+        Some(status) => schema::valid(&kind.status_schema, status),
+        None => Ok(()),
+    }
+}
+
+/// `None`: the wish holds none.
+pub(super) fn big_integers(wished: &Document, seen: &Observation) -> Option<Judgement> {
+    let wanted = wish::big_integers(wished);
+    if wanted.is_empty() {
+        return None;
+    }
+    let whole = Value::Object(seen.parameters.clone());
+    let lost = wanted
+        .iter()
+        .find(|(pointer, value)| whole.pointer(pointer) != Some(value));
+    Some(match lost {
+        None => Ok(()),
+        Some((pointer, value)) => Err(format!(
+            "{pointer} was {value}, and came back as {}",
+            whole.pointer(pointer).unwrap_or(&Value::Null)
+        )),
+    })
+}
+
+pub(super) fn marker_kept(seen: &Observation, marker: &str) -> Judgement {
+    holds(seen.found_marker == marker, || {
+        format!("{marker:?} was sent, {:?} is found", seen.found_marker)
+    })
+}
+
+pub(super) fn marker_aside(seen: &Observation, marker: &str) -> Judgement {
+    let text = Value::Object(seen.parameters.clone()).to_string();
+    holds(!text.contains(marker), || {
+        "the marker stands in the parameters".to_owned()
+    })
+}
+
+pub(super) fn compared(mode: DiffMode, own: &Observation, other: Option<&Observation>) -> Judgement {
+    match mode {
+        DiffMode::Bridge => holds(own.up_to_date.is_none(), || {
+            "the bridge compares, and up_to_date is said".to_owned()
+        }),
+        DiffMode::Plugin => {
+            holds(own.up_to_date == Some(true), || {
+                format!("for its own wish it says {:?}", own.up_to_date)
+            })?;
+            match other {
+                Some(other) => holds(other.up_to_date == Some(false) && !other.diffs.is_empty(), || {
+                    format!(
+                        "for another wish it says {:?} with {} diffs",
+                        other.up_to_date,
+                        other.diffs.len()
+                    )
+                }),
+                None => Ok(()),
+            }
+        }
+    }
+}
+
+/// The same resource, as far as a look shows it. A status may move by itself.
+pub(super) fn unchanged(before: &Observation, after: &Observation) -> Judgement {
+    let differs = |what: &str| format!("{what} changed");
+    holds(before.external_name == after.external_name, || {
+        differs("external_name")
+    })?;
+    holds(before.canonical_id == after.canonical_id, || {
+        differs("canonical_id")
+    })?;
+    holds(before.parameters == after.parameters, || differs("parameters"))?;
+    holds(before.found_marker == after.found_marker, || {
+        differs("found_marker")
+    })?;
+    holds(before.etag == after.etag, || differs("etag"))
+}
+
+pub(super) fn found_as(look: &Look, name: &str) -> Judgement {
+    match look {
+        Look::Found(found) => holds(found.external_name == name, || {
+            format!("{name:?} was made, {:?} is found", found.external_name)
+        }),
+        Look::Absent(_) => Err("it reads as absent".to_owned()),
+        Look::Failed(failure) => Err(format!("the look failed: {}", failure.message)),
+    }
+}
+
+pub(super) fn completed(trail: &Trail, method: &str) -> Judgement {
+    match trail.last().map(|outcome| &outcome.result) {
+        Some(OutcomeResult::Completed(_)) => Ok(()),
+        Some(OutcomeResult::Failure(failure)) => Err(format!(
+            "{method} failed: {:?} {}: {}",
+            failure.code, failure.reason, failure.message
+        )),
+        _ => Err(format!("{method} did not end")),
+    }
+}
+
+/// An etag may change: some upstreams count writes.
+pub(super) fn no_op(trail: &Trail, before: &Observation, after: &Observation) -> Judgement {
+    completed(trail, "Update")?;
+    holds(before.parameters == after.parameters, || {
+        "parameters changed".to_owned()
+    })?;
+    holds(before.found_marker == after.found_marker, || {
+        "the marker changed".to_owned()
+    })
+}
+
+pub(super) fn conflict(outcome: &Outcome) -> Judgement {
+    refused(outcome, FailureCode::Conflict)
+}
+
+/// A call under another marker.
+pub(super) fn hidden(outcome: &Outcome, before: &Observation, after: &Observation) -> Judgement {
+    refused(outcome, FailureCode::NotFound)?;
+    unchanged(before, after)
+}
+
+pub(super) fn update_made_none(outcome: &Outcome, look: &Look) -> Judgement {
+    holds(matches!(look, Look::Absent(_)), || {
+        "afterwards something is there".to_owned()
+    })?;
+    refused(outcome, FailureCode::NotFound)
+}
+
+/// Refused with this code and without effect.
+pub(crate) fn refused(outcome: &Outcome, code: FailureCode) -> Judgement {
+    match &outcome.result {
+        OutcomeResult::Failure(failure) => {
+            holds(failure.code == code && failure.effect == Effect::None, || {
+                format!(
+                    "{code:?} with effect None is due; it says {:?} with {:?}",
+                    failure.code, failure.effect
+                )
+            })
+        }
+        OutcomeResult::Completed(_) => Err(format!("{code:?} is due; it was completed")),
+        OutcomeResult::Operation(_) => Err(format!("{code:?} is due; an operation began")),
+    }
+}
+
+pub(super) fn nothing_to_see(trail: &Trail) -> Judgement {
+    match trail.last().map(|outcome| &outcome.result) {
+        Some(OutcomeResult::Completed(completed)) => holds(completed.observation.is_none(), || {
+            "the completed Delete brings an observation".to_owned()
+        }),
+        _ => Ok(()),
+    }
+}
+
+pub(super) fn gone(is_gone: bool) -> Judgement {
+    holds(is_gone, || "it is still found".to_owned())
+}
+
+pub(super) fn deleted_nothing(trail: &Trail) -> Judgement {
+    completed(trail, "Delete")?;
+    match trail.last().map(|outcome| &outcome.result) {
+        Some(OutcomeResult::Completed(completed)) => {
+            holds(completed.already_done, || "already_done is not said".to_owned())
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,160 @@
+//! Names and wishes that the kind does not take.
+
+use crossbridge_proto::checked::{Document, FailureCode, Mutability, NameSource, Outcome, OutcomeResult};
+use serde_json::Value;
+use tonic::Code;
+
+use super::{BAD_NAME, IMMUTABLE, INVALID, INVALID_NAMED, NAME_RULES, nothing_made, refused_with};
+use crate::{
+    fixtures::broken_name,
+    lab::{Lab, Thing, outcome_of},
+    stories::plugin::kinds::refused_as,
+    verdict::{Judgement, Stop, holds},
+};
+
+/// A name where none may be, none where one must be, one that breaks the rules.
+pub(super) async fn names(lab: &Lab, thing: &Thing) -> Result<(), Stop> {
+    let bench = &lab.bench;
+    let wrong = match lab.kind.external_name.source {
+        NameSource::User => Some(thing.clone().named("")),
+        NameSource::Provider => Some(thing.clone().named(&lab.fresh_name("")?)),
+        NameSource::Derived => None,
+    };
+    match wrong {
+        None => bench.not_applicable(NAME_RULES, "names are derived"),
+        Some(wrong) => {
+            let answer = bench.client.create(wrong.create(false), lab.terms()).await;
+            bench.judge(NAME_RULES, refused_as(Code::InvalidArgument, answer.map(drop)));
+        }
+    }
+    let broken = match lab.kind.external_name.source {
+        NameSource::User => broken_name(&lab.kind.external_name, &lab.names),
+        NameSource::Provider | NameSource::Derived => None,
+    };
+    match broken {
+        None => bench.not_applicable(BAD_NAME, "users give no names, or any name will do"),
+        Some(name) => {
+            let mut wrong = lab.thing()?.named(&name);
+            let outcome = lab.create_once(&mut wrong, false).await?;
+            bench.judge(BAD_NAME, bad_name(&outcome));
+            bench.registry.strike(&wrong);
+            if !matches!(outcome.result, OutcomeResult::Failure(_)) {
+                lab.remove(&wrong).await?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn bad_name(outcome: &Outcome) -> Judgement {
+    refused_with(outcome, &[FailureCode::InvalidSpec])?;
+    match &outcome.result {
+        OutcomeResult::Failure(failure) => holds(
+            failure
+                .violations
+                .iter()
+                .any(|violation| violation.path.is_empty()),
+            || "no violation with an empty path says that the name is at fault".to_owned(),
+        ),
+        _ => Ok(()),
+    }
+}
+
+/// The example's invalid parameters.
+pub(super) async fn invalid(lab: &Lab) -> Result<(), Stop> {
+    let bench = &lab.bench;
+    let Some(parameters) = &lab.example.invalid_parameters else {
+        let why = "the example has no invalid_parameters";
+        bench.not_applicable(INVALID, why);
+        bench.not_applicable(INVALID_NAMED, why);
+        return Ok(());
+    };
+    let mut thing = lab.thing()?.with_parameters(parameters);
+    let outcome = lab.create_once(&mut thing, false).await?;
+    let made = nothing_made(lab, &thing).await?;
+    bench.judge(
+        INVALID,
+        refused_with(&outcome, &[FailureCode::InvalidSpec]).and(made),
+    );
+    if let OutcomeResult::Failure(failure) = &outcome.result {
+        let names_it = failure
+            .violations
+            .iter()
+            .any(|violation| !violation.path.is_empty());
+        bench.judge(
+            INVALID_NAMED,
+            holds(names_it, || {
+                format!("no field is named; it says {:?}", failure.message)
+            }),
+        );
+    }
+    lab.remove(&thing).await
+}
+
+/// Another value in an immutable field.
+pub(super) async fn immutable(lab: &Lab) -> Result<(), Stop> {
+    let bench = &lab.bench;
+    let wish = lab.example.create_parameters.clone().unwrap_or_default();
+    let other = lab
+        .kind
+        .field_rules
+        .iter()
+        .filter(|rule| rule.mutability == Mutability::Immutable)
+        .find_map(|rule| changed(&lab.kind.parameters_schema, &wish, &rule.path));
+    let (Some(other), true) = (other, lab.kind.capabilities.can_update) else {
+        bench.not_applicable(
+            IMMUTABLE,
+            "the example sets no immutable field of a kind that can be updated",
+        );
+        return Ok(());
+    };
+    let thing = lab.made().await?;
+    let before = lab.found(&thing).await?;
+    let request = thing.clone().with_parameters(&other).update();
+    let outcome = outcome_of("Update", bench.client.update(request, lab.terms()).await)?;
+    let after = lab.found(&thing).await?;
+    let same = holds(before.parameters == after.parameters, || {
+        "it was changed".to_owned()
+    });
+    bench.judge(
+        IMMUTABLE,
+        // The made-up value may be invalid besides.
+        refused_with(&outcome, &[FailureCode::ImmutableField, FailureCode::InvalidSpec]).and(same),
+    );
+    lab.remove(&thing).await
+}
+
+/// The wish with another value at a pointer that it holds.
+fn changed(schema: &Document, wish: &Document, pointer: &str) -> Option<Document> {
+    let mut whole = Value::Object(wish.clone());
+    let place = whole.pointer_mut(pointer)?;
+    let known = allowed_values(schema, pointer);
+    let other = match place {
+        Value::String(text) => known
+            .into_iter()
+            .find(|value| value.as_str().is_some_and(|known| known != text))
+            .unwrap_or_else(|| Value::from(format!("{text}x"))),
+        Value::Number(number) => Value::from(number.as_i64()?.checked_add(1)?),
+        Value::Bool(on) => Value::from(!*on),
+        _ => return None,
+    };
+    *place = other;
+    match whole {
+        Value::Object(whole) => Some(whole),
+        _ => None,
+    }
+}
+
+/// The `enum` of a field's schema.
+fn allowed_values(schema: &Document, pointer: &str) -> Vec<Value> {
+    let mut path = String::new();
+    for part in pointer.split('/').skip(1) {
+        path.push_str("/properties/");
+        path.push_str(part);
+    }
+    Value::Object(schema.clone())
+        .pointer(&format!("{path}/enum"))
+        .and_then(Value::as_array)
+        .cloned()
+        .unwrap_or_default()
+}

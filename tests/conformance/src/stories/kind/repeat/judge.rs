@@ -1,0 +1,96 @@
+//! Judgements on repeated creations. Pure.
+
+use std::collections::BTreeSet;
+
+use crossbridge_proto::checked::{FailureCode, Look, Observation, Outcome, OutcomeResult};
+
+use crate::verdict::{Judgement, holds};
+
+/// Answers to repeats of a creation that made `name`: it again, or a word that it is there.
+pub(super) fn same_resource(answers: &[Outcome], name: &str) -> Judgement {
+    answers.iter().try_for_each(|answer| match &answer.result {
+        OutcomeResult::Completed(_) | OutcomeResult::Operation(_) => {
+            holds(answer.external_name == name, || {
+                format!("the first made {name:?}, a repeat {:?}", answer.external_name)
+            })
+        }
+        OutcomeResult::Failure(failure) => holds(is_harmless(failure.code), || {
+            format!(
+                "a repeat failed: {:?} {}: {}",
+                failure.code, failure.reason, failure.message
+            )
+        }),
+    })
+}
+
+/// A repeat may say that somebody has the name, or that others are at it.
+fn is_harmless(code: FailureCode) -> bool {
+    matches!(code, FailureCode::AlreadyExists | FailureCode::Conflict)
+}
+
+/// Answers to the same request sent many times at once.
+pub(super) fn one_of_many(answers: &[Outcome]) -> Judgement {
+    let names: BTreeSet<&str> = answers
+        .iter()
+        .filter(|answer| !matches!(answer.result, OutcomeResult::Failure(_)))
+        .map(|answer| answer.external_name.as_str())
+        .filter(|name| !name.is_empty())
+        .collect();
+    holds(names.len() <= 1, || format!("they made {names:?}"))?;
+    let made = answers
+        .iter()
+        .filter(|answer| matches!(answer.result, OutcomeResult::Completed(_)))
+        .count();
+    holds(made > 0, || "none of them was completed".to_owned())?;
+    answers.iter().try_for_each(|answer| match &answer.result {
+        OutcomeResult::Failure(failure) => holds(is_harmless(failure.code), || {
+            format!(
+                "one failed: {:?} {}: {}",
+                failure.code, failure.reason, failure.message
+            )
+        }),
+        _ => Ok(()),
+    })
+}
+
+/// The end of a creation that was in doubt.
+pub(super) fn settled(answers: &[Outcome], name: &str) -> Judgement {
+    holds(!name.is_empty(), || {
+        "after the repeat nobody knows its name".to_owned()
+    })?;
+    same_resource(answers, name)
+}
+
+pub(super) fn one(count: usize) -> Judgement {
+    holds(count == 1, || format!("there are {count}"))
+}
+
+pub(super) fn untouched(before: &Observation, after: &Observation) -> Judgement {
+    holds(
+        before.parameters == after.parameters && before.found_marker == after.found_marker,
+        || "the other one was changed".to_owned(),
+    )
+}
+
+/// The answer to a token whose resource is gone.
+pub(super) fn gone(answer: &Outcome, name: &str) -> Judgement {
+    match &answer.result {
+        OutcomeResult::Failure(failure) => {
+            holds(failure.code == FailureCode::NotFound, || {
+                format!("NOT_FOUND is due; it says {:?}", failure.code)
+            })?;
+            holds(answer.external_name == name, || {
+                format!("it was {name:?}; the answer names {:?}", answer.external_name)
+            })
+        }
+        _ => Err(format!("NOT_FOUND is due; it made {:?}", answer.external_name)),
+    }
+}
+
+/// Two looks after a creation's end.
+pub(super) fn nothing_came(early: &Look, late: &Look) -> Judgement {
+    holds(
+        !matches!((early, late), (Look::Absent(_), Look::Found(_))),
+        || "it came about after the deadline".to_owned(),
+    )
+}

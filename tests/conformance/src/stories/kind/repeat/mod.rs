@@ -1,0 +1,283 @@
+//! The same creation more than once.
+
+mod judge;
+
+use std::time::Duration;
+
+use crossbridge_proto::checked::{CreateRecovery, FailureCode, Look, NameSource, Outcome, OutcomeResult};
+use futures::future::join_all;
+
+use crate::{
+    assertion::assertions,
+    client::Terms,
+    lab::{Lab, Thing, look_of},
+    stories::kind::life::refused,
+    story::Story,
+    verdict::Stop,
+};
+
+/// How often the same is asked for.
+const TIMES: usize = 10;
+
+/// The deadline that cuts a creation.
+const CUT: Duration = Duration::from_millis(50);
+
+/// How long nothing may happen after a deadline before it is believed.
+const QUIET: Duration = Duration::from_millis(700);
+
+assertions! {
+    TEN_TIMES = "create/ten-times-one-resource", Core, "CreateRequest.client_request_token",
+        "The same request ten times makes one resource, as far as the declared recovery promises it.",
+        "CLIENT_TOKEN: look the token up first. DETERMINISTIC_NAME: never take over. MARKER: search by marker when outcome_unknown is set.";
+    AT_ONCE = "create/ten-at-once-one-resource", Core, "CreateRequest.client_request_token",
+        "The same request ten times at once makes one resource, where a token or the name promises it.",
+        "Let the upstream decide who is first: its own token, or a create that fails if the name is there.";
+    TOKEN_REUSED = "create/token-of-another-wish-refused", Core, "FailureCode.FAILURE_CODE_TOKEN_REUSED",
+        "A token that made something else is TOKEN_REUSED with EFFECT_NONE.",
+        "Keep a digest of the request beside the token.";
+    TOKEN_GONE = "create/gone-is-not-remade", Core, "CreateRequest.client_request_token",
+        "A token whose resource is gone again is NOT_FOUND with its name, and makes nothing.",
+        "Let the token outlive the resource for token_retention.";
+    TAKEN = "create/taken-name-refused", Core, "FailureCode.FAILURE_CODE_ALREADY_EXISTS",
+        "A name that another has is ALREADY_EXISTS with EFFECT_NONE, and the other stays as it is.",
+        "Create never takes over: look first where the upstream's own create would.";
+    CUT_SHORT = "create/cut-at-50ms-one-resource", Core, "CreateRequest.outcome_unknown",
+        "A creation that is cut after 50 ms and then repeated ends in one resource.",
+        "Make each step findable by token, name or marker before it is begun.";
+    NOTHING_LATE = "create/nothing-after-the-deadline", Core, "plugin_service.proto",
+        "When a creation's deadline and late_margin have passed, nothing comes about any more.",
+        "Bound the upstream client by the deadline, retries included; declare late_margin where the upstream itself is late.";
+}
+
+pub(crate) const STORY: Story<Lab> = Story {
+    assertions: ALL,
+    run: |lab| Box::pin(run(lab)),
+};
+
+async fn run(lab: &Lab) -> Result<(), Stop> {
+    if !lab.kind.capabilities.can_create {
+        return Err(Stop::not_applicable("the kind cannot be created"));
+    }
+    ten_times(lab).await?;
+    at_once(lab).await?;
+    taken(lab).await?;
+    token(lab).await?;
+    cut(lab).await
+}
+
+/// Whether a repeat is promised to make no second one.
+fn promises(lab: &Lab) -> bool {
+    !lab.kind.capabilities.create_recovery.is_empty()
+}
+
+async fn ten_times(lab: &Lab) -> Result<(), Stop> {
+    if !promises(lab) {
+        lab.bench
+            .not_applicable(TEN_TIMES, "the kind declares no recovery: each Create makes one");
+        return Ok(());
+    }
+    let mut thing = lab.thing()?;
+    lab.make(&mut thing).await?;
+    // Only then an earlier effect can be seen by its marker.
+    lab.wait_out_window().await;
+    let mut answers = Vec::new();
+    for _ in 1..TIMES {
+        let mut repeat = thing.clone();
+        let outcome = lab.create_once(&mut repeat, true).await?;
+        answers.push(ended(lab, &mut repeat, outcome).await?);
+    }
+    lab.bench
+        .judge(TEN_TIMES, judge::same_resource(&answers, thing.name()));
+    let count = count(lab, &thing).await?;
+    lab.bench.judge(TEN_TIMES, judge::one(count));
+    lab.remove(&thing).await
+}
+
+/// The last answer of its course.
+async fn ended(lab: &Lab, thing: &mut Thing, outcome: Outcome) -> Result<Outcome, Stop> {
+    let trail = lab.follow(thing, outcome, lab.kind.timeouts.create).await?;
+    let mut last = trail
+        .last()
+        .cloned()
+        .ok_or_else(|| Stop::blocked("Create was not answered"))?;
+    if last.external_name.is_empty() {
+        last.external_name.clone_from(&thing.target.external_name);
+    }
+    Ok(last)
+}
+
+async fn at_once(lab: &Lab) -> Result<(), Stop> {
+    let promised =
+        lab.recovers_by(CreateRecovery::ClientToken) || lab.recovers_by(CreateRecovery::DeterministicName);
+    if !promised {
+        lab.bench
+            .not_applicable(AT_ONCE, "neither a token nor the name promises it");
+        return Ok(());
+    }
+    let thing = lab.thing()?;
+    let mut things = vec![thing.clone(); TIMES];
+    let outcomes = join_all(things.iter_mut().map(|thing| lab.create_once(thing, false))).await;
+    let mut answers = Vec::new();
+    for (thing, outcome) in things.iter_mut().zip(outcomes) {
+        let outcome = outcome?;
+        answers.push(ended(lab, thing, outcome).await?);
+    }
+    let made = things
+        .iter()
+        .find(|thing| !thing.name().is_empty())
+        .cloned()
+        .unwrap_or(thing);
+    lab.bench.judge(AT_ONCE, judge::one_of_many(&answers));
+    let count = count(lab, &made).await?;
+    lab.bench.judge(AT_ONCE, judge::one(count));
+    lab.bench.registry.enter(&made);
+    lab.remove(&made).await
+}
+
+/// Another object wants the same name.
+async fn taken(lab: &Lab) -> Result<(), Stop> {
+    if lab.kind.external_name.source == NameSource::Provider {
+        lab.bench.not_applicable(TAKEN, "the upstream gives the names");
+        return Ok(());
+    }
+    let thing = lab.made().await?;
+    let before = lab.found(&thing).await?;
+    let mut other = lab.thing_of(&thing.given_name, thing.desired.clone());
+    if let Some(wish) = &lab.example.update_parameters
+        && lab.kind.external_name.source == NameSource::User
+    {
+        other = other.with_parameters(wish);
+    }
+    let outcome = lab.create_once(&mut other, false).await?;
+    // It is the first one's, whatever became of the second.
+    lab.bench.registry.strike(&other);
+    let after = lab.found(&thing).await?;
+    let judgement = refused(&outcome, FailureCode::AlreadyExists).and(judge::untouched(&before, &after));
+    lab.bench.judge(TAKEN, judgement);
+    lab.remove(&thing).await
+}
+
+/// What a token remembers.
+async fn token(lab: &Lab) -> Result<(), Stop> {
+    let bench = &lab.bench;
+    if !lab.recovers_by(CreateRecovery::ClientToken) {
+        for assertion in [TOKEN_REUSED, TOKEN_GONE] {
+            bench.not_applicable(assertion, "the kind has no CLIENT_TOKEN recovery");
+        }
+        return Ok(());
+    }
+    let mut thing = lab.thing()?;
+    lab.make(&mut thing).await?;
+    match &lab.example.update_parameters {
+        None => bench.not_applicable(
+            TOKEN_REUSED,
+            "the example has no update_parameters to wish for instead",
+        ),
+        Some(other) => {
+            let request = thing.clone().with_parameters(other).create(false);
+            let answer = bench.client.create(request, lab.terms()).await;
+            let outcome = crate::lab::outcome_of("Create", answer)?;
+            bench.judge(TOKEN_REUSED, refused(&outcome, FailureCode::TokenReused));
+            if let (false, OutcomeResult::Completed(_)) =
+                (outcome.external_name == thing.name(), &outcome.result)
+            {
+                let mut second = lab.thing()?;
+                second.learn(&outcome);
+                second
+                    .target
+                    .ownership_marker
+                    .clone_from(&thing.target.ownership_marker);
+                bench.registry.enter(&second);
+                lab.remove(&second).await?;
+            }
+        }
+    }
+    lab.remove(&thing).await?;
+    let mut repeat = thing.clone();
+    repeat.target.external_name.clear();
+    let outcome = lab.create_once(&mut repeat, true).await?;
+    let answer = ended(lab, &mut repeat, outcome).await?;
+    bench.judge(TOKEN_GONE, judge::gone(&answer, thing.name()));
+    if matches!(answer.result, OutcomeResult::Failure(_)) {
+        bench.registry.strike(&repeat);
+        return Ok(());
+    }
+    lab.remove(&repeat).await
+}
+
+/// Cut by its deadline, watched, then repeated.
+async fn cut(lab: &Lab) -> Result<(), Stop> {
+    let bench = &lab.bench;
+    let mut thing = lab.thing()?;
+    let terms = Terms::within(CUT).rough();
+    // However it ends, nobody relies on it.
+    let cut = lab.create_under(&mut thing, false, terms).await;
+    let answered = matches!(&cut, Ok(Ok(outcome)) if !matches!(outcome.result, OutcomeResult::Failure(_)));
+    let can_look = !thing.name().is_empty() || lab.looks_without_name();
+    if can_look {
+        lab.wait_out_window().await;
+        let early = lab.look(&thing).await?;
+        tokio::time::sleep(QUIET).await;
+        let late = lab.look(&thing).await?;
+        if answered {
+            bench.judge(NOTHING_LATE, Ok(()));
+        } else {
+            bench.judge(NOTHING_LATE, judge::nothing_came(&early, &late));
+        }
+    } else {
+        bench.not_applicable(NOTHING_LATE, "the kind cannot look without a name");
+    }
+    recover(lab, &mut thing, CUT_SHORT).await?;
+    lab.remove(&thing).await
+}
+
+/// Clears up a creation whose end nobody knows, as the bridge would, and judges that one resource comes of it.
+pub(crate) async fn recover(
+    lab: &Lab,
+    thing: &mut Thing,
+    assertion: &'static crate::assertion::Assertion,
+) -> Result<(), Stop> {
+    if !promises(lab) {
+        lab.bench
+            .not_applicable(assertion, "the kind declares no recovery: a person is asked");
+        return Ok(());
+    }
+    let first = lab.kind.capabilities.create_recovery.first().copied();
+    let found = if first == Some(CreateRecovery::ClientToken) {
+        None
+    } else {
+        lab.wait_out_window().await;
+        let look = look_of(lab.bench.client.observe(thing.observe(), lab.terms()).await)?;
+        match look {
+            Look::Found(found) => Some(found.external_name),
+            _ => None,
+        }
+    };
+    let mut answers = Vec::new();
+    if let Some(name) = found {
+        thing.target.external_name = name;
+    } else {
+        // Once to settle it, once more to see that it is settled.
+        for _ in 0..2 {
+            let outcome = lab.create_once(thing, true).await?;
+            answers.push(ended(lab, thing, outcome).await?);
+            lab.wait_out_window().await;
+        }
+    }
+    lab.bench.registry.enter(thing);
+    lab.bench.judge(assertion, judge::settled(&answers, thing.name()));
+    if !thing.name().is_empty() {
+        let count = count(lab, thing).await?;
+        lab.bench.judge(assertion, judge::one(count));
+    }
+    Ok(())
+}
+
+/// How many there are under its marker or name, where the plugin lists; else whether there is one.
+pub(crate) async fn count(lab: &Lab, thing: &Thing) -> Result<usize, Stop> {
+    lab.wait_out_window().await;
+    if let Some(listed) = crate::lab::listed(lab, thing).await? {
+        return Ok(listed);
+    }
+    Ok(usize::from(matches!(lab.look(thing).await?, Look::Found(_))))
+}

@@ -1,0 +1,233 @@
+//! What the plugin serves.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use crossbridge_proto::{
+    checked::{Kind, KindPage, ResourceType},
+    v1alpha1 as wire,
+};
+use prost::Message;
+use tonic::Code;
+
+use crate::{
+    assertion::{Assertion, assertions},
+    bench::Bench,
+    client::{Terms, told},
+    story::Story,
+    verdict::{Judgement, Stop, holds},
+};
+
+/// By then each of these is answered.
+const ANSWER_WITHIN: std::time::Duration = std::time::Duration::from_secs(5);
+
+/// Enough for any plugin, and an end for one that pages for ever.
+const MOST_PAGES: usize = 10_000;
+
+assertions! {
+    PAGES = "kinds/pages", Core, "ListResourceKindsRequest.page_size",
+        "Page by page every kind comes once, and no page is larger than was asked for.",
+        "Go on exactly where the page token says; an empty next_page_token ends the list.";
+    PAGE_TOKEN = "kinds/garbage-page-token-refused", Core, "ListResourceKindsRequest.page_token",
+        "A page token that the plugin did not give is INVALID_ARGUMENT.",
+        "Check the token before you use it.";
+    DIGESTS = "kinds/digest-follows-the-kind", Core, "ResourceKindSummary.digest",
+        "As long as a kind is the same, its digest is.",
+        "Digest the encoded ResourceKind, with maps in a fixed order.";
+    UNKNOWN = "kinds/unknown-type-not-found", Core, "PluginService.GetResourceKind",
+        "A type that is not served is gRPC NOT_FOUND.",
+        "Answer the status NOT_FOUND, in every service.";
+    MISSING = "kinds/missing-type-refused", Core, "GetResourceKindRequest.resource_type",
+        "GetResourceKind without a type is INVALID_ARGUMENT that names resource_type.",
+        "Check REQUIRED fields first, and name the field in the status.";
+    FORM = "kinds/well-formed", Core, "ResourceKind",
+        "Everything that a kind declares is there, in form, and does not contradict itself.",
+        "Set the field that is named.";
+    SCHEMAS = "kinds/schemas-structural", Core, "ResourceKind.parameters_schema_json",
+        "The schemas of parameters, status and list filter are structural.",
+        "Write them as a CRD wants them: every field has a type; no $ref, no null, no additionalProperties beside properties.";
+}
+
+/// Those that are judged of each kind, under its name.
+pub(crate) const OF_EACH: &[&Assertion] = &[FORM, SCHEMAS];
+
+pub(crate) const STORY: Story<Bench> = Story {
+    assertions: &[PAGES, PAGE_TOKEN, DIGESTS, UNKNOWN, MISSING],
+    run: |bench| Box::pin(run(bench)),
+};
+
+async fn run(bench: &Bench) -> Result<(), Stop> {
+    let whole = all(bench, 0).await?;
+    let single = all(bench, 1).await?;
+    bench.judge(PAGES, pages(&whole, &single));
+
+    let request = wire::ListResourceKindsRequest {
+        page_size: 0,
+        page_token: "\u{1}no page of this plugin".to_owned(),
+    };
+    let answer = bench.client.list_resource_kinds(request, terms()).await;
+    bench.judge(PAGE_TOKEN, refused_as(Code::InvalidArgument, answer.map(drop)));
+
+    let mut digests = Ok(());
+    let again = all(bench, 0).await?;
+    for (index, (resource_type, digest)) in whole.kinds.iter().enumerate() {
+        let (first, second) = (
+            fetch(bench, resource_type).await,
+            fetch(bench, resource_type).await,
+        );
+        let (Ok(first), Ok(second)) = (first, second) else {
+            continue;
+        };
+        let now = again.kinds.get(index).map(|(_, digest)| digest.as_str());
+        digests = digests.and(same_digest(resource_type, &first, &second, digest, now));
+    }
+    bench.judge(DIGESTS, digests);
+
+    let unknown = ResourceType {
+        group: "conformance.example.org".to_owned(),
+        version: "v1".to_owned(),
+        kind: "NobodyServesThis".to_owned(),
+    };
+    let answer = fetch(bench, &unknown).await;
+    bench.judge(UNKNOWN, refused_as(Code::NotFound, answer.map(drop)));
+    let answer = bench
+        .client
+        .get_resource_kind(wire::GetResourceKindRequest { resource_type: None }, terms())
+        .await;
+    let named = match &answer {
+        Err(status) if status.code() == Code::InvalidArgument => {
+            holds(status.message().contains("resource_type"), || {
+                format!("the status does not name the field: {}", told(status))
+            })
+        }
+        _ => refused_as(Code::InvalidArgument, answer.map(drop)),
+    };
+    bench.judge(MISSING, named);
+    Ok(())
+}
+
+/// Reads all kinds; each that is out of form is judged under its own name, and left out.
+pub(crate) async fn discover(bench: &Bench) -> Result<Vec<Arc<Kind>>, Stop> {
+    let mut kinds = Vec::new();
+    for (resource_type, _) in all(bench, 0).await?.kinds {
+        let subject = resource_type.kind.as_str();
+        match fetch(bench, &resource_type).await {
+            Err(status) => bench.book.judge(FORM, subject, Err(told(&status))),
+            Ok(answer) => {
+                let kind = Kind::try_from(answer);
+                let (form, schemas) = form(&resource_type, kind.as_ref().map_err(ToString::to_string));
+                bench.book.judge(FORM, subject, form);
+                bench.book.judge(SCHEMAS, subject, schemas);
+                kinds.extend(kind.ok().map(Arc::new));
+            }
+        }
+    }
+    Ok(kinds)
+}
+
+/// Of all but the schemas, and of the schemas.
+fn form(listed: &ResourceType, kind: Result<&Kind, String>) -> (Judgement, Judgement) {
+    match kind {
+        Ok(kind) => {
+            let same = holds(kind.resource_type == *listed, || {
+                format!("listed as {listed}, it says {}", kind.resource_type)
+            });
+            (same, Ok(()))
+        }
+        Err(problem) if problem.contains("structural OpenAPI") => (Ok(()), Err(problem)),
+        Err(problem) => (Err(problem), Ok(())),
+    }
+}
+
+/// All pages of one walk.
+struct Walk {
+    kinds: Vec<(ResourceType, String)>,
+    largest_page: usize,
+}
+
+async fn all(bench: &Bench, page_size: i32) -> Result<Walk, Stop> {
+    let mut walk = Walk {
+        kinds: Vec::new(),
+        largest_page: 0,
+    };
+    let mut page_token = String::new();
+    for _ in 0..MOST_PAGES {
+        let request = wire::ListResourceKindsRequest {
+            page_size,
+            page_token,
+        };
+        let answer = bench
+            .client
+            .list_resource_kinds(request, terms())
+            .await
+            .map_err(|status| Stop::blocked(format!("ListResourceKinds: {}", told(&status))))?;
+        let page = KindPage::try_from(answer)
+            .map_err(|violation| Stop::blocked(format!("ListResourceKinds: {violation}")))?;
+        walk.largest_page = walk.largest_page.max(page.kinds.len());
+        walk.kinds.extend(page.kinds);
+        page_token = page.next_page_token;
+        if page_token.is_empty() {
+            return Ok(walk);
+        }
+        // A plugin that goes round in circles would fill the memory first.
+        if walk.kinds.len() > MOST_PAGES {
+            break;
+        }
+    }
+    Err(Stop::blocked("ListResourceKinds has no last page"))
+}
+
+async fn fetch(
+    bench: &Bench,
+    resource_type: &ResourceType,
+) -> Result<wire::GetResourceKindResponse, tonic::Status> {
+    let request = wire::GetResourceKindRequest {
+        resource_type: Some(resource_type.clone().into()),
+    };
+    bench.client.get_resource_kind(request, terms()).await
+}
+
+fn terms() -> Terms {
+    Terms::within(ANSWER_WITHIN)
+}
+
+fn pages(whole: &Walk, single: &Walk) -> Judgement {
+    let set = |walk: &Walk| -> BTreeMap<ResourceType, String> { walk.kinds.iter().cloned().collect() };
+    holds(single.largest_page <= 1, || {
+        format!("a page of at most 1 holds {}", single.largest_page)
+    })?;
+    for walk in [whole, single] {
+        holds(set(walk).len() == walk.kinds.len(), || {
+            "a kind is listed twice".to_owned()
+        })?;
+    }
+    holds(set(whole) == set(single), || {
+        format!(
+            "{} kinds in one go, {} page by page",
+            whole.kinds.len(),
+            single.kinds.len()
+        )
+    })
+}
+
+fn same_digest(
+    resource_type: &ResourceType,
+    first: &wire::GetResourceKindResponse,
+    second: &wire::GetResourceKindResponse,
+    digest: &str,
+    again: Option<&str>,
+) -> Judgement {
+    let is_same_kind = first.encode_to_vec() == second.encode_to_vec();
+    let is_same_digest = again == Some(digest);
+    holds(is_same_kind == is_same_digest, || {
+        format!("{resource_type}: kind unchanged: {is_same_kind}, digest unchanged: {is_same_digest}")
+    })
+}
+
+/// Whether a call was refused with this status.
+pub(crate) fn refused_as(code: Code, answer: Result<(), tonic::Status>) -> Judgement {
+    match answer {
+        Err(status) if status.code() == code => Ok(()),
+        Err(status) => Err(format!("{code:?} is due; it ended in {}", told(&status))),
+        Ok(()) => Err(format!("{code:?} is due; it was answered")),
+    }
+}

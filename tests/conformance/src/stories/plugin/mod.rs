@@ -1,0 +1,6 @@
+//! Stories about the plugin as a whole.
+
+pub(crate) mod config;
+pub(crate) mod info;
+pub(crate) mod kinds;
+pub(crate) mod standard;

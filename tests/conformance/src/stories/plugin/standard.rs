@@ -1,0 +1,165 @@
+//! The standard services beside the contract's own, and the transport.
+
+use tokio_stream::StreamExt;
+use tonic_health::pb::{
+    HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient,
+};
+use tonic_reflection::pb::{v1, v1alpha};
+
+use crate::{
+    assertion::assertions,
+    bench::Bench,
+    client::told,
+    story::Story,
+    verdict::{Judgement, Stop, holds},
+};
+
+/// Services that every plugin serves.
+const SERVICES: [&str; 2] = [
+    "crossbridge.provider.v1alpha1.PluginService",
+    "crossbridge.provider.v1alpha1.ResourceService",
+];
+
+/// Longest wait for one of these answers.
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
+
+assertions! {
+    HEALTH = "health/serving", Core, "plugin_service.proto",
+        "grpc.health.v1 says SERVING of the server as a whole.",
+        "Serve grpc.health.v1.Health and set the status of the empty service name.";
+    REFLECTION = "reflection/lists-services", Core, "plugin_service.proto",
+        "Reflection (v1 or v1alpha) lists the contract's services.",
+        "Register the reflection service with the contract's descriptors.";
+    DESCRIBES = "reflection/describes-the-contract", Core, "plugin_service.proto",
+        "Reflection finds the file that holds ResourceService.",
+        "Give the reflection service the whole descriptor set, imports included.";
+    AUTHORITY = "transport/any-authority", Core, "plugin_service.proto",
+        "A request is served whatever its :authority says.",
+        "Do not check :authority: through a Unix socket it is the caller's choice.";
+}
+
+pub(crate) const STORY: Story<Bench> = Story {
+    assertions: ALL,
+    run: |bench| Box::pin(run(bench)),
+};
+
+async fn run(bench: &Bench) -> Result<(), Stop> {
+    let mut health = HealthClient::new(bench.client.channel());
+    let asked = HealthCheckRequest::default();
+    let answer = tokio::time::timeout(PATIENCE, health.check(asked)).await;
+    bench.judge(
+        HEALTH,
+        match answer {
+            Err(_) => Err("no answer came".to_owned()),
+            Ok(Err(status)) => Err(told(&status)),
+            Ok(Ok(answer)) => {
+                let status = answer.into_inner().status();
+                holds(status == ServingStatus::Serving, || {
+                    format!("it says {}", status.as_str_name())
+                })
+            }
+        },
+    );
+    let services = ask_reflection(bench, Question::List).await;
+    bench.judge(REFLECTION, services.and_then(|services| lists(&services)));
+    let file = ask_reflection(bench, Question::File(SERVICES[1])).await;
+    bench.judge(
+        DESCRIBES,
+        file.and_then(|files| holds(!files.is_empty(), || "it sent no file".to_owned())),
+    );
+    bench.judge(AUTHORITY, any_authority(bench).await);
+    Ok(())
+}
+
+fn lists(services: &[String]) -> Judgement {
+    let missing: Vec<_> = SERVICES
+        .iter()
+        .filter(|service| !services.iter().any(|listed| listed == *service))
+        .collect();
+    holds(missing.is_empty(), || format!("it does not list {missing:?}"))
+}
+
+async fn any_authority(bench: &Bench) -> Judgement {
+    for authority in ["localhost", "conformance.example.org:1", "127.0.0.1:1"] {
+        let channel = bench
+            .endpoint
+            .channel(Some(authority))
+            .map_err(|error| error.to_string())?;
+        let mut client =
+            crossbridge_proto::v1alpha1::plugin_service_client::PluginServiceClient::new(channel);
+        let asked = client.get_plugin_info(crossbridge_proto::v1alpha1::GetPluginInfoRequest::default());
+        match tokio::time::timeout(PATIENCE, asked).await {
+            Ok(Ok(_)) => {}
+            Ok(Err(status)) => return Err(format!("with authority {authority:?}: {}", told(&status))),
+            Err(_) => return Err(format!("with authority {authority:?} no answer came")),
+        }
+    }
+    Ok(())
+}
+
+#[derive(Clone, Copy)]
+enum Question {
+    List,
+    File(&'static str),
+}
+
+/// Names of services, or of one entry for each file. v1 first, then v1alpha, which says the same in other types.
+async fn ask_reflection(bench: &Bench, question: Question) -> Result<Vec<String>, String> {
+    match tokio::time::timeout(PATIENCE, ask_v1(bench, question)).await {
+        Ok(Ok(found)) => return Ok(found),
+        Ok(Err(status)) if status.code() != tonic::Code::Unimplemented => return Err(told(&status)),
+        Ok(Err(_)) => {}
+        Err(_) => return Err("no answer came".to_owned()),
+    }
+    match tokio::time::timeout(PATIENCE, ask_v1alpha(bench, question)).await {
+        Ok(found) => found.map_err(|status| told(&status)),
+        Err(_) => Err("no answer came".to_owned()),
+    }
+}
+
+macro_rules! asking {
+    ($ask:ident, $version:ident) => {
+        async fn $ask(bench: &Bench, question: Question) -> Result<Vec<String>, tonic::Status> {
+            use $version::{
+                server_reflection_request::MessageRequest, server_reflection_response::MessageResponse,
+            };
+            let message_request = Some(match question {
+                Question::List => MessageRequest::ListServices(String::new()),
+                Question::File(symbol) => MessageRequest::FileContainingSymbol(symbol.to_owned()),
+            });
+            let request = $version::ServerReflectionRequest {
+                host: String::new(),
+                message_request,
+            };
+            let mut client =
+                $version::server_reflection_client::ServerReflectionClient::new(bench.client.channel());
+            let mut answers = client
+                .server_reflection_info(tokio_stream::once(request))
+                .await?
+                .into_inner();
+            let answer = answers
+                .next()
+                .await
+                .ok_or_else(|| tonic::Status::unavailable("the stream ended without an answer"))??;
+            match answer.message_response {
+                Some(MessageResponse::ListServicesResponse(list)) => Ok(list
+                    .service
+                    .into_iter()
+                    .map(|service| service.name)
+                    .collect()),
+                Some(MessageResponse::FileDescriptorResponse(files)) => Ok(files
+                    .file_descriptor_proto
+                    .iter()
+                    .map(|file| format!("{} bytes", file.len()))
+                    .collect()),
+                Some(MessageResponse::ErrorResponse(error)) => {
+                    Err(tonic::Status::not_found(error.error_message))
+                }
+                _ => Err(tonic::Status::internal("it answered another question")),
+            }
+        }
+    };
+}
+
+asking!(ask_v1, v1);
+asking!(ask_v1alpha, v1alpha);
