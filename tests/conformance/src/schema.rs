@@ -44,6 +44,8 @@ fn as_json_schema(schema: &Value) -> Value {
             }
             // Formats that Kubernetes does not know are no rules.
             ("format", _) => continue,
+            // The meta-schema of that draft wants at least one.
+            ("required", Value::Array(names)) if names.is_empty() => continue,
             _ => value.clone(),
         };
         out.insert(keyword.clone(), value);
