@@ -1,12 +1,13 @@
 //! Which cluster, and where in it the bridge lives.
 
-use std::{fs, path::PathBuf, sync::Arc, time::Instant};
+use std::{fs, path::PathBuf, sync::Arc};
 
 use bridge_engine::{
     client::{Clients, ConnectError, ConnectOptions},
     metrics::Metrics,
 };
 use clap::Args;
+use tokio::time::Instant;
 
 use crate::patience::patiently;
 

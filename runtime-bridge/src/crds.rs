@@ -1,13 +1,11 @@
 //! `runtime-bridge crds`: CRDs as YAML.
 
-use std::{
-    io::{self, Write},
-    time::Instant,
-};
+use std::io::{self, Write};
 
 use bridge_engine::metrics::Metrics;
 use clap::Args;
 use serde_json::Value;
+use tokio::time::Instant;
 
 use crate::{
     definitions::Definitions,

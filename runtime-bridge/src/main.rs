@@ -1,66 +1,7 @@
-//! The Crossbridge runtime bridge: the binary. It wires plugins, the engine and the managed-resource machine together, and holds no
-//! decision of its own.
+//! The Crossbridge runtime bridge: the binary.
 
-mod admin;
-mod cli;
-mod cluster;
-mod crds;
-mod definitions;
-mod dev;
-mod duration;
-mod healthcheck;
-mod logging;
-mod patience;
-mod plugins;
-mod serve;
-
-use std::{error::Error, process::ExitCode};
-
-use clap::Parser;
-
-use crate::cli::{Cli, Command};
+use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    logging::start(&cli.log);
-    // Left alone, rustls panics as soon as a crate of the same build, such as an AWS SDK, brings another one. It fails only if it was chosen
-    // already.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
-        Ok(runtime) => runtime,
-        Err(error) => return failed(&error),
-    };
-    let ended = runtime.block_on(run(cli.command));
-    // Nothing that still hangs somewhere may hold up the exit.
-    runtime.shutdown_background();
-    match ended {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => failed(error.as_ref()),
-    }
-}
-
-async fn run(command: Command) -> Result<(), Box<dyn Error>> {
-    match command {
-        Command::Serve(args) => serve::run(args).await?,
-        Command::Crds(args) => crds::run(args).await?,
-        Command::Dev(args) => dev::run(args).await?,
-        Command::Healthcheck(args) => healthcheck::run(args).await?,
-        Command::Version => println!("{} {}", env!("CARGO_BIN_NAME"), env!("CARGO_PKG_VERSION")),
-    }
-    Ok(())
-}
-
-/// On one line, causes included: it is what a person sees in the logs of a pod that does not start.
-fn failed(error: &dyn Error) -> ExitCode {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let more = error.to_string();
-        if !text.contains(&more) {
-            text = format!("{text}: {more}");
-        }
-        cause = error.source();
-    }
-    eprintln!("error: {text}");
-    ExitCode::FAILURE
+    runtime_bridge::main()
 }

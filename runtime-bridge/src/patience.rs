@@ -1,12 +1,8 @@
 //! Trying again, for a bounded time, what is not there yet.
 
-use std::{
-    fmt::Display,
-    future::Future,
-    time::{Duration, Instant},
-};
+use std::{fmt::Display, future::Future, time::Duration};
 
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 const LONGEST_WAIT: Duration = Duration::from_secs(2);

@@ -1,6 +1,6 @@
 //! The calls, each bounded by an absolute deadline.
 
-use std::{future::Future, sync::Arc, time::Instant};
+use std::{future::Future, sync::Arc};
 
 use bridge_core::external::{Answer, CallError, Config, DesiredState, Failure, Look, Target};
 use crossbridge_proto::{
@@ -9,8 +9,11 @@ use crossbridge_proto::{
 };
 use jiff::Timestamp;
 use prost::Message;
-use tokio::sync::{Notify, watch};
-use tonic::{Request, Response, Status};
+use tokio::{
+    sync::{Notify, watch},
+    time::Instant,
+};
+use tonic::{Request, Response, Status, transport::Channel};
 
 use crate::{
     HandshakeError, Options, Supervision,
@@ -22,6 +25,7 @@ use crate::{
     send::send,
     state::State,
     status,
+    supervision::Now,
 };
 
 /// A plugin, as many tasks share it. Clones are the same plugin.
@@ -31,13 +35,23 @@ pub struct Plugin {
     state: watch::Receiver<State>,
     doubts: Arc<Notify>,
     observer: Arc<dyn CallObserver>,
+    now: Now,
 }
 
 impl Plugin {
     /// Shakes hands and fetches every kind, each question bounded by 5 s. Calls work while the [`Supervision`] is not run; a
     /// restart is then not noticed.
     pub async fn connect(options: Options) -> Result<(Self, Supervision), HandshakeError> {
-        let channel = Guarded(options.endpoint.channel(options.tls.as_ref())?);
+        let channel = options.endpoint.channel(options.tls.as_ref())?;
+        Self::connect_over(channel, options).await
+    }
+
+    /// The same over a channel that exists: a simulation has no sockets.
+    pub async fn connect_over(
+        channel: Channel,
+        options: Options,
+    ) -> Result<(Self, Supervision), HandshakeError> {
+        let channel = Guarded(channel);
         let handshake = Handshake {
             channel: channel.clone(),
             endpoint: options.endpoint.to_string(),
@@ -50,12 +64,14 @@ impl Plugin {
             state: watched,
             doubts: Arc::clone(&doubts),
             observer: options.observer,
+            now: Arc::clone(&options.now),
         };
         let supervision = Supervision {
             handshake,
             state,
             doubts,
             check_every: options.check_every,
+            now: options.now,
         };
         Ok((plugin, supervision))
     }
@@ -211,7 +227,7 @@ impl Plugin {
     {
         let begun = Instant::now();
         let state = self.state.borrow().clone();
-        let result = send(&state, request, deadline, check, call).await;
+        let result = send(&state, &self.now, request, deadline, check, call).await;
         let code = match &result {
             Ok(_) => "OK",
             Err(CallError::Refused { code, .. } | CallError::Unknown { code, .. }) => code,

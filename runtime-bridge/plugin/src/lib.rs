@@ -22,7 +22,7 @@ pub use endpoint::{Endpoint, EndpointError, TlsFiles};
 pub use handshake::HandshakeError;
 pub use observer::{CallObserver, CallRecord, Unobserved};
 pub use state::{Link, RefusedKind, Served, State};
-pub use supervision::{Options, Supervision};
+pub use supervision::{Now, Options, Supervision};
 
 /// The contract package that this bridge speaks.
 pub const CONTRACT_VERSION: &str = "v1alpha1";

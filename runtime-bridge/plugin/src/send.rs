@@ -9,11 +9,12 @@ use rand::Rng;
 use tokio::{sync::OwnedSemaphorePermit, time::timeout};
 use tonic::{Code, Request, Response, Status, metadata::MetadataValue};
 
-use crate::{answer::Answered, state::State, status};
+use crate::{answer::Answered, state::State, status, supervision::Now};
 
 /// Sends a request and checks its answer.
 pub(crate) async fn send<Q, A, T, F>(
     state: &State,
+    now: &Now,
     request: Q,
     deadline: Timestamp,
     check: impl FnOnce(A) -> Answered<T>,
@@ -29,8 +30,8 @@ where
             "the request takes {size} bytes, and the plugin takes messages of at most {most}"
         )));
     }
-    let _place = place(state, deadline).await?;
-    let left = left(deadline)?;
+    let _place = place(state, now, deadline).await?;
+    let left = left(now, deadline)?;
     let answered = timeout(left, call(with_metadata(request, deadline, left))).await;
     let answer = answered.map_err(|_| CallError::Unknown {
         code: status::name(Code::DeadlineExceeded).into(),
@@ -44,9 +45,9 @@ where
 }
 
 /// Waits for a free place, not past the deadline.
-async fn place(state: &State, deadline: Timestamp) -> Result<OwnedSemaphorePermit, CallError> {
+async fn place(state: &State, now: &Now, deadline: Timestamp) -> Result<OwnedSemaphorePermit, CallError> {
     let places = Arc::clone(&state.places);
-    match timeout(left(deadline)?, places.acquire_owned()).await {
+    match timeout(left(now, deadline)?, places.acquire_owned()).await {
         Ok(Ok(place)) => Ok(place),
         Ok(Err(_)) => Err(status::not_sent("the plugin's handle is closed".into())),
         Err(_) => Err(status::not_sent(format!(
@@ -57,8 +58,8 @@ async fn place(state: &State, deadline: Timestamp) -> Result<OwnedSemaphorePermi
 }
 
 /// Time until the deadline, or why nothing may be sent any more.
-fn left(deadline: Timestamp) -> Result<Duration, CallError> {
-    Duration::try_from(deadline.duration_since(Timestamp::now()))
+fn left(now: &Now, deadline: Timestamp) -> Result<Duration, CallError> {
+    Duration::try_from(deadline.duration_since(now()))
         .ok()
         .filter(|left| !left.is_zero())
         .ok_or_else(|| status::not_sent("the deadline of the call had passed".into()))

@@ -3,7 +3,6 @@
 use std::{sync::Arc, time::Duration};
 
 use jiff::Timestamp;
-use rand::Rng;
 use tokio::{
     sync::{Notify, watch},
     time::sleep,
@@ -30,7 +29,12 @@ pub struct Options {
     pub check_every: Duration,
     /// Told of each call.
     pub observer: Arc<dyn CallObserver>,
+    /// Tells the time: a simulation brings its own.
+    pub now: Now,
 }
+
+/// Tells the time.
+pub type Now = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
 impl Options {
     /// Asks every 10 s, counts nothing.
@@ -41,6 +45,7 @@ impl Options {
             bridge_version: env!("CARGO_PKG_VERSION").into(),
             check_every: Duration::from_secs(10),
             observer: Arc::new(Unobserved),
+            now: Arc::new(Timestamp::now),
         }
     }
 }
@@ -54,6 +59,7 @@ pub struct Supervision {
     pub(crate) state: watch::Sender<State>,
     pub(crate) doubts: Arc<Notify>,
     pub(crate) check_every: Duration,
+    pub(crate) now: Now,
 }
 
 impl Supervision {
@@ -64,6 +70,8 @@ impl Supervision {
         loop {
             let wait = self.pause(misses);
             tokio::select! {
+                // In a fixed order, so that a simulation repeats itself.
+                biased;
                 () = stop.cancelled() => return,
                 () = self.doubts.notified(), if misses == 0 => {}
                 () = sleep(wait) => {}
@@ -89,7 +97,7 @@ impl Supervision {
         let backoff = FIRST_RETRY
             .saturating_mul(1 << doublings.min(16))
             .min(self.check_every);
-        backoff.mul_f64(rand::rng().random_range(0.75..1.25))
+        backoff.mul_f64(0.75 + 0.5 * fastrand::f64())
     }
 
     async fn ask(&self) -> Result<(), HandshakeError> {
@@ -130,7 +138,7 @@ impl Supervision {
             Link::Up => {
                 tracing::warn!(plugin = state.served.info.name, why, "the plugin does not answer");
                 state.link = Link::Down {
-                    since: Timestamp::now(),
+                    since: (self.now)(),
                     why,
                 };
                 true

@@ -4,15 +4,12 @@
 mod calls;
 mod external;
 
-use std::{
-    path::PathBuf,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use bridge_plugin::{Endpoint, HandshakeError, Options, Plugin, Served, Supervision, TlsFiles};
 use clap::Args;
 use futures::future::try_join_all;
+use tokio::time::Instant;
 
 pub use calls::CallMetrics;
 pub use external::PluginExternal;

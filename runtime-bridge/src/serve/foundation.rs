@@ -1,30 +1,36 @@
 //! What outlives every engine of a bridge, and is needed to start one.
 
-use std::{env, sync::Arc, time::Instant};
+use std::{env, sync::Arc};
 
 use bridge_core::{crd::MANAGED_BY, queue::Limits};
 use bridge_engine::{
     api_error::ApiError,
     client::Clients,
-    clock::{Clock, SystemClock},
+    clock::Clock,
     dispatch::DispatchOptions,
     engine::{Engine, EngineOptions},
     managed::{DigestKeyError, Digester, ManagedMetrics, ManagedOptions, Shared},
     metrics::Metrics,
 };
-use tokio::sync::watch;
+use tokio::{sync::watch, time::Instant};
 
 use super::{BehaviourArgs, ServeError};
 use crate::patience::patiently;
 
 /// What outlives every engine.
 pub struct Foundation {
+    /// How resources are looked after.
     pub behaviour: BehaviourArgs,
     /// Of the bridge's own Secrets.
     pub namespace: String,
+    /// The way to the API server.
     pub clients: Clients,
+    /// Of the process.
     pub metrics: Arc<Metrics>,
+    /// Of managed resources.
     pub managed_metrics: Arc<ManagedMetrics>,
+    /// The time: a simulation brings its own.
+    pub clock: Arc<dyn Clock>,
     /// What is not there yet at start is waited for until then.
     pub until: Instant,
 }
@@ -52,12 +58,11 @@ impl Foundation {
             cluster_id: cluster_id.map_err(ServeError::ClusterId)?,
         };
         let (gate, gated) = watch::channel(false);
-        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let metrics = Arc::clone(&self.metrics);
         let engine = Engine::start(
             self.clients.clone(),
             metrics,
-            clock,
+            Arc::clone(&self.clock),
             &self.engine_options(),
             gated,
         );

@@ -1,10 +1,6 @@
 //! One engine with its controllers, for as long as the plugins serve what they served at its start.
 
-use std::{
-    future::pending,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{future::pending, sync::Arc, time::Duration};
 
 use bridge_engine::{
     config::{ConfigOptions, ConfigResolver, LocalHost, cluster_config_api, config_api, secret_of},
@@ -22,7 +18,7 @@ use futures::{
 use serde_json::Value;
 use tokio::{
     sync::watch,
-    time::{MissedTickBehavior, interval},
+    time::{Instant, MissedTickBehavior, interval},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -159,6 +155,8 @@ impl Generation {
                 self.look(&waiting, bridge).await
             };
             tokio::select! {
+                // In a fixed order, so that a simulation repeats itself.
+                biased;
                 () = stop.cancelled() => return Ended::Stopped,
                 name = &mut changed => return Ended::PluginChanged(name),
                 still = look, if !waiting.is_empty() => waiting = still,

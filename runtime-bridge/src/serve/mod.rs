@@ -6,24 +6,22 @@ mod foundation;
 mod generation;
 mod shutdown;
 
-use std::{
-    net::SocketAddr,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use bridge_core::managed::Settings;
 use bridge_engine::{
     api_error::ApiError,
     client::ConnectError,
+    clock::SystemClock,
     managed::{DigestKeyError, ManagedMetrics},
     metrics::Metrics,
 };
 use clap::Args;
+use tokio::time::Instant;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use self::{
-    bridge::Bridge,
+pub use self::{
+    bridge::{Bridge, KindStatus},
     foundation::Foundation,
     generation::{Ended, Generation},
 };
@@ -38,11 +36,11 @@ use crate::{
 #[derive(Debug, Clone, Args)]
 pub struct ServeArgs {
     #[command(flatten)]
-    pub plugins: PluginArgs,
+    pub(crate) plugins: PluginArgs,
     #[command(flatten)]
-    pub cluster: ClusterArgs,
+    pub(crate) cluster: ClusterArgs,
     #[command(flatten)]
-    pub behaviour: BehaviourArgs,
+    pub(crate) behaviour: BehaviourArgs,
 }
 
 /// How resources are looked after.
@@ -194,6 +192,7 @@ pub async fn run(args: ServeArgs) -> Result<(), ServeError> {
 
     let foundation = Foundation {
         managed_metrics: ManagedMetrics::new(&metrics),
+        clock: Arc::new(SystemClock),
         namespace: args.cluster.own_namespace(),
         behaviour: args.behaviour,
         clients,

@@ -65,6 +65,8 @@ impl Driver {
                 None
             };
             tokio::select! {
+                // In a fixed order, so that a simulation repeats itself.
+                biased;
                 () = self.drain.cancelled() => {}
                 Some(ended) = self.passes.join_next() => self.end(ended),
                 () = self.shared.changed.notified() => {}
@@ -172,7 +174,7 @@ fn back_off(broken: u32) -> Duration {
     let doubled = FIRST_BACK_OFF
         .saturating_mul(1 << (broken.saturating_sub(1)).min(16))
         .min(LONGEST_BACK_OFF);
-    doubled.mul_f64(rand::random_range(0.75..1.0))
+    doubled.mul_f64(0.75 + 0.25 * fastrand::f64())
 }
 
 /// At most a minute at a time, as the clock may be set.

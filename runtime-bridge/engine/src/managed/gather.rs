@@ -39,7 +39,7 @@ impl ManagedReconciler {
             fresh: Fresh {
                 token: uuid::Uuid::new_v4().to_string(),
                 question: format!("{:08x}", rand::random::<u32>()),
-                jitter: rand::random(),
+                jitter: fastrand::f64(),
             },
             now: shared.clock.now(),
         }
@@ -62,7 +62,7 @@ impl ManagedReconciler {
                 None
             }
             Ok(Err(failure)) => {
-                holds.learn(config, group, &failure, now, rand::random());
+                holds.learn(config, group, &failure, now, fastrand::f64());
                 match holds.gate(config, group, now) {
                     Gate::Held(hold) => Some(hold),
                     // It failed for a reason that is no fault of the config.

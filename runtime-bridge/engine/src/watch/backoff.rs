@@ -34,7 +34,7 @@ impl Backoff {
             ApiError::Throttled { retry_after, .. } if !is_initializing(error) => *retry_after,
             _ => Duration::ZERO,
         };
-        least + doubled.mul_f64(rand::random_range(0.5..1.0))
+        least + doubled.mul_f64(0.5 + 0.5 * fastrand::f64())
     }
 }
 

@@ -228,7 +228,7 @@ impl Feed {
 
     fn watch_query(&self) -> String {
         // Spread, so that not all watches begin anew at once.
-        let seconds = rand::random_range(240..300);
+        let seconds = fastrand::u16(240..300);
         let common = format!("watch=true&allowWatchBookmarks=true&timeoutSeconds={seconds}");
         match self.version {
             Some(version) => format!("{common}&resourceVersion={version}"),

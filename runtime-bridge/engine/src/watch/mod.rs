@@ -234,6 +234,7 @@ impl Shared {
                 .again
                 .map(|at| self.clock.now().duration_until(at).unsigned_abs());
             tokio::select! {
+                biased;
                 () = self.changed.notified() => {}
                 () = async {
                     match again {
