@@ -1,0 +1,254 @@
+//! Requests: read from their path, carried out on the state.
+
+mod patch;
+mod write;
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use http::{Method, header, request::Parts};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::{
+    fault::Request,
+    reply::{Refusal, Reply, bad_request, not_found, not_implemented, not_served, ok},
+    resource::Resource,
+    state::{Place, State},
+};
+
+/// What a request wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verb {
+    Version,
+    Get,
+    List,
+    Watch,
+    Create,
+    Update,
+    Patch,
+    Delete,
+}
+
+impl Verb {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Version => "version",
+            Self::Get => "get",
+            Self::List => "list",
+            Self::Watch => "watch",
+            Self::Create => "create",
+            Self::Update => "update",
+            Self::Patch => "patch",
+            Self::Delete => "delete",
+        }
+    }
+}
+
+/// One request, read.
+#[derive(Debug, Clone)]
+pub(crate) struct Call {
+    pub(crate) verb: Verb,
+    group: String,
+    version: String,
+    pub(crate) plural: String,
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+    subresource: String,
+    query: BTreeMap<String, String>,
+    content_type: String,
+    pub(crate) metadata_only: bool,
+    body: Bytes,
+}
+
+impl Call {
+    pub(crate) fn parameter(&self, name: &str) -> Option<&str> {
+        self.query.get(name).map(String::as_str)
+    }
+
+    pub(crate) fn number(&self, name: &str) -> Option<u64> {
+        self.parameter(name)?.parse().ok()
+    }
+
+    pub(crate) fn is_of(&self, resource: &Resource) -> bool {
+        (&self.group, &self.version, &self.plural) == (&resource.group, &resource.version, &resource.plural)
+    }
+
+    /// As chaos is told of it.
+    pub(crate) fn told(&self) -> Request {
+        Request {
+            verb: self.verb.word(),
+            resource: self.plural.clone(),
+            subresource: self.subresource.clone(),
+            namespace: self.namespace.clone(),
+            name: self.name.clone(),
+        }
+    }
+
+    fn place(&self) -> Place {
+        (self.namespace.clone(), self.name.clone())
+    }
+
+    fn manager(&self) -> &str {
+        self.parameter("fieldManager").unwrap_or_default()
+    }
+
+    fn json(&self, resource: &Resource) -> Result<Value, Refusal> {
+        serde_json::from_slice(&self.body).map_err(|error| bad_request(resource, &error.to_string()))
+    }
+}
+
+/// Reads a request.
+pub(crate) fn read(head: &Parts, body: &Bytes) -> Result<Call, Refusal> {
+    let parts: Vec<&str> = head.uri.path().trim_matches('/').split('/').collect();
+    let (group, version, rest) = match parts.as_slice() {
+        ["version"] => ("", "", &[] as &[&str]),
+        ["api", version, rest @ ..] => ("", *version, rest),
+        ["apis", group, version, rest @ ..] => (*group, *version, rest),
+        _ => return Err(not_served()),
+    };
+    let (namespace, rest) = match rest {
+        // A namespace itself.
+        ["namespaces"] | ["namespaces", _] => ("", rest),
+        ["namespaces", namespace, rest @ ..] => (*namespace, rest),
+        rest => ("", rest),
+    };
+    let (plural, name, subresource) = match rest {
+        [] => ("", "", ""),
+        [plural] => (*plural, "", ""),
+        [plural, name] => (*plural, *name, ""),
+        [plural, name, subresource] => (*plural, *name, *subresource),
+        _ => return Err(not_served()),
+    };
+    let query: BTreeMap<String, String> =
+        form_urlencoded::parse(head.uri.query().unwrap_or_default().as_bytes())
+            .into_owned()
+            .collect();
+    let watching = query
+        .get("watch")
+        .is_some_and(|watch| watch == "true" || watch == "1");
+    let verb = match (&head.method, name.is_empty()) {
+        (&Method::GET, _) if plural.is_empty() => Verb::Version,
+        (&Method::GET, true) if watching => Verb::Watch,
+        (&Method::GET, true) => Verb::List,
+        (&Method::GET, false) => Verb::Get,
+        (&Method::POST, true) => Verb::Create,
+        (&Method::PUT, false) => Verb::Update,
+        (&Method::PATCH, false) => Verb::Patch,
+        (&Method::DELETE, false) => Verb::Delete,
+        _ => return Err(not_implemented("this fake does not know the method here")),
+    };
+    if !matches!(subresource, "" | "status") {
+        return Err(not_implemented("this fake knows no subresource but status"));
+    }
+    let text = |name| {
+        let value = head.headers.get(name).and_then(|value| value.to_str().ok());
+        value.unwrap_or_default().to_owned()
+    };
+    Ok(Call {
+        verb,
+        group: group.to_owned(),
+        version: version.to_owned(),
+        plural: plural.to_owned(),
+        namespace: namespace.to_owned(),
+        name: name.to_owned(),
+        subresource: subresource.to_owned(),
+        query,
+        content_type: text(header::CONTENT_TYPE),
+        metadata_only: text(header::ACCEPT).contains("as=PartialObjectMetadata"),
+        body: body.clone(),
+    })
+}
+
+/// Carries out everything but watches.
+pub(crate) fn carry_out(state: &mut State, resource: &Resource, call: &Call, now: Timestamp) -> Reply {
+    let answered = match call.verb {
+        Verb::Get => get(state, resource, call),
+        Verb::List => list(state, resource, call),
+        Verb::Create => write::create(state, resource, call, now),
+        Verb::Update => write::update(state, resource, call, now),
+        Verb::Patch => write::patch(state, resource, call, now),
+        Verb::Delete => write::delete(state, resource, call, now),
+        Verb::Version | Verb::Watch => Err(not_implemented("answered elsewhere")),
+    };
+    answered.unwrap_or_else(Reply::from)
+}
+
+fn get(state: &State, resource: &Resource, call: &Call) -> Result<Reply, Refusal> {
+    let object = state
+        .objects
+        .get(&resource.id())
+        .and_then(|objects| objects.get(&call.place()))
+        .ok_or_else(|| not_found(resource, &call.name))?;
+    Ok(ok(
+        200,
+        if call.metadata_only {
+            metadata_only(object)
+        } else {
+            object.clone()
+        },
+    ))
+}
+
+/// Pages are cut by the place where the former one ended.
+fn list(state: &State, resource: &Resource, call: &Call) -> Result<Reply, Refusal> {
+    if call.query.contains_key("labelSelector") || call.query.contains_key("fieldSelector") {
+        return Err(not_implemented("this fake knows no selectors"));
+    }
+    let limit = call
+        .number("limit")
+        .filter(|limit| *limit > 0)
+        .unwrap_or(u64::MAX);
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    let after = match call.parameter("continue").filter(|token| !token.is_empty()) {
+        None => None,
+        Some(token) => {
+            let parts = token.split_once('/');
+            let (namespace, name) =
+                parts.ok_or_else(|| bad_request(resource, "a malformed continue token"))?;
+            Some((namespace.to_owned(), name.to_owned()))
+        }
+    };
+    let matching: Vec<(&Place, &Value)> = state
+        .objects
+        .get(&resource.id())
+        .into_iter()
+        .flatten()
+        .filter(|(place, _)| call.namespace.is_empty() || call.namespace == place.0)
+        .filter(|(place, _)| after.as_ref().is_none_or(|after| *place > after))
+        .collect();
+    let mut metadata = json!({"resourceVersion": state.revision.to_string()});
+    if matching.len() > limit
+        && let Some(((namespace, name), _)) = matching.get(limit - 1)
+    {
+        metadata["continue"] = format!("{namespace}/{name}").into();
+    }
+    let items: Vec<Value> = matching
+        .into_iter()
+        .take(limit)
+        .map(|(_, object)| {
+            if call.metadata_only {
+                metadata_only(object)
+            } else {
+                object.clone()
+            }
+        })
+        .collect();
+    Ok(ok(
+        200,
+        json!({
+            "apiVersion": resource.api_version(),
+            "kind": format!("{}List", resource.kind),
+            "metadata": metadata,
+            "items": items,
+        }),
+    ))
+}
+
+pub(crate) fn metadata_only(object: &Value) -> Value {
+    json!({
+        "apiVersion": "meta.k8s.io/v1",
+        "kind": "PartialObjectMetadata",
+        "metadata": object["metadata"],
+    })
+}

@@ -1,0 +1,104 @@
+//! An API server in the process, as a tower service for [`kube::Client`]: for virtual time, and for faults that a real one shows once a year.
+//!
+//! [`state::State`] is what etcd and the API server know; it is plain, and outlives every client. [`Kube`] is a handle on it, and
+//! [`Kube::client`] a client whose requests meet the [`fault::Chaos`] that was given.
+//!
+//! What it leaves out, on purpose: schemas are not checked (defaults are filled in), `managedFields` are not kept (an apply merges),
+//! everybody may do everything, there is no admission. A verb that it does not know is answered by 501, which no client takes for something else.
+//! `tests/contract.rs` runs against it and against a real kube-apiserver.
+
+mod api;
+pub mod fault;
+mod reply;
+pub mod resource;
+mod service;
+pub mod state;
+mod watch;
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use parking_lot::{Mutex, MutexGuard};
+use tokio::sync::Notify;
+
+use crate::{fault::Chaos, service::Connection, state::State};
+
+/// Tells the time.
+pub type Now = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// A handle on one API server.
+#[derive(Clone)]
+pub struct Kube {
+    shared: Arc<Shared>,
+}
+
+pub(crate) struct Shared {
+    state: Mutex<State>,
+    /// Something was committed, or watches are to end.
+    changed: Notify,
+    now: Now,
+}
+
+impl Kube {
+    /// An API server with the namespaces `default` and `kube-system`.
+    pub fn new(now: Now) -> Self {
+        let mut state = State::default();
+        for name in ["default", "kube-system"] {
+            state.add_namespace(name, (now)());
+        }
+        Self {
+            shared: Arc::new(Shared {
+                state: Mutex::new(state),
+                changed: Notify::new(),
+                now,
+            }),
+        }
+    }
+
+    /// A client whose requests meet this chaos. Needs a tokio runtime.
+    pub fn client(&self, chaos: Arc<dyn Chaos>) -> kube::Client {
+        kube::Client::new(Connection::new(Arc::clone(&self.shared), chaos), "default")
+    }
+
+    /// Looks into it, or changes it past all chaos. Watches notice what was changed.
+    pub fn state(&self) -> Hands<'_> {
+        Hands {
+            guard: Some(self.shared.state.lock()),
+            changed: &self.shared.changed,
+        }
+    }
+
+    /// Its time.
+    pub fn now(&self) -> Timestamp {
+        (self.shared.now)()
+    }
+}
+
+/// The state, held. Watches are told when it is let go.
+pub struct Hands<'a> {
+    guard: Option<MutexGuard<'a, State>>,
+    changed: &'a Notify,
+}
+
+impl std::ops::Deref for Hands<'_> {
+    type Target = State;
+
+    #[allow(clippy::expect_used)] // It is taken in drop only.
+    fn deref(&self) -> &State {
+        self.guard.as_ref().expect("held until it is dropped")
+    }
+}
+
+impl std::ops::DerefMut for Hands<'_> {
+    #[allow(clippy::expect_used)] // It is taken in drop only.
+    fn deref_mut(&mut self) -> &mut State {
+        self.guard.as_mut().expect("held until it is dropped")
+    }
+}
+
+impl Drop for Hands<'_> {
+    fn drop(&mut self) {
+        self.guard = None;
+        self.changed.notify_waiters();
+    }
+}

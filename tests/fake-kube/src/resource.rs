@@ -1,0 +1,123 @@
+//! Which resources are served, and where in URLs.
+
+use serde_json::Value;
+
+/// One served resource.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resource {
+    /// Empty: the core group.
+    pub group: String,
+    /// Served version.
+    pub version: String,
+    /// Kind.
+    pub kind: String,
+    /// As in URLs.
+    pub plural: String,
+    /// False: cluster-scoped.
+    pub namespaced: bool,
+    /// `status` is written by itself only, and changes of the rest count as a new generation.
+    pub has_status: bool,
+    /// Structural schema, for defaults; `Null`: none.
+    pub schema: Value,
+}
+
+/// Identity of a resource: plural and group.
+pub type Id = (String, String);
+
+impl Resource {
+    fn built_in(group: &str, version: &str, kind: &str, plural: &str, namespaced: bool) -> Self {
+        Self {
+            group: group.to_owned(),
+            version: version.to_owned(),
+            kind: kind.to_owned(),
+            plural: plural.to_owned(),
+            namespaced,
+            has_status: plural == "customresourcedefinitions",
+            schema: Value::Null,
+        }
+    }
+
+    /// Plural and group.
+    pub fn id(&self) -> Id {
+        (self.plural.clone(), self.group.clone())
+    }
+
+    /// `group/version`, or `version` in the core group.
+    pub fn api_version(&self) -> String {
+        if self.group.is_empty() {
+            self.version.clone()
+        } else {
+            format!("{}/{}", self.group, self.version)
+        }
+    }
+
+    /// What a definition serves: its versions that are served; none while it is not established.
+    pub(crate) fn of_definition(definition: &Value) -> Vec<Self> {
+        let text = |pointer: &str| {
+            definition
+                .pointer(pointer)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
+        };
+        let versions = definition.pointer("/spec/versions").and_then(Value::as_array);
+        versions
+            .into_iter()
+            .flatten()
+            .filter(|version| version["served"] == true)
+            .map(|version| Self {
+                group: text("/spec/group"),
+                version: version["name"].as_str().unwrap_or_default().to_owned(),
+                kind: text("/spec/names/kind"),
+                plural: text("/spec/names/plural"),
+                namespaced: text("/spec/scope") == "Namespaced",
+                has_status: version.pointer("/subresources/status").is_some(),
+                schema: version
+                    .pointer("/schema/openAPIV3Schema")
+                    .cloned()
+                    .unwrap_or_default(),
+            })
+            .collect()
+    }
+}
+
+/// What is served without a definition.
+pub(crate) fn built_in() -> Vec<Resource> {
+    let extensions = "apiextensions.k8s.io";
+    vec![
+        Resource::built_in("", "v1", "Namespace", "namespaces", false),
+        Resource::built_in("", "v1", "Secret", "secrets", true),
+        Resource::built_in("", "v1", "ConfigMap", "configmaps", true),
+        Resource::built_in("", "v1", "Event", "events", true),
+        Resource::built_in("coordination.k8s.io", "v1", "Lease", "leases", true),
+        Resource::built_in(
+            extensions,
+            "v1",
+            "CustomResourceDefinition",
+            "customresourcedefinitions",
+            false,
+        ),
+    ]
+}
+
+/// Fills in what the schema says of fields that are absent.
+pub(crate) fn fill_defaults(schema: &Value, value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+                if let Some(default) = property.get("default")
+                    && !fields.contains_key(name)
+                {
+                    fields.insert(name.clone(), default.clone());
+                }
+                if let Some(field) = fields.get_mut(name) {
+                    fill_defaults(property, field);
+                }
+            }
+        }
+        Value::Array(items) => items
+            .iter_mut()
+            .for_each(|item| fill_defaults(&schema["items"], item)),
+        _ => {}
+    }
+}

@@ -1,0 +1,323 @@
+//! What etcd and the API server know.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::resource::{self, Id, Resource};
+
+/// Namespace (empty: none) and name.
+pub type Place = (String, String);
+
+/// What happened to an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Happened {
+    /// It is new.
+    Added,
+    /// It was changed.
+    Modified,
+    /// It is gone.
+    Deleted,
+}
+
+impl Happened {
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Added => "ADDED",
+            Self::Modified => "MODIFIED",
+            Self::Deleted => "DELETED",
+        }
+    }
+}
+
+/// One committed write.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Commit {
+    /// Revision of the store.
+    pub revision: u64,
+    /// When.
+    pub at: Timestamp,
+    /// Of which resource.
+    pub resource: Id,
+    /// What happened.
+    pub happened: Happened,
+    /// The object before; `Null`: there was none.
+    pub old: Value,
+    /// The object after; of a deletion, as it was last.
+    pub new: Value,
+    /// Field manager of the write; empty: none was given.
+    pub manager: String,
+}
+
+/// What etcd and the API server know.
+#[derive(Debug, Clone, Default)]
+pub struct State {
+    pub(crate) objects: BTreeMap<Id, BTreeMap<Place, Value>>,
+    /// Every committed write since the start, oldest first.
+    pub history: Vec<Commit>,
+    pub(crate) revision: u64,
+    /// Watches from before this revision are told that it is too old.
+    pub(crate) compacted: u64,
+    /// Grows with each order to end all watches.
+    pub(crate) cut: u64,
+    /// Nobody can reach it.
+    pub down: bool,
+    /// Definitions are not established before this is false again.
+    pub slow_definitions: bool,
+    uids: u64,
+}
+
+impl State {
+    /// Every object of a resource.
+    pub fn all(&self, plural: &str, group: &str) -> impl Iterator<Item = &Value> {
+        let objects = self.objects.get(&(plural.to_owned(), group.to_owned()));
+        objects.into_iter().flat_map(BTreeMap::values)
+    }
+
+    /// One object; an empty namespace for what has none.
+    pub fn object(&self, plural: &str, group: &str, namespace: &str, name: &str) -> Option<&Value> {
+        self.objects
+            .get(&(plural.to_owned(), group.to_owned()))?
+            .get(&(namespace.to_owned(), name.to_owned()))
+    }
+
+    /// All watches end now; their clients come back where they stood.
+    pub fn cut_watches(&mut self) {
+        self.cut += 1;
+    }
+
+    /// What happened up to now is forgotten: watches from before are told that their version is too old.
+    pub fn compact(&mut self) {
+        self.compacted = self.revision;
+    }
+
+    /// A new namespace.
+    pub fn add_namespace(&mut self, name: &str, now: Timestamp) {
+        let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
+        let id = ("namespaces".to_owned(), String::new());
+        self.insert(&id, (String::new(), name.to_owned()), namespace, "", now);
+    }
+
+    /// Everything that is served, definitions included.
+    pub(crate) fn served(&self) -> Vec<Resource> {
+        let mut served = resource::built_in();
+        for definition in self.all("customresourcedefinitions", "apiextensions.k8s.io") {
+            if is_established(definition) {
+                served.extend(Resource::of_definition(definition));
+            }
+        }
+        served
+    }
+
+    /// Of the definition behind a resource; empty: it has none, or none any more.
+    pub(crate) fn definition_uid(&self, resource: &Resource) -> String {
+        let name = format!("{}.{}", resource.plural, resource.group);
+        let definition = self.object("customresourcedefinitions", "apiextensions.k8s.io", "", &name);
+        let uid = definition.and_then(|definition| definition["metadata"]["uid"].as_str());
+        uid.unwrap_or_default().to_owned()
+    }
+
+    pub(crate) fn uid(&mut self) -> String {
+        self.uids += 1;
+        format!("00000000-0000-4000-8000-{:012}", self.uids)
+    }
+
+    /// Puts a new object in: uid, creation time and version are filled in.
+    pub(crate) fn insert(
+        &mut self,
+        id: &Id,
+        place: Place,
+        mut object: Value,
+        manager: &str,
+        now: Timestamp,
+    ) -> Value {
+        self.revision += 1;
+        let uid = self.uid();
+        let metadata = &mut object["metadata"];
+        metadata["uid"] = uid.into();
+        metadata["creationTimestamp"] = format!("{now:.0}").into();
+        metadata["resourceVersion"] = self.revision.to_string().into();
+        self.objects
+            .entry(id.clone())
+            .or_default()
+            .insert(place, object.clone());
+        self.note(id, Happened::Added, Value::Null, object.clone(), manager, now);
+        object
+    }
+
+    /// Replaces an object. One that did not change keeps its version, and nobody is told. One that is being deleted and has no
+    /// finalizer left is removed.
+    pub(crate) fn replace(
+        &mut self,
+        id: &Id,
+        place: &Place,
+        mut object: Value,
+        manager: &str,
+        now: Timestamp,
+    ) -> Value {
+        let Some(old) = self
+            .objects
+            .get(id)
+            .and_then(|objects| objects.get(place))
+            .cloned()
+        else {
+            return object;
+        };
+        object["metadata"]["resourceVersion"] = old["metadata"]["resourceVersion"].clone();
+        if object == old {
+            return object;
+        }
+        if is_deleting(&object) && finalizers(&object).is_empty() {
+            return self.remove(id, place, Some(object), manager, now);
+        }
+        self.revision += 1;
+        object["metadata"]["resourceVersion"] = self.revision.to_string().into();
+        self.objects
+            .entry(id.clone())
+            .or_default()
+            .insert(place.clone(), object.clone());
+        self.note(id, Happened::Modified, old, object.clone(), manager, now);
+        object
+    }
+
+    /// Removes an object, as it was last.
+    pub(crate) fn remove(
+        &mut self,
+        id: &Id,
+        place: &Place,
+        last: Option<Value>,
+        manager: &str,
+        now: Timestamp,
+    ) -> Value {
+        let Some(old) = self.objects.get_mut(id).and_then(|objects| objects.remove(place)) else {
+            return Value::Null;
+        };
+        self.revision += 1;
+        let mut last = last.unwrap_or_else(|| old.clone());
+        last["metadata"]["resourceVersion"] = self.revision.to_string().into();
+        self.note(id, Happened::Deleted, old, last.clone(), manager, now);
+        self.finish_definitions(now);
+        last
+    }
+
+    fn note(&mut self, id: &Id, happened: Happened, old: Value, new: Value, manager: &str, at: Timestamp) {
+        self.history.push(Commit {
+            revision: self.revision,
+            at,
+            resource: id.clone(),
+            happened,
+            old,
+            new,
+            manager: manager.to_owned(),
+        });
+    }
+
+    /// Objects whose owners are all gone are deleted, as kube-controller-manager does. Returns how many.
+    pub fn collect_garbage(&mut self, now: Timestamp) -> usize {
+        let alive: std::collections::BTreeSet<&str> = self
+            .objects
+            .values()
+            .flat_map(BTreeMap::values)
+            .filter_map(|object| object["metadata"]["uid"].as_str())
+            .collect();
+        let orphaned = |object: &Value| {
+            let owners = object["metadata"]["ownerReferences"].as_array();
+            owners.is_some_and(|owners| {
+                !owners.is_empty()
+                    && owners
+                        .iter()
+                        .all(|owner| owner["uid"].as_str().is_none_or(|uid| !alive.contains(uid)))
+            })
+        };
+        let orphans: Vec<(Id, Place)> = self
+            .objects
+            .iter()
+            .flat_map(|(id, objects)| objects.iter().map(move |(place, object)| (id, place, object)))
+            .filter(|(.., object)| orphaned(object) && !is_deleting(object))
+            .map(|(id, place, _)| (id.clone(), place.clone()))
+            .collect();
+        for (id, place) in &orphans {
+            self.begin_deletion(id, place, now);
+        }
+        orphans.len()
+    }
+
+    /// Removes an object, or marks it where finalizers hold it. Returns it as it is then.
+    pub(crate) fn begin_deletion(&mut self, id: &Id, place: &Place, now: Timestamp) -> Value {
+        let Some(object) = self
+            .objects
+            .get(id)
+            .and_then(|objects| objects.get(place))
+            .cloned()
+        else {
+            return Value::Null;
+        };
+        if finalizers(&object).is_empty() {
+            return self.remove(id, place, None, "", now);
+        }
+        if is_deleting(&object) {
+            return object;
+        }
+        let mut marked = object;
+        marked["metadata"]["deletionTimestamp"] = format!("{now:.0}").into();
+        marked["metadata"]["deletionGracePeriodSeconds"] = 0.into();
+        if let Some(generation) = marked["metadata"]["generation"].as_i64() {
+            marked["metadata"]["generation"] = (generation + 1).into();
+        }
+        self.replace(id, place, marked, "", now)
+    }
+
+    /// Definitions that are being deleted go with their last instance.
+    pub(crate) fn finish_definitions(&mut self, now: Timestamp) {
+        let id: Id = (
+            "customresourcedefinitions".to_owned(),
+            "apiextensions.k8s.io".to_owned(),
+        );
+        let deleting: Vec<(Place, Id)> = self
+            .objects
+            .get(&id)
+            .into_iter()
+            .flatten()
+            .filter(|(_, definition)| is_deleting(definition))
+            .map(|(place, definition)| (place.clone(), instances_of(definition)))
+            .collect();
+        for (place, instances) in deleting {
+            if self.objects.get(&instances).is_none_or(BTreeMap::is_empty) {
+                self.remove(&id, &place, None, "", now);
+            }
+        }
+    }
+}
+
+pub(crate) fn instances_of(definition: &Value) -> Id {
+    let text = |pointer: &str| {
+        definition
+            .pointer(pointer)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
+    (text("/spec/names/plural"), text("/spec/group"))
+}
+
+pub(crate) fn is_established(definition: &Value) -> bool {
+    let conditions = definition.pointer("/status/conditions").and_then(Value::as_array);
+    conditions
+        .into_iter()
+        .flatten()
+        .any(|condition| condition["type"] == "Established" && condition["status"] == "True")
+}
+
+pub(crate) fn is_deleting(object: &Value) -> bool {
+    !object["metadata"]["deletionTimestamp"].is_null()
+}
+
+pub(crate) fn finalizers(object: &Value) -> Vec<&str> {
+    let finalizers = object["metadata"]["finalizers"].as_array();
+    finalizers
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect()
+}
