@@ -27,7 +27,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Serve the kinds of one or more plugins in a cluster.
-    Serve(ServeArgs),
+    Serve(Box<ServeArgs>),
     /// Print the CRDs of plugins as YAML, for GitOps.
     Crds(CrdsArgs),
     /// Run a control plane, plugins and a bridge on this machine: the inner loop of whoever writes a plugin.

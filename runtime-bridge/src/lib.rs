@@ -42,7 +42,7 @@ pub fn main() -> ExitCode {
 
 async fn run(command: Command) -> Result<(), Box<dyn Error>> {
     match command {
-        Command::Serve(args) => serve::run(args).await?,
+        Command::Serve(args) => serve::run(*args).await?,
         Command::Crds(args) => crds::run(args).await?,
         Command::Dev(args) => dev::run(args).await?,
         Command::Healthcheck(args) => healthcheck::run(args).await?,

@@ -3,6 +3,7 @@
 pub mod crd;
 pub mod external;
 pub mod kind;
+pub mod lease;
 pub mod managed;
 pub mod queue;
 pub mod watch_plan;

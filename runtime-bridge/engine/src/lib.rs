@@ -8,6 +8,7 @@ pub mod crd;
 pub mod dispatch;
 pub mod engine;
 pub mod event;
+pub mod lease;
 pub mod managed;
 pub mod metrics;
 pub mod object;

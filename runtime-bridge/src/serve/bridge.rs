@@ -5,9 +5,15 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use bridge_engine::{engine::Engine, metrics::Metrics, watch::WatchState};
+use bridge_engine::{
+    engine::Engine,
+    lease::{Leadership, LeadershipState},
+    metrics::Metrics,
+    watch::WatchState,
+};
 use bridge_plugin::Link;
 use parking_lot::RwLock;
+use prometheus_client::metrics::{family::Family, gauge::Gauge};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -16,7 +22,9 @@ use crate::{admin::Introspect, plugins::Connected};
 /// Known to the admin endpoint from the first moment on.
 pub struct Bridge {
     metrics: Arc<Metrics>,
+    leading: Family<Vec<(&'static str, String)>, Gauge>,
     plugins: OnceLock<Vec<Connected>>,
+    leadership: OnceLock<Leadership>,
     running: RwLock<Option<Running>>,
 }
 
@@ -44,9 +52,20 @@ pub enum KindStatus {
 impl Bridge {
     /// Nothing runs yet.
     pub fn new(metrics: &Arc<Metrics>) -> Self {
+        let leading = Family::default();
+        metrics.register(|registry| {
+            // Named as client-go names it.
+            registry.register(
+                "leader_election_master_status",
+                "1 if this process leads, by the name of its lease",
+                leading.clone(),
+            );
+        });
         Self {
             metrics: Arc::clone(metrics),
+            leading,
             plugins: OnceLock::new(),
+            leadership: OnceLock::new(),
             running: RwLock::default(),
         }
     }
@@ -54,6 +73,15 @@ impl Bridge {
     /// All plugins answered. Once.
     pub fn connected(&self, plugins: Vec<Connected>) {
         let _ = self.plugins.set(plugins);
+    }
+
+    /// Whether this bridge may act. Once.
+    pub fn led_by(&self, leadership: &Leadership) {
+        let _ = self.leadership.set(leadership.clone());
+    }
+
+    fn leadership(&self) -> Option<LeadershipState> {
+        self.leadership.get().map(Leadership::state)
     }
 
     /// Empty before they have answered.
@@ -129,10 +157,22 @@ impl Introspect for Bridge {
             };
             (format!("watch {}", kind.watch.kind), synced)
         });
-        links.chain(starting).chain(watches).collect()
+        // A standby is ready: to take over.
+        let leads = self.leadership().into_iter().map(|state| (told(&state), Ok(())));
+        links.chain(starting).chain(watches).chain(leads).collect()
     }
 
     fn metrics(&self) -> String {
+        if let Some(LeadershipState {
+            leads,
+            lease: Some(lease),
+            ..
+        }) = self.leadership()
+        {
+            self.leading
+                .get_or_create(&vec![("name", lease)])
+                .set(i64::from(leads));
+        }
         match self.running.read().as_ref() {
             Some(running) => running.engine.encode_metrics(),
             None => self.metrics.encode(),
@@ -145,10 +185,20 @@ impl Introspect for Bridge {
         let running = running.as_ref();
         json!({
             "version": env!("CARGO_PKG_VERSION"),
+            "leadership": self.leadership(),
             "plugins": plugins,
             "kinds": running.map(|running| &running.kinds),
             "engine": running.map(|running| running.engine.state()),
         })
+    }
+}
+
+fn told(leadership: &LeadershipState) -> String {
+    let holder = leadership.holder.as_deref().filter(|holder| !holder.is_empty());
+    match (leadership.leads, &leadership.lease) {
+        (true, None) => "leader: this bridge, without an election".to_owned(),
+        (true, Some(lease)) => format!("leader: this bridge, by the lease {lease}"),
+        (false, _) => format!("leader: {}; standing by", holder.unwrap_or("nobody")),
     }
 }
 

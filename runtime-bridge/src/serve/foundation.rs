@@ -9,6 +9,7 @@ use bridge_engine::{
     clock::Clock,
     dispatch::DispatchOptions,
     engine::{Engine, EngineOptions},
+    lease::Leadership,
     managed::{DigestKeyError, Digester, ManagedMetrics, ManagedOptions, Shared},
     metrics::Metrics,
 };
@@ -25,6 +26,8 @@ pub struct Foundation {
     pub namespace: String,
     /// The way to the API server.
     pub clients: Clients,
+    /// Whether this process may act.
+    pub leadership: Leadership,
     /// Of the process.
     pub metrics: Arc<Metrics>,
     /// Of managed resources.
@@ -56,6 +59,7 @@ impl Foundation {
         let options = ManagedOptions {
             settings: self.behaviour.settings(),
             cluster_id: cluster_id.map_err(ServeError::ClusterId)?,
+            leadership: self.leadership.clone(),
         };
         let (gate, gated) = watch::channel(false);
         let metrics = Arc::clone(&self.metrics);

@@ -6,6 +6,7 @@ use bridge_engine::{
     config::{ConfigOptions, ConfigResolver, LocalHost, cluster_config_api, config_api, secret_of},
     crd::{self, Found},
     engine::Engine,
+    lease::Leadership,
     managed::{ManagedReconciler, Shared},
     ports::External,
 };
@@ -54,6 +55,7 @@ pub struct Generation {
     engine: Arc<Engine>,
     shared: Arc<Shared>,
     gate: watch::Sender<bool>,
+    leadership: Leadership,
     mode: CrdMode,
     candidates: Vec<Candidate>,
     plugins: Vec<(watch::Receiver<State>, Arc<Served>)>,
@@ -75,6 +77,7 @@ impl Generation {
             engine,
             shared,
             gate,
+            leadership: foundation.leadership.clone(),
             mode: foundation.behaviour.crds,
             candidates: Vec::new(),
             plugins: Vec::new(),
@@ -83,7 +86,6 @@ impl Generation {
             generation.add(connected, foundation, bridge);
         }
         bridge.prepared();
-        generation.gate.send_replace(true);
         Ok(generation)
     }
 
@@ -142,8 +144,27 @@ impl Generation {
         }))
     }
 
-    /// Serves each kind as soon as its CRD is as it should be, until the generation ends.
+    /// Serves each kind as soon as its CRD is as it should be, until the generation ends. Passes begin while we lead.
     pub async fn run(&self, bridge: &Bridge, stop: &CancellationToken) -> Ended {
+        tokio::select! {
+            ended = self.serve(bridge, stop) => ended,
+            ended = self.follow_leadership() => ended,
+        }
+    }
+
+    async fn follow_leadership(&self) -> Ended {
+        let mut leads = self.leadership.watch();
+        loop {
+            let now = *leads.borrow_and_update();
+            self.gate.send_replace(now);
+            if leads.changed().await.is_err() {
+                // Nobody can tell any more: then it stays as it is.
+                return pending().await;
+            }
+        }
+    }
+
+    async fn serve(&self, bridge: &Bridge, stop: &CancellationToken) -> Ended {
         let mut waiting: Vec<&Candidate> = self.candidates.iter().collect();
         let mut looks = interval(LOOK_AGAIN);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);

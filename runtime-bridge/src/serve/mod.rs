@@ -2,13 +2,14 @@
 #![allow(clippy::doc_markdown)] // Some comments are help texts.
 
 mod bridge;
+mod election;
 mod foundation;
 mod generation;
 mod shutdown;
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
-use bridge_core::managed::Settings;
+use bridge_core::{lease::TimingError, managed::Settings};
 use bridge_engine::{
     api_error::ApiError,
     client::ConnectError,
@@ -20,6 +21,7 @@ use clap::Args;
 use tokio::time::Instant;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
+use self::election::ElectionArgs;
 pub use self::{
     bridge::{Bridge, KindStatus},
     foundation::Foundation,
@@ -41,6 +43,8 @@ pub struct ServeArgs {
     pub(crate) cluster: ClusterArgs,
     #[command(flatten)]
     pub(crate) behaviour: BehaviourArgs,
+    #[command(flatten)]
+    pub(crate) election: ElectionArgs,
 }
 
 /// How resources are looked after.
@@ -145,6 +149,12 @@ pub enum ServeError {
     /// What tells the cluster from others.
     #[error("cannot read the namespace kube-system, whose uid marks what is ours: {0}")]
     ClusterId(ApiError),
+    /// The durations of the election.
+    #[error("the durations of the leader election do not go together: {0}")]
+    ElectionTiming(#[from] TimingError),
+    /// The lease's name.
+    #[error("{0} is too long for the name of a Lease: choose one with --leader-election-name")]
+    LeaseName(String),
     /// Signals.
     #[error("cannot listen for signals: {0}")]
     Signals(std::io::Error),
@@ -158,6 +168,7 @@ pub enum ServeError {
 /// Serves until a signal comes.
 pub async fn run(args: ServeArgs) -> Result<(), ServeError> {
     tracing::info!(version = env!("CARGO_PKG_VERSION"), "starting");
+    args.election.timing()?;
     let tasks = TaskTracker::new();
     let stop = CancellationToken::new();
     let background = CancellationToken::new();
@@ -188,7 +199,11 @@ pub async fn run(args: ServeArgs) -> Result<(), ServeError> {
     for supervision in supervisions {
         tasks.spawn(supervision.run(background.clone()));
     }
+    let (elector, leadership) = args.election.begin(&clients, &args.cluster, &plugins)?;
     bridge.connected(plugins);
+    bridge.led_by(&leadership);
+    let led = CancellationToken::new();
+    let election = elector.map(|elector| tasks.spawn(elector.run(led.clone())));
 
     let foundation = Foundation {
         managed_metrics: ManagedMetrics::new(&metrics),
@@ -196,10 +211,17 @@ pub async fn run(args: ServeArgs) -> Result<(), ServeError> {
         namespace: args.cluster.own_namespace(),
         behaviour: args.behaviour,
         clients,
+        leadership,
         metrics,
         until,
     };
     let ended = generations(&foundation, &bridge, &stop).await;
+    // Only now: until here, what was begun was ended under the lease.
+    led.cancel();
+    if let Some(election) = election {
+        // It is bounded, and has nothing to say that it did not log.
+        let _ = election.await;
+    }
     background.cancel();
     ended
 }

@@ -32,7 +32,7 @@ impl ManagedReconciler {
             hold,
             blocker: None,
             rival: self.rival(object, memory),
-            may_act: shared.may_act(),
+            may_act: self.may_go_on(memory),
             marker: view::ownership_marker(&shared.cluster_id, object.uid()),
             plugin_version: self.plugin_version.clone(),
             settings: Arc::clone(&shared.settings),
@@ -43,6 +43,11 @@ impl ManagedReconciler {
             },
             now: shared.clock.now(),
         }
+    }
+
+    /// While draining, a call whose intent stands is sent all the same: else nobody would know what became of it.
+    fn may_go_on(&self, memory: &Memory) -> bool {
+        self.shared.may_begin() || self.shared.leads() && memory.may_send.is_some()
     }
 
     async fn hold(&self, config: &Config) -> Option<Hold> {

@@ -25,6 +25,8 @@ use crate::{
 const MOST_STEPS: u32 = 64;
 /// After an API request that failed.
 const RETRY_WRITE: Duration = Duration::from_secs(1);
+/// Without the lease, or while draining, an object that wants something gets its turn after this.
+const STANDING_BY: Duration = Duration::from_secs(1);
 /// A connection Secret that could not be written is tried again after this.
 const RETRY_PUBLISH: Duration = Duration::from_secs(15);
 
@@ -40,6 +42,7 @@ pub(super) async fn run(of: Arc<ManagedReconciler>, first: Arc<Object>, mut memo
     async move {
         memory.begin_pass();
         let next = of.steps(&first, &mut memory).await;
+        of.publish_before_it_is_lost(&first, &mut memory).await;
         of.count(&first);
         next
     }
@@ -64,7 +67,10 @@ impl ManagedReconciler {
             let decision = decide(&world, memory);
             tracing::debug!(%decision, version = object.resource_version());
             let after = match decision {
+                // Its turn is not over: another pass looks, here or where the lease is.
+                Decision::Rest(_) if !world.may_act => self.stand_by(),
                 Decision::Rest(rest) => After::End(Self::rest(&world, &rest)),
+                Decision::Act(action) if !self.may_do(&action, memory) => self.stand_by(),
                 Decision::Act(action) => self.act(&object, world, action, memory).await,
             };
             self.emit(&object, memory);
@@ -77,6 +83,30 @@ impl ManagedReconciler {
             self.shared.clock.now() + Duration::from_secs(30),
             Priority::DriftPoll,
         )
+    }
+
+    /// Asked at the last moment, as much may have happened since the world was gathered.
+    fn may_do(&self, action: &Action, memory: &Memory) -> bool {
+        let shared = &self.shared;
+        match action {
+            Action::WriteMetadata(change) if change.allows.is_some() => shared.may_begin(),
+            // Its intent stands: it is sent, or nobody would know what became of it.
+            Action::Call(_) if memory.may_send.is_some() => shared.leads(),
+            Action::Call(_) => shared.may_begin(),
+            Action::Release(_) => shared.leads(),
+            Action::Observe(_)
+            | Action::Prove
+            | Action::WriteMetadata(_)
+            | Action::Publish
+            | Action::WriteStatus(_) => true,
+        }
+    }
+
+    fn stand_by(&self) -> After {
+        After::End(Next::at(
+            self.shared.clock.now() + STANDING_BY,
+            Priority::OperationPoll,
+        ))
     }
 
     fn rest(world: &World, rest: &Rest) -> Next {
@@ -224,6 +254,24 @@ impl ManagedReconciler {
             }
         }
         After::Again
+    }
+
+    /// Connection details may come only once: where no further pass may come, they are published with this one.
+    async fn publish_before_it_is_lost(&self, first: &Object, memory: &mut Memory) {
+        while !self.shared.may_begin() && !memory.unpublished.0.is_empty() {
+            let newest = self.shared.store.get(&first.key());
+            let Some(object) = newest
+                .filter(|newest| newest.uid() == first.uid())
+                .filter(|newest| view::managed(newest).wants_connection_secret)
+            else {
+                return;
+            };
+            self.publish(&object, memory).await;
+            if !memory.unpublished.0.is_empty() {
+                tracing::warn!(object = %object.key(), "the connection details are not published yet; trying again");
+                tokio::time::sleep(RETRY_WRITE).await;
+            }
+        }
     }
 
     async fn release(&self, object: &Arc<Object>, event: Option<Event>) -> After {

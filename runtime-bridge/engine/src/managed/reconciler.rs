@@ -20,6 +20,7 @@ use crate::{
     clock::Clock,
     engine::{Controller, Engine},
     event::EventRecorder,
+    lease::Leadership,
     object::{ApiType, Key, Object},
     ports::External,
     reconcile::{Next, Pass, Reconcile},
@@ -45,7 +46,8 @@ pub struct Shared {
     pub(super) metrics: Arc<ManagedMetrics>,
     pub(super) settings: Arc<Settings>,
     pub(super) cluster_id: String,
-    may_act: AtomicBool,
+    leadership: Leadership,
+    draining: AtomicBool,
     tasks: TaskTracker,
 }
 
@@ -56,6 +58,8 @@ pub struct ManagedOptions {
     pub settings: Settings,
     /// Uid of the namespace `kube-system`.
     pub cluster_id: String,
+    /// Whether this process may act.
+    pub leadership: Leadership,
 }
 
 impl Shared {
@@ -79,18 +83,29 @@ impl Shared {
             metrics,
             settings: Arc::new(options.settings),
             cluster_id: options.cluster_id,
-            may_act: AtomicBool::new(true),
+            leadership: options.leadership,
+            draining: AtomicBool::new(false),
             tasks: TaskTracker::new(),
         })
     }
 
     /// Begins nothing more. Calls that run are waited for by [`Shared::drain`].
     pub fn stop_acting(&self) {
-        self.may_act.store(false, Ordering::SeqCst);
+        self.draining.store(true, Ordering::SeqCst);
     }
 
-    pub(super) fn may_act(&self) -> bool {
-        self.may_act.load(Ordering::SeqCst)
+    pub(super) fn draining(&self) -> bool {
+        self.draining.load(Ordering::SeqCst)
+    }
+
+    /// By the clock, now: a process that was stopped in the middle of a pass does not lead when it wakes.
+    pub(super) fn leads(&self) -> bool {
+        self.leadership.leads()
+    }
+
+    /// May something new be begun?
+    pub(super) fn may_begin(&self) -> bool {
+        self.leads() && !self.draining()
     }
 
     /// Waits until every call that was begun has ended and its answer is persisted. False: the limit came first, and recovery must settle

@@ -1,0 +1,148 @@
+use std::{fmt, sync::Arc, time::Duration};
+
+use bridge_core::lease::Election;
+use parking_lot::RwLock;
+use serde::Serialize;
+use tokio::sync::watch;
+
+use crate::clock::Clock;
+
+/// Whether this process may act. Clones tell the same.
+#[derive(Clone)]
+pub struct Leadership(Arc<Inner>);
+
+enum Inner {
+    Unopposed(watch::Sender<bool>),
+    Elected {
+        clock: Arc<dyn Clock>,
+        lease: String,
+        identity: String,
+        known: RwLock<Known>,
+        leads: watch::Sender<bool>,
+    },
+}
+
+#[derive(Default)]
+struct Known {
+    holder: String,
+    until: Option<Duration>,
+}
+
+/// For `/debug/state`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LeadershipState {
+    /// This process may act.
+    pub leads: bool,
+    /// Namespace and name of the lease; `None`: there is no election.
+    pub lease: Option<String>,
+    /// Who we are in it.
+    pub identity: Option<String>,
+    /// Who held it when it was seen last; empty: nobody.
+    pub holder: Option<String>,
+}
+
+impl fmt::Debug for Leadership {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.state().fmt(f)
+    }
+}
+
+impl Leadership {
+    /// Without an election: always.
+    pub fn unopposed() -> Self {
+        Self(Arc::new(Inner::Unopposed(watch::channel(true).0)))
+    }
+
+    pub(super) fn elected(clock: Arc<dyn Clock>, lease: String, identity: String) -> Self {
+        Self(Arc::new(Inner::Elected {
+            clock,
+            lease,
+            identity,
+            known: RwLock::default(),
+            leads: watch::channel(false).0,
+        }))
+    }
+
+    /// Now, by the clock: also if nothing of this process has run since the lease ended.
+    pub fn leads(&self) -> bool {
+        match &*self.0 {
+            Inner::Unopposed(_) => true,
+            Inner::Elected { clock, known, .. } => {
+                known.read().until.is_some_and(|until| clock.ticks() < until)
+            }
+        }
+    }
+
+    /// Changes when the leadership begins or ends; a stalled process notices late, so that whoever acts asks [`Leadership::leads`] too.
+    pub fn watch(&self) -> watch::Receiver<bool> {
+        match &*self.0 {
+            Inner::Unopposed(leads) | Inner::Elected { leads, .. } => leads.subscribe(),
+        }
+    }
+
+    /// A snapshot.
+    pub fn state(&self) -> LeadershipState {
+        let leads = self.leads();
+        match &*self.0 {
+            Inner::Unopposed(_) => LeadershipState {
+                leads,
+                lease: None,
+                identity: None,
+                holder: None,
+            },
+            Inner::Elected {
+                lease,
+                identity,
+                known,
+                ..
+            } => LeadershipState {
+                leads,
+                lease: Some(lease.clone()),
+                identity: Some(identity.clone()),
+                holder: Some(known.read().holder.clone()),
+            },
+        }
+    }
+
+    /// Namespace and name of the lease; empty: there is no election.
+    pub(super) fn lease(&self) -> &str {
+        match &*self.0 {
+            Inner::Unopposed(_) => "",
+            Inner::Elected { lease, .. } => lease,
+        }
+    }
+
+    pub(super) fn learn(&self, election: &Election) {
+        let Inner::Elected {
+            known,
+            leads,
+            lease,
+            identity,
+            ..
+        } = &*self.0
+        else {
+            return;
+        };
+        let former = {
+            let mut known = known.write();
+            known.until = election.leads_until();
+            std::mem::replace(&mut known.holder, election.holder().to_owned())
+        };
+        let now = self.leads();
+        if leads.send_replace(now) != now {
+            if now {
+                tracing::info!(lease, identity, "leading");
+            } else {
+                tracing::warn!(
+                    lease,
+                    identity,
+                    holder = election.holder(),
+                    "not leading any more"
+                );
+            }
+        } else if !now && former != election.holder() {
+            tracing::info!(lease, identity, holder = election.holder(), "standing by");
+        }
+    }
+}
