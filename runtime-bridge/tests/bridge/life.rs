@@ -111,7 +111,7 @@ async fn the_rights_that_deploy_gives_are_enough() {
     let bridge = Bridge::start_as(
         &kubeconfig,
         &notes.endpoint(),
-        &["--namespace", "crossbridge-system"],
+        &["--namespace", "crossbridge-system", "--leader-election"],
     )
     .await;
     bridge.until_ready().await;

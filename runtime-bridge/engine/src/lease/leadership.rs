@@ -146,3 +146,43 @@ impl Leadership {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use bridge_core::lease::{NotWritten, Terms, Timing};
+    use jiff::Timestamp;
+    use parking_lot::Mutex;
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Hand(Mutex<Timestamp>);
+
+    impl Clock for Hand {
+        fn now(&self) -> Timestamp {
+            *self.0.lock()
+        }
+    }
+
+    #[test]
+    fn it_ends_by_the_clock_though_nothing_ran_since() {
+        let clock = Arc::new(Hand::default());
+        let leadership = Leadership::elected(Arc::clone(&clock) as _, "n/l".to_owned(), "a".to_owned());
+        let mut election = Election::new("a", Timing::default());
+        assert!(!leadership.leads());
+        let terms = Terms {
+            holder: "a".to_owned(),
+            ..Terms::default()
+        };
+        let written: Result<_, NotWritten> = Ok("1".to_owned());
+        election.learn_written(terms, written, clock.ticks(), clock.ticks());
+        leadership.learn(&election);
+        let watched = leadership.watch();
+        assert!(leadership.leads() && *watched.borrow());
+        *clock.0.lock() += Duration::from_secs(10);
+        assert!(!leadership.leads());
+        assert!(*watched.borrow(), "nobody has told it yet");
+        leadership.learn(&election);
+        assert!(!*watched.borrow());
+    }
+}

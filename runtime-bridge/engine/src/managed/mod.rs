@@ -4,6 +4,7 @@
 mod claims;
 mod config_source;
 mod digest;
+mod fault_point;
 mod gather;
 mod holds;
 mod memories;

@@ -12,7 +12,12 @@ use bridge_core::{
 };
 use tracing::Instrument;
 
-use super::{memories::MemoryGuard, reconciler::ManagedReconciler, view};
+use super::{
+    fault_point::{Side, reach},
+    memories::MemoryGuard,
+    reconciler::ManagedReconciler,
+    view,
+};
 use crate::{
     api_error::ApiError,
     event::EventType,
@@ -70,7 +75,6 @@ impl ManagedReconciler {
                 // Its turn is not over: another pass looks, here or where the lease is.
                 Decision::Rest(_) if !world.may_act => self.stand_by(),
                 Decision::Rest(rest) => After::End(Self::rest(&world, &rest)),
-                Decision::Act(action) if !self.may_do(&action, memory) => self.stand_by(),
                 Decision::Act(action) => self.act(&object, world, action, memory).await,
             };
             self.emit(&object, memory);
@@ -85,7 +89,6 @@ impl ManagedReconciler {
         )
     }
 
-    /// Asked at the last moment, as much may have happened since the world was gathered.
     fn may_do(&self, action: &Action, memory: &Memory) -> bool {
         let shared = &self.shared;
         match action {
@@ -122,6 +125,28 @@ impl ManagedReconciler {
     }
 
     async fn act(&self, object: &Arc<Object>, world: World, action: Action, memory: &mut Memory) -> After {
+        let point = fault_point(&action);
+        reach(Side::Before, point, object).await;
+        // Asked at the last moment, as much may have happened since the world was gathered.
+        if !self.may_do(&action, memory) {
+            return self.stand_by();
+        }
+        // After a call comes what persists its answer: its own point lies between the two.
+        let calls = matches!(action, Action::Call(_));
+        let after = self.perform(object, world, action, memory).await;
+        if !calls {
+            reach(Side::After, point, object).await;
+        }
+        after
+    }
+
+    async fn perform(
+        &self,
+        object: &Arc<Object>,
+        world: World,
+        action: Action,
+        memory: &mut Memory,
+    ) -> After {
         match action {
             Action::Observe(asked) => self.observe(world, &asked, memory).await,
             Action::Prove => {
@@ -207,6 +232,7 @@ impl ManagedReconciler {
             Verb::Delete => self.external.delete(target, desired, &call.etag, deadline).await,
             Verb::Poll | Verb::Observe => self.external.poll(target, &call.handle, desired, deadline).await,
         };
+        reach(Side::After, verb_of(call.verb), object).await;
         world.now = self.shared.clock.now();
         tracing::info!(verb = ?call.verb, external_name = target.external_name, outcome = %summary(&answer), "called");
         self.persist(&world, Arc::clone(object), call, &answer).await;
@@ -392,6 +418,30 @@ impl ManagedReconciler {
             .forget(&self.gvk, uid, deleted, self.shared.clock.now());
         self.shared.claims.release(uid);
         self.shared.connection_secrets.forget(uid);
+    }
+}
+
+/// The name of the point before and after an action.
+fn fault_point(action: &Action) -> &'static str {
+    match action {
+        Action::Observe(_) => "observe",
+        Action::Prove => "live read",
+        Action::WriteMetadata(change) if change.allows.is_some() => "intent",
+        Action::WriteMetadata(_) => "metadata",
+        Action::Call(call) => verb_of(call.verb),
+        Action::Publish => "publish",
+        Action::WriteStatus(_) => "status",
+        Action::Release(_) => "finalizer",
+    }
+}
+
+fn verb_of(verb: Verb) -> &'static str {
+    match verb {
+        Verb::Observe => "observe",
+        Verb::Create => "create",
+        Verb::Update => "update",
+        Verb::Delete => "delete",
+        Verb::Poll => "poll",
     }
 }
 

@@ -7,7 +7,11 @@ use bridge_core::{
     managed::{Call, Settled, World, settle},
 };
 
-use super::{reconciler::ManagedReconciler, view};
+use super::{
+    fault_point::{Side, reach},
+    reconciler::ManagedReconciler,
+    view,
+};
 use crate::{api_error::ApiError, object::Object};
 
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -33,7 +37,9 @@ impl ManagedReconciler {
                 }
                 Settled::Write(change) => change,
             };
+            reach(Side::Before, "persist", &newest).await;
             let written = self.shared.writer.put(&view::changed(&newest, &change)).await;
+            reach(Side::After, "persist", &newest).await;
             let Err(error) = written else { return };
             if !matches!(error, ApiError::Conflict(_)) {
                 // The name goes into the log, so that a person can find the resource whatever becomes of this process.

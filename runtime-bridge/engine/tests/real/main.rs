@@ -8,6 +8,7 @@ mod definitions;
 mod events;
 mod finalizers;
 mod interruptions;
+mod leases;
 mod permissions;
 mod secrets;
 mod stage;

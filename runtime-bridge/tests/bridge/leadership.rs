@@ -1,0 +1,145 @@
+//! Two bridges over the same objects: one acts, the other is ready to.
+
+use std::{sync::atomic::Ordering, time::Duration};
+
+use bridge_control_plane::process::Signal;
+use serde_json::{Value, json};
+use tokio::time::timeout;
+
+use crate::{
+    admin::Bridge,
+    cluster::{Cluster, condition, configure, create, is_true, merge, note, until},
+    notes::{Notes, SLOW},
+};
+
+const LIMIT: Duration = Duration::from_mins(1);
+
+/// Short, so that nobody waits long; the order of them is what counts.
+const ELECTION: [&str; 7] = [
+    "--leader-election",
+    "--leader-election-lease-duration",
+    "4s",
+    "--leader-election-renew-deadline",
+    "3s",
+    "--leader-election-retry-period",
+    "300ms",
+];
+
+async fn leader(cluster: &Cluster, notes: &Notes) -> Bridge {
+    let bridge = Bridge::start(cluster, &notes.endpoint(), &ELECTION).await;
+    bridge.until("/debug/state", leads).await;
+    bridge.until_ready().await;
+    bridge
+}
+
+async fn standby(cluster: &Cluster, notes: &Notes) -> Bridge {
+    let bridge = Bridge::start(cluster, &notes.endpoint(), &ELECTION).await;
+    // Its watches run, and it says whom it waits for.
+    let waits = |status: u16, text: &str| {
+        status == 200
+            && text.contains("[+] watch Note.notes.example.org")
+            && text.contains("; standing by\n")
+            && !text.contains("nobody; standing by")
+    };
+    bridge.until("/readyz", waits).await;
+    bridge
+}
+
+fn leads(_: u16, text: &str) -> bool {
+    let state: Value = serde_json::from_str(text).unwrap_or_default();
+    state["leadership"]["leads"] == true && state["engine"]["dispatching"] == true
+}
+
+#[tokio::test]
+async fn a_standby_does_nothing_and_begins_as_soon_as_the_leader_stops() {
+    let (cluster, notes) = (Cluster::start().await, Notes::start());
+    let first = leader(&cluster, &notes).await;
+    let second = standby(&cluster, &notes).await;
+    let status = "leader_election_master_status{name=\"default/crossbridge-notes.example.org\"}";
+    assert!(first.get("/metrics").await.1.contains(&format!("{status} 1\n")));
+    assert!(second.get("/metrics").await.1.contains(&format!("{status} 0\n")));
+    configure(&cluster, json!({ "token": "canary" })).await;
+    let api = cluster.namespaced("Note");
+    create(&api, note()).await.unwrap();
+    until(&api, "groceries", "ready", |note| is_true(note, "Ready")).await;
+    let passes = "crossbridge_passes_total{";
+    assert!(!second.get("/metrics").await.1.contains(passes));
+
+    assert_eq!(first.stop().await, Some(0));
+    second.until("/debug/state", leads).await;
+    merge(
+        &api,
+        "groceries",
+        json!({ "spec": { "forProvider": { "title": "Buy bread" } } }),
+    )
+    .await
+    .unwrap();
+    until(&api, "groceries", "up to date", |note| {
+        condition(note, "Synced")
+            .is_some_and(|synced| synced["observedGeneration"] == 2 && synced["status"] == "True")
+    })
+    .await;
+    assert_eq!(notes.wall.creates.load(Ordering::SeqCst), 1);
+    assert_eq!(second.stop().await, Some(0));
+}
+
+#[tokio::test]
+async fn an_old_leader_that_wakes_in_the_middle_of_a_creation_does_no_harm() {
+    let (cluster, notes) = (Cluster::start().await, Notes::start());
+    let old = leader(&cluster, &notes).await;
+    let new = standby(&cluster, &notes).await;
+    configure(&cluster, json!({ "token": "canary" })).await;
+    let api = cluster.namespaced("Note");
+    let mut slow = note();
+    slow["spec"]["forProvider"]["title"] = json!(SLOW);
+    create(&api, slow).await.unwrap();
+    timeout(LIMIT, notes.wall.called.notified())
+        .await
+        .expect("the plugin is called");
+    old.process.signal(Signal::STOP);
+    // It is made, and the answer goes to nobody.
+    notes.wall.released.notify_one();
+    new.until("/debug/state", leads).await;
+    until(&api, "groceries", "ready", |note| is_true(note, "Ready")).await;
+
+    old.process.signal(Signal::CONT);
+    let woke = |_: u16, text: &str| {
+        let state: Value = serde_json::from_str(text).unwrap_or_default();
+        state["leadership"]["leads"] == false && state["engine"]["dispatching"] == false
+    };
+    old.until("/debug/state", woke).await;
+    // What it learned while it led is stored or known already, and nothing is begun.
+    assert_eq!(old.stop().await, Some(0));
+    until(&api, "groceries", "still ready", |note| {
+        is_true(note, "Ready") && is_true(note, "Synced")
+    })
+    .await;
+    assert_eq!(notes.wall.creates.load(Ordering::SeqCst), 1);
+    let name = api.get("groceries").await.unwrap();
+    let annotations = name.metadata.annotations.unwrap_or_default();
+    assert_eq!(
+        annotations.get("crossplane.io/external-name").map(String::as_str),
+        Some("groceries")
+    );
+    assert_eq!(new.stop().await, Some(0));
+}
+
+#[tokio::test]
+async fn durations_that_would_let_two_lead_are_refused() {
+    let flags = [
+        "serve",
+        "--plugin",
+        "unix:///no/such/plugin.sock",
+        "--leader-election",
+        "--leader-election-lease-duration",
+        "5s",
+    ];
+    let ran = crate::program::run(&flags).await;
+    assert_eq!(ran.code, Some(1));
+    assert!(
+        ran.stderr
+            .contains("the renew deadline must be shorter than the lease duration"),
+        "{}",
+        ran.stderr
+    );
+}

@@ -1,0 +1,148 @@
+//! Runs the crash matrix, or a part of it.
+
+use std::{
+    collections::BTreeMap,
+    fs::File,
+    io::{BufWriter, Write},
+    path::PathBuf,
+    process::ExitCode,
+    time::Instant,
+};
+
+use clap::Parser;
+use crash_matrix::{
+    Trouble, batch,
+    case::{Case, Part, Phase, Sort, Victim},
+    stage::{Programs, Stage},
+    verdict::Sum,
+};
+
+/// Kills the bridge, the plugin and both, right before and right after each write and each call.
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// `runtime-bridge`, built with the feature `fault-points`.
+    #[arg(long)]
+    bridge: PathBuf,
+    /// `fake-cloud-plugin`.
+    #[arg(long)]
+    plugin: PathBuf,
+    /// One part of the matrix, as `3/8`: the parts 0/8 to 7/8 make up the whole.
+    #[arg(long, value_parser = part, default_value = "0/1")]
+    part: Part,
+    /// Where the results go, a line of JSON for each case and one for the sum.
+    #[arg(long)]
+    out: PathBuf,
+    /// Objects that live side by side.
+    #[arg(long, default_value_t = 250)]
+    batch: usize,
+    /// Only cases whose name contains this.
+    #[arg(long, default_value = "")]
+    only: String,
+}
+
+fn part(text: &str) -> Result<Part, String> {
+    let parsed = text
+        .split_once('/')
+        .and_then(|(part, of)| Some((part.parse().ok()?, of.parse().ok()?)));
+    match parsed {
+        Some((part, of)) if part < of => Ok(Part { part, of }),
+        _ => Err("write it as 3/8".to_owned()),
+    }
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    match run(Arguments::parse()).await {
+        Ok(sum) if sum.wrong == 0 && sum.hit == sum.cases => ExitCode::SUCCESS,
+        Ok(_) => ExitCode::FAILURE,
+        Err(trouble) => {
+            eprintln!("error: {trouble}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(arguments: Arguments) -> Result<Sum, Trouble> {
+    let begun = Instant::now();
+    let flags = ["--clock-skew", "200ms", "--max-concurrent-reconciles", "4000"];
+    let programs = Programs {
+        bridge: arguments.bridge.clone(),
+        plugin: arguments.plugin.clone(),
+        flags: flags.map(str::to_owned).to_vec(),
+    };
+    let mut stage = Stage::start(programs).await?;
+    let points = batch::record(&mut stage).await?;
+    let whole = matrix(&points);
+    let chosen: Vec<Case> = whole
+        .iter()
+        .filter(|case| arguments.part.takes(case) && case.to_string().contains(&arguments.only))
+        .cloned()
+        .collect();
+    eprintln!(
+        "part {}/{} of the matrix: {} of {} cases",
+        arguments.part.part,
+        arguments.part.of,
+        chosen.len(),
+        whole.len()
+    );
+    let out = File::create(&arguments.out).map_err(Trouble::from)?;
+    let mut out = BufWriter::new(out);
+    let mut sum = Sum {
+        part: format!("{}/{}", arguments.part.part, arguments.part.of),
+        ..Sum::default()
+    };
+    let mut number = 0;
+    for victim in Victim::ALL {
+        let cases: Vec<Case> = chosen
+            .iter()
+            .filter(|case| case.victim == victim)
+            .cloned()
+            .collect();
+        for cases in cases.chunks(arguments.batch) {
+            number += 1;
+            let lines = batch::run(&mut stage, number, victim, cases.to_vec()).await?;
+            for (case, line) in lines {
+                sum.add(&line, !case.sort.may("Delete"));
+                if !line.wrong.is_empty() || !line.hit {
+                    eprintln!("{}: hit {}: {}", line.case, line.hit, line.wrong.join("; "));
+                }
+                let line = serde_json::to_string(&line).map_err(Trouble::from)?;
+                writeln!(out, "{line}").map_err(Trouble::from)?;
+            }
+            eprintln!(
+                "{:4} s  batch {number}, {victim:?}: {} cases so far, {} wrong, {} not hit",
+                begun.elapsed().as_secs(),
+                sum.cases,
+                sum.wrong,
+                sum.cases - sum.hit
+            );
+        }
+    }
+    sum.kills = stage.kills;
+    sum.seconds = begun.elapsed().as_secs();
+    let text = serde_json::to_string(&sum).map_err(Trouble::from)?;
+    writeln!(out, "{text}")
+        .and_then(|()| out.flush())
+        .map_err(Trouble::from)?;
+    println!("{text}");
+    Ok(sum)
+}
+
+/// Every point of every sort, for every victim.
+fn matrix(points: &BTreeMap<Sort, Vec<String>>) -> Vec<Case> {
+    let mut cases = Vec::new();
+    for (sort, points) in points {
+        for point in points {
+            let Some(phase) = Phase::of(point) else { continue };
+            for victim in Victim::ALL {
+                cases.push(Case {
+                    victim,
+                    sort: sort.clone(),
+                    phase,
+                    point: point.clone(),
+                });
+            }
+        }
+    }
+    cases
+}

@@ -1,0 +1,242 @@
+//! A control plane, the cloud, the plugin and the bridge, started and killed at will.
+
+use std::{
+    net::TcpListener,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use bridge_control_plane::{
+    ControlPlane, Options,
+    process::{Process, ScratchDir, Signal, Spawn},
+};
+use fake_cloud::remote::Remote;
+use serde_json::json;
+use tokio::time::{Instant, sleep};
+
+use crate::{Trouble, cluster::Cluster};
+
+/// Nothing takes longer to come up, or to end.
+pub const LIMIT: Duration = Duration::from_mins(2);
+const ASK_AGAIN: Duration = Duration::from_millis(50);
+
+/// Which programs, and how the bridge is started.
+#[derive(Debug, Clone)]
+pub struct Programs {
+    /// `runtime-bridge`
+    pub bridge: PathBuf,
+    /// `fake-cloud-plugin`
+    pub plugin: PathBuf,
+    /// Further flags of `runtime-bridge serve`.
+    pub flags: Vec<String>,
+}
+
+/// Everything. It ends when dropped.
+pub struct Stage {
+    /// Kubernetes.
+    pub plane: ControlPlane,
+    /// Its objects.
+    pub cluster: Cluster,
+    /// The cloud, as whoever counts sees it.
+    pub cloud: Remote,
+    cloud_url: String,
+    /// Processes that were killed.
+    pub kills: u32,
+    plugin: Option<Process>,
+    bridge: Option<Process>,
+    programs: Programs,
+    admin: String,
+    scratch: ScratchDir,
+    starts: u32,
+}
+
+impl Programs {
+    /// Those that lie beside the running program.
+    ///
+    /// # Errors
+    /// They are not built.
+    pub fn beside(flags: &[&str]) -> Result<Self, Trouble> {
+        let own = std::env::current_exe().map_err(Trouble::from)?;
+        // target/PROFILE/crash-matrix, or target/PROFILE/deps/TEST
+        let find = |name: &str| {
+            let found = own.ancestors().skip(1).take(2).map(|folder| folder.join(name));
+            let mut found = found.filter(|path| path.is_file());
+            found.next().ok_or_else(|| {
+                Trouble(format!(
+                    "{name} is not built beside {}; run `cargo build --workspace --bins` first",
+                    own.display()
+                ))
+            })
+        };
+        Ok(Self {
+            bridge: find("runtime-bridge")?,
+            plugin: find("fake-cloud-plugin")?,
+            flags: flags.iter().map(|flag| (*flag).to_owned()).collect(),
+        })
+    }
+}
+
+impl Stage {
+    /// All of it, up to a config that every object uses.
+    ///
+    /// # Errors
+    /// Something does not come up.
+    pub async fn start(programs: Programs) -> Result<Self, Trouble> {
+        let plane = ControlPlane::start(Options::default())
+            .await
+            .map_err(Trouble::from)?;
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
+            .await
+            .map_err(Trouble::from)?;
+        let address = listener.local_addr().map_err(Trouble::from)?;
+        let cloud_url = format!("http://{address}");
+        let cloud = Remote::new(&cloud_url);
+        tokio::spawn(async move {
+            if let Err(error) = fake_cloud::process::serve(listener).await {
+                eprintln!("the cloud ended: {error}");
+            }
+        });
+        let cluster = Cluster::connect(&plane.kubeconfig()).await?;
+        let mut stage = Self {
+            plane,
+            cluster,
+            cloud,
+            cloud_url,
+            kills: 0,
+            plugin: None,
+            bridge: None,
+            programs,
+            admin: free_address()?,
+            scratch: ScratchDir::new("crossbridge-crash-").map_err(Trouble::from)?,
+            starts: 0,
+        };
+        stage.start_plugin()?;
+        stage.start_bridge(None)?;
+        stage.until_ready().await?;
+        stage.configure().await?;
+        Ok(stage)
+    }
+
+    /// Where logs and fault points lie.
+    pub fn folder(&self) -> &Path {
+        self.scratch.path()
+    }
+
+    /// The plugin, which knows nothing of its former self.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub fn start_plugin(&mut self) -> Result<(), Trouble> {
+        let spawn = Spawn::new(&self.programs.plugin)
+            .env("FAKE_CLOUD", &self.cloud_url)
+            .env("PROVIDER_PLUGIN_ENDPOINT", self.socket())
+            .log_to(self.folder().join("plugin.log"));
+        self.plugin = Some(spawn.spawn().map_err(Trouble::from)?);
+        Ok(())
+    }
+
+    /// The bridge; with a folder, it halts at the fault points that the folder names.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub fn start_bridge(&mut self, points: Option<&Path>) -> Result<(), Trouble> {
+        self.bridge = Some(self.another_bridge(&self.admin, points, &[])?);
+        self.starts += 1;
+        Ok(())
+    }
+
+    /// One more bridge, whose admin endpoint is at this address.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub fn another_bridge(
+        &self,
+        admin: &str,
+        points: Option<&Path>,
+        flags: &[&str],
+    ) -> Result<Process, Trouble> {
+        let spawn = Spawn::new(&self.programs.bridge)
+            .arg("serve")
+            .arg("--kubeconfig")
+            .arg(self.plane.kubeconfig())
+            .args(["--plugin", &self.socket(), "--admin-address", admin])
+            .args(&self.programs.flags)
+            .args(flags)
+            .env("CROSSBRIDGE_LOG_LEVEL", "info,bridge_engine::managed=debug")
+            .log_to(self.folder().join(format!("bridge-{}.log", self.starts)));
+        let spawn = match points {
+            Some(folder) => spawn.env("CROSSBRIDGE_FAULT_POINTS", folder),
+            None => spawn.env_remove("CROSSBRIDGE_FAULT_POINTS"),
+        };
+        spawn.spawn().map_err(Trouble::from)
+    }
+
+    /// `kill -9`, and waits until it is dead.
+    pub async fn kill_plugin(&mut self) {
+        if let Some(plugin) = self.plugin.take() {
+            self.kills += 1;
+            plugin.kill();
+            plugin.wait().await;
+        }
+    }
+
+    /// `kill -9`, and waits until it is dead.
+    pub async fn kill_bridge(&mut self) {
+        if let Some(bridge) = self.bridge.take() {
+            self.kills += 1;
+            bridge.kill();
+            bridge.wait().await;
+        }
+    }
+
+    /// SIGTERM; its exit code.
+    ///
+    /// # Errors
+    /// It does not run, or does not end.
+    pub async fn stop_bridge(&mut self) -> Result<Option<i32>, Trouble> {
+        let bridge = self
+            .bridge
+            .take()
+            .ok_or_else(|| Trouble("no bridge runs".to_owned()))?;
+        bridge.signal(Signal::TERM);
+        let ended = bridge.wait_for(LIMIT).await.map_err(Trouble::from)?;
+        Ok(ended.code())
+    }
+
+    /// Waits until the bridge's watches run and the plugin answers it.
+    ///
+    /// # Errors
+    /// That takes too long.
+    pub async fn until_ready(&self) -> Result<(), Trouble> {
+        let end = Instant::now() + LIMIT;
+        let page = format!("http://{}/readyz", self.admin);
+        loop {
+            let answer = reqwest::get(&page).await;
+            if answer.is_ok_and(|answer| answer.status().is_success()) {
+                return Ok(());
+            }
+            if Instant::now() > end {
+                return Err(Trouble(format!("the bridge is not ready within {LIMIT:?}")));
+            }
+            sleep(ASK_AGAIN).await;
+        }
+    }
+
+    fn socket(&self) -> String {
+        format!("unix://{}", self.folder().join("plugin.sock").display())
+    }
+
+    async fn configure(&self) -> Result<(), Trouble> {
+        let config = json!({"spec": {"settings": {}, "credentials": {"source": "None"}}});
+        self.cluster.config("default").create(config).await.map(drop)
+    }
+}
+
+/// An address of this machine that nobody listens on.
+///
+/// # Errors
+/// There is none.
+pub fn free_address() -> Result<String, Trouble> {
+    let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+    Ok(free.map_err(Trouble::from)?.to_string())
+}

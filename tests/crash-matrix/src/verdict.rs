@@ -1,0 +1,93 @@
+//! What became of a case.
+
+use serde::Serialize;
+
+use crate::case::{Case, Phase, Sort};
+
+/// One line of the results.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Line {
+    /// Its name.
+    pub case: String,
+    /// Of which kind.
+    pub kind: String,
+    /// `create/before intent#1`
+    pub point: String,
+    /// The point was reached and the kill came there; else the case proves nothing of its point.
+    pub hit: bool,
+    /// External objects that were ever made for it: one is right.
+    pub made: usize,
+    /// Those that are there after its deletion: none is right, or one where the policies do not include Delete.
+    pub left: usize,
+    /// A person was asked what became of the creation.
+    pub asked: bool,
+    /// What went wrong; empty: nothing.
+    pub wrong: Vec<String>,
+}
+
+/// The sum of a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Sum {
+    /// Which part of the matrix: `3/8`.
+    pub part: String,
+    /// Cases of that part.
+    pub cases: usize,
+    /// Cases whose point was reached.
+    pub hit: usize,
+    /// Processes killed with SIGKILL.
+    pub kills: u32,
+    /// Cases in which a person was asked.
+    pub asked: usize,
+    /// Cases with more than one external object.
+    pub duplicates: usize,
+    /// Cases whose external object was lost: none was made, or it was left behind.
+    pub lost: usize,
+    /// Cases in which anything was wrong.
+    pub wrong: usize,
+    /// Seconds that it took.
+    pub seconds: u64,
+}
+
+impl Line {
+    /// Of a case that has not begun.
+    pub fn of(case: &Case) -> Self {
+        Self {
+            case: case.to_string(),
+            point: case.point.clone(),
+            ..Self::undisturbed(&case.sort)
+        }
+    }
+
+    /// Of an object that nobody disturbs.
+    pub fn undisturbed(sort: &Sort) -> Self {
+        Self {
+            case: sort.to_string(),
+            kind: sort.kind.clone(),
+            point: String::new(),
+            hit: false,
+            made: 0,
+            left: 0,
+            asked: false,
+            wrong: Vec::new(),
+        }
+    }
+
+    /// Something is not as it should be.
+    pub fn wrong(&mut self, phase: Phase, what: impl Into<String>) {
+        self.wrong.push(format!("{phase:?}: {}", what.into()));
+    }
+}
+
+impl Sum {
+    /// Adds one.
+    pub fn add(&mut self, line: &Line, keeps: bool) {
+        self.cases += 1;
+        self.hit += usize::from(line.hit);
+        self.asked += usize::from(line.asked);
+        self.duplicates += usize::from(line.made > 1);
+        self.lost += usize::from(line.made == 0 || line.left != usize::from(keeps));
+        self.wrong += usize::from(!line.wrong.is_empty());
+    }
+}
