@@ -1,0 +1,128 @@
+// Package press is the printing press: a folder of JSON files. This is the cloud; all that is lasting is in it.
+package press
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"example.org/press/internal/call"
+	pb "example.org/press/internal/contract"
+)
+
+const lockRetry = 5 * time.Millisecond
+
+// Press is a folder that exists.
+type Press struct{ folder string }
+
+// Open finds the press of a config.
+func Open(config *pb.ConfigContext) (*Press, error) {
+	var settings struct {
+		Folder string `json:"folder"`
+	}
+	if config.GetSettings() != nil {
+		if err := call.Object(config.GetSettings(), "config.settings"); err != nil {
+			return nil, err
+		}
+		// A folder of another type than text is as good as none.
+		_ = json.Unmarshal([]byte(config.GetSettings().GetJson()), &settings)
+	}
+	if info, err := os.Stat(settings.Folder); err != nil || !info.IsDir() {
+		return nil, call.Fail(pb.FailureCode_FAILURE_CODE_INVALID_CONFIG, "NoPress",
+			"The folder of the settings does not exist on the plugin's machine.")
+	}
+	return &Press{settings.Folder}, nil
+}
+
+// Identity of the press, for people.
+func (p *Press) Identity() string { return p.folder }
+
+// Change works alone, among all replicas, and begins nothing after the deadline. A lock of a process that is gone is free.
+func (p *Press) Change(ctx context.Context, work func() error) error {
+	lock, err := os.OpenFile(filepath.Join(p.folder, ".lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return unavailable(err)
+	}
+	defer lock.Close()
+	for {
+		err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			return unavailable(err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(lockRetry):
+			continue
+		}
+		break
+	}
+	if ctx.Err() != nil {
+		return status.Error(codes.FailedPrecondition, "the deadline passed: nothing was done")
+	}
+	return work()
+}
+
+// Read fills the record from its file, and tells whether there is one.
+func (p *Press) Read(kind, name string, record any) (bool, error) {
+	text, err := os.ReadFile(p.path(kind, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, unavailable(err)
+	}
+	if err := json.Unmarshal(text, record); err != nil {
+		return false, call.Fail(pb.FailureCode_FAILURE_CODE_UNAVAILABLE, "Damaged", "The file of %s is damaged.", name)
+	}
+	return true, nil
+}
+
+// Write replaces the record's file in one step.
+func (p *Press) Write(kind, name string, record any) error {
+	text, err := json.Marshal(record)
+	if err != nil {
+		return err
+	}
+	path := p.path(kind, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return unavailable(err)
+	}
+	file, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return unavailable(err)
+	}
+	_, err = file.Write(text)
+	err = errors.Join(err, file.Sync(), file.Close())
+	if err == nil {
+		err = os.Rename(file.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(unavailable(err), os.Remove(file.Name()))
+	}
+	return nil
+}
+
+// Remove deletes the record's file.
+func (p *Press) Remove(kind, name string) error {
+	if err := os.Remove(p.path(kind, name)); err != nil {
+		return unavailable(err)
+	}
+	return nil
+}
+
+func (p *Press) path(kind, name string) string { return filepath.Join(p.folder, kind, name+".json") }
+
+func unavailable(err error) error {
+	return call.Fail(pb.FailureCode_FAILURE_CODE_UNAVAILABLE, "PressUnavailable", "The press cannot be reached: %v.", err)
+}

@@ -1,0 +1,148 @@
+// Package service answers the contract's calls with what the kinds do.
+package service
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"path"
+	"regexp"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"example.org/press/internal/call"
+	pb "example.org/press/internal/contract"
+	"example.org/press/internal/kinds"
+)
+
+// Served is what a plugin serves.
+type Served struct {
+	kinds map[string]kinds.Kind
+}
+
+// Serve serves these kinds.
+func Serve(all ...kinds.Kind) *Served {
+	served := &Served{kinds: map[string]kinds.Kind{}}
+	for _, kind := range all {
+		served.kinds[kind.Described().GetResourceType().GetKind()] = kind
+	}
+	return served
+}
+
+func (s *Served) kind(resource *pb.ResourceType) (kinds.Kind, error) {
+	kind, exists := s.kinds[resource.GetKind()]
+	if !exists || !proto.Equal(kind.Described().GetResourceType(), resource) {
+		return nil, status.Error(codes.NotFound, "this plugin does not serve that resource type")
+	}
+	return kind, nil
+}
+
+// about is what requests for one resource have in common.
+type about interface {
+	proto.Message
+	GetTarget() *pb.Target
+	GetDesired() *pb.DesiredState
+}
+
+// begin does all that can refuse a call before its kind is asked.
+func (s *Served) begin(request about) (kinds.Kind, *call.Call, error) {
+	kind, err := s.kind(request.GetTarget().GetResourceType())
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := checkName(kind.Described(), request); err != nil {
+		return nil, nil, err
+	}
+	desired := request.GetDesired()
+	if desired != nil {
+		if err := call.Object(desired.GetParameters(), "desired.parameters"); err != nil {
+			return nil, nil, err
+		}
+	}
+	return kind, &call.Call{
+		Target:  proto.CloneOf(request.GetTarget()),
+		Wish:    desired.GetParameters().GetJson(),
+		Secrets: desired.GetSensitiveValues(),
+	}, nil
+}
+
+func checkName(kind *pb.ResourceKind, request about) error {
+	name, rules := request.GetTarget().GetExternalName(), kind.GetExternalName()
+	if name == "" {
+		derived := rules.GetSource() == pb.ExternalNameSource_EXTERNAL_NAME_SOURCE_DERIVED
+		switch request.(type) {
+		case *pb.PollOperationRequest:
+			return nil
+		case *pb.ObserveRequest, *pb.CreateRequest:
+			if derived {
+				return nil
+			}
+		}
+		return call.Refuse("target.external_name is required, and is not set")
+	}
+	if len(name) > int(rules.GetMaxLength()) || !regexp.MustCompile(`^(?:`+rules.GetPattern()+`)$`).MatchString(name) {
+		return call.InvalidSpec("", "InvalidName", "A name matches %s and has %d bytes at most.", rules.GetPattern(), rules.GetMaxLength())
+	}
+	return nil
+}
+
+// failure is the error's, if the press refused; else the error goes on as a status.
+func failure(err error) (*pb.Failure, error) {
+	if failed, ok := errors.AsType[*call.Failed](err); ok {
+		return failed.Failure, nil
+	}
+	if _, ok := status.FromError(err); ok {
+		return nil, err
+	}
+	// Its text may hold anything, secrets too.
+	return &pb.Failure{
+		Code: pb.FailureCode_FAILURE_CODE_INTERNAL, Effect: pb.Effect_EFFECT_UNKNOWN, Reason: "PluginBug", Message: "The plugin has a bug.",
+	}, nil
+}
+
+// Guard bounds each call of the contract, checks it, logs it, and keeps a panic to it.
+func Guard(ctx context.Context, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (answer any, err error) {
+	message, ok := request.(proto.Message)
+	if !ok || message.ProtoReflect().Descriptor().ParentFile().Package() != pb.File_crossbridge_provider_v1alpha1_target_proto.Package() {
+		return next(ctx, request)
+	}
+	// The bridge asks every few seconds who is there.
+	log, level := slog.With("call", path.Base(info.FullMethod)), slog.LevelDebug
+	if id := metadata.ValueFromIncomingContext(ctx, "crossbridge-call-id"); len(id) > 0 {
+		log = log.With("id", id[0])
+	}
+	if about, ok := request.(about); ok {
+		level = slog.LevelInfo
+		owner := about.GetTarget().GetOwner()
+		log = log.With("kind", about.GetTarget().GetResourceType().GetKind(), "owner", owner.GetNamespace()+"/"+owner.GetName())
+	}
+	defer func() {
+		if recover() != nil {
+			// On a call that changes something this status means: unknown outcome.
+			log.Error("panicked")
+			answer, err = nil, status.Error(codes.Internal, "the plugin has a bug")
+		}
+	}()
+	var changes bool
+	switch request.(type) {
+	case *pb.CreateRequest, *pb.UpdateRequest, *pb.DeleteRequest:
+		changes = true
+	}
+	bounded, cancel, err := call.Deadline(ctx, changes)
+	if err == nil {
+		defer cancel()
+		if err = call.Check(message); err == nil {
+			answer, err = next(bounded, request)
+		}
+	}
+	if err != nil {
+		log.Info("refused", "why", status.Convert(err).Message())
+		return nil, err
+	}
+	log.Log(ctx, level, "done")
+	return answer, nil
+}
