@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 import { link, mkdir, open, readdir, readFile, stat, unlink } from "node:fs/promises";
 import { join } from "node:path";
 
+import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { parse, stringify } from "lossless-json";
 
 import { type Call, ensureTime, Failed, type Json, read } from "./call.js";
@@ -101,6 +102,10 @@ export async function enter(config: ConfigContext | undefined): Promise<string> 
   const exists = typeof folder === "string" && (await stat(folder).then((found) => found.isDirectory(), () => false));
   if (!exists) {
     throw new Failed(FailureCode.INVALID_CONFIG, "NoBakery", "The folder of the settings does not exist on the plugin's machine.");
+  }
+  const expiry = config?.credentialsExpireTime;
+  if (expiry && timestampMs(expiry) <= Date.now()) {
+    throw new Failed(FailureCode.CREDENTIALS_EXPIRED, "Expired", "The credentials have expired.");
   }
   return folder;
 }

@@ -20,7 +20,7 @@ export interface Kind {
   poll(call: Call, handle: string): Promise<Outcome>;
 }
 
-export const schema = (properties: Json, required: string[] = []): string => JSON.stringify({ type: "object", properties, required });
+export const schema = (properties: Json, required?: string[]): string => JSON.stringify({ type: "object", properties, required });
 
 export const notFound = (name: string) =>
   new Failed(FailureCode.NOT_FOUND, "NotThere", `There is no ${name} of this object.`, { name });

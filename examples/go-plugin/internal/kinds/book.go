@@ -83,11 +83,16 @@ func (Books) Described() *pb.ResourceKind {
 	}
 }
 
-// Observe looks, without a name by the one that is made of the title.
+// Observe looks, without a name by the marker, else by the name that is made of the title.
 func (Books) Observe(_ context.Context, c *call.Call) (*pb.ObserveResponse, error) {
 	press, err := press.Open(c.Target.GetConfig())
 	if err != nil {
 		return nil, err
+	}
+	if c.Name() == "" {
+		if c.Target.ExternalName, err = marked(press, c, "books", func(book *book) string { return book.Marker }); err != nil {
+			return nil, err
+		}
 	}
 	wish, err := named(c)
 	if err != nil {

@@ -8,6 +8,22 @@ import (
 	"example.org/press/internal/press"
 )
 
+// marked finds the name of the record that this object owns; empty: none.
+func marked[T any](press *press.Press, c *call.Call, kind string, markerOf func(*T) string) (string, error) {
+	names, err := press.Names(kind)
+	for _, name := range names {
+		record := new(T)
+		exists, err := press.Read(kind, name, record)
+		if err != nil {
+			return "", err
+		}
+		if exists && c.Owns(markerOf(record)) {
+			return name, nil
+		}
+	}
+	return "", err
+}
+
 // change works alone on what there is under the call's name; nil: nothing.
 func change[T any](
 	ctx context.Context, c *call.Call, kind string, work func(press *press.Press, before *T) (*pb.Outcome, error),

@@ -78,11 +78,17 @@ func (Pages) Observe(_ context.Context, c *call.Call) (*pb.ObserveResponse, erro
 	if err != nil {
 		return nil, err
 	}
-	var page page
-	if exists, err := press.Read("pages", c.Name(), &page); err != nil || !exists {
-		return absent(c.Name()), err
+	name := c.Name()
+	if name == "" {
+		if name, err = marked(press, c, "pages", func(page *page) string { return page.Marker }); err != nil || name == "" {
+			return absent(""), err
+		}
 	}
-	return found(page.observed(press, c.Name())), nil
+	var page page
+	if exists, err := press.Read("pages", name, &page); err != nil || !exists {
+		return absent(""), err
+	}
+	return found(page.observed(press, name)), nil
 }
 
 // Create prints one.

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -38,6 +39,9 @@ func Open(config *pb.ConfigContext) (*Press, error) {
 	if info, err := os.Stat(settings.Folder); err != nil || !info.IsDir() {
 		return nil, call.Fail(pb.FailureCode_FAILURE_CODE_INVALID_CONFIG, "NoPress",
 			"The folder of the settings does not exist on the plugin's machine.")
+	}
+	if expiry := config.GetCredentialsExpireTime(); expiry != nil && !expiry.AsTime().After(time.Now()) {
+		return nil, call.Fail(pb.FailureCode_FAILURE_CODE_CREDENTIALS_EXPIRED, "Expired", "The credentials have expired.")
 	}
 	return &Press{settings.Folder}, nil
 }
@@ -86,6 +90,16 @@ func (p *Press) Read(kind, name string, record any) (bool, error) {
 		return false, call.Fail(pb.FailureCode_FAILURE_CODE_UNAVAILABLE, "Damaged", "The file of %s is damaged.", name)
 	}
 	return true, nil
+}
+
+// Names of all records of a kind.
+func (p *Press) Names(kind string) ([]string, error) {
+	files, err := filepath.Glob(p.path(kind, "*"))
+	names := make([]string, len(files))
+	for i, file := range files {
+		names[i] = strings.TrimSuffix(filepath.Base(file), ".json")
+	}
+	return names, err
 }
 
 // Write replaces the record's file in one step.

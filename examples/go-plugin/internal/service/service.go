@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"path"
 	"regexp"
+	"slices"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -74,10 +75,15 @@ func checkName(kind *pb.ResourceKind, request about) error {
 	name, rules := request.GetTarget().GetExternalName(), kind.GetExternalName()
 	if name == "" {
 		derived := rules.GetSource() == pb.ExternalNameSource_EXTERNAL_NAME_SOURCE_DERIVED
+		byMarker := slices.Contains(kind.GetCapabilities().GetCreateRecovery(), pb.CreateRecovery_CREATE_RECOVERY_MARKER)
 		switch request.(type) {
 		case *pb.PollOperationRequest:
 			return nil
-		case *pb.ObserveRequest, *pb.CreateRequest:
+		case *pb.ObserveRequest:
+			if derived || byMarker {
+				return nil
+			}
+		case *pb.CreateRequest:
 			if derived {
 				return nil
 			}

@@ -62,7 +62,7 @@ class Beds:
 
     def observe(self, call: Call) -> resource.ObserveResponse:
         with garden.of(call).look() as rows:
-            bed = find(rows, call)
+            bed = find(rows, call) if call.name else find_by_marker(rows, call)
         if bed is None:
             return resource.ObserveResponse(absent=observation_pb2.Absent())
         return resource.ObserveResponse(observation=observed(bed))
@@ -129,6 +129,10 @@ def checked(wish: dict[str, Any]) -> dict[str, Any]:
 
 def find(rows: sqlite3.Connection, call: Call) -> sqlite3.Row | None:
     return rows.execute("SELECT * FROM beds WHERE name = ?", (call.name,)).fetchone()
+
+
+def find_by_marker(rows: sqlite3.Connection, call: Call) -> sqlite3.Row | None:
+    return rows.execute("SELECT * FROM beds WHERE marker IN (?, ?) ORDER BY rowid", call.markers).fetchone()
 
 
 def refuse_if_changed(bed: sqlite3.Row, etag: str) -> None:

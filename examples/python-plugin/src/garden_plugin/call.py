@@ -62,9 +62,14 @@ class Call:
         if self.left() <= 0:
             raise Refused("the deadline passed: nothing was done", grpc.StatusCode.FAILED_PRECONDITION)
 
+    @property
+    def markers(self) -> tuple[str, str]:
+        """What this object's resources bear: the marker of today, or the former one."""
+        return self.target.ownership_marker, self.target.former_marker or self.target.ownership_marker
+
     def owns(self, marker: str) -> bool:
         """Does this object own what bears the marker?"""
-        return marker == self.target.ownership_marker or marker != "" and marker == self.target.former_marker
+        return marker in self.markers
 
 
 def deadline(context: grpc.ServicerContext, changes: bool) -> float:

@@ -164,8 +164,8 @@ def find(rows: sqlite3.Connection, name: str) -> sqlite3.Row | None:
 
 def find_by_marker(rows: sqlite3.Connection, call: Call) -> sqlite3.Row | None:
     """The oldest."""
-    markers = (call.target.ownership_marker, call.target.former_marker or call.target.ownership_marker)
-    return rows.execute("SELECT * FROM plants WHERE marker IN (?, ?) AND removed_at IS NULL ORDER BY id", markers).fetchone()
+    query = "SELECT * FROM plants WHERE marker IN (?, ?) AND removed_at IS NULL ORDER BY id"
+    return rows.execute(query, call.markers).fetchone()
 
 
 def refuse_if_changed(plant: sqlite3.Row, etag: str) -> None:

@@ -89,7 +89,7 @@ def check_name(kind: kind_pb2.ResourceKind, request) -> None:
         return
     if not name:
         by_marker = kind_pb2.CREATE_RECOVERY_MARKER in kind.capabilities.create_recovery
-        if isinstance(request, pb.PollOperationRequest) or isinstance(request, pb.ObserveRequest) and by_marker and is_given_later:
+        if isinstance(request, pb.PollOperationRequest) or isinstance(request, pb.ObserveRequest) and by_marker:
             return
         raise Refused("target.external_name is required, and is not set")
     if not re.fullmatch(rules.pattern, name):
