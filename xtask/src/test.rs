@@ -19,6 +19,9 @@ pub(crate) async fn run_all() -> Result<(), Failure> {
         .await?;
     report.step("control plane", control_plane()).await?;
     report.step("emulated AWS", emulator(&project)).await?;
+    report
+        .step("plugins in other languages, grpcurl", languages(&project))
+        .await?;
     // The documents' examples come first: the last lines are those of the tests proper.
     let totals = Arc::default();
     let examples = report
@@ -53,6 +56,11 @@ async fn control_plane() -> Result<(), Failure> {
 /// Starts it once, so that it is installed before a test with a limit needs it. It ends with its empty standard input.
 async fn emulator(project: &Project) -> Result<(), Failure> {
     run(Spawn::new(project.binary("aws-emulator")).stdout(Output::Null)).await
+}
+
+/// Builds the examples that are not Rust side by side, so that no test with a limit waits for it.
+async fn languages(project: &Project) -> Result<(), Failure> {
+    run(Spawn::new(project.binary("bridge-languages"))).await
 }
 
 async fn test(project: &Project, arguments: &[&str], totals: &Arc<Mutex<Totals>>) -> Result<(), Failure> {

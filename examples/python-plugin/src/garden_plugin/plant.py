@@ -55,7 +55,7 @@ class Plants:
             delete_during_create=True,
         ),
         external_name=kinds.ExternalNameRules(
-            source=kinds.EXTERNAL_NAME_SOURCE_PROVIDER, pattern="plant-[1-9][0-9]{0,17}", example="plant-17"
+            source=kinds.EXTERNAL_NAME_SOURCE_PROVIDER, pattern="plant-[1-9][0-9]{0,17}", example="plant-1000000017"
         ),
         field_rules=[kinds.FieldRule(path=path, mutability=kinds.MUTABILITY_IMMUTABLE) for path in ("/species", "/growSeconds")],
         timeouts=kinds.Timeouts(create_timeout=Duration(seconds=2 * 86400)),

@@ -1,0 +1,105 @@
+//! Building beside the workspace's own binaries, and only what changed.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    sync::mpsc::channel,
+};
+
+use bridge_control_plane::process::{Output, Spawn, SpawnError};
+
+use crate::{Language, source};
+
+/// Why a plugin cannot be built.
+#[derive(Debug, thiserror::Error)]
+pub enum BuildError {
+    /// A file cannot be read or written.
+    #[error("cannot use {}: {cause}", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        cause: io::Error,
+    },
+    /// A tool is missing.
+    #[error(transparent)]
+    Spawn(#[from] SpawnError),
+    /// A tool failed.
+    #[error("a step ended with {status}: {said}")]
+    Step {
+        /// How it ended.
+        status: String,
+        /// What it said.
+        said: String,
+    },
+}
+
+impl BuildError {
+    pub(crate) fn file(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |cause| Self::File { path, cause }
+    }
+}
+
+/// Builds the plugin of a folder in a copy below `target/languages`; the command line that starts it.
+///
+/// Of several processes one builds and the others wait. Nothing is done where no file of the plugin or of the contract has changed.
+///
+/// # Errors
+/// What the tool said that failed.
+pub async fn built(language: Language, from: &Path, name: impl AsRef<Path>) -> Result<String, BuildError> {
+    let root = source::target().join("languages");
+    let at = root.join(name);
+    fs::create_dir_all(&at).map_err(BuildError::file(&at))?;
+    let _guard = locked(at.with_extension("lock")).await?;
+
+    let contract = source::repository().join("proto/crossbridge");
+    let digest = source::digest(&[from, &contract])?;
+    let stamp = at.with_extension("built");
+    if fs::read_to_string(&stamp).is_ok_and(|built| built == digest) {
+        return language.command(&at);
+    }
+    let installed = at.with_extension("installed");
+    source::mirror(from, &at, language.kept())?;
+    // The plugins find it where it is in the repository.
+    source::mirror(&contract, &root.join("proto/crossbridge"), &[])?;
+    let pins = match language.lock() {
+        Some(lock) => source::digest(&[&at.join(lock)])?,
+        None => String::new(),
+    };
+    if fs::read_to_string(&installed).map_or(true, |before| before != pins) {
+        language.install(&at).await?;
+        fs::write(&installed, pins).map_err(BuildError::file(&installed))?;
+    }
+    language.compile(&at).await?;
+    fs::write(&stamp, digest).map_err(BuildError::file(&stamp))?;
+    language.command(&at)
+}
+
+/// Released by the system when the file is closed, also when we are killed.
+async fn locked(path: PathBuf) -> Result<fs::File, BuildError> {
+    let file = fs::File::create(&path).map_err(BuildError::file(&path))?;
+    let waited = tokio::task::spawn_blocking(move || file.lock().map(|()| file)).await;
+    waited
+        .map_err(io::Error::other)
+        .flatten()
+        .map_err(BuildError::file(path))
+}
+
+/// Runs a tool to its end.
+pub(crate) async fn run(tool: Spawn) -> Result<(), BuildError> {
+    let (say, said) = channel();
+    let errors = say.clone();
+    let tool = tool
+        .stdout(Output::lines(move |line| drop(say.send(line.to_owned()))))
+        .stderr(Output::lines(move |line| drop(errors.send(line.to_owned()))));
+    let status = tool.spawn()?.wait().await;
+    if status.success() {
+        return Ok(());
+    }
+    let said: Vec<String> = said.iter().collect();
+    Err(BuildError::Step {
+        status: status.to_string(),
+        said: said.join("\n"),
+    })
+}

@@ -1,0 +1,39 @@
+//! grpcurl, for sessions by hand.
+
+use std::path::PathBuf;
+
+use bridge_control_plane::{
+    cache::{self, CacheError},
+    process::{ScratchDir, Spawn},
+};
+
+use crate::{BuildError, build::run};
+
+const VERSION: &str = "v1.9.4";
+
+impl From<CacheError> for BuildError {
+    fn from(error: CacheError) -> Self {
+        Self::Step {
+            status: "the cache".to_owned(),
+            said: error.to_string(),
+        }
+    }
+}
+
+/// The folder of the `grpcurl` program. Its build takes a minute or two, the first time.
+///
+/// # Errors
+/// What the tool said that failed.
+pub async fn grpcurl() -> Result<PathBuf, BuildError> {
+    cache::entry(&format!("grpcurl-{VERSION}"), async |folder| {
+        eprintln!("building grpcurl {VERSION}: once, a minute or two");
+        let scratch = ScratchDir::new("crossbridge-grpcurl-").map_err(BuildError::file(folder))?;
+        let module = format!("github.com/fullstorydev/grpcurl/cmd/grpcurl@{VERSION}");
+        run(Spawn::new("go")
+            .args(["install", "-trimpath", &module])
+            .env("GOBIN", folder)
+            .current_dir(scratch.path()))
+        .await
+    })
+    .await
+}

@@ -1,0 +1,146 @@
+//! What is particular to each language: how a plugin is built, and how it is started.
+
+use std::path::{Path, PathBuf};
+
+use bridge_control_plane::process::Spawn;
+
+use crate::{
+    build::{BuildError, built, run},
+    source,
+};
+
+/// A language that a plugin is written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Language {
+    /// With grpcio.
+    Python,
+    /// With grpc-go.
+    Go,
+    /// With grpc-js.
+    TypeScript,
+}
+
+impl Language {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Python, Self::Go, Self::TypeScript];
+
+    /// In lower case, as in the names of folders.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Python => "python",
+            Self::Go => "go",
+            Self::TypeScript => "typescript",
+        }
+    }
+
+    /// The plugin's source in this repository.
+    pub fn source(self) -> PathBuf {
+        source::repository().join(format!("examples/{}-plugin", self.name()))
+    }
+
+    /// The example, built; how it is started.
+    ///
+    /// # Errors
+    /// What the tool said that failed.
+    pub async fn example(self) -> Result<String, BuildError> {
+        let name = format!("{}-plugin", self.name());
+        built(self, &self.source(), Path::new("examples").join(name)).await
+    }
+
+    /// The file that pins what is installed, if installing is a step of its own.
+    pub(crate) fn lock(self) -> Option<&'static str> {
+        match self {
+            Self::Python => Some("requirements.lock"),
+            Self::Go => None,
+            Self::TypeScript => Some("package-lock.json"),
+        }
+    }
+
+    /// What is kept from one build to the next.
+    pub(crate) fn kept(self) -> &'static [&'static str] {
+        match self {
+            Self::Python => &[".venv"],
+            Self::Go => &[],
+            Self::TypeScript => &["node_modules"],
+        }
+    }
+
+    pub(crate) async fn install(self, at: &Path) -> Result<(), BuildError> {
+        match self {
+            Self::Python => {
+                run(program(at, "python3", &["-m", "venv", "--clear", ".venv"])).await?;
+                let pins = [
+                    "install",
+                    "--quiet",
+                    "--disable-pip-version-check",
+                    "--require-hashes",
+                    "-r",
+                    "requirements.lock",
+                ];
+                run(program(at, ".venv/bin/pip", &pins)).await
+            }
+            Self::Go => Ok(()),
+            Self::TypeScript => {
+                let pins = [
+                    "ci",
+                    "--ignore-scripts",
+                    "--no-audit",
+                    "--no-fund",
+                    "--loglevel=error",
+                ];
+                run(program(at, "npm", &pins)).await
+            }
+        }
+    }
+
+    pub(crate) async fn compile(self, at: &Path) -> Result<(), BuildError> {
+        match self {
+            Self::Python => {
+                let pins = [
+                    "install",
+                    "--quiet",
+                    "--disable-pip-version-check",
+                    "--no-deps",
+                    "--no-build-isolation",
+                    "--force-reinstall",
+                    ".",
+                ];
+                run(program(at, ".venv/bin/pip", &pins)).await
+            }
+            Self::Go => {
+                run(program(at, "go", &["generate", "./..."])).await?;
+                run(program(at, "go", &["vet", "./..."])).await?;
+                run(program(at, "go", &["build", "-o", "plugin", "."])).await
+            }
+            Self::TypeScript => run(program(at, "npm", &["run", "--silent", "build"])).await,
+        }
+    }
+
+    /// The command line that starts it.
+    pub(crate) fn command(self, at: &Path) -> Result<String, BuildError> {
+        let at = at.display();
+        Ok(match self {
+            Self::Python => {
+                // The one script of the project.
+                let manifest = source::read(format!("{at}/pyproject.toml"))?;
+                let script = manifest
+                    .split("[project.scripts]")
+                    .nth(1)
+                    .and_then(|rest| rest.split_whitespace().next());
+                format!("{at}/.venv/bin/{}", script.unwrap_or_default())
+            }
+            Self::Go => format!("{at}/plugin"),
+            Self::TypeScript => format!("node {at}/dist/main.js"),
+        })
+    }
+}
+
+/// A path with a slash is one in the folder.
+fn program(at: &Path, program: &str, arguments: &[&str]) -> Spawn {
+    let program = if program.contains('/') {
+        at.join(program)
+    } else {
+        program.into()
+    };
+    Spawn::new(program).args(arguments).current_dir(at)
+}

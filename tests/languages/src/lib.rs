@@ -1,0 +1,13 @@
+//! The plugins in other languages, as their authors build them.
+//!
+//! A test asks for a plugin with [`Language::example`]; what is built already is taken as it is.
+
+mod build;
+mod grpcurl;
+mod language;
+mod source;
+
+pub use build::{BuildError, built};
+pub use grpcurl::grpcurl;
+pub use language::Language;
+pub use source::binary;

@@ -1,0 +1,365 @@
+//! The real bridge drives the plugins: objects go Ready, change and go, and a killed plugin makes nothing twice.
+
+use std::{
+    fs,
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use bridge_control_plane::{
+    ControlPlane, Options,
+    process::{Process, ScratchDir, Spawn},
+};
+use bridge_languages::{Language, binary};
+use kube::{
+    Api, Client, Config,
+    api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams},
+    config::{KubeConfigOptions, Kubeconfig},
+    core::{ApiResource, GroupVersionKind},
+    runtime::wait::await_condition,
+};
+use serde_json::{Value, json};
+
+const LIMIT: Duration = Duration::from_mins(2);
+
+/// An object that a plugin looks after, and what is changed of it.
+struct Thing {
+    group: &'static str,
+    kind: &'static str,
+    parameters: Value,
+    change: Value,
+    /// Its plugin is killed while it is being made.
+    takes_a_while: bool,
+}
+
+fn things() -> [Thing; 6] {
+    let thing = |group, kind, parameters, change, takes_a_while| Thing {
+        group,
+        kind,
+        parameters,
+        change,
+        takes_a_while,
+    };
+    let (python, go, typescript) = ("garden.example.org", "press.example.org", "bakery.example.org");
+    [
+        thing(
+            python,
+            "Bed",
+            json!({ "soil": "loam", "metres": 9_007_199_254_740_993_i64 }),
+            json!({ "soil": "clay" }),
+            false,
+        ),
+        thing(
+            python,
+            "Plant",
+            json!({ "species": "basil", "growSeconds": 4 }),
+            json!({ "waterMillilitres": 300 }),
+            true,
+        ),
+        thing(
+            go,
+            "Page",
+            json!({ "text": "Hello!", "copies": 9_007_199_254_740_993_i64 }),
+            json!({ "text": "Good morning!" }),
+            false,
+        ),
+        thing(
+            go,
+            "Book",
+            json!({ "title": "Three Men in a Boat", "pages": 12 }),
+            json!({ "pages": 16 }),
+            true,
+        ),
+        thing(
+            typescript,
+            "Recipe",
+            json!({ "title": "Rye bread", "flourGrams": 9_007_199_254_740_993_i64, "steps": ["knead"] }),
+            json!({ "steps": ["knead", "bake"] }),
+            false,
+        ),
+        thing(
+            typescript,
+            "Loaf",
+            json!({ "grams": 250, "bakeSeconds": 4 }),
+            json!({ "glaze": "egg" }),
+            true,
+        ),
+    ]
+}
+
+/// A plugin's process, and where it is.
+struct Plugin {
+    command: String,
+    endpoint: String,
+    process: Process,
+}
+
+impl Plugin {
+    async fn start(language: Language, folder: &Path) -> Self {
+        let command = language.example().await.unwrap_or_else(|error| panic!("{error}"));
+        let endpoint = format!("unix://{}/{}.sock", folder.display(), language.name());
+        Self {
+            process: run(&command, &endpoint),
+            command,
+            endpoint,
+        }
+    }
+
+    async fn kill(&mut self) {
+        self.process.kill();
+        self.process.wait_for(LIMIT).await.expect("it is gone");
+        self.process = run(&self.command, &self.endpoint);
+    }
+}
+
+fn run(command: &str, endpoint: &str) -> Process {
+    let mut words = command.split(' ');
+    Spawn::new(words.next().unwrap_or_default())
+        .args(words)
+        .env("PROVIDER_PLUGIN_ENDPOINT", endpoint)
+        .spawn()
+        .expect("the plugin starts")
+}
+
+struct Cluster {
+    plane: ControlPlane,
+    client: Client,
+}
+
+impl Cluster {
+    async fn start() -> Self {
+        let plane = ControlPlane::start(Options::default())
+            .await
+            .expect("a control plane");
+        let config = Kubeconfig::read_from(plane.kubeconfig()).expect("a kubeconfig");
+        let config = Config::from_custom_kubeconfig(config, &KubeConfigOptions::default()).await;
+        // A build of the whole workspace brings two providers: one must be named. An error means that it is.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let client = Client::try_from(config.expect("a usable kubeconfig")).expect("a client");
+        Self { plane, client }
+    }
+
+    fn api(&self, group: &str, version: &str, kind: &str) -> Api<DynamicObject> {
+        let resource = match kind {
+            "Loaf" => {
+                ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, version, kind), "loaves")
+            }
+            _ => ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind)),
+        };
+        Api::namespaced_with(self.client.clone(), "default", &resource)
+    }
+
+    /// Creates it as soon as its kind is served.
+    async fn create(&self, group: &str, version: &str, kind: &str, object: Value) {
+        let mut object = object;
+        object["apiVersion"] = json!(if group.is_empty() {
+            version.to_owned()
+        } else {
+            format!("{group}/{version}")
+        });
+        object["kind"] = json!(kind);
+        let object: DynamicObject = serde_json::from_value(object).expect("an object");
+        let api = self.api(group, version, kind);
+        let begun = Instant::now();
+        loop {
+            match api.create(&PostParams::default(), &object).await {
+                Err(kube::Error::Api(status)) if status.code == 404 && begun.elapsed() < LIMIT => {
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+                created => {
+                    created.unwrap_or_else(|error| panic!("{kind}: {error}"));
+                    return;
+                }
+            }
+        }
+    }
+
+    async fn configure(&self, group: &str, folder: &Path) {
+        let secret = json!({ "metadata": { "name": group }, "stringData": { "key": "sesame" } });
+        self.create("", "v1", "Secret", secret).await;
+        let credentials = match group {
+            "garden.example.org" => {
+                json!({ "source": "Secret", "secretRef": { "namespace": "default", "name": group } })
+            }
+            _ => json!({ "source": "None" }),
+        };
+        let config = json!({
+            "metadata": { "name": "default" },
+            "spec": { "settings": { "folder": folder }, "credentials": credentials },
+        });
+        self.create(group, "v1alpha1", "ProviderConfig", config).await;
+    }
+}
+
+impl Thing {
+    fn api(&self, cluster: &Cluster) -> Api<DynamicObject> {
+        cluster.api(self.group, "v1alpha1", self.kind)
+    }
+
+    async fn until(
+        &self,
+        cluster: &Cluster,
+        what: &str,
+        holds: impl Fn(&DynamicObject) -> bool,
+    ) -> DynamicObject {
+        let api = self.api(cluster);
+        let condition = await_condition(api.clone(), "one", |object: Option<&DynamicObject>| {
+            object.is_some_and(&holds)
+        });
+        if let Ok(found) = tokio::time::timeout(LIMIT, condition).await {
+            return found.expect("a watch").expect("an object");
+        }
+        let is = api.get("one").await.map(|object| object.data);
+        panic!("{} is not {what}: {is:#?}", self.kind);
+    }
+}
+
+fn is_true(object: &DynamicObject, of: &str) -> bool {
+    let conditions = object
+        .data
+        .pointer("/status/conditions")
+        .and_then(Value::as_array);
+    conditions.is_some_and(|all| all.iter().any(|one| one["type"] == of && one["status"] == "True"))
+}
+
+/// How many resources of a kind there are, as their files tell.
+fn count(folder: &Path, kind: &str) -> usize {
+    let names = |below: &str| -> Vec<String> {
+        let entries = fs::read_dir(folder.join(below)).map(|entries| entries.flatten().collect::<Vec<_>>());
+        let names = entries.unwrap_or_default().into_iter();
+        names
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect()
+    };
+    match kind {
+        "Page" | "Book" => names(&format!("{}s", kind.to_lowercase())).len(),
+        // Every resource has one first version.
+        "Recipe" | "Loaf" => {
+            let below = if kind == "Loaf" { "loaves" } else { "recipes" };
+            names(below)
+                .iter()
+                .filter(|name| name.ends_with(".1.json"))
+                .count()
+        }
+        _ => {
+            let query = format!(
+                "import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute('SELECT count(*) FROM {}s').fetchone()[0])",
+                kind.to_lowercase()
+            );
+            let output = std::process::Command::new("python3")
+                .args(["-c", &query])
+                .arg(folder.join("garden.db"))
+                .output()
+                .expect("python3 runs");
+            String::from_utf8_lossy(&output.stdout)
+                .trim()
+                .parse()
+                .expect("a number")
+        }
+    }
+}
+
+#[tokio::test]
+async fn objects_live_and_go_through_plugins_of_every_language() {
+    let scratch = ScratchDir::new("crossbridge-languages-").expect("a folder");
+    let cluster = Cluster::start().await;
+    let mut plugins = Vec::new();
+    for language in Language::ALL {
+        plugins.push((language, Plugin::start(language, scratch.path()).await));
+    }
+    let bridge = Spawn::new(binary("runtime-bridge"))
+        .args(["serve", "--admin-address", "127.0.0.1:0", "--kubeconfig"])
+        .arg(cluster.plane.kubeconfig())
+        .args(
+            plugins
+                .iter()
+                .flat_map(|(_, plugin)| ["--plugin", &plugin.endpoint]),
+        )
+        .spawn()
+        .expect("the bridge starts");
+    let folder = |group: &str| scratch.path().join(group);
+    let things = things();
+    for thing in &things {
+        if !folder(thing.group).exists() {
+            fs::create_dir(folder(thing.group)).expect("it is made");
+            cluster.configure(thing.group, &folder(thing.group)).await;
+        }
+        let reference = json!({ "kind": "ProviderConfig", "name": "default" });
+        let spec = json!({ "providerConfigRef": reference, "forProvider": thing.parameters });
+        cluster
+            .create(
+                thing.group,
+                "v1alpha1",
+                thing.kind,
+                json!({ "metadata": { "name": "one" }, "spec": spec }),
+            )
+            .await;
+    }
+
+    for thing in things.iter().filter(|thing| thing.takes_a_while) {
+        let is_named = |object: &DynamicObject| {
+            let annotations = object.metadata.annotations.as_ref();
+            annotations.is_some_and(|all| all.contains_key("crossplane.io/external-name"))
+        };
+        thing.until(&cluster, "named", is_named).await;
+    }
+    for (_, plugin) in &mut plugins {
+        plugin.kill().await;
+    }
+    for thing in &things {
+        thing
+            .until(&cluster, "ready", |object| is_true(object, "Ready"))
+            .await;
+        assert_eq!(count(&folder(thing.group), thing.kind), 1, "{}", thing.kind);
+    }
+
+    for thing in &things {
+        let patch = json!({ "spec": { "forProvider": thing.change } });
+        let api = thing.api(&cluster);
+        let changed = api
+            .patch("one", &PatchParams::default(), &Patch::Merge(patch))
+            .await;
+        let generation = changed
+            .unwrap_or_else(|error| panic!("{}: {error}", thing.kind))
+            .metadata
+            .generation;
+        let is_done = |object: &DynamicObject| {
+            let synced = object
+                .data
+                .pointer("/status/conditions")
+                .and_then(Value::as_array);
+            let seen = synced.is_some_and(|all| {
+                all.iter().any(|one| {
+                    one["type"] == "Synced"
+                        && one["observedGeneration"].as_i64() == generation
+                        && one["status"] == "True"
+                })
+            });
+            seen && is_true(object, "Ready")
+        };
+        thing.until(&cluster, "changed", is_done).await;
+    }
+    for thing in &things {
+        thing
+            .api(&cluster)
+            .delete("one", &DeleteParams::default())
+            .await
+            .expect("it is told to go");
+    }
+    for thing in &things {
+        let api = thing.api(&cluster);
+        let gone = await_condition(api, "one", |object: Option<&DynamicObject>| object.is_none());
+        tokio::time::timeout(LIMIT, gone)
+            .await
+            .unwrap_or_else(|_| panic!("{} does not go", thing.kind))
+            .expect("a watch");
+    }
+    for (kind, left) in [("Page", 0), ("Book", 0)] {
+        assert_eq!(count(&folder("press.example.org"), kind), left, "{kind}");
+    }
+    assert_eq!(count(&folder("garden.example.org"), "Bed"), 0);
+    assert!(bridge.stop(LIMIT).await.success());
+    for (language, plugin) in plugins {
+        assert!(plugin.process.stop(LIMIT).await.success(), "{}", language.name());
+    }
+}
