@@ -147,6 +147,8 @@ impl Generation {
     /// Serves each kind as soon as its CRD is as it should be, until the generation ends. Passes begin while we lead.
     pub async fn run(&self, bridge: &Bridge, stop: &CancellationToken) -> Ended {
         tokio::select! {
+            // In a fixed order, so that a simulation repeats itself.
+            biased;
             ended = self.serve(bridge, stop) => ended,
             ended = self.follow_leadership() => ended,
         }

@@ -227,13 +227,14 @@ pub async fn run(args: ServeArgs) -> Result<(), ServeError> {
 }
 
 /// A plugin that serves other kinds than before is met by beginning anew: nothing is in memory that would be missed.
-async fn generations(
+pub async fn generations(
     foundation: &Foundation,
     bridge: &Bridge,
     stop: &CancellationToken,
 ) -> Result<(), ServeError> {
     loop {
         let generation = tokio::select! {
+            biased;
             () = stop.cancelled() => return Ok(()),
             started = Generation::start(foundation, bridge) => started?,
         };

@@ -6,6 +6,8 @@
 //!
 //! What may go wrong is a [`fault::Fate`] of one call, or a [`cloud::Mood`] that lasts.
 
+pub use crossbridge_proto::checked;
+
 pub mod cloud;
 pub mod fault;
 pub mod kinds;

@@ -26,6 +26,9 @@ pub struct Unreachable(pub String);
 pub trait Link: Send + Sync + 'static {
     /// One call. `deadline`: until when its caller waits.
     async fn ask(&self, ask: Ask, deadline: Option<Timestamp>) -> Result<Verdict, Unreachable>;
+
+    /// A call came after its deadline, and was refused.
+    fn came_late(&self, _deadline: Timestamp) {}
 }
 
 /// A cloud in the same process.

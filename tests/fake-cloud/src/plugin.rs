@@ -46,6 +46,15 @@ impl Plugin {
         }
     }
 
+    /// Serves these kinds only.
+    #[must_use]
+    pub fn only(mut self, kinds: &[&str]) -> Self {
+        let mut all = kinds::all();
+        all.retain(|subject| kinds.contains(&subject.name()));
+        self.kinds = Arc::new(all);
+        self
+    }
+
     /// All its services, health included.
     pub fn routes(&self) -> Routes {
         let health = HealthService::from_health_reporter(HealthReporter::new());
@@ -85,9 +94,12 @@ impl Plugin {
             .and_then(|value| value.to_str().ok()?.parse().ok())
             .and_then(|milliseconds| Timestamp::from_millisecond(milliseconds).ok());
         match deadline {
-            Some(deadline) if deadline <= (self.now)() => Err(Status::failed_precondition(
-                "the call's deadline has passed: nothing was done",
-            )),
+            Some(deadline) if deadline <= (self.now)() => {
+                self.link.came_late(deadline);
+                Err(Status::failed_precondition(
+                    "the call's deadline has passed: nothing was done",
+                ))
+            }
             deadline => Ok(deadline),
         }
     }

@@ -17,8 +17,11 @@ mod watch;
 
 use std::sync::Arc;
 
+use bytes::Bytes;
+use http::{Method, header};
 use jiff::Timestamp;
 use parking_lot::{Mutex, MutexGuard};
+use serde_json::Value;
 use tokio::sync::Notify;
 
 use crate::{fault::Chaos, service::Connection, state::State};
@@ -58,6 +61,39 @@ impl Kube {
     /// A client whose requests meet this chaos. Needs a tokio runtime.
     pub fn client(&self, chaos: Arc<dyn Chaos>) -> kube::Client {
         kube::Client::new(Connection::new(Arc::clone(&self.shared), chaos), "default")
+    }
+
+    /// One request past all chaos: the code and the body of its answer. A patch is a merge patch.
+    pub fn request(&self, method: &Method, path: &str, body: &Value) -> (u16, Value) {
+        let bytes = if body.is_null() {
+            Bytes::new()
+        } else {
+            Bytes::from(body.to_string())
+        };
+        let request = http::Request::builder()
+            .method(method)
+            .uri(path)
+            .header(header::CONTENT_TYPE, "application/merge-patch+json")
+            .body(());
+        let Ok(request) = request else {
+            return (400, Value::Null);
+        };
+        let reply = match api::read(&request.into_parts().0, &bytes) {
+            Ok(call) => {
+                let now = self.now();
+                let mut state = self.state();
+                let served = state.served();
+                match served.iter().find(|resource| call.is_of(resource)) {
+                    Some(resource) => api::carry_out(&mut state, resource, &call, now),
+                    None => reply::not_served().into(),
+                }
+            }
+            Err(refusal) => refusal.into(),
+        };
+        match reply.body {
+            reply::Body::Json(body) => (reply.code, body),
+            reply::Body::Text(_) => (reply.code, Value::Null),
+        }
     }
 
     /// Looks into it, or changes it past all chaos. Watches notice what was changed.

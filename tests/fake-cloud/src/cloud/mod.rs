@@ -286,11 +286,10 @@ impl Cloud {
         due.min_by_key(|(_, (at, _))| *at).map(|(at, _)| at)
     }
 
-    /// Whether a call on behalf of this uid has yet to take effect.
-    pub fn expects(&self, uid: &str) -> bool {
-        self.late
-            .iter()
-            .any(|(_, ask)| ask.target().is_some_and(|target| target.owner.uid == uid))
+    /// Whether such a call on behalf of this uid has yet to take effect.
+    pub fn expects(&self, uid: &str, rpc: Rpc) -> bool {
+        let concerns = |ask: &Ask| ask.target().is_some_and(|target| target.owner.uid == uid);
+        self.late.iter().any(|(_, ask)| ask.rpc() == rpc && concerns(ask))
     }
 
     fn find(&self, kind: &str, name: &str) -> Option<&External> {

@@ -1,0 +1,173 @@
+//! What becomes of the plugin's calls to the cloud.
+
+use std::{future::pending, sync::Arc, time::Duration};
+
+use bridge_engine::clock::Clock;
+use fake_cloud::{
+    cloud::{Ask, State, Verdict},
+    fault::{Fate, Rpc},
+    link::{Link, Unreachable},
+};
+use jiff::Timestamp;
+
+use super::world::{Side, World};
+
+/// The plugin's way to the cloud.
+pub(super) struct CloudLink(Arc<World>);
+
+impl CloudLink {
+    pub(super) fn new(world: &Arc<World>) -> Self {
+        Self(Arc::clone(world))
+    }
+
+    fn fate(&self, ask: &Ask, deadline: Option<Timestamp>) -> Fate {
+        let storm = *self.0.storm.lock();
+        let chance = &self.0.cloud_chance;
+        if !chance.happens(storm.cloud) {
+            return Fate::Serve;
+        }
+        let wait = chance.below(3_000);
+        let choices: &[(u32, Fate)] = match ask.rpc() {
+            Rpc::Observe if self.may_lie(ask) => &[
+                (3, Fate::Lie),
+                (1, Fate::Hang),
+                (1, Fate::Status),
+                (2, Fate::Unavailable),
+            ],
+            Rpc::Observe => &[
+                (2, Fate::Hang),
+                (2, Fate::Status),
+                (2, Fate::Unavailable),
+                (1, Fate::Throttle(2_000)),
+                (1, Fate::CrashBefore),
+            ],
+            Rpc::CheckConfig => &[(1, Fate::Unavailable), (1, Fate::Status)],
+            Rpc::Create | Rpc::Update | Rpc::Delete | Rpc::Poll => &[
+                (2, Fate::Hang),
+                (6, Fate::LoseAnswer),
+                (6, Fate::Late(wait)),
+                (4, Fate::Slow(wait)),
+                (2, Fate::Throttle(2_000)),
+                (2, Fate::Unavailable),
+                (4, Fate::UnavailableAfter),
+                (2, Fate::Status),
+                (4, Fate::StatusAfter),
+                (2, Fate::CrashBefore),
+                (4, Fate::CrashAfter),
+                (2, Fate::Doom),
+            ],
+        };
+        let fate = chance.weighted(choices).unwrap_or_default();
+        // What takes effect late would do so without a deadline at any time.
+        if matches!(fate, Fate::Late(_)) && deadline.is_none() {
+            return Fate::Hang;
+        }
+        fate
+    }
+
+    /// A lie that nobody can be blamed for not believing: one at a time, of what is there and was confirmed, within what the kind declares.
+    fn may_lie(&self, ask: &Ask) -> bool {
+        let Some(target) = ask.target() else { return false };
+        let uid = &target.owner.uid;
+        let ready = {
+            let cloud = self.0.cloud.lock();
+            let mut made = cloud.made_for(uid);
+            made.next().is_some_and(|one| one.state == State::Ready)
+        };
+        ready && self.0.is_settled(uid) && self.0.watcher.lock().lies(uid, self.0.time.now())
+    }
+}
+
+#[tonic::async_trait]
+impl Link for CloudLink {
+    async fn ask(&self, ask: Ask, deadline: Option<Timestamp>) -> Result<Verdict, Unreachable> {
+        let world = &self.0;
+        let latency = world.storm.lock().latency;
+        let _flight = world.begin_call(&ask, deadline);
+        let crash = if is_change(&ask) {
+            world.crash.passes()
+        } else {
+            None
+        };
+        let about = || {
+            let target = ask.target();
+            let owner = target
+                .map(|target| target.owner.name.as_str())
+                .unwrap_or_default();
+            let name = target
+                .map(|target| target.external_name.as_str())
+                .unwrap_or_default();
+            format!("{:?} {owner} {name:?}", ask.rpc())
+        };
+        if crash == Some(Side::Before) {
+            world
+                .journal
+                .note(|| format!("the bridge dies before: {}", about()));
+            world.crash.reach();
+            return pending().await;
+        }
+        let fate = self.fate(&ask, deadline);
+        let now = world.time.now();
+        let verdict = world.cloud.lock().serve_as(&ask, deadline, now, fate);
+        world
+            .journal
+            .note(|| format!("cloud: {}: {fate:?} -> {}", about(), told(&verdict)));
+        world.watch_cloud();
+        if crash == Some(Side::After) {
+            world
+                .journal
+                .note(|| format!("the bridge dies after: {}", about()));
+            world.crash.reach();
+            return pending().await;
+        }
+        tokio::time::sleep(world.cloud_chance.millis(latency)).await;
+        Ok(verdict)
+    }
+
+    fn came_late(&self, deadline: Timestamp) {
+        self.0.blame(format!("a call came after its deadline {deadline}"));
+    }
+}
+
+fn is_change(ask: &Ask) -> bool {
+    matches!(ask.rpc(), Rpc::Create | Rpc::Update | Rpc::Delete | Rpc::Poll)
+}
+
+fn told(verdict: &Verdict) -> String {
+    use fake_cloud::cloud::Answer;
+    match verdict {
+        Verdict::Answer(answer, wait) => {
+            let wait = if *wait == Duration::ZERO {
+                String::new()
+            } else {
+                format!(" after {wait:?}")
+            };
+            let answer = match answer {
+                Answer::Look(look) => match look {
+                    fake_cloud::checked::Look::Found(found) => {
+                        format!("found {:?}, ready={}", found.external_name, found.ready)
+                    }
+                    fake_cloud::checked::Look::Absent(_) => "absent".to_owned(),
+                    fake_cloud::checked::Look::Failed(failure) => format!("{:?}", failure.code),
+                },
+                Answer::Outcome(outcome) => match &outcome.result {
+                    fake_cloud::checked::OutcomeResult::Completed(_) => {
+                        format!("completed {:?}", outcome.external_name)
+                    }
+                    fake_cloud::checked::OutcomeResult::Operation(operation) => {
+                        format!("operation {:?} {:?}", operation.handle, outcome.external_name)
+                    }
+                    fake_cloud::checked::OutcomeResult::Failure(failure) => {
+                        format!("{:?} effect {:?}", failure.code, failure.effect)
+                    }
+                },
+                Answer::Config(_) => "config".to_owned(),
+            };
+            format!("{answer}{wait}")
+        }
+        Verdict::Silence => "silence".to_owned(),
+        Verdict::Crash => "the plugin dies".to_owned(),
+        Verdict::Status => "a gRPC error".to_owned(),
+        Verdict::Refused(why) => format!("refused: {why}"),
+    }
+}

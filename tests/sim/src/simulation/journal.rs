@@ -1,0 +1,111 @@
+//! What happened, in words, and what the bridge logged.
+
+use std::{fmt::Write, sync::Arc};
+
+use parking_lot::Mutex;
+use tracing::{
+    Event, Level, Subscriber,
+    field::{Field, Visit},
+};
+use tracing_subscriber::{Layer, layer::Context};
+
+use super::time::Time;
+
+/// The event log of one simulation.
+#[derive(Clone)]
+pub(super) struct Journal {
+    time: Time,
+    /// `None`: nobody is going to read it.
+    lines: Option<Arc<Mutex<Vec<String>>>>,
+    errors: Arc<Mutex<Vec<String>>>,
+}
+
+impl Journal {
+    pub(super) fn new(time: Time, kept: bool) -> Self {
+        Self {
+            time,
+            lines: kept.then(Arc::default),
+            errors: Arc::default(),
+        }
+    }
+
+    /// One line.
+    pub(super) fn note(&self, line: impl FnOnce() -> String) {
+        if let Some(lines) = &self.lines {
+            let at = self.time.since_start().as_secs_f64();
+            lines.lock().push(format!("{at:>10.3}  {}", line()));
+        }
+    }
+
+    pub(super) fn lines(&self) -> Vec<String> {
+        self.lines
+            .as_ref()
+            .map(|lines| lines.lock().clone())
+            .unwrap_or_default()
+    }
+
+    /// What the bridge logged as errors.
+    pub(super) fn errors(&self) -> Vec<String> {
+        self.errors.lock().clone()
+    }
+
+    /// For tracing.
+    pub(super) fn level(&self) -> Level {
+        if self.lines.is_some() {
+            Level::INFO
+        } else {
+            Level::ERROR
+        }
+    }
+
+    /// `status.crossbridge` and tokens are random: a log is to be the same each time.
+    pub(super) fn without_chance(text: &str) -> String {
+        let is_word = |c: char| c.is_ascii_hexdigit() || c == '-';
+        let mut clean = String::with_capacity(text.len());
+        for part in text.split_inclusive(|c: char| !is_word(c)) {
+            let word = part.trim_end_matches(|c: char| !is_word(c));
+            let random = word.len() == 36 && word.matches('-').count() == 4 && !word.starts_with("00000000-");
+            let question = word.len() == 8 && word.chars().all(|c| c.is_ascii_hexdigit());
+            if random || question {
+                clean.push('*');
+                clean.push_str(&part[word.len()..]);
+            } else {
+                clean.push_str(part);
+            }
+        }
+        clean
+    }
+}
+
+impl<S: Subscriber> Layer<S> for Journal {
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        let mut words = Words(String::new());
+        event.record(&mut words);
+        let level = *event.metadata().level();
+        let text = Self::without_chance(&words.0);
+        if level == Level::ERROR {
+            self.errors.lock().push(text.clone());
+        }
+        self.note(|| {
+            format!(
+                "  {} {}:{text}",
+                level.as_str().to_lowercase(),
+                event.metadata().target()
+            )
+        });
+    }
+}
+
+struct Words(String);
+
+impl Visit for Words {
+    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
+        let name = field.name();
+        // Writing to a string cannot fail.
+        let _ = if name == "message" {
+            write!(self.0, " {value:?}")
+        } else {
+            write!(self.0, " {name}={value:?}")
+        };
+    }
+}

@@ -1,0 +1,115 @@
+//! What becomes of the bridge's requests to the API server.
+
+use std::{sync::Arc, time::Duration};
+
+use fake_kube::fault::{Chaos, Fate, Outcome, Request, Telling};
+
+use super::world::{Side, World};
+
+/// One bridge's way to the API server.
+pub(super) struct KubeLink(Arc<World>);
+
+impl KubeLink {
+    pub(super) fn new(world: &Arc<World>) -> Self {
+        Self(Arc::clone(world))
+    }
+
+    fn outcome(&self, request: &Request, storm: f64) -> Outcome {
+        let chance = &self.0.kube_chance;
+        if !chance.happens(storm) {
+            return Outcome::Serve;
+        }
+        let wait = 1 + chance.below(3);
+        let choices: &[(u32, Outcome)] = if request.writes() {
+            &[
+                (4, Outcome::BreakBefore),
+                (8, Outcome::BreakAfter),
+                (2, Outcome::HangBefore),
+                (4, Outcome::HangAfter),
+                (2, Outcome::Unavailable),
+                (4, Outcome::ErrorAfter),
+                (4, Outcome::Conflict),
+                (2, Outcome::Throttle(wait)),
+                (1, Outcome::Invalid),
+            ]
+        } else if matches!(request.verb, "list" | "watch") {
+            &[
+                (4, Outcome::BreakBefore),
+                (2, Outcome::Unavailable),
+                (2, Outcome::Gone),
+                (1, Outcome::Throttle(wait)),
+            ]
+        } else {
+            &[
+                (4, Outcome::BreakBefore),
+                (1, Outcome::HangBefore),
+                (2, Outcome::Unavailable),
+                (1, Outcome::Throttle(wait)),
+            ]
+        };
+        chance.weighted(choices).unwrap_or_default()
+    }
+}
+
+impl Chaos for KubeLink {
+    fn fate(&self, request: &Request) -> Fate {
+        let storm = *self.0.storm.lock();
+        let chance = &self.0.kube_chance;
+        let mut fate = Fate {
+            before: chance.millis(storm.latency),
+            outcome: self.outcome(request, storm.kube),
+            after: chance.millis(storm.latency),
+        };
+        if request.writes() && request.resource != "events" {
+            match self.0.crash.passes() {
+                Some(Side::Before) => {
+                    fate.outcome = Outcome::HangBefore;
+                    self.0
+                        .journal
+                        .note(|| format!("the bridge dies before: {request}"));
+                    self.0.crash.reach();
+                }
+                Some(Side::After) => {
+                    fate = Fate {
+                        before: Duration::ZERO,
+                        outcome: Outcome::HangAfter,
+                        after: Duration::ZERO,
+                    };
+                    self.0
+                        .journal
+                        .note(|| format!("the bridge dies after: {request}"));
+                    self.0.crash.reach();
+                }
+                None => {}
+            }
+        }
+        if fate.outcome != Outcome::Serve {
+            self.0
+                .journal
+                .note(|| format!("api: {request}: {:?}", fate.outcome));
+        }
+        fate
+    }
+
+    fn telling(&self, _: &str) -> Telling {
+        let storm = *self.0.storm.lock();
+        let chance = &self.0.kube_chance;
+        let late = if chance.happens(storm.watch) {
+            chance.millis(3_000)
+        } else {
+            chance.millis(storm.latency)
+        };
+        Telling {
+            late,
+            twice: chance.happens(storm.watch),
+            cut: chance.happens(storm.watch / 4.0),
+        }
+    }
+
+    fn served(&self, request: &Request, code: u16) {
+        if request.writes() && request.resource != "events" {
+            self.0.journal.note(|| format!("api: {request}: {code}"));
+        }
+        self.0.watch_api();
+    }
+}

@@ -1,0 +1,20 @@
+//! The whole bridge in virtual time: the real engine and the real plugin client, against an API server and a cloud in the process.
+//!
+//! Everything that happens is drawn from the seed: which kinds, what users do, what becomes of each request, when something dies. A
+//! bridge dies by its runtime being dropped: whatever it had in memory is lost, while API server and cloud stay as they are.
+
+mod bridge;
+mod chance;
+mod cloud_link;
+mod invariants;
+mod journal;
+mod kube_link;
+mod plan;
+mod plugin_host;
+mod run;
+mod time;
+mod user;
+mod wire;
+mod world;
+
+pub use self::run::{Report, run};

@@ -1,0 +1,126 @@
+//! What is going to happen, drawn from the seed before it begins.
+
+use std::time::Duration;
+
+use super::{chance::Chance, world::Side};
+
+/// How often things go wrong, and how long requests take.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Storm {
+    /// Share of requests to the API server.
+    pub(super) kube: f64,
+    /// Share of news that a watch tells.
+    pub(super) watch: f64,
+    /// Share of calls to the cloud.
+    pub(super) cloud: f64,
+    /// Milliseconds that each way takes at most.
+    pub(super) latency: u32,
+}
+
+/// One thing that happens. `usize`: which object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    Apply(usize),
+    Resize(usize),
+    Delete(usize),
+    Pause(usize),
+    Unpause(usize),
+    RemoveByHand(usize),
+    Spoil(usize),
+    KillBridge,
+    KillBridgeAt(u32, Side),
+    TerminateBridge,
+    KillPlugin,
+    ApiDown(u32),
+    CloudDown(u32),
+    CutWatches,
+    Compact,
+    ForgetOperations,
+}
+
+/// What is going to happen.
+#[derive(Debug, Clone)]
+pub(super) struct Plan {
+    pub(super) kinds: Vec<String>,
+    /// Kind and name.
+    pub(super) objects: Vec<(String, String)>,
+    /// By time.
+    pub(super) steps: Vec<(Duration, Step)>,
+    pub(super) storm: Storm,
+    /// Milliseconds that long work takes in the cloud.
+    pub(super) work: u32,
+    /// Milliseconds for which what was made stays invisible.
+    pub(super) invisible: u32,
+}
+
+impl Plan {
+    pub(super) fn draw(seed: u64) -> Self {
+        let chance = Chance::new(seed, 0);
+        let all: Vec<String> = fake_cloud::kinds::all()
+            .iter()
+            .map(|subject| subject.name().to_owned())
+            .collect();
+        let pick = || all[chance.below(u32::try_from(all.len()).unwrap_or(1)) as usize].clone();
+        let mut kinds = vec![pick()];
+        if chance.happens(0.3) {
+            kinds.push(pick());
+        }
+        kinds.sort();
+        kinds.dedup();
+        let count = 1 + chance.below(3) as usize;
+        let objects: Vec<(String, String)> = (0..count)
+            .map(|number| (kinds[number % kinds.len()].clone(), format!("object-{number}")))
+            .collect();
+        let levels = [(3, 0.0), (3, 0.03), (3, 0.12), (2, 0.35)];
+        let level = || chance.weighted(&levels).unwrap_or_default();
+        let storm = Storm {
+            kube: level(),
+            watch: level(),
+            cloud: level(),
+            latency: [0, 5, 50, 400][chance.below(4) as usize],
+        };
+        let length = 30_000 + chance.below(120_000);
+        let mut steps: Vec<(Duration, Step)> = (0..count)
+            .map(|object| (chance.millis(3_000), Step::Apply(object)))
+            .collect();
+        for _ in 0..2 + chance.below(10) {
+            if let Some(step) = Self::step(&chance, count) {
+                steps.push((chance.millis(length), step));
+            }
+        }
+        steps.sort_by_key(|(at, _)| *at);
+        Self {
+            kinds,
+            objects,
+            steps,
+            storm,
+            work: 500 + chance.below(8_000),
+            invisible: chance.below(2_500),
+        }
+    }
+
+    fn step(chance: &Chance, objects: usize) -> Option<Step> {
+        let object = chance.below(u32::try_from(objects).unwrap_or(1)) as usize;
+        let requests = 1 + chance.below(8);
+        let seconds = 1 + chance.below(90);
+        chance.weighted(&[
+            (4, Step::Apply(object)),
+            (4, Step::Resize(object)),
+            (5, Step::Delete(object)),
+            (2, Step::Pause(object)),
+            (2, Step::Unpause(object)),
+            (1, Step::RemoveByHand(object)),
+            (1, Step::Spoil(object)),
+            (2, Step::KillBridge),
+            (5, Step::KillBridgeAt(requests, Side::Before)),
+            (7, Step::KillBridgeAt(requests, Side::After)),
+            (2, Step::TerminateBridge),
+            (3, Step::KillPlugin),
+            (2, Step::ApiDown(seconds)),
+            (1, Step::CloudDown(seconds)),
+            (1, Step::CutWatches),
+            (1, Step::Compact),
+            (1, Step::ForgetOperations),
+        ])
+    }
+}

@@ -1,0 +1,107 @@
+//! The plugin as a process that can die and start again.
+
+use std::{io, sync::Arc};
+
+use bridge_engine::clock::Clock;
+use fake_cloud::plugin::Plugin;
+use hyper_util::rt::TokioIo;
+use parking_lot::Mutex;
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::UnboundedReceiverStream;
+use tonic::transport::{Channel, Endpoint, Server, Uri};
+
+use super::{
+    cloud_link::CloudLink,
+    wire::{Cutter, Wire},
+    world::World,
+};
+
+/// Where the plugin is, or is not.
+pub(super) struct PluginHost {
+    world: Arc<World>,
+    running: Mutex<Option<Running>>,
+    starts: Mutex<u32>,
+}
+
+struct Running {
+    accept: mpsc::UnboundedSender<io::Result<Wire>>,
+    cutter: Cutter,
+}
+
+impl PluginHost {
+    pub(super) fn new(world: &Arc<World>) -> Arc<Self> {
+        Arc::new(Self {
+            world: Arc::clone(world),
+            running: Mutex::new(None),
+            starts: Mutex::new(0),
+        })
+    }
+
+    /// Starts it, unless it runs.
+    pub(super) fn start(self: &Arc<Self>) {
+        let mut running = self.running.lock();
+        if running.is_some() {
+            return;
+        }
+        let mut starts = self.starts.lock();
+        *starts += 1;
+        let instance = format!("{}-{}", self.world.time.now(), *starts);
+        let (host, time) = (Arc::downgrade(self), self.world.time.clone());
+        let die = move || {
+            if let Some(host) = host.upgrade() {
+                host.kill();
+            }
+        };
+        let plugin = Plugin::new(
+            Arc::new(CloudLink::new(&self.world)),
+            Arc::new(move || time.now()),
+            Arc::new(die),
+            instance,
+        );
+        let (accept, accepted) = mpsc::unbounded_channel();
+        let kinds: Vec<&str> = self.world.kinds.iter().map(String::as_str).collect();
+        let server = Server::builder().add_routes(plugin.only(&kinds).routes());
+        tokio::spawn(async move {
+            // It ends when nobody can connect any more.
+            let _ = server
+                .serve_with_incoming(UnboundedReceiverStream::new(accepted))
+                .await;
+        });
+        *running = Some(Running {
+            accept,
+            cutter: Cutter::default(),
+        });
+        self.world.journal.note(|| "the plugin starts".to_owned());
+    }
+
+    /// `kill -9`.
+    pub(super) fn kill(&self) {
+        if let Some(running) = self.running.lock().take() {
+            running.cutter.cut();
+            self.world.journal.note(|| "the plugin is killed".to_owned());
+        }
+    }
+
+    fn connect(&self) -> io::Result<Wire> {
+        let refused = || io::Error::new(io::ErrorKind::ConnectionRefused, "connection refused");
+        let running = self.running.lock();
+        let running = running.as_ref().ok_or_else(refused)?;
+        let (ours, theirs) = tokio::io::duplex(64 << 10);
+        let wire = |stream| Wire {
+            stream,
+            cutter: running.cutter.clone(),
+        };
+        running.accept.send(Ok(wire(theirs))).map_err(|_| refused())?;
+        Ok(wire(ours))
+    }
+
+    /// A channel that connects when it is used, and again when the connection is lost.
+    pub(super) fn channel(self: &Arc<Self>) -> Channel {
+        let host = Arc::clone(self);
+        let connector = tower::service_fn(move |_: Uri| {
+            let connected = host.connect().map(TokioIo::new);
+            async move { connected }
+        });
+        Endpoint::from_static("http://plugin").connect_with_connector_lazy(connector)
+    }
+}

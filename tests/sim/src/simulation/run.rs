@@ -1,0 +1,337 @@
+//! One seed, from beginning to end.
+
+use std::{sync::Arc, time::Duration};
+
+use bridge_core::managed::names;
+use bridge_engine::clock::Clock;
+use serde_json::{Value, json};
+use tokio::{
+    runtime::Builder,
+    task::{LocalSet, spawn_local},
+    time::Instant,
+};
+use tokio_util::sync::CancellationToken;
+use tracing_subscriber::{filter::LevelFilter, layer::SubscriberExt};
+
+use super::{
+    bridge,
+    plan::{Plan, Step, Storm},
+    plugin_host::PluginHost,
+    world::World,
+};
+
+/// Everything converges in this time once nothing goes wrong any more.
+const CONVERGES_WITHIN: Duration = Duration::from_mins(30);
+/// At rest nothing is written for so long.
+const AT_REST: Duration = Duration::from_mins(3);
+/// The kinds are served in this time after the first start.
+const SERVED_WITHIN: Duration = Duration::from_mins(1);
+
+/// What became of one seed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// Which.
+    pub seed: u64,
+    /// What was wrong; empty: nothing.
+    pub violations: Vec<String>,
+    /// What happened, if it was kept.
+    pub journal: Vec<String>,
+    /// Bridges that were started.
+    pub bridges: u32,
+}
+
+/// Runs one seed. `keeps_journal`: what happens is written down, which takes a while.
+///
+/// # Panics
+/// The runtime cannot be built.
+pub fn run(seed: u64, keeps_journal: bool) -> Report {
+    let plan = Plan::draw(seed);
+    let world = World::new(seed, plan.kinds.clone(), keeps_journal);
+    let journal = world.journal.clone();
+    let level = LevelFilter::from_level(journal.level());
+    let subscriber = tracing_subscriber::registry().with(journal.clone()).with(level);
+    let bridges = tracing::subscriber::with_default(subscriber, || Course::new(&world, plan).run(seed));
+    for error in journal.errors() {
+        world.blame(format!("an error was logged:{error}"));
+    }
+    let violations = world.watcher.lock().violations().to_vec();
+    Report {
+        seed,
+        violations,
+        journal: journal.lines(),
+        bridges,
+    }
+}
+
+/// What kube-controller-manager does.
+async fn collect_garbage(world: Arc<World>) {
+    loop {
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        world.kube.state().collect_garbage(world.time.now());
+    }
+}
+
+/// How a runtime ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ended {
+    /// The bridge died, or was told to stop.
+    Bridge,
+    /// The simulation is over.
+    All,
+}
+
+struct Course {
+    world: Arc<World>,
+    plan: Plan,
+    /// Steps that are done.
+    done: usize,
+    began: bool,
+    /// The last that was wished.
+    size: u32,
+}
+
+impl Course {
+    fn new(world: &Arc<World>, plan: Plan) -> Self {
+        Self {
+            world: Arc::clone(world),
+            plan,
+            done: 0,
+            began: false,
+            size: 1,
+        }
+    }
+
+    /// One runtime after the other, until it is over. Returns how many.
+    #[allow(clippy::expect_used)] // Nothing else can be done then.
+    fn run(&mut self, seed: u64) -> u32 {
+        let mut bridges = 0;
+        loop {
+            bridges += 1;
+            fastrand::seed(seed.wrapping_add(u64::from(bridges) << 48));
+            let runtime = Builder::new_current_thread()
+                .enable_time()
+                .start_paused(true)
+                .build()
+                .expect("a runtime without I/O can be built");
+            let world = Arc::clone(&self.world);
+            let local = LocalSet::new();
+            let ended = runtime.block_on(local.run_until(async {
+                world.time.begin();
+                let ended = self.epoch().await;
+                world.time.end();
+                ended
+            }));
+            drop((local, runtime));
+            world.forget_flights();
+            *world.bridge.lock() = None;
+            if ended == Ended::All || bridges > 100 {
+                return bridges;
+            }
+        }
+    }
+
+    fn failed(&self) -> bool {
+        !self.world.watcher.lock().violations().is_empty() || !self.world.journal.errors().is_empty()
+    }
+
+    /// The life of one bridge.
+    async fn epoch(&mut self) -> Ended {
+        let world = Arc::clone(&self.world);
+        let host = PluginHost::new(&world);
+        host.start();
+        let stop = CancellationToken::new();
+        let process = spawn_local(bridge::run(Arc::clone(&world), Arc::clone(&host), stop.clone()));
+        spawn_local(collect_garbage(Arc::clone(&world)));
+        if !self.began {
+            self.prepare().await;
+            self.began = true;
+            self.set_out();
+        }
+        tokio::select! {
+            biased;
+            () = world.crash.reached() => return Ended::Bridge,
+            ended = self.storm(&host) => match ended {
+                Some(Step::TerminateBridge) => {
+                    stop.cancel();
+                    // What a draining bridge does may still be cut off.
+                    tokio::select! {
+                        biased;
+                        () = world.crash.reached() => {}
+                        _ = process => {}
+                    }
+                    return Ended::Bridge;
+                }
+                Some(_) => return Ended::Bridge,
+                None => {}
+            },
+        }
+        if !self.failed() {
+            self.converge(&host).await;
+        }
+        Ended::All
+    }
+
+    /// Nothing goes wrong before the kinds are served.
+    async fn prepare(&self) {
+        let end = Instant::now() + SERVED_WITHIN;
+        while !(self.world.serves_all() && self.world.make_config()) {
+            if Instant::now() > end {
+                self.world.blame("the kinds are not served".to_owned());
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+
+    fn set_out(&mut self) {
+        *self.world.storm.lock() = self.plan.storm;
+        let mut cloud = self.world.cloud.lock();
+        cloud.mood.work = self.plan.work;
+        cloud.mood.invisible = self.plan.invisible;
+        drop(cloud);
+        // From now on.
+        let now = self.now();
+        for (at, _) in &mut self.plan.steps {
+            *at += now;
+        }
+        self.world.journal.note(|| format!("{:?}", self.plan));
+    }
+
+    fn now(&self) -> Duration {
+        self.world.time.since_start().unsigned_abs()
+    }
+
+    /// Takes the steps of the plan. Returns the one that ends the bridge; `None`: all are done.
+    async fn storm(&mut self, host: &Arc<PluginHost>) -> Option<Step> {
+        while let Some((at, step)) = self.plan.steps.get(self.done).copied() {
+            tokio::time::sleep(at.saturating_sub(self.now())).await;
+            if self.failed() {
+                return None;
+            }
+            self.done += 1;
+            self.world.journal.note(|| format!("{step:?}"));
+            if self.take(step, host) {
+                return Some(step);
+            }
+        }
+        // What was begun may go wrong for a while.
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        None
+    }
+
+    /// Returns whether it ends the bridge.
+    fn take(&mut self, step: Step, host: &Arc<PluginHost>) -> bool {
+        let world = &self.world;
+        let object = |number: usize| {
+            let (kind, name) = &self.plan.objects[number];
+            world.object(kind, name)
+        };
+        match step {
+            Step::Apply(number) => object(number).apply(1),
+            Step::Resize(number) => {
+                self.size += 1;
+                object(number).patch(&json!({"spec": {"forProvider": {"size": self.size}}}));
+            }
+            Step::Delete(number) => object(number).delete(),
+            Step::Pause(number) => object(number).annotate(names::PAUSED, "true".into()),
+            Step::Unpause(number) => object(number).annotate(names::PAUSED, Value::Null),
+            Step::RemoveByHand(number) => object(number).remove_by_hand(),
+            Step::Spoil(number) => {
+                object(number).patch(&json!({"spec": {"forProvider": {"invalid": true}}}));
+            }
+            Step::KillBridge | Step::TerminateBridge => return true,
+            Step::KillBridgeAt(requests, side) => world.crash.arm(requests, side),
+            Step::KillPlugin => {
+                host.kill();
+                let host = Arc::clone(host);
+                tokio::spawn(async move {
+                    tokio::time::sleep(Duration::from_millis(700)).await;
+                    host.start();
+                });
+            }
+            Step::ApiDown(seconds) => {
+                world.kube.state().down = true;
+                let world = Arc::clone(world);
+                tokio::spawn(async move {
+                    tokio::time::sleep(Duration::from_secs(seconds.into())).await;
+                    world.kube.state().down = false;
+                });
+            }
+            Step::CloudDown(seconds) => {
+                world.cloud.lock().mood.down = true;
+                let world = Arc::clone(world);
+                tokio::spawn(async move {
+                    tokio::time::sleep(Duration::from_secs(seconds.into())).await;
+                    world.cloud.lock().mood.down = false;
+                });
+            }
+            Step::CutWatches => world.kube.state().cut_watches(),
+            Step::Compact => world.kube.state().compact(),
+            Step::ForgetOperations => world.cloud.lock().mood.forgets_operations = true,
+        }
+        world.watch_api();
+        false
+    }
+
+    /// Nothing goes wrong any more: everything becomes as it should be, and rests.
+    async fn converge(&self, host: &Arc<PluginHost>) {
+        let world = &self.world;
+        world.journal.note(|| "nothing goes wrong any more".to_owned());
+        world.crash.disarm();
+        *world.storm.lock() = Storm {
+            latency: 5,
+            ..Storm::default()
+        };
+        world.kube.state().down = false;
+        world.cloud.lock().mood = fake_cloud::cloud::Mood::default();
+        host.start();
+        for (kind, name) in &self.plan.objects {
+            let object = world.object(kind, name);
+            object.annotate(names::PAUSED, Value::Null);
+            object.patch(&json!({"spec": {"forProvider": {"invalid": null}}}));
+        }
+        let end = Instant::now() + CONVERGES_WITHIN;
+        while let Some(trouble) = self.trouble() {
+            if self.failed() {
+                return;
+            }
+            if Instant::now() > end {
+                world.blame(format!("it does not converge: {trouble}"));
+                return;
+            }
+            tokio::time::sleep(Duration::from_secs(1)).await;
+        }
+        // Events come behind, and the last status after what it tells of.
+        tokio::time::sleep(Duration::from_mins(2)).await;
+        self.rest().await;
+        if let Some(trouble) = self.trouble() {
+            world.blame(format!("it does not stay as it should be: {trouble}"));
+        }
+    }
+
+    fn trouble(&self) -> Option<String> {
+        self.plan.objects.iter().find_map(|(kind, name)| {
+            let object = self.world.object(kind, name);
+            object.answer();
+            object.trouble()
+        })
+    }
+
+    /// Nothing is written at rest.
+    async fn rest(&self) {
+        let before = self.world.kube.state().history.len();
+        tokio::time::sleep(AT_REST).await;
+        let state = self.world.kube.state();
+        let written = state.history.get(before).map(|commit| {
+            let name = commit.new["metadata"]["name"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned();
+            format!("{} {name}", commit.resource.0)
+        });
+        drop(state);
+        if let Some(written) = written {
+            self.world.blame(format!("{written} is written at rest"));
+        }
+    }
+}

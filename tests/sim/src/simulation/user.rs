@@ -1,0 +1,186 @@
+//! What users do, past all faults.
+
+use bridge_core::managed::names;
+use bridge_engine::clock::Clock;
+use fake_cloud::kinds::{GROUP, VERSION};
+use http::Method;
+use serde_json::{Value, json};
+
+use super::{
+    invariants::{annotation, plural_of, text},
+    world::World,
+};
+
+const NAMESPACE: &str = "default";
+
+/// An object that users look after.
+pub(super) struct Object<'a> {
+    world: &'a World,
+    kind: &'a str,
+    name: &'a str,
+}
+
+impl World {
+    pub(super) fn object<'a>(&'a self, kind: &'a str, name: &'a str) -> Object<'a> {
+        Object {
+            world: self,
+            kind,
+            name,
+        }
+    }
+
+    /// The config that all objects refer to. False: its kind is not served yet.
+    pub(super) fn make_config(&self) -> bool {
+        let config = json!({
+            "metadata": {"name": "default"},
+            "spec": {"credentials": {"source": "None"}},
+        });
+        let path = format!("/apis/{GROUP}/{VERSION}/clusterproviderconfigs");
+        self.kube.request(&Method::POST, &path, &config).0 < 300
+    }
+
+    /// Whether all kinds are served.
+    pub(super) fn serves_all(&self) -> bool {
+        self.kinds
+            .iter()
+            .all(|kind| self.kube.request(&Method::GET, &collection(kind), &Value::Null).0 == 200)
+    }
+}
+
+fn collection(kind: &str) -> String {
+    format!(
+        "/apis/{GROUP}/{VERSION}/namespaces/{NAMESPACE}/{}",
+        plural_of(kind)
+    )
+}
+
+impl Object<'_> {
+    fn path(&self) -> String {
+        format!("{}/{}", collection(self.kind), self.name)
+    }
+
+    /// As it is; `None`: it is not there.
+    pub(super) fn get(&self) -> Option<Value> {
+        let (code, object) = self.world.kube.request(&Method::GET, &self.path(), &Value::Null);
+        (code == 200).then_some(object)
+    }
+
+    /// Makes it, unless it is there.
+    pub(super) fn apply(&self, size: u32) {
+        let object = json!({
+            "metadata": {"name": self.name},
+            "spec": {"forProvider": {"size": size}, "writeConnectionSecretToRef": {"name": self.name}},
+        });
+        self.world
+            .kube
+            .request(&Method::POST, &collection(self.kind), &object);
+    }
+
+    /// Changes it.
+    pub(super) fn patch(&self, change: &Value) {
+        self.world.kube.request(&Method::PATCH, &self.path(), change);
+    }
+
+    pub(super) fn delete(&self) {
+        self.world
+            .kube
+            .request(&Method::DELETE, &self.path(), &Value::Null);
+    }
+
+    pub(super) fn annotate(&self, key: &str, value: Value) {
+        let mut annotations = json!({});
+        annotations[key] = value;
+        self.patch(&json!({"metadata": {"annotations": annotations}}));
+    }
+
+    /// Somebody removes its external object by hand.
+    pub(super) fn remove_by_hand(&self) {
+        let Some(object) = self.get() else { return };
+        let mut cloud = self.world.cloud.lock();
+        let made = cloud.made_for(text(&object, "/metadata/uid")).next().cloned();
+        if let Some(made) = made {
+            cloud.remove_by_hand(&made.kind, &made.name);
+        }
+    }
+
+    /// Answers what the bridge asks, truthfully.
+    pub(super) fn answer(&self) {
+        let Some(object) = self.get() else { return };
+        let question = text(&object, "/status/crossbridge/question/id");
+        if question.is_empty() {
+            return;
+        }
+        let mut cloud = self.world.cloud.lock();
+        cloud.settle(self.world.time.now());
+        let made = cloud.made_for(text(&object, "/metadata/uid")).next().cloned();
+        drop(cloud);
+        let answer = match made {
+            Some(made) => format!("exists/{question}/{}", made.name),
+            None => format!("absent/{question}"),
+        };
+        if annotation(&object, names::CREATE_OUTCOME) != answer {
+            self.world.journal.note(|| {
+                let word = answer.split('/').next().unwrap_or_default();
+                format!("user: {} answers: {word}", self.name)
+            });
+            self.annotate(names::CREATE_OUTCOME, answer.into());
+        }
+    }
+
+    /// Why it is not as it should be; `None`: it is, or it is not there.
+    pub(super) fn trouble(&self) -> Option<String> {
+        let object = self.get()?;
+        let uid = text(&object, "/metadata/uid");
+        if !object["metadata"]["deletionTimestamp"].is_null() {
+            return Some(format!("{} is being deleted: {}", self.name, conditions(&object)));
+        }
+        for condition in ["Ready", "Synced"] {
+            if status_of(&object, condition) != "True" {
+                return Some(format!(
+                    "{} is not {condition}: {}",
+                    self.name,
+                    conditions(&object)
+                ));
+            }
+        }
+        let cloud = self.world.cloud.lock();
+        let Some(made) = cloud.made_for(uid).next() else {
+            return Some(format!("{} has no external object", self.name));
+        };
+        if annotation(&object, names::EXTERNAL_NAME) != made.name {
+            return Some(format!("{} does not know its name {:?}", self.name, made.name));
+        }
+        if made.parameters.get("size") != object.pointer("/spec/forProvider/size") {
+            return Some(format!("{} is not as it was wished", self.name));
+        }
+        None
+    }
+}
+
+fn status_of<'a>(object: &'a Value, kind: &str) -> &'a str {
+    let conditions = object.pointer("/status/conditions").and_then(Value::as_array);
+    let condition = conditions
+        .into_iter()
+        .flatten()
+        .find(|condition| condition["type"] == kind);
+    condition
+        .map(|condition| text(condition, "/status"))
+        .unwrap_or_default()
+}
+
+fn conditions(object: &Value) -> String {
+    let conditions = object.pointer("/status/conditions").and_then(Value::as_array);
+    conditions
+        .into_iter()
+        .flatten()
+        .map(|condition| {
+            format!(
+                "{}={} {} {}; ",
+                text(condition, "/type"),
+                text(condition, "/status"),
+                text(condition, "/reason"),
+                text(condition, "/message")
+            )
+        })
+        .collect()
+}

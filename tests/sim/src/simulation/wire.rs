@@ -1,0 +1,86 @@
+//! A pipe within the process that can be cut, as a connection is when one of its ends dies.
+
+use std::{
+    io,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, Waker},
+};
+
+use parking_lot::Mutex;
+use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf};
+use tonic::transport::server::Connected;
+
+/// Cuts all pipes that belong to it, once.
+#[derive(Clone, Default)]
+pub(super) struct Cutter(Arc<Mutex<Cut>>);
+
+#[derive(Default)]
+struct Cut {
+    done: bool,
+    waiting: Vec<Waker>,
+}
+
+impl Cutter {
+    pub(super) fn cut(&self) {
+        let mut cut = self.0.lock();
+        cut.done = true;
+        for waker in cut.waiting.drain(..) {
+            waker.wake();
+        }
+    }
+
+    /// Whether it is cut; if not, the task is woken when it is.
+    fn check(&self, cx: &Context<'_>) -> io::Result<()> {
+        let mut cut = self.0.lock();
+        if cut.done {
+            return Err(io::Error::new(
+                io::ErrorKind::ConnectionReset,
+                "connection reset by peer",
+            ));
+        }
+        if !cut.waiting.iter().any(|waker| waker.will_wake(cx.waker())) {
+            cut.waiting.push(cx.waker().clone());
+        }
+        Ok(())
+    }
+}
+
+/// One end of a pipe.
+pub(super) struct Wire {
+    pub(super) stream: DuplexStream,
+    pub(super) cutter: Cutter,
+}
+
+impl AsyncRead for Wire {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        self.cutter.check(cx)?;
+        Pin::new(&mut self.stream).poll_read(cx, buf)
+    }
+}
+
+impl AsyncWrite for Wire {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        self.cutter.check(cx)?;
+        Pin::new(&mut self.stream).poll_write(cx, buf)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.cutter.check(cx)?;
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
+
+impl Connected for Wire {
+    type ConnectInfo = ();
+
+    fn connect_info(&self) {}
+}
