@@ -4,12 +4,19 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 
+/// What is longer might not fit into a time.
+const LONGEST: Duration = Duration::from_hours(100 * 365 * 24);
+
 /// A duration that is not negative.
 pub fn parse(text: &str) -> Result<Duration, String> {
     let parsed: SignedDuration = text
         .parse()
         .map_err(|_| "not a duration: write it as 30s, 500ms, 1m or 1h30m".to_owned())?;
-    Duration::try_from(parsed).map_err(|_| "a duration cannot be negative".to_owned())
+    let duration = Duration::try_from(parsed).map_err(|_| "a duration cannot be negative".to_owned())?;
+    if duration > LONGEST {
+        return Err("must be at most 100 years".to_owned());
+    }
+    Ok(duration)
 }
 
 /// A duration that is more than nothing.
@@ -37,7 +44,7 @@ mod tests {
         ] {
             assert_eq!(parse(text), Ok(Duration::from_millis(millis)), "{text}");
         }
-        for text in ["", "10", "-1s", "soon"] {
+        for text in ["", "10", "-1s", "soon", "10000000h"] {
             assert!(parse(text).is_err(), "{text}");
         }
         assert!(parse_positive("0s").is_err());

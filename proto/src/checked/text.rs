@@ -173,7 +173,18 @@ pub(super) fn count<N: Copy + Default + PartialEq + TryInto<usize>>(
         .map_err(|_| Violation::new(field, Rule::OutOfRange { range: "0 or more" }))
 }
 
+/// Longer than anybody waits, and short enough to be added to any time: what is longer is cut to it.
+const LONGEST: Duration = Duration::from_hours(100 * 365 * 24);
+
 pub(super) fn duration(
+    value: Option<prost_types::Duration>,
+    field: &str,
+) -> Result<Option<Duration>, Violation> {
+    uncut_duration(value, field).map(|duration| duration.map(|duration| duration.min(LONGEST)))
+}
+
+/// However long it is.
+pub(super) fn uncut_duration(
     value: Option<prost_types::Duration>,
     field: &str,
 ) -> Result<Option<Duration>, Violation> {

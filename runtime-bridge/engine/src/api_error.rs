@@ -7,6 +7,9 @@ use kube::core::Status;
 
 use crate::object::BadName;
 
+/// Nobody is asked to wait longer than this.
+const LONGEST_ADVICE: Duration = Duration::from_mins(10);
+
 /// Why a request to the API server gave no result.
 ///
 /// The request was certainly *not* carried out, save for [`ApiError::Timeout`] and [`ApiError::Interrupted`], of which nobody knows.
@@ -120,6 +123,7 @@ impl ApiError {
             (StatusCode::TOO_MANY_REQUESTS, _) => {
                 let hinted = status.details.map_or(0, |details| details.retry_after_seconds);
                 let retry_after = retry_after.unwrap_or(Duration::from_secs(u64::from(hinted.max(1))));
+                let retry_after = retry_after.min(LONGEST_ADVICE);
                 Self::Throttled { retry_after, message }
             }
             (StatusCode::SERVICE_UNAVAILABLE, _) => Self::Unavailable(message),

@@ -80,7 +80,7 @@ impl TryFrom<wire::KindCapabilities> for Capabilities {
 
     fn try_from(wire: wire::KindCapabilities) -> Result<Self, Violation> {
         let create_recovery = create_recovery(&wire)?;
-        let retention = text::duration(wire.token_retention, "token_retention")?;
+        let retention = text::uncut_duration(wire.token_retention, "token_retention")?;
         if create_recovery.contains(&CreateRecovery::Marker) && !wire.holds_marker {
             return Err(Violation::new(
                 "holds_marker",

@@ -302,6 +302,19 @@ fn durations_that_the_wire_cannot_say_are_cut() {
 }
 
 #[test]
+fn durations_that_fit_into_no_time_are_cut() {
+    let wire = wire::Failure {
+        retry_after: Some(prost_types::Duration {
+            seconds: i64::MAX,
+            nanos: 0,
+        }),
+        ..failure()
+    };
+    let failure = Failure::try_from(wire).expect("the good message passes");
+    assert_eq!(failure.retry_after, Some(Duration::from_hours(100 * 365 * 24)));
+}
+
+#[test]
 fn a_list_of_what_exists_is_checked() {
     let listed = wire::ListExternalResponse {
         items: vec![wire::ExternalResource {
