@@ -1,5 +1,7 @@
 //! What the engine asks of whoever reconciles a kind.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use bridge_core::queue::{Priority, Wake};
 use jiff::Timestamp;
@@ -21,6 +23,11 @@ pub trait Reconcile: Send + Sync + 'static {
             at: now,
             priority: Priority::InitialList,
         }
+    }
+
+    /// How long an honest pass may take, where that is longer than what is granted to all.
+    fn longest_pass(&self) -> Duration {
+        Duration::ZERO
     }
 
     /// Which account an object belongs to, before any pass has said so.
@@ -49,6 +56,8 @@ pub struct Next {
     pub wake: Option<Wake>,
     /// The account that it turned out to belong to; `None`: as before.
     pub lane: Option<String>,
+    /// No pass took place, as a former one has not ended: it says nothing of how that one fares.
+    pub busy: bool,
 }
 
 impl Next {
@@ -61,7 +70,15 @@ impl Next {
     pub fn at(at: Timestamp, priority: Priority) -> Self {
         Self {
             wake: Some(Wake { at, priority }),
-            lane: None,
+            ..Self::default()
+        }
+    }
+
+    /// A former pass has not ended: come back at `at`.
+    pub fn busy(at: Timestamp, priority: Priority) -> Self {
+        Self {
+            busy: true,
+            ..Self::at(at, priority)
         }
     }
 

@@ -62,6 +62,11 @@ impl State {
         }
     }
 
+    /// How many calls it takes at once.
+    pub fn places(&self) -> usize {
+        places(self.served.info.max_concurrent_calls)
+    }
+
     /// The same plugin after another handshake. Calls under way keep their places.
     pub(crate) fn renewed(&self, served: Served) -> Self {
         let same = places(served.info.max_concurrent_calls) == places(self.served.info.max_concurrent_calls);

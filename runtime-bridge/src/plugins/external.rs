@@ -1,23 +1,44 @@
 //! A plugin as the engine sees it.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use bridge_core::external::{Answer, CallError, Config, DesiredState, Failure, Look, Target};
 use bridge_engine::ports::External;
 use bridge_plugin::Plugin;
 use jiff::Timestamp;
+use tokio::sync::Semaphore;
 
 /// The external system behind one plugin.
-pub struct PluginExternal(pub Plugin);
+pub struct PluginExternal {
+    plugin: Plugin,
+    places: Arc<Semaphore>,
+}
+
+impl PluginExternal {
+    /// Behind this plugin.
+    pub fn new(plugin: Plugin) -> Self {
+        let places = plugin.state().borrow().places();
+        Self {
+            plugin,
+            places: Arc::new(Semaphore::new(places)),
+        }
+    }
+}
 
 #[async_trait]
 impl External for PluginExternal {
+    fn places(&self) -> Option<Arc<Semaphore>> {
+        Some(Arc::clone(&self.places))
+    }
+
     async fn observe(
         &self,
         target: &Target,
         desired: &DesiredState,
         deadline: Timestamp,
     ) -> Result<Look, CallError> {
-        self.0.observe(target, desired, deadline).await
+        self.plugin.observe(target, desired, deadline).await
     }
 
     async fn create(
@@ -28,7 +49,7 @@ impl External for PluginExternal {
         outcome_unknown: bool,
         deadline: Timestamp,
     ) -> Answer {
-        self.0
+        self.plugin
             .create(target, desired, token, outcome_unknown, deadline)
             .await
     }
@@ -41,7 +62,7 @@ impl External for PluginExternal {
         etag: &str,
         deadline: Timestamp,
     ) -> Answer {
-        self.0
+        self.plugin
             .update(target, desired, changed_paths, etag, deadline)
             .await
     }
@@ -53,7 +74,7 @@ impl External for PluginExternal {
         etag: &str,
         deadline: Timestamp,
     ) -> Answer {
-        self.0.delete(target, desired, etag, deadline).await
+        self.plugin.delete(target, desired, etag, deadline).await
     }
 
     async fn poll(
@@ -63,7 +84,7 @@ impl External for PluginExternal {
         desired: &DesiredState,
         deadline: Timestamp,
     ) -> Answer {
-        self.0.poll(target, handle, desired, deadline).await
+        self.plugin.poll(target, handle, desired, deadline).await
     }
 
     async fn check_config(
@@ -71,6 +92,6 @@ impl External for PluginExternal {
         config: &Config,
         deadline: Timestamp,
     ) -> Result<Result<String, Failure>, CallError> {
-        self.0.check_config(config, deadline).await
+        self.plugin.check_config(config, deadline).await
     }
 }

@@ -87,12 +87,13 @@ impl Foundation {
     }
 }
 
-/// No kind takes more than half of all places, and no account more than half of its kind's.
+/// No kind and no account takes more than half of all places, and one kind of one account no more than half of that.
 fn limits(total: u16) -> Limits {
     let total = usize::from(total);
     Limits {
         total,
         per_kind: total.div_ceil(2),
-        per_lane: total.div_ceil(4),
+        per_lane: total.div_ceil(2),
+        per_kind_in_lane: total.div_ceil(4),
     }
 }

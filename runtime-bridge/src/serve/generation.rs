@@ -96,7 +96,7 @@ impl Generation {
         for refused in definitions.refused {
             bridge.kind(&refused.kind.to_string(), KindStatus::Refused(refused.why));
         }
-        let external: Arc<dyn External> = Arc::new(PluginExternal(connected.plugin.clone()));
+        let external: Arc<dyn External> = Arc::new(PluginExternal::new(connected.plugin.clone()));
         let configs = self.configs(&served, &external, foundation);
         let config_kinds = definitions
             .configs

@@ -137,7 +137,7 @@ pub(super) fn repeat(pass: &Pass, record: &Record, alone: bool) -> Decision {
 fn pending(pass: &Pass) -> String {
     let ended = [names::CREATE_SUCCEEDED, names::CREATE_FAILED]
         .into_iter()
-        .filter_map(|key| pass.world.managed.annotation(key).parse::<jiff::Timestamp>().ok())
+        .filter_map(|key| pass.world.managed.annotated_time(key))
         .max();
     let now = pass.world.now;
     let after = ended.map_or(now, |ended| now.max(ended + std::time::Duration::from_secs(1)));

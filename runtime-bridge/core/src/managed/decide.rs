@@ -10,8 +10,8 @@ use super::{
     record::{Record, Stored},
     report::Report,
     rules,
-    status::{READY, Says},
-    world::{Problem, Wish, World},
+    status::{READY, SYNCED, Says},
+    world::{Hold, Problem, Wish, World},
 };
 
 const NEVER: Rest = Rest {
@@ -19,14 +19,18 @@ const NEVER: Rest = Rest {
     purpose: Purpose::Drift,
 };
 
-/// Looks at what is known and returns one thing to do.
-pub fn decide(world: &World, memory: &Memory) -> Decision {
+/// What can be decided before anybody asks for the config or reads Secrets, which may take long: whatever `world` holds of those is not
+/// looked at. `None`: they are needed.
+pub fn decide_unasked(world: &World, memory: &Memory) -> Option<Decision> {
     let managed = &world.managed;
     if managed.deletion.is_some() && !managed.held() {
-        return Decision::Rest(NEVER);
+        return Some(Decision::Rest(NEVER));
+    }
+    if let Some(decision) = super::report::publish_what_comes_once(world, memory) {
+        return Some(decision);
     }
     if !world.may_act {
-        return Decision::Rest(NEVER);
+        return Some(Decision::Rest(NEVER));
     }
     if managed.paused() {
         let message =
@@ -37,27 +41,35 @@ pub fn decide(world: &World, memory: &Memory) -> Decision {
             question: managed.status.progress.question.clone(),
             ..Report::failed("ReconcilePaused", "")
         };
-        return report.conclude(world, memory, NEVER);
+        return Some(report.conclude(world, memory, NEVER));
     }
+    // What is not to be deleted needs the config for anything more.
+    managed.deletion?;
+    if let Some(decision) = leave(world) {
+        return Some(decision);
+    }
+    if shows_deleting(world) {
+        return None;
+    }
+    let report = Report {
+        operation: managed.status.progress.operation.clone(),
+        question: managed.status.progress.question.clone(),
+        ..Report::default()
+    };
+    Some(report.deleting().conclude(world, memory, NEVER))
+}
+
+/// Looks at what is known and returns one thing to do.
+pub fn decide(world: &World, memory: &Memory) -> Decision {
+    if let Some(decision) = decide_unasked(world, memory) {
+        return decision;
+    }
+    let managed = &world.managed;
     let stored = managed.record();
     let record = match &stored {
         Stored::Ours(record) => Some((**record).clone()),
         Stored::None | Stored::Unreadable(_) => None,
     };
-    if managed.deletion.is_some() {
-        if let Some(decision) = leave(world, record.as_ref()) {
-            return decision;
-        }
-        if !shows_deleting(world) {
-            return Report {
-                operation: managed.status.progress.operation.clone(),
-                question: managed.status.progress.question.clone(),
-                ..Report::default()
-            }
-            .deleting()
-            .conclude(world, memory, NEVER);
-        }
-    }
     let wish = match (&world.wish, managed.deletion) {
         (Ok(wish), _) => Arc::clone(wish),
         // A Delete needs no secrets, and must not wait for one that is gone.
@@ -88,7 +100,7 @@ pub fn decide(world: &World, memory: &Memory) -> Decision {
         return trouble_outside(world, memory, problem, None);
     }
     if let Some(hold) = &world.hold {
-        return trouble_outside(world, memory, &hold.problem, Some(hold.until));
+        return wait_for_the_hold(world, memory, hold);
     }
     if let Some(decision) = super::create::send_what_was_just_recorded(&pass) {
         return decision;
@@ -128,17 +140,21 @@ pub(super) fn unmade(pass: &Pass, report: Report) -> Report {
 }
 
 /// The policy, or a person, lets the object go without its resource.
-fn leave(world: &World, record: Option<&Record>) -> Option<Decision> {
+fn leave(world: &World) -> Option<Decision> {
     let managed = &world.managed;
+    let record = match managed.record() {
+        Stored::Ours(record) => Some(record),
+        Stored::None | Stored::Unreadable(_) => None,
+    };
     let marked = managed.annotation(names::ORPHAN) == managed.uid;
     let observe_only = !world.kind.capabilities.can_delete;
     if managed.policies.delete && !marked && !observe_only {
         return None;
     }
-    let name = record
-        .map(|record| record.external_name.clone())
-        .unwrap_or_default();
-    let may_exist = record.is_some_and(|record| rules::confirmed(world, record) || record.intent.is_some());
+    let name = record.as_ref().map_or("", |record| &record.external_name);
+    let may_exist = record
+        .as_ref()
+        .is_some_and(|record| managed.confirms(record) || record.intent.is_some());
     let why = if marked {
         "the annotation crossbridge.dev/orphan says so"
     } else if observe_only {
@@ -147,7 +163,7 @@ fn leave(world: &World, record: Option<&Record>) -> Option<Decision> {
         "managementPolicies or deletionPolicy do not include Delete"
     };
     Some(Decision::Act(Action::Release(
-        may_exist.then(|| left_behind(world, &name, why)),
+        may_exist.then(|| left_behind(world, name, why)),
     )))
 }
 
@@ -156,6 +172,24 @@ fn shows_deleting(world: &World) -> bool {
         .managed
         .condition(READY)
         .is_some_and(|ready| ready.reason == "Deleting")
+}
+
+/// Whoever has changed something is told, once. Those at rest only wait, or a thousand of them would write twice for each hold.
+fn wait_for_the_hold(world: &World, memory: &Memory, hold: &Hold) -> Decision {
+    let left = std::time::Duration::try_from(hold.until.duration_since(world.now)).unwrap_or_default();
+    // Not all at the same moment.
+    let wake = hold.until + (left / 4).mul_f64(world.fresh.jitter.clamp(0.0, 1.0));
+    let told = world
+        .managed
+        .condition(SYNCED)
+        .is_some_and(|synced| synced.observed_generation == world.managed.generation);
+    if told {
+        return Decision::Rest(Rest {
+            wake: Some(wake),
+            purpose: Purpose::Retry,
+        });
+    }
+    trouble_outside(world, memory, &hold.problem, Some(wake))
 }
 
 /// Something outside the object is in the way: no plugin call, but the conditions say so.

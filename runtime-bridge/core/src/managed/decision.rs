@@ -48,7 +48,7 @@ pub enum Action {
     WriteMetadata(MetadataChange),
     /// Call the plugin. The result is persisted before anything else is done.
     Call(Box<Call>),
-    /// Publish the connection details that the memory holds.
+    /// Bring the connection details that the memory holds into the connection Secret, which costs nothing where they are there.
     Publish,
     /// Write the status, guarded by resourceVersion.
     WriteStatus(Box<StatusWrite>),
@@ -62,7 +62,7 @@ pub struct StatusWrite {
     /// Whole.
     pub status: Status,
     /// To be told once it is written.
-    pub event: Option<Event>,
+    pub events: Vec<Event>,
 }
 
 /// A look that is asked for.

@@ -1,8 +1,19 @@
-//! Go's spelling of durations, as Crossplane's annotations use it.
+//! Durations and times as people write them: Go's spelling, as Crossplane's annotations use it, and nothing so long that a sum overflows.
 
 use std::time::Duration;
 
-/// Reads `1h30m`, `45s`, `1.5h`, `100ms`. `None`: not a duration, or negative.
+use jiff::Timestamp;
+
+/// Go counts in nanoseconds, of which 64 bits hold 292 years.
+const LONGEST: Duration = Duration::from_nanos(i64::MAX as u64);
+
+/// Whether a time that was read is one that the bridge can reckon with: no more than some thousand years from now.
+pub(super) fn within_reach(time: Timestamp) -> bool {
+    const REACH: i64 = 200_000_000_000;
+    (-REACH..REACH).contains(&time.as_second())
+}
+
+/// Reads `1h30m`, `45s`, `1.5h`, `100ms`. `None`: not a duration, negative, or longer than Go can say.
 pub fn parse_go(text: &str) -> Option<Duration> {
     let mut rest = text.strip_prefix('+').unwrap_or(text);
     if rest == "0" {
@@ -31,7 +42,7 @@ pub fn parse_go(text: &str) -> Option<Duration> {
         total = total.checked_add(Duration::try_from_secs_f64(number * unit).ok()?)?;
         rest = &rest[letters..];
     }
-    Some(total)
+    Some(total).filter(|total| *total <= LONGEST)
 }
 
 #[cfg(test)]
@@ -52,6 +63,10 @@ mod tests {
             ("-1m", None),
             ("1d", None),
             ("1m junk", None),
+            ("2562047h", Some(9_223_369_200.0)),
+            ("2562048h", None),
+            ("100000000h", None),
+            ("2000000h2000000h", None),
         ];
         for (text, expected) in table {
             assert_eq!(

@@ -56,15 +56,19 @@ pub fn delay(failure: Option<&Failure>, failures: u32, jitter: f64) -> Duration 
         Some(Reaction::LookAgain) if failures <= 1 => (Duration::ZERO, Duration::ZERO),
         _ => (Duration::from_secs(1), Duration::from_mins(1)),
     };
-    let doubled = first
-        .saturating_mul(1 << failures.saturating_sub(1).min(16))
-        .min(longest);
-    let spread = doubled.mul_f64(1.0 - jitter.clamp(0.0, 1.0) / 3.0);
-    spread.max(
+    back_off(first, longest, failures, jitter).max(
         failure
             .and_then(|failure| failure.retry_after)
             .unwrap_or_default(),
     )
+}
+
+/// Doubles with each failure in a row (from 1), from the first wait to the longest; `jitter` from 0 to 1 takes off up to a third.
+pub fn back_off(first: Duration, longest: Duration, failures: u32, jitter: f64) -> Duration {
+    first
+        .saturating_mul(1 << failures.saturating_sub(1).min(16))
+        .min(longest)
+        .mul_f64(1.0 - jitter.clamp(0.0, 1.0) / 3.0)
 }
 
 #[cfg(test)]

@@ -50,7 +50,7 @@ impl Memory {
 
     fn learn_outcome(&mut self, world: &World, call: &Call, outcome: &Outcome) {
         self.note_answered(call);
-        self.keep_details(&outcome.connection_details);
+        self.unpublished |= self.keep_details(&outcome.connection_details);
         self.tell_warnings(&outcome.warnings);
         match &outcome.result {
             OutcomeResult::Completed(completed) => self.learn_completed(world, call, outcome, completed),

@@ -11,7 +11,7 @@ use super::{
     names,
     record::Stored,
     status::OperationReport,
-    world::{Managed, World},
+    world::{Managed, Settings, World},
 };
 
 /// What the user controls. While it stays as it was, a wait goes on and a look is not repeated before its time.
@@ -141,12 +141,16 @@ pub struct Memory {
     pub trouble: Option<Trouble>,
     /// Updates that the present wish has had: how many, and when the last.
     pub updates: Option<(Stamp, u32, Timestamp)>,
-    /// Connection details that have not been published.
-    pub unpublished: Secrets,
-    /// Those that have.
-    pub published: Secrets,
-    /// Why they could not be, and when to try again.
+    /// Connection details as last known.
+    pub details: Secrets,
+    /// Some of them came with an answer, may never come again, and are not in the connection Secret yet.
+    pub unpublished: bool,
+    /// This pass has brought them all into the connection Secret.
+    pub offered: bool,
+    /// Why they could not be published, and when to try again.
     pub publish_problem: Option<(String, Timestamp)>,
+    /// Writes in a row that the API server did not carry out.
+    pub failed_writes: u32,
     /// Events that nobody has emitted yet.
     pub events: Vec<Event>,
 }
@@ -156,6 +160,7 @@ impl Memory {
     pub fn begin_pass(&mut self) {
         self.may_send = None;
         self.proven = None;
+        self.offered = false;
     }
 
     /// The look, if it still tells the truth: nothing was changed since, the user wants the same, and its time is not over.
@@ -251,19 +256,23 @@ impl Memory {
         });
     }
 
-    /// Takes in details to publish: a key that is missing stays as it was published.
-    pub fn keep_details(&mut self, details: &Secrets) {
+    /// Takes in details to publish: a key that is missing stays as it was. True: something is new.
+    pub fn keep_details(&mut self, details: &Secrets) -> bool {
+        let mut new = false;
         for (key, value) in &details.0 {
-            if self.published.0.get(key) != Some(value) {
-                self.unpublished.0.insert(key.clone(), value.clone());
+            if self.details.0.get(key) != Some(value) {
+                self.details.0.insert(key.clone(), value.clone());
+                new = true;
             }
         }
+        self.offered &= !new;
+        new
     }
 
-    /// The connection Secret holds what was to be published.
+    /// The connection Secret holds what is known.
     pub fn learn_published(&mut self) {
-        let details = std::mem::take(&mut self.unpublished);
-        self.published.0.extend(details.0);
+        self.unpublished = false;
+        self.offered = true;
         self.publish_problem = None;
     }
 
@@ -358,7 +367,7 @@ pub(super) fn recorded(world: &World) -> Option<Attempt> {
 }
 
 /// What is not ready yet is looked at again after this.
-const UNREADY: std::time::Duration = std::time::Duration::from_secs(10);
+pub(super) const UNREADY: std::time::Duration = std::time::Duration::from_secs(10);
 
 /// When to look again at what was found: sooner while others wait for it to become ready. The plugin's advice counts in both cases.
 pub(super) fn next_look(world: &World, observation: &Observation) -> Timestamp {
@@ -372,15 +381,18 @@ pub(super) fn next_look(world: &World, observation: &Observation) -> Timestamp {
 }
 
 /// Between drift polls of this object: the annotation, else the operator's setting, jittered.
-pub fn poll_interval(world: &World) -> std::time::Duration {
-    let settings = &world.settings;
-    let annotated = super::duration::parse_go(world.managed.annotation(names::POLL_INTERVAL));
+fn poll_interval(world: &World) -> std::time::Duration {
+    poll_interval_of(&world.managed, &world.settings, world.fresh.jitter)
+}
+
+pub(super) fn poll_interval_of(managed: &Managed, settings: &Settings, jitter: f64) -> std::time::Duration {
+    let annotated = super::duration::parse_go(managed.annotation(names::POLL_INTERVAL));
     let interval = annotated
         .filter(|interval| !interval.is_zero())
         .unwrap_or(settings.poll);
     let interval = interval.max(std::time::Duration::from_secs(1));
     let spread = settings.poll_jitter.min(interval / 2);
-    interval.saturating_sub(spread) + spread.mul_f64(2.0 * world.fresh.jitter.clamp(0.0, 1.0))
+    interval.saturating_sub(spread) + spread.mul_f64(2.0 * jitter.clamp(0.0, 1.0))
 }
 
 /// As crossplane-runtime wraps errors.

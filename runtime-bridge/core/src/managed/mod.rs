@@ -20,22 +20,24 @@ mod record;
 mod recover;
 mod remove;
 mod report;
+mod resume;
 pub mod rules;
 mod settle;
 pub mod status;
 mod steady;
 mod world;
 
-pub use decide::decide;
+pub use decide::{decide, decide_unasked};
 pub use decision::{Action, Asked, Call, Decision, Event, MetadataChange, Purpose, Rest, StatusWrite};
 pub use diff::differences;
 pub use duration::parse_go;
-pub use failure::{Reaction, delay, reaction};
+pub use failure::{Reaction, back_off, delay, reaction};
 pub use memory::{Attempt, Found, Looked, Memory, Stamp, Trouble};
 pub use policy::Policies;
 pub use record::{
     ConfigIdentity, Intent, IntentVerb, Record, RecordedOperation, SNAPSHOT_LIMIT, Snapshot, Stored,
 };
+pub use resume::resume;
 pub use settle::{Settled, settle};
 pub use status::{Condition, OperationReport, Progress, Question, Says, Status};
 pub use world::{Blocker, Fresh, Hold, Managed, Problem, Settings, Wish, World};

@@ -5,6 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::external::{Config, Document};
 
+use super::duration::within_reach;
+
 /// Parameters beyond this many bytes are recorded as a digest, and such a request is repeated only while today's wish matches it.
 pub const SNAPSHOT_LIMIT: usize = 64 * 1024;
 
@@ -158,6 +160,14 @@ impl ConfigIdentity {
     }
 }
 
+impl ConfigIdentity {
+    /// As far as one can tell, names mean the same in both: the same config, or two that act as the same identity with the same settings.
+    pub fn shares_names_with(&self, other: &Self) -> bool {
+        let known = !self.identity.is_empty() && self.identity == other.identity;
+        self.settings == other.settings && (self.agrees(other) || known)
+    }
+}
+
 /// What an object's annotation holds.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Stored {
@@ -174,6 +184,9 @@ impl Stored {
     pub fn read(annotation: Option<&str>, uid: &str) -> Self {
         let Some(text) = annotation else { return Self::None };
         match serde_json::from_str::<Record>(text) {
+            Ok(record) if record.uid == uid && !record.times().all(within_reach) => {
+                Self::Unreadable("it tells a time thousands of years away".to_owned())
+            }
             Ok(record) if record.uid == uid => Self::Ours(Box::new(record)),
             Ok(_) => Self::None,
             Err(error) => match serde_json::from_str::<serde_json::Value>(text) {
@@ -201,6 +214,14 @@ impl Record {
     /// annotations take, in bytes.
     pub fn fits(&self, others: usize) -> bool {
         self.write().len() + others + RESERVED <= ANNOTATIONS_LIMIT
+    }
+
+    /// Those that something is added to.
+    fn times(&self) -> impl Iterator<Item = Timestamp> {
+        let intent = self.intent.iter();
+        intent
+            .flat_map(|intent| [intent.started_at, intent.deadline])
+            .chain(self.deadline)
     }
 
     /// The unsettled create, if there is one.

@@ -1,6 +1,6 @@
 //! Create recovery (design 4.3): what becomes of a create whose answer nobody has.
 
-use crate::kind::CreateRecovery;
+use crate::{external::Observation, kind::CreateRecovery};
 
 use super::{
     create,
@@ -54,24 +54,19 @@ pub(super) fn recover(pass: &Pass) -> Decision {
             return pass.observe(&name);
         };
         match &looked.found {
-            Found::There(observation) => match rules::ownership(world, observation) {
-                // While deleting, another's counts as absence of ours.
-                Ownership::Others(marker) if !world.cloud_named() && !pass.deleting() => {
-                    return pass.stop(
-                        "DoublyOwned",
-                        super::steady::doubly_owned(&record.external_name, &marker),
-                    );
+            Found::There(observation) => match super::steady::anothers(world, observation) {
+                Some(why) if !world.cloud_named() && !pass.deleting() => {
+                    return pass.stop("DoublyOwned", why);
                 }
-                Ownership::Others(_) => {}
-                Ownership::Unmarked if !rules::unmarked_is_ours(world, record) => {
-                    // The creating request marks: what bears no marker is not its work, or is not yet to be seen as it is.
+                // While deleting, and under a marker, another's counts as absence of ours.
+                Some(_) => {}
+                // The creating request marks: what bears no marker is not its work, or is not yet to be seen as it is.
+                None if is_unmarked(pass, record, observation) => {
                     if world.now <= settles {
                         return wait_for_the_time(pass, settles);
                     }
                 }
-                Ownership::Ours | Ownership::Formerly | Ownership::Unmarked => {
-                    return settled_as_found(pass, record, &observation.external_name);
-                }
+                None => return settled_as_found(pass, record, &observation.external_name),
             },
             Found::Absent(_) => {}
         }
@@ -93,6 +88,11 @@ pub(super) fn recover(pass: &Pass) -> Decision {
         };
     }
     ask(pass, record, intent, settles)
+}
+
+fn is_unmarked(pass: &Pass, record: &Record, observation: &Observation) -> bool {
+    rules::ownership(pass.world, observation) == Ownership::Unmarked
+        && !rules::unmarked_is_ours(pass.world, record)
 }
 
 /// It exists. A cloud-named one is confirmed by metadata; of another the next status tells.

@@ -90,6 +90,9 @@ fn there(pass: &Pass, why: Removal, bound: bool, observation: &Observation, bega
         )
     };
     let adopted = pass.record.as_ref().is_some_and(|record| record.adopted);
+    if let Some(rival) = rules::rival(world, observation) {
+        return left(&format!("it is managed by {rival}"));
+    }
     match rules::ownership(world, observation) {
         Ownership::Others(marker) => return left(&format!("it bears the marker {marker} of another object")),
         Ownership::Unmarked if !bound => return left("it bears no marker, and this object never managed it"),

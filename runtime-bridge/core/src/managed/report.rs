@@ -92,13 +92,8 @@ impl Report {
 
     /// First what is to be published, then the status where it differs, then rest.
     pub fn conclude(self, world: &World, memory: &Memory, rest: Rest) -> Decision {
-        let publishable = world.managed.wants_connection_secret && !memory.unpublished.0.is_empty();
-        if publishable
-            && memory
-                .publish_problem
-                .as_ref()
-                .is_none_or(|(_, retry)| *retry <= world.now)
-        {
+        let publishable = is_to_be_published(world, memory);
+        if publishable && may_publish(world, memory) {
             return Decision::Act(Action::Publish);
         }
         let mut rest = rest;
@@ -108,8 +103,12 @@ impl Report {
             rest.wake = Some(rest.wake.map_or(*retry, |wake| wake.min(*retry)));
         }
         let old = &world.managed.status;
-        let event = report.event.take();
+        let mut events: Vec<Event> = report.event.take().into_iter().collect();
         let mut new = report.apply(world, old);
+        if new.last_handled != old.last_handled {
+            let message = format!("Handled the reconcile request {:?}", new.last_handled);
+            events.push(Event::normal("ReconcileRequestHandled", &message));
+        }
         if memory
             .progress_written
             .is_some_and(|written| world.now < written + PROGRESS_EVERY)
@@ -119,7 +118,7 @@ impl Report {
         if new == *old {
             return Decision::Rest(rest);
         }
-        Decision::Act(Action::WriteStatus(Box::new(StatusWrite { status: new, event })))
+        Decision::Act(Action::WriteStatus(Box::new(StatusWrite { status: new, events })))
     }
 
     fn apply(self, world: &World, old: &Status) -> Status {
@@ -153,6 +152,31 @@ impl Report {
         }
         status
     }
+}
+
+/// Are there details for a connection Secret that this pass has not brought there? A Secret that somebody took away or spoiled is put right,
+/// but not while paused, and not for an object with which it goes.
+fn is_to_be_published(world: &World, memory: &Memory) -> bool {
+    let managed = &world.managed;
+    managed.wants_connection_secret
+        && managed.deletion.is_none()
+        && !memory.details.0.is_empty()
+        && (memory.unpublished || !memory.offered && !managed.paused())
+}
+
+fn may_publish(world: &World, memory: &Memory) -> bool {
+    memory
+        .publish_problem
+        .as_ref()
+        .is_none_or(|(_, retry)| *retry <= world.now)
+}
+
+/// Details that came with an answer may never come again: they are published before anything else is done, whether or not anything new may be
+/// begun, but do not keep a call waiting whose intent is written.
+pub(super) fn publish_what_comes_once(world: &World, memory: &Memory) -> Option<Decision> {
+    let now = memory.unpublished && memory.may_send.is_none();
+    (now && is_to_be_published(world, memory) && may_publish(world, memory))
+        .then_some(Decision::Act(Action::Publish))
 }
 
 fn message(operation: &OperationReport, overdue: &str) -> String {
@@ -200,7 +224,8 @@ fn keep_progress(old: &Status, new: &mut Status) {
 
 /// When `since` plus the limit has passed: a sentence for people.
 pub(super) fn overdue(now: Timestamp, since: Timestamp, limit: Option<std::time::Duration>) -> String {
-    match limit.filter(|limit| now > since + *limit) {
+    let lasted = std::time::Duration::try_from(now.duration_since(since)).unwrap_or_default();
+    match limit.filter(|limit| lasted > *limit) {
         Some(limit) => format!(
             "; overdue: begun at {since}, it should have ended within {} s",
             limit.as_secs()

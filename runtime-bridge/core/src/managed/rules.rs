@@ -11,7 +11,7 @@ use crate::{
 use super::{
     memory::{Found, Looked, Memory},
     names,
-    record::{ConfigIdentity, Intent, Record, Snapshot},
+    record::{ConfigIdentity, Intent, Record, Snapshot, Stored},
     world::{Wish, World},
 };
 
@@ -36,6 +36,40 @@ pub fn ownership(world: &World, observation: &Observation) -> Ownership {
         marker if marker == world.former_marker() => Ownership::Formerly,
         marker => Ownership::Others(marker.to_owned()),
     }
+}
+
+/// By what right an object has an external resource; the greater goes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Right {
+    /// It is making one of this name.
+    Intent,
+    /// Its record says so, and is confirmed.
+    Record,
+    /// The resource bears its marker.
+    Marker,
+}
+
+/// By what right the object has what was found; `None`: by none, whoever looked first.
+pub fn right(world: &World, observation: &Observation) -> Option<Right> {
+    if ownership(world, observation) == Ownership::Ours {
+        return Some(Right::Marker);
+    }
+    let Stored::Ours(record) = world.managed.record() else {
+        return None;
+    };
+    if record.external_name != observation.external_name {
+        return None;
+    }
+    if confirmed(world, &record) {
+        return Some(Right::Record);
+    }
+    (record.create().is_some() && !record.taken).then_some(Right::Intent)
+}
+
+/// Another object of ours has what was found, and it does not bear our marker.
+pub fn rival<'w>(world: &'w World, observation: &Observation) -> Option<&'w str> {
+    let unmarked = ownership(world, observation) != Ownership::Ours;
+    world.rival.as_deref().filter(|_| unmarked)
 }
 
 /// Nothing of a call can happen after this.
@@ -76,10 +110,7 @@ pub fn may_still_run_until(world: &World, record: &Record, memory: &Memory) -> O
 
 /// The create is confirmed: by metadata, or by the status that names its token.
 pub fn confirmed(world: &World, record: &Record) -> bool {
-    record.confirmed
-        || record
-            .create()
-            .is_some_and(|intent| world.managed.status.progress.create_token == intent.token)
+    world.managed.confirms(record)
 }
 
 /// A repeat must carry the same request, to the same place, while the token is retained (traces 9 to 11). It may make something, so that a
@@ -180,13 +211,8 @@ pub fn visible_at(world: &World, record: &Record) -> Option<Timestamp> {
     let of_call = record.create().map(|intent| intent.deadline).max(record.deadline);
     let window = world.kind.capabilities.consistency_window;
     let confirmed = || {
-        let succeeded = world
-            .managed
-            .annotation(names::CREATE_SUCCEEDED)
-            .parse::<Timestamp>();
-        let succeeded = succeeded
-            .ok()
-            .filter(|_| world.cloud_named() && !window.is_zero())?;
+        let succeeded = world.managed.annotated_time(names::CREATE_SUCCEEDED);
+        let succeeded = succeeded.filter(|_| world.cloud_named() && !window.is_zero())?;
         // The annotation has whole seconds.
         Some(succeeded + std::time::Duration::from_secs(1) + world.settings.clock_skew + window)
     };

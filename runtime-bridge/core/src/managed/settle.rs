@@ -197,7 +197,7 @@ pub(super) fn confirm(new: &mut Record, managed: &Managed, annotations: &mut Ann
 
 /// When a create ended, as annotated: not before it was pending, whatever two clocks say, or a Go reconciler would take it for unfinished.
 fn ended(managed: &Managed, now: Timestamp) -> String {
-    let pending = managed.annotation(names::CREATE_PENDING).parse::<Timestamp>();
+    let pending = managed.annotated_time(names::CREATE_PENDING);
     seconds(pending.map_or(now, |pending| pending.max(now)))
 }
 

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::external::{Document, OperationVerb};
 
@@ -78,6 +78,9 @@ pub struct Progress {
     /// What a person is asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<Question>,
+    /// What a newer bridge notes beside it: kept as it is.
+    #[serde(flatten)]
+    pub others: Document,
 }
 
 /// An operation, for people, and for Update and Delete its handle.
@@ -131,48 +134,60 @@ pub struct Status {
     pub progress: Progress,
     /// `lastHandledReconcileAt`; empty: none.
     pub last_handled: String,
+    /// Fields that a newer bridge, or somebody else, wrote: kept as they are.
+    pub others: Document,
 }
+
+const CONDITIONS: &str = "conditions";
+const AT_PROVIDER: &str = "atProvider";
+const CROSSBRIDGE: &str = "crossbridge";
+const LAST_HANDLED: &str = "lastHandledReconcileAt";
 
 impl Status {
     /// Reads `status`. What cannot be read counts as lost: it is written anew.
     pub fn read(value: &Value) -> Self {
-        let field = |name: &str| value.get(name).cloned();
-        let conditions = value
-            .get("conditions")
-            .and_then(Value::as_array)
-            .cloned()
-            .unwrap_or_default();
+        let mut others = value.as_object().cloned().unwrap_or_default();
+        let conditions = match others.remove(CONDITIONS) {
+            Some(Value::Array(conditions)) => conditions,
+            _ => Vec::new(),
+        };
+        let at_provider = match others.remove(AT_PROVIDER) {
+            Some(Value::Object(at_provider)) => Some(at_provider),
+            _ => None,
+        };
+        let last_handled = match others.remove(LAST_HANDLED) {
+            Some(Value::String(token)) => token,
+            _ => String::new(),
+        };
         Self {
             conditions: conditions
                 .into_iter()
                 .filter_map(|one| serde_json::from_value(one).ok())
                 .collect(),
-            at_provider: field("atProvider").and_then(|value| value.as_object().cloned()),
-            progress: field("crossbridge")
+            at_provider,
+            progress: others
+                .remove(CROSSBRIDGE)
                 .and_then(|value| serde_json::from_value(value).ok())
                 .unwrap_or_default(),
-            last_handled: value
-                .get("lastHandledReconcileAt")
-                .and_then(Value::as_str)
-                .unwrap_or_default()
-                .to_owned(),
+            last_handled,
+            others,
         }
     }
 
     /// As JSON, whole.
     pub fn write(&self) -> Value {
-        let mut status = Map::new();
+        let mut status = self.others.clone();
         if !self.conditions.is_empty() {
-            status.insert("conditions".to_owned(), json!(self.conditions));
+            status.insert(CONDITIONS.to_owned(), json!(self.conditions));
         }
         if let Some(at_provider) = &self.at_provider {
-            status.insert("atProvider".to_owned(), Value::Object(at_provider.clone()));
+            status.insert(AT_PROVIDER.to_owned(), Value::Object(at_provider.clone()));
         }
         if self.progress != Progress::default() {
-            status.insert("crossbridge".to_owned(), json!(self.progress));
+            status.insert(CROSSBRIDGE.to_owned(), json!(self.progress));
         }
         if !self.last_handled.is_empty() {
-            status.insert("lastHandledReconcileAt".to_owned(), json!(self.last_handled));
+            status.insert(LAST_HANDLED.to_owned(), json!(self.last_handled));
         }
         Value::Object(status)
     }
@@ -217,4 +232,26 @@ fn is_first(attempt: &u32) -> bool {
 #[allow(clippy::trivially_copy_pass_by_ref)] // serde's signature.
 fn is_zero(number: &i64) -> bool {
     *number == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_newer_bridge_wrote_is_kept() {
+        let status = json!({
+            "atProvider": {"arn": "a"},
+            "conditions": [{
+                "type": "Ready", "status": "True", "reason": "Available", "lastTransitionTime": "2026-11-21T12:00:00Z"
+            }],
+            "crossbridge": {"createToken": "token", "quota": {"left": 3}},
+            "lastHandledReconcileAt": "now",
+            "observedGeneration": 3,
+        });
+        let mut read = Status::read(&status);
+        assert_eq!(read.write(), status);
+        read.progress.create_token.clear();
+        assert_eq!(read.write()["crossbridge"], json!({"quota": {"left": 3}}));
+    }
 }

@@ -14,6 +14,7 @@ use super::{
     remove::{self, Removal},
     report::Report,
     rules::{self, Ownership},
+    world::World,
 };
 
 /// Looks, and goes on from what is found.
@@ -77,11 +78,8 @@ fn not_there(pass: &Pass, looked: &Looked, name: &str, derived: &str) -> Decisio
 
 fn there(pass: &Pass, looked: &Looked, observation: &Observation) -> Decision {
     let world = pass.world;
-    if let Some(rival) = &world.rival {
-        return pass.stop("DoublyOwned", format!("{:?} is already managed by {rival}; delete one of the two objects, with {} if the resource is to stay", observation.external_name, names::ORPHAN));
-    }
-    if let Ownership::Others(marker) = rules::ownership(world, observation) {
-        return pass.stop("DoublyOwned", doubly_owned(&observation.external_name, &marker));
+    if let Some(why) = anothers(world, observation) {
+        return pass.stop("DoublyOwned", why);
     }
     let Some(record) = &pass.record else {
         return adopt(pass, observation);
@@ -326,9 +324,18 @@ fn token(pass: &Pass) -> Option<String> {
         .map(|intent| intent.token.clone())
 }
 
-pub(super) fn doubly_owned(name: &str, marker: &str) -> String {
-    format!(
-        "{name:?} bears the marker {marker} of another object; if that object is gone for good, annotate {}={marker}",
-        names::ADOPT
-    )
+/// Why what was found is another's, and what to do; `None`: it is not, as far as one can tell.
+pub(super) fn anothers(world: &World, observation: &Observation) -> Option<String> {
+    let name = &observation.external_name;
+    if let Ownership::Others(marker) = rules::ownership(world, observation) {
+        return Some(format!(
+            "{name:?} bears the marker {marker} of another object; if that object is gone for good, annotate {}={marker}",
+            names::ADOPT
+        ));
+    }
+    let rival = rules::rival(world, observation)?;
+    Some(format!(
+        "{name:?} is already managed by {rival}; delete one of the two objects, with {} if the resource is to stay",
+        names::ORPHAN
+    ))
 }

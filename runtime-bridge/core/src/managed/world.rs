@@ -49,6 +49,20 @@ impl Managed {
         self.annotations.get(key).map_or("", String::as_str)
     }
 
+    /// The time that the annotation says; `None`: there is none, or none that one can reckon with.
+    pub fn annotated_time(&self, key: &str) -> Option<Timestamp> {
+        let time = self.annotation(key).parse().ok();
+        time.filter(|time| super::duration::within_reach(*time))
+    }
+
+    /// The create or adoption of this record, which is the object's, is confirmed: by metadata, or by the status that names its token.
+    pub fn confirms(&self, record: &Record) -> bool {
+        record.confirmed
+            || record
+                .create()
+                .is_some_and(|intent| self.status.progress.create_token == intent.token)
+    }
+
     /// Our finalizer stands.
     pub fn held(&self) -> bool {
         self.finalizers

@@ -27,6 +27,8 @@ pub struct Limits {
     pub per_kind: usize,
     /// Of one lane, all kinds together.
     pub per_lane: usize,
+    /// Of one kind in one lane: what hangs there starves neither the kind's other lanes nor the lane's other kinds.
+    pub per_kind_in_lane: usize,
 }
 
 /// A key whose pass is to begin now. It stays in flight until [`Queue::finish`].
@@ -152,8 +154,9 @@ where
         }
         let (limits, running, holds) = (self.limits, &self.running, &self.holds);
         let kind_may = |kind: &G| running.kinds.get(kind).copied().unwrap_or(0) < limits.per_kind;
-        let lane_may = |lane: &L, priority: Priority| {
+        let lane_may = |kind: &G, lane: &L, priority: Priority| {
             running.lanes.get(lane).copied().unwrap_or(0) < limits.per_lane
+                && running.of_kind_in_lane(kind, lane) < limits.per_kind_in_lane
                 && holds
                     .get(lane)
                     .is_none_or(|hold| now >= hold.until || priority < hold.from)

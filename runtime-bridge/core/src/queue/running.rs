@@ -6,6 +6,7 @@ pub(super) struct Running<G, L> {
     pub(super) total: usize,
     pub(super) kinds: BTreeMap<G, usize>,
     pub(super) lanes: BTreeMap<L, usize>,
+    kinds_in_lanes: BTreeMap<(G, L), usize>,
 }
 
 impl<G, L> Default for Running<G, L> {
@@ -14,6 +15,7 @@ impl<G, L> Default for Running<G, L> {
             total: 0,
             kinds: BTreeMap::new(),
             lanes: BTreeMap::new(),
+            kinds_in_lanes: BTreeMap::new(),
         }
     }
 }
@@ -23,12 +25,22 @@ impl<G: Ord + Clone, L: Ord + Clone> Running<G, L> {
         self.total += 1;
         *self.kinds.entry(kind.clone()).or_default() += 1;
         *self.lanes.entry(lane.clone()).or_default() += 1;
+        *self
+            .kinds_in_lanes
+            .entry((kind.clone(), lane.clone()))
+            .or_default() += 1;
     }
 
     pub(super) fn end(&mut self, kind: &G, lane: &L) {
         self.total = self.total.saturating_sub(1);
         decrement(&mut self.kinds, kind);
         decrement(&mut self.lanes, lane);
+        decrement(&mut self.kinds_in_lanes, &(kind.clone(), lane.clone()));
+    }
+
+    pub(super) fn of_kind_in_lane(&self, kind: &G, lane: &L) -> usize {
+        let both = (kind.clone(), lane.clone());
+        self.kinds_in_lanes.get(&both).copied().unwrap_or(0)
     }
 }
 

@@ -12,6 +12,7 @@ const PLENTY: Limits = Limits {
     total: 100,
     per_kind: 100,
     per_lane: 100,
+    per_kind_in_lane: 100,
 };
 
 fn at(second: i64) -> Timestamp {
@@ -113,6 +114,7 @@ fn limits_hold_back_only_their_own() {
         total: 3,
         per_kind: 2,
         per_lane: 1,
+        per_kind_in_lane: 1,
     });
     mark(&mut queue, 1, 'a', 1);
     mark(&mut queue, 2, 'a', 1);
@@ -129,6 +131,23 @@ fn limits_hold_back_only_their_own() {
     assert_eq!(take_all(&mut queue, 0), [6]);
     queue.finish(&6, None, None, None);
     assert_eq!(take_all(&mut queue, 0), [4]);
+}
+
+#[test]
+fn a_kind_that_hangs_leaves_room_for_the_other_kinds_of_its_lane() {
+    let mut queue = TestQueue::new(Limits {
+        total: 8,
+        per_kind: 4,
+        per_lane: 4,
+        per_kind_in_lane: 2,
+    });
+    for key in 0..5 {
+        mark(&mut queue, key, 'a', 1);
+    }
+    assert_eq!(take_all(&mut queue, 0), [0, 1]);
+    mark(&mut queue, 10, 'b', 1);
+    mark(&mut queue, 20, 'a', 2);
+    assert_eq!(take_all(&mut queue, 1), [10, 20]);
 }
 
 #[test]

@@ -90,8 +90,6 @@ pub struct Bridge {
     pub uid: String,
     /// Progress was written when.
     pub told: Vec<bridge_core::managed::Event>,
-    /// What the connection Secret was told.
-    pub published: u32,
 }
 
 impl Bridge {
@@ -109,7 +107,6 @@ impl Bridge {
             last: None,
             uid: String::new(),
             told: Vec::new(),
-            published: 0,
         }
     }
 
@@ -119,7 +116,6 @@ impl Bridge {
             leads: self.leads,
             offset: self.offset,
             told: std::mem::take(&mut self.told),
-            published: self.published,
             ..Self::new(false)
         };
     }

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use bridge_core::external::{FailureCode, OperationVerb, Verb};
+use bridge_core::{
+    external::{FailureCode, OperationVerb, Verb},
+    managed::names,
+};
 
 use crate::{
     cloud::secrets,
@@ -134,9 +137,8 @@ fn connection_details_reach_the_secret_once_each() {
         .etcd
         .edit(|object| object.managed.wants_connection_secret = true);
     model.pass(A);
-    let published = &model.bridges[A].memory.published.0;
     assert!(
-        published.contains_key("password"),
+        model.secret.0.contains_key("password"),
         "what comes only once is published at once"
     );
     let operation = model.object().managed.status.progress.operation.clone();
@@ -152,4 +154,62 @@ fn connection_details_reach_the_secret_once_each() {
         model.pass(A);
     }
     assert_eq!(model.writes.secret, 2);
+}
+
+/// A kind whose creation tells a password that nothing tells again, and brings no observation.
+fn answers_a_create() -> Model {
+    let subject = kinds::token().with(|manners| manners.bare = true);
+    let mut model = Model::started(&subject);
+    model
+        .etcd
+        .edit(|object| object.managed.wants_connection_secret = true);
+    model.stop_before(A, "create");
+    model
+}
+
+#[test]
+fn what_comes_only_once_is_published_though_nothing_more_may_be_begun() {
+    let mut model = answers_a_create();
+    model.bridges[A].leads = false;
+    model.pass(A);
+    assert!(
+        model.secret.0.contains_key("password"),
+        "{}",
+        model.log.join("\n")
+    );
+    assert_eq!(model.calls("observe"), 0);
+}
+
+#[test]
+fn what_comes_only_once_is_published_before_anybody_looks() {
+    let mut model = answers_a_create();
+    model.stop_before(A, "observe");
+    assert!(
+        model.secret.0.contains_key("password"),
+        "{}",
+        model.log.join("\n")
+    );
+}
+
+#[test]
+fn a_connection_secret_that_is_spoiled_is_put_right() {
+    let mut model = Model::started(&kinds::bucket());
+    model
+        .etcd
+        .edit(|object| object.managed.wants_connection_secret = true);
+    model.rest();
+    let published = std::mem::take(&mut model.secret);
+    assert!(!published.0.is_empty());
+    model.pass(A);
+    assert_eq!(model.secret, published, "whatever the last look said");
+
+    model.secret = password("of somebody else");
+    model.etcd.annotate(names::PAUSED, Some("true"));
+    model.rest();
+    assert_eq!(model.secret, password("of somebody else"), "not while paused");
+    model.etcd.annotate(names::PAUSED, None);
+    model.secret.0.clear();
+    model.etcd.delete(model.now);
+    model.rest();
+    assert!(model.secret.0.is_empty(), "nor for an object that goes");
 }

@@ -97,8 +97,12 @@ impl Model {
             Action::Call(call) => self.send(b, world, *call, fates),
             Action::Publish => {
                 let bridge = &mut self.bridges[b];
-                self.writes.secret += 1;
-                bridge.published += 1;
+                let mut secret = self.secret.clone();
+                secret.0.extend(bridge.memory.details.0.clone());
+                if secret != self.secret {
+                    self.secret = secret;
+                    self.writes.secret += 1;
+                }
                 bridge.memory.learn_published();
             }
             Action::WriteStatus(write) => self.write_status(b, *write, fates),
@@ -359,7 +363,7 @@ impl Model {
         if let Some(new) = landed {
             let memory = &mut self.bridges[b].memory;
             memory.learn_version(&new.managed.resource_version, began);
-            memory.events.extend(write.event);
+            memory.events.extend(write.events);
             if progress {
                 memory.progress_written = Some(began);
             }

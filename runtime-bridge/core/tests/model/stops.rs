@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
-use bridge_core::managed::names;
+use bridge_core::{external::Verb, managed::names};
 use serde_json::{Map, json};
 
 use crate::{
+    fate::CallFate,
     kinds::{self, Subject},
+    script::Script,
     world::{A, Model, config, marker},
 };
 
@@ -195,6 +197,41 @@ fn two_objects_do_not_fight_over_one_resource() {
     model.rival = None;
     model.advance(Duration::from_mins(2));
     model.ends_ready();
+}
+
+#[test]
+fn a_marker_of_ours_goes_before_a_rival() {
+    let mut model = Model::at_rest(&kinds::bucket());
+    model.rival = Some("Thing default/other".to_owned());
+    model.edit("size", json!(2));
+    model.ends_ready();
+}
+
+#[test]
+fn an_unanswered_create_does_not_take_what_another_object_has() {
+    let mut model = Model::started(&kinds::named());
+    model.stop_before(A, "create");
+    model.step(A, &mut Script::on(Verb::Create, CallFate::LostBefore));
+    model.cloud.foreign("thing", "", &parameters(), model.now);
+    model.rival = Some("Thing default/other".to_owned());
+    model.rest();
+    assert_eq!(model.says("Synced"), "False/DoublyOwned");
+    model.etcd.delete(model.now);
+    model.rest();
+    model.verify();
+    assert!(model.etcd.object.is_none(), "{}", model.log.join("\n"));
+    assert_eq!(model.calls("delete"), 0);
+}
+
+#[test]
+fn a_deletion_leaves_what_another_object_has() {
+    let mut model = Model::at_rest(&kinds::named());
+    model.rival = Some("Thing default/other".to_owned());
+    model.etcd.delete(model.now);
+    model.rest();
+    assert!(model.etcd.object.is_none(), "{}", model.log.join("\n"));
+    assert_eq!(model.calls("delete"), 0);
+    assert!(model.events().contains(&"LeftExternalResource"));
 }
 
 #[test]

@@ -9,10 +9,11 @@ use bridge_core::{
 use serde_json::json;
 
 use crate::{
+    bridge::Phase,
     fate::{CallFate, LookFate},
     kinds,
     script::Script,
-    world::{A, Model},
+    world::{A, Model, Writes},
 };
 
 fn problem(reason: &str) -> Problem {
@@ -354,4 +355,75 @@ fn a_look_is_asked_for_by_annotation_and_answered() {
     model.advance(Duration::from_mins(50));
     model.pass(A);
     assert_eq!(model.calls("observe"), looks, "the interval is the user's");
+}
+
+#[test]
+fn a_hold_writes_nothing_to_objects_at_rest() {
+    let mut model = Model::at_rest(&kinds::named());
+    model.writes = Writes::default();
+    let until = model.now + Duration::from_mins(10);
+    model.hold = Some(Hold {
+        until,
+        problem: problem("Throttled"),
+    });
+    for _ in 0..5 {
+        model.advance(Duration::from_secs(61));
+        model.pass(A);
+    }
+    assert_eq!(model.writes, Writes::default());
+    let Phase::Resting(Some(wake)) = model.bridges[A].phase else {
+        panic!("it rests");
+    };
+    assert!(wake > until, "not all at the same moment");
+}
+
+#[test]
+fn a_hold_is_told_to_an_object_that_waits_for_its_first_call() {
+    let mut model = Model::started(&kinds::named());
+    model.hold = Some(Hold {
+        until: model.now + Duration::from_mins(10),
+        problem: problem("Throttled"),
+    });
+    model.pass(A);
+    assert!(model.message().contains("Throttled"));
+    assert_eq!(model.says("Ready"), "False/Creating");
+}
+
+#[test]
+fn times_that_nobody_can_reckon_with_are_ignored() {
+    let mut model = Model::at_rest(&kinds::marked());
+    model
+        .etcd
+        .annotate(names::CREATE_SUCCEEDED, Some("9999-12-30T21:59:59Z"));
+    model.etcd.annotate(names::POLL_INTERVAL, Some("100000000h"));
+    model.ends_ready();
+    model.etcd.annotate(names::POLL_INTERVAL, Some("2000000h"));
+    model.pass(A);
+    model.etcd.annotate(names::POLL_INTERVAL, None);
+    let record = model.object().managed.annotation(names::RECORD).to_owned();
+    let far = record.replacen('{', r#"{"deadline":"9999-12-30T21:59:59Z","#, 1);
+    model.etcd.annotate(names::RECORD, Some(&far));
+    model.pass(A);
+    assert_eq!(model.says("Synced"), "False/RecordUnreadable");
+    model.etcd.annotate(names::RECORD, Some(&record));
+    model.ends_gone();
+}
+
+#[test]
+fn a_request_to_reconcile_is_answered_with_an_event_once() {
+    let mut model = Model::at_rest(&kinds::named());
+    let answers = |model: &Model| {
+        let events = model.events();
+        events
+            .iter()
+            .filter(|reason| **reason == "ReconcileRequestHandled")
+            .count()
+    };
+    model.etcd.annotate(names::RECONCILE_REQUESTED, Some("now"));
+    model.rest();
+    assert_eq!(answers(&model), 1);
+    assert_eq!(model.object().managed.status.last_handled, "now");
+    model.advance(Duration::from_secs(61));
+    model.rest();
+    assert_eq!(answers(&model), 1);
 }

@@ -62,6 +62,8 @@ pub struct Model {
     pub blocker: Option<Blocker>,
     pub rival: Option<String>,
     pub sensitive: Secrets,
+    /// The connection Secret's data.
+    pub secret: Secrets,
     /// Of the HMAC key.
     pub key: &'static str,
     /// The user's Secret cannot be read.
@@ -93,6 +95,7 @@ impl Model {
             blocker: None,
             rival: None,
             sensitive: Secrets::default(),
+            secret: Secrets::default(),
             key: "key-1",
             secret_missing: false,
             writes: Writes::default(),

@@ -172,7 +172,7 @@ fn a_connection_secret_is_written_once() {
     model.rest();
     assert_eq!(
         model.writes.secret, 1,
-        "what the creation gave and what a look shows go together"
+        "what the creation gave and what it showed go together"
     );
     for _ in 0..5 {
         model.advance(Duration::from_secs(61));

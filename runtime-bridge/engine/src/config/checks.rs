@@ -1,9 +1,14 @@
-//! `CheckConfig`: asked once per revision while it goes well, and less and less often while it does not.
+//! Whether a config is good: `CheckConfig` is asked once per revision while it goes well, and less and less often while it does not. A call
+//! that is refused for its config counts like a check that was.
 
 use std::time::Duration;
 
-use bridge_core::external::{CallError, Config};
+use bridge_core::{
+    external::{CallError, Config, Failure},
+    managed::back_off,
+};
 use jiff::Timestamp;
+use parking_lot::Mutex;
 
 use super::ConfigError;
 use crate::{clock::Clock, object::Key, ports::External};
@@ -17,63 +22,116 @@ const REFUSED: (Duration, Duration) = (Duration::from_secs(5), Duration::from_mi
 /// First and longest wait while the plugin cannot be asked.
 const NOT_CHECKED: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(15));
 
+/// Where a check went well in between, a refused call counts as one in a row if it comes within this time after the last wait.
+const IN_A_ROW: Duration = Duration::from_mins(5);
+
 /// The checks of one config.
 #[derive(Default)]
-pub(super) struct Checks(Option<Failed>);
+pub(super) struct Checks(Mutex<Option<Failed>>);
 
-/// The last check of a revision failed.
+/// The last failure of a revision.
 struct Failed {
     revision: String,
     times: u32,
+    since: Timestamp,
     until: Timestamp,
     error: ConfigError,
+    /// A check went well since: only calls can tell.
+    passed: bool,
 }
 
 impl Checks {
-    /// When the next one may be asked; `None`: the last one went well.
+    /// When the next one may be asked, unless the last one went well.
     pub(super) fn again_at(&self) -> Option<Timestamp> {
-        self.0.as_ref().map(|failed| failed.until)
+        self.0.lock().as_ref().map(|failed| failed.until)
     }
 
     /// Whom the upstream takes us for. A refusal is kept for a while, so that a thousand objects do not ask a thousand times.
     pub(super) async fn identity(
-        &mut self,
+        &self,
         external: &dyn External,
         clock: &dyn Clock,
         key: &Key,
         config: &Config,
     ) -> Result<String, ConfigError> {
         let now = clock.now();
-        let times = match self
-            .0
-            .as_ref()
-            .filter(|failed| failed.revision == config.revision)
+        if let Some(failed) = self.0.lock().as_ref()
+            && failed.revision == config.revision
+            && now < failed.until
         {
-            Some(failed) if now < failed.until => return Err(failed.error.clone()),
-            Some(failed) => failed.times.saturating_add(1),
-            None => 1,
-        };
-        self.0 = None;
+            return Err(failed.error.clone());
+        }
         let error = match external.check_config(config, now + CHECK_WITHIN).await {
-            Ok(Ok(identity)) => return Ok(identity),
+            Ok(Ok(identity)) => {
+                self.pass();
+                return Ok(identity);
+            }
             Ok(Err(failure)) => ConfigError::Refused {
                 config: key.clone(),
                 failure: Box::new(failure),
             },
             // A plugin that does not check configs knows no identities either.
-            Err(CallError::Refused { code, .. }) if code == "UNIMPLEMENTED" => return Ok(String::new()),
+            Err(CallError::Refused { code, .. }) if code == "UNIMPLEMENTED" => {
+                self.pass();
+                return Ok(String::new());
+            }
             Err(source) => ConfigError::NotChecked {
                 config: key.clone(),
                 source,
             },
         };
-        self.0 = Some(Failed {
+        self.fail(config, error.clone(), clock.now());
+        Err(error)
+    }
+
+    /// A call that began then was refused for its config.
+    pub(super) fn refused(
+        &self,
+        key: &Key,
+        config: &Config,
+        failure: &Failure,
+        began: Timestamp,
+        now: Timestamp,
+    ) {
+        // Answers of calls that were on their way together are one failure, not many.
+        let known = self
+            .0
+            .lock()
+            .as_ref()
+            .is_some_and(|failed| failed.revision == config.revision && began < failed.since);
+        if !known {
+            let error = ConfigError::Refused {
+                config: key.clone(),
+                failure: Box::new(failure.clone()),
+            };
+            self.fail(config, error, now);
+        }
+    }
+
+    fn pass(&self) {
+        if let Some(failed) = self.0.lock().as_mut() {
+            failed.passed = true;
+        }
+    }
+
+    fn fail(&self, config: &Config, error: ConfigError, now: Timestamp) {
+        let mut failed = self.0.lock();
+        let times = match failed.as_ref() {
+            Some(last)
+                if last.revision == config.revision && (!last.passed || now < last.until + IN_A_ROW) =>
+            {
+                last.times.saturating_add(1)
+            }
+            _ => 1,
+        };
+        *failed = Some(Failed {
             revision: config.revision.clone(),
             times,
-            until: clock.now() + wait(times, &error),
-            error: error.clone(),
+            since: now,
+            until: now + wait(times, &error),
+            error,
+            passed: false,
         });
-        Err(error)
     }
 }
 
@@ -83,6 +141,5 @@ fn wait(times: u32, error: &ConfigError) -> Duration {
         ConfigError::Refused { failure, .. } => (REFUSED, failure.retry_after.unwrap_or_default()),
         _ => (NOT_CHECKED, Duration::ZERO),
     };
-    let doublings = times.saturating_sub(1).min(10);
-    (first * 2_u32.pow(doublings)).min(longest).max(advised)
+    back_off(first, longest, times, 0.0).max(advised)
 }

@@ -4,10 +4,11 @@ use std::{collections::HashMap, sync::Arc};
 
 use async_trait::async_trait;
 use bridge_core::{
-    external::{Config, Secrets},
+    external::{Config, Failure, Secrets},
     kind::PluginInfo,
     managed::Problem,
 };
+use jiff::Timestamp;
 use parking_lot::Mutex;
 
 use super::{
@@ -56,8 +57,9 @@ pub struct ConfigResolver {
 #[derive(Default)]
 struct Slot {
     known: Mutex<Option<Known>>,
+    checks: Checks,
     /// Held while it is read and checked, so that many who ask at once cause one read and one check.
-    checks: tokio::sync::Mutex<Checks>,
+    reading: tokio::sync::Mutex<()>,
 }
 
 #[derive(Clone)]
@@ -95,17 +97,17 @@ impl ConfigResolver {
         if let Some(known) = self.still_known(&slot, &config) {
             return Ok(known);
         }
-        let mut checks = slot.checks.lock().await;
+        let _reading = slot.reading.lock().await;
         if let Some(known) = self.still_known(&slot, &config) {
             return Ok(known);
         }
-        let read = self.read(&slot, &config, &mut checks).await;
+        let read = self.read(&slot, &config).await;
         self.tell(&config, &read).await;
         let unchecked = matches!(
             &read,
             Err(ConfigError::Refused { .. } | ConfigError::NotChecked { .. })
         );
-        if let Some(at) = checks.again_at().filter(|_| unchecked) {
+        if let Some(at) = slot.checks.again_at().filter(|_| unchecked) {
             // Nothing that is watched would tell.
             self.options.objects.wake(&object.key(), at);
         }
@@ -138,7 +140,7 @@ impl ConfigResolver {
         (same && same_secret && !known.on_host).then(|| Arc::clone(&known.config))
     }
 
-    async fn read(&self, slot: &Slot, object: &Object, checks: &mut Checks) -> Result<Known, ConfigError> {
+    async fn read(&self, slot: &Slot, object: &Object) -> Result<Known, ConfigError> {
         let key = object.key();
         let spec = ConfigSpec::of(object).map_err(|why| ConfigError::Invalid {
             config: key.clone(),
@@ -162,7 +164,7 @@ impl ConfigResolver {
             Some(known) if known.id == config.id && known.revision == config.revision => known,
             _ => {
                 let (external, clock) = (self.options.external.as_ref(), self.options.clock.as_ref());
-                config.identity = checks.identity(external, clock, &key, &config).await?;
+                config.identity = slot.checks.identity(external, clock, &key, &config).await?;
                 Arc::new(config)
             }
         };
@@ -242,12 +244,21 @@ impl ConfigSource for ConfigResolver {
             .collect()
     }
 
-    fn forget(&self, config_id: &str) {
-        let slots: Vec<Arc<Slot>> = self.slots.lock().values().map(Arc::clone).collect();
-        for slot in slots {
+    fn refused(&self, config: &Config, failure: &Failure, began: Timestamp) {
+        let slots: Vec<(Key, Arc<Slot>)> = self
+            .slots
+            .lock()
+            .iter()
+            .map(|(key, slot)| (key.clone(), Arc::clone(slot)))
+            .collect();
+        for (key, slot) in slots {
             let mut known = slot.known.lock();
-            if known.as_ref().is_some_and(|known| known.config.id == config_id) {
-                *known = None;
+            let is_this =
+                |known: &mut Known| known.config.id == config.id && known.config.revision == config.revision;
+            // Of a revision that is not in use any more it says nothing.
+            if known.take_if(is_this).is_some() {
+                let now = self.options.clock.now();
+                slot.checks.refused(&key, config, failure, began, now);
             }
         }
     }

@@ -97,7 +97,7 @@ impl Driver {
             self.shared.queue.lock().finish(&key, None, None, None);
             return;
         };
-        let limit = self.shared.options.pass_timeout;
+        let limit = self.shared.options.pass_timeout.max(reconciler.longest_pass());
         let broken = self.shared.broken.lock().get(&key).copied().unwrap_or(0);
         let pass = Pass {
             priority,
@@ -136,6 +136,7 @@ impl Driver {
         let Ok(Ended { key, outcome }) = ended else { return };
         self.shared.in_flight.lock().remove(&key);
         let word = match &outcome {
+            Outcome::Done(next) if next.busy => "busy",
             Outcome::Done(_) => "done",
             Outcome::Panicked => "panicked",
             Outcome::TimedOut => "timed-out",
@@ -145,8 +146,10 @@ impl Driver {
             outcome: word,
         };
         self.shared.metrics.passes.get_or_create(&labels).inc();
-        if let Outcome::Done(Next { wake, lane }) = outcome {
-            self.shared.broken.lock().remove(&key);
+        if let Outcome::Done(Next { wake, lane, busy }) = outcome {
+            if !busy {
+                self.shared.broken.lock().remove(&key);
+            }
             self.shared.queue.lock().finish(&key, wake, lane, None);
             return;
         }

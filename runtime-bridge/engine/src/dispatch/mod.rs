@@ -45,7 +45,8 @@ impl Default for DispatchOptions {
         let limits = Limits {
             total: 128,
             per_kind: 64,
-            per_lane: 32,
+            per_lane: 64,
+            per_kind_in_lane: 32,
         };
         Self {
             limits,

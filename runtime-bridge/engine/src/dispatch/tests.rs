@@ -43,6 +43,7 @@ struct Scripted {
     may_end: Arc<Semaphore>,
     running: AtomicUsize,
     most: AtomicUsize,
+    longest: Mutex<Duration>,
 }
 
 #[async_trait]
@@ -72,6 +73,10 @@ impl Reconcile for Scripted {
             at: now + SignedDuration::from_secs(7),
             priority: Priority::DriftPoll,
         }
+    }
+
+    fn longest_pass(&self) -> Duration {
+        *self.longest.lock()
     }
 
     fn lane(&self, object: &Object) -> String {
@@ -106,6 +111,7 @@ fn stage_that_waits(total: usize, script: impl Into<VecDeque<Act>>) -> Stage {
         may_end: Arc::new(Semaphore::new(0)),
         running: AtomicUsize::new(0),
         most: AtomicUsize::new(0),
+        longest: Mutex::default(),
     });
     let (gate, gated) = watch::channel(true);
     let clock = Arc::new(TestClock(tokio::time::Instant::now()));
@@ -117,6 +123,7 @@ fn stage_that_waits(total: usize, script: impl Into<VecDeque<Act>>) -> Stage {
             total,
             per_kind: total,
             per_lane: total,
+            per_kind_in_lane: total,
         },
         pass_timeout: TIMEOUT,
     };
@@ -295,6 +302,32 @@ async fn a_pass_that_takes_too_long_is_dropped() {
     assert!(second.started >= first.deadline);
     assert_eq!(stage.counted("timed-out"), 1);
     assert_eq!(stage.next().await.0, "a");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kind_whose_passes_take_longer_has_the_time() {
+    let mut stage = stage(1, [Act::Hang]);
+    *stage.reconciler.longest.lock() = TIMEOUT * 4;
+    stage.enqueue("a");
+    let (_, pass) = stage.next().await;
+    assert_eq!(pass.deadline, pass.started + TIMEOUT * 4);
+    stage.next().await;
+    assert!(stage.clock.now() >= pass.deadline);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_finds_a_former_pass_at_work_says_nothing_of_it() {
+    let busy = Act::Answer(Next::busy(Timestamp::UNIX_EPOCH, Priority::OperationPoll));
+    let mut stage = stage(1, [Act::Hang, busy, Act::Answer(Next::idle())]);
+    stage.enqueue("a");
+    let broken = [
+        stage.next().await.1.broken,
+        stage.next().await.1.broken,
+        stage.next().await.1.broken,
+    ];
+    assert_eq!(broken, [0, 1, 1]);
+    stage.settle().await;
+    assert_eq!((stage.counted("busy"), stage.counted("done")), (1, 1));
 }
 
 #[tokio::test(start_paused = true)]

@@ -2,35 +2,83 @@
 
 use std::collections::HashMap;
 
+use bridge_core::managed::rules::Right;
 use parking_lot::Mutex;
 
-/// One claim for each canonical id: the first object that found it.
+/// One claim for each canonical id, and one canonical id for each object. Kept by those alone who have a right to it, or a restart would give
+/// it to whoever looks first.
 #[derive(Debug, Default)]
-pub struct Claims(Mutex<HashMap<String, Claim>>);
+pub struct Claims(Mutex<Inner>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    by_id: HashMap<String, Claim>,
+    by_uid: HashMap<String, String>,
+}
 
 #[derive(Debug)]
 struct Claim {
     uid: String,
     name: String,
+    right: Right,
 }
 
 impl Claims {
-    /// Claims it for the object; the answer is the other object that has it already.
-    pub(super) fn claim(&self, canonical_id: &str, uid: &str, name: &str) -> Option<String> {
+    /// Claims it for the object, if it has a right; the answer is the other object that has it by no lesser right.
+    pub(super) fn claim(
+        &self,
+        canonical_id: &str,
+        uid: &str,
+        name: &str,
+        right: Option<Right>,
+    ) -> Option<String> {
         if canonical_id.is_empty() {
             return None;
         }
         let mut claims = self.0.lock();
-        let claim = claims.entry(canonical_id.to_owned()).or_insert_with(|| Claim {
-            uid: uid.to_owned(),
-            name: name.to_owned(),
-        });
-        (claim.uid != uid).then(|| claim.name.clone())
+        let other = claims.by_id.get(canonical_id).filter(|claim| claim.uid != uid);
+        if let Some(other) = other.filter(|other| right.is_none_or(|right| right <= other.right)) {
+            return Some(other.name.clone());
+        }
+        if let Some(right) = right {
+            claims.give(canonical_id, uid, name, right);
+        }
+        None
+    }
+
+    /// Whether this object has claimed something.
+    pub(super) fn has_claimed(&self, uid: &str) -> bool {
+        self.0.lock().by_uid.contains_key(uid)
     }
 
     /// The object is gone.
     pub(super) fn release(&self, uid: &str) {
-        self.0.lock().retain(|_, claim| claim.uid != uid);
+        self.0.lock().release(uid);
+    }
+}
+
+impl Inner {
+    fn give(&mut self, canonical_id: &str, uid: &str, name: &str, right: Right) {
+        if self.by_uid.get(uid).is_none_or(|former| former != canonical_id) {
+            self.release(uid);
+        }
+        let claim = Claim {
+            uid: uid.to_owned(),
+            name: name.to_owned(),
+            right,
+        };
+        if let Some(loser) = self.by_id.insert(canonical_id.to_owned(), claim)
+            && loser.uid != uid
+        {
+            self.by_uid.remove(&loser.uid);
+        }
+        self.by_uid.insert(uid.to_owned(), canonical_id.to_owned());
+    }
+
+    fn release(&mut self, uid: &str) {
+        if let Some(id) = self.by_uid.remove(uid) {
+            self.by_id.remove(&id);
+        }
     }
 }
 
@@ -39,13 +87,43 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_keeps_it_until_it_goes() {
-        let claims = Claims::default();
-        assert_eq!(claims.claim("arn", "1", "a"), None);
-        assert_eq!(claims.claim("arn", "1", "a"), None);
-        assert_eq!(claims.claim("arn", "2", "b"), Some("a".to_owned()));
-        assert_eq!(claims.claim("", "2", "b"), None);
+    fn the_first_by_right_keeps_it_until_it_goes() {
+        let (claims, record) = (Claims::default(), Some(Right::Record));
+        assert_eq!(claims.claim("arn", "1", "a", record), None);
+        assert_eq!(claims.claim("arn", "1", "a", record), None);
+        assert_eq!(claims.claim("arn", "2", "b", record), Some("a".to_owned()));
+        assert_eq!(claims.claim("", "2", "b", record), None);
         claims.release("1");
-        assert_eq!(claims.claim("arn", "2", "b"), None);
+        assert_eq!(claims.claim("arn", "2", "b", record), None);
+    }
+
+    #[test]
+    fn looking_is_no_claim() {
+        let claims = Claims::default();
+        assert_eq!(claims.claim("arn", "2", "b", None), None);
+        assert_eq!(claims.claim("arn", "1", "a", Some(Right::Record)), None);
+        assert_eq!(claims.claim("arn", "2", "b", None), Some("a".to_owned()));
+    }
+
+    #[test]
+    fn a_greater_right_goes_first() {
+        let claims = Claims::default();
+        assert_eq!(claims.claim("arn", "1", "a", Some(Right::Intent)), None);
+        assert_eq!(claims.claim("arn", "2", "b", Some(Right::Marker)), None);
+        assert_eq!(
+            claims.claim("arn", "1", "a", Some(Right::Record)),
+            Some("b".to_owned())
+        );
+        assert!(!claims.has_claimed("1"));
+    }
+
+    #[test]
+    fn an_object_has_one_id_and_its_former_one_is_free() {
+        let (claims, record) = (Claims::default(), Some(Right::Record));
+        assert_eq!(claims.claim("former", "1", "a", record), None);
+        assert_eq!(claims.claim("present", "1", "a", record), None);
+        assert_eq!(claims.claim("former", "2", "b", record), None);
+        claims.release("1");
+        assert_eq!(claims.claim("present", "3", "c", record), None);
     }
 }

@@ -3,7 +3,11 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use bridge_core::{external::Config, managed::Problem};
+use bridge_core::{
+    external::{Config, Failure},
+    managed::Problem,
+};
+use jiff::Timestamp;
 
 use crate::object::{Key, Object};
 
@@ -16,6 +20,7 @@ pub trait ConfigSource: Send + Sync + 'static {
     /// What the object's config hangs on: a change of those is its turn.
     fn references(&self, object: &Object) -> Vec<Key>;
 
-    /// Credentials were said to have expired: read them afresh next time.
-    fn forget(&self, config_id: &str);
+    /// A call that began then failed for its config: whoever asks for it waits, until it changes or is found good again. What it was read
+    /// from is read afresh.
+    fn refused(&self, config: &Config, failure: &Failure, began: Timestamp);
 }

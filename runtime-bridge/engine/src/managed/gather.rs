@@ -1,37 +1,32 @@
 //! Gathers what a decision is made from.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use bridge_core::{
-    external::Config,
-    managed::{Found, Fresh, Hold, Memory, Problem, World},
+    external::Observation,
+    managed::{ConfigIdentity, Found, Fresh, Memory, Problem, Stored, World, rules},
 };
 
-use super::{holds::Gate, reconciler::ManagedReconciler, view};
+use super::{reconciler::ManagedReconciler, view};
 use crate::object::Object;
 
-/// How long a trial of a config may take.
-const TRIAL_DEADLINE: Duration = Duration::from_secs(10);
-
 impl ManagedReconciler {
-    /// The world as it is now.
-    pub(super) async fn gather(&self, object: &Object, memory: &Memory) -> World {
+    /// The world as far as it is known without asking anybody: enough for [`bridge_core::managed::decide_unasked`].
+    pub(super) fn glance(&self, object: &Object, memory: &Memory) -> World {
         let shared = &self.shared;
-        let config = self.configs.resolve(object).await;
-        let wish = super::wish::read(&self.kind, object, &shared.secrets, &shared.digester).await;
-        let hold = match &config {
-            Ok(config) => self.hold(config).await,
-            Err(_) => None,
+        let unasked = Problem {
+            reason: "NotAsked".to_owned(),
+            message: "nobody has asked for it yet".to_owned(),
         };
         World {
             kind: Arc::clone(&self.kind),
             managed: view::managed(object),
-            wish,
+            wish: Err(unasked.clone()),
             bare: super::wish::bare(&self.kind, object),
-            config,
-            hold,
+            config: Err(unasked),
+            hold: None,
             blocker: None,
-            rival: self.rival(object, memory),
+            rival: None,
             may_act: self.may_go_on(memory),
             marker: view::ownership_marker(&shared.cluster_id, object.uid()),
             plugin_version: self.plugin_version.clone(),
@@ -45,55 +40,77 @@ impl ManagedReconciler {
         }
     }
 
+    /// Adds what has to be asked for, which may take long.
+    pub(super) async fn gather(&self, world: &mut World, object: &Object, memory: &Memory) {
+        let shared = &self.shared;
+        world.config = self.configs.resolve(object).await;
+        world.wish = super::wish::read(&self.kind, object, &shared.secrets, &shared.digester).await;
+        world.now = shared.clock.now();
+        world.may_act = self.may_go_on(memory);
+        let group = &self.kind.capabilities.rate_limit_group;
+        world.hold = match &world.config {
+            Ok(config) => shared.holds.of(config, group, world.now),
+            Err(_) => None,
+        };
+        world.rival = self.rival(world, object, memory);
+    }
+
     /// While draining, a call whose intent stands is sent all the same: else nobody would know what became of it.
     fn may_go_on(&self, memory: &Memory) -> bool {
         self.shared.may_begin() || self.shared.leads() && memory.may_send.is_some()
     }
 
-    async fn hold(&self, config: &Config) -> Option<Hold> {
-        let group = &self.kind.capabilities.rate_limit_group;
-        let holds = &self.shared.holds;
-        match holds.gate(config, group, self.shared.clock.now()) {
-            Gate::Open => return None,
-            Gate::Held(hold) => return Some(hold),
-            Gate::Try => {}
-        }
-        let deadline = self.shared.clock.now() + TRIAL_DEADLINE;
-        let tried = self.external.check_config(config, deadline).await;
-        let now = self.shared.clock.now();
-        match tried {
-            Ok(Ok(_)) => {
-                holds.worked(config, group);
-                None
-            }
-            Ok(Err(failure)) => {
-                holds.learn(config, group, &failure, now, fastrand::f64());
-                match holds.gate(config, group, now) {
-                    Gate::Held(hold) => Some(hold),
-                    // It failed for a reason that is no fault of the config.
-                    Gate::Open | Gate::Try => None,
-                }
-            }
-            Err(error) => Some(Hold {
-                until: now + TRIAL_DEADLINE,
-                problem: Problem {
-                    reason: "ConfigNotChecked".to_owned(),
-                    message: error.to_string(),
-                },
-            }),
-        }
-    }
-
-    fn rival(&self, object: &Object, memory: &Memory) -> Option<String> {
+    fn rival(&self, world: &World, object: &Object, memory: &Memory) -> Option<String> {
         let Some(Found::There(observation)) = memory.looked.as_ref().map(|looked| &looked.found) else {
             return None;
         };
-        let name = match object.namespace() {
-            Some(namespace) => format!("{} {namespace}/{}", self.kind.resource_type.kind, object.name()),
-            None => format!("{} {}", self.kind.resource_type.kind, object.name()),
-        };
-        self.shared
-            .claims
-            .claim(&observation.canonical_id, object.uid(), &name)
+        let right = rules::right(world, observation);
+        if right < Some(rules::Right::Record)
+            && let Some(recorded) = self.recorded_by_another(world, object, observation)
+        {
+            return Some(recorded);
+        }
+        self.shared.claims.claim(
+            &observation.canonical_id,
+            object.uid(),
+            &self.name_of(object),
+            right,
+        )
+    }
+
+    /// Another object whose record has this name, and of which no look of this process has told yet what it has.
+    fn recorded_by_another(
+        &self,
+        world: &World,
+        object: &Object,
+        observation: &Observation,
+    ) -> Option<String> {
+        let ours = ConfigIdentity::of(world.config.as_ref().ok()?);
+        let name = &observation.external_name;
+        let (store, claims) = (&self.shared.store, &self.shared.claims);
+        let others = store.with_external_name(&self.api.kind, name).into_iter();
+        others
+            .filter_map(|key| store.get(&key))
+            .filter(|other| other.uid() != object.uid() && !claims.has_claimed(other.uid()))
+            .find(|other| {
+                let managed = view::managed(other);
+                match managed.record() {
+                    Stored::Ours(record) => {
+                        record.external_name == *name
+                            && managed.confirms(&record)
+                            && record.config.shares_names_with(&ours)
+                    }
+                    Stored::None | Stored::Unreadable(_) => false,
+                }
+            })
+            .map(|other| self.name_of(&other))
+    }
+
+    fn name_of(&self, object: &Object) -> String {
+        let kind = &self.kind.resource_type.kind;
+        match object.namespace() {
+            Some(namespace) => format!("{kind} {namespace}/{}", object.name()),
+            None => format!("{kind} {}", object.name()),
+        }
     }
 }

@@ -1,133 +1,102 @@
-//! Pauses that reach further than one object: one bad key stops one account, not five thousand objects one by one.
+//! Pauses of rate-limit groups: one throttled answer stops the objects of one account, not five thousand one by one.
 
-use std::{collections::HashMap, time::Duration};
+use std::collections::HashMap;
 
 use bridge_core::{
     external::{Config, Failure},
-    managed::{Hold, Problem, Reaction, delay, reaction},
+    managed::{Hold, Problem, delay},
 };
 use jiff::Timestamp;
 use parking_lot::Mutex;
 
-/// How long one object may try whether a config works again, before another may.
-const TRIAL: Duration = Duration::from_secs(30);
-
-/// What stands in the way of whom.
+/// What stands in the way of whom, by config and group.
 #[derive(Debug, Default)]
-pub struct Holds {
-    configs: Mutex<HashMap<String, Held>>,
-    groups: Mutex<HashMap<(String, String), Held>>,
-}
+pub struct Holds(Mutex<HashMap<(String, String), Held>>);
 
 #[derive(Debug)]
 struct Held {
-    revision: String,
+    since: Timestamp,
     failures: u32,
     until: Timestamp,
     problem: Problem,
 }
 
-/// May an object of this config call?
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Gate {
-    /// Yes.
-    Open,
-    /// Not before.
-    Held(Hold),
-    /// This one may try whether the config works again; the others wait meanwhile.
-    Try,
-}
-
 impl Holds {
-    /// Looks up config and rate-limit group.
-    pub(super) fn gate(&self, config: &Config, group: &str, now: Timestamp) -> Gate {
-        if let Some(held) = self
-            .groups
-            .lock()
-            .get(&(config.id.clone(), group.to_owned()))
-            .filter(|held| held.until > now)
-        {
-            return Gate::Held(Hold {
-                until: held.until,
-                problem: held.problem.clone(),
-            });
-        }
-        let mut configs = self.configs.lock();
-        let Some(held) = configs.get_mut(&config.id) else {
-            return Gate::Open;
-        };
-        if held.revision != config.revision {
-            configs.remove(&config.id);
-            return Gate::Open;
-        }
-        if held.until > now {
-            return Gate::Held(Hold {
-                until: held.until,
-                problem: held.problem.clone(),
-            });
-        }
-        held.until = now + TRIAL;
-        Gate::Try
+    /// What holds the objects of this config and group.
+    pub(super) fn of(&self, config: &Config, group: &str, now: Timestamp) -> Option<Hold> {
+        let holds = self.0.lock();
+        let held = holds.get(&key(config, group)).filter(|held| held.until > now)?;
+        Some(Hold {
+            until: held.until,
+            problem: held.problem.clone(),
+        })
     }
 
-    /// Takes in a failure, if it reaches further than its object.
-    pub(super) fn learn(&self, config: &Config, group: &str, failure: &Failure, now: Timestamp, jitter: f64) {
-        let problem = Problem {
-            reason: failure.reason.clone(),
-            message: failure.message.clone(),
+    /// A call that began then was throttled.
+    pub(super) fn throttled(
+        &self,
+        config: &Config,
+        group: &str,
+        failure: &Failure,
+        began: Timestamp,
+        now: Timestamp,
+        jitter: f64,
+    ) {
+        let mut holds = self.0.lock();
+        let former = holds.get_mut(&key(config, group));
+        let failures = match former {
+            // Answers of calls that were on their way together are one failure, not many.
+            Some(held) if held.until > now || began < held.since => {
+                let advised = failure.retry_after.map(|advice| now + advice);
+                held.until = held.until.max(advised.unwrap_or(held.until));
+                return;
+            }
+            Some(held) => held.failures.saturating_add(1),
+            None => 1,
         };
-        let again = |held: Option<&Held>| {
-            held.filter(|held| held.revision == config.revision)
-                .map_or(0, |held| held.failures)
-                + 1
-        };
-        let held = |failures: u32| Held {
-            revision: config.revision.clone(),
+        let held = Held {
+            since: now,
             failures,
             until: now + delay(Some(failure), failures, jitter),
-            problem,
+            problem: Problem {
+                reason: failure.reason.clone(),
+                message: failure.message.clone(),
+            },
         };
-        match reaction(failure.code) {
-            Reaction::HoldConfig => {
-                let mut configs = self.configs.lock();
-                let failures = again(configs.get(&config.id));
-                configs.insert(config.id.clone(), held(failures));
-            }
-            Reaction::HoldGroup => {
-                let key = (config.id.clone(), group.to_owned());
-                let mut groups = self.groups.lock();
-                // Answers of calls that were on their way together are one failure, not many.
-                let failures = match groups.get(&key) {
-                    Some(held) if held.until > now => held.failures,
-                    other => again(other),
-                };
-                groups.insert(key, held(failures));
-            }
-            Reaction::WaitForUser
-            | Reaction::LookAgain
-            | Reaction::BackOff
-            | Reaction::WaitForOthers
-            | Reaction::RetrySlowly => {}
-        }
+        holds.insert(key(config, group), held);
     }
 
-    /// A call of this config worked.
-    pub(super) fn worked(&self, config: &Config, group: &str) {
-        self.configs.lock().remove(&config.id);
-        self.groups.lock().remove(&(config.id.clone(), group.to_owned()));
+    /// A call that began then worked. It ends no hold in force, and says nothing of one that came after it.
+    pub(super) fn worked(&self, config: &Config, group: &str, began: Timestamp, now: Timestamp) {
+        let mut holds = self.0.lock();
+        let key = key(config, group);
+        if holds
+            .get(&key)
+            .is_some_and(|held| held.until <= now && held.since <= began)
+        {
+            holds.remove(&key);
+        }
     }
+}
+
+fn key(config: &Config, group: &str) -> (String, String) {
+    (config.id.clone(), group.to_owned())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use bridge_core::external::{Effect, FailureCode, Secrets};
 
     use super::*;
 
-    fn config(revision: &str) -> Config {
+    const START: Timestamp = Timestamp::UNIX_EPOCH;
+
+    fn config() -> Config {
         Config {
             id: "config".to_owned(),
-            revision: revision.to_owned(),
+            revision: "1".to_owned(),
             settings_digest: String::new(),
             identity: String::new(),
             settings: None,
@@ -136,62 +105,64 @@ mod tests {
         }
     }
 
-    fn failure(code: FailureCode) -> Failure {
+    fn failure(retry_after: Option<u64>) -> Failure {
         Failure {
-            code,
+            code: FailureCode::Throttled,
             effect: Effect::None,
             reason: "Reason".to_owned(),
             message: "message".to_owned(),
-            retry_after: Some(Duration::from_secs(7)),
+            retry_after: retry_after.map(Duration::from_secs),
             violations: Vec::new(),
             upstream_code: String::new(),
             existing_external_name: String::new(),
         }
     }
 
-    fn held_until(gate: &Gate) -> Option<Timestamp> {
-        match gate {
-            Gate::Held(hold) => Some(hold.until),
-            Gate::Open | Gate::Try => None,
-        }
+    fn at(second: u64) -> Timestamp {
+        START + Duration::from_secs(second)
     }
 
-    #[test]
-    fn a_bad_key_holds_its_config_until_it_changes_and_one_object_tries_meanwhile() {
-        let (holds, start) = (Holds::default(), Timestamp::UNIX_EPOCH);
-        holds.learn(
-            &config("1"),
-            "Bucket",
-            &failure(FailureCode::Unauthenticated),
-            start,
-            0.0,
-        );
-        let until = start + Duration::from_secs(7);
-        assert_eq!(held_until(&holds.gate(&config("1"), "Queue", start)), Some(until));
-        assert_eq!(holds.gate(&config("1"), "Queue", until), Gate::Try);
-        assert_eq!(
-            held_until(&holds.gate(&config("1"), "Queue", until)),
-            Some(until + TRIAL)
-        );
-        assert_eq!(holds.gate(&config("2"), "Queue", start), Gate::Open);
+    /// Seconds that are left.
+    fn left(holds: &Holds, second: u64) -> Option<i64> {
+        let hold = holds.of(&config(), "Bucket", at(second))?;
+        Some(hold.until.duration_since(at(second)).as_secs())
     }
 
     #[test]
     fn throttling_holds_one_group_of_one_config() {
-        let (holds, start) = (Holds::default(), Timestamp::UNIX_EPOCH);
-        holds.learn(
-            &config("1"),
-            "Bucket",
-            &failure(FailureCode::Throttled),
-            start,
-            0.0,
-        );
+        let holds = Holds::default();
+        holds.throttled(&config(), "Bucket", &failure(Some(7)), START, START, 0.0);
+        assert_eq!(left(&holds, 0), Some(7));
+        assert_eq!(left(&holds, 7), None);
+        assert_eq!(holds.of(&config(), "Queue", START), None);
+    }
+
+    #[test]
+    fn a_success_ends_no_hold_in_force() {
+        let holds = Holds::default();
+        holds.throttled(&config(), "Bucket", &failure(Some(30)), START, at(1), 0.0);
+        holds.worked(&config(), "Bucket", START, at(2));
+        assert_eq!(left(&holds, 2), Some(29));
+    }
+
+    #[test]
+    fn a_burst_is_one_failure_and_a_success_after_it_ends_the_row() {
+        let holds = Holds::default();
+        for second in [1, 2, 4] {
+            holds.throttled(&config(), "Bucket", &failure(None), START, at(second), 0.0);
+        }
+        assert_eq!(left(&holds, 1), Some(2), "what was sent before it is no news");
+        holds.throttled(&config(), "Bucket", &failure(None), at(4), at(5), 0.0);
+        assert_eq!(left(&holds, 5), Some(4), "the second in a row");
+        holds.worked(&config(), "Bucket", at(4), at(10));
+        holds.throttled(&config(), "Bucket", &failure(None), at(11), at(11), 0.0);
         assert_eq!(
-            held_until(&holds.gate(&config("1"), "Bucket", start)),
-            Some(start + Duration::from_secs(7))
+            left(&holds, 11),
+            Some(8),
+            "that success was sent before the second"
         );
-        assert_eq!(holds.gate(&config("1"), "Queue", start), Gate::Open);
-        holds.worked(&config("1"), "Bucket");
-        assert_eq!(holds.gate(&config("1"), "Bucket", start), Gate::Open);
+        holds.worked(&config(), "Bucket", at(20), at(20));
+        holds.throttled(&config(), "Bucket", &failure(None), at(21), at(21), 0.0);
+        assert_eq!(left(&holds, 21), Some(2));
     }
 }

@@ -3,6 +3,7 @@
 
 mod claims;
 mod config_source;
+mod counts;
 mod digest;
 mod fault_point;
 mod gather;
@@ -11,9 +12,12 @@ mod memories;
 mod metrics;
 mod pass;
 mod persist;
+mod place;
+mod publish;
 mod reconciler;
 mod view;
 mod wish;
+mod write_again;
 
 pub use claims::Claims;
 pub use config_source::ConfigSource;

@@ -3,20 +3,22 @@
 use std::{sync::Arc, time::Duration};
 
 use bridge_core::{
-    external::{Answer, OutcomeResult, Verb},
+    external::{Answer, Failure, Look, OutcomeResult, Verb},
     managed::{
-        Action, Asked, Call, Decision, Event, Memory, MetadataChange, Purpose, Rest, StatusWrite, World,
-        decide, names,
+        Action, Asked, Call, Decision, Event, Memory, MetadataChange, Purpose, Reaction, Rest, StatusWrite,
+        World, decide, decide_unasked, names, reaction, status,
     },
     queue::Priority,
 };
+use jiff::Timestamp;
 use tracing::Instrument;
 
 use super::{
     fault_point::{Side, reach},
     memories::MemoryGuard,
+    place::{Place, Taken},
     reconciler::ManagedReconciler,
-    view,
+    view, write_again,
 };
 use crate::{
     api_error::ApiError,
@@ -28,12 +30,8 @@ use crate::{
 
 /// A pass takes far fewer steps; one that reaches this goes round in circles, which is a bug.
 const MOST_STEPS: u32 = 64;
-/// After an API request that failed.
-const RETRY_WRITE: Duration = Duration::from_secs(1);
 /// Without the lease, or while draining, an object that wants something gets its turn after this.
 const STANDING_BY: Duration = Duration::from_secs(1);
-/// A connection Secret that could not be written is tried again after this.
-const RETRY_PUBLISH: Duration = Duration::from_secs(15);
 
 /// What follows a step.
 enum After {
@@ -48,7 +46,7 @@ pub(super) async fn run(of: Arc<ManagedReconciler>, first: Arc<Object>, mut memo
         memory.begin_pass();
         let next = of.steps(&first, &mut memory).await;
         of.publish_before_it_is_lost(&first, &mut memory).await;
-        of.count(&first);
+        of.count(&first, &memory);
         next
     }
     .instrument(span)
@@ -58,6 +56,7 @@ pub(super) async fn run(of: Arc<ManagedReconciler>, first: Arc<Object>, mut memo
 impl ManagedReconciler {
     async fn steps(&self, first: &Arc<Object>, memory: &mut Memory) -> Next {
         let key = first.key();
+        let mut place = None;
         for _ in 0..MOST_STEPS {
             let Some(object) = self
                 .shared
@@ -68,14 +67,27 @@ impl ManagedReconciler {
                 self.forget(first);
                 return Next::idle();
             };
-            let world = self.gather(&object, memory).await;
-            let decision = decide(&world, memory);
+            let mut world = self.glance(&object, memory);
+            let decision = if let Some(decision) = decide_unasked(&world, memory) {
+                decision
+            } else {
+                self.gather(&mut world, &object, memory).await;
+                decide(&world, memory)
+            };
             tracing::debug!(%decision, version = object.resource_version());
             let after = match decision {
                 // Its turn is not over: another pass looks, here or where the lease is.
                 Decision::Rest(_) if !world.may_act => self.stand_by(),
-                Decision::Rest(rest) => After::End(Self::rest(&world, &rest)),
-                Decision::Act(action) => self.act(&object, world, action, memory).await,
+                Decision::Rest(rest) => After::End(rest_until(&rest).in_lane(self.lane(&object))),
+                Decision::Act(action) => match self.take_place(&action, &mut place).await {
+                    Taken::AtOnce => self.act(&object, world, action, memory, &mut place).await,
+                    // What was gathered before, and every deadline, is of then: decide anew.
+                    Taken::Later => After::Again,
+                    Taken::Never => After::End(Next::at(
+                        self.shared.clock.now() + super::place::AGAIN,
+                        Priority::OperationPoll,
+                    )),
+                },
             };
             self.emit(&object, memory);
             if let After::End(next) = after {
@@ -112,19 +124,14 @@ impl ManagedReconciler {
         ))
     }
 
-    fn rest(world: &World, rest: &Rest) -> Next {
-        let priority = match rest.purpose {
-            Purpose::Operation => Priority::OperationPoll,
-            Purpose::Drift | Purpose::Retry => Priority::DriftPoll,
-        };
-        let next = rest.wake.map_or_else(Next::idle, |wake| Next::at(wake, priority));
-        match &world.config {
-            Ok(config) => next.in_lane(config.id.clone()),
-            Err(_) => next,
-        }
-    }
-
-    async fn act(&self, object: &Arc<Object>, world: World, action: Action, memory: &mut Memory) -> After {
+    async fn act(
+        &self,
+        object: &Arc<Object>,
+        world: World,
+        action: Action,
+        memory: &mut Memory,
+        place: &mut Place,
+    ) -> After {
         let point = fault_point(&action);
         reach(Side::Before, point, object).await;
         // Asked at the last moment, as much may have happened since the world was gathered.
@@ -133,7 +140,7 @@ impl ManagedReconciler {
         }
         // After a call comes what persists its answer: its own point lies between the two.
         let calls = matches!(action, Action::Call(_));
-        let after = self.perform(object, world, action, memory).await;
+        let after = self.perform(object, world, action, memory, place).await;
         if !calls {
             reach(Side::After, point, object).await;
         }
@@ -146,9 +153,10 @@ impl ManagedReconciler {
         world: World,
         action: Action,
         memory: &mut Memory,
+        place: &mut Place,
     ) -> After {
         match action {
-            Action::Observe(asked) => self.observe(world, &asked, memory).await,
+            Action::Observe(asked) => self.observe(world, &asked, memory, place).await,
             Action::Prove => {
                 let began = self.shared.clock.now();
                 match self.shared.writer.get_live(&self.api, &object.key()).await {
@@ -156,27 +164,37 @@ impl ManagedReconciler {
                         memory.learn_version(&live.resource_version().to_string(), began);
                         After::Again
                     }
-                    Err(error) => self.api_failed(object, "read", &error).await,
+                    Err(error) => self.api_failed(object, "read", &error, memory).await,
                 }
             }
             Action::WriteMetadata(change) => self.write_metadata(object, &change, memory).await,
-            Action::Call(call) => self.call(object, world, &call, memory).await,
-            Action::Publish => self.publish(object, memory).await,
+            Action::Call(call) => self.call(object, world, &call, memory, place).await,
+            Action::Publish => {
+                self.publish(object, memory).await;
+                After::Again
+            }
             Action::WriteStatus(write) => self.write_status(object, *write, memory).await,
-            Action::Release(event) => self.release(object, event).await,
+            Action::Release(event) => self.release(object, event, memory).await,
         }
     }
 
-    async fn observe(&self, mut world: World, asked: &Asked, memory: &mut Memory) -> After {
+    async fn observe(
+        &self,
+        mut world: World,
+        asked: &Asked,
+        memory: &mut Memory,
+        place: &mut Place,
+    ) -> After {
         let began = self.shared.clock.now();
         let look = self
             .external
             .observe(&asked.target, &asked.desired, began + self.kind.timeouts.call)
             .await;
+        *place = None;
         world.now = self.shared.clock.now();
         match &look {
-            Ok(bridge_core::external::Look::Failed(failure)) => self.learn_reach(&world, failure),
-            Ok(_) => self.worked(&world),
+            Ok(Look::Failed(failure)) => self.learn_reach(&world, failure, began),
+            Ok(_) => self.worked(&world, began),
             Err(_) => {}
         }
         memory.learn_look(&world, &asked.target.external_name, began, look);
@@ -188,9 +206,10 @@ impl ManagedReconciler {
         match self.shared.writer.put(&view::changed(object, change)).await {
             Ok(new) => {
                 memory.learn_metadata(change, &new.resource_version().to_string(), began);
+                memory.failed_writes = 0;
                 After::Again
             }
-            Err(error) => self.api_failed(object, change.why, &error).await,
+            Err(error) => self.api_failed(object, change.why, &error, memory).await,
         }
     }
 
@@ -202,21 +221,30 @@ impl ManagedReconciler {
         match self.shared.writer.put_status(&new).await {
             Ok(new) => {
                 memory.learn_version(&new.resource_version().to_string(), began);
-                memory.events.extend(write.event);
+                memory.failed_writes = 0;
+                memory.events.extend(write.events);
                 if progress {
                     memory.progress_written = Some(began);
                 }
                 After::Again
             }
-            Err(error) => self.api_failed(object, "write the status", &error).await,
+            Err(error) => self.api_failed(object, "write the status", &error, memory).await,
         }
     }
 
     /// Calls the plugin and persists the answer. This runs in a task that nothing cuts off.
-    async fn call(&self, object: &Arc<Object>, mut world: World, call: &Call, memory: &mut Memory) -> After {
+    async fn call(
+        &self,
+        object: &Arc<Object>,
+        mut world: World,
+        call: &Call,
+        memory: &mut Memory,
+        place: &mut Place,
+    ) -> After {
         // From here on nobody knows, until the answer is in.
         memory.may_send = None;
         memory.proven = None;
+        let began = self.shared.clock.now();
         let (target, desired, deadline) = (&call.target, &call.desired, call.deadline);
         let answer = match call.verb {
             Verb::Create => {
@@ -232,6 +260,7 @@ impl ManagedReconciler {
             Verb::Delete => self.external.delete(target, desired, &call.etag, deadline).await,
             Verb::Poll | Verb::Observe => self.external.poll(target, &call.handle, desired, deadline).await,
         };
+        *place = None;
         reach(Side::After, verb_of(call.verb), object).await;
         world.now = self.shared.clock.now();
         tracing::info!(verb = ?call.verb, external_name = target.external_name, outcome = %summary(&answer), "called");
@@ -249,58 +278,20 @@ impl ManagedReconciler {
         }
         world.now = self.shared.clock.now();
         match answer.as_ref().map(|outcome| &outcome.result) {
-            Ok(OutcomeResult::Failure(failure)) => self.learn_reach(&world, failure),
-            Ok(OutcomeResult::Completed(_) | OutcomeResult::Operation(_)) => self.worked(&world),
+            Ok(OutcomeResult::Failure(failure)) => self.learn_reach(&world, failure, began),
+            Ok(OutcomeResult::Completed(_) | OutcomeResult::Operation(_)) => {
+                self.worked(&world, began);
+                if call.verb == Verb::Update {
+                    self.shared.counts.updated(object.uid(), world.now);
+                }
+            }
             Err(_) => {}
         }
         memory.learn_answer(&world, call, &answer);
         After::Again
     }
 
-    async fn publish(&self, object: &Object, memory: &mut Memory) -> After {
-        let spec = object.spec_value();
-        let reference = spec.get("writeConnectionSecretToRef");
-        let field = |name: &str| {
-            reference
-                .and_then(|reference| reference.get(name))
-                .and_then(serde_json::Value::as_str)
-        };
-        let namespace = object.namespace().or(field("namespace")).unwrap_or_default();
-        let name = field("name").unwrap_or_default();
-        match self
-            .shared
-            .connection_secrets
-            .publish(object, namespace, name, &memory.unpublished)
-            .await
-        {
-            Ok(_) => memory.learn_published(),
-            Err(error) => {
-                let retry = self.shared.clock.now() + RETRY_PUBLISH;
-                memory.learn_publish_problem(format!("cannot publish connection details: {error}"), retry);
-            }
-        }
-        After::Again
-    }
-
-    /// Connection details may come only once: where no further pass may come, they are published with this one.
-    async fn publish_before_it_is_lost(&self, first: &Object, memory: &mut Memory) {
-        while !self.shared.may_begin() && !memory.unpublished.0.is_empty() {
-            let newest = self.shared.store.get(&first.key());
-            let Some(object) = newest
-                .filter(|newest| newest.uid() == first.uid())
-                .filter(|newest| view::managed(newest).wants_connection_secret)
-            else {
-                return;
-            };
-            self.publish(&object, memory).await;
-            if !memory.unpublished.0.is_empty() {
-                tracing::warn!(object = %object.key(), "the connection details are not published yet; trying again");
-                tokio::time::sleep(RETRY_WRITE).await;
-            }
-        }
-    }
-
-    async fn release(&self, object: &Arc<Object>, event: Option<Event>) -> After {
+    async fn release(&self, object: &Arc<Object>, event: Option<Event>, memory: &mut Memory) -> After {
         if let Some(event) = event {
             self.record(object, &event);
         }
@@ -315,12 +306,15 @@ impl ManagedReconciler {
                 After::End(Next::idle())
             }
             Ok(Finalized::Remains(_)) => After::End(Next::idle()),
-            Err(error) => self.api_failed(object, "remove the finalizer", &error).await,
+            Err(error) => {
+                self.api_failed(object, "remove the finalizer", &error, memory)
+                    .await
+            }
         }
     }
 
-    /// A write that did not land is no reason to guess: read live, come back, decide again.
-    async fn api_failed(&self, object: &Object, what: &str, error: &ApiError) -> After {
+    /// A request that was not carried out is no reason to guess: read live, come back, decide again.
+    async fn api_failed(&self, object: &Object, what: &str, error: &ApiError, memory: &mut Memory) -> After {
         match error {
             ApiError::Conflict(_) => tracing::debug!(object = %object.key(), what, "somebody was faster"),
             ApiError::NotFound(_) => tracing::debug!(object = %object.key(), what, "the object is gone"),
@@ -333,35 +327,41 @@ impl ManagedReconciler {
             );
         }
         let live = self.shared.writer.get_live(&self.api, &object.key()).await;
-        let pause = match (error, live) {
-            (ApiError::Conflict(_), Ok(_)) => Duration::from_millis(10),
-            (_, Err(ApiError::NotFound(_))) => {
+        let error = match live {
+            Ok(_) => error,
+            Err(ApiError::NotFound(_)) => {
                 self.forget(object);
                 return After::End(Next::idle());
             }
-            (ApiError::Throttled { retry_after, .. }, _) => *retry_after,
-            (ApiError::Invalid(_) | ApiError::Denied(_), _) => RETRY_WRITE * 30,
-            _ => RETRY_WRITE,
+            Err(ref unread) => unread,
         };
+        memory.failed_writes = memory.failed_writes.saturating_add(1);
+        let pause = write_again::pause(error, memory.failed_writes, fastrand::f64());
         After::End(Next::at(self.shared.clock.now() + pause, Priority::OperationPoll))
     }
 
-    fn learn_reach(&self, world: &World, failure: &bridge_core::external::Failure) {
+    /// Takes in a failure that reaches further than its object.
+    fn learn_reach(&self, world: &World, failure: &Failure, began: Timestamp) {
         let Ok(config) = &world.config else { return };
-        if failure.code == bridge_core::external::FailureCode::CredentialsExpired {
-            self.configs.forget(&config.id);
+        match reaction(failure.code) {
+            Reaction::HoldConfig => self.configs.refused(config, failure, began),
+            Reaction::HoldGroup => {
+                let group = &self.kind.capabilities.rate_limit_group;
+                let (holds, jitter) = (&self.shared.holds, world.fresh.jitter);
+                holds.throttled(config, group, failure, began, world.now, jitter);
+            }
+            Reaction::WaitForUser
+            | Reaction::LookAgain
+            | Reaction::BackOff
+            | Reaction::WaitForOthers
+            | Reaction::RetrySlowly => {}
         }
-        let group = &self.kind.capabilities.rate_limit_group;
-        self.shared
-            .holds
-            .learn(config, group, failure, world.now, world.fresh.jitter);
     }
 
-    fn worked(&self, world: &World) {
+    fn worked(&self, world: &World, began: Timestamp) {
         if let Ok(config) = &world.config {
-            self.shared
-                .holds
-                .worked(config, &self.kind.capabilities.rate_limit_group);
+            let group = &self.kind.capabilities.rate_limit_group;
+            self.shared.holds.worked(config, group, began, world.now);
         }
     }
 
@@ -382,7 +382,7 @@ impl ManagedReconciler {
             .record(object, event_type, &event.reason, &event.message);
     }
 
-    fn count(&self, first: &Object) {
+    fn count(&self, first: &Object, memory: &Memory) {
         let Some(object) = self
             .shared
             .store
@@ -393,9 +393,15 @@ impl ManagedReconciler {
         };
         let created = object.meta.creation_timestamp.as_ref().map(|time| time.0);
         let (before, after) = (view::managed(first), view::managed(&object));
-        self.shared
-            .metrics
-            .observe(&self.gvk, &before, &after, created, self.shared.clock.now());
+        let counts = &self.shared.counts;
+        counts.passed(&self.gvk, &before, &after, created, self.shared.clock.now());
+        if let Some(looked) = &memory.looked
+            && after
+                .condition(status::SYNCED)
+                .is_some_and(|synced| synced.status == "True")
+        {
+            counts.as_wished(object.uid(), looked.began);
+        }
     }
 
     fn forget(&self, object: &Object) {
@@ -413,9 +419,7 @@ impl ManagedReconciler {
         let deleted = last
             .and_then(|last| last.meta.deletion_timestamp.as_ref())
             .map(|time| time.0);
-        self.shared
-            .metrics
-            .forget(&self.gvk, uid, deleted, self.shared.clock.now());
+        self.shared.counts.forget(uid, deleted, self.shared.clock.now());
         self.shared.claims.release(uid);
         self.shared.connection_secrets.forget(uid);
     }
@@ -443,6 +447,14 @@ fn verb_of(verb: Verb) -> &'static str {
         Verb::Delete => "delete",
         Verb::Poll => "poll",
     }
+}
+
+fn rest_until(rest: &Rest) -> Next {
+    let priority = match rest.purpose {
+        Purpose::Operation => Priority::OperationPoll,
+        Purpose::Drift | Purpose::Retry => Priority::DriftPoll,
+    };
+    rest.wake.map_or_else(Next::idle, |wake| Next::at(wake, priority))
 }
 
 /// For the log: how it ended, without anything that may be secret.

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use bridge_core::{
     external::Answer,
-    managed::{Call, Settled, World, settle},
+    managed::{Call, Settled, World, back_off, settle},
 };
 
 use super::{
@@ -27,7 +27,7 @@ impl ManagedReconciler {
             .get(&key)
             .filter(|known| known.uid() == object.uid())
             .unwrap_or(object);
-        let mut pause = FIRST_PAUSE;
+        let mut failures = 0;
         loop {
             let change = match settle(world, &view::managed(&newest), call, answer) {
                 Settled::Nothing => return,
@@ -48,8 +48,8 @@ impl ManagedReconciler {
                     .map(|outcome| outcome.external_name.as_str())
                     .unwrap_or_default();
                 tracing::warn!(object = %key, external_name = name, %error, "the answer is not persisted yet; trying again");
-                tokio::time::sleep(pause).await;
-                pause = (pause * 2).min(LONGEST_PAUSE);
+                failures += 1;
+                tokio::time::sleep(pause(&error, failures)).await;
             }
             match self.shared.writer.get_live(&self.api, &key).await {
                 Ok(live) => newest = live,
@@ -63,10 +63,16 @@ impl ManagedReconciler {
                 }
                 Err(error) => {
                     tracing::warn!(object = %key, %error, "cannot read the object to persist an answer; trying again");
-                    tokio::time::sleep(pause).await;
-                    pause = (pause * 2).min(LONGEST_PAUSE);
+                    failures += 1;
+                    tokio::time::sleep(pause(&error, failures)).await;
                 }
             }
         }
     }
+}
+
+/// What the API server asks for, or more.
+fn pause(error: &ApiError, failures: u32) -> Duration {
+    let advised = super::write_again::advised(error);
+    advised + back_off(FIRST_PAUSE, LONGEST_PAUSE, failures, fastrand::f64())
 }

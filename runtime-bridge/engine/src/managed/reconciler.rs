@@ -9,12 +9,22 @@ use std::{
 };
 
 use async_trait::async_trait;
-use bridge_core::{kind::Kind, managed::Settings, queue::Priority};
+use bridge_core::{
+    kind::Kind,
+    managed::{Settings, resume},
+    queue::{Priority, Wake},
+};
+use jiff::Timestamp;
 use tokio_util::task::TaskTracker;
 
 use super::{
-    claims::Claims, config_source::ConfigSource, digest::Digester, holds::Holds, memories::Memories,
-    metrics::ManagedMetrics,
+    claims::Claims,
+    config_source::ConfigSource,
+    counts::Counts,
+    digest::Digester,
+    holds::Holds,
+    memories::Memories,
+    metrics::{Gvk, ManagedMetrics},
 };
 use crate::{
     clock::Clock,
@@ -32,6 +42,12 @@ use crate::{
 /// An object whose former pass still persists an answer gets its turn after this.
 const STILL_BUSY: Duration = Duration::from_secs(1);
 
+/// Calls that an honest pass may make, one after the other: look, change, look again, and one to spare.
+const CALLS: u32 = 4;
+
+/// What an honest pass may take beside its calls: to read a config and Secrets, and to write.
+const BESIDE_CALLS: Duration = Duration::from_mins(2);
+
 /// What the managed-resource controllers of a process share.
 pub struct Shared {
     pub(super) store: Arc<Store>,
@@ -43,7 +59,7 @@ pub struct Shared {
     pub(super) digester: Digester,
     pub(super) holds: Holds,
     pub(super) claims: Claims,
-    pub(super) metrics: Arc<ManagedMetrics>,
+    pub(super) counts: Counts,
     pub(super) settings: Arc<Settings>,
     pub(super) cluster_id: String,
     leadership: Leadership,
@@ -80,7 +96,7 @@ impl Shared {
             digester,
             holds: Holds::default(),
             claims: Claims::default(),
-            metrics,
+            counts: Counts::new(metrics),
             settings: Arc::new(options.settings),
             cluster_id: options.cluster_id,
             leadership: options.leadership,
@@ -113,7 +129,9 @@ impl Shared {
     pub async fn drain(&self, limit: Duration) -> bool {
         self.stop_acting();
         self.tasks.close();
-        tokio::time::timeout(limit, self.tasks.wait()).await.is_ok()
+        let drained = tokio::time::timeout(limit, self.tasks.wait()).await.is_ok();
+        self.counts.end();
+        drained
     }
 }
 
@@ -125,7 +143,7 @@ pub struct ManagedReconciler {
     pub(super) external: Arc<dyn External>,
     pub(super) configs: Arc<dyn ConfigSource>,
     pub(super) plugin_version: String,
-    pub(super) gvk: String,
+    pub(super) gvk: Arc<Gvk>,
     pub(super) memories: Memories,
 }
 
@@ -147,24 +165,37 @@ impl ManagedReconciler {
             external,
             configs,
             plugin_version: plugin_version.to_owned(),
-            gvk,
+            gvk: Arc::new(Gvk { gvk }),
             memories: Memories::default(),
         })
     }
 
     /// As the engine serves it.
     pub fn controller(self: &Arc<Self>, reason: &str) -> Controller {
-        let of = Arc::clone(self);
+        // Weak, as the store keeps it, which the reconciler holds.
+        let of = Arc::downgrade(self);
         Controller {
             api: Arc::clone(&self.api),
             references: Arc::new(move |object: &Object| {
-                let mut keys = super::wish::secret_references(&of.kind, object);
-                keys.extend(of.configs.references(object));
-                keys
+                of.upgrade().map(|of| of.references(object)).unwrap_or_default()
             }),
             reconciler: Arc::new(Turns(Arc::clone(self))),
             reason: reason.to_owned(),
         }
+    }
+
+    /// Whose change is the object's turn: its Secrets, the one for its connection details included, and its config.
+    fn references(&self, object: &Object) -> Vec<Key> {
+        let mut keys = super::wish::secret_references(&self.kind, object);
+        keys.extend(super::view::connection_secret(object));
+        keys.extend(self.configs.references(object));
+        keys
+    }
+
+    /// Objects of one config share its fate: a dead account keeps no other waiting.
+    pub(super) fn lane(&self, object: &Object) -> String {
+        let config = self.configs.references(object).into_iter().next();
+        config.map(|config| config.to_string()).unwrap_or_default()
     }
 }
 
@@ -184,7 +215,7 @@ impl Reconcile for Turns {
             of.forget_uid(&former, None);
         }
         let Some(memory) = memory else {
-            return Next::at(of.shared.clock.now() + STILL_BUSY, pass.priority);
+            return Next::busy(of.shared.clock.now() + STILL_BUSY, pass.priority);
         };
         let task = of
             .shared
@@ -196,5 +227,20 @@ impl Reconcile for Turns {
             Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
             Err(_) => Next::at(of.shared.clock.now() + STILL_BUSY, Priority::OperationPoll),
         }
+    }
+
+    fn resume(&self, object: &Object, now: Timestamp) -> Wake {
+        let managed = super::view::managed(object);
+        self.0.shared.counts.seen(&self.0.gvk, &managed);
+        resume(&managed, &self.0.shared.settings, fastrand::f64(), now)
+    }
+
+    fn lane(&self, object: &Object) -> String {
+        self.0.lane(object)
+    }
+
+    fn longest_pass(&self) -> Duration {
+        // Each call may wait for a place as long as it may take.
+        self.0.kind.timeouts.call * CALLS * 2 + BESIDE_CALLS
     }
 }

@@ -2,7 +2,7 @@
 
 use bridge_core::managed::{Managed, MetadataChange, Policies, Status, names};
 
-use crate::object::Object;
+use crate::object::{Key, Object};
 
 /// Reads what the machine needs.
 pub(super) fn managed(object: &Object) -> Managed {
@@ -17,11 +17,18 @@ pub(super) fn managed(object: &Object) -> Managed {
         finalizers: object.meta.finalizers.clone().unwrap_or_default(),
         annotations: object.meta.annotations.clone().unwrap_or_default(),
         policies: Policies::of(&spec),
-        wants_connection_secret: spec
-            .get("writeConnectionSecretToRef")
-            .is_some_and(serde_json::Value::is_object),
+        wants_connection_secret: connection_secret(object).is_some(),
         status: Status::read(&object.status_value()),
     }
+}
+
+/// Where the object's connection details go; a namespaced object's to its own namespace.
+pub(super) fn connection_secret(object: &Object) -> Option<Key> {
+    let spec = object.spec_value();
+    let reference = spec.get("writeConnectionSecretToRef")?;
+    let field = |name: &str| reference.get(name).and_then(serde_json::Value::as_str);
+    let namespace = object.namespace().or_else(|| field("namespace"))?;
+    Some(Key::secret(namespace, field("name")?))
 }
 
 /// The object with the change made.

@@ -92,28 +92,26 @@ impl ConnectionSecrets {
     pub async fn publish(
         &self,
         owner: &Object,
-        namespace: &str,
-        name: &str,
+        key: &Key,
         data: &Secrets,
     ) -> Result<Published, PublishError> {
-        let key = Key::secret(namespace, name);
         let wanted = Remembered {
             version: 0,
             owner: owner.uid().to_owned(),
             digest: digest(data),
         };
-        if self.is_as_published(&key, &wanted) {
+        if self.is_as_published(key, &wanted) {
             return Ok(Published::Unchanged);
         }
         let api = ApiType::secrets();
-        let (published, version) = match self.read(&api, &key).await {
-            Ok(secret) => self.bring_up(&api, &key, owner, &secret, data).await?,
-            Err(ApiError::NotFound(_)) => self.create(&api, &key, owner, data).await?,
+        let (published, version) = match self.read(&api, key).await {
+            Ok(secret) => self.bring_up(&api, key, owner, &secret, data).await?,
+            Err(ApiError::NotFound(_)) => self.create(&api, key, owner, data).await?,
             Err(error) => return Err(error.into()),
         };
         self.published
             .lock()
-            .insert(key, Remembered { version, ..wanted });
+            .insert(key.clone(), Remembered { version, ..wanted });
         Ok(published)
     }
 

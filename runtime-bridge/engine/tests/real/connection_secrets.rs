@@ -33,7 +33,11 @@ impl Publishing {
     async fn publish(&self, name: &str, pairs: &[(&str, &str)]) -> Result<Published, PublishError> {
         let secrets = &self.stage.engine.connection_secrets;
         secrets
-            .publish(&self.owner, &self.stage.namespace, name, &data(pairs))
+            .publish(
+                &self.owner,
+                &Key::secret(&self.stage.namespace, name),
+                &data(pairs),
+            )
             .await
     }
 

@@ -9,6 +9,7 @@ mod events;
 mod finalizers;
 mod interruptions;
 mod leases;
+mod managed;
 mod permissions;
 mod secrets;
 mod stage;

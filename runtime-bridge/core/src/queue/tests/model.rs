@@ -112,6 +112,11 @@ impl Model {
                 .count()
                 <= limits.per_lane
         );
+        let both = self
+            .in_flight
+            .iter()
+            .filter(|(key, lane)| kind_of(**key) == taken.kind && **lane == taken.lane);
+        assert!(both.count() <= limits.per_kind_in_lane);
     }
 }
 
@@ -179,9 +184,9 @@ proptest! {
     #[test]
     fn nothing_is_lost_and_nothing_runs_twice(
         ops in prop::collection::vec(op(), 0..120),
-        (total, per_kind, per_lane) in (1..6_usize, 1..4_usize, 1..4_usize),
+        (total, per_kind, per_lane, per_kind_in_lane) in (1..6_usize, 1..4_usize, 1..4_usize, 1..4_usize),
     ) {
-        let limits = Limits { total, per_kind, per_lane };
+        let limits = Limits { total, per_kind, per_lane, per_kind_in_lane };
         let mut queue = TestQueue::new(limits);
         let mut model = Model::default();
         for op in ops {

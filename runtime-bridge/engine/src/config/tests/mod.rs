@@ -3,6 +3,7 @@ mod world;
 use std::{collections::BTreeMap, sync::Arc};
 
 use bridge_core::external::{CallError, Config, Effect, Failure, FailureCode, Secrets};
+use jiff::SignedDuration;
 use serde_json::{Value, json};
 
 use self::world::{PLUGIN, Shared, bucket, cluster_wide, object};
@@ -72,18 +73,81 @@ async fn a_secret_that_changes_in_name_only_is_read_but_not_checked_again() {
 }
 
 #[tokio::test]
-async fn credentials_that_expired_are_read_afresh() {
+async fn a_call_that_is_refused_holds_its_config_until_a_check_goes_well() {
     let shared = Shared::default();
     shared.config(None, 1, &with_secret(None));
     shared.secret(1, &[("token", "canary")]);
     let resolver = shared.resolver(false);
+    let config = resolver.config_of(&cluster_wide()).await.unwrap();
+    let other = Config {
+        id: "another".to_owned(),
+        ..(*config).clone()
+    };
+    resolver.refused(&other, &refusal(), shared.now());
     resolver.config_of(&cluster_wide()).await.unwrap();
-    resolver.forget("another");
+    assert_eq!(shared.counts(), (1, 1));
+
+    for _ in 0..32 {
+        resolver.refused(&config, &refusal(), shared.now());
+    }
+    assert_eq!(reason(&resolver, &cluster_wide()).await, "BadKey");
+    assert_eq!(shared.counts(), (2, 1), "read afresh, and not asked at once");
+    let condition = shared.world().told.last().cloned().unwrap();
+    assert_eq!(
+        (&condition["status"], &condition["reason"]),
+        (&json!("False"), &json!("BadKey"))
+    );
+    shared.wait(4);
+    assert_eq!(reason(&resolver, &cluster_wide()).await, "BadKey");
+    shared.wait(1);
     resolver.config_of(&cluster_wide()).await.unwrap();
-    assert_eq!(shared.counts().0, 1);
-    resolver.forget("uid");
+    assert_eq!(shared.counts().1, 2, "a burst of 32 was one failure");
+    let condition = shared.world().told.last().cloned().unwrap();
+    assert_eq!(condition["status"], "True");
+}
+
+/// `CheckConfig` says nothing, or yes; calls say no.
+async fn is_refused_by_calls_alone(verdict: Option<Result<Result<String, Failure>, CallError>>) {
+    let shared = Shared::default();
+    shared.config(None, 1, &json!({}));
+    shared.world().verdict = verdict;
+    let resolver = shared.resolver(false);
+    for wait in [5, 10, 20] {
+        let before = shared.now();
+        let config = resolver.config_of(&cluster_wide()).await.unwrap();
+        resolver.refused(&config, &refusal(), shared.now());
+        shared.wait(wait - 1);
+        assert_eq!(reason(&resolver, &cluster_wide()).await, "BadKey", "{wait}");
+        shared.wait(1);
+        let config = resolver.config_of(&cluster_wide()).await.unwrap();
+        resolver.refused(&config, &refusal(), before - SignedDuration::from_secs(1));
+    }
+    // Calls that were sent before the last failure are no news, and go on being none.
     resolver.config_of(&cluster_wide()).await.unwrap();
-    assert_eq!(shared.counts().0, 2);
+}
+
+#[tokio::test]
+async fn a_hold_ends_where_the_plugin_checks_nothing_or_is_content() {
+    let unimplemented = CallError::Refused {
+        code: "UNIMPLEMENTED".to_owned(),
+        message: String::new(),
+    };
+    is_refused_by_calls_alone(Some(Err(unimplemented))).await;
+    is_refused_by_calls_alone(None).await;
+}
+
+#[tokio::test]
+async fn a_refusal_of_former_credentials_says_nothing_of_new_ones() {
+    let shared = Shared::default();
+    shared.config(None, 1, &with_secret(None));
+    shared.secret(1, &[("token", "former")]);
+    let resolver = shared.resolver(false);
+    let former = resolver.config_of(&cluster_wide()).await.unwrap();
+    shared.secret(2, &[("token", "present")]);
+    resolver.config_of(&cluster_wide()).await.unwrap();
+    resolver.refused(&former, &refusal(), shared.now());
+    resolver.config_of(&cluster_wide()).await.unwrap();
+    assert_eq!(shared.counts(), (2, 2));
 }
 
 #[tokio::test]

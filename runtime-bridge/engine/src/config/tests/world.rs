@@ -59,6 +59,10 @@ impl Shared {
         (world.reads, world.checks)
     }
 
+    pub(super) fn now(&self) -> Timestamp {
+        self.world().now
+    }
+
     pub(super) fn wait(&self, seconds: u64) {
         let mut world = self.world();
         world.now += Duration::from_secs(seconds);
