@@ -1,4 +1,4 @@
-//! A table takes its time to be created, changed and deleted, is not to be touched meanwhile, and its tags come later.
+//! A table takes its time to be created, changed and deleted, is not to be touched meanwhile, and its tags come later. So do its indexes.
 
 use std::collections::BTreeMap;
 
@@ -9,6 +9,7 @@ use crate::Options;
 use crate::reply::{AwsError, Reply};
 use crate::settle::{Pending, Settle};
 
+mod indexes;
 mod tags;
 
 /// Region and name.
@@ -21,6 +22,10 @@ pub(super) struct Tables {
     busy: BTreeMap<Key, Busy>,
     /// Which moto does not keep.
     classes: BTreeMap<Key, String>,
+    /// Which moto does not give: every table has another.
+    ids: BTreeMap<Key, String>,
+    made: u64,
+    indexes: indexes::Indexes,
     tags: tags::Tags,
 }
 
@@ -63,6 +68,9 @@ impl Tables {
             settles: options.table_settles,
             busy: BTreeMap::new(),
             classes: BTreeMap::new(),
+            ids: BTreeMap::new(),
+            made: 0,
+            indexes: indexes::Indexes::new(options.table_settles),
             tags: tags::Tags::new(options.table_tags_settle),
         }
     }
@@ -73,10 +81,11 @@ impl Tables {
         if request.action() == "DescribeTable" {
             return self.describe_ghost(request, &key);
         }
-        let busy = self.busy.get(&key)?;
-        if !busy.pending.peek(request.now) {
-            return None;
-        }
+        let refusal = self.indexes.before(request, &key);
+        let busy = self.busy.get(&key).filter(|busy| busy.pending.peek(request.now));
+        let Some(busy) = busy else {
+            return refusal.map(Ruling::Refuse);
+        };
         let in_use = || {
             AwsError::bad_request(
                 "ResourceInUseException",
@@ -130,10 +139,19 @@ impl Tables {
         if let Some(class) = request.json()["TableClass"].as_str() {
             self.classes.insert(key.clone(), class.to_owned());
         }
+        self.indexes.after(request, &key);
+        if request.action() == "CreateTable" {
+            self.made += 1;
+            let id = format!("00000000-0000-4000-8000-{:012}", self.made);
+            self.ids.insert(key.clone(), id);
+        }
         let mut body: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
         let description = &mut body[field];
         if let Some(class) = self.classes.get(&key) {
             description["TableClassSummary"] = json!({ "TableClass": class });
+        }
+        if let Some(id) = self.ids.get(&key) {
+            description["TableId"] = json!(id);
         }
         match begun {
             Some(phase) => self.begin(request, key, phase, description),
@@ -146,6 +164,7 @@ impl Tables {
     fn begin(&mut self, request: &Request<'_>, key: Key, phase: Phase, description: &mut Value) {
         if phase == Phase::Deleting {
             self.classes.remove(&key);
+            self.ids.remove(&key);
         }
         let pending = Pending::new(self.settles, request.now);
         if !pending.peek(request.now) {
@@ -165,14 +184,14 @@ impl Tables {
     }
 
     fn look(&mut self, request: &Request<'_>, key: &Key, description: &mut Value) {
-        let Some(busy) = self.busy.get_mut(key) else {
-            return;
-        };
-        if busy.pending.read(request.now) {
-            tell(busy.phase, description);
-        } else {
+        if let Some(busy) = self.busy.get_mut(key) {
+            if busy.pending.read(request.now) {
+                tell(busy.phase, description);
+                return;
+            }
             self.busy.remove(key);
         }
+        self.indexes.tell(request, key, description);
     }
 }
 

@@ -99,7 +99,7 @@ impl Laws {
             Service::CloudFront => self.cloudfront.after(request, reply),
             Service::DynamoDB => self.dynamodb.after(request, reply),
             Service::S3 => self.s3.after(request, reply),
-            Service::Sqs => self.sqs.after(request),
+            Service::Sqs => self.sqs.after(request, reply),
             _ => {}
         }
     }

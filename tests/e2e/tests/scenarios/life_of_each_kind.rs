@@ -184,9 +184,8 @@ async fn table() {
             .expect("tags")
             .tags
             .unwrap_or_default();
-        // AWS replaces a tag; moto lists the former value before the new one.
         tags.into_iter()
-            .rfind(|tag| tag.key == "team")
+            .find(|tag| tag.key == "team")
             .map(|tag| tag.value)
     };
     assert_eq!(team().await.as_deref(), Some("web"));

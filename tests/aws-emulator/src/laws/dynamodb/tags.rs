@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
@@ -63,10 +63,13 @@ impl Tags {
             }
             "ListTagsOfResource" => {
                 let arn = sent["ResourceArn"].as_str().unwrap_or_default();
-                if let Some(tagged) = self.by_arn.get_mut(arn)
-                    && tagged.pending.read(request.now)
-                {
+                let Some(tagged) = self.by_arn.get_mut(arn) else {
+                    return;
+                };
+                if tagged.pending.read(request.now) {
                     *reply = Reply::json(reply.status, &json!({ "Tags": write(&tagged.before) }));
+                } else {
+                    tagged.replace(reply);
                 }
             }
             _ => {}
@@ -83,6 +86,22 @@ impl Tags {
         tagged.before = tagged.now.clone();
         change(&mut tagged.now);
         tagged.pending = pending;
+    }
+}
+
+impl Tagged {
+    /// AWS replaces a tag that is written again; moto lists it with its former value too.
+    fn replace(&self, reply: &mut Reply) {
+        let mut page: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
+        if let Some(tags) = page["Tags"].as_array_mut() {
+            let mut told = BTreeSet::new();
+            tags.retain(|tag| {
+                let key = tag["Key"].as_str().unwrap_or_default();
+                let now = self.now.get(key).map(String::as_str);
+                now.is_some() && now == tag["Value"].as_str() && told.insert(key.to_owned())
+            });
+        }
+        *reply = Reply::json(reply.status, &page);
     }
 }
 

@@ -111,17 +111,26 @@ fn tag_lists_lag_behind() {
             &described(),
         )
         .unwrap();
+    // Moto never forgets a value.
+    let all = json!([{ "Key": "a", "Value": "1" }, { "Key": "a", "Value": "2" }]);
     let list = |world: &mut World| {
+        let asked = json!({ "ResourceArn": ARN });
         world
-            .call(
-                "ListTagsOfResource",
-                &json!({ "ResourceArn": ARN }),
-                &json!({ "Tags": "true" }),
-            )
+            .call("ListTagsOfResource", &asked, &json!({ "Tags": all }))
             .unwrap()
     };
     assert_eq!(list(&mut world)["Tags"], json!([]));
-    assert_eq!(list(&mut world)["Tags"], "true");
+    assert_eq!(list(&mut world)["Tags"], tags);
+    let other = json!([{ "Key": "a", "Value": "2" }]);
+    world
+        .call(
+            "TagResource",
+            &json!({ "ResourceArn": ARN, "Tags": other }),
+            &json!({}),
+        )
+        .unwrap();
+    assert_eq!(list(&mut world)["Tags"], tags);
+    assert_eq!(list(&mut world)["Tags"], other, "replaced");
     world
         .call(
             "UntagResource",
@@ -129,6 +138,76 @@ fn tag_lists_lag_behind() {
             &json!({}),
         )
         .unwrap();
-    assert_eq!(list(&mut world)["Tags"], tags);
-    assert_eq!(list(&mut world)["Tags"], "true");
+    assert_eq!(list(&mut world)["Tags"], other);
+    assert_eq!(list(&mut world)["Tags"], json!([]));
+}
+
+#[test]
+fn every_table_has_an_id_of_its_own() {
+    let mut world = World::new(&Options {
+        table_settles: Settle::AtOnce,
+        ..Options::default()
+    });
+    let name = json!({ "TableName": "t" });
+    let mut ids = Vec::new();
+    for _ in 0..2 {
+        world.call("CreateTable", &name, &described()).unwrap();
+        let table = json!({ "Table": { "TableStatus": "ACTIVE" } });
+        let seen = world.call("DescribeTable", &name, &table).unwrap();
+        ids.push(seen["Table"]["TableId"].as_str().unwrap().to_owned());
+        let deleted = world.call("DeleteTable", &name, &described()).unwrap();
+        assert_eq!(
+            deleted["TableDescription"]["TableId"],
+            ids[ids.len() - 1].as_str()
+        );
+    }
+    assert_ne!(ids[0], ids[1]);
+}
+
+#[test]
+fn one_index_is_filled_at_a_time_and_only_keys_are_defined() {
+    let mut world = World::new(&Options {
+        table_settles: Settle::Reads(1),
+        ..Options::default()
+    });
+    let keys = |name: &str| json!([{ "AttributeName": name, "KeyType": "HASH" }]);
+    let defined = |names: &[&str]| -> Value {
+        names
+            .iter()
+            .map(|name| json!({ "AttributeName": name, "AttributeType": "S" }))
+            .collect()
+    };
+    let create =
+        json!({ "TableName": "t", "KeySchema": keys("id"), "AttributeDefinitions": defined(&["id"]) });
+    world.call("CreateTable", &create, &described()).unwrap();
+    let index = json!({ "IndexName": "one", "IndexStatus": "ACTIVE" });
+    let table = json!({ "Table": { "TableStatus": "ACTIVE", "GlobalSecondaryIndexes": [index] } });
+    let look = |world: &mut World| {
+        let seen = world
+            .call("DescribeTable", &json!({ "TableName": "t" }), &table)
+            .unwrap();
+        let index = seen["Table"]["GlobalSecondaryIndexes"][0]["IndexStatus"].clone();
+        [seen["Table"]["TableStatus"].clone(), index]
+    };
+    look(&mut world);
+    let add = |name: &str, key: &str, names: &[&str]| {
+        json!({
+            "TableName": "t",
+            "AttributeDefinitions": defined(names),
+            "GlobalSecondaryIndexUpdates": [{ "Create": { "IndexName": name, "KeySchema": keys(key) } }],
+        })
+    };
+    let unused = add("one", "a", &["id", "a", "b"]);
+    let refused = world.call("UpdateTable", &unused, &described());
+    assert_eq!(refused, Err("ValidationException".to_owned()));
+    world
+        .call("UpdateTable", &add("one", "a", &["id", "a"]), &described())
+        .unwrap();
+    assert_eq!(look(&mut world), ["UPDATING", "ACTIVE"]);
+    let second = add("two", "b", &["id", "a", "b"]);
+    let refused = world.call("UpdateTable", &second, &described());
+    assert_eq!(refused, Err("LimitExceededException".to_owned()));
+    assert_eq!(look(&mut world), ["ACTIVE", "CREATING"]);
+    assert_eq!(look(&mut world), ["ACTIVE", "ACTIVE"]);
+    world.call("UpdateTable", &second, &described()).unwrap();
 }
