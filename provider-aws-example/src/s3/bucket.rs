@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crossbridge_sdk::serde_json::json;
 use crossbridge_sdk::{
-    Call, Create, Delete, Example, ExternalName, Failure, Kind, Known, Observation, Observed, Outcome,
-    Resource, Update, async_trait,
+    Call, Create, Delete, Effect, Example, ExternalName, Failure, FailureCode, Kind, Known, Observation,
+    Observed, Outcome, Resource, Update, async_trait,
 };
 
 use super::look::{self, Found, Presence};
@@ -151,15 +151,16 @@ impl Resource for Bucket {
         match self.presence(call, &session, &steps).await? {
             Presence::Absent => {}
             Presence::Closed(refusal) => return Err(taken(refusal, name)),
-            Presence::There(session) => {
-                let found = look::read(&session, &steps, name).await?;
-                // Our own earlier request makes the bucket first and marks it second.
-                if !create.outcome_unknown || found.tags.owner(&call.target) == Owner::Another {
-                    let message = format!("the bucket {name:?} exists already in this account");
-                    return Err(Failure::already_exists(name, message));
+            Presence::There(there) => {
+                let found = look::read(&there, &steps, name).await?;
+                // Our own earlier request makes the bucket where it is wished for, and marks it after that.
+                let may_be_ours =
+                    there.region == session.region && found.tags.owner(&call.target) != Owner::Another;
+                if !create.outcome_unknown || !may_be_ours {
+                    return Err(exists(name));
                 }
                 call.record_name(name);
-                write::converge(session.s3(), &steps, &found, wish, &call.target.ownership_marker).await?;
+                write::converge(there.s3(), &steps, &found, wish, &call.target.ownership_marker).await?;
                 return Ok(Outcome::already_done()
                     .external_name(name)
                     .canonical_id(found.status.arn));
@@ -174,8 +175,18 @@ impl Resource for Bucket {
                     refusal.into()
                 }
             })?;
+        let found = match look::read(&session, &steps, name).await {
+            Ok(found) => found,
+            Err(failure) => {
+                call.record_name(name);
+                return Err(not_seen_yet(failure, name));
+            }
+        };
+        // In us-east-1 one's own bucket can be made again: somebody else was faster, and has marked it.
+        if found.tags.owner(&call.target) == Owner::Another {
+            return Err(exists(name));
+        }
         call.record_name(name);
-        let found = look::read(&session, &steps, name).await?;
         Self::finish(&session, &steps, call, &found, wish).await
     }
 
@@ -237,6 +248,24 @@ impl Resource for Bucket {
             Err(refusal) => Err(refusal.into()),
         }
     }
+}
+
+fn exists(name: &str) -> Failure {
+    Failure::already_exists(
+        name,
+        format!("the bucket {name:?} exists already in this account"),
+    )
+}
+
+/// A new bucket is not known everywhere at once: that is no absence.
+fn not_seen_yet(failure: Failure, name: &str) -> Failure {
+    if failure.code() != Some(FailureCode::NotFound) {
+        return failure;
+    }
+    let message = format!("the bucket {name:?} was made, and S3 does not show it yet");
+    Failure::conflict(message)
+        .reason("NotSeenYet")
+        .effect(Effect::Partial)
 }
 
 fn taken(refusal: Refusal, name: &str) -> Failure {

@@ -39,10 +39,24 @@ pub(crate) struct Encryption {
     /// AES256: keys of S3. aws:kms and aws:kms:dsse: keys of KMS.
     #[schemars(extend("enum" = ["AES256", "aws:kms", "aws:kms:dsse"]))]
     pub(crate) algorithm: String,
-    /// Id, ARN or alias of the KMS key. Left out with KMS, AWS's own key for S3.
+    /// Id, ARN or alias of the KMS key. Left out where KMS is new, AWS's own key for S3.
     pub(crate) kms_key_id: Option<String>,
     /// One KMS request for many objects.
     pub(crate) bucket_key_enabled: Option<bool>,
+}
+
+impl Encryption {
+    /// The wish over what was found: S3 takes it whole, and the key that is in use is not given up for a wish that names none.
+    pub(super) fn over(self, found: Option<&Self>) -> Self {
+        let Some(found) = found.filter(|found| found.algorithm == self.algorithm) else {
+            return self;
+        };
+        Self {
+            kms_key_id: self.kms_key_id.or_else(|| found.kms_key_id.clone()),
+            bucket_key_enabled: self.bucket_key_enabled.or(found.bucket_key_enabled),
+            ..self
+        }
+    }
 }
 
 /// Keeps a bucket from being made public. What is left out stays as it is.

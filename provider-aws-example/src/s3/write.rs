@@ -55,7 +55,8 @@ pub(super) async fn converge(
     if let Some(wished) = &wish.encryption
         && !is_met(wished, there.encryption.as_ref())
     {
-        encryption(s3, steps, name, wished).await?;
+        let wished = wished.clone().over(there.encryption.as_ref());
+        encryption(s3, steps, name, &wished).await?;
     }
     if let Some(wished) = wish.public_access_block {
         let there = there.public_access_block.unwrap_or_default();

@@ -282,6 +282,89 @@ async fn what_somebody_else_changed_is_seen_and_put_right() {
     );
 }
 
+/// S3 says, once for each of these, that there is no such bucket.
+fn deny_once(world: &World, actions: &[&str]) {
+    for action in actions {
+        let harm = Harm::Error {
+            status: 404,
+            code: "NoSuchBucket".to_owned(),
+            message: "The specified bucket does not exist".to_owned(),
+        };
+        world.aws.inject(Fault::new(harm).on(Service::S3, action));
+    }
+}
+
+#[tokio::test]
+async fn who_was_faster_keeps_the_bucket() {
+    let world = World::new().await;
+    let ours = world.object("s3", "Bucket", "a-bucket", json!({ "region": "us-east-1" }));
+    completed(&ours.create().await);
+    let mut theirs = ours.clone();
+    theirs.marker = "somebody-else".to_owned();
+    theirs.wish["versioning"] = json!("Enabled");
+    // Made by us between their look and their request, which us-east-1 answers as if nothing were amiss.
+    deny_once(&world, &["HeadBucket", "GetBucketTagging"]);
+    let late = theirs.create().await;
+    assert_eq!(world.aws.calls(Service::S3, "CreateBucket"), 2);
+    assert_eq!(
+        (failure(&late).code(), failure(&late).effect()),
+        (FailureCode::AlreadyExists, Effect::None)
+    );
+    assert_eq!(world.aws.calls(Service::S3, "PutBucketVersioning"), 0);
+    assert_eq!(ours.found().await.found_marker, ours.marker);
+}
+
+#[tokio::test]
+async fn a_new_bucket_that_is_not_seen_yet_is_not_absent() {
+    let world = World::new().await;
+    let bucket = bucket(&world, wish());
+    deny_once(&world, &["GetBucketVersioning"]);
+    let created = bucket.create().await;
+    assert_eq!(created.external_name, "a-bucket");
+    assert_eq!(
+        (failure(&created).code(), failure(&created).effect()),
+        (FailureCode::Conflict, Effect::Partial)
+    );
+    completed(&bucket.create_again().await);
+    assert_eq!(bucket.drift().await, [""; 0]);
+}
+
+#[tokio::test]
+async fn an_unmarked_bucket_in_another_region_is_no_earlier_work_of_ours() {
+    let world = World::new().await;
+    let there = aws_sdk_s3::types::CreateBucketConfiguration::builder()
+        .location_constraint(aws_sdk_s3::types::BucketLocationConstraint::EuWest1);
+    let request = hands(&world).create_bucket().bucket("a-bucket");
+    let made = request.create_bucket_configuration(there.build()).send().await;
+    made.expect("made by hand");
+    let bucket = bucket(&world, json!({ "region": "us-west-2" }));
+    let outcome = bucket.create_again().await;
+    assert_eq!(
+        (failure(&outcome).code(), failure(&outcome).effect()),
+        (FailureCode::AlreadyExists, Effect::None)
+    );
+    assert_eq!(bucket.found().await.found_marker, "", "it is left alone");
+}
+
+#[tokio::test]
+async fn the_key_in_use_is_not_given_up_for_a_wish_that_names_none() {
+    let world = World::new().await;
+    let key = json!({ "encryption": { "algorithm": "aws:kms", "kmsKeyId": "alias/mine" } });
+    let mut bucket = bucket(&world, key);
+    completed(&bucket.create().await);
+    bucket.wish["encryption"] = json!({ "algorithm": "aws:kms", "bucketKeyEnabled": true });
+    completed(&bucket.update().await);
+    let now = parameters(&bucket.found().await);
+    assert_eq!(now["encryption"]["kmsKeyId"], "alias/mine");
+    assert_eq!(now["encryption"]["bucketKeyEnabled"], true);
+    bucket.wish["encryption"] = json!({ "algorithm": "AES256" });
+    completed(&bucket.update().await);
+    assert_eq!(
+        parameters(&bucket.found().await)["encryption"]["algorithm"],
+        "AES256"
+    );
+}
+
 /// Somebody else at work in the same account.
 fn hands(world: &World) -> aws_sdk_s3::Client {
     let keys = &world.keys;
