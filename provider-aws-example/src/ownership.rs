@@ -74,6 +74,14 @@ impl FoundTags {
         of_aws.map(|(key, value)| (key.clone(), value.clone())).collect()
     }
 
+    /// As they are after a change.
+    #[cfg(any(feature = "dynamodb", feature = "sqs"))]
+    pub(crate) fn with(mut self, change: TagChange) -> Self {
+        self.0.retain(|key, _| !change.remove.contains(key));
+        self.0.extend(change.set);
+        self
+    }
+
     /// What has to be written and what has to go for the wish and our marker to be there. Without a wish, the user's tags stay.
     pub(crate) fn change(&self, wish: Option<&Tags>, marker: &str) -> TagChange {
         let wanted = wanted(wish, marker);

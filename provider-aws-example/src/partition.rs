@@ -34,4 +34,22 @@ impl Partition {
             }
         }
     }
+
+    /// Where AWS serves a regional service of this name.
+    pub(crate) fn endpoint(self, service: &str, region: &str) -> String {
+        format!("https://{service}.{region}.{}", self.domain)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Partition;
+
+    #[test]
+    fn endpoints_are_those_of_the_partition() {
+        let sqs = |region: &str| Partition::of(region).endpoint("sqs", region);
+        assert_eq!(sqs("eu-west-1"), "https://sqs.eu-west-1.amazonaws.com");
+        assert_eq!(sqs("cn-north-1"), "https://sqs.cn-north-1.amazonaws.com.cn");
+        assert_eq!(sqs("us-gov-west-1"), "https://sqs.us-gov-west-1.amazonaws.com");
+    }
 }

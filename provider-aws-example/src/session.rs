@@ -145,6 +145,14 @@ impl Session {
         Partition::of(&self.region)
     }
 
+    /// Where a regional service of this name is, without a slash at the end.
+    pub(crate) fn endpoint(&self, service: &str) -> String {
+        match &self.settings.endpoint {
+            Some(endpoint) => endpoint.trim_end_matches('/').to_owned(),
+            None => self.partition().endpoint(service, &self.region),
+        }
+    }
+
     /// The account that AWS takes us for; asked once.
     pub(crate) async fn account(&self, steps: &Steps) -> Result<String, Failure> {
         if let Some(account) = self.account.get() {

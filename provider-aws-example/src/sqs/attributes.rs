@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use aws_sdk_sqs::types::QueueAttributeName as Name;
 use crossbridge_sdk::serde_json::{Value, from_str, json};
 
-use super::model::{QueueParameters, RedrivePolicy};
+use super::model::{QueueParameters, RedriveAllowPolicy, RedrivePolicy};
 use crate::json_text;
 use crate::ownership::Tags;
 
@@ -57,6 +57,12 @@ pub(super) fn mutable(wish: &QueueParameters) -> Attributes {
             .to_string()
         }),
     );
+    put(
+        Name::RedriveAllowPolicy,
+        wish.redrive_allow_policy
+            .as_ref()
+            .map(|policy| json!(policy).to_string()),
+    );
     attributes
 }
 
@@ -71,16 +77,20 @@ pub(super) fn initial(wish: &QueueParameters) -> Attributes {
     attributes
 }
 
-/// Whether every wished attribute is there.
-pub(super) fn are_met(wish: &Attributes, found: &Attributes) -> bool {
-    wish.iter().all(|(name, value)| {
+/// The wished attributes that are not there.
+pub(super) fn missing(wish: Attributes, found: &Attributes) -> Attributes {
+    let mut missing = wish;
+    missing.retain(|name, value| {
         let found = found.get(name).map_or("", String::as_str);
-        match name {
+        let is_met = match name {
             Name::Policy => json_text::same(value, found),
             Name::RedrivePolicy => redrive_policy(value) == redrive_policy(found),
+            Name::RedriveAllowPolicy => redrive_allow_policy(value) == redrive_allow_policy(found),
             _ => value.eq_ignore_ascii_case(found),
-        }
-    })
+        };
+        !is_met
+    });
+    missing
 }
 
 /// What was found, in the shape of the wish.
@@ -113,6 +123,9 @@ pub(super) fn observed(name: &str, region: &str, found: &Attributes, tags: Tags)
         redrive_policy: found
             .get(&Name::RedrivePolicy)
             .and_then(|policy| redrive_policy(policy)),
+        redrive_allow_policy: found
+            .get(&Name::RedriveAllowPolicy)
+            .and_then(|policy| redrive_allow_policy(policy)),
         policy: Some(text(&Name::Policy).unwrap_or_default()),
     }
 }
@@ -125,6 +138,16 @@ fn redrive_policy(text: &str) -> Option<RedrivePolicy> {
         dead_letter_target_arn: policy.get("deadLetterTargetArn")?.as_str()?.to_owned(),
         max_receive_count: count.as_i64().or_else(|| count.as_str()?.parse().ok())?,
     })
+}
+
+/// The order of the queues does not count.
+fn redrive_allow_policy(text: &str) -> Option<RedriveAllowPolicy> {
+    let mut policy: RedriveAllowPolicy = from_str(text).ok()?;
+    if let Some(arns) = &mut policy.source_queue_arns {
+        arns.sort();
+    }
+    policy.source_queue_arns = policy.source_queue_arns.filter(|arns| !arns.is_empty());
+    Some(policy)
 }
 
 #[cfg(test)]
@@ -156,9 +179,26 @@ mod tests {
             (Name::DelaySeconds, "7"),
         ];
         let mut found: Attributes = found.map(|(name, value)| (name, value.to_owned())).into();
-        assert!(are_met(&mutable(&wish()), &found));
+        assert_eq!(missing(mutable(&wish()), &found), Attributes::new());
         found.insert(Name::VisibilityTimeout, "30".to_owned());
-        assert!(!are_met(&mutable(&wish()), &found));
+        let only: Attributes = [(Name::VisibilityTimeout, "45".to_owned())].into();
+        assert_eq!(
+            missing(mutable(&wish()), &found),
+            only,
+            "what is there is not sent again"
+        );
+    }
+
+    #[test]
+    fn queues_that_are_allowed_have_no_order() {
+        let allow = |text: &str| Attributes::from([(Name::RedriveAllowPolicy, text.to_owned())]);
+        let wish = allow(r#"{"redrivePermission":"byQueue","sourceQueueArns":["b","a"]}"#);
+        let found = allow(r#"{"sourceQueueArns":["a","b"],"redrivePermission":"byQueue"}"#);
+        assert_eq!(missing(wish.clone(), &found), Attributes::new());
+        assert_eq!(
+            missing(wish.clone(), &allow(r#"{"redrivePermission":"denyAll"}"#)),
+            wish
+        );
     }
 
     #[test]

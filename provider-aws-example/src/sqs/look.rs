@@ -5,6 +5,7 @@ use crossbridge_sdk::{Failure, Observation};
 
 use super::attributes::{self, Attributes};
 use super::model::QueueStatus;
+use super::name;
 use super::queue::Queue;
 use crate::ownership::FoundTags;
 use crate::session::Session;
@@ -20,6 +21,14 @@ pub(super) struct Found {
 }
 
 impl Found {
+    /// The same with these tags, and with these attributes as AWS tells them: what is empty is not told.
+    pub(super) fn with(mut self, written: Attributes, tags: FoundTags) -> Self {
+        self.tags = tags;
+        self.attributes.extend(written);
+        self.attributes.retain(|_, value| !value.is_empty());
+        self
+    }
+
     pub(super) fn is_fifo(&self) -> bool {
         self.attributes
             .get(&Name::FifoQueue)
@@ -39,12 +48,19 @@ pub(super) async fn look(session: &Session, steps: &Steps, url: &str) -> Result<
         tags(session, steps, url),
     );
     match read {
-        Ok((attributes, tags)) => Ok(Some(Found {
-            url: url.to_owned(),
-            region: session.region.clone(),
-            attributes: attributes.attributes.unwrap_or_default().into_iter().collect(),
-            tags,
-        })),
+        Ok((answer, tags)) => {
+            let attributes: Attributes = answer.attributes.unwrap_or_default().into_iter().collect();
+            if !attributes.contains_key(&Name::QueueArn) {
+                let message = "AWS answered without the attributes of the queue";
+                return Err(Failure::unavailable(message).effect(steps.effect()));
+            }
+            Ok(Some(Found {
+                url: url.to_owned(),
+                region: session.region.clone(),
+                attributes,
+                tags,
+            }))
+        }
         Err(refusal) if is_absence(&refusal) => Ok(None),
         Err(refusal) => Err(refusal.into()),
     }
@@ -68,8 +84,12 @@ pub(super) fn is_absence(refusal: &Refusal) -> bool {
 impl From<Found> for Observation<Queue> {
     fn from(found: Found) -> Self {
         let arn = found.attributes.get(&Name::QueueArn).cloned().unwrap_or_default();
-        let name = found.url.rsplit('/').next().unwrap_or_default();
-        let parameters = attributes::observed(name, &found.region, &found.attributes, found.tags.of_user());
+        let parameters = attributes::observed(
+            name::of(&found.url),
+            &found.region,
+            &found.attributes,
+            found.tags.of_user(),
+        );
         Self::new(&found.url, parameters)
             .ready()
             .canonical_id(&arn)
@@ -77,5 +97,37 @@ impl From<Found> for Observation<Queue> {
             .connection("url", found.url.as_bytes())
             .connection("arn", arn.as_bytes())
             .status(QueueStatus { arn, url: found.url })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_written_counts_more_than_what_aws_tells_yet() {
+        let of = |pairs: &[(Name, &str)]| -> Attributes {
+            let owned = pairs
+                .iter()
+                .map(|(name, value)| (name.clone(), (*value).to_owned()));
+            owned.collect()
+        };
+        let found = Found {
+            url: "https://sqs.eu-west-1.amazonaws.com/1/jobs".to_owned(),
+            region: "eu-west-1".to_owned(),
+            attributes: of(&[
+                (Name::DelaySeconds, "0"),
+                (Name::Policy, "{}"),
+                (Name::QueueArn, "arn"),
+            ]),
+            tags: FoundTags::default(),
+        };
+        let tags: FoundTags = [("team", "shop")].into_iter().collect();
+        let now = found.with(of(&[(Name::DelaySeconds, "5"), (Name::Policy, "")]), tags.clone());
+        assert_eq!(
+            now.attributes,
+            of(&[(Name::DelaySeconds, "5"), (Name::QueueArn, "arn")])
+        );
+        assert_eq!(now.tags, tags);
     }
 }

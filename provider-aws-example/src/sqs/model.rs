@@ -56,6 +56,8 @@ pub(crate) struct QueueParameters {
     pub(crate) kms_data_key_reuse_period_seconds: Option<i64>,
     /// Where messages go that nobody could handle.
     pub(crate) redrive_policy: Option<RedrivePolicy>,
+    /// Which queues may send here what nobody could handle. Where nothing was ever said: all.
+    pub(crate) redrive_allow_policy: Option<RedriveAllowPolicy>,
     /// The access policy, as JSON text. Empty text removes it.
     pub(crate) policy: Option<String>,
 }
@@ -69,6 +71,19 @@ pub(crate) struct RedrivePolicy {
     /// After having been received so often.
     #[schemars(range(min = 1, max = 1000))]
     pub(crate) max_receive_count: i64,
+}
+
+/// Which queues may send here what nobody could handle.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RedriveAllowPolicy {
+    /// All of the account and region, none, or those that are listed.
+    #[schemars(extend("enum" = ["allowAll", "denyAll", "byQueue"]))]
+    pub(crate) redrive_permission: String,
+    /// ARNs of queues, for byQueue.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 10), extend("x-kubernetes-list-type" = "set"))]
+    pub(crate) source_queue_arns: Option<Vec<String>>,
 }
 
 /// What is known of a queue.
@@ -112,6 +127,23 @@ impl QueueParameters {
         ];
         for (path, wished) in only_fifo {
             violations.add_if(wished && !self.is_fifo(), path, "only a FIFO queue has this");
+        }
+        violations.add_if(
+            self.fifo_throughput_limit.as_deref() == Some("perMessageGroupId")
+                && self.deduplication_scope.as_deref() == Some("queue"),
+            "/deduplicationScope",
+            "with the throughput limit perMessageGroupId this is messageGroup",
+        );
+        if let Some(allow) = &self.redrive_allow_policy {
+            let listed = allow
+                .source_queue_arns
+                .as_ref()
+                .is_some_and(|arns| !arns.is_empty());
+            violations.add_if(
+                listed != (allow.redrive_permission == "byQueue"),
+                "/redriveAllowPolicy/sourceQueueArns",
+                "queues are listed with the permission byQueue, and only then",
+            );
         }
         violations.add_if(
             self.sqs_managed_sse_enabled == Some(true)

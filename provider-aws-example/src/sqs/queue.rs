@@ -3,14 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crossbridge_sdk::serde_json::{Map, Value};
 use crossbridge_sdk::{
     Call, Create, Delete, Failure, Kind, Known, Observation, Observed, Outcome, Resource, Update, async_trait,
 };
 
+use super::attributes::{self, Attributes};
 use super::look::{Found, is_absence, look, tags};
 use super::model::{QueueParameters, QueueStatus};
-use super::{attributes, kind, name};
-use crate::ownership::{Owner, not_ours, wanted};
+use super::{kind, name};
+use crate::ownership::{Owner, TagChange, not_ours, wanted};
 use crate::session::{Session, Sessions, region_of};
 use crate::upstream::{Refusal, Steps};
 
@@ -30,8 +32,12 @@ impl Queue {
         }
     }
 
-    async fn session(&self, call: &Call, wish: &QueueParameters) -> Result<Arc<Session>, Failure> {
-        self.sessions.regional(&call.config, wish.region.as_deref()).await
+    /// Where the queue is, as its URL tells. The wish may name another region by now: there the queue would be missed, and made again.
+    async fn session(&self, call: &Call, wish: &Map<String, Value>) -> Result<Arc<Session>, Failure> {
+        let known = name::region_in(&call.target.external_name);
+        self.sessions
+            .regional(&call.config, known.or(region_of(wish)))
+            .await
     }
 
     /// Makes what was found like the wish, and tells how it is now.
@@ -39,17 +45,28 @@ impl Queue {
         session: &Session,
         steps: &Steps,
         call: &Call,
-        found: &Found,
+        found: Found,
         wish: &QueueParameters,
     ) -> Result<Outcome<Self>, Failure> {
-        converge(session, steps, found, wish, &call.target.ownership_marker).await?;
-        let outcome = match look(session, steps, &found.url).await {
-            Ok(Some(found)) => Outcome::observed(Observation::from(found)),
+        let written = converge(session, steps, &found, wish, &call.target.ownership_marker).await?;
+        let url = found.url.clone();
+        let outcome = match look(session, steps, &url).await {
+            // AWS takes up to a minute to tell of what was written; that is known.
+            Ok(Some(again)) => {
+                let now = again.with(written.attributes, found.tags.with(written.tags));
+                Outcome::observed(Observation::from(now))
+            }
             // The work is done, whether or not it can be looked at.
             _ => Outcome::completed(),
         };
-        Ok(outcome.external_name(&found.url))
+        Ok(outcome.external_name(url))
     }
+}
+
+/// What was changed of a queue.
+struct Written {
+    tags: TagChange,
+    attributes: Attributes,
 }
 
 #[async_trait]
@@ -67,12 +84,10 @@ impl Resource for Queue {
         desired: &Known<QueueParameters>,
     ) -> Result<Observed<Self>, Failure> {
         let steps = Steps::new(call.deadline);
-        let session = self
-            .sessions
-            .regional(&call.config, region_of(&desired.json))
-            .await?;
-        let url = match (call.target.external_name.as_str(), &desired.parameters) {
-            ("", Some(wish)) => name::url(&session, &steps, &wish.name).await?,
+        let session = self.session(call, &desired.json).await?;
+        let wished = desired.json.get("name").and_then(Value::as_str);
+        let url = match (call.target.external_name.as_str(), wished) {
+            ("", Some(wished)) => name::url(&session, &steps, wished).await?,
             ("", None) => {
                 let message = "a queue without an external name is found by its name, which is not given";
                 return Err(Failure::invalid_spec(message).violation("/name", "is required"));
@@ -89,7 +104,10 @@ impl Resource for Queue {
         let steps = Steps::new(call.deadline);
         let wish = &create.desired.parameters;
         wish.check()?;
-        let session = self.session(call, wish).await?;
+        let session = self
+            .sessions
+            .regional(&call.config, wish.region.as_deref())
+            .await?;
         let url = name::url(&session, &steps, &wish.name).await?;
         if !call.target.external_name.is_empty() && call.target.external_name != url {
             let message = format!("the queue that is wished for has the URL {url}");
@@ -135,7 +153,7 @@ impl Resource for Queue {
         let steps = Steps::new(call.deadline);
         let wish = &update.desired.parameters;
         wish.check()?;
-        let session = self.session(call, wish).await?;
+        let session = self.session(call, &update.desired.json).await?;
         let url = &call.target.external_name;
         let Some(found) = look(&session, &steps, url).await? else {
             return Err(Failure::not_found(format!("there is no queue {url}")));
@@ -143,19 +161,25 @@ impl Resource for Queue {
         if found.tags.owner(&call.target) == Owner::Another {
             return Err(not_ours(&format!("the queue {url}")));
         }
+        for (path, is, wished) in [
+            ("/region", session.region.as_str(), wish.region.as_deref()),
+            ("/name", name::of(url), Some(wish.name.as_str())),
+        ] {
+            if wished.is_some_and(|wished| wished != is) {
+                let message = format!("this cannot be changed, and is {is:?}");
+                return Err(Failure::immutable_field(message.clone()).violation(path, message));
+            }
+        }
         if wish.fifo_queue.is_some_and(|fifo| fifo != found.is_fifo()) {
             let message = "a queue is made as a FIFO queue or never becomes one";
             return Err(Failure::immutable_field(message).violation("/fifoQueue", message));
         }
-        Self::finish(&session, &steps, call, &found, wish).await
+        Self::finish(&session, &steps, call, found, wish).await
     }
 
     async fn delete(&self, call: &Call, delete: &Delete<QueueParameters>) -> Result<Outcome<Self>, Failure> {
         let steps = Steps::new(call.deadline);
-        let session = self
-            .sessions
-            .regional(&call.config, region_of(&delete.desired.json))
-            .await?;
+        let session = self.session(call, &delete.desired.json).await?;
         let url = &call.target.external_name;
         let tags = match tags(&session, &steps, url).await {
             Ok(tags) => tags,
@@ -185,32 +209,34 @@ async fn converge(
     found: &Found,
     wish: &QueueParameters,
     marker: &str,
-) -> Result<(), Failure> {
-    let change = found.tags.change(wish.tags.as_ref(), marker);
+) -> Result<Written, Failure> {
+    let written = Written {
+        tags: found.tags.change(wish.tags.as_ref(), marker),
+        attributes: attributes::missing(attributes::mutable(wish), &found.attributes),
+    };
     let sqs = session.sqs();
-    if !change.set.is_empty() {
+    if !written.tags.set.is_empty() {
         let request = sqs
             .tag_queue()
             .queue_url(&found.url)
-            .set_tags(Some(change.set.into_iter().collect()));
+            .set_tags(Some(written.tags.set.clone().into_iter().collect()));
         steps.change("sqs:TagQueue", request.send()).await?;
     }
-    if !change.remove.is_empty() {
+    if !written.tags.remove.is_empty() {
         let request = sqs
             .untag_queue()
             .queue_url(&found.url)
-            .set_tag_keys(Some(change.remove));
+            .set_tag_keys(Some(written.tags.remove.clone()));
         steps.change("sqs:UntagQueue", request.send()).await?;
     }
-    let wished = attributes::mutable(wish);
-    if !attributes::are_met(&wished, &found.attributes) {
+    if !written.attributes.is_empty() {
         let request = sqs
             .set_queue_attributes()
             .queue_url(&found.url)
-            .set_attributes(Some(wished.into_iter().collect()));
+            .set_attributes(Some(written.attributes.clone().into_iter().collect()));
         steps.change("sqs:SetQueueAttributes", request.send()).await?;
     }
-    Ok(())
+    Ok(written)
 }
 
 fn exists(name: &str, url: &str) -> Failure {

@@ -34,12 +34,7 @@ pub(super) fn classify(code: &str, status: Option<u16>) -> Class {
 
 fn by_name(code: &str) -> Option<Class> {
     Some(match code {
-        "Throttling"
-        | "ThrottlingException"
-        | "ThrottledException"
-        | "RequestThrottled"
-        | "RequestThrottledException"
-        | "TooManyRequestsException"
+        "TooManyRequestsException"
         | "RequestLimitExceeded"
         | "ProvisionedThroughputExceededException"
         | "PriorRequestNotComplete"
@@ -73,6 +68,8 @@ fn by_name(code: &str) -> Option<Class> {
         | "PreconditionFailed"
         | "InvalidIfMatchVersion" => Class::Conflict,
         code if code.contains("AccessDenied") => Class::PermissionDenied,
+        // KmsThrottled, KMS.ThrottlingException, and more to come.
+        code if code.contains("Throttl") => Class::Throttled,
         code if code.contains("LimitExceeded")
             || code.contains("QuotaExceeded")
             || code.starts_with("TooMany") =>
@@ -98,6 +95,7 @@ mod tests {
         for (code, status, class) in [
             ("SlowDown", 503, Class::Throttled),
             ("ThrottlingException", 400, Class::Throttled),
+            ("KmsThrottled", 400, Class::Throttled),
             ("ExpiredTokenException", 400, Class::CredentialsExpired),
             ("InvalidAccessKeyId", 403, Class::Unauthenticated),
             ("UnrecognizedClientException", 400, Class::Unauthenticated),

@@ -55,12 +55,22 @@ async fn a_queue_lives_and_dies() {
     assert_eq!(world.aws.queues("eu-west-1").await.unwrap(), [url.as_str()]);
 
     queue.wish["delaySeconds"] = json!(5);
+    queue.wish["redriveAllowPolicy"] = json!({
+        "redrivePermission": "byQueue",
+        "sourceQueueArns": ["arn:aws:sqs:eu-west-1:123456789012:two", "arn:aws:sqs:eu-west-1:123456789012:one"],
+    });
     queue.wish["tags"] = json!({ "tier": "gold" });
     queue.wish["redrivePolicy"] =
         json!({ "deadLetterTargetArn": "arn:aws:sqs:eu-west-1:123456789012:dead", "maxReceiveCount": 3 });
     let dead = world.object("sqs", "Queue", "", json!({ "name": "dead" }));
     completed(&dead.create().await);
-    assert_eq!(queue.drift().await, ["/delaySeconds", "/redrivePolicy", "/tags"]);
+    let drift = queue.drift().await;
+    for path in ["/delaySeconds", "/redrivePolicy", "/tags"] {
+        assert!(
+            drift.iter().any(|one| one.starts_with(path)),
+            "{path} in {drift:?}"
+        );
+    }
     completed(&queue.update().await);
     assert_eq!(queue.drift().await, [""; 0]);
 
@@ -155,4 +165,48 @@ async fn a_wrong_wish_is_refused_field_by_field() {
         .collect();
     assert_eq!(paths, ["/name", "/kmsMasterKeyId"]);
     assert_eq!(world.aws.all_calls(), 0, "nobody was asked");
+}
+
+#[tokio::test]
+async fn an_answer_without_attributes_is_no_queue_and_no_absence() {
+    let world = fresh().await;
+    let mut queue = queue(&world, wish());
+    queue.external_name = queue.create().await.external_name;
+    let harm = Harm::Error {
+        status: 200,
+        code: String::new(),
+        message: String::new(),
+    };
+    world
+        .aws
+        .inject(Fault::new(harm).on(Service::Sqs, "GetQueueAttributes"));
+    assert_eq!(queue.look_failure().await.code(), FailureCode::Unavailable);
+    queue.found().await;
+}
+
+#[tokio::test]
+async fn an_update_writes_only_what_differs_and_never_another_queue() {
+    let world = fresh().await;
+    let mut queue = queue(&world, wish());
+    queue.external_name = queue.create().await.external_name;
+    let writes = || {
+        ["TagQueue", "UntagQueue", "SetQueueAttributes"].map(|action| world.aws.calls(Service::Sqs, action))
+    };
+    completed(&queue.update().await);
+    assert_eq!(writes(), [0, 0, 0], "nothing differs");
+    queue.wish["delaySeconds"] = json!(5);
+    completed(&queue.update().await);
+    assert_eq!(writes(), [0, 0, 1]);
+    for (field, other) in [("name", "other"), ("region", "us-west-2")] {
+        let mut moved = queue.clone();
+        moved.wish[field] = json!(other);
+        let refused = moved.update().await;
+        let code = failure(&refused).code();
+        assert!(
+            matches!(code, FailureCode::ImmutableField | FailureCode::NotFound),
+            "{field}: {refused:?}"
+        );
+        assert_eq!(failure(&refused).effect(), Effect::None);
+    }
+    assert_eq!(writes(), [0, 0, 1]);
 }
