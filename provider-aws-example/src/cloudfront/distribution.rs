@@ -13,7 +13,7 @@ use super::GROUP;
 use super::model::{DistributionParameters, DistributionStatus};
 use super::remove::Removal;
 use super::work::{Found, Work};
-use crate::handle::Handle;
+use crate::handle::{Handle, NoDetails};
 use crate::session::Sessions;
 use crate::{CALL_TIMEOUT, VERSION};
 
@@ -124,7 +124,7 @@ impl Resource for Distribution {
     }
 
     async fn poll(&self, call: &Call, poll: &Poll<DistributionParameters>) -> Result<Outcome<Self>, Failure> {
-        let handle = Handle::read(&poll.handle, &call.target.external_name)?;
+        let handle = Handle::<NoDetails>::read(&poll.handle, &call.target.external_name)?;
         let id = &handle.name;
         let work = Work::begin(&self.sessions, call).await?;
         if handle.verb() == OperationVerb::Delete {

@@ -9,7 +9,7 @@ use crossbridge_sdk::{Call, Failure, Observation, Operation, OperationVerb, Outc
 
 use super::distribution::Distribution;
 use super::model::{self, DistributionStatus};
-use crate::handle::Handle;
+use crate::handle::{Handle, NoDetails};
 use crate::ownership::{FoundTags, Owner};
 use crate::partition::Partition;
 use crate::session::{Session, Sessions};
@@ -139,7 +139,7 @@ impl<'a> Work<'a> {
     }
 
     pub(super) fn operation(&self, id: &str, verb: OperationVerb) -> Operation {
-        Operation::new(verb, Handle::new(verb, id, None).text()).poll_after(self.pace)
+        Operation::new(verb, Handle::new(verb, id, NoDetails {}).text()).poll_after(self.pace)
     }
 
     /// What was found, as the bridge wants it told.

@@ -2,27 +2,28 @@
 
 use std::time::Duration;
 
-use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{
     PointInTimeRecoverySpecification, PointInTimeRecoveryStatus, TimeToLiveSpecification, TimeToLiveStatus,
 };
 use crossbridge_sdk::Failure;
 
+use super::look::Found;
 use super::model::{TableParameters, TimeToLive};
-use crate::upstream::{Refusal, Steps};
+use super::work::Work;
+use crate::upstream::Refusal;
 
 /// AWS lets changes of the time to live rest for an hour.
 const TIME_TO_LIVE_RESTS: Duration = Duration::from_mins(10);
 
 /// `wish` is echoed where it is off, as AWS then does not tell the attribute.
 pub(super) async fn time_to_live(
-    client: &Client,
-    steps: &Steps,
+    work: &Work<'_>,
     name: &str,
     wish: Option<&TimeToLive>,
-) -> Result<TimeToLive, Refusal> {
-    let request = client.describe_time_to_live().table_name(name);
-    let found = steps
+) -> Result<TimeToLive, Failure> {
+    let request = work.client().describe_time_to_live().table_name(name);
+    let found = work
+        .steps
         .read("dynamodb:DescribeTimeToLive", request.send())
         .await?
         .time_to_live_description;
@@ -41,9 +42,10 @@ pub(super) async fn time_to_live(
     })
 }
 
-pub(super) async fn backups(client: &Client, steps: &Steps, name: &str) -> Result<bool, Refusal> {
-    let request = client.describe_continuous_backups().table_name(name);
-    let found = steps
+pub(super) async fn backups(work: &Work<'_>, name: &str) -> Result<bool, Failure> {
+    let request = work.client().describe_continuous_backups().table_name(name);
+    let found = work
+        .steps
         .read("dynamodb:DescribeContinuousBackups", request.send())
         .await?;
     let status = found
@@ -60,41 +62,36 @@ pub(super) fn are_wished(wish: &TableParameters) -> bool {
 }
 
 /// Brings both from what was found to the wish.
-pub(super) async fn converge(
-    client: &Client,
-    steps: &Steps,
-    name: &str,
-    wish: &TableParameters,
-    found: &TableParameters,
-) -> Result<(), Failure> {
-    if let Some(change) = time_to_live_change(wish.time_to_live.as_ref(), found.time_to_live.as_ref()) {
+pub(super) async fn converge(work: &Work<'_>, found: &Found, wish: &TableParameters) -> Result<(), Failure> {
+    let (client, there) = (work.client(), &found.parameters);
+    if let Some(change) = time_to_live_change(wish.time_to_live.as_ref(), there.time_to_live.as_ref()) {
         let specification = TimeToLiveSpecification::builder()
             .enabled(change.enabled)
             .attribute_name(change.attribute_name)
             .build()?;
         let request = client
             .update_time_to_live()
-            .table_name(name)
+            .table_name(&found.name)
             .time_to_live_specification(specification);
-        steps
+        work.steps
             .change("dynamodb:UpdateTimeToLive", request.send())
             .await
-            .map_err(resting)?;
+            .map_err(|refusal| resting(work, refusal))?;
     }
     if let Some(wished) = wish.point_in_time_recovery_enabled
-        && Some(wished) != found.point_in_time_recovery_enabled
+        && Some(wished) != there.point_in_time_recovery_enabled
     {
         let specification = PointInTimeRecoverySpecification::builder()
             .point_in_time_recovery_enabled(wished)
             .build()?;
         let request = client
             .update_continuous_backups()
-            .table_name(name)
+            .table_name(&found.name)
             .point_in_time_recovery_specification(specification);
-        steps
+        work.steps
             .change("dynamodb:UpdateContinuousBackups", request.send())
             .await
-            .map_err(backups_busy)?;
+            .map_err(|refusal| backups_busy(work, refusal))?;
     }
     Ok(())
 }
@@ -112,7 +109,7 @@ fn time_to_live_change(wish: Option<&TimeToLive>, found: Option<&TimeToLive>) ->
     }
 }
 
-fn resting(refusal: Refusal) -> Failure {
+fn resting(work: &Work<'_>, refusal: Refusal) -> Failure {
     if refusal
         .message()
         .contains("multiple times within a fixed interval")
@@ -123,15 +120,16 @@ fn resting(refusal: Refusal) -> Failure {
             .retry_after(TIME_TO_LIVE_RESTS);
         return refusal.told_as(failure);
     }
-    refusal.into()
+    work.refused(refusal)
 }
 
-fn backups_busy(refusal: Refusal) -> Failure {
+fn backups_busy(work: &Work<'_>, refusal: Refusal) -> Failure {
     if refusal.is("ContinuousBackupsUnavailableException") {
         let message = "AWS is still setting up backups of the table; it will be tried again";
-        return refusal.told_as(Failure::conflict(message).reason("BackupsUnavailable"));
+        let failure = Failure::conflict(message).reason("BackupsUnavailable");
+        return refusal.told_as(failure.retry_after(work.pace));
     }
-    refusal.into()
+    work.refused(refusal)
 }
 
 #[cfg(test)]

@@ -8,26 +8,17 @@ use super::model::{KeySchemaElement, Projection, TableParameters};
 use crate::ownership;
 use crate::violations::Violations;
 
+/// The most indexes that a table may have: of the one kind, and of the other.
+const MOST_GLOBAL: usize = 20;
+const MOST_LOCAL: usize = 5;
+
 /// Refuses what AWS would refuse, and tells which fields are at fault.
 pub(super) fn check(wish: &TableParameters) -> Result<(), Failure> {
     let mut violations = Violations::default();
     ownership::check(wish.tags.as_ref(), &mut violations);
     keys(wish, &mut violations);
     throughput(wish, &mut violations);
-    for (index, global) in wish.global_secondary_indexes.iter().flatten().enumerate() {
-        projection(
-            &global.projection,
-            &format!("/globalSecondaryIndexes/{index}"),
-            &mut violations,
-        );
-    }
-    for (index, local) in wish.local_secondary_indexes.iter().flatten().enumerate() {
-        projection(
-            &local.projection,
-            &format!("/localSecondaryIndexes/{index}"),
-            &mut violations,
-        );
-    }
+    indexes(wish, &mut violations);
     if let Some(stream) = &wish.stream_specification {
         violations.add_if(
             stream.stream_enabled && stream.stream_view_type.is_none(),
@@ -36,6 +27,47 @@ pub(super) fn check(wish: &TableParameters) -> Result<(), Failure> {
         );
     }
     violations.into_result()
+}
+
+fn indexes(wish: &TableParameters, violations: &mut Violations) {
+    let global = wish.global_secondary_indexes.as_deref().unwrap_or_default();
+    let local = wish.local_secondary_indexes.as_deref().unwrap_or_default();
+    for (at, index) in global.iter().enumerate() {
+        projection(
+            &index.projection,
+            &format!("/globalSecondaryIndexes/{at}"),
+            violations,
+        );
+    }
+    let hash_of = |keys: &[KeySchemaElement]| {
+        let hash = keys.iter().find(|key| key.key_type == "HASH");
+        hash.map(|key| key.attribute_name.clone())
+    };
+    for (at, index) in local.iter().enumerate() {
+        let path = format!("/localSecondaryIndexes/{at}");
+        projection(&index.projection, &path, violations);
+        violations.add_if(
+            hash_of(&index.key_schema) != hash_of(&wish.key_schema) || index.key_schema.len() != 2,
+            format!("{path}/keySchema"),
+            "the key of a local index is the table's HASH attribute, and a RANGE attribute of its own",
+        );
+        violations.add_if(
+            global.iter().any(|other| other.index_name == index.index_name),
+            format!("{path}/indexName"),
+            format!("two indexes are called {:?}", index.index_name),
+        );
+    }
+    violations.add_if(
+        !local.is_empty() && wish.key_schema.len() < 2,
+        "/localSecondaryIndexes",
+        "only a table whose key has a RANGE attribute has local indexes",
+    );
+    for (path, count, most) in [
+        ("/globalSecondaryIndexes", global.len(), MOST_GLOBAL),
+        ("/localSecondaryIndexes", local.len(), MOST_LOCAL),
+    ] {
+        violations.add_if(count > most, path, format!("at most {most} are possible"));
+    }
 }
 
 /// Every key is defined, and everything that is defined is a key.
@@ -123,7 +155,17 @@ fn throughput(wish: &TableParameters, violations: &mut Violations) {
                 violations.add_if(index.provisioned_throughput.is_some(), path, wrong);
             }
         }
-        _ => {}
+        _ => {
+            // Without a mode, a table that is made with no throughput of its own is PAY_PER_REQUEST.
+            let indexes = wish.global_secondary_indexes.iter().flatten().enumerate();
+            for (at, index) in indexes.filter(|_| wish.provisioned_throughput.is_none()) {
+                violations.add_if(
+                    index.provisioned_throughput.is_some(),
+                    format!("/globalSecondaryIndexes/{at}/provisionedThroughput"),
+                    "a throughput goes with the billing mode PROVISIONED: set it, and the table's throughput",
+                );
+            }
+        }
     }
 }
 
@@ -138,4 +180,86 @@ fn projection(projection: &Projection, path: &str, violations: &mut Violations) 
         format!("{path}/projection/nonKeyAttributes"),
         "attributes are named with the projection INCLUDE, and only then",
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use crossbridge_sdk::serde_json::{Value, from_value, json};
+
+    use super::*;
+
+    fn index(name: &str, keys: &[(&str, &str)]) -> Value {
+        let key = |(name, kind): &(&str, &str)| json!({ "attributeName": name, "keyType": kind });
+        let keys: Vec<Value> = keys.iter().map(key).collect();
+        json!({
+            "indexName": name,
+            "keySchema": keys,
+            "projection": { "projectionType": "ALL" },
+        })
+    }
+
+    /// What is said against a table with the key (id, at), which is changed so.
+    fn said(more: &Value) -> String {
+        let defined = |name: &str| json!({ "attributeName": name, "attributeType": "S" });
+        let definitions = ["id", "at", "by"].map(defined);
+        let mut wish = json!({
+            "attributeDefinitions": definitions,
+            "keySchema": [
+                { "attributeName": "id", "keyType": "HASH" },
+                { "attributeName": "at", "keyType": "RANGE" },
+            ],
+        });
+        for (key, value) in more.as_object().expect("an object") {
+            wish[key] = value.clone();
+        }
+        let wish = from_value(wish).expect("a wish");
+        check(&wish)
+            .err()
+            .map(|failure| failure.to_string())
+            .unwrap_or_default()
+    }
+
+    #[test]
+    fn indexes_are_told_apart_and_local_ones_share_the_tables_hash() {
+        let local = index("local", &[("id", "HASH"), ("by", "RANGE")]);
+        assert_eq!(said(&json!({ "localSecondaryIndexes": [local] })), "");
+        for keys in [&[("by", "HASH"), ("at", "RANGE")][..], &[("id", "HASH")]] {
+            let wrong = json!({ "localSecondaryIndexes": [index("local", keys)] });
+            assert!(
+                said(&wrong).contains("/localSecondaryIndexes/0/keySchema"),
+                "{keys:?}"
+            );
+        }
+        let twice = json!({
+            "localSecondaryIndexes": [local],
+            "globalSecondaryIndexes": [index("local", &[("by", "HASH")])],
+        });
+        assert!(said(&twice).contains("/localSecondaryIndexes/0/indexName"));
+        let lonely = json!({
+            "keySchema": [{ "attributeName": "id", "keyType": "HASH" }],
+            "localSecondaryIndexes": [index("local", &[("id", "HASH"), ("by", "RANGE")])],
+        });
+        assert!(said(&lonely).contains("/localSecondaryIndexes: "));
+        let many: Vec<Value> = (0..21)
+            .map(|n| index(&format!("index-{n}"), &[("by", "HASH")]))
+            .collect();
+        assert!(said(&json!({ "globalSecondaryIndexes": many })).contains("at most 20"));
+    }
+
+    #[test]
+    fn an_index_has_a_throughput_where_the_table_has_one() {
+        let units = json!({ "readCapacityUnits": 1, "writeCapacityUnits": 1 });
+        let mut index = index("by", &[("by", "HASH")]);
+        index["provisionedThroughput"] = units.clone();
+        let mut wish = json!({ "globalSecondaryIndexes": [index] });
+        for mode in [Value::Null, json!("PAY_PER_REQUEST")] {
+            wish["billingMode"] = mode;
+            assert!(said(&wish).contains("/globalSecondaryIndexes/0/provisionedThroughput"));
+        }
+        for mode in [Value::Null, json!("PROVISIONED")] {
+            wish["billingMode"] = mode;
+            wish["provisionedThroughput"] = units.clone();
+            assert_eq!(said(&wish), "");
+        }
+    }
 }

@@ -6,8 +6,10 @@ use crossbridge_sdk::serde_json::json;
 use crossbridge_sdk::{Example, ExternalName, Kind};
 
 use super::GROUP;
-use super::look::TAGS_SETTLE;
 use crate::{CALL_TIMEOUT, VERSION};
+
+/// "A few seconds", says AWS of its descriptions; tags come no later as a rule. Should they, polls wait for longer.
+const WINDOW: Duration = Duration::from_secs(10);
 
 pub(super) fn table() -> Kind {
     let names = ExternalName::by_user("orders")
@@ -19,10 +21,11 @@ pub(super) fn table() -> Kind {
         .printer_column("STATUS", "string", ".status.atProvider.status")
         .recover_by_name()
         .recover_by_marker()
-        .consistency_window(TAGS_SETTLE)
+        .consistency_window(WINDOW)
         .immutable("/region")
         .immutable("/keySchema")
         .immutable("/localSecondaryIndexes")
+        .connection_key("endpoint", "Where the table is served")
         .connection_key("name", "Name of the table")
         .connection_key("arn", "ARN of the table")
         .connection_key("streamArn", "ARN of the table's stream, if it has one")

@@ -1,149 +1,179 @@
 //! Reading a table.
 
-use std::time::{Duration, SystemTime};
-
-use aws_sdk_dynamodb::Client;
 use aws_sdk_dynamodb::types::{IndexStatus, TableDescription, TableStatus as Status};
-use crossbridge_sdk::{Failure, Observation, Operation, OperationVerb, Target};
+use aws_smithy_types::date_time::Format;
+use crossbridge_sdk::{Failure, Observation, Operation, OperationVerb};
 
 use super::model::{TableParameters, TableStatus};
+use super::operation::{About, TableHandle};
+use super::state::state;
 use super::table::Table;
+use super::work::Work;
 use super::{aspects, observed};
-use crate::handle::Handle;
-use crate::ownership::{FoundTags, MARKER_TAG, Owner};
-use crate::session::Session;
-use crate::upstream::{Refusal, Steps};
+use crate::ownership::FoundTags;
 
-/// AWS tells of tags late: for so long after a table was made, none say nothing.
-pub(super) const TAGS_SETTLE: Duration = Duration::from_secs(30);
+/// How much is read beside the description and the tags: the rest has requests of its own, of which AWS takes few.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Extent<'a> {
+    /// Nothing: only what the table is and whose.
+    Bare,
+    /// What is wished for.
+    Wished(&'a TableParameters),
+    /// Everything, where no wish is known.
+    Whole,
+}
+
+impl<'a> Extent<'a> {
+    pub(super) fn of(wish: Option<&'a TableParameters>) -> Self {
+        wish.map_or(Self::Whole, Self::Wished)
+    }
+
+    fn wish(self) -> Option<&'a TableParameters> {
+        match self {
+            Self::Wished(wish) => Some(wish),
+            Self::Bare | Self::Whole => None,
+        }
+    }
+
+    fn covers(self, is_wished: impl Fn(&TableParameters) -> bool) -> bool {
+        match self {
+            Self::Bare => false,
+            Self::Wished(wish) => is_wished(wish),
+            Self::Whole => true,
+        }
+    }
+}
+
+/// Reads what is asked for.
+async fn when<T>(asked: bool, read: impl Future<Output = Result<T, Failure>>) -> Result<Option<T>, Failure> {
+    if asked { read.await.map(Some) } else { Ok(None) }
+}
 
 /// A table as it was found.
 #[derive(Debug)]
 pub(super) struct Found {
     pub(super) name: String,
-    pub(super) region: String,
+    region: String,
     pub(super) arn: String,
     pub(super) status: Status,
     pub(super) tags: FoundTags,
     pub(super) parameters: TableParameters,
+    pub(super) about: About,
+    endpoint: String,
     table: TableDescription,
 }
 
-/// What AWS says of a table; `None`: there is none.
-pub(super) async fn describe(
-    client: &Client,
-    steps: &Steps,
-    name: &str,
-) -> Result<Option<TableDescription>, Refusal> {
-    match steps
-        .read(
-            "dynamodb:DescribeTable",
-            client.describe_table().table_name(name).send(),
-        )
-        .await
-    {
-        Ok(answer) => Ok(answer.table),
-        // Only this is absence: a 404 of a proxy in between is not.
-        Err(refusal) if refusal.is("ResourceNotFoundException") => Ok(None),
-        Err(refusal) => Err(refusal),
+impl Work<'_> {
+    /// What AWS says of a table; `None`: there is none.
+    pub(super) async fn describe(&self, name: &str) -> Result<Option<TableDescription>, Failure> {
+        let request = self.client().describe_table().table_name(name).send();
+        match self.steps.read("dynamodb:DescribeTable", request).await {
+            Ok(answer) => match answer.table {
+                Some(table) => Ok(Some(table)),
+                // No absence: somebody on the way answered with nothing.
+                None => Err(self.incomplete()),
+            },
+            // Only this is absence: a 404 of a proxy in between is not.
+            Err(refusal) if refusal.is("ResourceNotFoundException") => Ok(None),
+            Err(refusal) => Err(refusal.into()),
+        }
     }
-}
 
-/// Reads a table and whose it is; `None`: there is none.
-pub(super) async fn look(
-    session: &Session,
-    steps: &Steps,
-    target: &Target,
-    wish: Option<&TableParameters>,
-) -> Result<Option<Found>, Failure> {
-    let name = &target.external_name;
-    let client = session.dynamodb();
-    let Some(table) = describe(client, steps, name).await? else {
-        return Ok(None);
-    };
-    let status = table.table_status().cloned().unwrap_or(Status::Active);
-    let arn = table.table_arn().unwrap_or_default().to_owned();
-    let mut parameters = observed::parameters(&table, &session.region, wish);
-    let tags = if settled(&status) {
+    fn incomplete(&self) -> Failure {
+        Failure::unavailable("AWS answered without a table").effect(self.steps.effect())
+    }
+
+    /// Reads a table and whose it is; `None`: there is none.
+    pub(super) async fn look(&self, name: &str, extent: Extent<'_>) -> Result<Option<Found>, Failure> {
+        match self.describe(name).await? {
+            Some(table) => self.read(name, table, extent).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Reads what the description of a table does not tell.
+    pub(super) async fn read(
+        &self,
+        name: &str,
+        table: TableDescription,
+        extent: Extent<'_>,
+    ) -> Result<Found, Failure> {
+        let Some(status) = table.table_status().cloned() else {
+            return Err(self.incomplete());
+        };
+        let arn = table.table_arn().unwrap_or_default().to_owned();
+        let wish = extent.wish();
         let wished = wish.and_then(|wish| wish.time_to_live.as_ref());
+        // Only a table that is done with creation, and not on its way out, has these.
+        let settled = !matches!(status, Status::Creating | Status::Deleting);
+        let expires = settled && extent.covers(|wish| wish.time_to_live.is_some());
+        let backed_up = settled && extent.covers(|wish| wish.point_in_time_recovery_enabled.is_some());
         let (tags, time_to_live, backups) = tokio::try_join!(
-            tags(client, steps, &arn),
-            aspects::time_to_live(client, steps, name, wished),
-            aspects::backups(client, steps, name),
+            self.tags(name, &arn),
+            when(expires, aspects::time_to_live(self, name, wished)),
+            when(backed_up, aspects::backups(self, name)),
         )?;
-        parameters.time_to_live = Some(time_to_live);
-        parameters.point_in_time_recovery_enabled = Some(backups);
-        tags
-    } else {
-        match tags(client, steps, &arn).await {
-            // A table on its way out has no readable tags. As nothing is done to it any more, it may pass for ours.
-            Err(refusal) if status == Status::Deleting && refusal.is("ResourceNotFoundException") => {
-                [(MARKER_TAG, target.ownership_marker.as_str())]
-                    .into_iter()
-                    .collect()
-            }
-            answer => answer?,
-        }
-    };
-    parameters.tags = Some(tags.of_user());
-    Ok(Some(Found {
-        name: name.clone(),
-        region: session.region.clone(),
-        arn,
-        status,
-        tags,
-        parameters,
-        table,
-    }))
-}
+        let mut parameters = observed::parameters(&table, &self.session.region, wish);
+        parameters.time_to_live = time_to_live;
+        parameters.point_in_time_recovery_enabled = backups;
+        let found = Found {
+            name: name.to_owned(),
+            region: self.session.region.clone(),
+            arn,
+            status,
+            tags: FoundTags::default(),
+            parameters,
+            about: About::of(&table, &self.session.region),
+            endpoint: self.session.endpoint("dynamodb"),
+            table,
+        };
+        Ok(found.tagged(tags))
+    }
 
-async fn tags(client: &Client, steps: &Steps, arn: &str) -> Result<FoundTags, Refusal> {
-    let mut found = Vec::new();
-    let mut next = None;
-    loop {
-        let request = client
-            .list_tags_of_resource()
-            .resource_arn(arn)
-            .set_next_token(next.take());
-        let page = steps.read("dynamodb:ListTagsOfResource", request.send()).await?;
-        found.extend(page.tags.unwrap_or_default());
-        next = page.next_token;
-        if next.is_none() {
-            return Ok(found.into_iter().map(|tag| (tag.key, tag.value)).collect());
+    pub(super) async fn tags(&self, name: &str, arn: &str) -> Result<FoundTags, Failure> {
+        let mut found = Vec::new();
+        let mut next = None;
+        loop {
+            let request = self
+                .client()
+                .list_tags_of_resource()
+                .resource_arn(arn)
+                .set_next_token(next.take());
+            let page = match self
+                .steps
+                .read("dynamodb:ListTagsOfResource", request.send())
+                .await
+            {
+                Ok(page) => page,
+                // Whose it is cannot be told: neither ours nor nobody's, and not absent.
+                Err(refusal) if refusal.is("ResourceNotFoundException") => {
+                    let message = format!(
+                        "the tags of the table {name:?} cannot be read, as it is very new or on its way out"
+                    );
+                    let unknown = Failure::conflict(message).reason("TagsUnknown");
+                    return Err(refusal.told_as(unknown.retry_after(self.pace)));
+                }
+                Err(refusal) => return Err(refusal.into()),
+            };
+            found.extend(page.tags.unwrap_or_default());
+            next = page.next_token;
+            if next.is_none() {
+                return Ok(found.into_iter().map(|tag| (tag.key, tag.value)).collect());
+            }
         }
     }
-}
-
-/// Whether a table is done with creation, and not on its way out.
-fn settled(status: &Status) -> bool {
-    !matches!(status, Status::Creating | Status::Deleting)
 }
 
 impl Found {
-    pub(super) fn owner(&self, target: &Target) -> Owner {
-        self.tags.owner(target)
+    /// The same with these tags.
+    pub(super) fn tagged(mut self, tags: FoundTags) -> Self {
+        self.parameters.tags = Some(tags.of_user());
+        self.tags = tags;
+        self
     }
 
-    /// Whether its tags may still be unknown to AWS's own readers.
-    pub(super) fn is_new(&self, now: SystemTime) -> bool {
-        let created = self
-            .table
-            .creation_date_time()
-            .and_then(|time| SystemTime::try_from(*time).ok());
-        created.is_some_and(|created| now.duration_since(created).is_ok_and(|age| age < TAGS_SETTLE))
-    }
-
-    pub(super) fn handle(&self, verb: OperationVerb) -> Handle {
-        Handle::new(verb, &self.name, Some(&self.region))
-    }
-
-    fn indexes_are_busy(&self) -> bool {
-        let indexes = self.table.global_secondary_indexes();
-        indexes.iter().any(|index| {
-            index
-                .index_status()
-                .is_some_and(|status| *status != IndexStatus::Active)
-        })
+    pub(super) fn handle(&self, verb: OperationVerb, about: About) -> TableHandle {
+        TableHandle::new(verb, &self.name, about)
     }
 
     /// What AWS is doing with the table, if anything that can be followed.
@@ -153,25 +183,49 @@ impl Found {
             Status::Updating => Some(OperationVerb::Update),
             Status::Deleting => Some(OperationVerb::Delete),
             // A new index is filled, and an old one emptied, while the table counts as active.
-            Status::Active if self.indexes_are_busy() => Some(OperationVerb::Update),
+            Status::Active if self.busy_index().is_some() => Some(OperationVerb::Update),
             _ => None,
         }
+    }
+
+    /// Its status, for people; that of an index where the table itself is done.
+    pub(super) fn doing(&self) -> String {
+        match self.busy_index() {
+            Some((name, status)) if self.status == Status::Active => {
+                format!("ACTIVE, and its index {name:?} is {}", status.as_str())
+            }
+            _ => self.status.as_str().to_owned(),
+        }
+    }
+
+    fn busy_index(&self) -> Option<(&str, &IndexStatus)> {
+        let indexes = self.table.global_secondary_indexes().iter();
+        indexes
+            .filter_map(|index| Some((index.index_name().unwrap_or_default(), index.index_status()?)))
+            .find(|(_, status)| **status != IndexStatus::Active)
     }
 }
 
 impl From<Found> for Observation<Table> {
     fn from(found: Found) -> Self {
+        let created = found.table.creation_date_time();
         let status = TableStatus {
             arn: found.arn.clone(),
             id: found.table.table_id().map(ToOwned::to_owned),
             status: found.status.as_str().to_owned(),
+            creation_time: created.and_then(|time| time.fmt(Format::DateTime).ok()),
             stream_arn: found.table.latest_stream_arn().map(ToOwned::to_owned),
         };
-        let running = found.running().map(|verb| (verb, found.handle(verb)));
+        // Told by a look, no operation is poll-driven: what it would do besides, the next update does.
+        let running = found
+            .running()
+            .map(|verb| (verb, found.handle(verb, found.about.clone())));
         let mut observation = Self::new(&found.name, found.parameters)
             .canonical_id(&found.arn)
             .found_marker(found.tags.marker())
+            .provider_state(state(&found.region))
             .connection("arn", found.arn.as_bytes())
+            .connection("endpoint", found.endpoint.as_bytes())
             .connection("name", found.name.as_bytes());
         if let Some(stream) = &status.stream_arn {
             observation = observation.connection("streamArn", stream.as_bytes());

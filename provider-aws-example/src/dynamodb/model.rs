@@ -31,7 +31,7 @@ pub(crate) struct TableParameters {
     pub(crate) billing_mode: Option<String>,
     /// Capacity, with the billing mode PROVISIONED.
     pub(crate) provisioned_throughput: Option<Throughput>,
-    /// Indexes with keys of their own; all of them. One that is changed in its keys or projection is made anew.
+    /// Indexes with keys of their own; all of them. Keys and projection of one that is there cannot be changed: give it another name.
     #[schemars(extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["indexName"]))]
     pub(crate) global_secondary_indexes: Option<Vec<GlobalIndex>>,
     /// Indexes with the table's HASH key and another RANGE key; only when the table is made.
@@ -147,6 +147,7 @@ pub(crate) struct TimeToLive {
     /// Whether they do.
     pub(crate) enabled: bool,
     /// The attribute that holds the time of expiry, in seconds since 1970.
+    #[schemars(length(min = 1, max = 255))]
     pub(crate) attribute_name: String,
 }
 
@@ -170,6 +171,8 @@ pub(crate) struct TableStatus {
     pub(crate) id: Option<String>,
     /// CREATING, ACTIVE, UPDATING, DELETING, and others.
     pub(crate) status: String,
+    /// When AWS made it.
+    pub(crate) creation_time: Option<String>,
     /// ARN of its stream, if it has one.
     pub(crate) stream_arn: Option<String>,
 }

@@ -45,24 +45,37 @@ pub(super) fn parameters(
         })
         .collect();
     let key_schema = keys(table.key_schema());
-    let used: BTreeSet<&str> = key_schema
+    let own: BTreeSet<&str> = key_schema
         .iter()
-        .chain(
-            global_secondary_indexes
-                .iter()
-                .flat_map(|index| &index.key_schema),
-        )
         .chain(local_secondary_indexes.iter().flat_map(|index| &index.key_schema))
         .map(|key| key.attribute_name.as_str())
         .collect();
+    let used: BTreeSet<&str> = global_secondary_indexes
+        .iter()
+        .flat_map(|index| &index.key_schema)
+        .map(|key| key.attribute_name.as_str())
+        .chain(own.iter().copied())
+        .collect();
+    let is_wished = |name: &str| {
+        wish.is_none_or(|wish| {
+            wish.global_secondary_indexes.is_some()
+                || wish
+                    .attribute_definitions
+                    .iter()
+                    .any(|definition| definition.attribute_name == name)
+        })
+    };
     TableParameters {
         region: Some(region.to_owned()),
         tags: None,
-        // A definition may outlive the index that it was for.
+        // A definition may outlive the index that it was for; and where nobody wishes for indexes, what they need is no drift.
         attribute_definitions: table
             .attribute_definitions()
             .iter()
-            .filter(|definition| used.contains(definition.attribute_name()))
+            .filter(|definition| {
+                let name = definition.attribute_name();
+                used.contains(name) && (own.contains(name) || is_wished(name))
+            })
             .map(|definition| AttributeDefinition {
                 attribute_name: definition.attribute_name().to_owned(),
                 attribute_type: definition.attribute_type().as_str().to_owned(),
@@ -167,7 +180,54 @@ fn key_as_wished(wish: Option<&str>, found: Option<&str>) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::key_as_wished;
+    use aws_sdk_dynamodb::types::{
+        AttributeDefinition as ApiDefinition, GlobalSecondaryIndexDescription, KeyType, ScalarAttributeType,
+    };
+
+    use super::*;
+
+    #[test]
+    fn what_an_index_made_by_hand_needs_is_no_drift() {
+        let key = |name: &str| {
+            let key = ApiKey::builder().attribute_name(name).key_type(KeyType::Hash);
+            key.build().expect("a key")
+        };
+        let defined = |name: &str| {
+            let definition = ApiDefinition::builder()
+                .attribute_name(name)
+                .attribute_type(ScalarAttributeType::S);
+            definition.build().expect("a definition")
+        };
+        let by_hand = GlobalSecondaryIndexDescription::builder()
+            .index_name("by-hand")
+            .key_schema(key("hand"));
+        let table = TableDescription::builder()
+            .key_schema(key("id"))
+            .global_secondary_indexes(by_hand.build())
+            .set_attribute_definitions(Some(["id", "hand", "left-over"].map(defined).into()))
+            .build();
+        let names = |wish: Option<&TableParameters>| -> Vec<String> {
+            let found = parameters(&table, "eu-west-1", wish).attribute_definitions;
+            found.into_iter().map(|one| one.attribute_name).collect()
+        };
+        assert_eq!(names(None), ["id", "hand"]);
+        let mut wish = TableParameters::default();
+        assert_eq!(names(Some(&wish)), ["id"], "no opinion on indexes");
+        wish.attribute_definitions = vec![AttributeDefinition {
+            attribute_name: "hand".to_owned(),
+            attribute_type: "S".to_owned(),
+        }];
+        assert_eq!(
+            names(Some(&wish)),
+            ["id", "hand"],
+            "no opinion on indexes, but this is expected"
+        );
+        wish = TableParameters {
+            global_secondary_indexes: Some(Vec::new()),
+            ..TableParameters::default()
+        };
+        assert_eq!(names(Some(&wish)), ["id", "hand"], "the index has to go");
+    }
 
     #[test]
     fn a_key_is_told_as_it_was_wished_for() {

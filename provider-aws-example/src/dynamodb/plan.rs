@@ -1,7 +1,9 @@
 //! Which change of a table comes next. AWS takes one kind of change at a time, and the table is busy until it is done; what
 //! remains is found by the next look.
 
-use super::model::{GlobalIndex, KeySchemaElement, Stream, TableParameters, Throughput};
+use std::fmt;
+
+use super::model::{AttributeDefinition, GlobalIndex, KeySchemaElement, Stream, TableParameters, Throughput};
 
 /// One request of `UpdateTable`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,7 +19,28 @@ pub(super) enum Change {
     Stream(Stream),
     Encryption,
     DropIndex(String),
-    AddIndex(GlobalIndex),
+    AddIndex {
+        index: GlobalIndex,
+        /// AWS takes those that are keys by then, and no others.
+        definitions: Vec<AttributeDefinition>,
+        throughput: Option<Throughput>,
+    },
+}
+
+/// Which change it is, the same at each look until it is done.
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::DeletionProtection(_) => f.write_str("DeletionProtection"),
+            Self::Capacity { .. } => f.write_str("Capacity"),
+            Self::TableClass(_) => f.write_str("TableClass"),
+            Self::Stream(stream) if stream.stream_enabled => f.write_str("StreamOn"),
+            Self::Stream(_) => f.write_str("StreamOff"),
+            Self::Encryption => f.write_str("Encryption"),
+            Self::DropIndex(name) => write!(f, "DropIndex:{name}"),
+            Self::AddIndex { index, .. } => write!(f, "AddIndex:{}", index.index_name),
+        }
+    }
 }
 
 /// What cannot be changed in place, and where: JSON Pointer and sentence.
@@ -46,6 +69,47 @@ pub(super) fn immutable(wish: &TableParameters, found: &TableParameters) -> Opti
         }
     }
     None
+}
+
+/// What of an index that stays is wished to be other than it is, and where: JSON Pointer and sentence. AWS could only drop it and fill it
+/// anew, which fails queries for as long as that takes: nobody is done that unasked.
+pub(super) fn rebuilds(wish: &TableParameters, found: &TableParameters) -> Option<(String, String)> {
+    let there = found.global_secondary_indexes.as_deref().unwrap_or_default();
+    let wished = wish.global_secondary_indexes.as_deref();
+    for (at, index) in wished.unwrap_or_default().iter().enumerate() {
+        let name = &index.index_name;
+        if there
+            .iter()
+            .any(|other| other.index_name == *name && !is_same_index(index, other))
+        {
+            return Some((
+                format!("/globalSecondaryIndexes/{at}"),
+                format!(
+                    "keys and projection of the index {name:?} cannot be changed: add an index of another name, then take this one out"
+                ),
+            ));
+        }
+    }
+    let stays = |name: &str| wished.is_none_or(|wished| wished.iter().any(|index| index.index_name == name));
+    let kept = there.iter().filter(|index| stays(&index.index_name));
+    let keys: Vec<&str> = kept
+        .flat_map(|index| &index.key_schema)
+        .map(|key| key.attribute_name.as_str())
+        .collect();
+    let mut definitions = wish.attribute_definitions.iter().enumerate();
+    definitions.find_map(|(at, definition)| {
+        let name = definition.attribute_name.as_str();
+        let other = found
+            .attribute_definitions
+            .iter()
+            .any(|there| there.attribute_name == name && there.attribute_type != definition.attribute_type);
+        (other && keys.contains(&name)).then(|| {
+            (
+                format!("/attributeDefinitions/{at}/attributeType"),
+                format!("the type of {name:?} cannot be changed while it is the key of an index"),
+            )
+        })
+    })
 }
 
 /// The next change on the way from what was found to the wish.
@@ -141,20 +205,34 @@ fn encryption(wish: &TableParameters, found: &TableParameters) -> Option<Change>
     differs.then_some(Change::Encryption)
 }
 
+/// Those that nobody wished for go first. AWS takes one index at a time.
 fn indexes(wish: &TableParameters, found: &TableParameters) -> Option<Change> {
     let wished = wish.global_secondary_indexes.as_ref()?;
-    let found = found.global_secondary_indexes.as_deref().unwrap_or_default();
-    for index in found {
-        let stays = wished.iter().any(|wished| is_same_index(wished, index));
-        if !stays {
-            return Some(Change::DropIndex(index.index_name.clone()));
+    let there = found.global_secondary_indexes.as_deref().unwrap_or_default();
+    let is_in = |list: &[GlobalIndex], name: &str| list.iter().any(|index| index.index_name == name);
+    let dropped = there.iter().find(|index| !is_in(wished, &index.index_name));
+    if let Some(index) = dropped {
+        return Some(Change::DropIndex(index.index_name.clone()));
+    }
+    let index = wished.iter().find(|index| !is_in(there, &index.index_name))?;
+    let mut definitions = found.attribute_definitions.clone();
+    for definition in &wish.attribute_definitions {
+        let name = &definition.attribute_name;
+        let is_new = index.key_schema.iter().any(|key| key.attribute_name == *name)
+            && definitions.iter().all(|there| there.attribute_name != *name);
+        if is_new {
+            definitions.push(definition.clone());
         }
     }
-    let missing = |wished: &&GlobalIndex| found.iter().all(|index| index.index_name != wished.index_name);
-    wished
-        .iter()
-        .find(missing)
-        .map(|index| Change::AddIndex(index.clone()))
+    let throughput = index
+        .provisioned_throughput
+        .or(wish.provisioned_throughput)
+        .or(found.provisioned_throughput);
+    Some(Change::AddIndex {
+        index: index.clone(),
+        definitions,
+        throughput,
+    })
 }
 
 /// The same but for its throughput.

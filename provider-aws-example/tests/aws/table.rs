@@ -4,6 +4,9 @@ use serde_json::{Value, json};
 
 use crate::world::{Look, Object, World, completed, failure, operation, parameters};
 
+mod indexes;
+mod recovery;
+
 fn wish() -> Value {
     json!({
         "attributeDefinitions": [
@@ -29,6 +32,24 @@ async fn made(world: &World, wish: Value) -> Object<'_> {
     let created = table.create().await;
     completed(&table.follow(created).await.0);
     table
+}
+
+/// AWS without the plugin: a person's hands.
+fn by_hand(world: &World) -> aws_sdk_dynamodb::Client {
+    let keys = &world.keys;
+    let keys = aws_credential_types::Credentials::new(
+        &keys.access_key_id,
+        &keys.secret_access_key,
+        None,
+        None,
+        "tests",
+    );
+    let config = aws_sdk_dynamodb::Config::builder()
+        .behavior_version_latest()
+        .region(aws_sdk_dynamodb::config::Region::new("eu-west-1"))
+        .endpoint_url(world.aws.endpoint())
+        .credentials_provider(keys);
+    aws_sdk_dynamodb::Client::from_conf(config.build())
 }
 
 /// Updates until nothing differs; returns how many updates that took.
@@ -92,68 +113,42 @@ async fn a_table_lives_and_dies() {
         "AWS takes one kind of change at a time"
     );
 
+    let found = table.found().await;
+    let status: Value = serde_json::from_str(&found.status.as_ref().expect("a status").json).expect("JSON");
+    assert_eq!(status["status"], "ACTIVE");
+    assert!(
+        status["creationTime"]
+            .as_str()
+            .is_some_and(|time| time.ends_with('Z')),
+        "{status}"
+    );
+    assert_eq!(
+        found.connection_details["endpoint"],
+        world.aws.endpoint().as_bytes()
+    );
+    for action in ["DescribeTimeToLive", "DescribeContinuousBackups"] {
+        assert_eq!(
+            world.aws.calls(Service::DynamoDB, action),
+            0,
+            "{action}: nobody wished for it"
+        );
+    }
+
     let refused = table.delete().await;
-    assert_eq!(failure(&refused).code(), FailureCode::InvalidSpec);
+    assert_eq!(
+        failure(&refused).code(),
+        FailureCode::DependencyNotReady,
+        "it can be turned off in AWS, too"
+    );
     assert_eq!(failure(&refused).effect(), Effect::None);
+    assert_eq!(failure(&refused).reason, "DeletionProtected");
     table.wish["deletionProtectionEnabled"] = json!(false);
     converge(&mut table).await;
     let deleted = table.delete().await;
     assert_eq!(operation(&deleted).verb(), OperationVerb::Delete);
-    assert!(table.found().await.deleting);
     completed(&table.follow(deleted).await.0);
     table.absent().await;
     assert!(completed(&table.delete().await).already_done);
-}
-
-#[tokio::test]
-async fn indexes_streams_expiry_and_backups_come_and_go() {
-    let world = World::new().await;
-    let mut full = wish();
-    let index = |name: &str, projection: Value| {
-        json!({
-            "indexName": name,
-            "keySchema": [{ "attributeName": "placedAt", "keyType": "HASH" }],
-            "projection": projection,
-        })
-    };
-    full["globalSecondaryIndexes"] = json!([index(
-        "by-time",
-        json!({ "projectionType": "INCLUDE", "nonKeyAttributes": ["a", "b"] })
-    )]);
-    full["streamSpecification"] = json!({ "streamEnabled": true, "streamViewType": "NEW_IMAGE" });
-    full["timeToLive"] = json!({ "enabled": true, "attributeName": "expires" });
-    full["pointInTimeRecoveryEnabled"] = json!(true);
-    full["tableClass"] = json!("STANDARD_INFREQUENT_ACCESS");
-    let mut table = table(&world, full);
-    let created = table.create().await;
-    assert!(
-        operation(&created).poll_driven,
-        "what only a finished table takes is set by the polls"
-    );
-    let (ended, _) = table.follow(created).await;
-    completed(&ended);
-    assert_eq!(table.drift().await, [""; 0]);
-    assert!(table.found().await.connection_details.contains_key("streamArn"));
-
-    table.wish["globalSecondaryIndexes"] = json!([index("by-place", json!({ "projectionType": "ALL" }))]);
-    table.wish["streamSpecification"] = json!({ "streamEnabled": false, "streamViewType": "NEW_IMAGE" });
-    table.wish["timeToLive"] = json!({ "enabled": false, "attributeName": "expires" });
-    table.wish["pointInTimeRecoveryEnabled"] = json!(false);
-    let drift = table.drift().await;
-    assert!(
-        drift
-            .iter()
-            .any(|path| path.starts_with("/globalSecondaryIndexes")),
-        "{drift:?}"
-    );
-    for path in [
-        "/pointInTimeRecoveryEnabled",
-        "/streamSpecification/streamEnabled",
-        "/timeToLive/enabled",
-    ] {
-        assert!(drift.contains(&path.to_owned()), "{path} in {drift:?}");
-    }
-    converge(&mut table).await;
 }
 
 #[tokio::test]
@@ -205,45 +200,6 @@ async fn what_exists_is_not_taken_over() {
 }
 
 #[tokio::test]
-async fn a_lost_answer_is_made_good_by_a_repeat() {
-    let world = World::new().await;
-    let mut table = table(&world, wish());
-    world
-        .aws
-        .inject(Fault::new(Harm::AnswerLost).on(Service::DynamoDB, "CreateTable"));
-    let lost = table.create().await;
-    assert_eq!(failure(&lost).effect(), Effect::Unknown, "{lost:?}");
-    let again = table.create_again().await;
-    let handle = operation(&again).handle.clone();
-    assert_eq!(
-        table.found().await.operation.expect("AWS is at work").handle,
-        handle
-    );
-    completed(&table.follow(again).await.0);
-    assert!(completed(&table.create_again().await).already_done);
-    assert_eq!(world.aws.calls(Service::DynamoDB, "CreateTable"), 1);
-    assert_eq!(world.aws.tables("eu-west-1").await.unwrap(), ["orders"]);
-}
-
-#[tokio::test]
-async fn late_tags_are_waited_for() {
-    let world = World::with(Options {
-        table_tags_settle: Settle::Reads(3),
-        ..Options::default()
-    })
-    .await;
-    let mut table = table(&world, wish());
-    let created = table.create().await;
-    assert_eq!(table.found().await.found_marker, "", "the tags are not there yet");
-    let again = table.create_again().await;
-    assert_eq!(failure(&again).code(), FailureCode::Conflict);
-    let (ended, polls) = table.follow(created).await;
-    completed(&ended);
-    assert!(polls >= 2, "{polls}");
-    assert_eq!(table.found().await.found_marker, table.marker);
-}
-
-#[tokio::test]
 async fn an_unmarked_table_is_not_deleted() {
     let world = World::with(Options {
         table_tags_settle: Settle::Reads(100),
@@ -260,24 +216,6 @@ async fn an_unmarked_table_is_not_deleted() {
     assert_eq!(world.aws.calls(Service::DynamoDB, "DeleteTable"), 0);
     table.external_name = "another".to_owned();
     table.absent().await;
-}
-
-#[tokio::test]
-async fn a_former_table_has_to_go_first() {
-    let world = World::with(Options {
-        table_settles: Settle::Reads(3),
-        ..Options::default()
-    })
-    .await;
-    let table = made(&world, wish()).await;
-    operation(&table.delete().await);
-    let created = table.create().await;
-    assert_eq!(
-        failure(&created).code(),
-        FailureCode::DependencyNotReady,
-        "{created:?}"
-    );
-    assert_eq!(failure(&created).effect(), Effect::None);
 }
 
 #[tokio::test]
@@ -313,18 +251,4 @@ async fn a_wrong_wish_is_refused_field_by_field() {
         ["/keySchema", "/attributeDefinitions/0", "/provisionedThroughput"]
     );
     assert_eq!(world.aws.all_calls(), 0, "nobody was asked");
-}
-
-#[tokio::test]
-async fn foreign_handles_are_the_callers_mistake() {
-    let world = World::new().await;
-    let table = made(&world, wish()).await;
-    for handle in [
-        "nonsense",
-        r#"{"version":1,"verb":"create","name":"another","region":"eu-west-1"}"#,
-    ] {
-        let status = table.try_poll(handle).await.expect_err("it is refused");
-        assert_eq!(status.code(), tonic::Code::InvalidArgument, "{status:?}");
-    }
-    assert!(matches!(table.look().await, Look::Observation(_)));
 }

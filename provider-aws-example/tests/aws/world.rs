@@ -130,6 +130,7 @@ impl World {
             external_name: external_name.to_owned(),
             marker: MARKER.to_owned(),
             former_marker: String::new(),
+            provider_state: String::new(),
             wish,
             token: "0b8f6a39-5a5e-4f0f-9b0e-6e0c7f1a2b3c".to_owned(),
             timeout: CALL_TIMEOUT,

@@ -56,15 +56,61 @@ fn a_change_to_provisioned_capacity_names_every_index_that_is_there() {
 }
 
 #[test]
-fn an_index_is_dropped_before_another_is_added() {
-    let wish = json!({ "globalSecondaryIndexes": [index("one", "KEYS_ONLY"), index("two", "ALL")] });
-    let before = json!({ "globalSecondaryIndexes": [index("one", "ALL")] });
-    assert_eq!(next_of(&wish, &before), Some(Change::DropIndex("one".to_owned())));
-    let Some(Change::AddIndex(added)) = next_of(&wish, &json!({ "globalSecondaryIndexes": [] })) else {
-        panic!("an index is missing");
+fn an_index_is_dropped_before_others_are_added_one_by_one_with_their_own_definitions() {
+    let keyed = |name: &str, key: &str| {
+        let mut index = index(name, "ALL");
+        index["keySchema"][0]["attributeName"] = json!(key);
+        index
     };
-    assert_eq!(added.index_name, "one");
-    assert_eq!(next_of(&wish, &wish), None);
+    let defined = |names: &[&str]| -> Vec<AttributeDefinition> {
+        let of = |name: &&str| AttributeDefinition {
+            attribute_name: (*name).to_owned(),
+            attribute_type: "S".to_owned(),
+        };
+        names.iter().map(of).collect()
+    };
+    let with = |names: &[&str], indexes: &[Value]| {
+        let mut table = table(&json!({ "globalSecondaryIndexes": indexes }));
+        table.attribute_definitions = defined(names);
+        table
+    };
+    let wish = with(&["id", "a", "b"], &[keyed("one", "a"), keyed("two", "b")]);
+    let former = with(&["id", "c"], &[keyed("former", "c")]);
+    assert_eq!(next(&wish, &former), Some(Change::DropIndex("former".to_owned())));
+    let added = |name: &str, key: &str, names: &[&str]| Change::AddIndex {
+        index: serde_json::from_value(keyed(name, key)).unwrap(),
+        definitions: defined(names),
+        throughput: None,
+    };
+    let none = with(&["id"], &[]);
+    assert_eq!(next(&wish, &none), Some(added("one", "a", &["id", "a"])));
+    let one = with(&["id", "a"], &[keyed("one", "a")]);
+    assert_eq!(next(&wish, &one), Some(added("two", "b", &["id", "a", "b"])));
+    assert_eq!(next(&wish, &wish), None);
+}
+
+#[test]
+fn an_index_that_stays_is_not_built_anew() {
+    let found = table(&json!({ "globalSecondaryIndexes": [index("one", "ALL")] }));
+    let path = |wish: &Value| rebuilds(&table(wish), &found).map(|(path, _)| path);
+    assert_eq!(path(&json!({})), None);
+    assert_eq!(
+        path(&json!({ "globalSecondaryIndexes": [index("two", "KEYS_ONLY")] })),
+        None
+    );
+    let other = json!({ "globalSecondaryIndexes": [index("two", "ALL"), index("one", "KEYS_ONLY")] });
+    assert_eq!(path(&other).as_deref(), Some("/globalSecondaryIndexes/1"));
+    let number = json!([{ "attributeName": "id", "attributeType": "N" }]);
+    for (wish, wrong) in [
+        (json!({ "attributeDefinitions": number }), true),
+        (
+            json!({ "attributeDefinitions": number, "globalSecondaryIndexes": [] }),
+            false,
+        ),
+    ] {
+        let at = wrong.then_some("/attributeDefinitions/0/attributeType");
+        assert_eq!(path(&wish).as_deref(), at);
+    }
 }
 
 #[test]

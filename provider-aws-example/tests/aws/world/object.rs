@@ -20,6 +20,7 @@ pub struct Object<'w> {
     pub external_name: String,
     pub marker: String,
     pub former_marker: String,
+    pub provider_state: String,
     pub wish: Value,
     pub token: String,
     pub timeout: Duration,
@@ -43,7 +44,7 @@ impl Object<'_> {
             external_name: self.external_name.clone(),
             ownership_marker: self.marker.clone(),
             former_marker: self.former_marker.clone(),
-            provider_state: String::new(),
+            provider_state: self.provider_state.clone(),
         }
     }
 
@@ -61,16 +62,16 @@ impl Object<'_> {
     }
 
     pub async fn look(&self) -> Look {
+        self.try_look().await.expect("the look is processed")
+    }
+
+    pub async fn try_look(&self) -> Result<Look, Status> {
         let request = wire::ObserveRequest {
             target: Some(self.target()),
             desired: Some(self.desired()),
         };
-        let answer = self
-            .client()
-            .observe(self.request(request))
-            .await
-            .expect("the look is processed");
-        answer.into_inner().result.expect("a look has a result")
+        let answer = self.client().observe(self.request(request)).await?;
+        Ok(answer.into_inner().result.expect("a look has a result"))
     }
 
     /// What was found; panics if nothing was.
