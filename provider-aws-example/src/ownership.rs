@@ -12,11 +12,14 @@ pub(crate) type Tags = BTreeMap<String, String>;
 /// The tag that holds the ownership marker.
 pub(crate) const MARKER_TAG: &str = "crossbridge.dev/owner";
 
+/// The tag that tells which request made a resource, for kinds that have to tell requests apart.
+pub(crate) const REQUEST_TAG: &str = "crossbridge.dev/request";
+
 /// Tags that begin so are AWS's own, and cannot be written.
 const AWS_PREFIX: &str = "aws:";
 
-/// The most that a resource may have, the marker not counted.
-const MOST_TAGS: usize = 49;
+/// The most that a resource may have, the two of ours not counted.
+const MOST_TAGS: usize = 48;
 
 /// Whose a resource is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +52,12 @@ impl FoundTags {
         self.0.get(MARKER_TAG).map_or("", String::as_str)
     }
 
+    /// Which request made it, or nothing.
+    #[cfg(feature = "cloudfront")]
+    pub(crate) fn request(&self) -> Option<&str> {
+        self.0.get(REQUEST_TAG).map(String::as_str)
+    }
+
     pub(crate) fn owner(&self, target: &Target) -> Owner {
         match self.marker() {
             "" => Owner::Nobody,
@@ -59,7 +68,7 @@ impl FoundTags {
 
     /// What the user sees as tags.
     pub(crate) fn of_user(&self) -> Tags {
-        let is_user = |key: &str| key != MARKER_TAG && !key.starts_with(AWS_PREFIX);
+        let is_user = |key: &str| !is_ours(key) && !key.starts_with(AWS_PREFIX);
         self.0
             .iter()
             .filter(|(key, _)| is_user(key))
@@ -103,6 +112,11 @@ impl FoundTags {
     }
 }
 
+/// Whether we write this tag, and nobody else.
+fn is_ours(key: &str) -> bool {
+    [MARKER_TAG, REQUEST_TAG].contains(&key)
+}
+
 /// How to get from the tags that are there to those that should be.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TagChange {
@@ -131,7 +145,7 @@ pub(crate) fn check(tags: Option<&Tags>, violations: &mut Violations) {
     }
     for (key, value) in tags {
         let at = format!("/tags/{}", key.replace('~', "~0").replace('/', "~1"));
-        if key == MARKER_TAG || key.to_ascii_lowercase().starts_with(AWS_PREFIX) {
+        if is_ours(key) || key.to_ascii_lowercase().starts_with(AWS_PREFIX) {
             violations.add(at, format!("the tag {key:?} is reserved"));
         } else if key.is_empty() || key.chars().count() > 128 {
             violations.add(at, "a tag's key has 1 to 128 characters");

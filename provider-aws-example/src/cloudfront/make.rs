@@ -1,13 +1,16 @@
-//! Creation. The bridge's token is the caller reference, by which AWS makes one distribution only, however often it is asked.
+//! Creation. The bridge's token is the caller reference, by which AWS makes one distribution only, however often it is asked. A tag tells
+//! which request came first under the token.
 
 use aws_sdk_cloudfront::types as aws;
+use crossbridge_sdk::serde_json::json;
 use crossbridge_sdk::{Create, Effect, Failure, FailureCode, OperationVerb, Outcome};
+use sha2::{Digest, Sha256};
 
 use super::distribution::Distribution;
 use super::model::{self, DistributionParameters};
 use super::refused;
 use super::work::{Found, Work};
-use crate::ownership::{FoundTags, Owner, wanted};
+use crate::ownership::{FoundTags, Owner, REQUEST_TAG, wanted};
 use crate::upstream::Refusal;
 
 /// How the request that makes a distribution ended.
@@ -27,21 +30,21 @@ impl Work<'_> {
             && let Ok(found) = self.find_indexed().await
             && let Some(found) = of_token(found, &create.client_request_token)
         {
-            return self.earlier(&found);
+            return self.earlier(&found, create);
         }
         match self.make(create).await {
             Ok(Made::New(found)) => {
                 self.call.record_name(found.id());
                 self.progress(&found, OperationVerb::Create)
             }
-            Ok(Made::Known(refusal)) => self.settle(refusal, &create.client_request_token).await,
+            Ok(Made::Known(refusal)) => self.settle(refusal, create).await,
             // Our own earlier work may be what is in the way, for instance of an alias.
             Err(failure) if create.outcome_unknown && speaks_of_the_wish(&failure) => {
                 match of_token(
                     self.find().await.unwrap_or_default(),
                     &create.client_request_token,
                 ) {
-                    Some(found) => self.earlier(&found),
+                    Some(found) => self.earlier(&found, create),
                     None => Err(failure),
                 }
             }
@@ -52,7 +55,8 @@ impl Work<'_> {
     async fn make(&self, create: &Create<DistributionParameters>) -> Result<Made, Failure> {
         let wish = &create.desired.parameters;
         wish.check()?;
-        let tags = wanted(wish.tags.as_ref(), &self.call.target.ownership_marker);
+        let mut tags = wanted(wish.tags.as_ref(), &self.call.target.ownership_marker);
+        tags.insert(REQUEST_TAG.to_owned(), self.request(create));
         let mut list = aws::Tags::builder();
         for (key, value) in &tags {
             list = list.items(aws::Tag::builder().key(key).value(value).build()?);
@@ -87,17 +91,18 @@ impl Work<'_> {
 
     /// The distribution that AWS made when this token came before. Its configuration may have been edited since: only its caller reference
     /// and its marker count.
-    async fn settle(&self, refusal: Refusal, token: &str) -> Result<Outcome<Distribution>, Failure> {
+    async fn settle(
+        &self,
+        refusal: Refusal,
+        create: &Create<DistributionParameters>,
+    ) -> Result<Outcome<Distribution>, Failure> {
+        let token = &create.client_request_token;
         // As long as we do not know whose it is, this call may have made it: requests are repeated on the way, too.
         let uncertain = |failure: Failure| failure.effect(Effect::Unknown);
-        let reused = || {
-            let message = "AWS made a distribution under this token, and it is not this object's";
-            Failure::token_reused(message)
-        };
         let Some(id) = id_in(refusal.message()) else {
             let found = self.find().await.map_err(uncertain)?;
             return match of_token(found, token) {
-                Some(found) => self.earlier(&found),
+                Some(found) => self.earlier(&found, create),
                 None => Err(refusal.told_as(reused())),
             };
         };
@@ -105,17 +110,36 @@ impl Work<'_> {
         let Some(found) = looked else {
             self.call.record_name(id);
             let message = format!("this request made the distribution {id}, which is gone again");
-            return Err(refusal.told_as(Failure::not_found(message).reason("GoneAgain")));
+            let gone = refusal.told_as(Failure::not_found(message).reason("GoneAgain"));
+            // Under a new token only this very call can have made it, and then it may just not be seen yet.
+            return Err(if create.outcome_unknown {
+                gone
+            } else {
+                uncertain(gone)
+            });
         };
-        let by_token = found.config()?.caller_reference == token;
+        let by_token = found.config()?.caller_reference == *token;
         if !by_token || self.owner(&found) == Owner::Another {
             return Err(refusal.told_as(reused()));
         }
-        self.earlier(&found)
+        self.earlier(&found, create)
     }
 
-    /// Our own earlier work.
-    fn earlier(&self, found: &Found) -> Result<Outcome<Distribution>, Failure> {
+    /// Our own earlier work, if this request made it. It counts what was asked for then: it may have been edited since.
+    fn earlier(
+        &self,
+        found: &Found,
+        create: &Create<DistributionParameters>,
+    ) -> Result<Outcome<Distribution>, Failure> {
+        let by_token = found.config()?.caller_reference == create.client_request_token;
+        if by_token
+            && found
+                .tags
+                .request()
+                .is_some_and(|first| first != self.request(create))
+        {
+            return Err(reused());
+        }
         self.call.record_name(found.id());
         // A poll would not take one without a marker for ours; an update puts the marker back.
         if found.is_deployed() || self.owner(found) == Owner::Nobody {
@@ -123,6 +147,21 @@ impl Work<'_> {
         }
         self.progress(found, OperationVerb::Create)
     }
+
+    /// What tells this request from another under the same token. The marker counts by itself.
+    fn request(&self, create: &Create<DistributionParameters>) -> String {
+        // The keys of a JSON object come sorted.
+        let request = json!([self.call.config.id(), create.desired.json]);
+        let digest = Sha256::digest(request.to_string());
+        let bytes = digest.iter().take(16);
+        bytes.map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+fn reused() -> Failure {
+    Failure::token_reused(
+        "under this token AWS made a distribution for another request, or for another object",
+    )
 }
 
 /// Of those with our marker, the one that this token made; else the oldest: there is one for each object.

@@ -9,7 +9,7 @@ fn tags(pairs: &[(&str, &str)]) -> Tags {
 
 #[test]
 fn users_see_their_own_tags_only() {
-    let found: FoundTags = [("a", "1"), ("aws:x", "2"), (MARKER_TAG, "m")]
+    let found: FoundTags = [("a", "1"), ("aws:x", "2"), (MARKER_TAG, "m"), (REQUEST_TAG, "r")]
         .into_iter()
         .collect();
     assert_eq!(found.of_user(), tags(&[("a", "1")]));

@@ -83,7 +83,11 @@ async fn edit(world: &World, id: &str, change: impl FnOnce(&mut aws::Distributio
 }
 
 async fn unmark(world: &World, arn: &str) {
-    let keys = aws::TagKeys::builder().items("crossbridge.dev/owner").build();
+    untag(world, arn, "crossbridge.dev/owner").await;
+}
+
+async fn untag(world: &World, arn: &str, key: &str) {
+    let keys = aws::TagKeys::builder().items(key).build();
     let request = by_hand(&world.aws).untag_resource().resource(arn).tag_keys(keys);
     request.send().await.expect("untagged by hand");
 }
