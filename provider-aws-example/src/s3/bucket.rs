@@ -187,7 +187,9 @@ impl Resource for Bucket {
             return Err(exists(name));
         }
         call.record_name(name);
-        Self::finish(&session, &steps, call, &found, wish).await
+        Self::finish(&session, &steps, call, &found, wish)
+            .await
+            .map_err(|failure| not_seen_yet(failure, name))
     }
 
     async fn update(&self, call: &Call, update: &Update<BucketParameters>) -> Result<Outcome<Self>, Failure> {

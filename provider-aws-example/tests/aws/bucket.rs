@@ -317,16 +317,20 @@ async fn who_was_faster_keeps_the_bucket() {
 #[tokio::test]
 async fn a_new_bucket_that_is_not_seen_yet_is_not_absent() {
     let world = World::new().await;
-    let bucket = bucket(&world, wish());
-    deny_once(&world, &["GetBucketVersioning"]);
-    let created = bucket.create().await;
-    assert_eq!(created.external_name, "a-bucket");
-    assert_eq!(
-        (failure(&created).code(), failure(&created).effect()),
-        (FailureCode::Conflict, Effect::Partial)
-    );
-    completed(&bucket.create_again().await);
-    assert_eq!(bucket.drift().await, [""; 0]);
+    for late in ["GetBucketVersioning", "PutBucketVersioning"] {
+        let bucket = bucket(&world, wish());
+        deny_once(&world, &[late]);
+        let created = bucket.create().await;
+        assert_eq!(created.external_name, "a-bucket");
+        assert_eq!(
+            (failure(&created).code(), failure(&created).effect()),
+            (FailureCode::Conflict, Effect::Partial),
+            "{late}"
+        );
+        completed(&bucket.create_again().await);
+        assert_eq!(bucket.drift().await, [""; 0]);
+        completed(&bucket.delete().await);
+    }
 }
 
 #[tokio::test]
