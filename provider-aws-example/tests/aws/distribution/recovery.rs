@@ -251,6 +251,8 @@ async fn it_is_found_among_many_and_of_several_the_first_counts() {
     last.token = "9b1c1b8e-7c1a-4a53-9d0c-2a4a5a0a9c12".to_owned();
     last.marker = "the-last".to_owned();
     last.external_name = String::new();
+    // A hundred tag lists are read, on a machine that may be busy.
+    last.timeout = Duration::from_secs(50);
     let made = last.create().await.external_name;
     forbid_tagging(&world);
     assert_eq!(last.found().await.external_name, made, "on the second page");
