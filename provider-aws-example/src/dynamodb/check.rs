@@ -112,10 +112,6 @@ fn keys(wish: &TableParameters, violations: &mut Violations) {
             used.insert(name);
         }
     }
-    // Without an opinion on the indexes, their keys are not known here.
-    if wish.global_secondary_indexes.is_none() && definitions.len() > wish.key_schema.len() {
-        return;
-    }
     for (at, definition) in definitions.iter().enumerate() {
         let name = definition.attribute_name.as_str();
         let message = format!("the attribute {name:?} is no key");

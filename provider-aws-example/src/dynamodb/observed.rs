@@ -45,26 +45,21 @@ pub(super) fn parameters(
         })
         .collect();
     let key_schema = keys(table.key_schema());
-    let own: BTreeSet<&str> = key_schema
+    let matters = |has_opinion: fn(&TableParameters) -> bool| wish.is_none_or(has_opinion);
+    let of_global = global_secondary_indexes
         .iter()
-        .chain(local_secondary_indexes.iter().flat_map(|index| &index.key_schema))
+        .filter(|_| matters(|wish| wish.global_secondary_indexes.is_some()))
+        .flat_map(|index| &index.key_schema);
+    let of_local = local_secondary_indexes
+        .iter()
+        .filter(|_| matters(|wish| wish.local_secondary_indexes.is_some()))
+        .flat_map(|index| &index.key_schema);
+    let defined: BTreeSet<&str> = key_schema
+        .iter()
+        .chain(of_global)
+        .chain(of_local)
         .map(|key| key.attribute_name.as_str())
         .collect();
-    let used: BTreeSet<&str> = global_secondary_indexes
-        .iter()
-        .flat_map(|index| &index.key_schema)
-        .map(|key| key.attribute_name.as_str())
-        .chain(own.iter().copied())
-        .collect();
-    let is_wished = |name: &str| {
-        wish.is_none_or(|wish| {
-            wish.global_secondary_indexes.is_some()
-                || wish
-                    .attribute_definitions
-                    .iter()
-                    .any(|definition| definition.attribute_name == name)
-        })
-    };
     TableParameters {
         region: Some(region.to_owned()),
         tags: None,
@@ -72,10 +67,7 @@ pub(super) fn parameters(
         attribute_definitions: table
             .attribute_definitions()
             .iter()
-            .filter(|definition| {
-                let name = definition.attribute_name();
-                used.contains(name) && (own.contains(name) || is_wished(name))
-            })
+            .filter(|definition| defined.contains(definition.attribute_name()))
             .map(|definition| AttributeDefinition {
                 attribute_name: definition.attribute_name().to_owned(),
                 attribute_type: definition.attribute_type().as_str().to_owned(),
@@ -213,19 +205,7 @@ mod tests {
         assert_eq!(names(None), ["id", "hand"]);
         let mut wish = TableParameters::default();
         assert_eq!(names(Some(&wish)), ["id"], "no opinion on indexes");
-        wish.attribute_definitions = vec![AttributeDefinition {
-            attribute_name: "hand".to_owned(),
-            attribute_type: "S".to_owned(),
-        }];
-        assert_eq!(
-            names(Some(&wish)),
-            ["id", "hand"],
-            "no opinion on indexes, but this is expected"
-        );
-        wish = TableParameters {
-            global_secondary_indexes: Some(Vec::new()),
-            ..TableParameters::default()
-        };
+        wish.global_secondary_indexes = Some(Vec::new());
         assert_eq!(names(Some(&wish)), ["id", "hand"], "the index has to go");
     }
 

@@ -1,9 +1,13 @@
 //! Which change of a table comes next. AWS takes one kind of change at a time, and the table is busy until it is done; what
 //! remains is found by the next look.
 
+mod fixed;
+
 use std::fmt;
 
-use super::model::{AttributeDefinition, GlobalIndex, KeySchemaElement, Stream, TableParameters, Throughput};
+pub(super) use fixed::{immutable, rebuilds};
+
+use super::model::{AttributeDefinition, GlobalIndex, Stream, TableParameters, Throughput};
 
 /// One request of `UpdateTable`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,75 +45,6 @@ impl fmt::Display for Change {
             Self::AddIndex { index, .. } => write!(f, "AddIndex:{}", index.index_name),
         }
     }
-}
-
-/// What cannot be changed in place, and where: JSON Pointer and sentence.
-pub(super) fn immutable(wish: &TableParameters, found: &TableParameters) -> Option<(String, &'static str)> {
-    if !same_keys(&wish.key_schema, &found.key_schema) {
-        return Some((
-            "/keySchema".to_owned(),
-            "the primary key of a table cannot be changed",
-        ));
-    }
-    for (index, definition) in wish.attribute_definitions.iter().enumerate() {
-        let is_key = wish
-            .key_schema
-            .iter()
-            .any(|key| key.attribute_name == definition.attribute_name);
-        if is_key && !found.attribute_definitions.contains(definition) {
-            let path = format!("/attributeDefinitions/{index}/attributeType");
-            return Some((path, "the type of a table's key cannot be changed"));
-        }
-    }
-    if let Some(wished) = &wish.local_secondary_indexes {
-        let found = found.local_secondary_indexes.as_deref().unwrap_or_default();
-        if wished.len() != found.len() || !wished.iter().all(|index| found.contains(index)) {
-            let path = "/localSecondaryIndexes".to_owned();
-            return Some((path, "local secondary indexes are decided when a table is made"));
-        }
-    }
-    None
-}
-
-/// What of an index that stays is wished to be other than it is, and where: JSON Pointer and sentence. AWS could only drop it and fill it
-/// anew, which fails queries for as long as that takes: nobody is done that unasked.
-pub(super) fn rebuilds(wish: &TableParameters, found: &TableParameters) -> Option<(String, String)> {
-    let there = found.global_secondary_indexes.as_deref().unwrap_or_default();
-    let wished = wish.global_secondary_indexes.as_deref();
-    for (at, index) in wished.unwrap_or_default().iter().enumerate() {
-        let name = &index.index_name;
-        if there
-            .iter()
-            .any(|other| other.index_name == *name && !is_same_index(index, other))
-        {
-            return Some((
-                format!("/globalSecondaryIndexes/{at}"),
-                format!(
-                    "keys and projection of the index {name:?} cannot be changed: add an index of another name, then take this one out"
-                ),
-            ));
-        }
-    }
-    let stays = |name: &str| wished.is_none_or(|wished| wished.iter().any(|index| index.index_name == name));
-    let kept = there.iter().filter(|index| stays(&index.index_name));
-    let keys: Vec<&str> = kept
-        .flat_map(|index| &index.key_schema)
-        .map(|key| key.attribute_name.as_str())
-        .collect();
-    let mut definitions = wish.attribute_definitions.iter().enumerate();
-    definitions.find_map(|(at, definition)| {
-        let name = definition.attribute_name.as_str();
-        let other = found
-            .attribute_definitions
-            .iter()
-            .any(|there| there.attribute_name == name && there.attribute_type != definition.attribute_type);
-        (other && keys.contains(&name)).then(|| {
-            (
-                format!("/attributeDefinitions/{at}/attributeType"),
-                format!("the type of {name:?} cannot be changed while it is the key of an index"),
-            )
-        })
-    })
 }
 
 /// The next change on the way from what was found to the wish.
@@ -233,28 +168,6 @@ fn indexes(wish: &TableParameters, found: &TableParameters) -> Option<Change> {
         definitions,
         throughput,
     })
-}
-
-/// The same but for its throughput.
-fn is_same_index(wish: &GlobalIndex, found: &GlobalIndex) -> bool {
-    let names = |index: &GlobalIndex| {
-        let mut names = index.projection.non_key_attributes.clone().unwrap_or_default();
-        names.sort();
-        names
-    };
-    wish.index_name == found.index_name
-        && same_keys(&wish.key_schema, &found.key_schema)
-        && wish.projection.projection_type == found.projection.projection_type
-        && names(wish) == names(found)
-}
-
-fn same_keys(wish: &[KeySchemaElement], found: &[KeySchemaElement]) -> bool {
-    let sorted = |keys: &[KeySchemaElement]| {
-        let mut keys = keys.to_vec();
-        keys.sort();
-        keys
-    };
-    sorted(wish) == sorted(found)
 }
 
 #[cfg(test)]
