@@ -32,6 +32,8 @@ pub(crate) struct Bench {
     pub info: Option<Arc<PluginInfo>>,
     pub kinds: Arc<Vec<Arc<Kind>>>,
     pub fixtures: Arc<Fixtures>,
+    /// Credentials that no upstream can know, where there are any at all.
+    pub made_up_config: Option<Arc<ConfigFixture>>,
     pub hands: Arc<Hands>,
     pub registry: Arc<Registry>,
     pub book: Arc<Book>,
@@ -88,4 +90,16 @@ pub(crate) fn canaries_of(config: &ConfigFixture, canaries: &mut Canaries) {
     for (key, value) in &config.credentials {
         canaries.add(&format!("credential {key:?}"), value.as_bytes());
     }
+}
+
+/// The same keys with other values.
+pub(crate) fn made_up(config: &ConfigFixture) -> Option<ConfigFixture> {
+    if config.credentials.is_empty() {
+        return None;
+    }
+    let mut bad = config.clone();
+    for value in bad.credentials.values_mut() {
+        *value = format!("made-up-{}", uuid::Uuid::new_v4().simple());
+    }
+    Some(bad)
 }

@@ -98,6 +98,9 @@ pub struct Cli {
     /// Replaces the plugin by its next build at the same endpoint.
     #[arg(long, help_heading = "Durable")]
     pub upgrade_cmd: Option<String>,
+    /// The plugin's next build, where --plugin-command starts it.
+    #[arg(long, requires = "plugin_command", help_heading = "Durable")]
+    pub next_plugin_command: Option<String>,
     /// Changes how the upstream behaves: $1 is upstream-down, upstream-up, throttle or throttle-off.
     #[arg(long, help_heading = "Durable")]
     pub fault_cmd: Option<String>,
@@ -210,6 +213,11 @@ impl Cli {
         let hooks = Hooks {
             restart: self.restart_cmd.clone(),
             upgrade: self.upgrade_cmd.clone(),
+            next: self
+                .next_plugin_command
+                .as_deref()
+                .map(PluginCommand::parse)
+                .transpose()?,
             fault: self.fault_cmd.clone(),
             endpoint_b: self.endpoint_b.as_ref().map(endpoint).transpose()?,
             logs: self.plugin_log.clone(),

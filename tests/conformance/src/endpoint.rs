@@ -77,6 +77,11 @@ impl Endpoint {
         &self.uri
     }
 
+    /// The path of a Unix socket.
+    pub(crate) fn socket(&self) -> Option<&str> {
+        self.uri.strip_prefix("unix://")
+    }
+
     /// A channel that connects when it is first used, and again when the connection is lost. With `authority`, requests name that
     /// one as whom they are for.
     pub(crate) fn channel(&self, authority: Option<&str>) -> Result<Channel, EndpointError> {

@@ -37,6 +37,8 @@ pub(crate) struct Hooks {
     pub restart: Option<String>,
     /// Replaces the plugin by its next build.
     pub upgrade: Option<String>,
+    /// The next build, where the plugin is the kit's own process.
+    pub next: Option<PluginCommand>,
     /// `$1` is `upstream-down`, `upstream-up`, `throttle` or `throttle-off`.
     pub fault: Option<String>,
     /// A second replica.
@@ -52,9 +54,18 @@ pub(crate) struct Hands {
     own: Option<Own>,
 }
 
+/// A plugin beside the first one.
+#[derive(Debug)]
+pub(crate) struct Replica<P = Process> {
+    pub endpoint: Endpoint,
+    pub channel: Channel,
+    /// Ends with it.
+    pub process: P,
+}
+
 #[derive(Debug)]
 struct Own {
-    command: PluginCommand,
+    command: Mutex<PluginCommand>,
     endpoint: Endpoint,
     folder: TempDir,
     process: Mutex<Option<Process>>,
@@ -82,7 +93,7 @@ impl Hands {
                 .map_err(|error| error.to_string())?,
         };
         let own = Own {
-            command,
+            command: Mutex::new(command),
             endpoint: endpoint.clone(),
             folder,
             process: Mutex::new(None),
@@ -102,9 +113,7 @@ impl Hands {
         let Some(own) = &self.own else { return Ok(()) };
         let mut process = own.process.lock().await;
         if process.is_none() {
-            let started = Process::start(&own.command, own.endpoint.uri(), &own.log()).await;
-            *process =
-                Some(started.map_err(|error| Stop::blocked(format!("cannot start the plugin: {error}")))?);
+            *process = Some(own.start_at(&own.endpoint).await?);
         }
         drop(process);
         serves(channel).await.map_err(|stop| match stop {
@@ -137,12 +146,30 @@ impl Hands {
         serves(channel).await
     }
 
+    pub(crate) fn has_own(&self) -> bool {
+        self.own.is_some()
+    }
+
+    /// Whether the plugin can be replaced by its next build.
+    pub(crate) fn can_upgrade(&self) -> Result<(), Stop> {
+        match (&self.own, &self.hooks.next, &self.hooks.upgrade) {
+            (Some(_), Some(_), _) | (_, _, Some(_)) => Ok(()),
+            _ => Err(Stop::not_applicable(
+                "give --upgrade-cmd, or --next-plugin-command beside --plugin-command",
+            )),
+        }
+    }
+
     /// Replaces it by its next build.
     pub(crate) async fn upgrade(&self, channel: &Channel) -> Result<(), Stop> {
-        let Some(hook) = &self.hooks.upgrade else {
-            return Err(Stop::not_applicable("give --upgrade-cmd"));
-        };
-        run(hook, "upgrade").await?;
+        self.can_upgrade()?;
+        if let (Some(own), Some(next)) = (&self.own, &self.hooks.next) {
+            own.command.lock().await.clone_from(next);
+            return self.restart(channel).await;
+        }
+        if let Some(hook) = &self.hooks.upgrade {
+            run(hook, "upgrade").await?;
+        }
         serves(channel).await
     }
 
@@ -158,25 +185,50 @@ impl Hands {
         }
     }
 
-    /// A second replica: where it listens, and what keeps it running.
-    pub(crate) async fn replica(&self) -> Result<(Endpoint, Option<Process>), Stop> {
+    /// A second replica: the author's, or a process of the kit's own.
+    pub(crate) async fn replica(&self) -> Result<Replica<Option<Process>>, Stop> {
         if let Some(endpoint) = &self.hooks.endpoint_b {
-            return Ok((endpoint.clone(), None));
+            return Ok(Replica {
+                endpoint: endpoint.clone(),
+                channel: channel(endpoint)?,
+                process: None,
+            });
         }
-        let Some(own) = &self.own else {
+        if self.own.is_none() {
             return Err(Stop::not_applicable("give --plugin-command or --endpoint-b"));
-        };
+        }
+        let replica = self.own_replica().await?;
+        Ok(Replica {
+            endpoint: replica.endpoint,
+            channel: replica.channel,
+            process: Some(replica.process),
+        })
+    }
+
+    /// A second process of the kit's own, on a socket of its own.
+    pub(crate) async fn own_replica(&self) -> Result<Replica, Stop> {
+        let own = self.own()?;
         let number = own.replicas.fetch_add(1, Ordering::Relaxed);
         let uri = format!("unix://{}/replica-{number}.sock", own.folder.path().display());
         let endpoint = Endpoint::new(&uri, None).map_err(|error| Stop::blocked(error.to_string()))?;
-        let process = Process::start(&own.command, endpoint.uri(), &own.log())
-            .await
-            .map_err(|error| Stop::blocked(format!("cannot start a second replica: {error}")))?;
-        let channel = endpoint
-            .channel(None)
-            .map_err(|error| Stop::blocked(error.to_string()))?;
-        serves(&channel).await?;
-        Ok((endpoint, Some(process)))
+        let replica = Replica {
+            process: own.start_at(&endpoint).await?,
+            channel: channel(&endpoint)?,
+            endpoint,
+        };
+        serves(&replica.channel).await?;
+        Ok(replica)
+    }
+
+    /// One more process at this place, which may not be free. Does not wait for it.
+    pub(crate) async fn start_at(&self, endpoint: &Endpoint) -> Result<Process, Stop> {
+        self.own()?.start_at(endpoint).await
+    }
+
+    fn own(&self) -> Result<&Own, Stop> {
+        self.own
+            .as_ref()
+            .ok_or_else(|| Stop::not_applicable("give --plugin-command"))
     }
 
     /// The files to which the plugin's output goes.
@@ -197,6 +249,13 @@ impl Hands {
 }
 
 impl Own {
+    async fn start_at(&self, endpoint: &Endpoint) -> Result<Process, Stop> {
+        let command = self.command.lock().await.clone();
+        Process::start(&command, endpoint.uri(), &self.log())
+            .await
+            .map_err(|error| Stop::blocked(format!("cannot start the plugin: {error}")))
+    }
+
     fn log(&self) -> PathBuf {
         self.folder.path().join("plugin.log")
     }
@@ -206,6 +265,12 @@ impl Own {
         let lines: Vec<&str> = said.lines().rev().take(5).collect();
         lines.into_iter().rev().collect::<Vec<_>>().join(" | ")
     }
+}
+
+fn channel(endpoint: &Endpoint) -> Result<Channel, Stop> {
+    endpoint
+        .channel(None)
+        .map_err(|error| Stop::blocked(error.to_string()))
 }
 
 /// Runs a hook of the author's: a shell command that gets `argument` as `$1`.

@@ -2,8 +2,6 @@
 //!
 //! Stories talk to the plugin, judgements are pure, and every rule is one assertion with an id that stays.
 
-#![allow(dead_code)] // The durable stories, which come next, use the rest.
-
 mod always;
 mod answer;
 mod assertion;

@@ -7,7 +7,7 @@ use crossbridge_proto::checked::{Example, Kind, PluginInfo};
 use crate::{
     always::Watch,
     assertion::{Assertion, Level},
-    bench::{Bench, PLUGIN, canaries_of},
+    bench::{Bench, PLUGIN, canaries_of, made_up},
     book::Book,
     client::{Client, Terms},
     endpoint::Endpoint,
@@ -104,7 +104,15 @@ impl Run {
     ) -> Result<Self, String> {
         let book = Arc::new(Book::default());
         let mut canaries = Canaries::default();
-        canaries_of(&fixtures.config, &mut canaries);
+        let made_up_config = made_up(&fixtures.config);
+        let configs = [
+            Some(&fixtures.config),
+            made_up_config.as_ref(),
+            fixtures.bad_config.as_ref(),
+        ];
+        for config in configs.into_iter().flatten() {
+            canaries_of(config, &mut canaries);
+        }
         let watch = Watch {
             book: Arc::clone(&book),
             subject: PLUGIN.to_owned(),
@@ -117,6 +125,7 @@ impl Run {
             endpoint,
             info: None,
             kinds: Arc::default(),
+            made_up_config: made_up_config.map(Arc::new),
             fixtures: Arc::new(fixtures),
             hands: Arc::new(hands),
             registry: Arc::default(),
@@ -133,11 +142,12 @@ impl Run {
 
     /// Tells all stories. May be dropped at any time; then [`finish`](Self::finish).
     pub async fn tell(&self, progress: &dyn Progress) -> Result<(), String> {
-        let failed = |stop: Stop| match stop {
-            Stop::Blocked(why) | Stop::NotApplicable(why) => why,
-        };
         let channel = self.bench.client.channel();
-        self.bench.hands.start(&channel).await.map_err(failed)?;
+        self.bench
+            .hands
+            .start(&channel)
+            .await
+            .map_err(|stop| stop.to_string())?;
         let mut bench = self.bench.clone();
         bench.info = ask_info(&bench).await.map(Arc::new);
         bench.kinds = Arc::new(discover(&bench).await.unwrap_or_default());
@@ -159,7 +169,22 @@ impl Run {
                 self.show(subject, progress);
             }
         }
+        self.judge_logs(&bench);
         Ok(())
+    }
+
+    /// All secrets that were ever sent count.
+    fn judge_logs(&self, bench: &Bench) {
+        if !self.selection.takes(stories::plugin::logs::ALL[0]) {
+            return;
+        }
+        let mut canaries = bench.client.watch().canaries.clone();
+        for kind in bench.kinds.iter() {
+            for example in bench.fixtures.examples_of(kind) {
+                add_sensitive(&example, &mut canaries);
+            }
+        }
+        stories::plugin::logs::judge(bench, &canaries);
     }
 
     async fn tell_kind(&self, bench: &Bench, kind: &Arc<Kind>) {
@@ -304,18 +329,14 @@ fn told(thing: &Thing) -> String {
 
 fn block(assertions: &[&'static Assertion], lab: &Lab, stop: &Stop) {
     for assertion in assertions {
-        let why = match stop {
-            Stop::Blocked(why) | Stop::NotApplicable(why) => format!("what the example requires: {why}"),
-        };
+        let why = format!("what the example requires: {stop}");
         lab.bench.note(assertion, Verdict::Blocked(why));
     }
 }
 
 fn lab(bench: &Bench, kind: &Arc<Kind>, example: &Example) -> Lab {
     let mut canaries = bench.client.watch().canaries.clone();
-    for (pointer, value) in &example.sensitive_values {
-        canaries.add(&format!("sensitive value {pointer}"), value.as_bytes());
-    }
+    add_sensitive(example, &mut canaries);
     // A pattern that cannot be compiled has its own assertion.
     let names = NamePattern::of(&kind.external_name).unwrap_or_default();
     Lab {
@@ -323,6 +344,12 @@ fn lab(bench: &Bench, kind: &Arc<Kind>, example: &Example) -> Lab {
         kind: Arc::clone(kind),
         example: example.clone(),
         names: Arc::new(names),
+    }
+}
+
+fn add_sensitive(example: &Example, canaries: &mut Canaries) {
+    for (pointer, value) in &example.sensitive_values {
+        canaries.add(&format!("sensitive value {pointer}"), value.as_bytes());
     }
 }
 

@@ -32,11 +32,13 @@ pub struct Finding {
 }
 
 /// Why a story ended before its last judgement.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Stop {
     /// What it builds on did not work.
+    #[error("{0}")]
     Blocked(String),
     /// It says nothing about this kind.
+    #[error("{0}")]
     NotApplicable(String),
 }
 

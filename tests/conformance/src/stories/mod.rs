@@ -11,6 +11,8 @@ pub(crate) const OF_PLUGIN: &[Story<Bench>] = &[
     plugin::standard::STORY,
     plugin::kinds::STORY,
     plugin::config::STORY,
+    plugin::transport::STORY,
+    plugin::process::STORY,
 ];
 
 /// About each kind, in this order.
@@ -20,6 +22,10 @@ pub(crate) const OF_KIND: &[Story<Lab>] = &[
     kind::life::STORY,
     kind::repeat::STORY,
     kind::refused::STORY,
+    kind::configs::STORY,
+    kind::list::STORY,
+    kind::durable::STORY,
+    kind::upstream::STORY,
 ];
 
 /// Every assertion, in the order of the stories; those of every answer come last.
@@ -29,7 +35,7 @@ pub fn assertions() -> Vec<&'static Assertion> {
     of_plugin
         .chain([plugin::kinds::OF_EACH])
         .chain(of_kind)
-        .chain([always::ALL])
+        .chain([plugin::logs::ALL, always::ALL])
         .flatten()
         .copied()
         .collect()

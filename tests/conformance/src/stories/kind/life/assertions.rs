@@ -24,6 +24,12 @@ assertions! {
     GARBAGE_HANDLE = "operation/garbage-handle-refused", Core, "PollOperationRequest.handle",
         "A handle that the plugin never gave is INVALID_ARGUMENT.",
         "Check a handle's form, and answer the status INVALID_ARGUMENT that names handle.";
+    OLD_HANDLES = "operation/old-handles-valid", Core, "Operation.handle",
+        "Handles that were given out earlier stay valid.",
+        "Where a handle must change, go on reading the former ones.";
+    ENDED_STAYS = "operation/ended-answer-stable", Core, "PollOperationResponse.outcome",
+        "An operation that has ended gives the same answer at each further poll.",
+        "Work the answer out from what is there upstream, not from what this process remembers.";
     EXISTS = "create/exists-afterwards", Core, "KindCapabilities.consistency_window",
         "What was made is found, at the latest when the consistency window has passed.",
         "Complete a creation only when it is there; declare a consistency_window if reads lag behind.";

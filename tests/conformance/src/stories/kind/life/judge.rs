@@ -106,6 +106,53 @@ pub(super) fn garbage_refused(answer: Result<wire::PollOperationResponse, Status
     }
 }
 
+/// A handle that is still known.
+pub(crate) fn handle_good(answer: &Result<wire::PollOperationResponse, Status>) -> Judgement {
+    match answer {
+        Err(status) => Err(format!("the poll ended in {}", told(status))),
+        Ok(answer) => match answer
+            .outcome
+            .as_ref()
+            .and_then(|outcome| outcome.result.as_ref())
+        {
+            Some(wire::outcome::Result::Failure(failure))
+                if failure.code() == wire::FailureCode::OperationExpired =>
+            {
+                Err("it says OPERATION_EXPIRED".to_owned())
+            }
+            _ => Ok(()),
+        },
+    }
+}
+
+/// A further poll of what has ended. An observation may be newer, and keys are given once.
+pub(super) fn ended_the_same(
+    trail: &Trail,
+    answer: Result<wire::PollOperationResponse, Status>,
+) -> Judgement {
+    // Whether the handle is good has its own assertion.
+    let Some(Ok(again)) = answer.ok().map(Outcome::try_from) else {
+        return Ok(());
+    };
+    let Some(ended) = trail.last() else { return Ok(()) };
+    let word = |outcome: &Outcome| match &outcome.result {
+        OutcomeResult::Completed(_) => "Completed".to_owned(),
+        OutcomeResult::Operation(_) => "an operation under way".to_owned(),
+        OutcomeResult::Failure(failure) => format!("{:?} {}", failure.code, failure.reason),
+    };
+    holds(word(ended) == word(&again), || {
+        format!(
+            "it ended with {}, and a further poll says {}",
+            word(ended),
+            word(&again)
+        )
+    })?;
+    holds(
+        ended.external_name == again.external_name || again.external_name.is_empty(),
+        || format!("it was {:?}, then {:?}", ended.external_name, again.external_name),
+    )
+}
+
 pub(super) fn wish_came_back(kind: &Kind, wish: &Document, seen: &Observation) -> Judgement {
     let missing = match kind.capabilities.diff_mode {
         DiffMode::Bridge => wish::unfulfilled(kind, wish, &seen.parameters),

@@ -1,32 +1,28 @@
 //! The life of one resource, from nothing to nothing.
 
 mod assertions;
+mod change;
 mod judge;
+mod remove;
 
-pub(crate) use judge::refused;
+pub(crate) use judge::{handle_good, refused};
 
 pub(crate) use assertions::ALL;
 use assertions::{
-    AGAIN, BIG_INTEGERS, COMPARED, CREATED, DELETED, EQUAL_AFTERWARDS, EXISTS, FOUND_NAMELESS,
-    GARBAGE_HANDLE, GONE, HANDLE_KEPT, LOOK_IS_A_LOOK, MARKER_ASIDE, MARKER_KEPT, NAME_KEPT, NAMED,
-    NAMED_EARLY, NO_OP, NOTHING_DELETED, NOTHING_TO_SEE, OTHERS_NOT_DELETED, OTHERS_NOT_UPDATED,
-    PARAMETERS_VALID, PROGRESS, STALE_ETAG, STATUS_VALID, UPDATE_MAKES_NONE, UPDATED, WISH_CAME_BACK,
+    BIG_INTEGERS, COMPARED, CREATED, ENDED_STAYS, EXISTS, FOUND_NAMELESS, GARBAGE_HANDLE, HANDLE_KEPT,
+    LOOK_IS_A_LOOK, MARKER_ASIDE, MARKER_KEPT, NAME_KEPT, NAMED, NAMED_EARLY, OLD_HANDLES, PARAMETERS_VALID,
+    PROGRESS, STATUS_VALID, WISH_CAME_BACK,
 };
-use crossbridge_proto::checked::{DiffMode, Look, NameSource, Observation, OutcomeResult};
+use crossbridge_proto::checked::Observation;
 
 use crate::{
-    fixtures::desired,
-    lab::{Lab, Thing, Trail, look_of, new_marker, outcome_of},
-    stories::kind::observe::absent,
+    lab::{Lab, Thing, Trail, look_of},
     story::Story,
     verdict::Stop,
 };
 
 /// How often a look is repeated to see whether it changes something.
 const LOOKS: usize = 3;
-
-/// How often nothing is deleted.
-const DELETIONS: usize = 10;
 
 pub(crate) const STORY: Story<Lab> = Story {
     assertions: ALL,
@@ -38,15 +34,16 @@ async fn run(lab: &Lab) -> Result<(), Stop> {
         return Err(Stop::not_applicable("the kind cannot be created"));
     }
     let mut thing = lab.thing()?;
-    create(lab, &mut thing).await?;
+    let trail = create(lab, &mut thing).await?;
     let observation = look(lab, &thing).await?;
-    poll_again(lab, &thing).await?;
-    change(lab, &mut thing, observation).await?;
-    remove(lab, &mut thing).await
+    garbage_handles(lab, &thing).await;
+    old_handles(lab, &thing, &trail).await;
+    change::change(lab, &mut thing, observation).await?;
+    remove::remove(lab, &mut thing).await
 }
 
 /// Makes it, and judges the course.
-async fn create(lab: &Lab, thing: &mut Thing) -> Result<(), Stop> {
+async fn create(lab: &Lab, thing: &mut Thing) -> Result<Trail, Stop> {
     let bench = &lab.bench;
     let outcome = lab.create_once(thing, false).await?;
     let followed = lab.follow(thing, outcome, lab.kind.timeouts.create).await;
@@ -70,7 +67,7 @@ async fn create(lab: &Lab, thing: &mut Thing) -> Result<(), Stop> {
     if thing.name().is_empty() {
         return Err(Stop::blocked("nobody told its name"));
     }
-    Ok(())
+    Ok(trail)
 }
 
 fn judge_course(lab: &Lab, trail: &Trail) {
@@ -150,158 +147,26 @@ async fn nameless(lab: &Lab, thing: &Thing) -> Result<(), Stop> {
 }
 
 /// Handles that the plugin never gave.
-async fn poll_again(lab: &Lab, thing: &Thing) -> Result<(), Stop> {
+async fn garbage_handles(lab: &Lab, thing: &Thing) {
     for garbage in ["garbage", "{\"v\":9}", "\u{7}"] {
-        let answer = lab
-            .bench
-            .client
-            .poll_operation(thing.poll(garbage), lab.terms())
-            .await;
+        let poll = thing.poll(garbage);
+        let answer = lab.bench.client.poll_operation(poll, lab.terms()).await;
         lab.bench.judge(GARBAGE_HANDLE, judge::garbage_refused(answer));
     }
-    Ok(())
 }
 
-/// Updates it: to what it is, to something else, and as somebody else.
-async fn change(lab: &Lab, thing: &mut Thing, before: Observation) -> Result<(), Stop> {
-    let bench = &lab.bench;
-    if !lab.kind.capabilities.can_update {
-        for assertion in [NO_OP, UPDATED, EQUAL_AFTERWARDS, STALE_ETAG, OTHERS_NOT_UPDATED] {
-            bench.not_applicable(assertion, "the kind cannot be updated");
+/// Every handle that was given out, polled again after the end.
+async fn old_handles(lab: &Lab, thing: &Thing, trail: &Trail) {
+    let handles = trail.handles();
+    if handles.is_empty() {
+        for assertion in [OLD_HANDLES, ENDED_STAYS] {
+            lab.bench.not_applicable(assertion, "it was done at once");
         }
-        return Ok(());
     }
-    let request = thing.update();
-    let trail = lab.update(thing, request).await?;
-    let after = lab.found(thing).await?;
-    bench.judge(NO_OP, judge::no_op(&trail, &before, &after));
-    strangers_update(lab, thing, &after).await?;
-    let Some(wish) = lab.example.update_parameters.clone() else {
-        for assertion in [UPDATED, EQUAL_AFTERWARDS, STALE_ETAG] {
-            bench.not_applicable(assertion, "the example has no update_parameters");
-        }
-        return Ok(());
-    };
-    let mut wanted = thing.clone().with_parameters(&wish);
-    let mut request = wanted.update();
-    request.etag.clone_from(&after.etag);
-    let trail = lab.update(&mut wanted, request).await?;
-    bench.judge(UPDATED, judge::completed(&trail, "Update"));
-    trail.completed("Update")?;
-    let updated = lab.found(&wanted).await?;
-    bench.judge(
-        EQUAL_AFTERWARDS,
-        judge::wish_came_back(&lab.kind, &wish, &updated),
-    );
-    if after.etag.is_empty() || after.etag == updated.etag {
-        bench.not_applicable(STALE_ETAG, "the kind has no etag that an update changes");
-    } else {
-        let mut stale = thing.update();
-        stale.etag = after.etag;
-        let outcome = outcome_of("Update", bench.client.update(stale, lab.terms()).await)?;
-        bench.judge(STALE_ETAG, judge::conflict(&outcome));
+    for handle in handles {
+        let poll = thing.poll(handle);
+        let answer = lab.bench.client.poll_operation(poll, lab.terms()).await;
+        lab.bench.judge(OLD_HANDLES, judge::handle_good(&answer));
+        lab.bench.judge(ENDED_STAYS, judge::ended_the_same(trail, answer));
     }
-    thing.desired = wanted.desired;
-    bench.registry.enter(thing);
-    Ok(())
-}
-
-/// Under a marker that is not on it.
-async fn strangers_update(lab: &Lab, thing: &Thing, before: &Observation) -> Result<(), Stop> {
-    if !lab.kind.capabilities.holds_marker {
-        lab.bench
-            .not_applicable(OTHERS_NOT_UPDATED, "the kind holds no marker");
-        return Ok(());
-    }
-    let wish = lab
-        .example
-        .update_parameters
-        .clone()
-        .or_else(|| lab.example.create_parameters.clone())
-        .unwrap_or_default();
-    let mut stranger = thing.clone().marked(&new_marker());
-    stranger.desired = desired(&wish, &lab.sensitive_values());
-    let outcome = outcome_of(
-        "Update",
-        lab.bench.client.update(stranger.update(), lab.terms()).await,
-    )?;
-    let after = lab.found(thing).await?;
-    lab.bench
-        .judge(OTHERS_NOT_UPDATED, judge::hidden(&outcome, before, &after));
-    Ok(())
-}
-
-/// Removes it, more than once, and makes it again.
-async fn remove(lab: &Lab, thing: &mut Thing) -> Result<(), Stop> {
-    let bench = &lab.bench;
-    if !lab.kind.capabilities.can_delete {
-        return Err(Stop::not_applicable("the kind cannot be deleted"));
-    }
-    strangers_delete(lab, thing).await?;
-    let request = thing.delete();
-    let trail = lab.delete(thing, request).await?;
-    bench.judge(DELETED, judge::completed(&trail, "Delete"));
-    trail.completed("Delete")?;
-    bench.judge(NOTHING_TO_SEE, judge::nothing_to_see(&trail));
-    let is_gone = lab.becomes_absent(thing).await?;
-    bench.judge(GONE, judge::gone(is_gone));
-    if !is_gone {
-        return Err(Stop::blocked("it is still there after Delete"));
-    }
-    bench.registry.strike(thing);
-    for _ in 0..DELETIONS {
-        let mut request = thing.delete();
-        request.desired = None;
-        let trail = lab.delete(thing, request).await?;
-        bench.judge(NOTHING_DELETED, judge::deleted_nothing(&trail));
-    }
-    if lab.kind.capabilities.can_update {
-        let answer = bench.client.update(thing.update(), lab.terms()).await;
-        let outcome = outcome_of("Update", answer)?;
-        let look = lab.look(thing).await?;
-        bench.judge(UPDATE_MAKES_NONE, judge::update_made_none(&outcome, &look));
-    } else {
-        bench.not_applicable(UPDATE_MAKES_NONE, "the kind cannot be updated");
-    }
-    again(lab, thing).await
-}
-
-async fn strangers_delete(lab: &Lab, thing: &mut Thing) -> Result<(), Stop> {
-    let bench = &lab.bench;
-    if !lab.kind.capabilities.holds_marker {
-        bench.not_applicable(OTHERS_NOT_DELETED, "the kind holds no marker");
-        return Ok(());
-    }
-    let before = lab.found(thing).await?;
-    let stranger = thing.clone().marked(&new_marker());
-    let outcome = outcome_of(
-        "Delete",
-        bench.client.delete(stranger.delete(), lab.terms()).await,
-    )?;
-    let look = lab.look(thing).await?;
-    let judgement = match look {
-        Look::Found(after) => judge::hidden(&outcome, &before, &after),
-        other => absent(&other).and(Err("another's resource was deleted".to_owned())),
-    };
-    bench.judge(OTHERS_NOT_DELETED, judgement);
-    Ok(())
-}
-
-/// The same name, another creation.
-async fn again(lab: &Lab, thing: &Thing) -> Result<(), Stop> {
-    let mut again = lab.thing()?;
-    if lab.kind.external_name.source == NameSource::User {
-        again = again.named(thing.name());
-    }
-    let outcome = lab.create_once(&mut again, false).await?;
-    let trail = lab.follow(&mut again, outcome, lab.kind.timeouts.create).await?;
-    let made = judge::completed(&trail, "Create");
-    lab.bench.judge(AGAIN, made.clone());
-    if made.is_ok() && lab.kind.capabilities.diff_mode == DiffMode::Bridge {
-        lab.found(&again).await?;
-    }
-    if let Some(OutcomeResult::Failure(failure)) = trail.last().map(|outcome| &outcome.result) {
-        return Err(Stop::blocked(failure.message.clone()));
-    }
-    lab.remove(&again).await
 }

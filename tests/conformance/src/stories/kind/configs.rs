@@ -1,0 +1,191 @@
+//! One resource seen through several configs.
+
+use crossbridge_proto::{
+    checked::{FailureCode, Look, NameSource},
+    v1alpha1 as wire,
+};
+use tonic::Status;
+
+use crate::{
+    assertion::assertions,
+    lab::{Lab, Thing, look_of},
+    stories::{kind::observe::absent, plugin::config::EXPIRED},
+    story::Story,
+    verdict::{Judgement, Stop, holds},
+};
+
+/// How often two configs take turns.
+const TURNS: usize = 5;
+
+assertions! {
+    BAD = "config/bad-credentials-never-absent", Core, "Absent",
+        "With credentials that are refused, what exists does not read as absent.",
+        "Answer Absent only for the upstream's own word that there is no such resource; a 401 or 403 is a Failure.";
+    BAD_CODE = "config/bad-credentials-code", Core, "FailureCode.FAILURE_CODE_UNAUTHENTICATED",
+        "Credentials that are refused are UNAUTHENTICATED or PERMISSION_DENIED.",
+        "Translate the upstream's 401 and 403.";
+    DEAD = "config/dead-upstream-never-absent", Core, "Absent",
+        "With settings that lead to nobody, what exists does not read as absent.",
+        "An upstream that does not answer, or a folder that is not there, is a Failure.";
+    NEVER_CROSS = "config/two-never-cross", Core, "ConfigContext.config_id",
+        "Calls with two configs in turn each see their own side.",
+        "Cache clients by (config_id, revision), never one for the process.";
+    REVISION = "config/new-revision-at-once", Core, "ConfigContext.revision",
+        "A new revision of a config is used by the next call.",
+        "Cache clients by (config_id, revision), not by config_id alone.";
+}
+
+pub(crate) const STORY: Story<Lab> = Story {
+    assertions: ALL,
+    run: |lab| Box::pin(run(lab)),
+};
+
+async fn run(lab: &Lab) -> Result<(), Stop> {
+    if !lab.kind.capabilities.can_create {
+        return Err(Stop::not_applicable("the kind cannot be created"));
+    }
+    let thing = lab.made().await?;
+    lab.found(&thing).await?;
+    expired(lab, &thing).await?;
+    bad_credentials(lab, &thing).await?;
+    dead(lab, &thing).await?;
+    never_cross(lab, &thing).await?;
+    revision(lab, &thing).await?;
+    lab.remove(&thing).await
+}
+
+async fn look_with(
+    lab: &Lab,
+    thing: &Thing,
+    config: wire::ConfigContext,
+) -> Result<wire::ObserveResponse, Status> {
+    let request = thing.clone().with_config(config).observe();
+    lab.bench.client.observe(request, lab.terms()).await
+}
+
+async fn expired(lab: &Lab, thing: &Thing) -> Result<(), Stop> {
+    let mut config = lab.bench.config();
+    config.credentials_expire_time = Some(prost_types::Timestamp {
+        seconds: 1_000_000_000,
+        nanos: 0,
+    });
+    let look = look_of(look_with(lab, thing, config).await)?;
+    lab.bench
+        .judge(EXPIRED, failed_with(&look, &[FailureCode::CredentialsExpired]));
+    Ok(())
+}
+
+/// The author's bad ones; else made-up ones, where some are required.
+async fn bad_credentials(lab: &Lab, thing: &Thing) -> Result<(), Stop> {
+    let bench = &lab.bench;
+    let is_told = bench.fixtures.bad_config.is_some();
+    let made_up = bench.made_up_config.as_deref();
+    let Some(bad) = bench.fixtures.bad_config.as_ref().or(made_up) else {
+        let why = "the plugin is given no credentials; --bad-credential names some that are refused";
+        bench.not_applicable(BAD, why);
+        bench.not_applicable(BAD_CODE, why);
+        return Ok(());
+    };
+    let look = look_of(look_with(lab, thing, bad.context("conformance-bad", "1")).await)?;
+    bench.judge(BAD, not_absent(&look));
+    let codes = [FailureCode::Unauthenticated, FailureCode::PermissionDenied];
+    match &look {
+        Look::Found(_) if !is_told => {
+            bench.not_applicable(
+                BAD_CODE,
+                "the upstream takes made-up credentials; --bad-credential names worse ones",
+            );
+        }
+        // That is the other assertion's matter.
+        Look::Absent(_) => {}
+        _ => bench.judge(BAD_CODE, failed_with(&look, &codes)),
+    }
+    Ok(())
+}
+
+async fn dead(lab: &Lab, thing: &Thing) -> Result<(), Stop> {
+    let Some(dead) = &lab.bench.fixtures.dead_config else {
+        lab.bench
+            .not_applicable(DEAD, "give --dead-setting: one that leads to nobody");
+        return Ok(());
+    };
+    let look = look_of(look_with(lab, thing, dead.context("conformance-dead", "1")).await)?;
+    lab.bench.judge(DEAD, not_absent(&look).and(not_found(&look)));
+    Ok(())
+}
+
+async fn never_cross(lab: &Lab, thing: &Thing) -> Result<(), Stop> {
+    let bench = &lab.bench;
+    let Some(other) = &bench.fixtures.other_config else {
+        bench.not_applicable(NEVER_CROSS, "give --other-setting: one that leads elsewhere");
+        return Ok(());
+    };
+    let other = other.context("conformance-other", "1");
+    let mut twin = lab.thing()?.with_config(other.clone());
+    if lab.kind.external_name.source == NameSource::User {
+        twin = twin.named(thing.name());
+    }
+    lab.make(&mut twin).await?;
+    for _ in 0..TURNS {
+        let own = look_of(look_with(lab, thing, bench.config()).await)?;
+        bench.judge(NEVER_CROSS, is_own(&own, thing));
+        let others = look_of(look_with(lab, &twin, other.clone()).await)?;
+        bench.judge(NEVER_CROSS, is_own(&others, &twin));
+    }
+    lab.remove(&twin).await?;
+    let own = look_of(look_with(lab, thing, bench.config()).await)?;
+    bench.judge(NEVER_CROSS, is_own(&own, thing));
+    let others = look_of(look_with(lab, thing, other).await)?;
+    bench.judge(NEVER_CROSS, absent(&others));
+    Ok(())
+}
+
+async fn revision(lab: &Lab, thing: &Thing) -> Result<(), Stop> {
+    let bench = &lab.bench;
+    let fixtures = &bench.fixtures;
+    let Some(next) = fixtures.other_config.as_ref().or(fixtures.bad_config.as_ref()) else {
+        bench.not_applicable(REVISION, "give --other-setting or --bad-credential");
+        return Ok(());
+    };
+    // The same id: only the revision tells that it changed.
+    let first = look_of(look_with(lab, thing, fixtures.config.context("conformance-changing", "1")).await)?;
+    let changed = look_of(look_with(lab, thing, next.context("conformance-changing", "2")).await)?;
+    let back = look_of(look_with(lab, thing, fixtures.config.context("conformance-changing", "3")).await)?;
+    bench.judge(REVISION, is_own(&first, thing));
+    bench.judge(REVISION, not_found(&changed));
+    bench.judge(REVISION, is_own(&back, thing));
+    Ok(())
+}
+
+fn failed_with(look: &Look, codes: &[FailureCode]) -> Judgement {
+    match look {
+        Look::Failed(failure) => holds(codes.contains(&failure.code), || {
+            format!("{codes:?} is due; it says {:?}", failure.code)
+        }),
+        Look::Found(_) => Err(format!("{codes:?} is due; it was found")),
+        Look::Absent(_) => Err(format!("{codes:?} is due; it reads as absent")),
+    }
+}
+
+pub(super) fn not_absent(look: &Look) -> Judgement {
+    holds(!matches!(look, Look::Absent(_)), || {
+        "what exists reads as absent".to_owned()
+    })
+}
+
+fn not_found(look: &Look) -> Judgement {
+    holds(!matches!(look, Look::Found(_)), || {
+        "it is found all the same".to_owned()
+    })
+}
+
+fn is_own(look: &Look, thing: &Thing) -> Judgement {
+    match look {
+        Look::Found(found) => holds(
+            found.found_marker.is_empty() || found.found_marker == thing.marker(),
+            || "the other config's resource is found".to_owned(),
+        ),
+        Look::Absent(_) => Err("it reads as absent through its own config".to_owned()),
+        Look::Failed(failure) => Err(format!("the look failed: {}", failure.message)),
+    }
+}

@@ -1,0 +1,192 @@
+//! The plugin as a process: how it starts, and how it ends.
+
+use std::{os::unix::fs::PermissionsExt, time::Duration};
+
+use crossbridge_proto::v1alpha1::{self as wire, resource_service_client::ResourceServiceClient};
+use futures::{StreamExt, stream::FuturesUnordered};
+use tonic::Request;
+
+use crate::{
+    assertion::assertions,
+    bench::Bench,
+    client::{Terms, told},
+    hands::Replica,
+    story::Story,
+    verdict::{Judgement, Stop, holds},
+};
+
+/// Calls under way when the plugin is told to end.
+const CALLS: usize = 32;
+
+/// Calls may take 60 s; the end itself no longer than this beyond.
+const END_LIMIT: Duration = Duration::from_secs(75);
+
+assertions! {
+    PRIVATE = "process/socket-private", Durable, "plugin_service.proto",
+        "Nobody but its owner can reach the plugin's Unix socket.",
+        "Bind under another name, set mode 0600, then rename it into place.";
+    STALE = "process/stale-socket-replaced", Durable, "plugin_service.proto",
+        "A socket that a killed process left behind does not keep the next one from serving.",
+        "Remove a socket to which nobody listens before you bind.";
+    IN_USE = "process/socket-in-use-kept", Durable, "plugin_service.proto",
+        "A second process at a socket that is served ends with an error, and the first goes on.",
+        "Try to connect before you remove a socket.";
+    NEW_INSTANCE = "process/new-instance-id", Durable, "GetPluginInfoResponse.instance_id",
+        "After a restart the instance id is another one.",
+        "Draw it at random when the process starts.";
+    DRAINED = "process/sigterm-lets-calls-end", Durable, "plugin_service.proto",
+        "Calls that run at SIGTERM are answered.",
+        "Stop accepting, wait for the running calls, then end.";
+    ENDED = "process/sigterm-exits-0", Durable, "plugin_service.proto",
+        "After SIGTERM the process ends by itself, with exit code 0.",
+        "End when no call runs any more, also if connections are still open.";
+}
+
+pub(crate) const STORY: Story<Bench> = Story {
+    assertions: ALL,
+    run: |bench| Box::pin(run(bench)),
+};
+
+async fn run(bench: &Bench) -> Result<(), Stop> {
+    restart(bench).await?;
+    let mut replica = bench.hands.own_replica().await?;
+    bench.judge(PRIVATE, private(&replica));
+    bench.judge(IN_USE, in_use(bench, &replica).await);
+    let answers = terminated(bench, &mut replica).await?;
+    bench.judge(DRAINED, answers);
+    let end = replica.process.ended(END_LIMIT).await;
+    bench.judge(
+        ENDED,
+        match end {
+            None => Err(format!("it still runs after {} s", END_LIMIT.as_secs())),
+            Some(status) => holds(status.success(), || format!("it ended with {status}")),
+        },
+    );
+    Ok(())
+}
+
+/// With whatever hand there is on the plugin itself.
+async fn restart(bench: &Bench) -> Result<(), Stop> {
+    let channel = bench.client.channel();
+    let before = instance(bench).await?;
+    let restarted = bench.hands.restart(&channel).await;
+    match &restarted {
+        Err(Stop::Blocked(why)) if bench.hands.has_own() => bench.judge(STALE, Err(why.clone())),
+        Ok(()) if bench.hands.has_own() => bench.judge(STALE, Ok(())),
+        _ => {}
+    }
+    restarted?;
+    let after = instance(bench).await?;
+    bench.judge(
+        NEW_INSTANCE,
+        holds(before != after, || format!("it is {after:?} as before")),
+    );
+    Ok(())
+}
+
+async fn instance(bench: &Bench) -> Result<String, Stop> {
+    let terms = Terms::within(Duration::from_secs(5)).rough();
+    let answer = bench
+        .client
+        .get_plugin_info(wire::GetPluginInfoRequest::default(), terms)
+        .await;
+    answer
+        .map(|info| info.instance_id)
+        .map_err(|status| Stop::blocked(told(&status)))
+}
+
+fn private(replica: &Replica) -> Judgement {
+    let Some(path) = replica.endpoint.socket() else {
+        return Ok(());
+    };
+    let mode = std::fs::metadata(path)
+        .map_err(|error| error.to_string())?
+        .permissions()
+        .mode();
+    holds(mode.trailing_zeros() >= 6, || {
+        format!("its mode is {:o}", mode & 0o777)
+    })
+}
+
+/// Starts another one at the same socket.
+async fn in_use(bench: &Bench, replica: &Replica) -> Judgement {
+    let mut second = bench
+        .hands
+        .start_at(&replica.endpoint)
+        .await
+        .map_err(|error| error.to_string())?;
+    let end = second.ended(Duration::from_secs(20)).await;
+    let client = bench.client.over(replica.channel.clone());
+    let first = client
+        .get_plugin_info(
+            wire::GetPluginInfoRequest::default(),
+            Terms::within(Duration::from_secs(5)).rough(),
+        )
+        .await;
+    first.map_err(|status| format!("the first one no longer answers: {}", told(&status)))?;
+    match end {
+        Some(status) => holds(!status.success(), || "the second one ended with 0".to_owned()),
+        None => Err("the second one serves there too".to_owned()),
+    }
+}
+
+/// Tells it to end while calls run; whether they were all answered.
+async fn terminated(bench: &Bench, replica: &mut Replica) -> Result<Judgement, Stop> {
+    let request = looking(bench)?;
+    let mut calls: FuturesUnordered<_> = (0..CALLS)
+        .map(|_| {
+            let mut client = ResourceServiceClient::new(replica.channel.clone());
+            let mut request = Request::new(request.clone());
+            request.set_timeout(Duration::from_secs(30));
+            async move { client.observe(request).await }
+        })
+        .collect();
+    // Once one is answered the others are under way.
+    let first = calls.next().await;
+    replica
+        .process
+        .terminate()
+        .map_err(|error| Stop::blocked(format!("cannot send SIGTERM: {error}")))?;
+    let mut answers: Vec<_> = first.into_iter().collect();
+    while let Some(answer) = calls.next().await {
+        answers.push(answer);
+    }
+    let cut = answers.iter().find_map(|answer| answer.as_ref().err());
+    Ok(match cut {
+        None => Ok(()),
+        Some(status) => Err(format!("a running call ended in {}", told(status))),
+    })
+}
+
+/// A look at something of the first kind, which nobody has.
+fn looking(bench: &Bench) -> Result<wire::ObserveRequest, Stop> {
+    let kind = bench
+        .kinds
+        .first()
+        .ok_or_else(|| Stop::not_applicable("the plugin serves no kind"))?;
+    let name = kind.external_name.example.clone();
+    let parameters = kind
+        .examples
+        .first()
+        .and_then(|example| example.create_parameters.clone())
+        .unwrap_or_default();
+    Ok(wire::ObserveRequest {
+        target: Some(wire::Target {
+            resource_type: Some(kind.resource_type.clone().into()),
+            config: Some(bench.config()),
+            owner: Some(wire::ObjectRef {
+                namespace: "conformance".to_owned(),
+                name: "drained".to_owned(),
+                uid: uuid::Uuid::new_v4().to_string(),
+                generation: 1,
+            }),
+            external_name: name,
+            ownership_marker: crate::lab::new_marker(),
+            ..Default::default()
+        }),
+        desired: Some(wire::DesiredState {
+            parameters: Some(wire::Document::of(parameters)),
+            ..Default::default()
+        }),
+    })
+}
