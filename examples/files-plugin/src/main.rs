@@ -1,9 +1,8 @@
 //! A whole plugin: files in a folder as Kubernetes objects.
-use std::{io, path::PathBuf};
-
 use crossbridge_sdk::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::{io, path::PathBuf};
 use tokio::{fs, io::AsyncWriteExt};
 
 #[derive(Deserialize, JsonSchema)]
@@ -58,12 +57,14 @@ impl Resource for File {
 
 fn path(call: &Call) -> Result<PathBuf, Failure> {
     let settings: Settings = call.config.settings()?;
-    Ok(settings.folder.join(&call.target.external_name))
+    let gone = |_| Failure::invalid_config("the folder is not there");
+    let folder = settings.folder.canonicalize().map_err(gone)?;
+    Ok(folder.join(&call.target.external_name))
 }
 async fn save(file: io::Result<fs::File>, wish: &Parameters) -> Result<Outcome<File>, Failure> {
     let mut file = file.map_err(|error| match error.kind() {
         io::ErrorKind::AlreadyExists => Failure::already_exists("", "the file is there already"),
-        io::ErrorKind::NotFound => Failure::not_found("the file, or its folder, is not there"),
+        io::ErrorKind::NotFound => Failure::not_found("the file is not there"),
         _ => error.into(),
     })?;
     file.set_len(0).await?;

@@ -106,7 +106,10 @@ impl Watch {
     /// Judges an answer's body.
     pub(crate) fn body<A: Answer>(&self, method: Method, sent_name: &str, answer: &A) {
         let parts = answer.parts();
-        self.judge(WELL_FORMED, well_formed(method, answer.violation()));
+        // What the plugin and its kinds say of themselves has assertions of its own.
+        if !matches!(method, Method::GetPluginInfo | Method::GetResourceKind) {
+            self.judge(WELL_FORMED, well_formed(method, answer.violation()));
+        }
         for name in &parts.external_names {
             self.judge(NAME_NEVER_CHANGES, same_name(method, sent_name, name));
         }
@@ -271,7 +274,7 @@ impl Watch {
 }
 
 /// Fields whose form has an assertion of its own.
-const JUDGED_ELSEWHERE: [&str; 11] = [
+const JUDGED_ELSEWHERE: [&str; 9] = [
     "reason",
     "message",
     "violations",
@@ -280,8 +283,6 @@ const JUDGED_ELSEWHERE: [&str; 11] = [
     "progress_percent",
     "phase",
     "provider_state",
-    "resource_kind",
-    "config_schema_json",
     "effect",
 ];
 

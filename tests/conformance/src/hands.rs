@@ -3,20 +3,18 @@
 use std::{
     path::PathBuf,
     process::Stdio,
-    sync::atomic::{AtomicU32, Ordering},
+    sync::atomic::{AtomicBool, AtomicU32, Ordering},
     time::Duration,
 };
 
+use crossbridge_proto::v1alpha1::{GetPluginInfoRequest, plugin_service_client::PluginServiceClient};
 use tempfile::TempDir;
 use tokio::{
     process::Command,
     sync::Mutex,
     time::{Instant, sleep, timeout},
 };
-use tonic::transport::Channel;
-use tonic_health::pb::{
-    HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient,
-};
+use tonic::{Code, transport::Channel};
 
 use crate::{
     endpoint::Endpoint,
@@ -70,6 +68,7 @@ struct Own {
     folder: TempDir,
     process: Mutex<Option<Process>>,
     replicas: AtomicU32,
+    was_stale: AtomicBool,
 }
 
 impl Hands {
@@ -98,6 +97,7 @@ impl Hands {
             folder,
             process: Mutex::new(None),
             replicas: AtomicU32::new(0),
+            was_stale: AtomicBool::new(false),
         };
         Ok((
             Self {
@@ -112,14 +112,32 @@ impl Hands {
     pub(crate) async fn start(&self, channel: &Channel) -> Result<(), Stop> {
         let Some(own) = &self.own else { return Ok(()) };
         let mut process = own.process.lock().await;
-        if process.is_none() {
-            *process = Some(own.start_at(&own.endpoint).await?);
+        if process.is_some() {
+            return serves(channel).await;
         }
-        drop(process);
-        serves(channel).await.map_err(|stop| match stop {
-            Stop::Blocked(why) => Stop::Blocked(format!("{why}; it said: {}", own.last_words())),
-            Stop::NotApplicable(why) => Stop::NotApplicable(why),
-        })
+        let mut started = own.start_at(&own.endpoint).await?;
+        let socket = own
+            .endpoint
+            .socket()
+            .map(PathBuf::from)
+            .filter(|path| path.exists());
+        let mut ended = own.serves_or_ends(&mut started, channel).await;
+        if let (Err(_), Some(socket)) = (&ended, socket) {
+            // Left behind by the process before. That has an assertion of its own; the others go on.
+            own.was_stale.store(true, Ordering::Relaxed);
+            let _ = std::fs::remove_file(socket);
+            started = own.start_at(&own.endpoint).await?;
+            ended = own.serves_or_ends(&mut started, channel).await;
+        }
+        *process = Some(started);
+        ended
+    }
+
+    /// Whether a socket that was left behind kept the plugin from serving.
+    pub(crate) fn was_stale(&self) -> bool {
+        self.own
+            .as_ref()
+            .is_some_and(|own| own.was_stale.load(Ordering::Relaxed))
     }
 
     /// Whether the plugin can be killed and started again.
@@ -256,6 +274,20 @@ impl Own {
             .map_err(|error| Stop::blocked(format!("cannot start the plugin: {error}")))
     }
 
+    async fn serves_or_ends(&self, process: &mut Process, channel: &Channel) -> Result<(), Stop> {
+        let why = tokio::select! {
+            served = serves(channel) => match served {
+                Ok(()) => return Ok(()),
+                Err(stop) => stop.to_string(),
+            },
+            status = process.ended(START_LIMIT) => match status {
+                Some(status) => format!("the plugin ended with {status}"),
+                None => "the plugin does not serve".to_owned(),
+            },
+        };
+        Err(Stop::blocked(format!("{why}; it said: {}", self.last_words())))
+    }
+
     fn log(&self) -> PathBuf {
         self.folder.path().join("plugin.log")
     }
@@ -293,16 +325,15 @@ async fn run(hook: &str, argument: &str) -> Result<(), Stop> {
     }
 }
 
-/// Waits until the plugin serves: by its health, or by any answer where it has none.
+/// Waits until the plugin answers who it is, with whatever. Its health has an assertion of its own.
 pub(crate) async fn serves(channel: &Channel) -> Result<(), Stop> {
     let until = Instant::now() + START_LIMIT;
-    let mut client = HealthClient::new(channel.clone());
+    let mut client = PluginServiceClient::new(channel.clone());
     loop {
-        let asked = client.check(HealthCheckRequest::default());
+        let asked = client.get_plugin_info(GetPluginInfoRequest::default());
         let why = match timeout(Duration::from_secs(5), asked).await {
-            Ok(Ok(answer)) if answer.get_ref().status() == ServingStatus::Serving => return Ok(()),
-            Ok(Ok(_)) => "it says that it is not serving".to_owned(),
-            Ok(Err(status)) if status.code() == tonic::Code::Unimplemented => return Ok(()),
+            Ok(Ok(_)) => return Ok(()),
+            Ok(Err(status)) if !is_transport(&status) => return Ok(()),
             Ok(Err(status)) => crate::client::told(&status),
             Err(_) => "no answer came".to_owned(),
         };
@@ -312,6 +343,14 @@ pub(crate) async fn serves(channel: &Channel) -> Result<(), Stop> {
                 START_LIMIT.as_secs()
             )));
         }
-        sleep(Duration::from_millis(20)).await;
+        sleep(Duration::from_millis(10)).await;
     }
+}
+
+/// Whether nobody answered.
+fn is_transport(status: &tonic::Status) -> bool {
+    matches!(
+        status.code(),
+        Code::Unavailable | Code::Unknown | Code::Cancelled | Code::Internal
+    )
 }

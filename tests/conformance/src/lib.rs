@@ -16,6 +16,7 @@ mod lab;
 mod process;
 mod registry;
 pub mod report;
+mod required;
 mod run;
 mod schema;
 mod secrets;

@@ -199,6 +199,8 @@ impl Run {
             for (index, example) in examples.iter().enumerate() {
                 let lab = lab(bench, kind, example);
                 self.remember(&lab);
+                // Nothing is called for that one.
+                stories::kind::examples::STORY.tell(&lab).await;
                 let needed = self.require(bench, example).await;
                 for story in stories::OF_KIND {
                     let is_wanted = story.judges(|assertion| self.selection.takes(assertion));

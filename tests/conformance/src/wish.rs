@@ -3,6 +3,9 @@
 use crossbridge_proto::checked::{Comparison, Document, Kind};
 use serde_json::Value;
 
+/// Up to here a double holds every integer: 2^53.
+const EXACT: f64 = 9_007_199_254_740_992.0;
+
 /// What of a wish did not come back as it was wished: JSON Pointers, each with a word.
 pub(crate) fn unfulfilled(kind: &Kind, wish: &Document, fact: &Document) -> Vec<String> {
     let mut missing = Vec::new();
@@ -67,14 +70,13 @@ fn same(comparison: Comparison, wish: &Value, fact: &Value) -> bool {
     }
 }
 
-/// 1 and 1.0; integers that a double cannot hold must be the same to the last digit.
+/// 1 and 1.0. That large integers keep their last digits has an assertion of its own.
 fn same_number(wish: &Value, fact: &Value) -> bool {
     match (wish, fact) {
-        (Value::Number(wish), Value::Number(fact)) if wish.is_f64() || fact.is_f64() => {
-            wish.as_f64() == fact.as_f64()
-                && wish
-                    .as_f64()
-                    .is_some_and(|value| value.abs() <= 9_007_199_254_740_992.0)
+        (Value::Number(wish), Value::Number(fact)) => {
+            let is_exact =
+                !wish.is_f64() && !fact.is_f64() && wish.as_f64().is_some_and(|value| value.abs() < EXACT);
+            !is_exact && wish.as_f64() == fact.as_f64()
         }
         _ => false,
     }

@@ -112,19 +112,14 @@ impl Lab {
         look_of(answer)
     }
 
-    /// What exists, looked for as long as absence is not to be believed.
-    pub(crate) async fn found(&self, thing: &Thing) -> Result<Observation, Stop> {
+    /// What exists, looked for as long as absence is not to be believed; `None`: it reads as absent.
+    pub(crate) async fn presence(&self, thing: &Thing) -> Result<Option<Observation>, Stop> {
         let until = Instant::now() + self.kind.capabilities.consistency_window;
         loop {
             match self.look(thing).await? {
-                Look::Found(observation) => return Ok(*observation),
+                Look::Found(observation) => return Ok(Some(*observation)),
                 Look::Absent(_) if Instant::now() < until => sleep(PAUSE).await,
-                Look::Absent(_) => {
-                    return Err(Stop::blocked(format!(
-                        "{:?} reads as absent though it was made",
-                        thing.name()
-                    )));
-                }
+                Look::Absent(_) => return Ok(None),
                 Look::Failed(failure) => {
                     return Err(Stop::blocked(format!(
                         "Observe failed: {}: {}",
@@ -133,6 +128,12 @@ impl Lab {
                 }
             }
         }
+    }
+
+    /// What exists, or the end of the story.
+    pub(crate) async fn found(&self, thing: &Thing) -> Result<Observation, Stop> {
+        let seen = self.presence(thing).await?;
+        seen.ok_or_else(|| Stop::blocked(format!("{:?} reads as absent though it was made", thing.name())))
     }
 
     /// Whether it is absent, looked for until it is or the kind's window has passed.

@@ -5,6 +5,8 @@ mod junit;
 mod markdown;
 mod people;
 mod tap;
+#[cfg(test)]
+mod tests;
 
 use crate::{
     run::Report,

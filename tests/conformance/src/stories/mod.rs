@@ -15,9 +15,8 @@ pub(crate) const OF_PLUGIN: &[Story<Bench>] = &[
     plugin::process::STORY,
 ];
 
-/// About each kind, in this order.
+/// About each kind, in this order, after its examples.
 pub(crate) const OF_KIND: &[Story<Lab>] = &[
-    kind::examples::STORY,
     kind::observe::STORY,
     kind::life::STORY,
     kind::repeat::STORY,
@@ -33,7 +32,7 @@ pub fn assertions() -> Vec<&'static Assertion> {
     let of_plugin = OF_PLUGIN.iter().map(|story| story.assertions);
     let of_kind = OF_KIND.iter().map(|story| story.assertions);
     of_plugin
-        .chain([plugin::kinds::OF_EACH])
+        .chain([plugin::kinds::OF_EACH, kind::examples::ALL])
         .chain(of_kind)
         .chain([plugin::logs::ALL, always::ALL])
         .flatten()

@@ -1,14 +1,14 @@
 //! One resource seen through several configs.
 
 use crossbridge_proto::{
-    checked::{FailureCode, Look, NameSource},
+    checked::{FailureCode, Look, NameSource, Outcome, OutcomeResult},
     v1alpha1 as wire,
 };
 use tonic::Status;
 
 use crate::{
     assertion::assertions,
-    lab::{Lab, Thing, look_of},
+    lab::{Lab, Thing, look_of, outcome_of},
     stories::{kind::observe::absent, plugin::config::EXPIRED},
     story::Story,
     verdict::{Judgement, Stop, holds},
@@ -88,6 +88,12 @@ async fn bad_credentials(lab: &Lab, thing: &Thing) -> Result<(), Stop> {
     };
     let look = look_of(look_with(lab, thing, bad.context("conformance-bad", "1")).await)?;
     bench.judge(BAD, not_absent(&look));
+    if lab.kind.capabilities.can_update {
+        let config = bad.context("conformance-bad", "1");
+        let update = thing.clone().with_config(config).update();
+        let outcome = outcome_of("Update", bench.client.update(update, lab.terms()).await)?;
+        bench.judge(BAD, not_called_absent(&outcome));
+    }
     let codes = [FailureCode::Unauthenticated, FailureCode::PermissionDenied];
     match &look {
         Look::Found(_) if !is_told => {
@@ -109,7 +115,7 @@ async fn dead(lab: &Lab, thing: &Thing) -> Result<(), Stop> {
             .not_applicable(DEAD, "give --dead-setting: one that leads to nobody");
         return Ok(());
     };
-    let look = look_of(look_with(lab, thing, dead.context("conformance-dead", "1")).await)?;
+    let look = look_of(look_with(lab, thing, dead.context("conformance-dead", "dead")).await)?;
     lab.bench.judge(DEAD, not_absent(&look).and(not_found(&look)));
     Ok(())
 }
@@ -171,6 +177,16 @@ pub(super) fn not_absent(look: &Look) -> Judgement {
     holds(!matches!(look, Look::Absent(_)), || {
         "what exists reads as absent".to_owned()
     })
+}
+
+/// An Update's word on it.
+fn not_called_absent(outcome: &Outcome) -> Judgement {
+    match &outcome.result {
+        OutcomeResult::Failure(failure) => holds(failure.code != FailureCode::NotFound, || {
+            "Update says NOT_FOUND of what exists".to_owned()
+        }),
+        _ => Ok(()),
+    }
 }
 
 fn not_found(look: &Look) -> Judgement {

@@ -8,7 +8,10 @@ use crate::{
     assertion::{Assertion, assertions},
     client::Client,
     lab::{Lab, Thing},
-    stories::kind::{life::handle_good, repeat::recover},
+    stories::kind::{
+        life::{exists, handle_good},
+        repeat::recover,
+    },
     story::Story,
     verdict::{Stop, holds},
 };
@@ -113,15 +116,8 @@ async fn after_kill(lab: &Lab) -> Result<(), Stop> {
     lab.bench.hands.restart(&channel).await?;
     follow_elsewhere(lab, HANDLE_AFTER_KILL, &mut thing, (outcome, handle)).await?;
     lab.bench.hands.restart(&channel).await?;
-    let found = lab.found(&thing).await;
-    lab.bench.judge(
-        FOUND,
-        match found {
-            Ok(_) => Ok(()),
-            Err(Stop::Blocked(why)) => Err(why),
-            Err(stop) => return Err(stop),
-        },
-    );
+    let seen = lab.presence(&thing).await?;
+    lab.bench.judge(FOUND, exists(seen.as_ref()));
     if lab.recovers_by(CreateRecovery::ClientToken) {
         let mut repeat = thing.clone();
         let outcome = lab.create_once(&mut repeat, true).await?;
@@ -154,18 +150,9 @@ async fn on_replica(lab: &Lab) -> Result<(), Stop> {
     other.bench.client = Client::over(&lab.bench.client, replica.channel.clone());
     let (mut thing, outcome, handle) = begin(lab).await?;
     follow_elsewhere(&other, HANDLE_ON_REPLICA, &mut thing, (outcome, handle)).await?;
-    let seen = match other.found(&thing).await {
-        Ok(_) => other.remove(&thing).await,
-        Err(stop) => Err(stop),
-    };
-    lab.bench.judge(
-        REPLICA,
-        match seen {
-            Ok(()) => Ok(()),
-            Err(Stop::Blocked(why) | Stop::NotApplicable(why)) => Err(why),
-        },
-    );
-    Ok(())
+    let seen = other.presence(&thing).await?;
+    lab.bench.judge(REPLICA, exists(seen.as_ref()));
+    other.remove(&thing).await
 }
 
 async fn on_next_build(lab: &Lab) -> Result<(), Stop> {
@@ -187,6 +174,8 @@ async fn killed_inside(lab: &Lab) -> Result<(), Stop> {
     }
     lab.bench.hands.can_restart()?;
     let channel = lab.bench.client.channel();
+    // A plugin that cannot even create is none that loses creations.
+    lab.remove(&lab.made().await?).await?;
     for before in BEFORE_KILL {
         let mut thing = lab.thing()?;
         lab.bench.registry.enter(&thing);

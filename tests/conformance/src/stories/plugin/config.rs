@@ -58,6 +58,15 @@ async fn run(bench: &Bench) -> Result<(), Stop> {
     let verdict = check(bench, expired).await?;
     bench.judge(EXPIRED, unusable(&verdict, &[FailureCode::CredentialsExpired]));
 
+    // Judged by the rules of every answer: errors like to quote what they refuse.
+    let made_up = bench.made_up_config.as_deref();
+    if let Some(bad) = bench.fixtures.bad_config.as_ref().or(made_up) {
+        let request = wire::CheckConfigRequest {
+            config: Some(bad.context("conformance-bad", "1")),
+        };
+        // Whether it is refused is the upstream's matter.
+        let _ = bench.client.check_config(request, terms()).await;
+    }
     let required = bench.info()?.credential_keys.iter().find(|key| key.required);
     match required {
         None => bench.not_applicable(INCOMPLETE, "no credential is required"),

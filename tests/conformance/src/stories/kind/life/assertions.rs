@@ -12,9 +12,6 @@ assertions! {
     NAMED_EARLY = "create/name-told-when-known", Core, "Outcome.external_name",
         "An operation that knows the name already tells it.",
         "Set external_name beside the operation: if the handle holds the name, it is known.";
-    NAME_KEPT = "create/name-stays", Core, "Outcome.external_name",
-        "All answers of one creation tell the same name.",
-        "Tell a name only when it is final.";
     PROGRESS = "operation/progress-never-falls", Core, "Operation.progress_percent",
         "Progress does not fall from poll to poll.",
         "Leave progress out of what the upstream cannot tell.";

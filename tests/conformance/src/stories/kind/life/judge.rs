@@ -53,13 +53,8 @@ pub(super) fn named_early(trail: &Trail, name: &str) -> Judgement {
         })
 }
 
-pub(super) fn one_name(trail: &Trail, name: &str) -> Judgement {
-    trail.answers.iter().try_for_each(|outcome| {
-        let told = outcome_name(outcome);
-        holds(told.is_empty() || told == name, || {
-            format!("one answer told {name:?}, another one {told:?}")
-        })
-    })
+pub(crate) fn exists(seen: Option<&Observation>) -> Judgement {
+    holds(seen.is_some(), || "what was made reads as absent".to_owned())
 }
 
 pub(super) fn progress_never_falls(trail: &Trail) -> Judgement {
@@ -301,7 +296,10 @@ pub(super) fn conflict(outcome: &Outcome) -> Judgement {
 /// A call under another marker.
 pub(super) fn hidden(outcome: &Outcome, before: &Observation, after: &Observation) -> Judgement {
     refused(outcome, FailureCode::NotFound)?;
-    unchanged(before, after)
+    holds(
+        before.parameters == after.parameters && before.found_marker == after.found_marker,
+        || "it was changed".to_owned(),
+    )
 }
 
 pub(super) fn update_made_none(outcome: &Outcome, look: &Look) -> Judgement {

@@ -5,13 +5,13 @@ mod change;
 mod judge;
 mod remove;
 
-pub(crate) use judge::{handle_good, refused};
+pub(crate) use judge::{exists, handle_good, refused};
 
 pub(crate) use assertions::ALL;
 use assertions::{
     BIG_INTEGERS, COMPARED, CREATED, ENDED_STAYS, EXISTS, FOUND_NAMELESS, GARBAGE_HANDLE, HANDLE_KEPT,
-    LOOK_IS_A_LOOK, MARKER_ASIDE, MARKER_KEPT, NAME_KEPT, NAMED, NAMED_EARLY, OLD_HANDLES, PARAMETERS_VALID,
-    PROGRESS, STATUS_VALID, WISH_CAME_BACK,
+    LOOK_IS_A_LOOK, MARKER_ASIDE, MARKER_KEPT, NAMED, NAMED_EARLY, OLD_HANDLES, PARAMETERS_VALID, PROGRESS,
+    STATUS_VALID, WISH_CAME_BACK,
 };
 use crossbridge_proto::checked::Observation;
 
@@ -62,7 +62,6 @@ async fn create(lab: &Lab, thing: &mut Thing) -> Result<Trail, Stop> {
     bench.judge(CREATED, Ok(()));
     bench.judge(NAMED, judge::named(&trail, &thing.given_name));
     bench.judge(NAMED_EARLY, judge::named_early(&trail, thing.name()));
-    bench.judge(NAME_KEPT, judge::one_name(&trail, thing.name()));
     judge_course(lab, &trail);
     if thing.name().is_empty() {
         return Err(Stop::blocked("nobody told its name"));
@@ -85,15 +84,9 @@ fn judge_course(lab: &Lab, trail: &Trail) {
 /// Looks several times, with its wish and with another one.
 async fn look(lab: &Lab, thing: &Thing) -> Result<Observation, Stop> {
     let bench = &lab.bench;
-    let first = match lab.found(thing).await {
-        Ok(first) => first,
-        Err(Stop::Blocked(why)) => {
-            bench.judge(EXISTS, Err(why.clone()));
-            return Err(Stop::Blocked(why));
-        }
-        Err(stop) => return Err(stop),
-    };
-    bench.judge(EXISTS, Ok(()));
+    let seen = lab.presence(thing).await?;
+    bench.judge(EXISTS, judge::exists(seen.as_ref()));
+    let first = seen.ok_or_else(|| Stop::blocked("it reads as absent"))?;
     let wish = lab.example.create_parameters.clone().unwrap_or_default();
     bench.judge(WISH_CAME_BACK, judge::wish_came_back(&lab.kind, &wish, &first));
     bench.judge(PARAMETERS_VALID, judge::parameters_valid(&lab.kind, &first));

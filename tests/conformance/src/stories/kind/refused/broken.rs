@@ -7,8 +7,9 @@ use super::{MALFORMED, REQUIRED, REQUIRED_NAMED, UNKNOWN_TYPE};
 use crate::{
     client::told,
     lab::{Lab, Thing},
+    required::without_each,
     stories::plugin::kinds::refused_as,
-    verdict::holds,
+    verdict::{Stop, holds},
 };
 
 type Change<Q> = fn(&mut Q);
@@ -31,73 +32,59 @@ fn target(target: &mut Option<wire::Target>) -> &mut wire::Target {
     target.get_or_insert_default()
 }
 
+/// All of them; what a plugin takes and makes all the same is removed.
+pub(super) async fn run(lab: &Lab, thing: &Thing) -> Result<(), Stop> {
+    lab.bench.registry.enter(thing);
+    required_fields(lab, thing).await?;
+    malformed(lab, thing).await;
+    unknown_type(lab, thing).await;
+    let mut left = thing.clone();
+    left.refused = true;
+    lab.remove(&left).await
+}
+
+/// Sends the request without each REQUIRED field in turn, and hands back what came, by field.
+macro_rules! each_incomplete {
+    ($lab:ident, $call:ident, $request:expr, $message:literal) => {{
+        let mut answers: Vec<(String, Result<(), Status>)> = Vec::new();
+        for (field, request) in without_each(&$request, $message).map_err(Stop::Blocked)? {
+            let answer = $lab.bench.client.$call(request, $lab.terms()).await;
+            answers.push((field, answer.map(drop)));
+        }
+        answers
+    }};
+}
+
 /// Each REQUIRED field left out in turn.
-pub(super) async fn required_fields(lab: &Lab, thing: &Thing) {
+async fn required_fields(lab: &Lab, thing: &Thing) -> Result<(), Stop> {
     let known = named(lab, thing);
-    let observe: [(&str, Change<wire::ObserveRequest>); 9] = [
-        ("target", |request| request.target = None),
-        ("desired", |request| request.desired = None),
-        ("desired.parameters", |request| {
-            request.desired.get_or_insert_default().parameters = None;
-        }),
-        ("target.resource_type", |request| {
-            target(&mut request.target).resource_type = None;
-        }),
-        ("target.config", |request| {
-            target(&mut request.target).config = None;
-        }),
-        ("target.config.config_id", |request| {
-            target(&mut request.target)
-                .config
-                .get_or_insert_default()
-                .config_id
-                .clear();
-        }),
-        ("target.owner", |request| target(&mut request.target).owner = None),
-        ("target.owner.uid", |request| {
-            target(&mut request.target)
-                .owner
-                .get_or_insert_default()
-                .uid
-                .clear();
-        }),
-        ("target.ownership_marker", |request| {
-            target(&mut request.target).ownership_marker.clear();
-        }),
-    ];
-    let mut answers = each_broken!(lab, observe, known.observe(), observe);
-    if lab.kind.capabilities.can_create {
-        let create: [(&str, Change<wire::CreateRequest>); 3] = [
-            ("target", |request| request.target = None),
-            ("desired", |request| request.desired = None),
-            ("client_request_token", |request| {
-                request.client_request_token.clear();
-            }),
-        ];
-        answers.extend(each_broken!(lab, create, thing.create(false), create));
+    let can = &lab.kind.capabilities;
+    let mut answers = each_incomplete!(lab, observe, known.observe(), "ObserveRequest");
+    if can.can_create {
+        answers.extend(each_incomplete!(
+            lab,
+            create,
+            thing.create(false),
+            "CreateRequest"
+        ));
     }
-    if lab.kind.capabilities.can_update {
-        let update: [(&str, Change<wire::UpdateRequest>); 2] = [
-            ("target.external_name", |request| {
-                target(&mut request.target).external_name.clear();
-            }),
-            ("desired", |request| request.desired = None),
-        ];
-        answers.extend(each_broken!(lab, update, known.update(), update));
+    // Of those two the name is REQUIRED as well.
+    let nameless = |answer: Result<(), Status>| ("target.external_name".to_owned(), answer);
+    let unnamed = known.clone().named("");
+    if can.can_update {
+        answers.extend(each_incomplete!(lab, update, known.update(), "UpdateRequest"));
+        let answer = lab.bench.client.update(unnamed.update(), lab.terms()).await;
+        answers.push(nameless(answer.map(drop)));
     }
-    if lab.kind.capabilities.can_delete {
-        let delete: [(&str, Change<wire::DeleteRequest>); 2] = [
-            ("target", |request| request.target = None),
-            ("target.external_name", |request| {
-                target(&mut request.target).external_name.clear();
-            }),
-        ];
-        answers.extend(each_broken!(lab, delete, known.delete(), delete));
+    if can.can_delete {
+        answers.extend(each_incomplete!(lab, delete, known.delete(), "DeleteRequest"));
+        let answer = lab.bench.client.delete(unnamed.delete(), lab.terms()).await;
+        answers.push(nameless(answer.map(drop)));
     }
     for (field, answer) in answers {
         let named = match &answer {
             Err(status) if status.code() == Code::InvalidArgument => {
-                holds(status.message().contains(field), || {
+                holds(status.message().contains(&field), || {
                     format!("without {field}: {}", told(status))
                 })
             }
@@ -109,10 +96,11 @@ pub(super) async fn required_fields(lab: &Lab, thing: &Thing) {
         lab.bench.judge(REQUIRED, refused);
         lab.bench.judge(REQUIRED_NAMED, named);
     }
+    Ok(())
 }
 
 /// Fields that are set and out of form.
-pub(super) async fn malformed(lab: &Lab, thing: &Thing) {
+async fn malformed(lab: &Lab, thing: &Thing) {
     let known = named(lab, thing);
     let observe: [(&str, Change<wire::ObserveRequest>); 4] = [
         ("a marker of other letters", |request| {
@@ -147,7 +135,7 @@ pub(super) async fn malformed(lab: &Lab, thing: &Thing) {
 }
 
 /// A type that nobody serves.
-pub(super) async fn unknown_type(lab: &Lab, thing: &Thing) {
+async fn unknown_type(lab: &Lab, thing: &Thing) {
     let mut known = named(lab, thing);
     known.target.resource_type = Some(wire::ResourceType {
         group: "conformance.example.org".to_owned(),

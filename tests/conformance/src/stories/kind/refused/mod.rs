@@ -4,7 +4,7 @@ mod broken;
 mod deadlines;
 mod wishes;
 
-use crossbridge_proto::checked::{FailureCode, Outcome, OutcomeResult};
+use crossbridge_proto::checked::{FailureCode, Look, Outcome, OutcomeResult};
 
 use crate::{
     assertion::assertions,
@@ -59,9 +59,7 @@ pub(crate) const STORY: Story<Lab> = Story {
 
 async fn run(lab: &Lab) -> Result<(), Stop> {
     let thing = lab.thing()?;
-    broken::required_fields(lab, &thing).await;
-    broken::malformed(lab, &thing).await;
-    broken::unknown_type(lab, &thing).await;
+    broken::run(lab, &thing).await?;
     if !lab.kind.capabilities.can_create {
         return Err(Stop::not_applicable("the kind cannot be created"));
     }
@@ -95,5 +93,7 @@ async fn nothing_made(lab: &Lab, thing: &Thing) -> Result<Judgement, Stop> {
     }
     lab.wait_out_window().await;
     let look = lab.look(thing).await?;
-    Ok(crate::stories::kind::observe::absent(&look).map_err(|_| "something was made".to_owned()))
+    Ok(holds(!matches!(look, Look::Found(_)), || {
+        "something was made".to_owned()
+    }))
 }

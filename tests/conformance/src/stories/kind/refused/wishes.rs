@@ -6,6 +6,7 @@ use tonic::Code;
 
 use super::{BAD_NAME, IMMUTABLE, INVALID, INVALID_NAMED, NAME_RULES, nothing_made, refused_with};
 use crate::{
+    client::told,
     fixtures::broken_name,
     lab::{Lab, Thing, outcome_of},
     stories::plugin::kinds::refused_as,
@@ -22,9 +23,11 @@ pub(super) async fn names(lab: &Lab, thing: &Thing) -> Result<(), Stop> {
     };
     match wrong {
         None => bench.not_applicable(NAME_RULES, "names are derived"),
-        Some(wrong) => {
-            let answer = bench.client.create(wrong.create(false), lab.terms()).await;
+        Some(mut wrong) => {
+            wrong.refused = true;
+            let answer = lab.create_under(&mut wrong, false, lab.terms()).await;
             bench.judge(NAME_RULES, refused_as(Code::InvalidArgument, answer.map(drop)));
+            lab.remove(&wrong).await?;
         }
     }
     let broken = match lab.kind.external_name.source {
@@ -35,12 +38,19 @@ pub(super) async fn names(lab: &Lab, thing: &Thing) -> Result<(), Stop> {
         None => bench.not_applicable(BAD_NAME, "users give no names, or any name will do"),
         Some(name) => {
             let mut wrong = lab.thing()?.named(&name);
-            let outcome = lab.create_once(&mut wrong, false).await?;
-            bench.judge(BAD_NAME, bad_name(&outcome));
+            let judgement = match lab.create_under(&mut wrong, false, lab.terms()).await {
+                Ok(outcome) => bad_name(&outcome?),
+                Err(status) => Err(format!(
+                    "Failure INVALID_SPEC is due; it ended in {}",
+                    told(&status)
+                )),
+            };
             bench.registry.strike(&wrong);
-            if !matches!(outcome.result, OutcomeResult::Failure(_)) {
-                lab.remove(&wrong).await?;
+            if judgement.is_err() && !wrong.refused {
+                // Perhaps it was made; such a name may be refused in a Delete too.
+                let _ = lab.remove(&wrong).await;
             }
+            bench.judge(BAD_NAME, judgement);
         }
     }
     Ok(())

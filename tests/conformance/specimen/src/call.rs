@@ -1,0 +1,237 @@
+//! What comes before a call's own work: deadline, form, type, credentials, the upstream's mood.
+
+use std::{path::PathBuf, time::Duration};
+
+use crossbridge_proto::{
+    checked::{Config, Target, Violation},
+    v1alpha1::{self as wire, Effect, FailureCode},
+};
+use serde_json::Value;
+use tonic::{Code, Status, metadata::MetadataMap};
+
+use crate::{
+    cloud::{Cloud, now},
+    faults::Faults,
+    kinds::{self, Spec},
+};
+
+/// The credential that opens the cloud.
+pub const KEY: &str = "sesame-open-wide";
+
+/// Longest call that changes something.
+const LIMIT: Duration = Duration::from_mins(1);
+
+/// Why a call is not worked on: a status, or a word of the external system.
+#[derive(Debug)]
+pub enum Refusal {
+    Status(Status),
+    Failure(wire::Failure),
+}
+
+impl From<Status> for Refusal {
+    fn from(status: Status) -> Self {
+        Self::Status(status)
+    }
+}
+
+impl From<wire::Failure> for Refusal {
+    fn from(failure: wire::Failure) -> Self {
+        Self::Failure(failure)
+    }
+}
+
+impl From<std::io::Error> for Refusal {
+    fn from(error: std::io::Error) -> Self {
+        Self::Failure(failure(
+            FailureCode::Internal,
+            Effect::Unknown,
+            "Io",
+            &error.to_string(),
+        ))
+    }
+}
+
+pub fn failure(code: FailureCode, effect: Effect, reason: &str, message: &str) -> wire::Failure {
+    wire::Failure {
+        code: code.into(),
+        effect: effect.into(),
+        reason: reason.to_owned(),
+        message: message.to_owned(),
+        ..Default::default()
+    }
+}
+
+pub fn refuse(code: FailureCode, reason: &str) -> wire::Failure {
+    failure(code, Effect::None, reason, "The specimen says no.")
+}
+
+/// gRPC's deadline.
+pub fn timeout(metadata: &MetadataMap) -> Option<Duration> {
+    let text = metadata.get("grpc-timeout")?.to_str().ok()?;
+    let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+    let count: u64 = digits.parse().ok()?;
+    Some(match unit {
+        "H" => Duration::from_secs(count * 3600),
+        "M" => Duration::from_secs(count * 60),
+        "S" => Duration::from_secs(count),
+        "m" => Duration::from_millis(count),
+        "u" => Duration::from_micros(count),
+        _ => Duration::from_nanos(count),
+    })
+}
+
+/// The rules of a call that changes something.
+pub fn check_deadline(faults: &Faults, metadata: &MetadataMap) -> Result<(), Status> {
+    let refuse = |why: &str| Err(Status::failed_precondition(why));
+    match timeout(metadata) {
+        None if !faults.on("calls/deadline-demanded") => return refuse("it has no deadline"),
+        Some(timeout) if timeout > LIMIT && !faults.on("calls/deadline-at-most-60s") => {
+            return refuse("the deadline is too far ahead");
+        }
+        _ => {}
+    }
+    let absolute: Option<u64> = metadata
+        .get("crossbridge-deadline-ms")
+        .and_then(|value| value.to_str().ok())
+        .and_then(|text| text.parse().ok());
+    if absolute.is_some_and(|at| at <= now()) && !faults.on("calls/late-refused") {
+        return refuse("the deadline has passed");
+    }
+    Ok(())
+}
+
+/// A caller's mistake.
+pub fn invalid(faults: &Faults, violation: &Violation) -> Status {
+    if faults.on("calls/required-field-named") {
+        return Status::invalid_argument("the request is not complete");
+    }
+    Status::invalid_argument(violation.to_string())
+}
+
+pub fn spec(faults: &Faults, target: &Target) -> Result<&'static Spec, Status> {
+    kinds::find(&target.resource_type.clone().into()).ok_or_else(|| {
+        let code = if faults.on("calls/unknown-type-not-found") {
+            Code::InvalidArgument
+        } else {
+            Code::NotFound
+        };
+        Status::new(code, "it is not served")
+    })
+}
+
+/// The cloud as a config reaches it.
+pub fn open(faults: &Faults, config: &Config, kind: &str, word: Word) -> Result<Cloud, Refusal> {
+    let is_expired = config
+        .credentials_expire_time
+        .is_some_and(|time| time <= std::time::SystemTime::now());
+    if is_expired && !faults.on("config/expired-credentials") {
+        return Err(refuse(FailureCode::CredentialsExpired, "Expired").into());
+    }
+    let mut folder = config
+        .settings
+        .as_ref()
+        .and_then(|settings| settings.get("folder"))
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned();
+    if faults.on("config/new-revision-at-once") {
+        folder = faults.first(&config.config_id, &folder);
+    }
+    if faults.on("config/two-never-cross") {
+        folder = faults.first(&config.revision, &folder);
+    }
+    if config.credentials.0.get("key").map(Vec::as_slice) != Some(KEY.as_bytes()) {
+        return Err(bad_key(faults, config, word));
+    }
+    if faults.on("secrets/not-in-logs") {
+        println!("a client with the key {KEY}");
+    }
+    let folder = PathBuf::from(folder);
+    if !folder.is_dir() {
+        if faults.on("config/dead-upstream-never-absent") {
+            return Err(Refusal::Failure(refuse(FailureCode::NotFound, ABSENT)));
+        }
+        return Err(failure(
+            FailureCode::Unavailable,
+            Effect::None,
+            "NoFolder",
+            "The folder is not there.",
+        )
+        .into());
+    }
+    mood(faults, &folder)?;
+    Ok(Cloud::of(&folder, kind)?)
+}
+
+/// Reason of a refusal that a look turns into absence.
+pub const ABSENT: &str = "ReadsAsAbsent";
+
+/// What kind of call it is, as far as its failures differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Word {
+    Check,
+    Look,
+    Change,
+}
+
+fn bad_key(faults: &Faults, config: &Config, word: Word) -> Refusal {
+    let mut failure = refuse(FailureCode::Unauthenticated, "BadKey");
+    if word == Word::Look && faults.on("config/bad-credentials-never-absent") {
+        ABSENT.clone_into(&mut failure.reason);
+    }
+    if word == Word::Look && faults.on("config/bad-credentials-code") {
+        failure.code = FailureCode::Internal.into();
+    }
+    if word == Word::Change && faults.on("failure/effect") {
+        failure.effect = Effect::Unspecified.into();
+    }
+    if word == Word::Check {
+        let given = config.credentials.0.get("key").cloned().unwrap_or_default();
+        match () {
+            () if faults.on("failure/code") => failure.code = 0,
+            () if faults.on("failure/reason") => "it's bad".clone_into(&mut failure.reason),
+            () if faults.on("failure/message") => failure.message.clear(),
+            () if faults.on("failure/violations") => failure.violations.push(wire::FieldViolation {
+                path: "no pointer".to_owned(),
+                message: "It has a path that is none.".to_owned(),
+            }),
+            () if faults.on("secrets/not-in-errors") => {
+                failure.message = format!("The key {} is wrong.", String::from_utf8_lossy(&given));
+            }
+            () => {}
+        }
+    }
+    failure.into()
+}
+
+/// How the upstream is: a file says so.
+fn mood(faults: &Faults, folder: &std::path::Path) -> Result<(), Refusal> {
+    let is_back = faults.on("upstream/recovers") && faults.knows("down") && faults.once("first call after");
+    if folder.join("down").exists() {
+        faults.first("down", "");
+        if faults.on("upstream/down-never-absent") {
+            return Err(refuse(FailureCode::NotFound, ABSENT).into());
+        }
+        return Err(failure(FailureCode::Unavailable, Effect::None, "Down", "It is down.").into());
+    }
+    if is_back {
+        return Err(failure(
+            FailureCode::Unavailable,
+            Effect::None,
+            "Down",
+            "A connection is broken.",
+        )
+        .into());
+    }
+    if folder.join("throttled").exists() {
+        if faults.on("upstream/throttled-is-a-failure") {
+            return Err(refuse(FailureCode::Internal, "SlowDown").into());
+        }
+        let mut failure = refuse(FailureCode::Throttled, "SlowDown");
+        if !faults.on("failure/throttled-says-until-when") {
+            failure.retry_after = Some(kinds::seconds(1));
+        }
+        return Err(failure.into());
+    }
+    Ok(())
+}

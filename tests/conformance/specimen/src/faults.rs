@@ -1,0 +1,65 @@
+//! Which rule is broken, and what breaking it has to remember.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Mutex, PoisonError},
+};
+
+/// The rule that is broken, and a memory that an honest plugin would not have.
+#[derive(Debug, Default)]
+pub struct Faults {
+    id: String,
+    memory: Mutex<Memory>,
+}
+
+#[derive(Debug, Default)]
+struct Memory {
+    seen: BTreeSet<String>,
+    counts: BTreeMap<String, usize>,
+    kept: BTreeMap<String, String>,
+}
+
+impl Faults {
+    pub fn set(&mut self, id: String) {
+        self.id = id;
+    }
+
+    /// Whether this rule is to be broken.
+    pub fn on(&self, id: &str) -> bool {
+        self.id == id
+    }
+
+    /// True the first time only.
+    pub fn once(&self, what: &str) -> bool {
+        self.remember(|memory| memory.seen.insert(what.to_owned()))
+    }
+
+    /// How often it came up, this time included.
+    pub fn count(&self, what: &str) -> usize {
+        self.remember(|memory| {
+            let count = memory.counts.entry(what.to_owned()).or_default();
+            *count += 1;
+            *count
+        })
+    }
+
+    /// What was kept under this key, or now is.
+    pub fn first(&self, key: &str, value: &str) -> String {
+        self.remember(|memory| {
+            memory
+                .kept
+                .entry(key.to_owned())
+                .or_insert_with(|| value.to_owned())
+                .clone()
+        })
+    }
+
+    /// Whether something is kept under this key.
+    pub fn knows(&self, key: &str) -> bool {
+        self.remember(|memory| memory.kept.contains_key(key))
+    }
+
+    fn remember<T>(&self, change: impl FnOnce(&mut Memory) -> T) -> T {
+        change(&mut self.memory.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}

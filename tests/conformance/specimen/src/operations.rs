@@ -1,0 +1,184 @@
+//! Work that outlasts a call: handles, and what a poll finds.
+
+use crossbridge_proto::v1alpha1::{self as wire, Effect, FailureCode, OperationVerb, outcome};
+use tonic::Status;
+
+use crate::{
+    call::{KEY, failure},
+    cloud::{Cloud, now},
+    kinds::Spec,
+    plugin::Specimen,
+};
+
+/// How long an operation takes, in milliseconds.
+pub const TAKES: u64 = 60;
+
+/// An operation, as its handle says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Handle {
+    pub verb: OperationVerb,
+    pub name: String,
+    pub until: u64,
+}
+
+impl Specimen {
+    /// The handle's text. Everything behind the first three parts is a fault's.
+    fn handle_text(&self, handle: &Handle) -> String {
+        let is_named = !self.on("create/name-known-at-the-end");
+        let name = if is_named { handle.name.as_str() } else { "-" };
+        let mut text = format!("{}/{}/{name}", handle.verb.as_str_name(), handle.until);
+        let stage = u8::from(handle.until.saturating_sub(now()) < TAKES / 2);
+        match () {
+            () if self.on("operation/handle-kept") => text.push_str(&format!("/{}", uuid::Uuid::new_v4())),
+            () if self.on("operation/handle-size") => text.push_str(&"x".repeat(5000)),
+            () if self.on("secrets/not-in-handles") => text.push_str(&format!("/{KEY}")),
+            () if self.on("operation/old-handles-valid") => text.push_str(&format!("/stage-{stage}")),
+            () if self.on("durable/handle-after-kill") => {
+                text.push_str(&format!("/{}@{}", self.instance, self.endpoint.replace('/', "_")));
+            }
+            () if self.on("durable/handle-on-replica") => {
+                text.push_str(&format!("/{}", self.endpoint.replace('/', "_")));
+            }
+            () if self.on("durable/handle-on-next-build") => text.push_str(&format!("/{}", self.build)),
+            () => {}
+        }
+        text
+    }
+
+    pub fn parse_handle(&self, text: &str) -> Result<Handle, Status> {
+        let refuse = || Status::invalid_argument("handle is none of this plugin's");
+        let mut parts = text.splitn(4, '/');
+        let (verb, until, name) = (parts.next(), parts.next(), parts.next());
+        let extra = parts.next().unwrap_or_default();
+        let (Some(verb), Some(until), Some(name)) = (verb, until, name) else {
+            return Err(refuse());
+        };
+        let handle = Handle {
+            verb: OperationVerb::from_str_name(verb).ok_or_else(refuse)?,
+            until: until.parse().map_err(|_| refuse())?,
+            name: name.to_owned(),
+        };
+        let endpoint = self.endpoint.replace('/', "_");
+        let is_foreign = match () {
+            () if self.on("operation/old-handles-valid") => self.faults.knows(&format!("old {text}")),
+            () if self.on("durable/handle-after-kill") => extra
+                .split_once('@')
+                .is_some_and(|(instance, place)| place == endpoint && instance != self.instance),
+            () if self.on("durable/handle-on-replica") => extra != endpoint,
+            () if self.on("durable/handle-on-next-build") => extra != self.build.to_string(),
+            () => false,
+        };
+        if is_foreign { Err(refuse()) } else { Ok(handle) }
+    }
+
+    /// An operation under way.
+    pub fn operation(&self, handle: &Handle, before: Option<&str>) -> wire::Operation {
+        let left = handle.until.saturating_sub(now()).min(TAKES);
+        let done = i32::try_from(100 - left * 100 / TAKES).unwrap_or(100);
+        let text = self.handle_text(handle);
+        if let Some(before) = before
+            && before != text
+        {
+            self.faults.first(&format!("old {before}"), "");
+        }
+        let day = 24 * 3600;
+        let expires = if self.on("operation/expires-late") {
+            3600
+        } else {
+            2 * day
+        };
+        let is_create = handle.verb == OperationVerb::Create;
+        let verb = if self.on("operation/verb") && is_create {
+            OperationVerb::Update
+        } else {
+            handle.verb
+        };
+        wire::Operation {
+            handle: text,
+            verb: verb.into(),
+            expire_time: Some(prost_types::Timestamp {
+                seconds: i64::try_from(now() / 1000).unwrap_or_default() + expires,
+                nanos: 0,
+            }),
+            poll_after: Some(prost_types::Duration {
+                seconds: 0,
+                nanos: 15_000_000,
+            }),
+            // Steady, so that a handle that changes alone is told from one that moved.
+            progress_percent: match () {
+                () if self.on("operation/handle-kept") => None,
+                () if self.on("operation/progress-never-falls") => Some(100 - done),
+                () if self.on("operation/progress-in-range") => Some(done + 101),
+                () => Some(done),
+            },
+            phase: if self.on("operation/phase") {
+                "still working".to_owned()
+            } else {
+                "Working".to_owned()
+            },
+            ..Default::default()
+        }
+    }
+
+    /// Where an operation has got to.
+    pub fn poll(&self, spec: &Spec, cloud: &Cloud, text: &str) -> Result<wire::Outcome, Status> {
+        let handle = match self.parse_handle(text) {
+            Err(_) if self.on("operation/garbage-handle-refused") && !text.contains('/') => {
+                return Ok(failed(failure(
+                    FailureCode::OperationExpired,
+                    Effect::None,
+                    "Unknown",
+                    "It is not known.",
+                )));
+            }
+            parsed => parsed?,
+        };
+        let is_unnamed = self.on("create/name-known-at-the-end");
+        let external_name = if is_unnamed {
+            String::new()
+        } else {
+            handle.name.clone()
+        };
+        if now() < handle.until {
+            let is_late = self.on("create/name-told-when-known") && handle.verb == OperationVerb::Create;
+            return Ok(wire::Outcome {
+                external_name: if is_late { String::new() } else { external_name },
+                result: Some(outcome::Result::Operation(self.operation(&handle, Some(text)))),
+                ..Default::default()
+            });
+        }
+        if handle.verb == OperationVerb::Delete
+            && self.on("operation/ended-answer-stable")
+            && !self.faults.once(&format!("ended {text}"))
+        {
+            return Ok(failed(failure(
+                FailureCode::NotFound,
+                Effect::None,
+                "Gone",
+                "It is gone.",
+            )));
+        }
+        if handle.verb == OperationVerb::Create
+            && let Some(resource) = cloud.get(&handle.name)?
+            && resource.busy_until > 0
+        {
+            cloud.put(&crate::cloud::Resource {
+                busy_until: 0,
+                ..resource
+            })?;
+        }
+        let _ = spec;
+        Ok(wire::Outcome {
+            external_name,
+            result: Some(outcome::Result::Completed(wire::Completed::default())),
+            ..Default::default()
+        })
+    }
+}
+
+pub fn failed(failure: wire::Failure) -> wire::Outcome {
+    wire::Outcome {
+        result: Some(outcome::Result::Failure(failure)),
+        ..Default::default()
+    }
+}

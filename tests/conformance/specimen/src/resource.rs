@@ -1,0 +1,323 @@
+//! The life of one resource.
+
+mod create;
+mod observe;
+
+use crossbridge_proto::{
+    checked::{Config, Create, Delete, Desired, Observe, Poll, Target, Update},
+    v1alpha1::{
+        self as wire, Effect, FailureCode, OperationVerb, outcome, resource_service_server::ResourceService,
+    },
+};
+use serde_json::{Map, Value};
+use tonic::{Request, Response, Status, async_trait};
+
+use crate::{
+    call::{Refusal, Word, check_deadline, failure, invalid, open, refuse, spec, timeout},
+    cloud::{Cloud, Resource, now},
+    kinds::Spec,
+    operations::{Handle, TAKES, failed},
+    plugin::Specimen,
+};
+
+type Answer = Result<wire::Outcome, Refusal>;
+
+#[async_trait]
+impl ResourceService for Specimen {
+    async fn observe(
+        &self,
+        request: Request<wire::ObserveRequest>,
+    ) -> Result<Response<wire::ObserveResponse>, Status> {
+        let mut request = request.into_inner();
+        if self.on("calls/required-fields-checked") {
+            request
+                .desired
+                .get_or_insert_default()
+                .parameters
+                .get_or_insert_with(|| wire::Document {
+                    json: "{}".to_owned(),
+                });
+        }
+        if self.on("calls/malformed-refused")
+            && let Some(target) = &mut request.target
+            && target.ownership_marker.contains(' ')
+        {
+            "malformed".clone_into(&mut target.ownership_marker);
+        }
+        let observe = Observe::try_from(request).map_err(|violation| invalid(&self.faults, &violation))?;
+        self.slow_when_drained(&observe.target).await;
+        Ok(Response::new(self.look(&observe)?))
+    }
+
+    async fn create(
+        &self,
+        request: Request<wire::CreateRequest>,
+    ) -> Result<Response<wire::CreateResponse>, Status> {
+        check_deadline(&self.faults, request.metadata())?;
+        let time = timeout(request.metadata());
+        let create =
+            Create::try_from(request.into_inner()).map_err(|violation| invalid(&self.faults, &violation))?;
+        let outcome = outcome(self.make(create, time).await)?;
+        Ok(Response::new(wire::CreateResponse { outcome }))
+    }
+
+    async fn update(
+        &self,
+        request: Request<wire::UpdateRequest>,
+    ) -> Result<Response<wire::UpdateResponse>, Status> {
+        check_deadline(&self.faults, request.metadata())?;
+        let update =
+            Update::try_from(request.into_inner()).map_err(|violation| invalid(&self.faults, &violation))?;
+        let outcome = outcome(self.change(&update))?;
+        Ok(Response::new(wire::UpdateResponse { outcome }))
+    }
+
+    async fn delete(
+        &self,
+        request: Request<wire::DeleteRequest>,
+    ) -> Result<Response<wire::DeleteResponse>, Status> {
+        check_deadline(&self.faults, request.metadata())?;
+        let delete =
+            Delete::try_from(request.into_inner()).map_err(|violation| invalid(&self.faults, &violation))?;
+        let is_first_of_changed = self.on("answers/before-the-deadline")
+            && self.is_changed(&delete.target)
+            && self.faults.once("slow delete");
+        if is_first_of_changed {
+            tokio::time::sleep(std::time::Duration::from_secs(5)).await;
+        }
+        let outcome = outcome(self.remove(&delete))?;
+        Ok(Response::new(wire::DeleteResponse { outcome }))
+    }
+
+    async fn poll_operation(
+        &self,
+        request: Request<wire::PollOperationRequest>,
+    ) -> Result<Response<wire::PollOperationResponse>, Status> {
+        let poll =
+            Poll::try_from(request.into_inner()).map_err(|violation| invalid(&self.faults, &violation))?;
+        let outcome = outcome(self.follow(&poll))?;
+        Ok(Response::new(wire::PollOperationResponse { outcome }))
+    }
+}
+
+fn outcome(answer: Answer) -> Result<Option<wire::Outcome>, Status> {
+    match answer {
+        Ok(outcome) => Ok(Some(outcome)),
+        Err(Refusal::Failure(failure)) => Ok(Some(failed(failure))),
+        Err(Refusal::Status(status)) => Err(status),
+    }
+}
+
+pub fn completed(name: &str, already_done: bool) -> wire::Outcome {
+    wire::Outcome {
+        external_name: name.to_owned(),
+        result: Some(outcome::Result::Completed(wire::Completed {
+            observation: None,
+            already_done,
+        })),
+        ..Default::default()
+    }
+}
+
+impl Specimen {
+    fn cloud(&self, target: &Target, word: Word) -> Result<(&'static Spec, Cloud), Refusal> {
+        let spec = spec(&self.faults, target)?;
+        Ok((spec, self.open(&target.config, spec, word)?))
+    }
+
+    fn open(&self, config: &Config, spec: &Spec, word: Word) -> Result<Cloud, Refusal> {
+        open(&self.faults, config, spec.kind, word)
+    }
+
+    fn is_changed(&self, target: &Target) -> bool {
+        self.cloud(target, Word::Look)
+            .ok()
+            .and_then(|(_, cloud)| cloud.get(&target.external_name).ok().flatten())
+            .is_some_and(|resource| resource.version > 1)
+    }
+
+    async fn slow_when_drained(&self, target: &Target) {
+        if self.on("process/sigterm-lets-calls-end") && target.owner.name == "drained" {
+            let turn = self.faults.count("drained") as u64;
+            tokio::time::sleep(std::time::Duration::from_millis(10 * turn)).await;
+        }
+    }
+
+    /// What is there under the name and is ours.
+    fn ours(&self, spec: &Spec, cloud: &Cloud, target: &Target, fault: &str) -> Result<Resource, Refusal> {
+        let gone = || refuse(FailureCode::NotFound, "NotFound");
+        let resource = cloud.get(&target.external_name)?.ok_or_else(gone)?;
+        let is_ours = [&target.ownership_marker, &target.former_marker].contains(&&resource.marker);
+        if spec.holds_marker && !is_ours && !self.on(fault) {
+            return Err(gone().into());
+        }
+        Ok(resource)
+    }
+
+    fn change(&self, update: &Update) -> Answer {
+        let target = &update.target;
+        let (spec, cloud) = self.cloud(target, Word::Change)?;
+        let resource = match self.ours(spec, &cloud, target, "update/others-not-found") {
+            Err(Refusal::Failure(_)) if self.on("update/absent-not-created") && spec.kind == "Ticket" => {
+                let made = self.resource(target, &update.desired, &target.external_name, 0);
+                cloud.make(&made)?;
+                return Ok(completed(&made.name, false));
+            }
+            found => found?,
+        };
+        if spec.has_etag
+            && !update.etag.is_empty()
+            && update.etag != resource.version.to_string()
+            && !self.on("update/stale-etag-conflict")
+        {
+            return Err(refuse(FailureCode::Conflict, "StaleEtag").into());
+        }
+        let mut wish = update.desired.parameters.clone();
+        let is_same = wish == resource.parameters;
+        if self.on("update/same-again-harmless") && is_same {
+            wish.insert("text".to_owned(), Value::from("changed for no reason"));
+        }
+        if self.on("answers/no-bare-errors") && is_same {
+            return Err(Status::unknown("an exception was raised").into());
+        }
+        check_wish(self, &wish)?;
+        if wish.get("color") != resource.parameters.get("color") && !self.on("update/immutable-refused") {
+            let mut failure = refuse(FailureCode::ImmutableField, "Immutable");
+            failure.violations.push(violation("/color"));
+            return Err(failure.into());
+        }
+        if self.on("update/completes") && !is_same {
+            return Err(refuse(FailureCode::QuotaExceeded, "TooMany").into());
+        }
+        if self.on("update/wish-comes-back") && spec.kind == "Note" {
+            wish = resource.parameters.clone();
+        }
+        if wish != resource.parameters {
+            cloud.put(&Resource {
+                parameters: wish,
+                version: resource.version + 1,
+                ..resource.clone()
+            })?;
+        }
+        let mut answer = completed(&resource.name, false);
+        "updated".clone_into(&mut answer.provider_state);
+        if self.on("answers/name-never-changes") {
+            answer.external_name.push_str("-renamed");
+        }
+        if self.on("answers/state-size") && is_same {
+            answer.provider_state = "x".repeat(5000);
+        }
+        if spec.is_asynchronous {
+            answer.result = Some(outcome::Result::Operation(self.operation(
+                &Handle {
+                    verb: OperationVerb::Update,
+                    name: resource.name.clone(),
+                    until: now() + TAKES,
+                },
+                None,
+            )));
+        }
+        Ok(answer)
+    }
+
+    fn remove(&self, delete: &Delete) -> Answer {
+        let target = &delete.target;
+        let (spec, cloud) = self.cloud(target, Word::Change)?;
+        let resource = match cloud.get(&target.external_name)? {
+            Some(_) => self.ours(spec, &cloud, target, "delete/others-not-found")?,
+            None if self.on("delete/nothing-ten-times") => {
+                return Err(refuse(FailureCode::NotFound, "NotFound").into());
+            }
+            None => return Ok(completed(&target.external_name, true)),
+        };
+        let is_changed = resource.version > 1;
+        if self.on("delete/completes") && is_changed && self.faults.once("refused delete") {
+            return Err(refuse(FailureCode::Conflict, "Locked").into());
+        }
+        let mut answer = completed(&resource.name, false);
+        if self.on("delete/no-observation")
+            && let Some(outcome::Result::Completed(completed)) = &mut answer.result
+        {
+            completed.observation = Some(self.observation(spec, &resource, target, &Desired::default()));
+        }
+        if self.on("delete/absent-afterwards") && is_changed && self.faults.once("left there") {
+            return Ok(answer);
+        }
+        if self.on("delete/then-create") {
+            self.faults.first(&format!("deleted {}", resource.name), "");
+        }
+        if spec.is_asynchronous {
+            let until = if resource.gone_at > 0 {
+                resource.gone_at
+            } else {
+                now() + TAKES
+            };
+            cloud.put(&Resource {
+                gone_at: until,
+                ..resource.clone()
+            })?;
+            answer.result = Some(outcome::Result::Operation(self.operation(
+                &Handle {
+                    verb: OperationVerb::Delete,
+                    name: resource.name,
+                    until,
+                },
+                None,
+            )));
+        } else {
+            cloud.delete(&resource.name)?;
+        }
+        Ok(answer)
+    }
+
+    fn follow(&self, poll: &Poll) -> Answer {
+        let (spec, cloud) = self.cloud(&poll.target, Word::Change)?;
+        Ok(self.poll(spec, &cloud, &poll.handle)?)
+    }
+
+    fn resource(&self, target: &Target, desired: &Desired, name: &str, busy_until: u64) -> Resource {
+        Resource {
+            name: name.to_owned(),
+            marker: target.ownership_marker.clone(),
+            parameters: desired.parameters.clone(),
+            secret: desired
+                .sensitive_values
+                .0
+                .get("/secret")
+                .cloned()
+                .unwrap_or_default(),
+            version: 1,
+            made_at: now(),
+            busy_until,
+            gone_at: 0,
+            endpoint: self.endpoint.clone(),
+            instance: self.instance.clone(),
+        }
+    }
+}
+
+fn violation(path: &str) -> wire::FieldViolation {
+    wire::FieldViolation {
+        path: path.to_owned(),
+        message: "The specimen does not take it.".to_owned(),
+    }
+}
+
+/// A size below nothing passes the schema, and is refused all the same.
+fn check_wish(specimen: &Specimen, wish: &Map<String, Value>) -> Result<(), Refusal> {
+    let size = wish.get("size").unwrap_or(&Value::Null);
+    let is_bad = size.as_i64().is_some_and(|size| size < 0) || size.is_string();
+    if !is_bad || specimen.on("create/invalid-example-refused") {
+        return Ok(());
+    }
+    let mut refused = failure(
+        FailureCode::InvalidSpec,
+        Effect::None,
+        "BadSize",
+        "Give a size that is not negative.",
+    );
+    if !specimen.on("create/invalid-field-named") {
+        refused.violations.push(violation("/size"));
+    }
+    Err(refused.into())
+}

@@ -1,0 +1,157 @@
+//! Socket, standard services, and the end.
+
+use std::{os::unix::fs::PermissionsExt, path::PathBuf, process::ExitCode, sync::Arc, time::Duration};
+
+use crossbridge_proto::{
+    FILE_DESCRIPTOR_SET,
+    v1alpha1::{
+        discovery_service_server::DiscoveryServiceServer, plugin_service_server::PluginServiceServer,
+        resource_service_server::ResourceServiceServer,
+    },
+};
+use tokio::{
+    net::{UnixListener, UnixStream},
+    signal::unix::{SignalKind, signal},
+};
+use tokio_stream::wrappers::UnixListenerStream;
+use tonic::{
+    codegen::http,
+    transport::{Server, server::Router},
+};
+use tonic_health::ServingStatus;
+use tower::util::MapRequestLayer;
+
+use crate::{
+    faults::Faults,
+    plugin::{LIMIT, Specimen},
+};
+
+const SERVICES: [&str; 2] = [
+    "crossbridge.provider.v1alpha1.PluginService",
+    "crossbridge.provider.v1alpha1.ResourceService",
+];
+
+pub async fn run(faults: Faults, build: u32) -> ExitCode {
+    match serve(faults, build).await {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn serve(faults: Faults, build: u32) -> Result<ExitCode, Box<dyn std::error::Error>> {
+    let endpoint = std::env::var("PROVIDER_PLUGIN_ENDPOINT")?;
+    let path = PathBuf::from(
+        endpoint
+            .strip_prefix("unix://")
+            .ok_or("it serves Unix sockets only")?,
+    );
+    let specimen = Specimen {
+        faults: Arc::new(faults),
+        instance: uuid::Uuid::new_v4().to_string(),
+        endpoint,
+        build,
+        turn: Arc::default(),
+    };
+    let listener = bind(&specimen, &path).await?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    let hasty = specimen.on("process/sigterm-lets-calls-end");
+    let code = if specimen.on("process/sigterm-exits-0") {
+        3
+    } else {
+        0
+    };
+    let router = router(&specimen).await?;
+    let stop = async move {
+        terminate.recv().await;
+        if hasty {
+            std::process::exit(0);
+        }
+    };
+    let serving = router.serve_with_incoming_shutdown(UnixListenerStream::new(listener), stop);
+    serving.await?;
+    Ok(ExitCode::from(code))
+}
+
+async fn bind(specimen: &Specimen, path: &PathBuf) -> Result<UnixListener, Box<dyn std::error::Error>> {
+    if path.exists() {
+        if specimen.on("process/stale-socket-replaced") {
+            return Err("there is a socket already".into());
+        }
+        let is_served = UnixStream::connect(path).await.is_ok();
+        if is_served && !specimen.on("process/socket-in-use-kept") {
+            return Err("another process serves there".into());
+        }
+        std::fs::remove_file(path)?;
+    }
+    let temporary = path.with_extension("new");
+    let listener = UnixListener::bind(&temporary)?;
+    let mode = if specimen.on("process/socket-private") {
+        0o666
+    } else {
+        0o600
+    };
+    std::fs::set_permissions(&temporary, std::fs::Permissions::from_mode(mode))?;
+    std::fs::rename(temporary, path)?;
+    Ok(listener)
+}
+
+async fn router(
+    specimen: &Specimen,
+) -> Result<
+    Router<tower::layer::util::Stack<MapRequestLayer<ShowAuthority>, tower::layer::util::Identity>>,
+    Box<dyn std::error::Error>,
+> {
+    let (health, health_service) = tonic_health::server::health_reporter();
+    let status = if specimen.on("health/serving") {
+        ServingStatus::NotServing
+    } else {
+        ServingStatus::Serving
+    };
+    for service in ["", SERVICES[0], SERVICES[1]] {
+        health.set_service_status(service, status).await;
+    }
+    let limit = if specimen.on("transport/largest-message-taken") {
+        LIMIT
+    } else if specimen.on("transport/oversized-refused") || specimen.on("transport/call-after-oversized") {
+        LIMIT * 2
+    } else {
+        LIMIT
+    };
+    let mut reflection = tonic_reflection::server::Builder::configure();
+    if !specimen.on("reflection/describes-the-contract") {
+        reflection = reflection.register_encoded_file_descriptor_set(FILE_DESCRIPTOR_SET);
+    }
+    if specimen.on("reflection/lists-services") {
+        reflection = reflection.with_service_name(SERVICES[0]);
+    } else {
+        reflection = reflection
+            .with_service_name(SERVICES[0])
+            .with_service_name(SERVICES[1]);
+    }
+    let show: ShowAuthority = show_authority;
+    Ok(Server::builder()
+        .layer(MapRequestLayer::new(show))
+        .http2_keepalive_timeout(Some(Duration::from_secs(20)))
+        .add_service(health_service)
+        .add_service(reflection.build_v1()?)
+        .add_service(PluginServiceServer::new(specimen.clone()).max_decoding_message_size(limit))
+        .add_service(ResourceServiceServer::new(specimen.clone()).max_decoding_message_size(limit))
+        .add_service(DiscoveryServiceServer::new(specimen.clone())))
+}
+
+type ShowAuthority = fn(http::Request<tonic::body::Body>) -> http::Request<tonic::body::Body>;
+
+/// Services do not see the authority; as a header they do.
+fn show_authority(mut request: http::Request<tonic::body::Body>) -> http::Request<tonic::body::Body> {
+    let authority = request
+        .uri()
+        .authority()
+        .map(|authority| authority.as_str().to_owned());
+    if let Some(Ok(value)) = authority.map(|authority| authority.parse()) {
+        request.headers_mut().insert("x-authority", value);
+    }
+    request
+}

@@ -1,0 +1,111 @@
+//! The outcome in every format.
+
+use super::{Format, write};
+use crate::{
+    assertion::{Assertion, Level},
+    run::Report,
+    verdict::{Finding, Verdict},
+};
+
+const RULE: &Assertion = &Assertion {
+    id: "area/rule",
+    level: Level::Core,
+    title: "It holds.",
+    rule: "ResourceService.Observe",
+    fix: "Do it.",
+};
+
+fn report(verdicts: Vec<Verdict>) -> Report {
+    Report {
+        plugin: "example 1.0.0".to_owned(),
+        findings: verdicts
+            .into_iter()
+            .map(|verdict| Finding {
+                assertion: RULE,
+                subject: "Kind".to_owned(),
+                verdict,
+            })
+            .collect(),
+        left_behind: Vec::new(),
+    }
+}
+
+fn everything() -> Report {
+    report(vec![
+        Verdict::Passed,
+        Verdict::Failed("seen <that> & \"this\"\u{7}".to_owned()),
+        Verdict::Blocked("first\nthis".to_owned()),
+        Verdict::Skipped,
+        Verdict::NotApplicable("no # such thing".to_owned()),
+    ])
+}
+
+#[test]
+fn tap_has_a_plan_and_a_line_for_each() {
+    assert_eq!(
+        write(&everything(), Format::Tap),
+        "TAP version 13\n1..5\n\
+         ok 1 - area/rule (Kind)\n\
+         not ok 2 - area/rule (Kind)\n# seen: seen <that> & \"this\"\u{7}\n# fix: Do it.\n\
+         not ok 3 - area/rule (Kind)\n# blocked: first this\n\
+         ok 4 - area/rule (Kind) # SKIP on demand\n\
+         ok 5 - area/rule (Kind) # SKIP no \\# such thing\n"
+    );
+}
+
+#[test]
+fn junit_is_well_formed_and_counts() {
+    let text = write(&everything(), Format::Junit);
+    let document = roxmltree::Document::parse(&text).expect("XML");
+    let suite = document
+        .descendants()
+        .find(|node| node.has_tag_name("testsuite"))
+        .expect("a suite");
+    let counts: Vec<_> = ["tests", "failures", "errors", "skipped"]
+        .iter()
+        .map(|name| suite.attribute(*name).unwrap_or_default())
+        .collect();
+    assert_eq!(counts, ["5", "1", "1", "2"]);
+    let failure = document
+        .descendants()
+        .find(|node| node.has_tag_name("failure"))
+        .expect("a failure");
+    assert_eq!(failure.attribute("message"), Some("seen <that> & \"this\""));
+}
+
+#[test]
+fn json_holds_every_finding() {
+    let text = write(&everything(), Format::Json);
+    let document: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(document["conforms"], false);
+    assert_eq!(document["counts"]["failed"], 1);
+    assert_eq!(document["findings"][1]["verdict"], "failed");
+    assert_eq!(document["findings"][1]["why"], "seen <that> & \"this\"\u{7}");
+    assert_eq!(document["findings"][0]["verdict"], "passed");
+}
+
+#[test]
+fn people_read_what_to_fix_and_where_the_rule_stands() {
+    let text = write(&everything(), Format::Text);
+    for part in [
+        "area/rule (Kind, Core)",
+        "resource_service.proto:",
+        "fix:  Do it.",
+        "skipped on demand: area/rule",
+        "DOES NOT CONFORM",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+#[test]
+fn the_exit_code_says_whether_it_conforms() {
+    let code = |verdicts| report(verdicts).exit_code();
+    assert_eq!(code(vec![Verdict::Passed, Verdict::Skipped]), 0);
+    assert_eq!(code(vec![Verdict::Passed, Verdict::Failed(String::new())]), 1);
+    assert_eq!(code(vec![Verdict::Passed, Verdict::Blocked(String::new())]), 3);
+    assert_eq!(code(vec![]), 3, "nothing was judged");
+    let mut left = report(vec![Verdict::Passed]);
+    left.left_behind.push("Kind \"x\"".to_owned());
+    assert_eq!(left.exit_code(), 3);
+}
