@@ -273,19 +273,6 @@ impl Watch {
     }
 }
 
-/// Fields whose form has an assertion of its own.
-const JUDGED_ELSEWHERE: [&str; 9] = [
-    "reason",
-    "message",
-    "violations",
-    "handle",
-    "verb",
-    "progress_percent",
-    "phase",
-    "provider_state",
-    "effect",
-];
-
 fn well_formed(method: Method, violation: Option<Violation>) -> Judgement {
     match violation {
         Some(violation) if !is_judged_elsewhere(&violation.field) => {
@@ -295,11 +282,17 @@ fn well_formed(method: Method, violation: Option<Violation>) -> Judgement {
     }
 }
 
+/// Fields whose form has an assertion of its own.
 fn is_judged_elsewhere(field: &str) -> bool {
-    field
+    let parts: Vec<&str> = field
         .split('.')
         .map(|part| part.split('[').next().unwrap_or(part))
-        .any(|part| JUDGED_ELSEWHERE.contains(&part))
+        .collect();
+    let within =
+        |outer: &str, inner: &[&str]| parts.contains(&outer) && parts.iter().any(|part| inner.contains(part));
+    within("failure", &["reason", "message", "violations"])
+        || within("operation", &["handle", "verb", "progress_percent", "phase"])
+        || parts.contains(&"provider_state")
 }
 
 fn same_name(method: Method, sent: &str, got: &str) -> Judgement {

@@ -4,7 +4,7 @@ use std::{
     fmt,
     future::Future,
     sync::Arc,
-    time::{Duration, SystemTime},
+    time::{Duration, Instant, SystemTime},
 };
 
 use crossbridge_proto::v1alpha1::{
@@ -12,7 +12,7 @@ use crossbridge_proto::v1alpha1::{
     plugin_service_client::PluginServiceClient, resource_service_client::ResourceServiceClient,
 };
 use tokio::time::timeout;
-use tonic::{Code, Request, Response, Status, TimeoutExpired, transport::Channel};
+use tonic::{Request, Response, Status, transport::Channel};
 
 use crate::{always::Watch, answer::Answer};
 
@@ -170,6 +170,7 @@ impl Client {
     {
         let request = with_metadata(message, method, terms);
         let limit = terms.timeout.unwrap_or(PATIENCE);
+        let sent = Instant::now();
         let answer = timeout(limit + SLACK, call(request)).await;
         let answer = answer.unwrap_or_else(|_| Err(Status::deadline_exceeded("no answer came")));
         match answer {
@@ -183,24 +184,14 @@ impl Client {
             }
             Err(status) => {
                 if !terms.rough {
-                    self.watch.time(method, !timed_out(&status), limit);
+                    // Either side may have cut it, each with a status of its own.
+                    self.watch.time(method, sent.elapsed() < limit, limit);
                     self.watch.status(method, &status);
                 }
                 Err(status)
             }
         }
     }
-}
-
-/// Whether the call ran out of time, here (tonic then says CANCELLED) or at the plugin.
-pub(crate) fn timed_out(status: &Status) -> bool {
-    let mut cause = std::error::Error::source(status);
-    let mut here = false;
-    while let Some(error) = cause {
-        here |= error.is::<TimeoutExpired>();
-        cause = error.source();
-    }
-    here || status.code() == Code::DeadlineExceeded
 }
 
 /// One line for people.

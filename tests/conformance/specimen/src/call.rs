@@ -185,8 +185,7 @@ fn bad_key(faults: &Faults, config: &Config, word: Word) -> Refusal {
     if word == Word::Change && faults.on("failure/effect") {
         failure.effect = Effect::Unspecified.into();
     }
-    if word == Word::Check {
-        let given = config.credentials.0.get("key").cloned().unwrap_or_default();
+    if let (Word::Check, Some(given)) = (word, config.credentials.0.get("key")) {
         match () {
             () if faults.on("failure/code") => failure.code = 0,
             () if faults.on("failure/reason") => "it's bad".clone_into(&mut failure.reason),
@@ -196,7 +195,7 @@ fn bad_key(faults: &Faults, config: &Config, word: Word) -> Refusal {
                 message: "It has a path that is none.".to_owned(),
             }),
             () if faults.on("secrets/not-in-errors") => {
-                failure.message = format!("The key {} is wrong.", String::from_utf8_lossy(&given));
+                failure.message = format!("The key {} is wrong.", String::from_utf8_lossy(given));
             }
             () => {}
         }

@@ -89,10 +89,6 @@ impl Spec {
         self.recovery == CreateRecovery::Marker
     }
 
-    pub fn by_token(&self) -> bool {
-        self.recovery == CreateRecovery::ClientToken
-    }
-
     pub fn resource_type(&self) -> wire::ResourceType {
         wire::ResourceType {
             group: GROUP.to_owned(),

@@ -23,16 +23,15 @@ pub struct Handle {
 
 impl Specimen {
     /// The handle's text. Everything behind the first three parts is a fault's.
-    fn handle_text(&self, handle: &Handle) -> String {
+    fn handle_text(&self, handle: &Handle, stage: &str) -> String {
         let is_named = !self.on("create/name-known-at-the-end");
         let name = if is_named { handle.name.as_str() } else { "-" };
         let mut text = format!("{}/{}/{name}", handle.verb.as_str_name(), handle.until);
-        let stage = u8::from(handle.until.saturating_sub(now()) < TAKES / 2);
         match () {
             () if self.on("operation/handle-kept") => text.push_str(&format!("/{}", uuid::Uuid::new_v4())),
             () if self.on("operation/handle-size") => text.push_str(&"x".repeat(5000)),
             () if self.on("secrets/not-in-handles") => text.push_str(&format!("/{KEY}")),
-            () if self.on("operation/old-handles-valid") => text.push_str(&format!("/stage-{stage}")),
+            () if self.on("operation/old-handles-valid") => text.push_str(stage),
             () if self.on("durable/handle-after-kill") => {
                 text.push_str(&format!("/{}@{}", self.instance, self.endpoint.replace('/', "_")));
             }
@@ -75,7 +74,7 @@ impl Specimen {
     pub fn operation(&self, handle: &Handle, before: Option<&str>) -> wire::Operation {
         let left = handle.until.saturating_sub(now()).min(TAKES);
         let done = i32::try_from(100 - left * 100 / TAKES).unwrap_or(100);
-        let text = self.handle_text(handle);
+        let text = self.handle_text(handle, if before.is_some() { "/stage-1" } else { "/stage-0" });
         if let Some(before) = before
             && before != text
         {
@@ -139,7 +138,8 @@ impl Specimen {
         } else {
             handle.name.clone()
         };
-        if now() < handle.until {
+        let moves_on = self.on("operation/old-handles-valid") && text.ends_with("/stage-0");
+        if now() < handle.until || moves_on {
             let is_late = self.on("create/name-told-when-known") && handle.verb == OperationVerb::Create;
             return Ok(wire::Outcome {
                 external_name: if is_late { String::new() } else { external_name },

@@ -147,7 +147,8 @@ impl Specimen {
     fn ours(&self, spec: &Spec, cloud: &Cloud, target: &Target, fault: &str) -> Result<Resource, Refusal> {
         let gone = || refuse(FailureCode::NotFound, "NotFound");
         let resource = cloud.get(&target.external_name)?.ok_or_else(gone)?;
-        let is_ours = [&target.ownership_marker, &target.former_marker].contains(&&resource.marker);
+        let is_former = resource.marker == target.former_marker && !self.on("marker/former-accepted");
+        let is_ours = resource.marker == target.ownership_marker || is_former;
         if spec.holds_marker && !is_ours && !self.on(fault) {
             return Err(gone().into());
         }
@@ -158,7 +159,11 @@ impl Specimen {
         let target = &update.target;
         let (spec, cloud) = self.cloud(target, Word::Change)?;
         let resource = match self.ours(spec, &cloud, target, "update/others-not-found") {
-            Err(Refusal::Failure(_)) if self.on("update/absent-not-created") && spec.kind == "Ticket" => {
+            Err(Refusal::Failure(_))
+                if self.on("update/absent-not-created")
+                    && spec.kind == "Ticket"
+                    && cloud.get(&target.external_name)?.is_none() =>
+            {
                 let made = self.resource(target, &update.desired, &target.external_name, 0);
                 cloud.make(&made)?;
                 return Ok(completed(&made.name, false));
@@ -192,10 +197,16 @@ impl Specimen {
         if self.on("update/wish-comes-back") && spec.kind == "Note" {
             wish = resource.parameters.clone();
         }
-        if wish != resource.parameters {
+        let is_adopted = resource.marker == target.former_marker;
+        if wish != resource.parameters || is_adopted {
             cloud.put(&Resource {
+                version: resource.version + u64::from(wish != resource.parameters),
                 parameters: wish,
-                version: resource.version + 1,
+                marker: if is_adopted {
+                    target.ownership_marker.clone()
+                } else {
+                    resource.marker.clone()
+                },
                 ..resource.clone()
             })?;
         }

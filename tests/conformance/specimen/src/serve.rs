@@ -110,8 +110,11 @@ async fn router(
     } else {
         ServingStatus::Serving
     };
-    for service in ["", SERVICES[0], SERVICES[1]] {
-        health.set_service_status(service, status).await;
+    health.set_service_status("", status).await;
+    if !specimen.on("health/each-service") {
+        for service in SERVICES {
+            health.set_service_status(service, ServingStatus::Serving).await;
+        }
     }
     let limit = if specimen.on("transport/largest-message-taken") {
         LIMIT

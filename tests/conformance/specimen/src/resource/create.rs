@@ -62,7 +62,9 @@ impl Specimen {
         match spec.source {
             ExternalNameSource::Derived => Ok(Spec::derive_name(&create.desired.parameters)),
             ExternalNameSource::Provider if name.is_empty() => Ok(name),
-            ExternalNameSource::Provider if self.on("create/name-where-it-belongs") => Ok(String::new()),
+            ExternalNameSource::Provider if self.on("create/name-where-it-belongs") => {
+                Err(refuse(FailureCode::InvalidSpec, "NoNamesHere").into())
+            }
             ExternalNameSource::Provider => {
                 Err(Status::invalid_argument("target.external_name is not allowed").into())
             }
@@ -116,7 +118,10 @@ impl Specimen {
             cloud.keep(&token, &self.token(&made.name, &wish, true))?;
             return Ok(self.begun(&made));
         }
-        if self.on("create/ten-times-one-resource") && self.faults.count(&token) == 5 {
+        if self.on("create/ten-times-one-resource")
+            && create.outcome_unknown
+            && self.faults.count(&token) == 5
+        {
             let made = self.resource(&create.target, &create.desired, &spec.draw_name(), 0);
             cloud.make(&made)?;
             return Ok(completed(&made.name, false));

@@ -13,7 +13,7 @@ use crate::{
         repeat::recover,
     },
     story::Story,
-    verdict::{Stop, holds},
+    verdict::{Stop, Verdict, holds},
 };
 
 /// How long a creation runs before the plugin is killed.
@@ -157,6 +157,12 @@ async fn on_replica(lab: &Lab) -> Result<(), Stop> {
 
 async fn on_next_build(lab: &Lab) -> Result<(), Stop> {
     lab.bench.hands.can_upgrade()?;
+    let after_kill = lab.bench.book.verdict(HANDLE_AFTER_KILL, lab.bench.subject());
+    if matches!(after_kill, Some(Verdict::Failed(_))) {
+        return Err(Stop::blocked(
+            "a new process of the same build does not follow it either",
+        ));
+    }
     let (mut thing, outcome, handle) = begin(lab).await?;
     if handle.is_some() {
         lab.bench.hands.upgrade(&lab.bench.client.channel()).await?;

@@ -1,6 +1,6 @@
 //! What the plugin serves.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeSet, sync::Arc};
 
 use crossbridge_proto::{
     checked::{Kind, KindPage, ResourceType},
@@ -194,7 +194,8 @@ fn terms() -> Terms {
 }
 
 fn pages(whole: &Walk, single: &Walk) -> Judgement {
-    let set = |walk: &Walk| -> BTreeMap<ResourceType, String> { walk.kinds.iter().cloned().collect() };
+    let set =
+        |walk: &Walk| -> BTreeSet<ResourceType> { walk.kinds.iter().map(|(kind, _)| kind.clone()).collect() };
     holds(single.largest_page <= 1, || {
         format!("a page of at most 1 holds {}", single.largest_page)
     })?;

@@ -27,6 +27,9 @@ assertions! {
     HEALTH = "health/serving", Core, "plugin_service.proto",
         "grpc.health.v1 says SERVING of the server as a whole.",
         "Serve grpc.health.v1.Health and set the status of the empty service name.";
+    EACH_HEALTH = "health/each-service", Core, "plugin_service.proto",
+        "grpc.health.v1 says SERVING of each of the contract's services that is served.",
+        "Set the status under the services' full names too.";
     REFLECTION = "reflection/lists-services", Core, "plugin_service.proto",
         "Reflection (v1 or v1alpha) lists the contract's services.",
         "Register the reflection service with the contract's descriptors.";
@@ -44,22 +47,10 @@ pub(crate) const STORY: Story<Bench> = Story {
 };
 
 async fn run(bench: &Bench) -> Result<(), Stop> {
-    let mut health = HealthClient::new(bench.client.channel());
-    let asked = HealthCheckRequest::default();
-    let answer = tokio::time::timeout(PATIENCE, health.check(asked)).await;
-    bench.judge(
-        HEALTH,
-        match answer {
-            Err(_) => Err("no answer came".to_owned()),
-            Ok(Err(status)) => Err(told(&status)),
-            Ok(Ok(answer)) => {
-                let status = answer.into_inner().status();
-                holds(status == ServingStatus::Serving, || {
-                    format!("it says {}", status.as_str_name())
-                })
-            }
-        },
-    );
+    bench.judge(HEALTH, serving(bench, "").await);
+    for service in SERVICES {
+        bench.judge(EACH_HEALTH, serving(bench, service).await);
+    }
     let services = ask_reflection(bench, Question::List).await;
     bench.judge(REFLECTION, services.and_then(|services| lists(&services)));
     let file = ask_reflection(bench, Question::File(SERVICES[1])).await;
@@ -69,6 +60,20 @@ async fn run(bench: &Bench) -> Result<(), Stop> {
     );
     bench.judge(AUTHORITY, any_authority(bench).await);
     Ok(())
+}
+
+async fn serving(bench: &Bench, service: &str) -> Judgement {
+    let asked = HealthCheckRequest {
+        service: service.to_owned(),
+    };
+    let mut health = HealthClient::new(bench.client.channel());
+    let answer = tokio::time::timeout(PATIENCE, health.check(asked))
+        .await
+        .map_err(|_| "no answer came".to_owned())?;
+    let status = answer.map_err(|status| told(&status))?.into_inner().status();
+    holds(status == ServingStatus::Serving, || {
+        format!("of {service:?} it says {}", status.as_str_name())
+    })
 }
 
 fn lists(services: &[String]) -> Judgement {

@@ -72,6 +72,9 @@ assertions! {
     OTHERS_NOT_UPDATED = "update/others-not-found", Core, "Target.ownership_marker",
         "An Update under another marker is NOT_FOUND, and changes nothing.",
         "Read the marker before you write; only ownership_marker and former_marker are ours.";
+    FORMER = "marker/former-accepted", Core, "Target.former_marker",
+        "A resource under the former marker is ours, and the next Update puts the new marker on it.",
+        "Accept ownership_marker and former_marker alike; write ownership_marker with each Update.";
     OTHERS_NOT_DELETED = "delete/others-not-found", Core, "ResourceService.Delete",
         "A Delete under another marker is NOT_FOUND with EFFECT_NONE, and removes nothing.",
         "Read the marker before you remove; only ownership_marker and former_marker are ours.";

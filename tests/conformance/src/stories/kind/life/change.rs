@@ -3,7 +3,7 @@
 use crossbridge_proto::checked::Observation;
 
 use super::{
-    assertions::{EQUAL_AFTERWARDS, NO_OP, OTHERS_NOT_UPDATED, STALE_ETAG, UPDATED},
+    assertions::{EQUAL_AFTERWARDS, FORMER, NO_OP, OTHERS_NOT_UPDATED, STALE_ETAG, UPDATED},
     judge,
 };
 use crate::{
@@ -16,7 +16,14 @@ use crate::{
 pub(super) async fn change(lab: &Lab, thing: &mut Thing, before: Observation) -> Result<(), Stop> {
     let bench = &lab.bench;
     if !lab.kind.capabilities.can_update {
-        for assertion in [NO_OP, UPDATED, EQUAL_AFTERWARDS, STALE_ETAG, OTHERS_NOT_UPDATED] {
+        for assertion in [
+            FORMER,
+            NO_OP,
+            UPDATED,
+            EQUAL_AFTERWARDS,
+            STALE_ETAG,
+            OTHERS_NOT_UPDATED,
+        ] {
             bench.not_applicable(assertion, "the kind cannot be updated");
         }
         return Ok(());
@@ -26,6 +33,8 @@ pub(super) async fn change(lab: &Lab, thing: &mut Thing, before: Observation) ->
     let after = lab.found(thing).await?;
     bench.judge(NO_OP, judge::no_op(&trail, &before, &after));
     strangers_update(lab, thing, &after).await?;
+    former_marker(lab, thing, &after).await?;
+    let after = lab.found(thing).await?;
     let Some(wish) = lab.example.update_parameters.clone() else {
         for assertion in [UPDATED, EQUAL_AFTERWARDS, STALE_ETAG] {
             bench.not_applicable(assertion, "the example has no update_parameters");
@@ -53,6 +62,32 @@ pub(super) async fn change(lab: &Lab, thing: &mut Thing, before: Observation) ->
     }
     thing.desired = wanted.desired;
     bench.registry.enter(thing);
+    Ok(())
+}
+
+/// After a restore: another marker is ours, and a person has said that the one on it was.
+async fn former_marker(lab: &Lab, thing: &mut Thing, before: &Observation) -> Result<(), Stop> {
+    if !lab.kind.capabilities.holds_marker {
+        lab.bench.not_applicable(FORMER, "the kind holds no marker");
+        return Ok(());
+    }
+    if before.found_marker != thing.marker() {
+        // That has an assertion of its own.
+        return Ok(());
+    }
+    let mut restored = thing.clone().marked(&new_marker());
+    thing.marker().clone_into(&mut restored.target.former_marker);
+    let request = restored.update();
+    let trail = lab.update(&mut restored, request).await?;
+    let after = lab.found(&restored).await?;
+    let accepted = judge::completed(&trail, "Update");
+    let judgement = accepted.and(judge::marker_kept(&after, restored.marker()));
+    if after.found_marker == restored.marker() {
+        restored.target.former_marker.clear();
+        *thing = restored;
+        lab.bench.registry.enter(thing);
+    }
+    lab.bench.judge(FORMER, judgement);
     Ok(())
 }
 
