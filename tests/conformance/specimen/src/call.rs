@@ -25,7 +25,7 @@ const LIMIT: Duration = Duration::from_mins(1);
 #[derive(Debug)]
 pub enum Refusal {
     Status(Status),
-    Failure(wire::Failure),
+    Failure(Box<wire::Failure>),
 }
 
 impl From<Status> for Refusal {
@@ -36,18 +36,13 @@ impl From<Status> for Refusal {
 
 impl From<wire::Failure> for Refusal {
     fn from(failure: wire::Failure) -> Self {
-        Self::Failure(failure)
+        Self::Failure(Box::new(failure))
     }
 }
 
 impl From<std::io::Error> for Refusal {
     fn from(error: std::io::Error) -> Self {
-        Self::Failure(failure(
-            FailureCode::Internal,
-            Effect::Unknown,
-            "Io",
-            &error.to_string(),
-        ))
+        failure(FailureCode::Internal, Effect::Unknown, "Io", &error.to_string()).into()
     }
 }
 
@@ -149,7 +144,7 @@ pub fn open(faults: &Faults, config: &Config, kind: &str, word: Word) -> Result<
     let folder = PathBuf::from(folder);
     if !folder.is_dir() {
         if faults.on("config/dead-upstream-never-absent") {
-            return Err(Refusal::Failure(refuse(FailureCode::NotFound, ABSENT)));
+            return Err(refuse(FailureCode::NotFound, ABSENT).into());
         }
         return Err(failure(
             FailureCode::Unavailable,

@@ -28,7 +28,7 @@ impl DiscoveryService for Specimen {
             Err(Refusal::Status(status)) => return Err(status),
             Err(Refusal::Failure(failure)) => {
                 return Ok(Response::new(wire::ListExternalResponse {
-                    failure: Some(failure),
+                    failure: Some(*failure),
                     ..Default::default()
                 }));
             }

@@ -19,6 +19,7 @@ const BIG: u64 = 9_007_199_254_740_993;
 
 /// What tells one kind from another.
 #[derive(Debug)]
+#[allow(clippy::struct_excessive_bools)] // As the contract's own.
 pub struct Spec {
     pub kind: &'static str,
     pub source: ExternalNameSource,
@@ -221,9 +222,9 @@ impl Spec {
             } else {
                 String::new()
             },
-            create_parameters: document(&json!({"text": "abc", "size": BIG, "color": "red"})),
-            update_parameters: document(&json!({"text": "abc", "size": 5, "color": "red"})),
-            invalid_parameters: document(&invalid),
+            create_parameters: Some(document(&json!({"text": "abc", "size": BIG, "color": "red"}))),
+            update_parameters: Some(document(&json!({"text": "abc", "size": 5, "color": "red"}))),
+            invalid_parameters: Some(document(&invalid)),
             sensitive_values: sensitive,
             requires: if is("examples/requirements-exist") {
                 vec!["Nobody/none".to_owned()]
@@ -234,10 +235,10 @@ impl Spec {
     }
 }
 
-pub fn document(value: &Value) -> Option<wire::Document> {
-    Some(wire::Document {
+pub fn document(value: &Value) -> wire::Document {
+    wire::Document {
         json: value.to_string(),
-    })
+    }
 }
 
 pub fn seconds(seconds: i64) -> Duration {

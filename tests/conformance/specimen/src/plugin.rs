@@ -172,7 +172,7 @@ impl PluginService for Specimen {
             Err(Refusal::Failure(_)) if !has_key && self.on("config/missing-credential-unauthenticated") => {
                 None
             }
-            Err(Refusal::Failure(failure)) => Some(failure),
+            Err(Refusal::Failure(failure)) => Some(*failure),
             Ok(_) if self.on("config/good-accepted") => Some(refuse(FailureCode::InvalidConfig, "Picky")),
             Ok(_) => None,
         };

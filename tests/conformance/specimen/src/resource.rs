@@ -103,7 +103,7 @@ impl ResourceService for Specimen {
 fn outcome(answer: Answer) -> Result<Option<wire::Outcome>, Status> {
     match answer {
         Ok(outcome) => Ok(Some(outcome)),
-        Err(Refusal::Failure(failure)) => Ok(Some(failed(failure))),
+        Err(Refusal::Failure(failure)) => Ok(Some(failed(*failure))),
         Err(Refusal::Status(status)) => Err(status),
     }
 }
@@ -138,8 +138,12 @@ impl Specimen {
 
     async fn slow_when_drained(&self, target: &Target) {
         if self.on("process/sigterm-lets-calls-end") && target.owner.name == "drained" {
+            // The last to come is the first to go.
             let turn = self.faults.count("drained") as u64;
-            tokio::time::sleep(std::time::Duration::from_millis(10 * turn)).await;
+            tokio::time::sleep(std::time::Duration::from_millis(
+                600_u64.saturating_sub(15 * turn),
+            ))
+            .await;
         }
     }
 
@@ -195,7 +199,7 @@ impl Specimen {
             return Err(refuse(FailureCode::QuotaExceeded, "TooMany").into());
         }
         if self.on("update/wish-comes-back") && spec.kind == "Note" {
-            wish = resource.parameters.clone();
+            wish.clone_from(&resource.parameters);
         }
         let is_adopted = resource.marker == target.former_marker;
         if wish != resource.parameters || is_adopted {

@@ -33,7 +33,7 @@ impl Specimen {
         if is_short && self.on("create/nothing-after-the-deadline") && spec.kind == "Note" {
             let made = self.resource(&create.target, &create.desired, &name, 0);
             tokio::spawn(async move {
-                tokio::time::sleep(Duration::from_millis(300)).await;
+                tokio::time::sleep(Duration::from_secs(1)).await;
                 cloud.make(&made)
             });
             return std::future::pending().await;

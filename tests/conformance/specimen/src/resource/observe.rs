@@ -25,7 +25,7 @@ impl Specimen {
             Err(Refusal::Failure(failure)) if failure.reason == ABSENT => {
                 Seen::Absent(wire::Absent::default())
             }
-            Err(Refusal::Failure(failure)) => Seen::Failure(failure),
+            Err(Refusal::Failure(failure)) => Seen::Failure(*failure),
             Err(Refusal::Status(status)) => return Err(status),
         };
         Ok(wire::ObserveResponse { result: Some(seen) })
@@ -123,8 +123,8 @@ impl Specimen {
         let is_same = desired.parameters == resource.parameters;
         let mut observation = wire::Observation {
             external_name: resource.name.clone(),
-            parameters: document(&Value::Object(parameters)),
-            status: document(&status),
+            parameters: Some(document(&Value::Object(parameters))),
+            status: Some(document(&status)),
             ready: true,
             etag: if spec.has_etag {
                 resource.version.to_string()

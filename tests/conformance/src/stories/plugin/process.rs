@@ -18,6 +18,9 @@ use crate::{
 /// Calls under way when the plugin is told to end.
 const CALLS: usize = 32;
 
+/// Calls that are answered before it is told.
+const ANSWERED: usize = 4;
+
 /// Calls may take 60 s; the end itself no longer than this beyond.
 const END_LIMIT: Duration = Duration::from_secs(75);
 
@@ -131,27 +134,38 @@ async fn in_use(bench: &Bench, replica: &Replica) -> Judgement {
 }
 
 /// Tells it to end while calls run; whether they were all answered.
+///
+/// One connection keeps the order: once a call is answered, all that were sent before it have reached the plugin. Later ones may rightly
+/// be refused.
 async fn terminated(bench: &Bench, replica: &mut Replica) -> Result<Judgement, Stop> {
     let request = looking(bench)?;
     let mut calls: FuturesUnordered<_> = (0..CALLS)
-        .map(|_| {
+        .map(|index| {
             let mut client = ResourceServiceClient::new(replica.channel.clone());
             let mut request = Request::new(request.clone());
             request.set_timeout(Duration::from_secs(30));
-            async move { client.observe(request).await }
+            async move { (index, client.observe(request).await) }
         })
         .collect();
-    // Once one is answered the others are under way.
-    let first = calls.next().await;
+    let mut answers = Vec::new();
+    let mut begun = 0;
+    while answers.len() < ANSWERED
+        && let Some((index, answer)) = calls.next().await
+    {
+        begun = begun.max(index);
+        answers.push((index, answer));
+    }
     replica
         .process
         .terminate()
         .map_err(|error| Stop::blocked(format!("cannot send SIGTERM: {error}")))?;
-    let mut answers: Vec<_> = first.into_iter().collect();
-    while let Some(answer) = calls.next().await {
-        answers.push(answer);
+    while let Some(answered) = calls.next().await {
+        answers.push(answered);
     }
-    let cut = answers.iter().find_map(|answer| answer.as_ref().err());
+    let cut = answers
+        .iter()
+        .filter(|(index, _)| *index <= begun)
+        .find_map(|(_, answer)| answer.as_ref().err());
     Ok(match cut {
         None => Ok(()),
         Some(status) => Err(format!("a running call ended in {}", told(status))),

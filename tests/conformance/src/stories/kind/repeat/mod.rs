@@ -22,8 +22,11 @@ const TIMES: usize = 10;
 /// The deadline that cuts a creation.
 const CUT: Duration = Duration::from_millis(50);
 
-/// How long nothing may happen after a deadline before it is believed.
-const QUIET: Duration = Duration::from_millis(700);
+/// A step that was under way at the deadline may still end on a busy machine: the bridge grants much more, for clocks that differ.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// How long nothing may come about after that.
+const QUIET: Duration = Duration::from_secs(1);
 
 assertions! {
     TEN_TIMES = "create/ten-times-one-resource", Core, "CreateRequest.client_request_token",
@@ -218,6 +221,7 @@ async fn cut(lab: &Lab) -> Result<(), Stop> {
         if answered {
             bench.judge(NOTHING_LATE, Ok(()));
         } else {
+            tokio::time::sleep(GRACE).await;
             lab.wait_out_window().await;
             let early = lab.look(&thing).await?;
             tokio::time::sleep(QUIET).await;
