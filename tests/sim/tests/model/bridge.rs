@@ -122,7 +122,10 @@ impl Bridge {
 
     /// Takes in a version, unless it knows a newer one.
     pub fn learn_version(&mut self, object: Option<Object>) {
-        let revision = |object: &Object| object.managed.resource_version.parse::<u64>().unwrap_or(0);
+        let revision = |object: &Object| {
+            let number = object.managed.resource_version.strip_prefix("rv-");
+            number.and_then(|number| number.parse::<u64>().ok()).unwrap_or(0)
+        };
         match (&self.store, &object) {
             (Some(known), Some(new)) if revision(known) > revision(new) => {}
             _ => self.store = object,

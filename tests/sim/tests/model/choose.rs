@@ -46,10 +46,20 @@ enum Source {
     Plan(Plan),
 }
 
+/// What there is to choose from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Faults {
+    /// Everything that can happen.
+    All,
+    /// Processes die or stand still, the lease moves, answers are lost, calls come late.
+    Crashes,
+}
+
 /// A row of choices. Option 0 is the plain course.
 #[derive(Debug, Clone)]
 pub struct Choices {
     source: Source,
+    pub faults: Faults,
     /// How many options each choice had.
     pub points: Vec<usize>,
     /// Where the plain course was left.
@@ -74,9 +84,17 @@ impl Choices {
         Self::from(Source::Plan(plan))
     }
 
+    /// The next choices go by this plan, counted from now.
+    pub fn go_by(&mut self, plan: Plan) {
+        self.source = Source::Plan(plan);
+        self.points.clear();
+        self.taken.clear();
+    }
+
     fn from(source: Source) -> Self {
         Self {
             source,
+            faults: Faults::All,
             points: Vec::new(),
             taken: Plan::new(),
             blips: 1,
@@ -134,12 +152,29 @@ const MAKES: &[CallFate] = &[
     CallFate::CrashAfterPersist,
 ];
 
+const MAKES_OR_DIES: &[CallFate] = &[
+    CallFate::Answered,
+    CallFate::LostAfter,
+    CallFate::Late,
+    CallFate::CrashBefore,
+    CallFate::CrashLate,
+    CallFate::CrashBeforePersist,
+    CallFate::CrashAfterPersist,
+];
+
 const FOLLOWS: &[CallFate] = &[
     CallFate::Answered,
     CallFate::LostBefore,
     CallFate::LostAfter,
     CallFate::Late,
     CallFate::Fails(FailureCode::Throttled, Effect::None),
+    CallFate::CrashLate,
+    CallFate::CrashBeforePersist,
+    CallFate::CrashAfterPersist,
+];
+
+const FOLLOWS_OR_DIES: &[CallFate] = &[
+    CallFate::Answered,
     CallFate::CrashLate,
     CallFate::CrashBeforePersist,
     CallFate::CrashAfterPersist,
@@ -153,6 +188,8 @@ const LOOKS: &[LookFate] = &[
     LookFate::Slow(Duration::from_secs(45)),
 ];
 
+const LOOKS_OR_STALLS: &[LookFate] = &[LookFate::Answered, LookFate::Slow(Duration::from_secs(45))];
+
 const WRITES: &[WriteFate] = &[
     WriteFate::Lands,
     WriteFate::LostBefore,
@@ -163,25 +200,38 @@ const WRITES: &[WriteFate] = &[
     WriteFate::CrashAfter,
 ];
 
+const WRITES_OR_DIES: &[WriteFate] = &[WriteFate::Lands, WriteFate::CrashBefore, WriteFate::CrashAfter];
+
 impl Fates for Choices {
     fn call(&mut self, call: &Call) -> CallFate {
-        match call.verb {
-            Verb::Create | Verb::Update | Verb::Delete => self.pick(MAKES),
-            Verb::Poll | Verb::Observe => self.pick(FOLLOWS),
-        }
+        let makes = matches!(call.verb, Verb::Create | Verb::Update | Verb::Delete);
+        self.pick(match (self.faults, makes) {
+            (Faults::All, true) => MAKES,
+            (Faults::All, false) => FOLLOWS,
+            (Faults::Crashes, true) => MAKES_OR_DIES,
+            (Faults::Crashes, false) => FOLLOWS_OR_DIES,
+        })
     }
 
     fn look(&mut self, _: &Asked) -> LookFate {
-        let blip = usize::from(self.blips > 0 && self.may_blip);
-        let option = self.choose(LOOKS.len() + blip);
-        LOOKS.get(option).copied().unwrap_or_else(|| {
+        let looks = match self.faults {
+            Faults::All => LOOKS,
+            Faults::Crashes => LOOKS_OR_STALLS,
+        };
+        let blip = usize::from(self.faults == Faults::All && self.blips > 0 && self.may_blip);
+        let option = self.choose(looks.len() + blip);
+        looks.get(option).copied().unwrap_or_else(|| {
             self.blips -= 1;
             LookFate::Absent
         })
     }
 
     fn write(&mut self, _: &str, persists: bool) -> WriteFate {
-        match self.pick(WRITES) {
+        let writes = match self.faults {
+            Faults::All => WRITES,
+            Faults::Crashes => WRITES_OR_DIES,
+        };
+        match self.pick(writes) {
             // What is detached is not given up while it may still land.
             WriteFate::Late(_) if persists => WriteFate::LostAfter,
             fate => fate,

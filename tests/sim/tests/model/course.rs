@@ -2,35 +2,76 @@
 
 use std::time::Duration;
 
-use bridge_core::managed::{Condition, Hold, Policies, Problem, names, status};
+use bridge_core::managed::{Condition, Policies, names, status};
 use jiff::SignedDuration;
 use serde_json::json;
 
 use crate::{
     bridge::Phase,
-    choose::{Choices, Plan},
+    choose::{Choices, Faults, Plan},
+    events,
     invariants::record_of,
     kinds::Subject,
-    world::{A, B, Model, config},
+    world::{A, B, Model, Tempo, config},
 };
 
 /// More steps than any life takes.
 const MOST_STEPS: u32 = 1500;
+/// Longer than anything is remembered for.
+const WAIT: Duration = Duration::from_mins(4);
 /// So often may it be at rest without being as it should.
 const PATIENCE: u32 = 12;
+
+/// What the user wishes next, once all is as it was wished before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wish {
+    Create,
+    Change,
+    Delete,
+    /// Nothing: nothing may be written.
+    Rest,
+    /// Nothing: it grows old.
+    Wait,
+}
+
+/// Made, changed and deleted, twice under one name.
+pub const TWO_LIVES: &[Wish] = &[
+    Wish::Create,
+    Wish::Rest,
+    Wish::Change,
+    Wish::Rest,
+    Wish::Delete,
+    Wish::Create,
+    Wish::Rest,
+    Wish::Change,
+    Wish::Wait,
+    Wish::Delete,
+];
+/// Made, changed, deleted.
+pub const ONE_LIFE: &[Wish] = &[Wish::Create, Wish::Wait, Wish::Change, Wish::Wait, Wish::Delete];
+/// Deleted, and made again under the same name.
+pub const SUCCESSOR: &[Wish] = &[
+    Wish::Create,
+    Wish::Wait,
+    Wish::Delete,
+    Wish::Create,
+    Wish::Wait,
+    Wish::Delete,
+];
 
 /// What surrounds a life.
 #[derive(Debug, Clone)]
 pub struct Setting {
     pub subject: Subject,
+    pub wishes: &'static [Wish],
+    pub faults: Faults,
     /// How B's clock differs.
     pub offset: SignedDuration,
     /// How long what is made stays invisible, within the kind's window.
     pub visibility: Duration,
     /// Somebody else may make things of our name.
     pub foreigners: bool,
-    /// Made, deleted, and no more: for searches that have many lives to try.
-    pub short: bool,
+    pub tempo: Tempo,
     /// Keeps a log.
     pub logs: bool,
 }
@@ -40,10 +81,12 @@ impl Setting {
         let visibility = subject.window();
         Self {
             subject,
+            wishes: TWO_LIVES,
+            faults: Faults::All,
             offset: SignedDuration::ZERO,
             visibility,
             foreigners: false,
-            short: false,
+            tempo: Tempo::LIFELIKE,
             logs: false,
         }
     }
@@ -54,55 +97,28 @@ impl Setting {
 pub struct Went {
     pub violations: Vec<String>,
     pub taken: Plan,
-    pub points: Vec<usize>,
     pub log: Vec<String>,
     pub steps: u32,
 }
 
-/// What is to come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    Ready,
-    Changed,
-    Deleted,
-    Again,
-    DeletedAgain,
-    Over,
-}
-
-struct Course {
-    model: Model,
-    choices: Choices,
-    stage: Stage,
-    patience: u32,
-    lives: u32,
+/// A life under way.
+#[derive(Debug, Clone)]
+pub struct Course {
+    pub model: Model,
+    pub choices: Choices,
+    wishes: &'static [Wish],
+    /// So many have been uttered.
+    pub uttered: usize,
+    pub patience: u32,
     /// That have been looked at.
-    versions: usize,
+    versions: (u64, usize),
 }
 
 /// Lives it.
 pub fn live(setting: &Setting, choices: Choices) -> Went {
-    let mut model = Model::new(&setting.subject);
-    model.logs = setting.logs;
-    model.bridges[B].offset = setting.offset;
-    model.cloud.visibility = setting.visibility;
-    model.cloud.marker_visibility = setting.subject.window();
-    model.watcher.foreigners = setting.foreigners;
-    model.create();
-    let mut course = Course {
-        model,
-        choices,
-        stage: if setting.short {
-            Stage::Changed
-        } else {
-            Stage::Ready
-        },
-        patience: PATIENCE,
-        lives: if setting.short { 1 } else { 2 },
-        versions: 0,
-    };
+    let mut course = Course::begin(setting, choices);
     let mut steps = 0;
-    while course.stage != Stage::Over && course.model.watcher.violations.is_empty() {
+    while !course.over() && course.model.watcher.violations.is_empty() {
         steps += 1;
         if steps > MOST_STEPS {
             course.model.watcher.violation("it goes on for ever");
@@ -113,16 +129,44 @@ pub fn live(setting: &Setting, choices: Choices) -> Went {
     Went {
         violations: course.model.watcher.violations,
         taken: course.choices.taken,
-        points: course.choices.points,
         log: course.model.log,
         steps,
     }
 }
 
 impl Course {
-    fn go_on(&mut self) {
-        self.event();
-        let versions = self.model.etcd.history.len() + self.model.etcd.gone.len();
+    /// Before the first wish.
+    pub fn begin(setting: &Setting, mut choices: Choices) -> Self {
+        let mut model = Model::new(&setting.subject);
+        model.logs = setting.logs;
+        model.tempo = setting.tempo;
+        model.bridges[B].offset = setting.offset;
+        model.cloud.visibility = setting.visibility;
+        model.cloud.marker_visibility = setting.subject.window();
+        model.watcher.foreigners = setting.foreigners;
+        choices.faults = setting.faults;
+        Self {
+            model,
+            choices,
+            wishes: setting.wishes,
+            uttered: 0,
+            patience: PATIENCE,
+            versions: (0, 0),
+        }
+    }
+
+    /// All came to pass, and nothing came after it.
+    pub fn over(&self) -> bool {
+        self.uttered > self.wishes.len()
+    }
+
+    /// One event from outside, or one step of a process, or time goes on, or the user wishes for something.
+    pub fn go_on(&mut self) {
+        let events = events::possible(self.choices.faults, self.model.watcher.foreigners);
+        if let Some(event) = self.choices.choose(1 + events.len()).checked_sub(1) {
+            return self.model.happens(events[event]);
+        }
+        let versions = (self.model.etcd.revision, self.model.etcd.gone.len());
         if std::mem::replace(&mut self.versions, versions) != versions {
             let known = self.model.etcd.object.as_ref().and_then(record_of);
             self.choices.may_blip = known.is_some_and(|record| record.confirmed);
@@ -164,73 +208,12 @@ impl Course {
         let bridges = model.bridges.iter().filter_map(super::bridge::Bridge::due);
         let next = flights.chain(writes).chain(bridges).min();
         match next {
-            Some(next) => model.advance_to(next.max(model.now + Duration::from_millis(1))),
+            Some(next) => {
+                let until = model.by_grain(next.max(model.now + Duration::from_millis(1)));
+                model.advance_to(until);
+            }
             None => model.advance(Duration::from_mins(1)),
         }
-    }
-
-    /// Something that comes from outside, or nothing.
-    fn event(&mut self) {
-        let option = self.choices.choose(24);
-        if option == 0 {
-            return;
-        }
-        let model = &mut self.model;
-        let leader = usize::from(!model.bridges[A].leads);
-        let now = model.now;
-        model.note(|| format!("EVENT {option}"));
-        match option {
-            1 => model.bridges[leader].crash(),
-            // The lease moves; the former leader stands still where it is, and goes on later.
-            2..=5 => {
-                let still = [0, 8, 14, 40][option - 2];
-                model.bridges[leader].leads = false;
-                model.bridges[leader].stalled_until = Some(now + Duration::from_secs(still));
-                model.bridges[1 - leader].leads = true;
-                model.bridges[1 - leader].dirty = true;
-            }
-            6..=8 => {
-                let still = [4, 9, 40][option - 6];
-                model.bridges[leader].stalled_until = Some(now + Duration::from_secs(still));
-            }
-            9 => model.edit("size", json!(7)),
-            10 => model.edit("invalid", json!(true)),
-            11 => model.etcd.delete(now),
-            12 => model.etcd.annotate(names::PAUSED, Some("true")),
-            13 => model.etcd.edit(|object| {
-                object.managed.policies = Policies::of(&json!({"managementPolicies": ["Observe", "Delete"]}));
-            }),
-            14 => model.etcd.annotate(names::EXTERNAL_NAME, Some("elsewhere")),
-            15 => model.cloud.remove_by_hand(|one| !one.made_for.is_empty()),
-            16 if model.watcher.foreigners => {
-                let name = if model.subject.cloud_named() {
-                    "foreign"
-                } else {
-                    "thing"
-                };
-                model.cloud.foreign(
-                    name,
-                    "",
-                    &json!({"size": 1}).as_object().cloned().unwrap_or_default(),
-                    now,
-                );
-            }
-            17 => model.bridges[leader].lags_until = Some(now + Duration::from_secs(6)),
-            18 => {
-                model.hold = Some(Hold {
-                    until: now + Duration::from_secs(7),
-                    problem: problem("Throttled"),
-                });
-            }
-            19 => model.config = Err(problem("ProviderConfigNotFound")),
-            20 => model.config = Ok(config("account-2")),
-            21 => model.sensitive = crate::cloud::secrets(&[("/password", "canary-2")]),
-            22 => model.secret_missing = true,
-            23 => model.cloud.forget_operations(),
-            _ => {}
-        }
-        model.wake_all();
-        model.check();
     }
 
     /// Whatever was done comes to an end: it is undone, people answer, and then the next wish comes.
@@ -242,45 +225,35 @@ impl Course {
         if !self.as_it_should_be() {
             self.patience -= 1;
             if self.patience == 0 {
-                let stage = self.stage;
+                let wish = self.last_wish();
                 self.model
                     .watcher
-                    .violation(format!("STUCK: {stage:?} does not come about"));
+                    .violation(format!("STUCK: {wish:?} does not come about"));
             }
             return self.wait();
         }
         self.patience = PATIENCE;
-        self.stage = match self.stage {
-            Stage::Ready => {
-                self.rests();
-                self.model.edit("size", json!(2));
-                Stage::Changed
-            }
-            Stage::Changed => {
-                if self.lives == 2 {
-                    self.rests();
-                } else {
-                    // Otherwise what made it hides what deletes it.
-                    self.model.advance(Duration::from_secs(30));
-                }
-                self.model.etcd.delete(self.model.now);
-                Stage::Deleted
-            }
-            Stage::Deleted if self.lives == 2 => Stage::Again,
-            Stage::Deleted | Stage::DeletedAgain => {
-                self.model.advance(Duration::from_mins(5));
-                Stage::Over
-            }
-            Stage::Again => {
-                self.lives = 1;
-                if self.model.etcd.object.is_none() {
-                    self.model.create();
-                }
-                Stage::Ready
-            }
-            Stage::Over => Stage::Over,
-        };
+        match self.wishes.get(self.uttered) {
+            Some(Wish::Create) if self.model.etcd.object.is_none() => drop(self.model.create()),
+            Some(Wish::Create) => {}
+            Some(Wish::Change) => self.model.edit("size", json!(2)),
+            Some(Wish::Delete) => self.model.etcd.delete(self.model.now),
+            Some(Wish::Rest) => self.rests(),
+            Some(Wish::Wait) => self.model.advance(WAIT),
+            None => self.model.advance(Duration::from_mins(5)),
+        }
+        self.uttered += 1;
         self.model.wake_all();
+    }
+
+    /// The newest that has to come about.
+    fn last_wish(&self) -> Option<Wish> {
+        let uttered = &self.wishes[..self.uttered.min(self.wishes.len())];
+        uttered
+            .iter()
+            .rev()
+            .find(|wish| !matches!(wish, Wish::Rest | Wish::Wait))
+            .copied()
     }
 
     /// Nothing is written where nothing changes.
@@ -386,10 +359,7 @@ impl Course {
         let Some(object) = &model.etcd.object else {
             return true; // Whoever deletes it early has nothing more to wish.
         };
-        if object.managed.deletion.is_some()
-            || self.stage == Stage::Deleted
-            || self.stage == Stage::DeletedAgain
-        {
+        if object.managed.deletion.is_some() || self.last_wish() == Some(Wish::Delete) {
             return false;
         }
         let yes = |kind: &str| {
@@ -405,12 +375,5 @@ impl Course {
             one.parameters == object.parameters && secrets
         });
         yes(status::READY) && yes(status::SYNCED) && as_wished
-    }
-}
-
-fn problem(reason: &str) -> Problem {
-    Problem {
-        reason: reason.to_owned(),
-        message: "something is in the way".to_owned(),
     }
 }

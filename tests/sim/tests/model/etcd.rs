@@ -1,10 +1,10 @@
 //! One name in an API server: guarded writes, generations, finalizers, and what has been.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use bridge_core::{
     external::Document,
-    managed::{Managed, MetadataChange, Policies, Status, names},
+    managed::{IntentVerb, Managed, MetadataChange, Policies, Status, Stored, names},
 };
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -26,27 +26,41 @@ pub enum Refused {
 /// An object that is gone.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Gone {
-    pub last: Object,
+    pub uid: String,
     pub at: Timestamp,
+    /// Its policy, or a person, let it go without its resource.
+    pub orphaned: bool,
 }
 
 /// One name.
 #[derive(Debug, Clone, Default)]
 pub struct Etcd {
     pub object: Option<Object>,
-    /// Every version that there has been.
-    pub history: Vec<Object>,
+    /// Which of the objects of the model: it tells uids apart.
+    pub lane: &'static str,
+    /// Every version that there has been, if they are kept.
+    pub history: Vec<Arc<Object>>,
+    /// A search that has many states to keep does without.
+    pub forgets: bool,
+    /// The newest intents that were written.
+    pub intents: Vec<Intended>,
     pub gone: Vec<Gone>,
-    revision: u64,
+    pub revision: u64,
     born: u64,
 }
+
+/// An intent that was written: verb, token, attempt, deadline.
+pub type Intended = (IntentVerb, String, u32, Timestamp);
+
+/// More than can be waiting to be sent.
+const INTENTS: usize = 8;
 
 impl Etcd {
     /// The user makes it.
     pub fn create(&mut self, spec: &Value) -> String {
         assert!(self.object.is_none(), "it exists");
         self.born += 1;
-        let uid = format!("uid-{}", self.born);
+        let uid = format!("uid-{}{}", self.lane, self.born);
         let managed = Managed {
             namespace: "default".to_owned(),
             name: "thing".to_owned(),
@@ -120,6 +134,15 @@ impl Etcd {
         if change.add_finalizer && !object.managed.held() {
             object.managed.finalizers.push(names::FINALIZER.to_owned());
         }
+        if change.allows.is_some()
+            && let Stored::Ours(record) = object.managed.record()
+            && let Some(intent) = record.intent
+        {
+            let first = (self.intents.len() + 1).saturating_sub(INTENTS);
+            self.intents.drain(..first);
+            self.intents
+                .push((intent.verb, intent.token, intent.attempt, intent.deadline));
+        }
         Ok(self.put(object))
     }
 
@@ -171,8 +194,10 @@ impl Etcd {
 
     fn put(&mut self, mut object: Object) -> Object {
         self.revision += 1;
-        object.managed.resource_version = self.revision.to_string();
-        self.history.push(object.clone());
+        object.managed.resource_version = format!("rv-{}", self.revision);
+        if !self.forgets {
+            self.history.push(Arc::new(object.clone()));
+        }
         self.object = Some(object.clone());
         object
     }
@@ -181,7 +206,13 @@ impl Etcd {
         let gone =
             |object: &Object| object.managed.deletion.is_some() && object.managed.finalizers.is_empty();
         if let Some(last) = self.object.take_if(|object| gone(object)) {
-            self.gone.push(Gone { last, at: now });
+            let orphaned =
+                !last.managed.policies.delete || last.managed.annotation(names::ORPHAN) == last.managed.uid;
+            self.gone.push(Gone {
+                uid: last.managed.uid,
+                at: now,
+                orphaned,
+            });
         }
     }
 }

@@ -1,63 +1,271 @@
-//! Every life with few departures from the plain course, one after the other: nothing is left to chance.
+//! Every state that few departures from the plain course can lead to, breadth first, each once.
+//!
+//! A state is the whole model: API server, cloud, both processes with their memories, what is under way, and what the user has wished for so far.
+//! From each, one step is taken in every possible way. That no departure is left is part of the search, not of the state: a state that was
+//! reached with more of them to spare counts as seen for less.
 
-use std::time::Duration;
-
-use crate::{
-    choose::{Choices, Plan},
-    course::{Setting, live},
-    kinds::{self, Pace, Subject},
-    random::{shrink, told},
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    time::Duration,
 };
 
-/// What is tried where nobody asks for more (`MODEL_DEPTH`).
-const DEPTH: u32 = 1;
+use serde_json::json;
 
-/// The lives that were tried.
-#[derive(Default)]
-struct Tried {
-    lives: u64,
-    steps: u64,
+use crate::{
+    choose::{Choices, Faults, Plan},
+    counts,
+    course::{Course, ONE_LIFE, SUCCESSOR, Setting, Wish},
+    key::key,
+    kinds::{self, Pace, Subject},
+    world::Tempo,
+};
+
+/// A state that was seen, and how it was come to.
+struct Seen {
+    parent: u32,
+    /// The departures of the step from the parent.
+    plan: Plan,
+    /// Departures that were left.
+    left: u8,
+    /// Where the plain course leads.
+    next: u32,
 }
 
-/// Tries every continuation of a plan that departs `left` times more, after its last departure.
-fn explore(setting: &Setting, plan: &Plan, left: u32, stride: usize, tried: &mut Tried) {
-    let went = live(setting, Choices::by_plan(plan.clone()));
-    tried.lives += 1;
-    tried.steps += u64::from(went.steps);
-    if !went.violations.is_empty() {
-        let (plan, went) = shrink(setting, plan.clone());
-        panic!("{}", told(setting, &plan, &went));
+/// Where nothing more comes.
+const END: u32 = u32::MAX;
+/// Not known yet.
+const OPEN: u32 = u32::MAX - 1;
+
+/// What was found.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Found {
+    states: usize,
+    steps: usize,
+    depth: usize,
+    /// The way to a state in which something is wrong, and what.
+    wrong: Option<(Vec<Plan>, Vec<String>)>,
+}
+
+struct Search {
+    ids: HashMap<u128, u32>,
+    seen: Vec<Seen>,
+    steps: usize,
+}
+
+impl Search {
+    /// From the first wish on, with at most so many departures.
+    fn run(setting: &Setting, departures: u8) -> Found {
+        let mut begin = Course::begin(setting, Choices::by_plan(Plan::new()));
+        begin.model.etcd.forgets = true;
+        let mut search = Self {
+            ids: HashMap::new(),
+            seen: Vec::new(),
+            steps: 0,
+        };
+        search.ids.insert(key(&begin), 0);
+        search.seen.push(Seen {
+            parent: 0,
+            plan: Plan::new(),
+            left: departures,
+            next: OPEN,
+        });
+        let mut layer = vec![(0, begin)];
+        let mut depth = 0;
+        while !layer.is_empty() {
+            depth += 1;
+            let mut following = Vec::new();
+            for (id, course) in layer {
+                if let Some(wrong) = search.expand(id, &course, &mut following) {
+                    return search.found(depth, Some(wrong));
+                }
+            }
+            layer = following;
+        }
+        let wrong = search.circle().map(|id| {
+            let way = search.way(id);
+            (way, vec!["STUCK: it goes round in circles from here".to_owned()])
+        });
+        search.found(depth, wrong)
     }
-    if left == 0 {
-        return;
-    }
-    let from = plan.last().map_or(0, |(point, _)| point + 1);
-    for (point, options) in went.points.iter().enumerate().skip(from).step_by(stride) {
-        for option in 1..*options {
-            let mut longer = plan.clone();
-            longer.push((point, option));
-            explore(setting, &longer, left - 1, stride, tried);
+
+    fn found(&self, depth: usize, wrong: Option<(Vec<Plan>, Vec<String>)>) -> Found {
+        Found {
+            states: self.seen.len(),
+            steps: self.steps,
+            depth,
+            wrong,
         }
     }
+
+    /// One step in every possible way.
+    fn expand(
+        &mut self,
+        id: u32,
+        from: &Course,
+        following: &mut Vec<(u32, Course)>,
+    ) -> Option<(Vec<Plan>, Vec<String>)> {
+        let left = self.seen[id as usize].left;
+        let mut plans = vec![Plan::new()];
+        while let Some(plan) = plans.pop() {
+            let mut course = from.clone();
+            course.choices.go_by(plan.clone());
+            course.go_on();
+            self.steps += 1;
+            if !course.model.watcher.violations.is_empty() {
+                let mut way = self.way(id);
+                way.push(plan);
+                return Some((way, course.model.watcher.violations));
+            }
+            let used = u8::try_from(plan.len()).unwrap_or(u8::MAX);
+            if used < left {
+                let first = plan.last().map_or(0, |(point, _)| point + 1);
+                for (point, options) in course.choices.points.iter().enumerate().skip(first) {
+                    plans.extend((1..*options).map(|option| {
+                        let mut longer = plan.clone();
+                        longer.push((point, option));
+                        longer
+                    }));
+                }
+            }
+            let to = self.arrive(id, &plan, left - used, course, following);
+            if plan.is_empty() {
+                self.seen[id as usize].next = to;
+            }
+        }
+        None
+    }
+
+    fn arrive(
+        &mut self,
+        parent: u32,
+        plan: &Plan,
+        left: u8,
+        mut course: Course,
+        following: &mut Vec<(u32, Course)>,
+    ) -> u32 {
+        if course.over() {
+            return END;
+        }
+        for bridge in &mut course.model.bridges {
+            bridge.told.clear();
+        }
+        let new = u32::try_from(self.seen.len()).expect("the states can be counted");
+        let id = match self.ids.entry(key(&course)) {
+            Entry::Vacant(vacant) => {
+                vacant.insert(new);
+                self.seen.push(Seen {
+                    parent,
+                    plan: plan.clone(),
+                    left,
+                    next: OPEN,
+                });
+                new
+            }
+            Entry::Occupied(known) => {
+                let known = *known.get();
+                let seen = &mut self.seen[known as usize];
+                if seen.left >= left {
+                    return known;
+                }
+                (seen.parent, seen.plan, seen.left) = (parent, plan.clone(), left);
+                known
+            }
+        };
+        following.push((id, course));
+        id
+    }
+
+    /// How a state was come to.
+    fn way(&self, mut id: u32) -> Vec<Plan> {
+        let mut way = Vec::new();
+        while id != 0 {
+            let seen = &self.seen[id as usize];
+            way.push(seen.plan.clone());
+            id = seen.parent;
+        }
+        way.reverse();
+        way
+    }
+
+    /// A state from which the plain course never comes to an end.
+    fn circle(&self) -> Option<u32> {
+        let mut ends = vec![false; self.seen.len()];
+        for start in 0..self.seen.len() {
+            let (mut at, mut walked) = (start, Vec::new());
+            while !ends[at] {
+                ends[at] = true;
+                walked.push(at);
+                match self.seen[at].next {
+                    END => break,
+                    next => at = next as usize,
+                }
+                if walked.contains(&at) {
+                    return u32::try_from(at).ok();
+                }
+            }
+        }
+        None
+    }
 }
 
-fn search(subjects: &[Subject]) {
-    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
-    let depth = number("MODEL_DEPTH").unwrap_or(DEPTH);
-    let stride = number("MODEL_STRIDE").unwrap_or(1) as usize;
+/// The way again, told step by step.
+fn told(setting: &Setting, way: &[Plan], violations: &[String]) -> String {
+    let setting = Setting {
+        logs: true,
+        ..setting.clone()
+    };
+    let recoveries = &setting.subject.kind.capabilities.create_recovery;
+    let mut course = Course::begin(&setting, Choices::by_plan(Plan::new()));
+    for plan in way {
+        course.choices.go_by(plan.clone());
+        course.go_on();
+    }
+    // Where it is stuck, a while of it.
+    for _ in 0..40 {
+        if course.over() || !course.model.watcher.violations.is_empty() {
+            break;
+        }
+        course.choices.go_by(Plan::new());
+        course.go_on();
+    }
+    format!(
+        "{} {recoveries:?} {:?} {:?}\n{}\nin {} steps: {}",
+        setting.subject.name,
+        setting.subject.manners,
+        setting.wishes,
+        course.model.log.join("\n"),
+        way.len(),
+        violations.join("\n"),
+    )
+}
+
+/// Searches with at most so many departures; with more where `MODEL_DEEP` is set.
+fn search(subject: Subject, wishes: &'static [Wish], faults: Faults, departures: [u8; 2]) {
+    let departures = departures[usize::from(std::env::var_os("MODEL_DEEP").is_some())];
     let only = std::env::var("MODEL_KIND").ok();
-    let wanted = |subject: &&Subject| only.as_ref().is_none_or(|only| *only == subject.name);
-    for subject in subjects.iter().filter(wanted) {
-        let setting = Setting {
-            short: true,
-            ..Setting::of(subject.clone())
-        };
-        let mut tried = Tried::default();
-        explore(&setting, &Plan::new(), depth, stride, &mut tried);
-        println!(
-            "{} {:?}: {} lives of at most {depth} departures, {} steps",
-            subject.name, subject.manners, tried.lives, tried.steps
-        );
+    if departures == 0 || only.is_some_and(|only| only != subject.name) {
+        return;
+    }
+    let setting = Setting {
+        wishes,
+        faults,
+        tempo: Tempo::COARSE,
+        ..Setting::of(subject)
+    };
+    let found = Search::run(&setting, departures);
+    counts::tell(&json!({
+        "what": "explored",
+        "kind": setting.subject.name,
+        "manners": format!("{:?}", setting.subject.manners),
+        "wishes": format!("{wishes:?}"),
+        "faults": format!("{faults:?}"),
+        "departures": departures,
+        "states": found.states,
+        "steps": found.steps,
+        "depth": found.depth,
+    }));
+    if let Some((way, violations)) = &found.wrong {
+        panic!("{}", told(&setting, way, violations));
     }
 }
 
@@ -65,26 +273,73 @@ fn window(subject: Subject) -> Subject {
     subject.can(|can| can.consistency_window = Duration::from_secs(20))
 }
 
-#[test]
-fn names_given_beforehand_at_once() {
-    search(&[kinds::named(), kinds::bucket(), kinds::named_with_token()]);
-}
-
-#[test]
-fn names_given_beforehand_long() {
-    let driven = kinds::named().paced(Pace::Driven, Pace::Driven);
-    search(&[kinds::queue(), window(kinds::table()), driven]);
-}
-
-#[test]
-fn names_of_the_cloud_at_once() {
-    search(&[kinds::token(), window(kinds::marked()), kinds::nothing()]);
-}
-
-#[test]
-fn names_of_the_cloud_long() {
-    let late = kinds::token()
+fn late_name(subject: Subject) -> Subject {
+    subject
         .paced(Pace::Long, Pace::AtOnce)
-        .with(|manners| manners.name_at_end = true);
-    search(&[kinds::distribution(), late]);
+        .with(|manners| (manners.name_at_end, manners.frees_tokens) = (true, true))
+}
+
+fn driven(subject: Subject) -> Subject {
+    subject.paced(Pace::Driven, Pace::Driven)
+}
+
+#[test]
+fn one_life_with_any_fault_of_names_given_beforehand() {
+    for subject in [
+        kinds::named(),
+        kinds::bucket(),
+        kinds::queue(),
+        kinds::named_with_token(),
+        window(kinds::table()),
+        driven(kinds::named()),
+    ] {
+        search(subject, ONE_LIFE, Faults::All, [1, 2]);
+    }
+}
+
+#[test]
+fn one_life_with_any_fault_of_names_of_the_cloud() {
+    for subject in [
+        kinds::token(),
+        window(kinds::marked()),
+        kinds::nothing(),
+        kinds::distribution(),
+        late_name(kinds::token()),
+        late_name(kinds::nothing()),
+        driven(kinds::marked()),
+    ] {
+        search(subject, ONE_LIFE, Faults::All, [1, 2]);
+    }
+}
+
+#[test]
+fn one_life_with_two_crashes_of_names_given_beforehand() {
+    search(kinds::named(), ONE_LIFE, Faults::Crashes, [2, 3]);
+    search(kinds::table(), ONE_LIFE, Faults::Crashes, [0, 2]);
+    search(window(kinds::table()), ONE_LIFE, Faults::Crashes, [0, 2]);
+    search(driven(kinds::named()), ONE_LIFE, Faults::Crashes, [0, 2]);
+    search(kinds::named_with_token(), ONE_LIFE, Faults::Crashes, [0, 2]);
+}
+
+#[test]
+fn one_life_with_two_crashes_of_names_of_the_cloud() {
+    search(kinds::token(), ONE_LIFE, Faults::Crashes, [0, 3]);
+    search(late_name(kinds::token()), ONE_LIFE, Faults::Crashes, [2, 3]);
+    search(kinds::distribution(), ONE_LIFE, Faults::Crashes, [0, 2]);
+    search(window(kinds::marked()), ONE_LIFE, Faults::Crashes, [0, 2]);
+    search(driven(kinds::marked()), ONE_LIFE, Faults::Crashes, [0, 2]);
+    search(kinds::nothing(), ONE_LIFE, Faults::Crashes, [0, 2]);
+}
+
+#[test]
+fn a_successor_of_the_same_name() {
+    for subject in [
+        kinds::named(),
+        driven(kinds::named()),
+        kinds::queue(),
+        kinds::table(),
+        kinds::token(),
+    ] {
+        search(subject, SUCCESSOR, Faults::Crashes, [1, 2]);
+    }
 }

@@ -2,7 +2,7 @@
 
 use bridge_core::{
     external::{OperationVerb, Verb},
-    managed::{Call, IntentVerb, Managed, MetadataChange, Record, Stored, names},
+    managed::{Call, IntentVerb, MetadataChange, Record, Stored, names},
 };
 use jiff::Timestamp;
 
@@ -13,13 +13,13 @@ use crate::{
 };
 
 /// What was seen to go wrong, and what is needed to see it.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Watcher {
     pub violations: Vec<String>,
     paused_since: Option<Timestamp>,
     removed: usize,
-    /// Versions that have been looked at.
-    seen: usize,
+    /// The version that has been looked at.
+    seen: u64,
     /// An Update took effect after its caller gave up: an old secret may have come back, and no look can tell.
     pub late_update: bool,
     /// Somebody else makes things of our name: what a kind without MARKER recovery takes cannot be told from ours.
@@ -27,6 +27,10 @@ pub struct Watcher {
 }
 
 impl Watcher {
+    pub fn paused_since(&self) -> Option<Timestamp> {
+        self.paused_since
+    }
+
     pub fn violation(&mut self, what: impl Into<String>) {
         self.violations.push(what.into());
     }
@@ -104,38 +108,24 @@ impl Model {
         }
     }
 
-    fn uids(&self) -> impl Iterator<Item = (&str, &Object, bool)> {
-        let gone = self
-            .etcd
-            .gone
-            .iter()
-            .map(|gone| (gone.last.managed.uid.as_str(), &gone.last, true));
-        let here = self
-            .etcd
-            .object
-            .iter()
-            .map(|object| (object.managed.uid.as_str(), object, false));
-        gone.chain(here)
-    }
-
     fn at_most_one_external_object(&self) -> Option<String> {
-        let doubled = self
-            .uids()
-            .map(|(uid, ..)| uid)
-            .find(|uid| self.cloud.made_for(uid).len() > 1)?;
+        let gone = self.etcd.gone.iter().map(|gone| gone.uid.as_str());
+        let here = self.etcd.object.iter().map(|object| object.managed.uid.as_str());
+        let doubled = gone.chain(here).find(|uid| self.cloud.made_for(uid).len() > 1)?;
         Some(format!("DOUBLE: two external objects for {doubled}"))
     }
 
     fn nothing_is_left_behind(&self) -> Option<String> {
-        let kept = |managed: &Managed| {
-            !managed.policies.delete
-                || managed.annotation(names::ORPHAN) == managed.uid
-                || !self.subject.kind.capabilities.can_delete
-        };
-        let (left, ..) = self.uids().find(|(uid, object, gone)| {
-            *gone && !kept(&object.managed) && !self.cloud.made_for(uid).is_empty()
-        })?;
-        Some(format!("LEAK: {left} is gone, and its external object is not"))
+        let can_delete = self.subject.kind.capabilities.can_delete;
+        let left = self
+            .etcd
+            .gone
+            .iter()
+            .find(|gone| can_delete && !gone.orphaned && !self.cloud.made_for(&gone.uid).is_empty())?;
+        Some(format!(
+            "LEAK: {} is gone, and its external object is not",
+            left.uid
+        ))
     }
 
     fn nothing_of_others_is_deleted(&self) -> Option<String> {
@@ -193,8 +183,8 @@ impl Model {
             .filter_map(|b| self.bridges[*b].told.last())
             .any(|event| canary(&event.message));
         let object = self.etcd.object.as_ref()?;
-        let seen = std::mem::replace(&mut self.watcher.seen, self.etcd.history.len());
-        if seen == self.etcd.history.len() && !told {
+        let seen = std::mem::replace(&mut self.watcher.seen, self.etcd.revision);
+        if seen == self.etcd.revision && !told {
             return None;
         }
         let leaked = told
@@ -228,7 +218,7 @@ impl Model {
 
     fn nothing_is_sent_for_what_is_gone(&self, b: usize, call: &Call) -> Option<String> {
         let uid = &call.target.owner.uid;
-        let gone = self.etcd.gone.iter().find(|gone| gone.last.managed.uid == *uid)?;
+        let gone = self.etcd.gone.iter().find(|gone| gone.uid == *uid)?;
         (gone.at < self.proof(b, call)).then(|| format!("{} is sent for {uid}, which is gone", verb(call)))
     }
 
@@ -236,15 +226,13 @@ impl Model {
         if call.verb != Verb::Create {
             return None;
         }
-        let persisted = self.etcd.history.iter().any(|version| {
-            let intent = record_of(version).and_then(|record| record.intent);
-            intent.is_some_and(|intent| {
-                intent.verb == IntentVerb::Create
-                    && intent.token == call.token
-                    && intent.attempt == call.attempt
-                    && intent.deadline == call.deadline
-            })
-        });
+        let intended = (
+            IntentVerb::Create,
+            call.token.clone(),
+            call.attempt,
+            call.deadline,
+        );
+        let persisted = self.etcd.intents.contains(&intended);
         (!persisted).then(|| format!("{} is sent without a persisted intent", verb(call)))
     }
 

@@ -3,10 +3,13 @@
 mod bridge;
 mod choose;
 mod cloud;
+mod counts;
 mod course;
 mod etcd;
+mod events;
 mod fate;
 mod invariants;
+mod key;
 mod kinds;
 mod script;
 mod shell;

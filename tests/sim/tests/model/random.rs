@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use bridge_core::kind::CreateRecovery;
 use jiff::SignedDuration;
+use serde_json::json;
 
 use crate::{
     choose::{Choices, Plan, Random},
+    counts,
     course::{Setting, Went, live},
     kinds,
 };
@@ -39,9 +41,7 @@ fn setting(random: &mut Random) -> Setting {
         offset: SignedDuration::from_secs(random.pick(&[0, 0, 5, -5])),
         visibility: Duration::from_secs(random.pick(&[0, window / 2, window])),
         foreigners,
-        short: false,
-        logs: false,
-        subject,
+        ..Setting::of(subject)
     }
 }
 
@@ -107,5 +107,11 @@ fn every_life_ends_well() {
             panic!("seed {seed}: {}", told(&setting, &plan, &went));
         }
     }
-    println!("{count} lives, {steps} steps, {departures} departures from the plain course");
+    counts::tell(&json!({
+        "what": "seeds",
+        "first": first,
+        "seeds": count,
+        "steps": steps,
+        "departures": departures,
+    }));
 }

@@ -127,7 +127,7 @@ impl Model {
     /// The one external object that was made for the object, or for the last one that is gone.
     pub fn made(&self) -> Vec<&External> {
         let uid = self.etcd.object.as_ref().map_or_else(
-            || self.etcd.gone.last().map(|gone| gone.last.managed.uid.clone()),
+            || self.etcd.gone.last().map(|gone| gone.uid.clone()),
             |object| Some(object.managed.uid.clone()),
         );
         self.cloud.made_for(&uid.unwrap_or_default())
@@ -168,7 +168,7 @@ impl Model {
             .etcd
             .history
             .iter()
-            .filter_map(record_of)
+            .filter_map(|version| record_of(version))
             .filter_map(|record| record.create().map(|intent| intent.token.clone()))
             .collect();
         tokens.sort();

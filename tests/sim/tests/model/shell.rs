@@ -17,10 +17,6 @@ use crate::{
     world::{Model, verb},
 };
 
-/// How long a look takes.
-const LOOK: Duration = Duration::from_millis(50);
-/// How long a call takes.
-const CALLING: Duration = Duration::from_millis(100);
 /// After an API request that failed.
 const RETRY: Duration = Duration::from_secs(1);
 
@@ -138,7 +134,7 @@ impl Model {
         self.note(|| format!("{} looks ({fate:?}): {}", ["A", "B"][b], brief(&look)));
         let takes = match fate {
             LookFate::Slow(takes) => takes,
-            _ => LOOK,
+            _ => self.tempo.look,
         };
         self.bridges[b].phase = Phase::Waiting(Box::new(Wait {
             world,
@@ -165,17 +161,18 @@ impl Model {
         }
         self.watch_send(b, &call);
         let last = self.last_moment(b, &call);
+        let calling = self.tempo.call;
         let effect = |model: &mut Self| {
             let outcome = model.cloud.call(&call, model.now);
             model.watch_effect(&call);
             outcome
         };
         let (answer, takes, dies): (Answer, _, _) = match fate {
-            CallFate::Answered => (Ok(effect(self)), CALLING, None),
+            CallFate::Answered => (Ok(effect(self)), calling, None),
             CallFate::SlowAnswer(takes) => (Ok(effect(self)), takes, None),
             CallFate::LostAfter => {
                 let _ = effect(self);
-                (Err(unknown()), CALLING, None)
+                (Err(unknown()), calling, None)
             }
             CallFate::DoneButFails(code, kind) => {
                 let outcome = effect(self);
@@ -183,29 +180,29 @@ impl Model {
                     result: OutcomeResult::Failure(failure(code, kind)),
                     ..outcome
                 };
-                (Ok(failed), CALLING, None)
+                (Ok(failed), calling, None)
             }
-            CallFate::LostBefore => (Err(unknown()), CALLING, None),
+            CallFate::LostBefore => (Err(unknown()), calling, None),
             CallFate::Late => {
                 self.flights.push(crate::world::Flight {
                     at: last,
                     call: call.clone(),
                 });
-                (Err(unknown()), CALLING, None)
+                (Err(unknown()), calling, None)
             }
             CallFate::Fails(code, kind) => {
                 let name = call.target.external_name.clone();
-                (Ok(crate::cloud::failed(&name, code, kind)), CALLING, None)
+                (Ok(crate::cloud::failed(&name, code, kind)), calling, None)
             }
-            CallFate::Refused => (Err(refused("FAILED_PRECONDITION")), CALLING, None),
-            CallFate::Unfit => (Err(refused("INVALID_ARGUMENT")), CALLING, None),
+            CallFate::Refused => (Err(refused("FAILED_PRECONDITION")), calling, None),
+            CallFate::Unfit => (Err(refused("INVALID_ARGUMENT")), calling, None),
             CallFate::CrashBefore => return,
             CallFate::CrashLate => {
                 self.flights.push(crate::world::Flight { at: last, call });
                 return self.bridges[b].crash();
             }
-            CallFate::CrashBeforePersist => (Ok(effect(self)), CALLING, Some(Dies::BeforePersist)),
-            CallFate::CrashAfterPersist => (Ok(effect(self)), CALLING, Some(Dies::AfterPersist)),
+            CallFate::CrashBeforePersist => (Ok(effect(self)), calling, Some(Dies::BeforePersist)),
+            CallFate::CrashAfterPersist => (Ok(effect(self)), calling, Some(Dies::AfterPersist)),
         };
         self.wait(b, world, call, answer, takes, dies);
     }
@@ -309,7 +306,7 @@ impl Model {
                 }
             }
         }
-        self.now += Duration::from_millis(50);
+        self.now += self.tempo.persist_again;
         persist.newest.clone_from(&self.etcd.object);
         self.bridges[b].phase = Phase::Persisting(Box::new(persist));
     }

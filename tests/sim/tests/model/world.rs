@@ -46,8 +46,40 @@ impl Writes {
     }
 }
 
+/// How long things take.
+#[derive(Debug, Clone, Copy)]
+pub struct Tempo {
+    pub look: Duration,
+    pub call: Duration,
+    /// Before the write of an answer is tried again.
+    pub persist_again: Duration,
+    /// Wakes are late by less than this.
+    pub grain: Duration,
+    /// Of backoffs.
+    pub jitter: f64,
+}
+
+impl Tempo {
+    /// Somewhat like life.
+    pub const LIFELIKE: Self = Self {
+        look: Duration::from_millis(50),
+        call: Duration::from_millis(100),
+        persist_again: Duration::from_millis(50),
+        grain: Duration::from_millis(1),
+        jitter: 0.5,
+    };
+    /// By whole seconds, so that what comes about in different ways is the same.
+    pub const COARSE: Self = Self {
+        look: Duration::ZERO,
+        call: Duration::ZERO,
+        persist_again: Duration::ZERO,
+        grain: Duration::from_secs(1),
+        jitter: 0.0,
+    };
+}
+
 /// All there is.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Model {
     pub now: Timestamp,
     pub subject: Subject,
@@ -56,6 +88,7 @@ pub struct Model {
     pub bridges: [Bridge; 2],
     pub flights: Vec<Flight>,
     pub late_writes: Vec<(Timestamp, LateWrite)>,
+    pub tempo: Tempo,
     pub settings: Arc<Settings>,
     pub config: Result<Config, Problem>,
     pub hold: Option<Hold>,
@@ -86,6 +119,7 @@ impl Model {
             bridges: [Bridge::new(true), Bridge::new(false)],
             flights: Vec::new(),
             late_writes: Vec::new(),
+            tempo: Tempo::LIFELIKE,
             settings: Arc::new(Settings {
                 poll_jitter: Duration::ZERO,
                 ..Settings::default()
@@ -149,7 +183,7 @@ impl Model {
             fresh: Fresh {
                 token: format!("token-{}", self.drawn),
                 question: format!("question-{}", self.drawn),
-                jitter: 0.5,
+                jitter: self.tempo.jitter,
             },
             now: self.clock(b),
         }
@@ -238,6 +272,14 @@ impl Model {
             self.note(|| format!("LATE WRITE: {landed:?}"));
             self.wake_all();
         }
+    }
+
+    /// The first moment of the model's grain that is not before this.
+    pub fn by_grain(&self, time: Timestamp) -> Timestamp {
+        let grain = i64::try_from(self.tempo.grain.as_millis()).unwrap_or(i64::MAX);
+        let rest = time.as_millisecond().rem_euclid(grain);
+        let up = if rest == 0 { 0 } else { grain - rest };
+        time + Duration::from_millis(up.unsigned_abs())
     }
 
     /// A process wrote: the other's watch tells it.

@@ -16,10 +16,10 @@ pub fn observation(one: &External, now: Timestamp) -> Observation {
     let ready = matches!(one.state, State::Ready | State::Disabled);
     Observation {
         external_name: one.name.clone(),
-        canonical_id: format!("id-{}", one.id),
+        canonical_id: format!("id-{}", one.id.0),
         provider_state: String::new(),
         parameters: one.parameters.clone(),
-        status: json!({"id": one.id}).as_object().cloned(),
+        status: json!({"id": format!("id-{}", one.id.0)}).as_object().cloned(),
         ready,
         ready_message: if ready {
             String::new()

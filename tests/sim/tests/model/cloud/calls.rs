@@ -9,7 +9,7 @@ use bridge_core::{
 };
 use jiff::Timestamp;
 
-use super::{Cloud, External, State, Used, Work, answer, derived_name, is_ours};
+use super::{Cloud, External, Id, State, Used, Work, answer, derived_name, is_ours};
 use crate::kinds::Pace;
 
 impl Cloud {
@@ -151,7 +151,7 @@ impl Cloud {
         }
     }
 
-    fn make(&mut self, call: &Call, name: &str, now: Timestamp) -> u64 {
+    fn make(&mut self, call: &Call, name: &str, now: Timestamp) -> Id {
         self.count += 1;
         let marker = if self.subject.kind.capabilities.holds_marker {
             call.target.ownership_marker.clone()
@@ -164,7 +164,7 @@ impl Cloud {
             Pace::Driven => State::Creating(None),
         };
         self.objects.push(External {
-            id: self.count,
+            id: Id(self.count),
             name: name.to_owned(),
             marker,
             made_for: call.target.owner.uid.clone(),
@@ -175,7 +175,7 @@ impl Cloud {
             visible: now + self.visibility,
             marker_visible: now + self.visibility.max(self.marker_visibility),
         });
-        self.count
+        Id(self.count)
     }
 
     /// The one of this name, if it is not another's.

@@ -5,7 +5,7 @@ mod calls;
 
 pub use answer::{failed, failure, secrets};
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, fmt::Write as _, time::Duration};
 
 use bridge_core::{
     external::{Absent, Document, Effect, Look, Operation, Secrets, Target},
@@ -16,10 +16,20 @@ use jiff::Timestamp;
 
 use crate::kinds::Subject;
 
+/// Tells things of the cloud apart, whatever their names.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Id(pub u64);
+
+impl std::fmt::Debug for Id {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "id-{}", self.0)
+    }
+}
+
 /// One thing in the cloud.
 #[derive(Debug, Clone, PartialEq)]
 pub struct External {
-    pub id: u64,
+    pub id: Id,
     pub name: String,
     pub marker: String,
     /// The uid that it was made for; empty: somebody else's.
@@ -51,7 +61,7 @@ pub enum State {
 struct Work {
     operation: Operation,
     /// Of what; `None`: it is not made yet.
-    object: Option<u64>,
+    object: Option<Id>,
     ends: Timestamp,
     fails: Option<Effect>,
     forgotten: bool,
@@ -64,7 +74,7 @@ struct Work {
 struct Used {
     request: String,
     name: String,
-    object: Option<u64>,
+    object: Option<Id>,
     handle: String,
     first: Timestamp,
 }
@@ -85,7 +95,7 @@ pub struct Cloud {
     /// Newest last.
     pub removed: Vec<Removed>,
     /// Updates that have not come to pass.
-    changes: Vec<(Timestamp, u64, Box<Call>)>,
+    changes: Vec<(Timestamp, Id, Box<Call>)>,
     work: BTreeMap<String, Work>,
     tokens: BTreeMap<String, Used>,
     count: u64,
@@ -146,7 +156,7 @@ impl Cloud {
         }
         self.count += 1;
         self.objects.push(External {
-            id: self.count,
+            id: Id(self.count),
             name: name.to_owned(),
             marker: marker.to_owned(),
             made_for: String::new(),
@@ -161,7 +171,7 @@ impl Cloud {
 
     /// Somebody removes what `picks` picks by hand.
     pub fn remove_by_hand(&mut self, picks: impl Fn(&External) -> bool) {
-        let picked: Vec<u64> = self
+        let picked: Vec<Id> = self
             .objects
             .iter()
             .filter(|one| picks(one))
@@ -186,7 +196,7 @@ impl Cloud {
 
     /// What happens by itself.
     pub fn settle(&mut self, now: Timestamp) {
-        let ended: Vec<(u64, Option<Effect>)> = self
+        let ended: Vec<(Id, Option<Effect>)> = self
             .work
             .values()
             .filter(|work| work.ends <= now)
@@ -201,7 +211,7 @@ impl Cloud {
                 self.remove(id, "");
             }
         }
-        let due: Vec<(u64, Box<Call>)> = self
+        let due: Vec<(Id, Box<Call>)> = self
             .changes
             .extract_if(.., |(at, ..)| *at <= now)
             .map(|(_, id, call)| (id, call))
@@ -232,6 +242,46 @@ impl Cloud {
             .chain(self.changes.iter().map(|(at, ..)| *at))
             .filter(|at| *at > now)
             .min()
+    }
+
+    /// What tells it from others; `text` holds what the rest of the model speaks of.
+    pub fn describe(&self, text: &mut String, now: Timestamp) {
+        for one in &self.objects {
+            let one = External {
+                visible: one.visible.max(now),
+                marker_visible: one.marker_visible.max(now),
+                ..one.clone()
+            };
+            let _ = write!(text, "{one:?} ");
+        }
+        let blip = self.blip.filter(|until| *until >= now);
+        let _ = write!(
+            text,
+            "{:?} {blip:?} {:?} ",
+            self.changes, self.next_creation_fails
+        );
+        // What nobody can name any more does not count.
+        for (token, used) in &self.tokens {
+            if text.contains(token) {
+                let _ = write!(text, "{token} {used:?} ");
+            }
+        }
+        for (handle, work) in &self.work {
+            if text.contains(handle) {
+                let ends = work.ends.max(now);
+                let Work {
+                    object,
+                    fails,
+                    forgotten,
+                    name,
+                    ..
+                } = work;
+                let _ = write!(text, "{handle} {ends:?} {object:?} {fails:?} {forgotten} {name} ");
+                if work.operation.poll_driven {
+                    let _ = write!(text, "{:?} ", work.request);
+                }
+            }
+        }
     }
 
     /// The plugin looks.
@@ -272,16 +322,16 @@ impl Cloud {
         self.objects.iter().find(|one| one.name == name)
     }
 
-    fn get_mut(&mut self, id: u64) -> Option<&mut External> {
+    fn get_mut(&mut self, id: Id) -> Option<&mut External> {
         self.objects.iter_mut().find(|one| one.id == id)
     }
 
-    fn remove(&mut self, id: u64, by: &str) {
+    fn remove(&mut self, id: Id, by: &str) {
         self.remove_and_free(id, by, self.subject.manners.frees_tokens);
     }
 
     /// Where a token is forgotten with what somebody took away by hand, nobody can promise anything.
-    fn remove_and_free(&mut self, id: u64, by: &str, frees_token: bool) {
+    fn remove_and_free(&mut self, id: Id, by: &str, frees_token: bool) {
         let Some(at) = self.objects.iter().position(|one| one.id == id) else {
             return;
         };
@@ -295,7 +345,7 @@ impl Cloud {
         });
     }
 
-    fn apply(&mut self, id: u64, call: &Call) {
+    fn apply(&mut self, id: Id, call: &Call) {
         let holds_marker = self.subject.kind.capabilities.holds_marker;
         if self.ignores_updates {
             return;

@@ -1,0 +1,144 @@
+//! What may come from outside at any moment.
+
+use std::time::Duration;
+
+use bridge_core::managed::{Hold, Policies, Problem, names};
+use serde_json::json;
+
+use crate::{
+    choose::Faults,
+    world::{A, Model, config},
+};
+
+/// Something that comes from outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// The leader dies, and another process takes its place.
+    Crash,
+    /// The lease moves; the former leader stands still where it is, and goes on after so many seconds.
+    LeaseMoves(u64),
+    /// The leader stands still for so many seconds.
+    Stalls(u64),
+    /// The watch of the leader brings nothing for a while.
+    WatchLags,
+    Edit,
+    EditToInvalid,
+    Delete,
+    Pause,
+    TakePoliciesAway,
+    Rename,
+    RemovedByHand,
+    /// Somebody else makes one of our name.
+    Foreign,
+    Hold,
+    ConfigGoes,
+    OtherAccount,
+    SecretChanges,
+    SecretGoes,
+    OperationsAreForgotten,
+}
+
+const ALL: &[Event] = &[
+    Event::Crash,
+    Event::LeaseMoves(0),
+    Event::LeaseMoves(8),
+    Event::LeaseMoves(14),
+    Event::LeaseMoves(40),
+    Event::Stalls(4),
+    Event::Stalls(9),
+    Event::Stalls(40),
+    Event::Edit,
+    Event::EditToInvalid,
+    Event::Delete,
+    Event::Pause,
+    Event::TakePoliciesAway,
+    Event::Rename,
+    Event::RemovedByHand,
+    Event::WatchLags,
+    Event::Hold,
+    Event::ConfigGoes,
+    Event::OtherAccount,
+    Event::SecretChanges,
+    Event::SecretGoes,
+    Event::OperationsAreForgotten,
+    Event::Foreign,
+];
+
+const CRASHES: &[Event] = &[
+    Event::Crash,
+    Event::LeaseMoves(0),
+    Event::LeaseMoves(40),
+    Event::WatchLags,
+    Event::Delete,
+];
+
+/// Those that are possible.
+pub fn possible(faults: Faults, foreigners: bool) -> &'static [Event] {
+    match (faults, foreigners) {
+        (Faults::Crashes, _) => CRASHES,
+        (Faults::All, true) => ALL,
+        (Faults::All, false) => &ALL[..ALL.len() - 1],
+    }
+}
+
+impl Model {
+    /// It happens.
+    pub fn happens(&mut self, event: Event) {
+        self.note(|| format!("EVENT {event:?}"));
+        let leader = usize::from(!self.bridges[A].leads);
+        let now = self.now;
+        match event {
+            Event::Crash => self.bridges[leader].crash(),
+            Event::LeaseMoves(still) => {
+                self.bridges[leader].leads = false;
+                self.bridges[leader].stalled_until = Some(now + Duration::from_secs(still));
+                self.bridges[1 - leader].leads = true;
+                self.bridges[1 - leader].dirty = true;
+            }
+            Event::Stalls(still) => {
+                self.bridges[leader].stalled_until = Some(now + Duration::from_secs(still));
+            }
+            Event::WatchLags => self.bridges[leader].lags_until = Some(now + Duration::from_secs(6)),
+            Event::Edit => self.edit("size", json!(7)),
+            Event::EditToInvalid => self.edit("invalid", json!(true)),
+            Event::Delete => self.etcd.delete(now),
+            Event::Pause => self.etcd.annotate(names::PAUSED, Some("true")),
+            Event::TakePoliciesAway => self.etcd.edit(|object| {
+                object.managed.policies = Policies::of(&json!({"managementPolicies": ["Observe", "Delete"]}));
+            }),
+            Event::Rename => self.etcd.annotate(names::EXTERNAL_NAME, Some("elsewhere")),
+            Event::RemovedByHand => self.cloud.remove_by_hand(|one| !one.made_for.is_empty()),
+            Event::Foreign => {
+                let name = if self.subject.cloud_named() {
+                    "foreign"
+                } else {
+                    "thing"
+                };
+                let parameters = json!({"size": 1}).as_object().cloned().unwrap_or_default();
+                self.cloud.foreign(name, "", &parameters, now);
+            }
+            Event::Hold => {
+                self.hold = Some(Hold {
+                    until: now + Duration::from_secs(7),
+                    problem: problem("Throttled"),
+                });
+            }
+            Event::ConfigGoes => self.config = Err(problem("ProviderConfigNotFound")),
+            Event::OtherAccount => self.config = Ok(config("account-2")),
+            Event::SecretChanges => {
+                self.sensitive = crate::cloud::secrets(&[("/password", "canary-2")]);
+            }
+            Event::SecretGoes => self.secret_missing = true,
+            Event::OperationsAreForgotten => self.cloud.forget_operations(),
+        }
+        self.wake_all();
+        self.check();
+    }
+}
+
+fn problem(reason: &str) -> Problem {
+    Problem {
+        reason: reason.to_owned(),
+        message: "something is in the way".to_owned(),
+    }
+}
