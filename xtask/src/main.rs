@@ -1,10 +1,11 @@
-//! The project's own commands: `cargo xtask demo`, `test`, `lint` and `descriptor`.
+//! The project's own commands: `cargo xtask demo`, `test`, `lint`, `rules` and `descriptor`.
 
 mod demo;
 mod descriptor;
 mod lint;
 mod project;
 mod report;
+mod rules;
 mod run;
 mod test;
 mod tools;
@@ -31,6 +32,8 @@ enum Command {
     Test,
     /// Check format, lints, dependencies and the contract.
     Lint,
+    /// Take each rule of the machine out in turn, and see that the tests notice.
+    Rules(rules::Rules),
     /// Write the contract's descriptor set, for `grpcurl -protoset FILE`.
     Descriptor {
         /// Where to write it.
@@ -67,6 +70,7 @@ async fn run(command: Command) -> Result<(), Failure> {
         Command::Demo => demo::run_all().await,
         Command::Test => test::run_all().await,
         Command::Lint => lint::run_all().await,
+        Command::Rules(asked) => rules::run(&asked).await,
         Command::Descriptor { file } => descriptor::run(&file).await,
     }
 }

@@ -32,6 +32,11 @@ impl Project {
         })
     }
 
+    /// A folder for what a command builds.
+    pub(crate) fn scratch(&self, name: &str) -> PathBuf {
+        self.target.join(name)
+    }
+
     /// A binary of the workspace, as built for development.
     pub(crate) fn binary(&self, name: &str) -> PathBuf {
         self.target.join("debug").join(name)

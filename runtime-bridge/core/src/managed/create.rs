@@ -8,7 +8,7 @@ use super::{
     decision::{Decision, Purpose},
     names,
     pass::Pass,
-    record::{ConfigIdentity, Intent, IntentVerb, Record, Snapshot},
+    record::{ConfigIdentity, Details, Intent, IntentVerb, Record, Snapshot},
     report::Report,
     rules, settle,
 };
@@ -17,9 +17,8 @@ use super::{
 pub(super) fn send_what_was_just_recorded(pass: &Pass) -> Option<Decision> {
     let record = pass.record.as_ref()?;
     let intent = record.intent.as_ref()?;
-    let (token, attempt) = pass.memory.may_send.as_ref()?;
     let create = intent.verb == IntentVerb::Create && intent.operation.is_none();
-    if *token != intent.token || *attempt != intent.attempt || !create {
+    if !create || !rules::just_recorded(pass.memory, intent) {
         return None; // A Delete, and a poll that drives on, are sent by their own branches.
     }
     // What was recorded, or nothing: a Secret or a config may have changed since.
@@ -94,6 +93,11 @@ pub(super) fn begin(pass: &Pass, derived: &str) -> Decision {
         deadline: None,
         provider_state: String::new(),
         sensitive_digest: pass.wish.sensitive_digest.clone(),
+        details: if rules::gives_details_once(world) {
+            Details::Due
+        } else {
+            Details::Settled
+        },
         config: ConfigIdentity::of(config),
         plugin_version: world.plugin_version.clone(),
     };

@@ -73,13 +73,8 @@ pub fn decide(world: &World, memory: &Memory) -> Decision {
     let wish = match (&world.wish, managed.deletion) {
         (Ok(wish), _) => Arc::clone(wish),
         // A Delete needs no secrets, and must not wait for one that is gone.
-        (Err(_), Some(_)) => Arc::new(Wish {
-            parameters: world.bare.clone(),
-            digest: String::new(),
-            sensitive: crate::external::Secrets::default(),
-            sensitive_digest: String::new(),
-        }),
-        (Err(problem), None) => return trouble_outside(world, memory, problem, None),
+        (Err(_), Some(_)) => bare(world),
+        (Err(problem), None) => return without_secrets(world, memory, record, problem),
     };
     let pass = Pass {
         world,
@@ -128,6 +123,31 @@ pub fn decide(world: &World, memory: &Memory) -> Decision {
         return super::remove::remove(&pass, super::remove::Removal::Deletion);
     }
     super::steady::steady(&pass)
+}
+
+fn bare(world: &World) -> Arc<Wish> {
+    Arc::new(Wish {
+        parameters: world.bare.clone(),
+        digest: String::new(),
+        sensitive: crate::external::Secrets::default(),
+        sensitive_digest: String::new(),
+    })
+}
+
+/// The wish cannot be read whole: what goes on by itself is followed all the same, and nothing else is done.
+fn without_secrets(world: &World, memory: &Memory, record: Option<Record>, problem: &Problem) -> Decision {
+    let pass = Pass {
+        world,
+        memory,
+        record,
+        wish: bare(world),
+    };
+    let open = world.config.is_ok() && world.hold.is_none() && memory.held_back(world).is_none();
+    if let Some(poll) = super::operate::follow_by_itself(&pass).filter(|_| open) {
+        return poll;
+    }
+    let next = memory.next_poll.filter(|next| *next > world.now);
+    trouble_outside(world, memory, problem, next)
 }
 
 /// Before the resource is there, Ready says `Creating`.
@@ -236,7 +256,7 @@ fn stops_before_any_call(pass: &Pass) -> Option<Decision> {
             "CreateOutcomeUnknown",
             format!("cannot determine creation result - remove the {} annotation if it is safe to proceed", names::CREATE_PENDING),
         )),
-        Some(record) if !pass.deleting() && name_was_changed(world, record) => Some(pass.stop(
+        Some(record) if !pass.deleting() && rules::name_was_changed(world, record) => Some(pass.stop(
             "ExternalNameChanged",
             format!(
                 "the annotation {} says {:?}, but this object's resource is {:?}; put it back, or make another object for the other resource",
@@ -247,12 +267,6 @@ fn stops_before_any_call(pass: &Pass) -> Option<Decision> {
         )),
         Some(_) | None => None,
     }
-}
-
-/// The record keeps the name that was sent or confirmed (trace 18).
-fn name_was_changed(world: &World, record: &Record) -> bool {
-    let bound = !record.external_name.is_empty() || record.create().is_some();
-    bound && world.managed.annotation(names::EXTERNAL_NAME) != record.external_name
 }
 
 /// A create of somebody else's (a Go provider's, a backup's) whose end nobody recorded.

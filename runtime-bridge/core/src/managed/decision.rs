@@ -147,6 +147,16 @@ impl Event {
     }
 }
 
+impl Decision {
+    /// With an event, where metadata is written.
+    pub(super) fn telling(mut self, event: Option<Event>) -> Self {
+        if let (Self::Act(Action::WriteMetadata(change)), Some(event)) = (&mut self, event) {
+            change.event = Some(event);
+        }
+        self
+    }
+}
+
 impl fmt::Display for Decision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

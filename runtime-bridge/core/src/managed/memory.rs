@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::external::{Absent, CallError, Failure, Look, Observation, Operation, Secrets, Verb};
+use crate::external::{
+    Absent, CallError, Failure, Look, Observation, Operation, OperationVerb, Secrets, Verb,
+};
 
 use super::{
     decision::Event,
@@ -88,6 +90,17 @@ pub enum Found {
     There(Arc<Observation>),
     /// It is not.
     Absent(Absent),
+}
+
+/// What this process knows of connection details that are given once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Given {
+    /// They stand in the Secret.
+    Published,
+    /// They came, and are to be published.
+    Unpublished,
+    /// They never came here.
+    Not,
 }
 
 /// Something that did not work, shown until a later attempt does.
@@ -229,6 +242,7 @@ impl Memory {
             self.keep_details(&observation.connection_details);
             self.tell_warnings(&observation.warnings);
             self.forget_what_came_right(world, observation);
+            self.take_up(world, observation);
         }
         let next = match &found {
             Found::There(observation) => next_look(world, observation),
@@ -242,6 +256,30 @@ impl Memory {
             found,
             next,
         });
+    }
+
+    /// A look may find an operation that nobody here knows of: it is followed like one of ours. A creation's handle lives in the record alone.
+    fn take_up(&mut self, world: &World, observation: &Observation) {
+        let Some(operation) = &observation.operation else {
+            return;
+        };
+        let stored = || world.managed.status.progress.operation.clone();
+        let known = self.operation.clone().unwrap_or_else(stored);
+        if operation.verb == OperationVerb::Create || known.is_some() {
+            return;
+        }
+        self.next_poll = Some(world.now + operation.poll_after.unwrap_or(super::operate::POLL_AFTER));
+        self.told = Some(operation.clone());
+        self.operation = Some(Some(OperationReport {
+            handle: operation.handle.clone(),
+            verb: operation.verb,
+            phase: operation.phase.clone(),
+            progress: operation.progress_percent,
+            since: world.now,
+            generation: world.managed.generation,
+            poll_driven: operation.poll_driven,
+            expire_time: operation.expire_time,
+        }));
     }
 
     /// What is there need not be made any more, and what is as wished needs no Update that failed.
@@ -267,6 +305,16 @@ impl Memory {
         }
         self.offered &= !new;
         new
+    }
+
+    /// Those of the keys that are given once.
+    pub(super) fn details_given_once(&self, kind: &crate::kind::Kind) -> Given {
+        let mut keys = kind.connection_keys.iter().filter(|key| key.one_time);
+        match keys.all(|key| self.details.0.contains_key(&key.name)) {
+            true if self.unpublished => Given::Unpublished,
+            true => Given::Published,
+            false => Given::Not,
+        }
     }
 
     /// The connection Secret holds what is known.

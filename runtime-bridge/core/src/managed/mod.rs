@@ -35,7 +35,7 @@ pub use failure::{Reaction, back_off, delay, reaction};
 pub use memory::{Attempt, Found, Looked, Memory, Stamp, Trouble};
 pub use policy::Policies;
 pub use record::{
-    ConfigIdentity, Intent, IntentVerb, Record, RecordedOperation, SNAPSHOT_LIMIT, Snapshot, Stored,
+    ConfigIdentity, Details, Intent, IntentVerb, Record, RecordedOperation, SNAPSHOT_LIMIT, Snapshot, Stored,
 };
 pub use resume::resume;
 pub use settle::{Settled, settle};

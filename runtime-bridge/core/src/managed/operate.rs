@@ -50,11 +50,10 @@ fn other(pass: &Pass) -> Option<OperationReport> {
             .filter(|operation| operation.verb != OperationVerb::Create)
     };
     let known = pass.memory.operation.clone().unwrap_or_else(stored)?;
-    // A removal that goes on only when driven, and has lost its intent, is begun anew: polls without one are not safe.
+    let intent = pass.record.as_ref().and_then(|record| record.intent.as_ref());
     let lost = known.poll_driven
         && known.verb == OperationVerb::Delete
-        && rules::delete_needs_intent(pass.world)
-        && intent_of(pass, OperationVerb::Delete).is_none();
+        && rules::removal_is_lost(pass.world, intent);
     let alive = known.expire_time.is_none_or(|end| end > pass.world.now) && !known.handle.is_empty() && !lost;
     alive.then(|| told(pass, known))
 }
@@ -153,6 +152,14 @@ pub(super) fn follow(pass: &Pass) -> Option<Decision> {
     Some(wait(pass, pass.memory.next_poll))
 }
 
+/// The poll that is due of what goes on by itself: it needs no wish.
+pub(super) fn follow_by_itself(pass: &Pass) -> Option<Decision> {
+    let operation = running(pass).filter(|operation| !operation.poll_driven)?;
+    let due = pass.memory.next_poll.is_none_or(|next| next <= pass.world.now);
+    let name = pass.record.as_ref().map_or("", |record| &record.external_name);
+    due.then(|| poll(pass, &operation, name))
+}
+
 /// Says how far it is, and waits.
 pub(super) fn wait(pass: &Pass, next: Option<Timestamp>) -> Decision {
     let report = Report::of_trouble(
@@ -216,14 +223,7 @@ fn poll(pass: &Pass, operation: &OperationReport, name: &str) -> Decision {
     let Some((record, intent)) = intent_of(pass, operation.verb) else {
         return pass.after_proof(name, Verb::Poll, fill);
     };
-    // Nobody wrote since: another process may have driven it on under the same token.
-    let version = pass.memory.proven.as_ref().map(|(version, _)| version);
-    let allowed = pass
-        .memory
-        .may_send
-        .as_ref()
-        .is_some_and(|(token, attempt)| *token == intent.token && *attempt == intent.attempt);
-    if allowed && version == Some(&pass.world.managed.resource_version) {
+    if rules::may_drive(pass.world, pass.memory, intent) {
         return pass.call(name, Verb::Poll, intent.deadline, fill);
     }
     let mut record = record.clone();

@@ -74,16 +74,9 @@ impl Pass<'_> {
         }
     }
 
-    /// A call that needs no intent follows only a guarded write, or a live read, of this pass: its deadline counts from there.
+    /// Call the plugin, once it is proven that the object stands as it is known.
     pub fn after_proof(&self, name: &str, verb: Verb, fill: impl FnOnce(&mut Call)) -> Decision {
-        let proven = self
-            .memory
-            .proven
-            .as_ref()
-            .filter(|(version, _)| *version == self.world.managed.resource_version);
-        let deadline = proven.map(|(_, began)| *began + self.world.kind.timeouts.call);
-        // Half of the time must be left, or the call would be cut short for nothing.
-        match deadline.filter(|deadline| *deadline > self.world.now + self.world.kind.timeouts.call / 2) {
+        match rules::proven_until(self.world, self.memory) {
             Some(deadline) => self.call(name, verb, deadline, fill),
             None => Decision::Act(Action::Prove),
         }
@@ -181,7 +174,7 @@ impl Pass<'_> {
             .create()
             .filter(|_| !rules::confirmed(self.world, record))?;
         let asked = self.world.managed.status.progress.question.as_ref()?;
-        (asked.token == intent.token && asked.attempt == intent.attempt).then(|| asked.clone())
+        rules::question_is_about(asked, intent).then(|| asked.clone())
     }
 
     /// A named stop: only a person, or a change of theirs, goes on from here.

@@ -46,11 +46,26 @@ pub struct Record {
     /// Keyed digest of the sensitive values that were last applied.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub sensitive_digest: String,
+    /// Connection details that the upstream gives once, around the create.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub details: Details,
     /// Where and as whom.
     pub config: ConfigIdentity,
     /// Of the plugin that was called last.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub plugin_version: String,
+}
+
+/// What became of connection details that are given once.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Details {
+    /// There are none, or they are published.
+    #[default]
+    Settled,
+    /// The create gives some, and they are not known to be published.
+    Due,
+    /// The answer that carried them was lost, or the process that had it died.
+    Lost,
 }
 
 /// A call that was about to be sent when this was written.

@@ -31,13 +31,7 @@ pub(super) fn recover(pass: &Pass) -> Decision {
     }
     let settles = rules::settles_at(world, intent.deadline);
     let by_marker = world.recovers_by(CreateRecovery::Marker);
-    // A cloud-named kind looks by marker alone: an older name would find, or miss, an older resource (trace 14). Without a marker it looks by
-    // the name that an answer to this very create told.
-    let name = if world.cloud_named() && by_marker {
-        String::new()
-    } else {
-        record.external_name.clone()
-    };
+    let name = rules::name_to_recover_by(world, record);
     let by_name = if world.cloud_named() {
         !name.is_empty()
     } else {
@@ -45,11 +39,10 @@ pub(super) fn recover(pass: &Pass) -> Decision {
     };
     let can_look = by_marker || by_name;
     if can_look {
-        let about = Some((intent.token.clone(), intent.attempt));
         let Some(looked) = pass
             .memory
             .fresh_look(world, &name)
-            .filter(|looked| looked.recorded == about)
+            .filter(|looked| rules::look_is_about(looked, intent))
         else {
             return pass.observe(&name);
         };
@@ -75,8 +68,7 @@ pub(super) fn recover(pass: &Pass) -> Decision {
     if repeatable && !intent.turn_over {
         return create::repeat(pass, record, false);
     }
-    // Absence of a name that an answer told speaks of that attempt alone.
-    if by_marker || by_name && (!world.cloud_named() || intent.attempt == 0) {
+    if rules::absence_speaks_of_all(world, intent, by_marker, by_name) {
         return by_absence(pass, record, intent, &name, settles);
     }
     // Only the token is left: the same request, alone, proves that it never had an effect (trace 25).
@@ -162,7 +154,7 @@ fn wait_for_the_time(pass: &Pass, settles: jiff::Timestamp) -> Decision {
 /// Nothing that we could do would tell: a person is asked, after the time, a question drawn for this token (trace 30).
 fn ask(pass: &Pass, record: &Record, intent: &Intent, settles: jiff::Timestamp) -> Decision {
     let world = pass.world;
-    if world.now <= settles {
+    if !rules::may_be_asked(world, intent) {
         return wait_for_the_time(pass, settles);
     }
     let asked = pass.open_question();

@@ -14,7 +14,7 @@ use super::{
     memory::Found,
     names,
     pass::{Pass, left_behind},
-    record::{ConfigIdentity, Intent, IntentVerb, Record, Snapshot},
+    record::{ConfigIdentity, Details, Intent, IntentVerb, Record, Snapshot},
     report::{self, Report},
     rules::{self, Ownership},
     settle,
@@ -52,11 +52,10 @@ pub(super) fn remove(pass: &Pass, why: Removal) -> Decision {
             Purpose::Drift,
         );
     }
-    // Deletion adopts nothing: what we neither made, nor were making, nor confirmed is ours only if it bears our marker (trace 27).
     let bound = pass
         .record
         .as_ref()
-        .is_some_and(|record| rules::confirmed(world, record) || record.intent.is_some());
+        .is_some_and(|record| rules::bound(world, record));
     let name = match (&pass.record, bound) {
         (Some(record), true) => Some(record.external_name.clone()),
         _ if world.kind.capabilities.holds_marker => world.name_to_look_by(pass.record.as_ref()),
@@ -66,11 +65,7 @@ pub(super) fn remove(pass: &Pass, why: Removal) -> Decision {
         return finish(pass, why, None);
     };
     let fresh = pass.memory.fresh_look(world, &name);
-    let Some(looked) = fresh.filter(|looked| {
-        pass.memory
-            .delete_answered
-            .is_none_or(|answered| looked.began >= answered)
-    }) else {
+    let Some(looked) = fresh.filter(|looked| rules::look_follows_the_delete(pass.memory, looked)) else {
         return pass.observe(&name);
     };
     match &looked.found {
@@ -173,8 +168,7 @@ fn absent(pass: &Pass, why: Removal, name: &str, began: Timestamp) -> Decision {
             "waiting until it is certain that it is gone",
         );
     }
-    // Even if the first look says absent: an answered Delete *and* an absence.
-    if pass.memory.delete_answered.is_some() || name.is_empty() {
+    if rules::absence_ends_the_removal(pass.memory, name) {
         return finish(pass, why, None);
     }
     send(pass, name, "")
@@ -187,14 +181,8 @@ fn send(pass: &Pass, name: &str, etag: &str) -> Decision {
         return pass.wait(Report::of_trouble(Some(trouble)).deleting(), None, Purpose::Drift);
     }
     let intent = pass.record.as_ref().and_then(|record| record.intent.as_ref());
-    let just_recorded = intent.filter(|intent| {
-        intent.verb == IntentVerb::Delete
-            && pass
-                .memory
-                .may_send
-                .as_ref()
-                .is_some_and(|(token, attempt)| *token == intent.token && *attempt == intent.attempt)
-    });
+    let just_recorded = intent
+        .filter(|intent| intent.verb == IntentVerb::Delete && rules::just_recorded(pass.memory, intent));
     if let Some(intent) = just_recorded {
         return pass.call(name, Verb::Delete, intent.deadline, |call| {
             etag.clone_into(&mut call.etag);
@@ -248,6 +236,7 @@ fn unrecorded(uid: String, name: &str, config: ConfigIdentity) -> Record {
         deadline: None,
         provider_state: String::new(),
         sensitive_digest: String::new(),
+        details: Details::Settled,
         config,
         plugin_version: String::new(),
     }

@@ -8,7 +8,9 @@ use super::{
     decision::{Action, Decision, Event, Rest, StatusWrite},
     memory::{Memory, Trouble},
     names,
-    status::{ASYNC_OPERATION, OperationReport, Question, READY, SYNCED, Says, Status},
+    record::{Details, Stored},
+    rules,
+    status::{ASYNC_OPERATION, CONNECTION_DETAILS, OperationReport, Question, READY, SYNCED, Says, Status},
     world::World,
 };
 
@@ -131,6 +133,14 @@ impl Report {
         if let Some(says) = &self.synced {
             set(SYNCED, says);
         }
+        match world.managed.record() {
+            Stored::Ours(record) if record.details == Details::Lost => set(
+                CONNECTION_DETAILS,
+                &Says::no("Lost", rules::lost_details(&world.kind)),
+            ),
+            Stored::Ours(_) | Stored::None | Stored::Unreadable(_) => status.clear(CONNECTION_DETAILS),
+        }
+        let mut set = |kind: &str, says: &Says| status.set(kind, says, generation, world.now);
         match &self.operation {
             Some(operation) => set(
                 ASYNC_OPERATION,

@@ -5,13 +5,14 @@ use jiff::Timestamp;
 
 use crate::{
     external::{Effect, Failure, FailureCode, Observation},
-    kind::CreateRecovery,
+    kind::{CreateRecovery, Kind},
 };
 
 use super::{
     memory::{Found, Looked, Memory},
     names,
-    record::{ConfigIdentity, Intent, Record, Snapshot, Stored},
+    record::{ConfigIdentity, Intent, IntentVerb, Record, Snapshot, Stored},
+    status::Question,
     world::{Wish, World},
 };
 
@@ -219,4 +220,129 @@ pub fn visible_at(world: &World, record: &Record) -> Option<Timestamp> {
     of_call
         .map(|deadline| settles_at(world, deadline))
         .max(confirmed())
+}
+
+/// The name by which recovery looks. A cloud-named kind that is found by its marker looks by nothing else: an older name would find, or miss,
+/// an older resource (trace 14). Without a marker it is the name that an answer to this very create told.
+pub fn name_to_recover_by(world: &World, record: &Record) -> String {
+    if world.cloud_named() && world.recovers_by(CreateRecovery::Marker) {
+        String::new()
+    } else {
+        record.external_name.clone()
+    }
+}
+
+/// A look from before the intent says nothing of the create.
+pub fn look_is_about(looked: &Looked, intent: &Intent) -> bool {
+    looked.recorded.as_ref() == Some(&(intent.token.clone(), intent.attempt))
+}
+
+/// Absence of the name that was looked by settles the create. A name that an answer told speaks of that attempt alone.
+pub fn absence_speaks_of_all(world: &World, intent: &Intent, by_marker: bool, by_name: bool) -> bool {
+    by_marker || by_name && (!world.cloud_named() || intent.attempt == 0)
+}
+
+/// A call that needs no intent follows only a guarded write, or a live read, of this pass (trace 11): its deadline counts from there, and half of
+/// its time must be left, or it would be cut short for nothing.
+pub fn proven_until(world: &World, memory: &Memory) -> Option<Timestamp> {
+    let call = world.kind.timeouts.call;
+    let (_, began) = memory
+        .proven
+        .as_ref()
+        .filter(|(version, _)| *version == world.managed.resource_version)?;
+    Some(*began + call).filter(|deadline| *deadline > world.now + call / 2)
+}
+
+/// The intent was written by this process in this pass: now, and only now, its call may go (traces 1, 11).
+pub fn just_recorded(memory: &Memory, intent: &Intent) -> bool {
+    memory
+        .may_send
+        .as_ref()
+        .is_some_and(|(token, attempt)| *token == intent.token && *attempt == intent.attempt)
+}
+
+/// The poll that drives an operation on may go: its intent was just rewritten, and nobody wrote since, under the same token (trace 31).
+pub fn may_drive(world: &World, memory: &Memory, intent: &Intent) -> bool {
+    let version = memory.proven.as_ref().map(|(version, _)| version);
+    just_recorded(memory, intent) && version == Some(&world.managed.resource_version)
+}
+
+/// Deletion adopts nothing: what we neither made, nor were making, nor confirmed is ours only if it bears our marker (trace 27).
+pub fn bound(world: &World, record: &Record) -> bool {
+    confirmed(world, record) || record.intent.is_some()
+}
+
+/// A look at what was deleted counts only if it began after the answer.
+pub fn look_follows_the_delete(memory: &Memory, looked: &Looked) -> bool {
+    memory
+        .delete_answered
+        .is_none_or(|answered| looked.began >= answered)
+}
+
+/// What reads as absent is gone only after an answered Delete as well (trace 15). What never had a name cannot be deleted.
+pub fn absence_ends_the_removal(memory: &Memory, name: &str) -> bool {
+    memory.delete_answered.is_some() || name.is_empty()
+}
+
+/// A removal that moves only when polled, and has lost its intent, is begun anew: polls without one are not safe, and nothing else moves it
+/// (traces 31, 32).
+pub fn removal_is_lost(world: &World, intent: Option<&Intent>) -> bool {
+    let held = intent.is_some_and(|intent| intent.verb == IntentVerb::Delete);
+    delete_needs_intent(world) && !held
+}
+
+/// The record keeps the name that was sent or confirmed (trace 18).
+pub fn name_was_changed(world: &World, record: &Record) -> bool {
+    let sent = !record.external_name.is_empty() || record.create().is_some();
+    sent && world.managed.annotation(names::EXTERNAL_NAME) != record.external_name
+}
+
+/// Taken from under our create: not ours until it bears our marker, or a person says so (trace 17).
+pub fn needs_a_word(world: &World, record: Option<&Record>, observation: &Observation) -> bool {
+    let word = world.managed.annotation(names::ADOPT);
+    let said = !word.is_empty() && (word == observation.found_marker || word == observation.external_name);
+    let taken = record.is_some_and(|record| record.taken);
+    taken && !said && ownership(world, observation) != Ownership::Ours
+}
+
+/// An answer counts only for the question that was drawn for this token and attempt (trace 30).
+pub fn question_is_about(question: &Question, intent: &Intent) -> bool {
+    question.token == intent.token && question.attempt == intent.attempt
+}
+
+/// The create gives connection details that the upstream tells once, and somebody wants them.
+pub fn gives_details_once(world: &World) -> bool {
+    world.managed.wants_connection_secret && world.kind.connection_keys.iter().any(|key| key.one_time)
+}
+
+/// For people: what is lost, and what can be done.
+pub fn lost_details(kind: &Kind) -> String {
+    let keys = kind.connection_keys.iter().filter(|key| key.one_time);
+    let keys: Vec<&str> = keys.map(|key| key.name.as_str()).collect();
+    format!(
+        "the answer that carried {} was lost, and they are given once; unless the connection Secret holds them already, have new ones made in the external system, or delete this object and make another",
+        keys.join(", ")
+    )
+}
+
+/// A person is asked when nothing can come any more (trace 30).
+pub fn may_be_asked(world: &World, intent: &Intent) -> bool {
+    world.now > settles_at(world, intent.deadline)
+}
+
+/// Of an intent that ends: with a repeat among its attempts, or polls that drove it, an earlier call may still run, and its deadline stays.
+pub fn deadline_that_stays(intent: &Intent) -> Option<Timestamp> {
+    let driven = intent
+        .operation
+        .as_ref()
+        .is_some_and(|operation| operation.poll_driven);
+    (intent.attempt > 0 || driven).then_some(intent.deadline)
+}
+
+/// An answer that comes late does not take the place of a newer attempt's operation (trace 24).
+pub fn holds_a_newer_operation(intent: &Intent, attempt: u32) -> bool {
+    intent
+        .operation
+        .as_ref()
+        .is_some_and(|operation| operation.attempt > attempt)
 }

@@ -154,8 +154,7 @@ fn hold_operation(new: &mut Record, call: &Call, operation: &Operation) {
         // A poll goes on with the operation of the attempt that began it.
         (Verb::Poll, Some(held)) if held.handle == call.handle => held.attempt,
         (Verb::Poll, Some(_)) => return,
-        // An answer that comes late does not take the place of a newer attempt's.
-        (_, Some(held)) if held.attempt > call.attempt => return,
+        (_, Some(_)) if rules::holds_a_newer_operation(intent, call.attempt) => return,
         _ => call.attempt,
     };
     intent.operation = Some(RecordedOperation {
@@ -233,16 +232,10 @@ pub(super) fn absent(world: &World, managed: &Managed, new: &mut Record, annotat
     new.external_name.clear();
 }
 
-/// Ends the intent. With a repeat among its attempts, or polls that drove it, an earlier one may still run: its deadline stays.
+/// Ends the intent.
 pub(super) fn close(new: &mut Record) {
     if let Some(intent) = new.intent.take() {
-        let driven = intent
-            .operation
-            .as_ref()
-            .is_some_and(|operation| operation.poll_driven);
-        new.deadline = (intent.attempt > 0 || driven)
-            .then_some(intent.deadline)
-            .max(new.deadline);
+        new.deadline = rules::deadline_that_stays(&intent).max(new.deadline);
     }
 }
 

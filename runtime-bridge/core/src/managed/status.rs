@@ -13,6 +13,9 @@ pub const SYNCED: &str = "Synced";
 /// Present while an operation runs.
 pub const ASYNC_OPERATION: &str = "AsyncOperation";
 
+/// Present, and false, once connection details that are given once were lost.
+pub const CONNECTION_DETAILS: &str = "ConnectionDetails";
+
 /// One condition. `observedGeneration` 0 means none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -7,10 +7,10 @@ use super::{
     decide::{nothing_else, readiness, unmade},
     decision::{Action, Decision, Event, MetadataChange, Purpose},
     diff, failure,
-    memory::{Found, Looked},
+    memory::{Found, Given, Looked},
     names, operate,
     pass::Pass,
-    record::{ConfigIdentity, Record},
+    record::{ConfigIdentity, Details, Record},
     remove::{self, Removal},
     report::Report,
     rules::{self, Ownership},
@@ -112,10 +112,7 @@ fn there(pass: &Pass, looked: &Looked, observation: &Observation) -> Decision {
 fn adopt(pass: &Pass, observation: &Observation) -> Decision {
     let world = pass.world;
     let marked = rules::ownership(world, observation) == Ownership::Ours;
-    let word = world.managed.annotation(names::ADOPT);
-    let said = !word.is_empty() && (word == observation.found_marker || word == observation.external_name);
-    let taken = pass.record.as_ref().is_some_and(|record| record.taken);
-    if taken && !marked && !said {
+    if rules::needs_a_word(world, pass.record.as_ref(), observation) {
         return pass.stop(
             "AlreadyExists",
             format!(
@@ -147,6 +144,7 @@ fn adopt(pass: &Pass, observation: &Observation) -> Decision {
         deadline: None,
         provider_state: observation.provider_state.clone(),
         sensitive_digest: String::new(),
+        details: Details::Settled,
         config: ConfigIdentity::of(config),
         plugin_version: world.plugin_version.clone(),
     };
@@ -182,9 +180,28 @@ fn renew(pass: &Pass, record: &Record, observation: &Observation) -> Option<Deci
     if old_key.is_some() && new_key.is_some() && old_key != new_key {
         new.sensitive_digest.clone_from(&pass.wish.sensitive_digest);
     }
+    let lost = settle_details(pass, &mut new);
     // A finalizer that somebody took away is put back: without it a deletion would leave the resource behind.
-    (new != *record || !world.managed.held())
-        .then(|| pass.write_record("renew the record", &new, nothing_else()))
+    (new != *record || !world.managed.held()).then(|| {
+        pass.write_record("renew the record", &new, nothing_else())
+            .telling(lost)
+    })
+}
+
+/// It is there: so the answer of its create came, with what is given once, or it never will. The answer is an event, if they are lost.
+fn settle_details(pass: &Pass, new: &mut Record) -> Option<Event> {
+    let keys = pass.memory.details_given_once(&pass.world.kind);
+    if new.details == Details::Settled || operate::creation(pass).is_some() || keys == Given::Unpublished {
+        return None;
+    }
+    let known = keys == Given::Published || !rules::gives_details_once(pass.world);
+    new.details = if known { Details::Settled } else { Details::Lost };
+    let lost = new.details == Details::Lost
+        && pass
+            .record
+            .as_ref()
+            .is_some_and(|old| old.details == Details::Due);
+    lost.then(|| Event::warning("ConnectionDetailsLost", &rules::lost_details(&pass.world.kind)))
 }
 
 fn differs(pass: &Pass, record: &Record, observation: &Observation, diffs: &[FieldDiff]) -> Decision {
@@ -217,7 +234,9 @@ fn differs(pass: &Pass, record: &Record, observation: &Observation, diffs: &[Fie
     if let Some(over) = rules::may_still_run_until(world, record, pass.memory) {
         return pass.wait(settled_report(pass, observation), Some(over), Purpose::Operation);
     }
-    if operate::running(pass).is_some_and(|_| !world.kind.capabilities.concurrent_update) {
+    // What a look sees running need not be ours to be waited for.
+    let runs = operate::running(pass).is_some() || observation.operation.is_some();
+    if runs && !world.kind.capabilities.concurrent_update {
         return operate::wait(pass, pass.memory.next_poll);
     }
     // An update after which wish and fact still differ is not repeated at once for ever.

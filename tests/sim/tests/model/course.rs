@@ -7,6 +7,7 @@ use jiff::SignedDuration;
 use serde_json::json;
 
 use crate::{
+    bridge::Bridge,
     bridge::Phase,
     choose::{Choices, Faults, Plan},
     events,
@@ -72,6 +73,8 @@ pub struct Setting {
     /// Somebody else may make things of our name.
     pub foreigners: bool,
     pub tempo: Tempo,
+    /// A second object of the same name, in another namespace.
+    pub two: bool,
     /// Keeps a log.
     pub logs: bool,
 }
@@ -87,6 +90,7 @@ impl Setting {
             visibility,
             foreigners: false,
             tempo: Tempo::LIFELIKE,
+            two: false,
             logs: false,
         }
     }
@@ -145,6 +149,9 @@ impl Course {
         model.cloud.marker_visibility = setting.subject.window();
         model.watcher.foreigners = setting.foreigners;
         choices.faults = setting.faults;
+        if setting.two {
+            model.add_lane();
+        }
         Self {
             model,
             choices,
@@ -171,29 +178,33 @@ impl Course {
             let known = self.model.etcd.object.as_ref().and_then(record_of);
             self.choices.may_blip = known.is_some_and(|record| record.confirmed);
         }
-        let due = self.model.bridges.each_ref().map(super::bridge::Bridge::due);
+        let leader = usize::from(!self.model.bridges[A].leads);
         let now = self.model.now;
-        let is_due = |b: usize| due[b].is_some_and(|due| due <= now);
-        let who = match (is_due(A), is_due(B)) {
-            (true, true) => {
-                let leader = usize::from(!self.model.bridges[A].leads);
-                Some(if self.choices.choose(2) == 0 {
-                    leader
-                } else {
-                    1 - leader
-                })
+        let is_due = |bridge: &Bridge| bridge.due().is_some_and(|due| due <= now);
+        let due = |bridges: &[Bridge; 2]| [leader, 1 - leader].map(|b| is_due(&bridges[b]).then_some(b));
+        let here = due(&self.model.bridges).map(|b| (false, b));
+        let beside = self
+            .model
+            .second
+            .as_ref()
+            .map_or([None; 2], |lane| due(&lane.bridges));
+        let all = here.into_iter().chain(beside.map(|b| (true, b)));
+        let who: Vec<(bool, usize)> = all.filter_map(|(beside, b)| Some((beside, b?))).collect();
+        if !who.is_empty() {
+            let choices = &mut self.choices;
+            let chosen = if who.len() > 1 {
+                choices.choose(who.len())
+            } else {
+                0
+            };
+            match who[chosen] {
+                (false, b) => self.model.step(b, choices),
+                (true, b) => drop(self.model.beside(|model| model.step(b, choices))),
             }
-            (true, false) => Some(A),
-            (false, true) => Some(B),
-            (false, false) => None,
-        };
-        if let Some(b) = who {
-            self.model.step(b, &mut self.choices);
             return;
         }
-        let quiet = self.model.flights.is_empty()
-            && self.model.late_writes.is_empty()
-            && [A, B].into_iter().all(|b| self.model.quiet(b));
+        let quiet =
+            self.model.flights.is_empty() && self.model.late_writes.is_empty() && self.model.all_quiet();
         if quiet {
             self.at_rest();
         } else {
@@ -205,7 +216,7 @@ impl Course {
         let model = &mut self.model;
         let flights = model.flights.iter().map(|flight| flight.at);
         let writes = model.late_writes.iter().map(|(at, _)| *at);
-        let bridges = model.bridges.iter().filter_map(super::bridge::Bridge::due);
+        let bridges = model.due();
         let next = flights.chain(writes).chain(bridges).min();
         match next {
             Some(next) => {
@@ -218,11 +229,18 @@ impl Course {
 
     /// Whatever was done comes to an end: it is undone, people answer, and then the next wish comes.
     fn at_rest(&mut self) {
-        if self.heal() || self.answer() {
-            self.model.wake_all();
+        let patience = self.patience;
+        let helped = |model: &mut Model| {
+            let helped = heal(model, patience) || answer(model);
+            if helped {
+                model.wake_all();
+            }
+            helped
+        };
+        if helped(&mut self.model) || self.model.beside(helped) == Some(true) {
             return;
         }
-        if !self.as_it_should_be() {
+        if !self.as_they_should_be() {
             self.patience -= 1;
             if self.patience == 0 {
                 let wish = self.last_wish();
@@ -233,17 +251,26 @@ impl Course {
             return self.wait();
         }
         self.patience = PATIENCE;
-        match self.wishes.get(self.uttered) {
-            Some(Wish::Create) if self.model.etcd.object.is_none() => drop(self.model.create()),
-            Some(Wish::Create) => {}
-            Some(Wish::Change) => self.model.edit("size", json!(2)),
-            Some(Wish::Delete) => self.model.etcd.delete(self.model.now),
+        let wish = self.wishes.get(self.uttered);
+        let utter = |model: &mut Model| {
+            match wish {
+                Some(Wish::Create) if model.etcd.object.is_none() => drop(model.create()),
+                Some(Wish::Change) => model.edit("size", json!(2)),
+                Some(Wish::Delete) => model.etcd.delete(model.now),
+                Some(Wish::Create | Wish::Rest | Wish::Wait) | None => {}
+            }
+            model.wake_all();
+        };
+        utter(&mut self.model);
+        self.model.beside(utter);
+        match wish {
             Some(Wish::Rest) => self.rests(),
             Some(Wish::Wait) => self.model.advance(WAIT),
+            Some(Wish::Create | Wish::Change | Wish::Delete) => {}
             None => self.model.advance(Duration::from_mins(5)),
         }
         self.uttered += 1;
-        self.model.wake_all();
+        self.model.beside(Model::check);
     }
 
     /// The newest that has to come about.
@@ -276,104 +303,118 @@ impl Course {
         }
     }
 
-    fn heal(&mut self) -> bool {
-        let model = &mut self.model;
-        let mut healed = false;
-        // It is put back to what the record speaks of.
-        let recorded = model.etcd.object.as_ref().and_then(record_of);
-        let account = recorded.map_or("account-1".to_owned(), |record| record.config.identity);
-        if model.config != Ok(config(&account)) {
-            model.config = Ok(config(&account));
-            healed = true;
-        }
-        if std::mem::take(&mut model.secret_missing) {
-            healed = true;
-        }
-        let Some(object) = model.etcd.object.clone() else {
-            return healed;
+    fn as_they_should_be(&mut self) -> bool {
+        let last = self.last_wish();
+        let here = as_it_should_be(&self.model, last);
+        let beside = self.model.beside(|model| as_it_should_be(model, last));
+        let Some(beside) = beside else { return here };
+        // Of two that want one name, one has it, and the other says so.
+        let refused = |model: &mut Model| {
+            let object = model.etcd.object.as_ref();
+            let synced = object.and_then(|object| object.managed.condition(status::SYNCED));
+            let alive =
+                object.is_some_and(|object| object.managed.deletion.is_none()) && last != Some(Wish::Delete);
+            alive && synced.is_some_and(|one| ["DoublyOwned", "AlreadyExists"].contains(&one.reason.as_str()))
         };
-        if object.managed.paused() {
-            model.etcd.annotate(names::PAUSED, None);
-            healed = true;
-        }
-        if object.managed.policies != Policies::of(&json!({})) {
-            model
-                .etcd
-                .edit(|object| object.managed.policies = Policies::of(&json!({})));
-            healed = true;
-        }
-        if object.parameters.contains_key("invalid") {
-            model.etcd.edit(|object| {
-                object.parameters.remove("invalid");
-            });
-            healed = true;
-        }
-        let named = record_of(&object).map(|record| record.external_name);
-        let named = named.filter(|name| !name.is_empty());
-        let annotated = object.managed.annotation(names::EXTERNAL_NAME);
-        if annotated == "elsewhere" && named.as_deref() != Some(annotated) {
-            let name = named;
-            model.etcd.annotate(names::EXTERNAL_NAME, name.as_deref());
-            healed = true;
-        }
-        if model.cloud.objects.iter().any(|one| one.made_for.is_empty()) {
-            model.cloud.remove_by_hand(|one| one.made_for.is_empty());
-            healed = true;
-        }
-        // What was refused because of it is asked for again.
-        let refused = |condition: &Condition| condition.message.contains("AlreadyExists");
-        let asked = object.managed.annotation(names::RECONCILE_REQUESTED);
-        let again = model.now.to_string();
-        if object.managed.condition(status::SYNCED).is_some_and(refused)
-            && *asked < *again
-            && self.patience > 6
-        {
-            model.etcd.annotate(names::RECONCILE_REQUESTED, Some(&again));
-            healed = true;
-        }
-        healed
+        let one_name = !self.model.subject.cloud_named();
+        here && beside
+            || one_name && here && self.model.beside(refused) == Some(true)
+            || one_name && beside && refused(&mut self.model)
     }
+}
 
-    /// A person answers truthfully, once a question is asked.
-    fn answer(&mut self) -> bool {
-        let model = &mut self.model;
-        let Some(object) = model.etcd.object.clone() else {
-            return false;
-        };
-        let Some(question) = &object.managed.status.progress.question else {
-            return false;
-        };
-        let answer = match model.cloud.made_for(&object.managed.uid).first() {
-            Some(one) => format!("exists/{}/{}", question.id, one.name),
-            None => format!("absent/{}", question.id),
-        };
-        if object.managed.annotation(names::CREATE_OUTCOME) == answer {
-            return false;
-        }
-        model.etcd.annotate(names::CREATE_OUTCOME, Some(&answer));
-        true
+/// Undoes what was done from outside.
+fn heal(model: &mut Model, patience: u32) -> bool {
+    let mut healed = false;
+    // It is put back to what the record speaks of.
+    let recorded = model.etcd.object.as_ref().and_then(record_of);
+    let account = recorded.map_or("account-1".to_owned(), |record| record.config.identity);
+    if model.config != Ok(config(&account)) {
+        model.config = Ok(config(&account));
+        healed = true;
     }
-
-    fn as_it_should_be(&self) -> bool {
-        let model = &self.model;
-        let Some(object) = &model.etcd.object else {
-            return true; // Whoever deletes it early has nothing more to wish.
-        };
-        if object.managed.deletion.is_some() || self.last_wish() == Some(Wish::Delete) {
-            return false;
-        }
-        let yes = |kind: &str| {
-            object
-                .managed
-                .condition(kind)
-                .is_some_and(|condition| condition.status == "True")
-        };
-        let name = object.managed.annotation(names::EXTERNAL_NAME);
-        let there = model.cloud.objects.iter().find(|one| one.name == name);
-        let as_wished = there.is_some_and(|one| {
-            let secrets = one.sensitive == model.sensitive || model.watcher.late_update;
-            one.parameters == object.parameters && secrets
+    if std::mem::take(&mut model.secret_missing) {
+        healed = true;
+    }
+    let Some(object) = model.etcd.object.clone() else {
+        return healed;
+    };
+    if object.managed.paused() {
+        model.etcd.annotate(names::PAUSED, None);
+        healed = true;
+    }
+    if object.managed.policies != Policies::of(&json!({})) {
+        model
+            .etcd
+            .edit(|object| object.managed.policies = Policies::of(&json!({})));
+        healed = true;
+    }
+    if object.parameters.contains_key("invalid") {
+        model.etcd.edit(|object| {
+            object.parameters.remove("invalid");
         });
-        yes(status::READY) && yes(status::SYNCED) && as_wished
+        healed = true;
     }
+    let named = record_of(&object).map(|record| record.external_name);
+    let named = named.filter(|name| !name.is_empty());
+    let annotated = object.managed.annotation(names::EXTERNAL_NAME);
+    if annotated == "elsewhere" && named.as_deref() != Some(annotated) {
+        let name = named;
+        model.etcd.annotate(names::EXTERNAL_NAME, name.as_deref());
+        healed = true;
+    }
+    if model.cloud.objects.iter().any(|one| one.made_for.is_empty()) {
+        model.cloud.remove_by_hand(|one| one.made_for.is_empty());
+        healed = true;
+    }
+    // What was refused because of it is asked for again.
+    let refused = |condition: &Condition| condition.message.contains("AlreadyExists");
+    let asked = object.managed.annotation(names::RECONCILE_REQUESTED);
+    let again = model.now.to_string();
+    if object.managed.condition(status::SYNCED).is_some_and(refused) && *asked < *again && patience > 6 {
+        model.etcd.annotate(names::RECONCILE_REQUESTED, Some(&again));
+        healed = true;
+    }
+    healed
+}
+
+/// A person answers truthfully, once a question is asked.
+fn answer(model: &mut Model) -> bool {
+    let Some(object) = model.etcd.object.clone() else {
+        return false;
+    };
+    let Some(question) = &object.managed.status.progress.question else {
+        return false;
+    };
+    let answer = match model.cloud.made_for(&object.managed.uid).first() {
+        Some(one) => format!("exists/{}/{}", question.id, one.name),
+        None => format!("absent/{}", question.id),
+    };
+    if object.managed.annotation(names::CREATE_OUTCOME) == answer {
+        return false;
+    }
+    model.etcd.annotate(names::CREATE_OUTCOME, Some(&answer));
+    true
+}
+
+fn as_it_should_be(model: &Model, last: Option<Wish>) -> bool {
+    let Some(object) = &model.etcd.object else {
+        return true; // Whoever deletes it early has nothing more to wish.
+    };
+    if object.managed.deletion.is_some() || last == Some(Wish::Delete) {
+        return false;
+    }
+    let yes = |kind: &str| {
+        object
+            .managed
+            .condition(kind)
+            .is_some_and(|condition| condition.status == "True")
+    };
+    let name = object.managed.annotation(names::EXTERNAL_NAME);
+    let there = model.cloud.objects.iter().find(|one| one.name == name);
+    let as_wished = there.is_some_and(|one| {
+        let secrets = one.sensitive == model.sensitive || model.watcher.late_update;
+        one.parameters == object.parameters && secrets
+    });
+    yes(status::READY) && yes(status::SYNCED) && as_wished
 }

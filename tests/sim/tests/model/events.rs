@@ -88,12 +88,16 @@ impl Model {
         let leader = usize::from(!self.bridges[A].leads);
         let now = self.now;
         match event {
-            Event::Crash => self.bridges[leader].crash(),
+            Event::Crash => self.crash(leader),
             Event::LeaseMoves(still) => {
-                self.bridges[leader].leads = false;
-                self.bridges[leader].stalled_until = Some(now + Duration::from_secs(still));
-                self.bridges[1 - leader].leads = true;
-                self.bridges[1 - leader].dirty = true;
+                let moves = |model: &mut Self| {
+                    model.bridges[leader].leads = false;
+                    model.bridges[leader].stalled_until = Some(now + Duration::from_secs(still));
+                    model.bridges[1 - leader].leads = true;
+                    model.bridges[1 - leader].dirty = true;
+                };
+                moves(self);
+                self.beside(moves);
             }
             Event::Stalls(still) => {
                 self.bridges[leader].stalled_until = Some(now + Duration::from_secs(still));
@@ -132,6 +136,7 @@ impl Model {
             Event::OperationsAreForgotten => self.cloud.forget_operations(),
         }
         self.wake_all();
+        self.beside(Self::wake_all);
         self.check();
     }
 }

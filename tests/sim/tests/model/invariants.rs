@@ -19,7 +19,7 @@ pub struct Watcher {
     paused_since: Option<Timestamp>,
     removed: usize,
     /// The version that has been looked at.
-    seen: u64,
+    seen: (u64, u64),
     /// An Update took effect after its caller gave up: an old secret may have come back, and no look can tell.
     pub late_update: bool,
     /// Somebody else makes things of our name: what a kind without MARKER recovery takes cannot be told from ours.
@@ -29,6 +29,10 @@ pub struct Watcher {
 impl Watcher {
     pub fn paused_since(&self) -> Option<Timestamp> {
         self.paused_since
+    }
+
+    pub fn paused_since_mut(&mut self) -> &mut Option<Timestamp> {
+        &mut self.paused_since
     }
 
     pub fn violation(&mut self, what: impl Into<String>) {
@@ -183,8 +187,10 @@ impl Model {
             .filter_map(|b| self.bridges[*b].told.last())
             .any(|event| canary(&event.message));
         let object = self.etcd.object.as_ref()?;
-        let seen = std::mem::replace(&mut self.watcher.seen, self.etcd.revision);
-        if seen == self.etcd.revision && !told {
+        let beside = self.second.as_ref().map_or(0, |lane| lane.etcd.revision);
+        let versions = (self.etcd.revision, beside);
+        let seen = std::mem::replace(&mut self.watcher.seen, versions);
+        if seen == versions && !told {
             return None;
         }
         let leaked = told

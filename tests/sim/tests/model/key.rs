@@ -50,16 +50,33 @@ impl Model {
         let identity = self.config.as_ref().map(|config| &config.identity);
         let _ = write!(
             text,
-            "{identity:?} {hold:?} {:?} {} {} ",
-            self.sensitive, self.secret_missing, self.watcher.late_update
+            "{identity:?} {hold:?} {:?} {:?} {} {} ",
+            self.sensitive, self.secret.0, self.secret_missing, self.watcher.late_update
         );
-        let _ = write!(text, "{:?} {:?} ", self.etcd.object, self.etcd.gone);
-        let _ = write!(text, "{:?} {:?} ", self.flights, self.late_writes);
-        for bridge in &self.bridges {
-            bridge.describe(text, self.etcd.object.as_ref(), self.now);
+        self.describe_object(text);
+        if let Some(lane) = &self.second {
+            let newest = lane.etcd.object.as_ref();
+            let _ = write!(text, "{:?} {newest:?} {:?} ", self.claims, lane.etcd.gone);
+            let _ = write!(text, "{:?} ", lane.paused_since);
+            for bridge in &lane.bridges {
+                bridge.describe(text, newest, self.now);
+            }
         }
-        let _ = write!(text, "{:?} ", self.watcher.paused_since());
+        let _ = write!(text, "{:?} {:?} ", self.flights, self.late_writes);
         self.cloud.describe(text, self.now);
+    }
+
+    fn describe_object(&self, text: &mut String) {
+        let newest = self.etcd.object.as_ref();
+        let _ = write!(
+            text,
+            "{newest:?} {:?} {:?} ",
+            self.etcd.gone,
+            self.watcher.paused_since()
+        );
+        for bridge in &self.bridges {
+            bridge.describe(text, newest, self.now);
+        }
     }
 }
 
@@ -118,7 +135,7 @@ impl Bridge {
 fn memory(text: &mut String, memory: &Memory) {
     let _ = write!(text, "{memory:?} ");
     // Secrets do not print themselves.
-    for value in memory.published.0.values().chain(memory.unpublished.0.values()) {
+    for value in memory.details.0.values() {
         let _ = write!(text, "{} ", String::from_utf8_lossy(value));
     }
 }

@@ -11,6 +11,7 @@ mod fate;
 mod invariants;
 mod key;
 mod kinds;
+mod lane;
 mod script;
 mod shell;
 mod world;

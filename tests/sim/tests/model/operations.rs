@@ -262,3 +262,57 @@ fn no_delete_while_a_poll_may_still_drive_a_creation() {
         model.ends_gone();
     }
 }
+
+#[test]
+fn a_running_operation_is_followed_while_a_secret_is_missing() {
+    for subject in [long(), kinds::table()] {
+        let mut model = Model::started(&subject);
+        model.pass(A);
+        model.secret_missing = true;
+        let polls = model.calls("poll");
+        for _ in 0..4 {
+            model.advance(Duration::from_secs(12));
+            model.pass(A);
+        }
+        assert!(model.calls("poll") > polls, "{}", subject.name);
+        assert_eq!(model.says("Synced"), "False/ReconcileError", "{}", subject.name);
+        assert_eq!(model.calls("create"), 1, "{}", subject.name);
+        model.secret_missing = false;
+        model.ends_ready();
+    }
+}
+
+#[test]
+fn an_operation_that_a_look_finds_is_told_waited_for_and_followed() {
+    // Somebody changes it by hand: an update runs that this bridge did not begin.
+    let subject = kinds::named().with(|manners| manners.update = Pace::Long);
+    let mut model = Model::at_rest(&subject);
+    model.cloud.begin_update_by_hand("thing", model.now);
+    model.edit("size", json!(2));
+    model.advance(Duration::from_secs(1));
+    model.pass(A);
+    model.verify();
+    assert_eq!(model.calls("update"), 0, "it waits for what runs");
+    assert_eq!(model.says("AsyncOperation"), "False/Ongoing");
+    model.ends_ready();
+    assert_eq!(model.calls("update"), 1);
+    assert!(model.calls("poll") >= 1);
+}
+
+#[test]
+fn a_removal_whose_place_another_has_taken_is_not_polled_for_ever() {
+    for delete in [Pace::Long, Pace::Driven] {
+        let mut model = Model::at_rest(&kinds::table().paced(Pace::AtOnce, delete));
+        model.etcd.delete(model.now);
+        model.pass(A);
+        model.cloud.remove_by_hand(|_| true);
+        model
+            .cloud
+            .foreign("thing", "m-other", &serde_json::Map::new(), model.now);
+        model.rest();
+        model.verify();
+        assert!(model.etcd.object.is_none(), "{delete:?}");
+        assert!(model.calls("poll") <= 1, "{delete:?}");
+        assert_eq!(model.cloud.objects.len(), 1, "theirs stays");
+    }
+}

@@ -98,6 +98,11 @@ impl Model {
 
     /// A process works until it has decided something that prints as beginning like this, and stands still before it does it.
     pub fn stop_before(&mut self, b: usize, what: &str) {
+        self.stop_before_with(b, what, &mut crate::fate::Well);
+    }
+
+    /// Likewise, with fates on the way there.
+    pub fn stop_before_with(&mut self, b: usize, what: &str, fates: &mut dyn Fates) {
         self.bridges[b].dirty = true;
         for _ in 0..400 {
             match &self.bridges[b].phase {
@@ -112,7 +117,7 @@ impl Model {
                 }
                 Phase::Resting(_) | Phase::Deciding | Phase::Decided(..) | Phase::Persisting(_) => {}
             }
-            self.step(b, &mut crate::fate::Well);
+            self.step(b, fates);
         }
         panic!("it never comes to {what:?}\n{}", self.log.join("\n"));
     }

@@ -4,13 +4,14 @@ use std::time::Duration;
 
 use bridge_core::{
     external::{FailureCode, OperationVerb, Verb},
-    managed::names,
+    kind::ConnectionKey,
+    managed::{Details, names, status},
 };
 
 use crate::{
     cloud::secrets,
     fate::CallFate,
-    kinds::{self, Pace},
+    kinds::{self, Pace, Subject},
     script::Script,
     world::{A, Model},
 };
@@ -212,4 +213,70 @@ fn a_connection_secret_that_is_spoiled_is_put_right() {
     model.etcd.delete(model.now);
     model.rest();
     assert!(model.secret.0.is_empty(), "nor for an object that goes");
+}
+
+/// With a password that the upstream tells once, in the answer to the create.
+fn told_once(subject: &Subject) -> Model {
+    let mut subject = subject.clone();
+    std::sync::Arc::make_mut(&mut subject.kind).connection_keys = vec![ConnectionKey {
+        name: "password".to_owned(),
+        description: String::new(),
+        one_time: true,
+    }];
+    let mut model = Model::started(&subject);
+    model
+        .etcd
+        .touch(|object| object.managed.wants_connection_secret = true);
+    model
+}
+
+#[test]
+fn what_is_told_once_and_published_is_no_trouble() {
+    for subject in kinds::families() {
+        let mut model = told_once(&subject);
+        model.ends_ready();
+        model.bridges[A].crash();
+        model.advance(Duration::from_mins(2));
+        model.ends_ready();
+        assert_eq!(model.says(status::CONNECTION_DETAILS), "", "{}", subject.name);
+        assert_eq!(model.record().details, Details::Settled, "{}", subject.name);
+    }
+}
+
+#[test]
+fn what_is_told_once_and_lost_is_said() {
+    for subject in [kinds::named(), kinds::token(), kinds::marked(), kinds::table()] {
+        for fate in [
+            CallFate::LostAfter,
+            CallFate::CrashBeforePersist,
+            CallFate::CrashAfterPersist,
+        ] {
+            let mut model = told_once(&subject);
+            model.rest_after(Script::on(Verb::Create, fate));
+            model.ends_ready();
+            // A kind that repeats its token may be told again; this cloud does not.
+            assert_eq!(
+                model.says(status::CONNECTION_DETAILS),
+                "False/Lost",
+                "{} {fate:?}",
+                subject.name
+            );
+            let told = model
+                .events()
+                .iter()
+                .filter(|event| **event == "ConnectionDetailsLost")
+                .count();
+            assert_eq!(told, 1, "{} {fate:?}", subject.name);
+            // The next resource brings new ones.
+            model.cloud.remove_by_hand(|_| true);
+            model.advance(Duration::from_mins(2));
+            model.ends_ready();
+            assert_eq!(
+                model.says(status::CONNECTION_DETAILS),
+                "",
+                "{} {fate:?}",
+                subject.name
+            );
+        }
+    }
 }

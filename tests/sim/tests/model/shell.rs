@@ -49,13 +49,16 @@ impl Model {
             self.bridges[b].store.clone_from(&self.etcd.object);
         }
         let Some(object) = self.bridges[b].store.clone() else {
+            let gone = std::mem::take(&mut self.bridges[b].uid);
+            self.claims[b].retain(|_, (uid, _)| *uid != gone);
             self.bridges[b].memory = Memory::default();
             self.bridges[b].phase = Phase::Resting(None);
             return;
         };
         let bridge = &mut self.bridges[b];
         if bridge.uid != object.managed.uid {
-            bridge.uid.clone_from(&object.managed.uid);
+            let gone = std::mem::replace(&mut bridge.uid, object.managed.uid.clone());
+            self.claims[b].retain(|_, (uid, _)| *uid != gone);
             bridge.memory = Memory::default();
         }
         let world = self.gather(b, &object);
@@ -157,7 +160,7 @@ impl Model {
             return self.wait(b, world, call, Err(refused("NOT_SENT")), Duration::ZERO, None);
         }
         if fate == CallFate::CrashBefore {
-            return self.bridges[b].crash();
+            return self.crash(b);
         }
         self.watch_send(b, &call);
         let last = self.last_moment(b, &call);
@@ -199,7 +202,7 @@ impl Model {
             CallFate::CrashBefore => return,
             CallFate::CrashLate => {
                 self.flights.push(crate::world::Flight { at: last, call });
-                return self.bridges[b].crash();
+                return self.crash(b);
             }
             CallFate::CrashBeforePersist => (Ok(effect(self)), calling, Some(Dies::BeforePersist)),
             CallFate::CrashAfterPersist => (Ok(effect(self)), calling, Some(Dies::AfterPersist)),
@@ -260,7 +263,7 @@ impl Model {
             Awaited::Call {
                 dies: Some(Dies::BeforePersist),
                 ..
-            } => self.bridges[b].crash(),
+            } => self.crash(b),
             Awaited::Call { call, answer, dies } => {
                 let newest = self.bridges[b].store.clone();
                 self.bridges[b].phase = Phase::Persisting(Box::new(Persist {
@@ -288,7 +291,7 @@ impl Model {
         let fate = fates.write(change.why, true);
         self.note(|| format!("{} persists ({fate:?})", ["A", "B"][b]));
         match fate {
-            WriteFate::CrashBefore => return self.bridges[b].crash(),
+            WriteFate::CrashBefore => return self.crash(b),
             WriteFate::LostBefore => {}
             WriteFate::Late(after) => {
                 let late = LateWrite::Metadata(base, change);
@@ -298,7 +301,7 @@ impl Model {
                 let result = self.etcd.put_metadata(&base, &change);
                 self.wake_other(b);
                 if fate == WriteFate::CrashAfter {
-                    return self.bridges[b].crash();
+                    return self.crash(b);
                 }
                 if let (WriteFate::Lands, Ok(new)) = (fate, result) {
                     self.bridges[b].learn_version(Some(new));
@@ -313,7 +316,7 @@ impl Model {
 
     fn learn(&mut self, b: usize, persist: Persist) {
         if persist.dies == Some(Dies::AfterPersist) {
-            return self.bridges[b].crash();
+            return self.crash(b);
         }
         let mut world = persist.world;
         let wanted = world.managed.generation;
@@ -382,7 +385,7 @@ impl Model {
         }
         match fate {
             WriteFate::CrashBefore => {
-                self.bridges[b].crash();
+                self.crash(b);
                 return None;
             }
             WriteFate::Late(after) => {
@@ -394,7 +397,7 @@ impl Model {
                 self.wake_other(b);
                 match (fate, result) {
                     (WriteFate::CrashAfter, _) => {
-                        self.bridges[b].crash();
+                        self.crash(b);
                         return None;
                     }
                     (WriteFate::Lands, Ok(new)) => {

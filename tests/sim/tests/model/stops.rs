@@ -423,3 +423,15 @@ fn a_finalizer_that_somebody_took_away_is_put_back() {
         model.ends_gone();
     }
 }
+
+#[test]
+fn a_deletion_leaves_what_another_object_of_ours_has() {
+    // Found by the search with two objects: of two that want one name without a marker, the refused one deleted what the other had made.
+    let mut model = Model::at_rest(&kinds::named());
+    model.rival = Some("Thing other/thing".to_owned());
+    model.etcd.delete(model.now);
+    model.rest();
+    assert!(model.etcd.object.is_none());
+    assert_eq!(model.calls("delete"), 0);
+    assert!(model.events().contains(&"LeftExternalResource"));
+}

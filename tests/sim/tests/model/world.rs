@@ -16,6 +16,7 @@ use crate::{
     fate::{Fates, Well},
     invariants::Watcher,
     kinds::Subject,
+    lane::{Claims, Lane},
 };
 
 /// The process that leads at first.
@@ -86,6 +87,10 @@ pub struct Model {
     pub etcd: Etcd,
     pub cloud: Cloud,
     pub bridges: [Bridge; 2],
+    /// Another object that is worked upon in turn.
+    pub second: Option<Box<Lane>>,
+    /// What each process knows of who has what.
+    pub claims: [Claims; 2],
     pub flights: Vec<Flight>,
     pub late_writes: Vec<(Timestamp, LateWrite)>,
     pub tempo: Tempo,
@@ -117,6 +122,8 @@ impl Model {
             etcd: Etcd::default(),
             cloud: Cloud::new(subject.clone()),
             bridges: [Bridge::new(true), Bridge::new(false)],
+            second: None,
+            claims: Default::default(),
             flights: Vec::new(),
             late_writes: Vec::new(),
             tempo: Tempo::LIFELIKE,
@@ -167,7 +174,7 @@ impl Model {
     /// What a process knows of the world.
     pub fn gather(&mut self, b: usize, object: &Object) -> World {
         self.drawn += 1;
-        World {
+        let mut world = World {
             kind: Arc::clone(&self.subject.kind),
             managed: object.managed.clone(),
             wish: self.wish(object),
@@ -186,7 +193,11 @@ impl Model {
                 jitter: self.tempo.jitter,
             },
             now: self.clock(b),
+        };
+        if let Some(rival) = self.rival_of(b, &world) {
+            world.rival = Some(rival);
         }
+        world
     }
 
     fn wish(&self, object: &Object) -> Result<Arc<Wish>, Problem> {
@@ -261,17 +272,25 @@ impl Model {
             .map(|(_, write)| write)
             .collect();
         for write in due {
-            let landed = match &write {
-                LateWrite::Metadata(base, change) => {
-                    self.watch_write(base, change);
-                    self.etcd.put_metadata(base, change).map(|_| ())
-                }
-                LateWrite::Status(base, status) => self.etcd.put_status(base, status).map(|_| ()),
-                LateWrite::Release(uid) => self.etcd.release(uid, now),
-            };
-            self.note(|| format!("LATE WRITE: {landed:?}"));
-            self.wake_all();
+            if self.is_beside(&write) {
+                self.beside(|model| model.carry_out(&write));
+            } else {
+                self.carry_out(&write);
+            }
         }
+    }
+
+    fn carry_out(&mut self, write: &LateWrite) {
+        let landed = match write {
+            LateWrite::Metadata(base, change) => {
+                self.watch_write(base, change);
+                self.etcd.put_metadata(base, change).map(|_| ())
+            }
+            LateWrite::Status(base, status) => self.etcd.put_status(base, status).map(|_| ()),
+            LateWrite::Release(uid) => self.etcd.release(uid, self.now),
+        };
+        self.note(|| format!("LATE WRITE: {landed:?}"));
+        self.wake_all();
     }
 
     /// The first moment of the model's grain that is not before this.
@@ -338,7 +357,9 @@ impl Model {
     /// Nothing changed since its last pass, and the next is a drift poll, if any, or a try whether what is in the way outside still is.
     pub fn quiet(&self, b: usize) -> bool {
         let outside = self.config.is_err() || self.secret_missing;
-        let far = self.clock(b) + Duration::from_secs(if outside { 1 } else { 50 });
+        // Drift polls of two objects need not fall together.
+        let soon = if self.second.is_some() { 25 } else { 50 };
+        let far = self.clock(b) + Duration::from_secs(if outside { 1 } else { soon });
         match self.bridges[b].phase {
             Phase::Resting(_) if !self.bridges[b].leads => true,
             Phase::Resting(wake) if self.bridges[b].lags_until.is_none() => {

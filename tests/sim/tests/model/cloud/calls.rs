@@ -84,7 +84,7 @@ impl Cloud {
                 fails: self.next_creation_fails.take(),
                 forgotten: false,
                 name: name.clone(),
-                request: Box::new(call.clone()),
+                request: Some(Box::new(call.clone())),
             };
             self.work.insert(handle, work);
             let told = if self.names_late() { "" } else { &name };
@@ -214,7 +214,7 @@ impl Cloud {
             fails: None,
             forgotten: false,
             name: name.clone(),
-            request: Box::new(call.clone()),
+            request: Some(Box::new(call.clone())),
         };
         self.work.insert(handle, work);
         answer::outcome(&name, OutcomeResult::Operation(operation))
@@ -323,7 +323,10 @@ impl Cloud {
             }
             return answer::failed("", FailureCode::OperationFailed, Effect::None);
         }
-        let id = self.make(&work.request, &name, now);
+        let Some(request) = &work.request else {
+            return answer::failed("", FailureCode::OperationFailed, Effect::None);
+        };
+        let id = self.make(request, &name, now);
         if let Some(work) = self.work.get_mut(handle) {
             work.object = Some(id);
         }

@@ -8,7 +8,7 @@ pub use answer::{failed, failure, secrets};
 use std::{collections::BTreeMap, fmt::Write as _, time::Duration};
 
 use bridge_core::{
-    external::{Absent, Document, Effect, Look, Operation, Secrets, Target},
+    external::{Absent, Document, Effect, Look, Observation, Operation, OperationVerb, Secrets, Target},
     kind::{CreateRecovery, NameSource},
     managed::Call,
 };
@@ -66,7 +66,8 @@ struct Work {
     fails: Option<Effect>,
     forgotten: bool,
     name: String,
-    request: Box<Call>,
+    /// `None`: somebody else's.
+    request: Option<Box<Call>>,
 }
 
 /// What a token stands for.
@@ -180,6 +181,30 @@ impl Cloud {
         for id in picked {
             self.remove_and_free(id, "", false);
         }
+    }
+
+    /// Somebody changes it by hand, as slowly as we would: looks tell of the operation.
+    pub fn begin_update_by_hand(&mut self, name: &str, now: Timestamp) {
+        let Some(id) = self.find(name).map(|one| one.id) else {
+            return;
+        };
+        let operation = answer::operation("by hand", OperationVerb::Update, false);
+        let work = Work {
+            operation: operation.clone(),
+            object: Some(id),
+            ends: now + self.work_takes,
+            fails: None,
+            forgotten: false,
+            name: name.to_owned(),
+            request: None,
+        };
+        self.work.insert(operation.handle, work);
+    }
+
+    /// What runs on it by somebody else's doing.
+    fn by_hand(&self, id: Id, now: Timestamp) -> Option<Operation> {
+        let work = self.work.get("by hand")?;
+        (work.object == Some(id) && work.ends > now).then(|| work.operation.clone())
     }
 
     /// Every operation is forgotten.
@@ -311,7 +336,10 @@ impl Cloud {
         });
         let blipped = self.blip.is_some_and(|until| now <= until);
         match found.next().filter(|_| !blipped) {
-            Some(one) => Look::Found(Box::new(answer::observation(one, now))),
+            Some(one) => Look::Found(Box::new(Observation {
+                operation: self.by_hand(one.id, now),
+                ..answer::observation(one, now)
+            })),
             None => Look::Absent(Absent {
                 external_name: derived,
             }),

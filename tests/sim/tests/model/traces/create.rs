@@ -391,3 +391,60 @@ fn trace_25_a_refused_token_does_not_stick() {
         assert_eq!(model.tokens(), 2, "{}", subject.name);
     }
 }
+
+#[test]
+fn trace_24_nor_the_end_of_an_older_operation_while_the_last_attempt_may_be_under_way() {
+    let subject = kinds::token()
+        .paced(Pace::Long, Pace::AtOnce)
+        .with(|manners| manners.frees_tokens = true);
+    let mut model = Model::started(&subject);
+    model.cloud.next_creation_fails = Some(Effect::None);
+    model.cloud.work_takes = Duration::from_secs(1);
+    model.stop_before(A, "create");
+    model.step(A, &mut Well);
+    // A stands still with the answer. The repeat is refused, and is repeated alone; that one is on its way when A goes on.
+    model.advance(Duration::from_secs(2));
+    model.lead(B);
+    let refused = CallFate::Fails(FailureCode::InvalidSpec, Effect::None);
+    model.stop_before_with(B, "create \"\" attempt 2", &mut Script::on(Verb::Create, refused));
+    model.step(B, &mut Script::on(Verb::Create, CallFate::Late));
+    model.pass(A);
+    model.lead(A);
+    model.rest();
+    model.verify();
+    assert_eq!((model.tokens(), model.made().len()), (1, 1));
+    assert_eq!(model.says("Synced"), "False/CreateOutcomeUnknown");
+}
+
+#[test]
+fn trace_29_a_look_from_before_the_create_does_not_confirm_it() {
+    // B saw the former resource, which was then removed by hand; A's create of the next one never arrives.
+    let mut model = Model::at_rest(&kinds::named());
+    model.advance(Duration::from_mins(5));
+    model.rest();
+    model.advance(Duration::from_secs(50));
+    model.lead(B);
+    model.pass(B);
+    model.lead(A);
+    model.cloud.remove_by_hand(|_| true);
+    model.stop_before(A, "create");
+    model.bridges[A].crash();
+    model.lead(B);
+    model.pass(B);
+    assert_ne!(model.says("Ready"), "True/Available", "{}", model.log.join("\n"));
+    model.ends_ready();
+}
+
+#[test]
+fn trace_11_nor_does_it_update() {
+    // The user wishes for something, and pauses; A has seen the wish alone.
+    let mut model = Model::at_rest(&kinds::named());
+    model.advance(Duration::from_mins(1));
+    model.edit("size", json!(2));
+    model.stop_before(A, "observe");
+    model.bridges[A].lags_until = Some(model.now + Duration::from_mins(1));
+    model.etcd.annotate(names::PAUSED, Some("true"));
+    model.pass(A);
+    model.verify();
+    assert_eq!(model.calls("update"), 0);
+}
