@@ -1,7 +1,7 @@
 //! The shell of the machine on a real API server, before an external system of the test's own.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{
         Arc,
         atomic::{AtomicU32, Ordering},
@@ -18,10 +18,12 @@ use bridge_core::{
     },
     kind::{Capabilities, CreateRecovery, DiffMode, Kind, NameRules, NameSource, ResourceType, Timeouts},
     managed::{Problem, Settings, names},
+    queue::Priority,
+    watch_plan::GroupKind,
 };
 use bridge_engine::{
     crd,
-    engine::Engine,
+    engine::{Controller, Engine},
     lease::Leadership,
     managed::{ConfigSource, Digester, ManagedMetrics, ManagedOptions, ManagedReconciler, Shared},
     object::{Key, Object},
@@ -98,6 +100,9 @@ impl Outside {
 }
 
 const PLACES: usize = 2;
+
+/// Nothing happens in a test because a poll is due.
+const POLL: Duration = Duration::from_hours(1);
 
 #[async_trait]
 impl External for Outside {
@@ -181,7 +186,11 @@ impl ConfigSource for Configs {
     }
 
     fn references(&self, _: &Object) -> Vec<Key> {
-        Vec::new()
+        vec![Key::new(
+            GroupKind::new("plugin.crossbridge.dev", "ClusterProviderConfig"),
+            None,
+            "account",
+        )]
     }
 
     fn refused(&self, _: &Config, _: &Failure, _: Timestamp) {}
@@ -240,6 +249,7 @@ fn kind(group: &str) -> Kind {
 struct Process {
     engine: Engine,
     configs: Arc<Configs>,
+    controller: Controller,
     _gate: watch::Sender<bool>,
 }
 
@@ -268,9 +278,8 @@ impl Stage {
     async fn process(&self) -> Process {
         let (engine, gate) = stage::engine(plane().await.kubeconfig()).await;
         let options = ManagedOptions {
-            // Nothing happens in a test because a poll is due.
             settings: Settings {
-                poll: Duration::from_hours(1),
+                poll: POLL,
                 ..Settings::default()
             },
             cluster_id: "cluster".to_owned(),
@@ -287,7 +296,7 @@ impl Stage {
         crd::install(&engine.clients.write, &[managed(&self.kind).unwrap()], LIMIT)
             .await
             .unwrap();
-        engine.serve(controller);
+        engine.serve(controller.clone());
         until("both watches are live", || {
             engine.watches.state(&watched) == WatchState::Live && engine.secrets.state() == WatchState::Live
         })
@@ -295,6 +304,7 @@ impl Stage {
         Process {
             engine,
             configs,
+            controller,
             _gate: gate,
         }
     }
@@ -426,4 +436,28 @@ async fn a_pass_waits_for_a_place_before_it_records_an_intent() {
     drop(taken);
     stage.says("one", "Ready", "Available").await;
     assert_eq!(stage.outside.places.available_permits(), PLACES);
+}
+
+#[tokio::test]
+async fn after_a_restart_an_account_is_a_lane_and_what_rests_waits_for_its_poll() {
+    let stage = Stage::new().await;
+    let first = stage.process().await;
+    stage.create("one", json!({})).await;
+    stage.says("one", "Ready", "Available").await;
+    drop(first);
+
+    let second = stage.process().await;
+    let key = Key::new(second.controller.api.kind.clone(), Some(&stage.namespace), "one");
+    let one = second.engine.store.get(&key).unwrap();
+    let reconciler = &second.controller.reconciler;
+    assert_eq!(
+        reconciler.lane(&one),
+        "ClusterProviderConfig.plugin.crossbridge.dev account"
+    );
+    let now = Timestamp::now();
+    let turns = (0..20).map(|_| reconciler.resume(&one, now));
+    let (at, priorities): (BTreeSet<_>, Vec<_>) = turns.map(|turn| (turn.at, turn.priority)).unzip();
+    assert!(at.len() > 1, "not all at one moment: {at:?}");
+    assert!(at.iter().all(|at| *at <= now + POLL));
+    assert_eq!(priorities, [Priority::InitialList; 20]);
 }
