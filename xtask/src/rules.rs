@@ -71,6 +71,9 @@ pub(crate) struct Rules {
     /// Go on after the first way that finds it.
     #[arg(long)]
     thorough: bool,
+    /// Try only the first so many ways of: traces, scenarios, explorer, seeds. The last two take long where nothing is found.
+    #[arg(long, default_value_t = WAYS.len())]
+    ways: usize,
     /// Try one rule of so many, beginning with the one given by --of.
     #[arg(long, default_value_t = 1)]
     every: usize,
@@ -124,19 +127,19 @@ pub(crate) async fn run(asked: &Rules) -> Result<(), Failure> {
             )));
         }
         for rule in round {
-            noticed.push(take_out(&report, &tests, rule, asked.thorough).await?);
+            noticed.push(take_out(&report, &tests, rule, asked).await?);
         }
     }
     conclude(&noticed)
 }
 
-async fn take_out(report: &Report, tests: &Path, rule: Rule, thorough: bool) -> Result<Noticed, Failure> {
+async fn take_out(report: &Report, tests: &Path, rule: Rule, asked: &Rules) -> Result<Noticed, Failure> {
     let mut by = Vec::new();
-    for (way, arguments) in WAYS {
+    for (way, arguments) in WAYS.into_iter().take(asked.ways) {
         let failed = try_out(tests, &rule.name, arguments).await?;
         if !failed.is_empty() {
             by.push((way, failed));
-            if !thorough {
+            if !asked.thorough {
                 break;
             }
         }
