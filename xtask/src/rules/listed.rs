@@ -110,6 +110,17 @@ mod tests {
     }
 
     #[test]
+    fn every_rule_of_the_list_applies() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let text = |file: &str| std::fs::read_to_string(root.join(file)).unwrap();
+        let rules = read(&text("tests/sim/rules/rules.txt")).unwrap();
+        assert!(rules.len() > 50);
+        for rule in rules {
+            rule.patch(&text(&rule.file)).unwrap();
+        }
+    }
+
+    #[test]
     fn a_list_that_cannot_be_read_is_said() {
         assert!(read("\n\nrule: one").is_err());
         assert!(read("\n\nwhat: one").is_err());
