@@ -28,6 +28,9 @@ const HOOK_LIMIT: Duration = Duration::from_mins(2);
 /// How long a plugin may take to serve after it was started.
 const START_LIMIT: Duration = Duration::from_mins(1);
 
+/// How long a plugin that should be there already is looked for.
+const FIND_LIMIT: Duration = Duration::from_secs(10);
+
 /// What an author gives.
 #[derive(Debug, Default)]
 pub(crate) struct Hooks {
@@ -108,9 +111,11 @@ impl Hands {
         ))
     }
 
-    /// Starts the kit's own process, and waits until it serves.
+    /// Starts the kit's own process, if there is one, and waits until the plugin serves.
     pub(crate) async fn start(&self, channel: &Channel) -> Result<(), Stop> {
-        let Some(own) = &self.own else { return Ok(()) };
+        let Some(own) = &self.own else {
+            return serves_within(channel, FIND_LIMIT).await;
+        };
         let mut process = own.process.lock().await;
         if process.is_some() {
             return serves(channel).await;
@@ -327,7 +332,11 @@ async fn run(hook: &str, argument: &str) -> Result<(), Stop> {
 
 /// Waits until the plugin answers who it is, with whatever. Its health has an assertion of its own.
 pub(crate) async fn serves(channel: &Channel) -> Result<(), Stop> {
-    let until = Instant::now() + START_LIMIT;
+    serves_within(channel, START_LIMIT).await
+}
+
+async fn serves_within(channel: &Channel, limit: Duration) -> Result<(), Stop> {
+    let until = Instant::now() + limit;
     let mut client = PluginServiceClient::new(channel.clone());
     loop {
         let asked = client.get_plugin_info(GetPluginInfoRequest::default());
@@ -340,7 +349,7 @@ pub(crate) async fn serves(channel: &Channel) -> Result<(), Stop> {
         if Instant::now() >= until {
             return Err(Stop::blocked(format!(
                 "the plugin does not serve after {} s: {why}",
-                START_LIMIT.as_secs()
+                limit.as_secs()
             )));
         }
         sleep(Duration::from_millis(10)).await;

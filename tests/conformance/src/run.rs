@@ -1,6 +1,11 @@
 //! A run of the kit: which stories, about what, in which order, and what is left afterwards.
 
-use std::{collections::BTreeSet, fmt, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeSet,
+    fmt,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use crossbridge_proto::checked::{Example, Kind, PluginInfo};
 
@@ -83,6 +88,8 @@ pub struct Run {
     selection: Selection,
     repeat: usize,
     labs: std::sync::Mutex<Vec<Lab>>,
+    /// Its name and version, once it has told them.
+    plugin: OnceLock<String>,
 }
 
 impl fmt::Debug for Run {
@@ -137,6 +144,7 @@ impl Run {
             selection,
             repeat,
             labs: std::sync::Mutex::default(),
+            plugin: OnceLock::new(),
         })
     }
 
@@ -150,6 +158,10 @@ impl Run {
             .map_err(|stop| stop.to_string())?;
         let mut bench = self.bench.clone();
         bench.info = ask_info(&bench).await.map(Arc::new);
+        if let Some(info) = &bench.info {
+            // Told once: a run is told once.
+            let _ = self.plugin.set(format!("{} {}", info.name, info.version));
+        }
         bench.kinds = Arc::new(discover(&bench).await.unwrap_or_default());
         for _ in 0..self.repeat {
             progress.begins(PLUGIN);
@@ -306,14 +318,10 @@ impl Run {
         }
         self.bench.hands.end().await;
         Report {
-            plugin: self.plugin_name(),
+            plugin: self.plugin.get().cloned().unwrap_or_default(),
             findings: self.findings(),
             left_behind: self.bench.registry.all().iter().map(told).collect(),
         }
-    }
-
-    fn plugin_name(&self) -> String {
-        self.bench.endpoint.uri().to_owned()
     }
 }
 
@@ -324,7 +332,10 @@ fn told(thing: &Thing) -> String {
         .as_ref()
         .map_or("", |resource_type| resource_type.kind.as_str());
     match thing.name() {
-        "" => format!("{kind} of unknown name, marker {}", thing.marker()),
+        "" => format!(
+            "perhaps a {kind} whose name nobody learned, marker {}",
+            thing.marker()
+        ),
         name => format!("{kind} {name:?}, marker {}", thing.marker()),
     }
 }

@@ -1,0 +1,160 @@
+//! Runs that are cut short, chosen, or on hooks of the author's.
+
+use std::{path::Path, process::Stdio, time::Duration};
+
+use clap::Parser;
+use provider_conformance::{Finding, Progress, Report, Run, Verdict, cli::Cli};
+use tokio::process::{Child, Command};
+
+struct Silent;
+
+impl Progress for Silent {
+    fn begins(&self, _: &str) {}
+    fn subject(&self, _: &str, _: &[Finding]) {}
+}
+
+const SPECIMEN: &str = env!("CARGO_BIN_EXE_conformance-specimen");
+
+fn prepared(folder: &Path, more: &[String]) -> Run {
+    let own = folder.join("own");
+    std::fs::create_dir_all(&own).expect("a folder");
+    let base = [
+        "provider-conformance".to_owned(),
+        format!("--setting=folder={}", own.display()),
+        "--credential=key=sesame-open-wide".to_owned(),
+    ];
+    Cli::parse_from(base.iter().chain(more))
+        .run()
+        .expect("a good command line")
+}
+
+/// Resources in the specimen's cloud, by file.
+fn left(folder: &Path) -> Vec<String> {
+    let kinds = std::fs::read_dir(folder.join("own")).expect("the cloud");
+    kinds
+        .flat_map(|kind| std::fs::read_dir(kind.expect("a kind").path()).expect("a kind's folder"))
+        .map(|file| file.expect("a file").path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "json"))
+        .map(|path| path.display().to_string())
+        .collect()
+}
+
+fn verdicts<'a>(report: &'a Report, id: &'a str) -> impl Iterator<Item = &'a Verdict> {
+    report
+        .findings
+        .iter()
+        .filter(move |finding| finding.assertion.id == id)
+        .map(|finding| &finding.verdict)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_interrupted_run_removes_what_it_made() {
+    for milliseconds in [400, 900, 1700] {
+        let folder = tempfile::tempdir().expect("a folder");
+        // Draw is left out: of a kind without recovery nobody can know whether a cut creation had an effect.
+        let more = [
+            format!("--plugin-command={SPECIMEN}"),
+            "--kind=Note,Ticket,Volume".to_owned(),
+        ];
+        let run = prepared(folder.path(), &more);
+        // Wherever that is: dropped in the middle, as Ctrl-C does.
+        let cut = tokio::time::timeout(Duration::from_millis(milliseconds), run.tell(&Silent)).await;
+        assert!(cut.is_err(), "it was over before it was cut");
+        let report = run.finish().await;
+        assert_eq!(report.left_behind, Vec::<String>::new());
+        assert_eq!(
+            left(folder.path()),
+            Vec::<String>::new(),
+            "after {milliseconds} ms"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_skipped_is_shown_and_what_is_not_chosen_is_not() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let more = [
+        format!("--plugin-command={SPECIMEN} --fault delete/nothing-ten-times"),
+        "--only=delete,observe/unknown-name-is-absent".to_owned(),
+        "--skip=delete/nothing-ten-times".to_owned(),
+        "--kind=Note".to_owned(),
+        "--repeat=2".to_owned(),
+    ];
+    let run = prepared(folder.path(), &more);
+    run.tell(&Silent).await.expect("the plugin starts");
+    let report = run.finish().await;
+    assert_eq!(report.exit_code(), 0, "{:#?}", report.findings);
+    let skipped: Vec<_> = verdicts(&report, "delete/nothing-ten-times").collect();
+    assert_eq!(skipped, [&Verdict::Skipped]);
+    assert!(
+        report
+            .findings
+            .iter()
+            .all(|finding| finding.assertion.id.starts_with("delete/")
+                || finding.assertion.id == "observe/unknown-name-is-absent"),
+        "{:#?}",
+        report.findings
+    );
+}
+
+/// Keeps a plugin running at a socket, and its process id in a file; all of it ends with this process.
+fn supervised(socket: &Path, pid: &Path) -> Child {
+    let script = r#"
+        (while :; do "$1" <&- & echo $! > "$2.new"; mv "$2.new" "$2"; wait $!; done) & loop=$!
+        read -r _
+        kill -KILL "$loop"; kill -KILL "$(cat "$2")"
+    "#;
+    Command::new("sh")
+        .args(["-c", script, "sh", SPECIMEN])
+        .arg(pid)
+        .env("PROVIDER_PLUGIN_ENDPOINT", format!("unix://{}", socket.display()))
+        .stdin(Stdio::piped())
+        .spawn()
+        .expect("there is a shell")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn hooks_of_the_author_do_what_processes_of_the_kit_do() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    let (first, second) = (at("a.sock"), at("b.sock"));
+    let mut plugins = [
+        supervised(&first, &at("a.pid")),
+        supervised(&second, &at("b.pid")),
+    ];
+    // The old process is gone when the hook ends; whoever comes after it is the new one.
+    let pid = at("a.pid").display().to_string();
+    let restart =
+        format!("old=$(cat {pid}); kill -9 $old; while kill -0 $old 2>/dev/null; do sleep 0.01; done");
+    let more = [
+        format!("--endpoint=unix:{}", first.display()),
+        format!("--endpoint-b=unix://{}", second.display()),
+        format!("--restart-cmd={restart}"),
+        format!("--upgrade-cmd={restart}"),
+        "--only=durable".to_owned(),
+        "--kind=Volume,Note".to_owned(),
+    ];
+    let run = prepared(folder.path(), &more);
+    run.tell(&Silent).await.expect("the plugin serves");
+    let report = run.finish().await;
+    assert_eq!(report.exit_code(), 0, "{:#?}", report.findings);
+    for id in [
+        "durable/killed-in-create-one-resource",
+        "durable/found-after-kill",
+        "durable/token-after-kill",
+        "durable/handle-after-kill",
+        "durable/handle-on-replica",
+        "durable/handle-on-next-build",
+        "durable/seen-by-replica",
+    ] {
+        assert!(
+            verdicts(&report, id).any(|verdict| *verdict == Verdict::Passed),
+            "{id} was not judged"
+        );
+    }
+    assert_eq!(left(folder.path()), Vec::<String>::new());
+    for plugin in &mut plugins {
+        drop(plugin.stdin.take());
+        plugin.wait().await.expect("it ends");
+    }
+}

@@ -1,0 +1,47 @@
+//! The binary, as far as it needs no plugin.
+
+use std::process::{Command, Output};
+
+fn kit(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_provider-conformance"))
+        .args(arguments)
+        .output()
+        .expect("the kit starts")
+}
+
+#[test]
+fn a_wrong_command_line_ends_with_2_and_says_what_to_write() {
+    for (arguments, word) in [
+        (&[][..], "--endpoint"),
+        (&["--endpoint=plugin.sock"], "unix:///path"),
+        (&["--endpoint=https://plugin.example.org:1"], "--tls-ca"),
+        (&["--endpoint=http://10.0.0.1:1"], "loopback"),
+        (
+            &["--endpoint=unix:/x", "--fixtures=/there/is/none"],
+            "/there/is/none",
+        ),
+        (&["--endpoint=unix:/x", "--repeat=0"], "--repeat"),
+    ] {
+        let output = kit(arguments);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+        assert!(said.contains(word), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn a_plugin_that_cannot_be_started_ends_with_3_and_is_quoted() {
+    let output = kit(&["--plugin-command=sh -c 'echo no such bed >&2; exit 7'"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("no such bed"), "{said}");
+}
+
+#[test]
+fn the_list_needs_no_plugin() {
+    let output = kit(&["--list"]);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success());
+    assert!(said.contains("observe/unknown-name-is-absent"), "{said}");
+    assert!(said.contains("resource_service.proto:"), "{said}");
+}
