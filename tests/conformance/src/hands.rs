@@ -7,26 +7,19 @@ use std::{
     time::Duration,
 };
 
-use crossbridge_proto::v1alpha1::{GetPluginInfoRequest, plugin_service_client::PluginServiceClient};
 use tempfile::TempDir;
-use tokio::{
-    process::Command,
-    sync::Mutex,
-    time::{Instant, sleep, timeout},
-};
-use tonic::{Code, transport::Channel};
+use tokio::{process::Command, sync::Mutex, time::timeout};
+use tonic::transport::Channel;
 
 use crate::{
     endpoint::Endpoint,
     process::{PluginCommand, Process},
+    serves::{START_LIMIT, serves, serves_within},
     verdict::Stop,
 };
 
 /// How long a hook may run.
 const HOOK_LIMIT: Duration = Duration::from_mins(2);
-
-/// How long a plugin may take to serve after it was started.
-const START_LIMIT: Duration = Duration::from_mins(1);
 
 /// How long a plugin that should be there already is looked for.
 const FIND_LIMIT: Duration = Duration::from_secs(10);
@@ -328,38 +321,4 @@ async fn run(hook: &str, argument: &str) -> Result<(), Stop> {
             HOOK_LIMIT.as_secs()
         ))),
     }
-}
-
-/// Waits until the plugin answers who it is, with whatever. Its health has an assertion of its own.
-pub(crate) async fn serves(channel: &Channel) -> Result<(), Stop> {
-    serves_within(channel, START_LIMIT).await
-}
-
-async fn serves_within(channel: &Channel, limit: Duration) -> Result<(), Stop> {
-    let until = Instant::now() + limit;
-    let mut client = PluginServiceClient::new(channel.clone());
-    loop {
-        let asked = client.get_plugin_info(GetPluginInfoRequest::default());
-        let why = match timeout(Duration::from_secs(5), asked).await {
-            Ok(Ok(_)) => return Ok(()),
-            Ok(Err(status)) if !is_transport(&status) => return Ok(()),
-            Ok(Err(status)) => crate::client::told(&status),
-            Err(_) => "no answer came".to_owned(),
-        };
-        if Instant::now() >= until {
-            return Err(Stop::blocked(format!(
-                "the plugin does not serve after {} s: {why}",
-                limit.as_secs()
-            )));
-        }
-        sleep(Duration::from_millis(10)).await;
-    }
-}
-
-/// Whether nobody answered.
-fn is_transport(status: &tonic::Status) -> bool {
-    matches!(
-        status.code(),
-        Code::Unavailable | Code::Unknown | Code::Cancelled | Code::Internal
-    )
 }

@@ -20,6 +20,7 @@ mod required;
 mod run;
 mod schema;
 mod secrets;
+mod serves;
 mod stories;
 mod story;
 mod verdict;

@@ -1,5 +1,8 @@
 //! A run of the kit: which stories, about what, in which order, and what is left afterwards.
 
+mod requirements;
+mod selection;
+
 use std::{
     collections::BTreeSet,
     fmt,
@@ -8,10 +11,12 @@ use std::{
 };
 
 use crossbridge_proto::checked::{Example, Kind, PluginInfo};
+use requirements::requirements;
+pub use selection::Selection;
 
 use crate::{
     always::Watch,
-    assertion::{Assertion, Level},
+    assertion::Assertion,
     bench::{Bench, PLUGIN, canaries_of, made_up},
     book::Book,
     client::{Client, Terms},
@@ -23,45 +28,6 @@ use crate::{
     stories::{self, plugin::kinds::discover},
     verdict::{Finding, Stop, Verdict},
 };
-
-/// Which assertions are judged.
-#[derive(Debug, Clone, Default)]
-pub struct Selection {
-    /// Ids, or beginnings of ids; empty: all.
-    pub only: Vec<String>,
-    /// Likewise; they are shown as skipped.
-    pub skip: Vec<String>,
-    /// Levels; empty: all.
-    pub levels: Vec<Level>,
-    /// Kinds; empty: all.
-    pub kinds: Vec<String>,
-}
-
-impl Selection {
-    fn takes(&self, assertion: &Assertion) -> bool {
-        let named = self.only.is_empty() || matches(&self.only, assertion.id);
-        let level = self.levels.is_empty() || self.levels.contains(&assertion.level);
-        named && level && !self.skips(assertion)
-    }
-
-    fn skips(&self, assertion: &Assertion) -> bool {
-        matches(&self.skip, assertion.id)
-    }
-
-    fn takes_kind(&self, kind: &str) -> bool {
-        self.kinds.is_empty() || self.kinds.iter().any(|wanted| wanted == kind)
-    }
-}
-
-/// `create` and `create/` stand for all of `create/…`.
-fn matches(patterns: &[String], id: &str) -> bool {
-    patterns.iter().any(|pattern| {
-        id == pattern
-            || id
-                .strip_prefix(pattern.trim_end_matches(['/', '*']))
-                .is_some_and(|rest| rest.starts_with('/'))
-    })
-}
 
 /// Told of each subject and of each finding as they come up.
 pub trait Progress: Send + Sync {
@@ -364,32 +330,6 @@ fn add_sensitive(example: &Example, canaries: &mut Canaries) {
     for (pointer, value) in &example.sensitive_values {
         canaries.add(&format!("sensitive value {pointer}"), value.as_bytes());
     }
-}
-
-/// Those that must exist first, in the order in which they are made.
-fn requirements(bench: &Bench, example: &Example) -> Result<Vec<(Arc<Kind>, Example)>, Stop> {
-    let mut found: Vec<(Arc<Kind>, Example)> = Vec::new();
-    let mut open: Vec<String> = example.requires.clone();
-    let mut seen = BTreeSet::new();
-    while let Some(name) = open.pop() {
-        if !seen.insert(name.clone()) {
-            continue;
-        }
-        let (kind, example) = name.split_once('/').unwrap_or((&name, ""));
-        let needed = bench
-            .kinds
-            .iter()
-            .filter(|known| known.resource_type.kind == kind)
-            .find_map(|known| {
-                let examples = bench.fixtures.examples_of(known);
-                let example = examples.into_iter().find(|known| known.name == example)?;
-                Some((Arc::clone(known), example))
-            })
-            .ok_or_else(|| Stop::blocked(format!("{name:?} is required, and is nowhere")))?;
-        open.extend(needed.1.requires.iter().cloned());
-        found.insert(0, needed);
-    }
-    Ok(found)
 }
 
 fn no_example() -> Example {
