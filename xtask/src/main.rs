@@ -1,9 +1,11 @@
-//! The project's own commands: `cargo xtask demo`, `test`, `lint`, `rules` and `descriptor`.
+//! The project's own commands: `cargo xtask demo`, `test`, `lint` and others.
 
+mod crash_matrix;
 mod demo;
 mod descriptor;
 mod lint;
 mod project;
+mod reliability;
 mod report;
 mod rules;
 mod run;
@@ -34,6 +36,21 @@ enum Command {
     Lint,
     /// Take each rule of the machine out in turn, and see that the tests notice.
     Rules(rules::Rules),
+    /// Kill bridge and plugin at every fault point: the whole matrix, or a part of it.
+    CrashMatrix {
+        /// One of its 20 parts, from 0.
+        #[arg(long, value_parser = crash_matrix::part)]
+        part: Option<u64>,
+        /// The part that the commit chooses, as the tests run it.
+        #[arg(long, conflicts_with = "part")]
+        sample: bool,
+    },
+    /// Run the whole crash matrix, and write the numbers of docs/reliability.md.
+    Reliability {
+        /// Run nothing: take the results that are there.
+        #[arg(long)]
+        reuse: bool,
+    },
     /// Write the contract's descriptor set, for `grpcurl -protoset FILE`.
     Descriptor {
         /// Where to write it.
@@ -71,6 +88,15 @@ async fn run(command: Command) -> Result<(), Failure> {
         Command::Test => test::run_all().await,
         Command::Lint => lint::run_all().await,
         Command::Rules(asked) => rules::run(&asked).await,
+        Command::CrashMatrix { part, sample } => {
+            let choice = match part {
+                Some(part) => crash_matrix::Choice::Part(part),
+                None if sample => crash_matrix::Choice::OfThisCommit,
+                None => crash_matrix::Choice::Whole,
+            };
+            crash_matrix::run_all(choice).await
+        }
+        Command::Reliability { reuse } => reliability::run_all(reuse).await,
         Command::Descriptor { file } => descriptor::run(&file).await,
     }
 }

@@ -41,4 +41,12 @@ impl Project {
     pub(crate) fn binary(&self, name: &str) -> PathBuf {
         self.target.join("debug").join(name)
     }
+
+    /// Where results go that another command reads.
+    pub(crate) fn results(&self) -> Result<PathBuf, Failure> {
+        let folder = self.target.join("reliability");
+        std::fs::create_dir_all(&folder)
+            .map_err(|error| Failure::new(format!("cannot make {}: {error}", folder.display())))?;
+        Ok(folder)
+    }
 }

@@ -8,7 +8,7 @@ use bridge_control_plane::process::{Output, Spawn};
 use crate::project::Project;
 use crate::report::Report;
 use crate::run::{cargo, run, status};
-use crate::{Failure, lint};
+use crate::{Failure, crash_matrix, lint};
 
 pub(crate) async fn run_all() -> Result<(), Failure> {
     let report = Report::new();
@@ -37,7 +37,8 @@ pub(crate) async fn run_all() -> Result<(), Failure> {
         )
         .await;
     println!("{}", totals.lock().unwrap_or_else(PoisonError::into_inner));
-    examples.and(tests)
+    examples.and(tests)?;
+    crash_matrix::run_part(&project, &report, crash_matrix::Choice::OfThisCommit).await
 }
 
 /// Builds all that the tests are made of, and the binaries that they start.

@@ -29,7 +29,7 @@ struct Arguments {
     /// One part of the matrix, as `3/8`: the parts 0/8 to 7/8 make up the whole.
     #[arg(long, value_parser = part, default_value = "0/1")]
     part: Part,
-    /// Where the results go, a line of JSON for each case and one for the sum.
+    /// Folder of the results: `crash-matrix.jsonl` with a line for each case, and `crash-matrix.json` with the sum.
     #[arg(long)]
     out: PathBuf,
     /// Objects that live side by side.
@@ -53,8 +53,11 @@ fn part(text: &str) -> Result<Part, String> {
 #[tokio::main]
 async fn main() -> ExitCode {
     match run(Arguments::parse()).await {
-        Ok(sum) if sum.wrong == 0 && sum.hit == sum.cases => ExitCode::SUCCESS,
-        Ok(_) => ExitCode::FAILURE,
+        Ok(sum) if sum.is_proof() => ExitCode::SUCCESS,
+        Ok(_) => {
+            eprintln!("error: something is wrong, or too few points were hit");
+            ExitCode::FAILURE
+        }
         Err(trouble) => {
             eprintln!("error: {trouble}");
             ExitCode::FAILURE
@@ -69,6 +72,7 @@ async fn run(arguments: Arguments) -> Result<Sum, Trouble> {
         bridge: arguments.bridge.clone(),
         plugin: arguments.plugin.clone(),
         flags: flags.map(str::to_owned).to_vec(),
+        call_seconds: None,
     };
     let mut stage = Stage::start(programs).await?;
     let points = batch::record(&mut stage).await?;
@@ -85,7 +89,7 @@ async fn run(arguments: Arguments) -> Result<Sum, Trouble> {
         chosen.len(),
         whole.len()
     );
-    let out = File::create(&arguments.out).map_err(Trouble::from)?;
+    let out = File::create(arguments.out.join("crash-matrix.jsonl")).map_err(Trouble::from)?;
     let mut out = BufWriter::new(out);
     let mut sum = Sum {
         part: format!("{}/{}", arguments.part.part, arguments.part.of),
@@ -121,9 +125,8 @@ async fn run(arguments: Arguments) -> Result<Sum, Trouble> {
     sum.kills = stage.kills;
     sum.seconds = begun.elapsed().as_secs();
     let text = serde_json::to_string(&sum).map_err(Trouble::from)?;
-    writeln!(out, "{text}")
-        .and_then(|()| out.flush())
-        .map_err(Trouble::from)?;
+    out.flush().map_err(Trouble::from)?;
+    std::fs::write(arguments.out.join("crash-matrix.json"), &text).map_err(Trouble::from)?;
     println!("{text}");
     Ok(sum)
 }

@@ -29,6 +29,8 @@ pub struct Programs {
     pub plugin: PathBuf,
     /// Further flags of `runtime-bridge serve`.
     pub flags: Vec<String>,
+    /// How long a call may take; `None`: a second.
+    pub call_seconds: Option<u32>,
 }
 
 /// Everything. It ends when dropped.
@@ -72,6 +74,7 @@ impl Programs {
             bridge: find("runtime-bridge")?,
             plugin: find("fake-cloud-plugin")?,
             flags: flags.iter().map(|flag| (*flag).to_owned()).collect(),
+            call_seconds: None,
         })
     }
 }
@@ -131,8 +134,25 @@ impl Stage {
             .env("FAKE_CLOUD", &self.cloud_url)
             .env("PROVIDER_PLUGIN_ENDPOINT", self.socket())
             .log_to(self.folder().join("plugin.log"));
+        let spawn = match self.programs.call_seconds {
+            Some(seconds) => spawn.env("FAKE_CLOUD_CALL_SECONDS", seconds.to_string()),
+            None => spawn,
+        };
         self.plugin = Some(spawn.spawn().map_err(Trouble::from)?);
         Ok(())
+    }
+
+    /// Starts the plugin anew, with this limit of each call; the former one is returned.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub async fn calls_may_take(&mut self, seconds: Option<u32>) -> Result<Option<u32>, Trouble> {
+        if let Some(plugin) = self.plugin.take() {
+            plugin.stop(LIMIT).await;
+        }
+        let former = std::mem::replace(&mut self.programs.call_seconds, seconds);
+        self.start_plugin()?;
+        Ok(former)
     }
 
     /// The bridge; with a folder, it halts at the fault points that the folder names.
@@ -162,7 +182,7 @@ impl Stage {
             .args(["--plugin", &self.socket(), "--admin-address", admin])
             .args(&self.programs.flags)
             .args(flags)
-            .env("CROSSBRIDGE_LOG_LEVEL", "info,bridge_engine::managed=debug")
+            .env("CROSSBRIDGE_LOG_LEVEL", "info")
             .log_to(self.folder().join(format!("bridge-{}.log", self.starts)));
         let spawn = match points {
             Some(folder) => spawn.env("CROSSBRIDGE_FAULT_POINTS", folder),
@@ -189,16 +209,22 @@ impl Stage {
         }
     }
 
-    /// SIGTERM; its exit code.
+    /// SIGTERM.
+    pub fn tell_bridge_to_stop(&self) {
+        if let Some(bridge) = &self.bridge {
+            bridge.signal(Signal::TERM);
+        }
+    }
+
+    /// Waits for the end of a bridge that was told to stop; its exit code.
     ///
     /// # Errors
     /// It does not run, or does not end.
-    pub async fn stop_bridge(&mut self) -> Result<Option<i32>, Trouble> {
+    pub async fn stopped_bridge(&mut self) -> Result<Option<i32>, Trouble> {
         let bridge = self
             .bridge
             .take()
             .ok_or_else(|| Trouble("no bridge runs".to_owned()))?;
-        bridge.signal(Signal::TERM);
         let ended = bridge.wait_for(LIMIT).await.map_err(Trouble::from)?;
         Ok(ended.code())
     }

@@ -1,6 +1,6 @@
 //! The plugin: it checks what it is asked, passes it on to the cloud, and keeps nothing.
 
-use std::{future::pending, sync::Arc};
+use std::{future::pending, sync::Arc, time::Duration};
 
 use crossbridge_proto::{
     checked::{self, PluginInfo, Violation},
@@ -52,6 +52,19 @@ impl Plugin {
         let mut all = kinds::all();
         all.retain(|subject| kinds.contains(&subject.name()));
         self.kinds = Arc::new(all);
+        self
+    }
+
+    /// Gives every call this time, in place of [`kinds::CALL`].
+    #[must_use]
+    pub fn with_call_timeout(mut self, limit: Duration) -> Self {
+        let mut kinds = self.kinds.to_vec();
+        for subject in &mut kinds {
+            if let Some(timeouts) = &mut subject.wire.timeouts {
+                timeouts.call_timeout = prost_types::Duration::try_from(limit).ok();
+            }
+        }
+        self.kinds = Arc::new(kinds);
         self
     }
 

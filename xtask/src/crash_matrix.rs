@@ -1,0 +1,98 @@
+//! The crash matrix: real processes, killed at every fault point.
+
+use std::fs;
+use std::path::PathBuf;
+
+use bridge_control_plane::process::Spawn;
+
+use crate::Failure;
+use crate::project::Project;
+use crate::report::Report;
+use crate::run::{cargo, output, run};
+
+/// As many parts the matrix has, so that one takes a few minutes on two cores.
+const PARTS: u64 = 20;
+
+/// What of the matrix is run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Choice {
+    /// All of it.
+    Whole,
+    /// The part that the commit chooses.
+    OfThisCommit,
+    /// This part.
+    Part(u64),
+}
+
+/// `3`, of 20.
+pub(crate) fn part(text: &str) -> Result<u64, String> {
+    match text.parse() {
+        Ok(part) if part < PARTS => Ok(part),
+        _ => Err(format!("a number from 0 to {}", PARTS - 1)),
+    }
+}
+
+pub(crate) async fn run_all(choice: Choice) -> Result<(), Failure> {
+    let (report, project) = (Report::new(), Project::find().await?);
+    run_part(&project, &report, choice).await
+}
+
+/// Builds what it needs, runs it, and leaves `crash-matrix.jsonl` (a line for each case) and `crash-matrix.json` (the sum) behind.
+pub(crate) async fn run_part(project: &Project, report: &Report, choice: Choice) -> Result<(), Failure> {
+    let bridge = report
+        .step("build a bridge with fault points", build(project))
+        .await?;
+    let part = match choice {
+        Choice::Whole => "0/1".to_owned(),
+        Choice::OfThisCommit => format!("{}/{PARTS}", part_of_head(project).await?),
+        Choice::Part(part) => format!("{part}/{PARTS}"),
+    };
+    let folder = project.results()?;
+    let matrix = Spawn::new(project.binary("crash-matrix"))
+        .args(["--part", &part])
+        .arg("--bridge")
+        .arg(bridge)
+        .arg("--plugin")
+        .arg(project.binary("fake-cloud-plugin"))
+        .arg("--out")
+        .arg(folder);
+    report
+        .step(&format!("crash matrix, part {part}"), run(matrix))
+        .await
+}
+
+/// The bridge with fault points lies apart: nobody is to take it for the one that is shipped, which is put back in its place.
+async fn build(project: &Project) -> Result<PathBuf, Failure> {
+    let build = |flags: &[&str]| run(cargo(&project.root).args(["build", "--locked"]).args(flags));
+    build(&["-p", "runtime-bridge", "--features", "fault-points"]).await?;
+    let apart = project.binary("with-fault-points");
+    let failed = |error: std::io::Error| Failure::new(format!("cannot put {}: {error}", apart.display()));
+    fs::create_dir_all(&apart).map_err(failed)?;
+    let bridge = apart.join("runtime-bridge");
+    fs::copy(project.binary("runtime-bridge"), &bridge).map_err(failed)?;
+    build(&[
+        "-p",
+        "runtime-bridge",
+        "-p",
+        "crash-matrix",
+        "-p",
+        "fake-cloud",
+        "--bins",
+    ])
+    .await?;
+    Ok(bridge)
+}
+
+/// Rotates with the commit, so that all parts are run in the course of time.
+async fn part_of_head(project: &Project) -> Result<u64, Failure> {
+    let head = output(
+        Spawn::new("git")
+            .args(["rev-parse", "HEAD"])
+            .current_dir(&project.root),
+    )
+    .await?;
+    let start = head.get(..8).unwrap_or_default();
+    u64::from_str_radix(start, 16)
+        .map(|number| number % PARTS)
+        .map_err(|_| Failure::new(format!("git does not tell the commit, but {head:?}")))
+}
