@@ -2,7 +2,10 @@
 
 use std::fmt;
 
-use fake_cloud::kinds;
+use fake_cloud::{
+    fault::{Fate, Rpc},
+    kinds,
+};
 use serde::Serialize;
 
 /// The sets of `managementPolicies` that include Create, of the fifteen that crossplane-runtime accepts.
@@ -49,6 +52,8 @@ pub enum Victim {
     Plugin,
     /// Both at once.
     Both,
+    /// Nobody: the leader is stopped (SIGSTOP) until its standby leads, and wakes in the middle of what it did.
+    Leader,
 }
 
 /// One case.
@@ -84,9 +89,32 @@ impl Phase {
     }
 }
 
+/// The cloud hangs in the middle of a call: before its effect, or after it.
+pub const HANGS: [(&str, Fate); 2] = [
+    ("before its effect", Fate::Hang),
+    ("after its effect", Fate::LoseAnswer),
+];
+
+impl Case {
+    /// Where the plugin dies in the middle of a call: which call hangs, and how. `None`: the bridge halts at a point of its own.
+    pub fn amid(&self) -> Option<(Rpc, Fate)> {
+        let (_, what) = self.point.split_once("/amid ")?;
+        let (call, how) = what.split_once(' ')?;
+        let rpc = match call {
+            "create" => Rpc::Create,
+            "update" => Rpc::Update,
+            "delete" => Rpc::Delete,
+            "poll" => Rpc::Poll,
+            _ => return None,
+        };
+        let (_, fate) = HANGS.into_iter().find(|(name, _)| *name == how)?;
+        Some((rpc, fate))
+    }
+}
+
 impl Victim {
     /// All.
-    pub const ALL: [Self; 3] = [Self::Bridge, Self::Plugin, Self::Both];
+    pub const ALL: [Self; 4] = [Self::Bridge, Self::Plugin, Self::Both, Self::Leader];
 }
 
 impl Sort {

@@ -12,7 +12,7 @@ use std::{
 use clap::Parser;
 use crash_matrix::{
     Trouble, batch,
-    case::{Case, Part, Phase, Sort, Victim},
+    case::{Case, HANGS, Part, Phase, Sort, Victim},
     stage::{Programs, Stage},
     verdict::Sum,
 };
@@ -39,6 +39,17 @@ struct Arguments {
     #[arg(long, default_value = "")]
     only: String,
 }
+
+/// Who is killed, and whether in the middle of a call.
+const KINDS_OF_BATCHES: [(Victim, bool); 5] = [
+    (Victim::Plugin, true),
+    (Victim::Bridge, false),
+    (Victim::Plugin, false),
+    (Victim::Both, false),
+    (Victim::Leader, false),
+];
+/// So few that all their calls hang at the same time.
+const AMID_AT_ONCE: usize = 60;
 
 fn part(text: &str) -> Result<Part, String> {
     let parsed = text
@@ -96,13 +107,14 @@ async fn run(arguments: Arguments) -> Result<Sum, Trouble> {
         ..Sum::default()
     };
     let mut number = 0;
-    for victim in Victim::ALL {
+    for (victim, amid) in KINDS_OF_BATCHES {
         let cases: Vec<Case> = chosen
             .iter()
-            .filter(|case| case.victim == victim)
+            .filter(|case| case.victim == victim && case.amid().is_some() == amid)
             .cloned()
             .collect();
-        for cases in cases.chunks(arguments.batch) {
+        let size = if amid { AMID_AT_ONCE } else { arguments.batch };
+        for cases in cases.chunks(size) {
             number += 1;
             let lines = batch::run(&mut stage, number, victim, cases.to_vec()).await?;
             for (case, line) in lines {
@@ -131,19 +143,28 @@ async fn run(arguments: Arguments) -> Result<Sum, Trouble> {
     Ok(sum)
 }
 
+/// Calls that change something, and are cut off in the middle too.
+const CALLS: [&str; 4] = ["create", "update", "delete", "poll"];
+
 /// Every point of every sort, for every victim.
 fn matrix(points: &BTreeMap<Sort, Vec<String>>) -> Vec<Case> {
     let mut cases = Vec::new();
     for (sort, points) in points {
         for point in points {
             let Some(phase) = Phase::of(point) else { continue };
-            for victim in Victim::ALL {
-                cases.push(Case {
-                    victim,
-                    sort: sort.clone(),
-                    phase,
-                    point: point.clone(),
-                });
+            let case = |victim, point: &str| Case {
+                victim,
+                sort: sort.clone(),
+                phase,
+                point: point.to_owned(),
+            };
+            cases.extend(Victim::ALL.map(|victim| case(victim, point)));
+            let call = point
+                .split_once("/before ")
+                .and_then(|(_, what)| what.strip_suffix("#1"));
+            if let Some(call) = call.filter(|call| CALLS.contains(call)) {
+                let amid = HANGS.map(|(how, _)| format!("{}/amid {call} {how}", phase.word()));
+                cases.extend(amid.map(|point| case(Victim::Plugin, &point)));
             }
         }
     }

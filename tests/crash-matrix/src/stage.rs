@@ -11,7 +11,7 @@ use bridge_control_plane::{
     process::{Process, ScratchDir, Signal, Spawn},
 };
 use fake_cloud::remote::Remote;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use crate::{Trouble, cluster::Cluster};
@@ -19,6 +19,17 @@ use crate::{Trouble, cluster::Cluster};
 /// Nothing takes longer to come up, or to end.
 pub const LIMIT: Duration = Duration::from_mins(2);
 const ASK_AGAIN: Duration = Duration::from_millis(50);
+
+/// Short, so that nobody waits long; the order of them is what counts.
+const ELECTION: [&str; 7] = [
+    "--leader-election",
+    "--leader-election-lease-duration",
+    "4s",
+    "--leader-election-renew-deadline",
+    "3s",
+    "--leader-election-retry-period",
+    "300ms",
+];
 
 /// Which programs, and how the bridge is started.
 #[derive(Debug, Clone)]
@@ -46,6 +57,8 @@ pub struct Stage {
     pub kills: u32,
     plugin: Option<Process>,
     bridge: Option<Process>,
+    /// Beside an elected leader, and its admin endpoint.
+    standby: Option<(Process, String)>,
     programs: Programs,
     admin: String,
     scratch: ScratchDir,
@@ -108,6 +121,7 @@ impl Stage {
             kills: 0,
             plugin: None,
             bridge: None,
+            standby: None,
             programs,
             admin: free_address()?,
             scratch: ScratchDir::new("crossbridge-crash-").map_err(Trouble::from)?,
@@ -160,17 +174,78 @@ impl Stage {
     /// # Errors
     /// It cannot be started.
     pub fn start_bridge(&mut self, points: Option<&Path>) -> Result<(), Trouble> {
-        self.bridge = Some(self.another_bridge(&self.admin, points, &[])?);
-        self.starts += 1;
+        self.bridge = Some(self.another_bridge(&self.admin.clone(), points, &[])?);
         Ok(())
     }
 
-    /// One more bridge, whose admin endpoint is at this address.
+    /// Two bridges: the leader, with fault points, and a standby without.
     ///
     /// # Errors
-    /// It cannot be started.
-    pub fn another_bridge(
-        &self,
+    /// They do not come up.
+    pub async fn start_pair(&mut self, points: &Path) -> Result<(), Trouble> {
+        self.bridge = Some(self.another_bridge(&self.admin.clone(), Some(points), &ELECTION)?);
+        self.until_leads(&self.admin).await?;
+        let admin = free_address()?;
+        let standby = self.another_bridge(&admin, None, &ELECTION)?;
+        self.standby = Some((standby, admin));
+        Ok(())
+    }
+
+    /// SIGSTOP to the leader; returns when the standby leads.
+    ///
+    /// # Errors
+    /// It does not come to that.
+    pub async fn stall_leader(&self) -> Result<(), Trouble> {
+        if let (Some(leader), Some((_, admin))) = (&self.bridge, &self.standby) {
+            leader.signal(Signal::STOP);
+            self.until_leads(admin).await?;
+        }
+        Ok(())
+    }
+
+    /// SIGCONT to the old leader.
+    pub fn wake_old_leader(&self) {
+        if let Some(old) = &self.bridge {
+            old.signal(Signal::CONT);
+        }
+    }
+
+    /// Ends both bridges in order.
+    pub async fn stop_pair(&mut self) {
+        for bridge in [
+            self.standby.take().map(|(standby, _)| standby),
+            self.bridge.take(),
+        ] {
+            if let Some(bridge) = bridge {
+                bridge.stop(LIMIT).await;
+            }
+        }
+    }
+
+    async fn until_leads(&self, admin: &str) -> Result<(), Trouble> {
+        let end = Instant::now() + LIMIT;
+        let page = format!("http://{admin}/debug/state");
+        loop {
+            let state = async { reqwest::get(&page).await?.text().await };
+            let state: Value = state
+                .await
+                .ok()
+                .and_then(|text| serde_json::from_str(&text).ok())
+                .unwrap_or_default();
+            if state["leadership"]["leads"] == true {
+                return Ok(());
+            }
+            if Instant::now() > end {
+                return Err(Trouble(format!(
+                    "the bridge at {admin} does not lead within {LIMIT:?}"
+                )));
+            }
+            sleep(ASK_AGAIN).await;
+        }
+    }
+
+    fn another_bridge(
+        &mut self,
         admin: &str,
         points: Option<&Path>,
         flags: &[&str],
@@ -188,6 +263,7 @@ impl Stage {
             Some(folder) => spawn.env("CROSSBRIDGE_FAULT_POINTS", folder),
             None => spawn.env_remove("CROSSBRIDGE_FAULT_POINTS"),
         };
+        self.starts += 1;
         spawn.spawn().map_err(Trouble::from)
     }
 

@@ -1,5 +1,7 @@
 //! Many cases at once: each object halts where its case says, and when all have halted, one kill hits them all.
 
+mod strike;
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::PathBuf,
@@ -15,18 +17,16 @@ use crate::{
     Trouble,
     case::{Case, Phase, Sort, Victim},
     cluster::{annotation, condition, is_well},
-    points::{Points, Reached},
+    points::Points,
     stage::Stage,
     verdict::Line,
 };
 
-/// An object that has not halted by then does not come by its point.
-const HALT_WITHIN: Duration = Duration::from_secs(45);
 /// An object that is not as it should be by then will not be.
 const SETTLE_WITHIN: Duration = Duration::from_mins(3);
-/// The plugin stays dead until all that halted have gone on, but not longer.
-const DEAD_FOR: Duration = Duration::from_secs(1);
 const ASK_AGAIN: Duration = Duration::from_millis(250);
+/// So long that a leader that slept through its lease wakes before its calls' deadlines: only the lease holds it back.
+const LONGER_THAN_A_LEASE: u32 = 10;
 /// Requests at once, of the user.
 const HANDS: usize = 16;
 
@@ -100,13 +100,21 @@ pub async fn run(
         .into_iter()
         .map(|case| (case.sort.clone(), Some(case)))
         .collect();
+    let usual = match victim {
+        Victim::Leader => Some(stage.calls_may_take(Some(LONGER_THAN_A_LEASE)).await?),
+        Victim::Bridge | Victim::Plugin | Victim::Both => None,
+    };
     let mut batch = Batch::new(stage, &format!("batch-{number}"), members).await?;
     batch.live(Some(victim)).await?;
     let lines = batch
         .members
         .into_iter()
-        .filter_map(|member| Some((member.case?, member.line)));
-    Ok(lines.collect())
+        .filter_map(|member| Some((member.case?, member.line)))
+        .collect();
+    if let Some(usual) = usual {
+        stage.calls_may_take(usual).await?;
+    }
+    Ok(lines)
 }
 
 impl<'s> Batch<'s> {
@@ -132,14 +140,34 @@ impl<'s> Batch<'s> {
             stage,
             starts: 0,
         };
-        batch.stage.kill_bridge().await;
-        batch.start_bridge(None)?;
+        if batch.has(Victim::Leader) {
+            batch.stage.stop_pair().await;
+            batch.start_pair(None).await?;
+        } else {
+            batch.stage.kill_bridge().await;
+            batch.start_bridge(None)?;
+        }
         batch.stage.until_ready().await?;
         Ok(batch)
     }
 
+    fn has(&self, victim: Victim) -> bool {
+        let mut cases = self.members.iter().filter_map(|member| member.case.as_ref());
+        cases.any(|case| case.victim == victim)
+    }
+
     /// With the points of all phases after this one.
     fn start_bridge(&mut self, after: Option<Phase>) -> Result<(), Trouble> {
+        self.set_points(after)?;
+        self.stage.start_bridge(Some(self.points.folder()))
+    }
+
+    async fn start_pair(&mut self, after: Option<Phase>) -> Result<(), Trouble> {
+        self.set_points(after)?;
+        self.stage.start_pair(self.points.folder()).await
+    }
+
+    fn set_points(&mut self, after: Option<Phase>) -> Result<(), Trouble> {
         self.starts += 1;
         let folder: PathBuf = self
             .stage
@@ -150,7 +178,7 @@ impl<'s> Batch<'s> {
             Some((self.key(member), case.point.clone()))
         });
         self.points = Points::new(folder, &ahead.collect())?;
-        self.stage.start_bridge(Some(self.points.folder()))
+        Ok(())
     }
 
     fn key(&self, member: &Member) -> String {
@@ -160,11 +188,23 @@ impl<'s> Batch<'s> {
     /// From nothing to nothing.
     async fn live(&mut self, victim: Option<Victim>) -> Result<(), Trouble> {
         for phase in Phase::ALL {
+            self.prepare_amid(phase).await?;
             self.act(phase).await?;
             if let Some(victim) = victim {
                 self.strike(phase, victim).await?;
+                self.strike_amid(phase).await?;
             }
             self.settle(phase).await?;
+            if victim == Some(Victim::Leader) {
+                self.old_leader_began_nothing(phase);
+            }
+            if victim == Some(Victim::Leader) && phase != Phase::Delete {
+                self.stage.stop_pair().await;
+                self.start_pair(Some(phase)).await?;
+            }
+        }
+        if victim == Some(Victim::Leader) {
+            self.stage.stop_pair().await;
         }
         self.count().await
     }
@@ -198,74 +238,6 @@ impl<'s> Batch<'s> {
             }
         }
         Ok(())
-    }
-
-    /// Waits until every object of this phase's cases has halted, and kills.
-    async fn strike(&mut self, phase: Phase, victim: Victim) -> Result<(), Trouble> {
-        let awaited: BTreeSet<Reached> = self
-            .members
-            .iter()
-            .filter_map(|member| {
-                let case = member.case.as_ref().filter(|case| case.phase == phase)?;
-                Some((self.key(member), case.point.clone()))
-            })
-            .collect();
-        if awaited.is_empty() {
-            return Ok(());
-        }
-        let end = Instant::now() + HALT_WITHIN;
-        let mut halted = BTreeSet::new();
-        while halted.len() < awaited.len() && Instant::now() < end {
-            sleep(ASK_AGAIN).await;
-            halted = self
-                .points
-                .reached()
-                .into_iter()
-                .filter(|reached| awaited.contains(reached))
-                .collect();
-        }
-        match victim {
-            Victim::Bridge => {
-                self.stage.kill_bridge().await;
-                self.start_bridge(Some(phase))?;
-            }
-            Victim::Plugin => {
-                let before = self.points.reached().len();
-                self.stage.kill_plugin().await;
-                self.points.go(phase)?;
-                self.until_moved_on(before, &halted).await;
-                self.stage.start_plugin()?;
-            }
-            Victim::Both => {
-                self.stage.kill_bridge().await;
-                self.stage.kill_plugin().await;
-                self.stage.start_plugin()?;
-                self.start_bridge(Some(phase))?;
-            }
-        }
-        for i in 0..self.members.len() {
-            let hit = self.members[i]
-                .case
-                .as_ref()
-                .is_some_and(|case| halted.contains(&(self.key(&self.members[i]), case.point.clone())));
-            self.members[i].line.hit |= hit;
-        }
-        Ok(())
-    }
-
-    async fn until_moved_on(&self, before: usize, halted: &BTreeSet<Reached>) {
-        let end = Instant::now() + DEAD_FOR;
-        let moved = || {
-            let later = self.points.reached();
-            let moved: BTreeSet<&str> = later[before..]
-                .iter()
-                .map(|(object, _)| object.as_str())
-                .collect();
-            halted.iter().all(|(object, _)| moved.contains(object.as_str()))
-        };
-        while !moved() && Instant::now() < end {
-            sleep(ASK_AGAIN / 5).await;
-        }
     }
 
     /// Waits until every object is as it should be after this phase. Whoever is asked answers.
