@@ -12,14 +12,15 @@ use crate::report::Report;
 use crate::{Failure, crash_matrix};
 
 /// What is shown of each result: file, field, and what it is called.
-const SHOWN: [(&str, &str, &str); 12] = [
+const SHOWN: [(&str, &str, &str); 13] = [
     ("explorer", "states", "states explored, each once"),
     ("explorer", "violations", "violated invariants"),
     ("rules", "rules", "rules taken out, one after the other"),
     ("rules", "missed", "rules that nothing missed"),
     ("simulation", "seeds", "seeds run in virtual time"),
     ("simulation", "violations", "violated invariants in them"),
-    ("crash-matrix", "cases", "cases of the crash matrix"),
+    ("crash-matrix", "part", "part of the crash matrix that was run"),
+    ("crash-matrix", "cases", "its cases"),
     ("crash-matrix", "hit", "of them hit at their point"),
     ("crash-matrix", "kills", "real processes killed with SIGKILL"),
     (
@@ -81,17 +82,22 @@ fn numbers(results: &Path) -> Result<String, Failure> {
         }
         let result: Value = serde_json::from_str(&read(&path)?)
             .map_err(|error| Failure::new(format!("{} is no JSON: {error}", path.display())))?;
-        let number = result[field]
-            .as_u64()
-            .ok_or_else(|| Failure::new(format!("{} does not tell {field}", path.display())))?;
-        let _ = writeln!(table, "| {what} | {} |", grouped(number));
+        let number = match &result[field] {
+            Value::String(text) if text == "0/1" => "all".to_owned(),
+            Value::String(text) => text.clone(),
+            number => number
+                .as_u64()
+                .map(grouped)
+                .ok_or_else(|| Failure::new(format!("{} does not tell {field}", path.display())))?,
+        };
+        let _ = writeln!(table, "| {what} | {number} |");
     }
     Ok(table)
 }
 
 /// How often each point was hit, by whom was killed.
 fn points(lines: &str) -> Result<String, Failure> {
-    let mut counts: BTreeMap<String, [u64; 4]> = BTreeMap::new();
+    let mut counts: BTreeMap<String, [u64; 5]> = BTreeMap::new();
     for line in lines.lines() {
         let line: Value = serde_json::from_str(line)
             .map_err(|error| Failure::new(format!("a line of the crash matrix is no JSON: {error}")))?;
@@ -100,16 +106,20 @@ fn points(lines: &str) -> Result<String, Failure> {
         let victim = match line["case"].as_str().and_then(|case| case.rsplit(' ').next()) {
             Some("Bridge") => 0,
             Some("Plugin") => 1,
-            _ => 2,
+            Some("Both") => 2,
+            _ => 3,
         };
         let count = counts.entry(point).or_default();
         count[victim] += u64::from(line["hit"] == true);
-        count[3] += u64::from(line["wrong"].as_array().is_some_and(|wrong| !wrong.is_empty()));
+        count[4] += u64::from(line["wrong"].as_array().is_some_and(|wrong| !wrong.is_empty()));
     }
     let mut table =
-        "| point | bridge killed | plugin killed | both killed | wrong |\n|---|---|---|---|---|\n".to_owned();
-    for (point, [bridge, plugin, both, wrong]) in counts {
-        let _ = writeln!(table, "| `{point}` | {bridge} | {plugin} | {both} | {wrong} |");
+        "| point | bridge killed | plugin killed | both killed | leader stopped | wrong |\n|---|---|---|---|---|---|\n".to_owned();
+    for (point, [bridge, plugin, both, leader, wrong]) in counts {
+        let _ = writeln!(
+            table,
+            "| `{point}` | {bridge} | {plugin} | {both} | {leader} | {wrong} |"
+        );
     }
     Ok(table)
 }
@@ -119,7 +129,7 @@ fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i) % 3 == 0 {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);
@@ -149,7 +159,7 @@ mod tests {
 {"case":"Named [*] create/before intent#2 Both","point":"create/before intent#2","hit":true,"wrong":["x"]}"#;
         let table = points(lines).unwrap();
         assert!(
-            table.ends_with("| `create/before intent` | 1 | 0 | 1 | 1 |\n"),
+            table.ends_with("| `create/before intent` | 1 | 0 | 1 | 0 | 1 |\n"),
             "{table}"
         );
     }

@@ -212,13 +212,10 @@ impl Stage {
 
     /// Ends both bridges in order.
     pub async fn stop_pair(&mut self) {
-        for bridge in [
-            self.standby.take().map(|(standby, _)| standby),
-            self.bridge.take(),
-        ] {
-            if let Some(bridge) = bridge {
-                bridge.stop(LIMIT).await;
-            }
+        // The old leader first: it is not to lead again.
+        let standby = self.standby.take().map(|(standby, _)| standby);
+        for bridge in [self.bridge.take(), standby].into_iter().flatten() {
+            bridge.stop(LIMIT).await;
         }
     }
 

@@ -28,7 +28,7 @@ const ASK_AGAIN: Duration = Duration::from_millis(250);
 /// So long that a leader that slept through its lease wakes before its calls' deadlines: only the lease holds it back.
 const LONGER_THAN_A_LEASE: u32 = 10;
 /// Requests at once, of the user.
-const HANDS: usize = 16;
+const HANDS: usize = 6;
 
 /// Objects that live their lives side by side.
 pub struct Batch<'s> {

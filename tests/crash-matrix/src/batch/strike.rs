@@ -105,16 +105,34 @@ impl Batch<'_> {
             let case = member.case.as_ref().filter(|case| case.phase == phase)?;
             case.amid()
         };
-        let awaited: BTreeMap<String, Rpc> = self
+        let mut awaited: BTreeMap<String, Rpc> = self
             .members
             .iter()
             .filter_map(|member| Some((member.name.clone(), amid(member)?.0)))
             .collect();
-        if awaited.is_empty() {
-            return Ok(());
-        }
+        // Polls come later than what they follow: they are hit by a blow of their own.
         let end = Instant::now() + HALT_WITHIN;
-        let hang = loop {
+        while !awaited.is_empty() && Instant::now() < end {
+            let hang = self.until_they_hang(&awaited, end).await?;
+            self.stage.kill_plugin().await;
+            let killed = now();
+            self.stage.start_plugin()?;
+            for member in &mut self.members {
+                let in_time = hang.get(&member.name).is_some_and(|deadline| *deadline > killed);
+                member.line.hit |= in_time;
+            }
+            awaited.retain(|name, _| !hang.contains_key(name));
+        }
+        Ok(())
+    }
+
+    /// Waits until all of these calls hang, or the first of them would soon be given up. Returns the deadlines of those that do.
+    async fn until_they_hang(
+        &self,
+        awaited: &BTreeMap<String, Rpc>,
+        end: Instant,
+    ) -> Result<BTreeMap<String, i64>, Trouble> {
+        loop {
             sleep(ASK_AGAIN / 5).await;
             let entries = self.stage.cloud.entries().await.map_err(Trouble::from)?;
             let hang: BTreeMap<String, i64> = entries
@@ -122,23 +140,12 @@ impl Batch<'_> {
                 .filter(|entry| entry.fate != Fate::Serve && awaited.get(&entry.owner) == Some(&entry.rpc))
                 .map(|entry| (entry.owner, entry.deadline))
                 .collect();
-            // The first of them is given up soon.
-            let soon = hang
-                .values()
-                .min()
-                .is_some_and(|first| now() + GIVEN_UP_SOON > *first);
+            let first = hang.values().min();
+            let soon = first.is_some_and(|first| now() + GIVEN_UP_SOON > *first);
             if soon || hang.len() == awaited.len() || Instant::now() > end {
-                break hang;
+                return Ok(hang);
             }
-        };
-        self.stage.kill_plugin().await;
-        let killed = now();
-        self.stage.start_plugin()?;
-        for member in &mut self.members {
-            let in_time = hang.get(&member.name).is_some_and(|deadline| *deadline > killed);
-            member.line.hit |= in_time;
         }
-        Ok(())
     }
 
     /// A leader that slept through its lease right before something does not do it.
