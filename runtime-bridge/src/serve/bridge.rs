@@ -107,7 +107,9 @@ impl Bridge {
 
     /// It runs no more.
     pub fn ended(&self) {
-        *self.running.write() = None;
+        let ended = self.running.write().take();
+        // Without the lock: an engine that ends may take a while, and the admin endpoint answers meanwhile.
+        drop(ended);
     }
 
     /// What became of a kind. Told in the log when it changes.

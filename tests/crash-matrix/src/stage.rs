@@ -210,13 +210,18 @@ impl Stage {
         }
     }
 
-    /// Ends both bridges in order.
-    pub async fn stop_pair(&mut self) {
+    /// SIGTERM to both bridges.
+    ///
+    /// # Errors
+    /// One does not end.
+    pub async fn stop_pair(&mut self) -> Result<(), Trouble> {
         // The old leader first: it is not to lead again.
         let standby = self.standby.take().map(|(standby, _)| standby);
         for bridge in [self.bridge.take(), standby].into_iter().flatten() {
-            bridge.stop(LIMIT).await;
+            bridge.signal(Signal::TERM);
+            bridge.wait_for(LIMIT).await.map_err(Trouble::from)?;
         }
+        Ok(())
     }
 
     async fn until_leads(&self, admin: &str) -> Result<(), Trouble> {

@@ -167,9 +167,14 @@ impl Store {
 
     /// Ends it.
     pub fn unlisten(&self, kind: &GroupKind, id: u64) {
-        if let Some(listeners) = self.listeners.write().get_mut(kind) {
-            listeners.retain(|registered| registered.id != id);
-        }
+        let ended: Vec<Registered> = match self.listeners.write().get_mut(kind) {
+            Some(listeners) => listeners
+                .extract_if(.., |registered| registered.id == id)
+                .collect(),
+            None => Vec::new(),
+        };
+        // Without the lock: what a listener holds may be the last of an engine, whose other subscriptions then end here too.
+        drop(ended);
     }
 
     /// Objects of this kind may come from now on. Its watch says so, or whoever has none.

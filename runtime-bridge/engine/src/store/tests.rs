@@ -299,3 +299,34 @@ fn a_status_alone_is_told_from_the_rest() {
     assert!(edited("/spec/size", json!(2)));
     assert!(edited("/metadata/uid", json!("b")));
 }
+
+/// Stops listening when it is dropped, as a subscription does.
+struct Listening(Arc<Store>, u64);
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.0.unlisten(&kind(), self.1);
+    }
+}
+
+#[test]
+fn a_listener_that_holds_another_ends_with_it() {
+    let store = Arc::new(Store::default());
+    let inner = store.listen(&kind(), Selector::Whole, Arc::new(|_| {}));
+    let inner = Listening(Arc::clone(&store), inner);
+    let outer = store.listen(
+        &kind(),
+        Selector::Whole,
+        Arc::new(move |_| {
+            let _ = &inner;
+        }),
+    );
+    let (done, ended) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        store.unlisten(&kind(), outer);
+        done.send(store.listeners.read().get(&kind()).map(Vec::len))
+            .unwrap();
+    });
+    let left = ended.recv_timeout(std::time::Duration::from_secs(30));
+    assert_eq!(left, Ok(Some(0)), "it hangs on its own lock");
+}

@@ -141,7 +141,7 @@ impl<'s> Batch<'s> {
             starts: 0,
         };
         if batch.has(Victim::Leader) {
-            batch.stage.stop_pair().await;
+            batch.stage.stop_pair().await?;
             batch.start_pair(None).await?;
         } else {
             batch.stage.kill_bridge().await;
@@ -199,12 +199,12 @@ impl<'s> Batch<'s> {
                 self.old_leader_began_nothing(phase);
             }
             if victim == Some(Victim::Leader) && phase != Phase::Delete {
-                self.stage.stop_pair().await;
+                self.stage.stop_pair().await?;
                 self.start_pair(Some(phase)).await?;
             }
         }
         if victim == Some(Victim::Leader) {
-            self.stage.stop_pair().await;
+            self.stage.stop_pair().await?;
         }
         self.count().await
     }
