@@ -70,8 +70,10 @@ pub struct StatusWrite {
 pub struct Asked {
     /// With the name, or without one.
     pub target: Target,
-    /// For comparison and derived names.
+    /// For comparison and derived names; to settle a create whose wish was edited since, the recorded parameters.
     pub desired: DesiredState,
+    /// It goes by recorded parameters that are not today's.
+    pub as_recorded: bool,
 }
 
 /// A call that may change something.

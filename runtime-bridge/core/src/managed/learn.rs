@@ -150,6 +150,7 @@ impl Memory {
             began: call.deadline - world.kind.timeouts.call,
             name: observation.external_name.clone(),
             recorded: recorded(world),
+            as_recorded: false,
             stamp: Stamp::of(world),
             found: Found::There(Arc::new(observation)),
             next,

@@ -9,7 +9,7 @@ use crate::external::{
 };
 
 use super::{
-    decision::Event,
+    decision::{Asked, Event},
     names,
     record::Stored,
     status::OperationReport,
@@ -75,6 +75,8 @@ pub struct Looked {
     pub name: String,
     /// The call that was recorded then: a look from before it says nothing of it.
     pub recorded: Option<Attempt>,
+    /// It went by the recorded parameters of a create, not by the wish.
+    pub as_recorded: bool,
     /// What the user wanted then.
     pub stamp: Stamp,
     /// What it brought.
@@ -178,8 +180,18 @@ impl Memory {
 
     /// The look, if it still tells the truth: nothing was changed since, the user wants the same, and its time is not over.
     pub fn fresh_look(&self, world: &World, name: &str) -> Option<&Looked> {
+        self.look_by(world, name, false)
+    }
+
+    /// Likewise, by the recorded parameters of a create.
+    pub fn fresh_look_as_recorded(&self, world: &World, name: &str) -> Option<&Looked> {
+        self.look_by(world, name, true)
+    }
+
+    fn look_by(&self, world: &World, name: &str, as_recorded: bool) -> Option<&Looked> {
         self.looked.as_ref().filter(|looked| {
             looked.next > world.now
+                && looked.as_recorded == as_recorded
                 && looked.stamp == Stamp::of(world)
                 && (looked.name == name
                     || matches!(&looked.found, Found::There(found) if found.external_name == name))
@@ -201,7 +213,14 @@ impl Memory {
     }
 
     /// Takes in what a look brought.
-    pub fn learn_look(&mut self, world: &World, name: &str, began: Timestamp, look: Result<Look, CallError>) {
+    pub fn learn_look(
+        &mut self,
+        world: &World,
+        asked: &Asked,
+        began: Timestamp,
+        look: Result<Look, CallError>,
+    ) {
+        let name = &asked.target.external_name;
         let stamp = Stamp::of(world);
         let found = match look {
             Ok(Look::Found(observation)) => {
@@ -218,7 +237,7 @@ impl Memory {
                 // A row: the look before said so too, by this name, of this resource.
                 let row = self.looked.as_ref().is_some_and(|looked| {
                     matches!(looked.found, Found::Absent(_))
-                        && looked.name == name
+                        && looked.name == *name
                         && looked.recorded == recorded(world)
                 });
                 self.absent_since = self
@@ -250,8 +269,9 @@ impl Memory {
         };
         self.looked = Some(Looked {
             began,
-            name: name.to_owned(),
+            name: name.clone(),
             recorded: recorded(world),
+            as_recorded: asked.as_recorded,
             stamp,
             found,
             next,

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use jiff::Timestamp;
 
-use crate::external::{DesiredState, Owner, Target, Verb};
+use crate::external::{DesiredState, Document, Owner, Target, Verb};
 
 use super::{
     decision::{Action, Asked, Call, Decision, Event, MetadataChange, Purpose, Rest},
@@ -65,10 +65,24 @@ impl Pass<'_> {
 
     /// Look, if nothing holds calls back.
     pub fn observe(&self, name: &str) -> Decision {
+        self.observe_with(name, self.desired(), false)
+    }
+
+    /// Look for what an unanswered create may have made: there, where it was wished for, though the wish was edited since.
+    pub fn observe_as_recorded(&self, name: &str, parameters: &Document) -> Decision {
+        let desired = DesiredState {
+            parameters: parameters.clone(),
+            sensitive: self.wish.sensitive.clone(),
+        };
+        self.observe_with(name, desired, true)
+    }
+
+    fn observe_with(&self, name: &str, desired: DesiredState, as_recorded: bool) -> Decision {
         match self.target(name) {
             Some(target) => Decision::Act(Action::Observe(Box::new(Asked {
                 target,
-                desired: self.desired(),
+                desired,
+                as_recorded,
             }))),
             None => self.wait(Report::default(), None, Purpose::Retry),
         }

@@ -39,12 +39,12 @@ pub(super) fn recover(pass: &Pass) -> Decision {
     };
     let can_look = by_marker || by_name;
     if can_look {
-        let Some(looked) = pass
-            .memory
-            .fresh_look(world, &name)
-            .filter(|looked| rules::look_is_about(looked, intent))
-        else {
-            return pass.observe(&name);
+        let fresh = match rules::looked_for_as_recorded(intent, &pass.wish) {
+            Some(_) => pass.memory.fresh_look_as_recorded(world, &name),
+            None => pass.memory.fresh_look(world, &name),
+        };
+        let Some(looked) = fresh.filter(|looked| rules::look_is_about(looked, intent)) else {
+            return look(pass, intent, &name);
         };
         match &looked.found {
             Found::There(observation) => match super::steady::anothers(world, observation) {
@@ -59,7 +59,7 @@ pub(super) fn recover(pass: &Pass) -> Decision {
                         return wait_for_the_time(pass, settles);
                     }
                 }
-                None => return settled_as_found(pass, record, &observation.external_name),
+                None => return settled_as_found(pass, record, observation, looked.as_recorded),
             },
             Found::Absent(_) => {}
         }
@@ -87,9 +87,17 @@ fn is_unmarked(pass: &Pass, record: &Record, observation: &Observation) -> bool 
         && !rules::unmarked_is_ours(pass.world, record)
 }
 
-/// It exists. A cloud-named one is confirmed by metadata; of another the next status tells.
-fn settled_as_found(pass: &Pass, record: &Record, name: &str) -> Decision {
-    if !pass.world.cloud_named() {
+fn look(pass: &Pass, intent: &Intent, name: &str) -> Decision {
+    match rules::looked_for_as_recorded(intent, &pass.wish) {
+        Some(parameters) => pass.observe_as_recorded(name, parameters),
+        None => pass.observe(name),
+    }
+}
+
+/// It exists. A cloud-named one is confirmed by metadata; of another the next status tells. One that was looked for as recorded is confirmed
+/// by metadata too, with the state by which the plugin will find it: a look by today's wish may miss it.
+fn settled_as_found(pass: &Pass, record: &Record, observation: &Observation, as_recorded: bool) -> Decision {
+    if !pass.world.cloud_named() && !as_recorded {
         return if pass.deleting() {
             super::remove::remove(pass, super::remove::Removal::Deletion)
         } else {
@@ -98,8 +106,15 @@ fn settled_as_found(pass: &Pass, record: &Record, name: &str) -> Decision {
     }
     let mut record = record.clone();
     let mut annotations = std::collections::BTreeMap::new();
-    name.clone_into(&mut record.external_name);
+    record.external_name.clone_from(&observation.external_name);
+    if !observation.provider_state.is_empty() {
+        record.provider_state.clone_from(&observation.provider_state);
+    }
     settle::confirm(&mut record, &pass.world.managed, &mut annotations, pass.world.now);
+    if !pass.world.cloud_named() {
+        // Such kinds have no pending creation that it would end.
+        annotations.remove(super::names::CREATE_SUCCEEDED);
+    }
     // Other attempts, if any, had the same effect or none; none may be under way when it is deleted.
     record.deadline = pass
         .record
@@ -123,7 +138,7 @@ fn by_absence(
         }
         // Somebody else's, or an unmarked one after the time: for a kind whose creating request marks it is absence too.
         Some(looked) if looked.began > settles => settled_as_absent(pass, record),
-        _ if world.now > settles => pass.observe(name),
+        _ if world.now > settles => look(pass, intent, name),
         _ => wait_for_the_time(pass, settles),
     }
 }

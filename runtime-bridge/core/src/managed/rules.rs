@@ -4,7 +4,7 @@
 use jiff::Timestamp;
 
 use crate::{
-    external::{Effect, Failure, FailureCode, Observation},
+    external::{Document, Effect, Failure, FailureCode, Observation},
     kind::{CreateRecovery, Kind},
 };
 
@@ -112,6 +112,15 @@ pub fn may_still_run_until(world: &World, record: &Record, memory: &Memory) -> O
 /// The create is confirmed: by metadata, or by the status that names its token.
 pub fn confirmed(world: &World, record: &Record) -> bool {
     world.managed.confirms(record)
+}
+
+/// What an unanswered create may have made is looked for where it was wished for, though a wish that was edited since may mean another
+/// place, a region for instance (trace 33). `None`: the wish is still the recorded one, or is not known whole.
+pub fn looked_for_as_recorded<'i>(intent: &'i Intent, wish: &Wish) -> Option<&'i Document> {
+    match &intent.parameters {
+        Snapshot::Whole(recorded) => Some(recorded).filter(|recorded| **recorded != wish.parameters),
+        Snapshot::Digest(_) => None,
+    }
 }
 
 /// A repeat must carry the same request, to the same place, while the token is retained (traces 9 to 11). It may make something, so that a

@@ -197,7 +197,7 @@ impl ManagedReconciler {
             Ok(_) => self.worked(&world, began),
             Err(_) => {}
         }
-        memory.learn_look(&world, &asked.target.external_name, began, look);
+        memory.learn_look(&world, asked, began, look);
         After::Again
     }
 

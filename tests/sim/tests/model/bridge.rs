@@ -2,7 +2,7 @@
 
 use bridge_core::{
     external::Answer,
-    managed::{Action, Call, Decision, Memory, MetadataChange, World},
+    managed::{Action, Asked, Call, Decision, Memory, MetadataChange, World},
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -39,7 +39,7 @@ pub struct Wait {
 #[derive(Debug, Clone)]
 pub enum Awaited {
     Look {
-        name: String,
+        asked: Box<Asked>,
         began: Timestamp,
         look: Result<bridge_core::external::Look, bridge_core::external::CallError>,
     },

@@ -107,7 +107,11 @@ impl Bridge {
                 world(text, &wait.world, self.store.as_ref());
                 let _ = write!(text, "{:?} ", wait.until);
                 let _ = match &wait.answer {
-                    Awaited::Look { name, began, look } => write!(text, "{name} {began:?} {look:?} "),
+                    Awaited::Look { asked, began, look } => write!(
+                        text,
+                        "{} {} {began:?} {look:?} ",
+                        asked.target.external_name, asked.as_recorded
+                    ),
                     Awaited::Call { call, answer, dies } => {
                         write!(text, "{call:?} {answer:?} {dies:?} ")
                     }

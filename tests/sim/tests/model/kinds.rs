@@ -39,6 +39,8 @@ pub struct Manners {
     pub marks_later: bool,
     /// `Completed` carries no observation.
     pub bare: bool,
+    /// The field `fixed` says where it lives, as a region does: names are told apart, and looked for, within one place.
+    pub placed: bool,
 }
 
 /// A kind and its cloud.
@@ -116,6 +118,7 @@ impl Subject {
             frees_tokens: false,
             marks_later: false,
             bare: false,
+            placed: false,
         };
         Self {
             name,

@@ -124,8 +124,8 @@ impl Model {
         let began = self.clock(b);
         let fate = fates.look(asked);
         let look = match fate {
-            LookFate::Answered | LookFate::Slow(_) => Ok(self.cloud.look(&asked.target, self.now)),
-            LookFate::Absent => Ok(match self.cloud.look(&asked.target, self.now) {
+            LookFate::Answered | LookFate::Slow(_) => Ok(self.cloud.look(asked, self.now)),
+            LookFate::Absent => Ok(match self.cloud.look(asked, self.now) {
                 Look::Found(_) => Look::Absent(Absent {
                     external_name: crate::cloud::derived_name(&asked.target),
                 }),
@@ -143,7 +143,7 @@ impl Model {
             world,
             until: self.now + takes,
             answer: Awaited::Look {
-                name: asked.target.external_name.clone(),
+                asked: Box::new(asked.clone()),
                 began,
                 look,
             },
@@ -257,8 +257,8 @@ impl Model {
         let mut world = wait.world;
         world.now = self.clock(b);
         match wait.answer {
-            Awaited::Look { name, began, look } => {
-                self.bridges[b].memory.learn_look(&world, &name, began, look);
+            Awaited::Look { asked, began, look } => {
+                self.bridges[b].memory.learn_look(&world, &asked, began, look);
             }
             Awaited::Call {
                 dies: Some(Dies::BeforePersist),

@@ -53,7 +53,7 @@ impl Cloud {
             }
         }
         let name = self.name_for(&call.target);
-        if self.find(&name).is_some() {
+        if self.find_for(&name, call).is_some() {
             return answer::failed("", FailureCode::AlreadyExists, Effect::None);
         }
         let driven = self.subject.manners.create == Pace::Driven;
@@ -61,7 +61,7 @@ impl Cloud {
         let mut outcome = if self.subject.manners.create == Pace::AtOnce {
             let bare = self.subject.manners.bare;
             let made = self
-                .find(&name)
+                .find_for(&name, call)
                 .filter(|_| !bare)
                 .map(|one| answer::observation(one, now));
             answer::completed(&name, made, false)
@@ -179,15 +179,16 @@ impl Cloud {
     }
 
     /// The one of this name, if it is not another's.
-    fn ours(&self, target: &Target, unmarked: bool) -> Option<&External> {
+    fn ours(&self, call: &Call, unmarked: bool) -> Option<&External> {
+        let target = &call.target;
         let holds_marker = self.subject.kind.capabilities.holds_marker;
-        self.find(&target.external_name).filter(|one| {
+        self.find_for(&target.external_name, call).filter(|one| {
             !holds_marker || is_ours(&one.marker, target) || (one.marker.is_empty() && unmarked)
         })
     }
 
     fn update(&mut self, call: &Call, now: Timestamp) -> Outcome {
-        let Some(one) = self.ours(&call.target, true) else {
+        let Some(one) = self.ours(call, true) else {
             return answer::failed("", FailureCode::NotFound, Effect::None);
         };
         if call.desired.parameters.contains_key("invalid") {
@@ -222,8 +223,8 @@ impl Cloud {
 
     fn delete(&mut self, call: &Call, now: Timestamp) -> Outcome {
         let unmarked = !self.subject.recovers_by(CreateRecovery::Marker);
-        let exists = self.find(&call.target.external_name).is_some();
-        let Some(one) = self.ours(&call.target, unmarked).cloned() else {
+        let exists = self.find_for(&call.target.external_name, call).is_some();
+        let Some(one) = self.ours(call, unmarked).cloned() else {
             if exists {
                 return answer::failed("", FailureCode::NotFound, Effect::None);
             }
@@ -346,7 +347,7 @@ impl Cloud {
         let unmarked = !self.subject.recovers_by(CreateRecovery::Marker);
         let name = call.target.external_name.clone();
         let exists = self.find(&name).is_some();
-        let Some(one) = self.ours(&call.target, unmarked).cloned() else {
+        let Some(one) = self.ours(call, unmarked).cloned() else {
             if exists {
                 return answer::failed("", FailureCode::NotFound, Effect::None);
             }

@@ -8,9 +8,11 @@ pub use answer::{failed, failure, secrets};
 use std::{collections::BTreeMap, fmt::Write as _, time::Duration};
 
 use bridge_core::{
-    external::{Absent, Document, Effect, Look, Observation, Operation, OperationVerb, Secrets, Target},
+    external::{
+        Absent, DesiredState, Document, Effect, Look, Observation, Operation, OperationVerb, Secrets, Target,
+    },
     kind::{CreateRecovery, NameSource},
-    managed::Call,
+    managed::{Asked, Call},
 };
 use jiff::Timestamp;
 
@@ -310,7 +312,8 @@ impl Cloud {
     }
 
     /// The plugin looks.
-    pub fn look(&mut self, target: &Target, now: Timestamp) -> Look {
+    pub fn look(&mut self, asked: &Asked, now: Timestamp) -> Look {
+        let target = &asked.target;
         *self.calls.entry("observe").or_default() += 1;
         self.settle(now);
         let derived = match self.subject.kind.external_name.source {
@@ -326,7 +329,10 @@ impl Cloud {
             !name.is_empty() || self.subject.recovers_by(CreateRecovery::Marker),
             "a look without a name, of a kind that cannot"
         );
-        let visible = self.objects.iter().filter(|one| one.visible <= now);
+        let visible = self
+            .objects
+            .iter()
+            .filter(|one| one.visible <= now && self.is_here(one, target, &asked.desired));
         let mut found = visible.filter(|one| {
             if name.is_empty() {
                 one.marker_visible <= now && is_ours(&one.marker, target)
@@ -338,12 +344,32 @@ impl Cloud {
         match found.next().filter(|_| !blipped) {
             Some(one) => Look::Found(Box::new(Observation {
                 operation: self.by_hand(one.id, now),
+                provider_state: if self.subject.manners.placed {
+                    place(&one.parameters)
+                } else {
+                    String::new()
+                },
                 ..answer::observation(one, now)
             })),
             None => Look::Absent(Absent {
                 external_name: derived,
             }),
         }
+    }
+
+    /// It lives where the plugin goes: by its own state, else by the wish.
+    fn is_here(&self, one: &External, target: &Target, desired: &DesiredState) -> bool {
+        let wanted = match target.provider_state.as_str() {
+            "" => place(&desired.parameters),
+            state => state.to_owned(),
+        };
+        !self.subject.manners.placed || place(&one.parameters) == wanted
+    }
+
+    /// The one of this name that a call can reach.
+    fn find_for(&self, name: &str, call: &Call) -> Option<&External> {
+        let mut objects = self.objects.iter();
+        objects.find(|one| one.name == name && self.is_here(one, &call.target, &call.desired))
     }
 
     fn find(&self, name: &str) -> Option<&External> {
@@ -392,6 +418,11 @@ impl Cloud {
 /// The name that the plugin works out.
 pub fn derived_name(target: &Target) -> String {
     format!("https://cloud/{}", target.owner.name)
+}
+
+/// Where it lives.
+fn place(parameters: &Document) -> String {
+    parameters["fixed"].as_str().unwrap_or_default().to_owned()
 }
 
 fn is_ours(marker: &str, target: &Target) -> bool {

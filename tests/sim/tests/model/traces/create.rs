@@ -448,3 +448,29 @@ fn trace_11_nor_does_it_update() {
     model.verify();
     assert_eq!(model.calls("update"), 0);
 }
+
+/// Names are told apart within one place, such as a region, and the wish says which.
+fn placed(subject: Subject) -> Subject {
+    windowed(subject, 20).with(|manners| manners.placed = true)
+}
+
+#[test]
+fn trace_33_an_unanswered_create_is_looked_for_where_it_was_wished() {
+    for subject in [kinds::named(), kinds::bucket(), kinds::table(), kinds::marked()] {
+        for fate in [CallFate::CrashBeforePersist, CallFate::CrashLate] {
+            let mut model = Model::started(&placed(subject.clone()));
+            model.pass_with(A, &mut Script::on(Verb::Create, fate));
+            model.edit("fixed", json!("b"));
+            model.rest();
+            model.verify();
+            assert_eq!(model.made().len(), 1, "{}", model.log.join("\n"));
+            assert_eq!(
+                model.says("Synced"),
+                "False/ReplacementRequired",
+                "{}",
+                subject.name
+            );
+            model.ends_gone();
+        }
+    }
+}
