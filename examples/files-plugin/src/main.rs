@@ -69,8 +69,7 @@ async fn save(file: io::Result<fs::File>, wish: &Parameters) -> Result<Outcome<F
     })?;
     file.set_len(0).await?;
     file.write_all(wish.content.as_bytes()).await?;
-    file.flush().await?;
-    Ok(Outcome::completed())
+    Ok(file.flush().await.map(|()| Outcome::completed())?)
 }
 
 #[tokio::main]

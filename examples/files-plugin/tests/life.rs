@@ -161,7 +161,7 @@ async fn a_file_lives_and_goes() -> Result<(), Box<dyn std::error::Error>> {
 #[test]
 fn it_fits_on_a_page() {
     let lines = include_str!("../src/main.rs").lines().count();
-    assert!(lines <= 80, "{lines} lines");
+    assert!(lines < 80, "{lines} lines");
 }
 
 #[test]
