@@ -18,6 +18,7 @@ use tonic::{Request, Response, Status, transport::Channel};
 use crate::{
     HandshakeError, Options, Supervision,
     answer::{self, Answered},
+    channel::Channels,
     guard::Guarded,
     handshake::{Handshake, MOST_ANSWER_BYTES},
     observer::{CallObserver, CallRecord},
@@ -31,7 +32,7 @@ use crate::{
 /// A plugin, as many tasks share it. Clones are the same plugin.
 #[derive(Clone)]
 pub struct Plugin {
-    channel: Guarded,
+    channels: Channels,
     state: watch::Receiver<State>,
     doubts: Arc<Notify>,
     observer: Arc<dyn CallObserver>,
@@ -42,25 +43,28 @@ impl Plugin {
     /// Shakes hands and fetches every kind, each question bounded by 5 s. Calls work while the [`Supervision`] is not run; a
     /// restart is then not noticed.
     pub async fn connect(options: Options) -> Result<(Self, Supervision), HandshakeError> {
-        let channel = options.endpoint.channel(options.tls.as_ref())?;
-        Self::connect_over(channel, options).await
+        let channels = Channels::new(&options.endpoint, options.tls.as_ref())?;
+        Self::connect_by(channels, options).await
     }
 
-    /// The same over a channel that exists: a simulation has no sockets.
+    /// The same over a channel that exists, and is never made anew: a simulation has no sockets.
     pub async fn connect_over(
         channel: Channel,
         options: Options,
     ) -> Result<(Self, Supervision), HandshakeError> {
-        let channel = Guarded(channel);
+        Self::connect_by(Channels::fixed(channel), options).await
+    }
+
+    async fn connect_by(channels: Channels, options: Options) -> Result<(Self, Supervision), HandshakeError> {
         let handshake = Handshake {
-            channel: channel.clone(),
+            channels: channels.clone(),
             endpoint: options.endpoint.to_string(),
             bridge_version: options.bridge_version,
         };
         let (state, watched) = watch::channel(State::new(handshake.all(None).await?));
         let doubts = Arc::new(Notify::new());
         let plugin = Self {
-            channel,
+            channels,
             state: watched,
             doubts: Arc::clone(&doubts),
             observer: options.observer,
@@ -195,7 +199,7 @@ impl Plugin {
     ) -> Result<Result<String, Failure>, CallError> {
         let request = request::check_config(config);
         let mut client =
-            PluginServiceClient::new(self.channel.clone()).max_decoding_message_size(MOST_ANSWER_BYTES);
+            PluginServiceClient::new(self.channels.now()).max_decoding_message_size(MOST_ANSWER_BYTES);
         self.call(
             "CheckConfig",
             None,
@@ -208,7 +212,7 @@ impl Plugin {
     }
 
     fn resources(&self) -> ResourceServiceClient<Guarded> {
-        ResourceServiceClient::new(self.channel.clone()).max_decoding_message_size(MOST_ANSWER_BYTES)
+        ResourceServiceClient::new(self.channels.now()).max_decoding_message_size(MOST_ANSWER_BYTES)
     }
 
     /// One call, counted: sent only before its deadline and with a free place, its answer checked.

@@ -13,6 +13,9 @@ use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint as TonicE
 /// A place that does not accept a connection by then is not there.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// A connection on which nothing is said for so long is asked whether it is still there.
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
 /// Address of a plugin: `unix:///run/plugin.sock`, `https://host:port`, or `http://127.0.0.1:port`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Endpoint(Transport);
@@ -123,13 +126,17 @@ impl fmt::Display for Endpoint {
 impl Endpoint {
     /// A channel that connects when it is first used, and again when the connection is lost. Nothing is sent here.
     ///
-    /// No HTTP/2 keep-alive: gRPC servers in Go and C close a connection that pings more often than every five minutes.
+    /// No HTTP/2 keep-alive: gRPC servers in Go and C close a connection that pings more often than every five minutes. TCP's keep-alive
+    /// finds out that the other machine is gone.
     pub(crate) fn channel(&self, tls: Option<&TlsFiles>) -> Result<Channel, EndpointError> {
         let endpoint = TonicEndpoint::from_shared(self.to_string())
             .map_err(|_| EndpointError::Malformed {
                 text: self.to_string(),
             })?
-            .connect_timeout(CONNECT_TIMEOUT);
+            .connect_timeout(CONNECT_TIMEOUT)
+            .tcp_keepalive(Some(KEEP_ALIVE))
+            .tcp_keepalive_interval(Some(KEEP_ALIVE / 3))
+            .tcp_keepalive_retries(Some(3));
         let Transport::MutualTls(_) = &self.0 else {
             return Ok(endpoint.connect_lazy());
         };

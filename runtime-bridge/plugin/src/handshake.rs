@@ -18,6 +18,7 @@ use tonic_health::pb::{
 
 use crate::{
     CONTRACT_VERSION,
+    channel::Channels,
     endpoint::EndpointError,
     guard::Guarded,
     kind::{self, InvalidInfo},
@@ -127,7 +128,7 @@ impl HandshakeError {
 /// Asks one plugin who it is and what it serves.
 #[derive(Debug, Clone)]
 pub(crate) struct Handshake {
-    pub(crate) channel: Guarded,
+    pub(crate) channels: Channels,
     pub(crate) endpoint: String,
     pub(crate) bridge_version: String,
 }
@@ -142,7 +143,7 @@ impl Handshake {
 
     /// Standard health. A plugin that does not serve it is asked the next question all the same.
     pub(crate) async fn health(&self) -> Result<(), HandshakeError> {
-        let mut client = HealthClient::new(self.channel.clone());
+        let mut client = HealthClient::new(self.channels.now());
         let request = bounded(HealthCheckRequest {
             service: String::new(),
         });
@@ -261,7 +262,7 @@ impl Handshake {
     }
 
     fn client(&self) -> PluginServiceClient<Guarded> {
-        PluginServiceClient::new(self.channel.clone()).max_decoding_message_size(MOST_ANSWER_BYTES)
+        PluginServiceClient::new(self.channels.now()).max_decoding_message_size(MOST_ANSWER_BYTES)
     }
 
     fn failed(&self, method: &'static str, status: &Status) -> HandshakeError {

@@ -6,6 +6,7 @@
 
 mod answer;
 mod call;
+mod channel;
 mod endpoint;
 mod guard;
 mod handshake;

@@ -53,6 +53,9 @@ impl Options {
 /// First wait between questions to a plugin that does not answer; it doubles up to [`Options::check_every`].
 const FIRST_RETRY: Duration = Duration::from_millis(200);
 
+/// After so many questions in a row without an answer, the connection is made anew.
+const RENEW_AFTER: u32 = 3;
+
 /// Keeps the state of one plugin up to date while it runs.
 pub struct Supervision {
     pub(crate) handshake: Handshake,
@@ -85,8 +88,18 @@ impl Supervision {
                 Err(error) => {
                     misses = misses.saturating_add(1);
                     self.lost(&error);
+                    if misses.is_multiple_of(RENEW_AFTER) {
+                        self.renew();
+                    }
                 }
             }
+        }
+    }
+
+    /// A connection to a machine that is gone may look alive for many minutes, and a certificate may have been renewed.
+    fn renew(&self) {
+        if let Err(error) = self.handshake.channels.renew() {
+            tracing::warn!(%error, "the connection to the plugin cannot be made anew");
         }
     }
 

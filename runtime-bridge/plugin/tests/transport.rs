@@ -1,12 +1,22 @@
 //! What lies under the calls: TLS, and answers that are not what gRPC says.
 #![allow(clippy::unwrap_used)] // Also helpers of tests are tests.
 
-use std::{convert::Infallible, net::SocketAddr, path::Path, time::Duration};
+mod fake;
 
-use bridge_plugin::{HandshakeError, Options, Plugin, TlsFiles};
+use std::{
+    convert::Infallible,
+    net::SocketAddr,
+    path::Path,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use bridge_plugin::{HandshakeError, Link, Options, Plugin, TlsFiles};
+use fake::{Script, Service as FakePlugin};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
-use tokio::net::TcpListener;
+use tokio::{net::TcpListener, runtime::Runtime};
 use tokio_stream::wrappers::TcpListenerStream;
+use tokio_util::sync::CancellationToken;
 use tonic::{
     body::Body,
     codegen::{BoxFuture, Context, Poll, Service, http},
@@ -92,6 +102,16 @@ impl Authority {
         )
     }
 
+    /// A server that it certifies, for clients that it certifies.
+    fn server(&self) -> ServerTlsConfig {
+        // The AWS SDK brings another provider along when the whole workspace is built, so that one must be named.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let (certificate, key) = self.issue("127.0.0.1");
+        ServerTlsConfig::new()
+            .identity(Identity::from_pem(certificate, key))
+            .client_ca_root(Certificate::from_pem(self.0.pem()))
+    }
+
     fn files(&self, folder: &Path, trusted: &Authority) -> TlsFiles {
         let (certificate, key) = self.issue("bridge");
         let write = |name: &str, text: &str| {
@@ -110,12 +130,7 @@ impl Authority {
 #[tokio::test]
 async fn tls_is_mutual() {
     let (ours, strangers) = (Authority::new(), Authority::new());
-    let (certificate, key) = ours.issue("127.0.0.1");
-    // The AWS SDK brings another provider along when the whole workspace is built, so that one must be named.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let tls = ServerTlsConfig::new()
-        .identity(Identity::from_pem(certificate, key))
-        .client_ca_root(Certificate::from_pem(ours.0.pem()));
+    let tls = ours.server();
     let (incoming, address) = listen().await;
     let (_, health) = tonic_health::server::health_reporter();
     let server = Server::builder().tls_config(tls).unwrap().add_service(health);
@@ -156,4 +171,54 @@ async fn tls_files_that_cannot_be_read_are_named() {
     let error = refused(options).await;
     assert!(!error.is_temporary());
     assert!(error.to_string().contains("none.key"), "{error}");
+}
+
+/// On a runtime of its own: when that ends, every connection breaks.
+fn serve(authority: &Authority, address: SocketAddr) -> (Runtime, SocketAddr) {
+    let listener = std::net::TcpListener::bind(address).unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let address = listener.local_addr().unwrap();
+    let mut server = Server::builder().tls_config(authority.server()).unwrap();
+    let runtime = Runtime::new().unwrap();
+    runtime.spawn(async move {
+        let incoming = TcpListenerStream::new(TcpListener::from_std(listener).unwrap());
+        let plugin = FakePlugin(Arc::new(Mutex::new(Script::default())));
+        plugin
+            .on(&mut server)
+            .serve_with_incoming(incoming)
+            .await
+            .unwrap();
+    });
+    (runtime, address)
+}
+
+#[tokio::test]
+async fn certificates_that_were_renewed_are_taken_up() {
+    let (former, next) = (Authority::new(), Authority::new());
+    let folder = tempfile::tempdir().unwrap();
+    let (server, address) = serve(&former, "127.0.0.1:0".parse().unwrap());
+    let mut options = Options::new(format!("https://{address}").parse().unwrap());
+    options.tls = Some(former.files(folder.path(), &former));
+    options.check_every = Duration::from_millis(20);
+    let (plugin, supervision) = Plugin::connect(options).await.unwrap();
+    let stop = CancellationToken::new();
+    let supervised = tokio::spawn(supervision.run(stop.clone()));
+
+    tokio::task::spawn_blocking(move || drop(server)).await.unwrap();
+    let mut state = plugin.state();
+    let down = state.wait_for(|state| matches!(state.link, Link::Down { .. }));
+    tokio::time::timeout(Duration::from_secs(30), down)
+        .await
+        .expect("it is missed")
+        .unwrap();
+    let (server, _) = serve(&next, address);
+    next.files(folder.path(), &next);
+    let up = state.wait_for(|state| state.link == Link::Up);
+    tokio::time::timeout(Duration::from_secs(30), up)
+        .await
+        .expect("it is met again")
+        .unwrap();
+    stop.cancel();
+    supervised.await.unwrap();
+    server.shutdown_background();
 }

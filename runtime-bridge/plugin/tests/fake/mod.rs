@@ -31,7 +31,11 @@ use tokio::{
     runtime::{Builder, Runtime},
 };
 use tokio_stream::wrappers::UnixListenerStream;
-use tonic::{Request, Response, Status, metadata::MetadataMap, transport::Server};
+use tonic::{
+    Request, Response, Status,
+    metadata::MetadataMap,
+    transport::{Server, server::Router},
+};
 
 /// What the plugin says to a call about a resource.
 #[derive(Clone)]
@@ -163,9 +167,7 @@ impl Fake {
             .unwrap();
         runtime.spawn(async move {
             let incoming = UnixListenerStream::new(UnixListener::from_std(listener).unwrap());
-            let server = Server::builder()
-                .add_service(PluginServiceServer::new(service.clone()))
-                .add_service(ResourceServiceServer::new(service));
+            let server = service.on(&mut Server::builder());
             server.serve_with_incoming(incoming).await.unwrap();
         });
         self.server = Some(runtime);
@@ -188,10 +190,17 @@ impl Drop for Fake {
     }
 }
 
+/// Answers as its script says.
 #[derive(Clone)]
-struct Service(Arc<Mutex<Script>>);
+pub struct Service(pub Arc<Mutex<Script>>);
 
 impl Service {
+    pub fn on(self, server: &mut Server) -> Router {
+        server
+            .add_service(PluginServiceServer::new(self.clone()))
+            .add_service(ResourceServiceServer::new(self))
+    }
+
     fn script(&self) -> MutexGuard<'_, Script> {
         self.0.lock().unwrap()
     }
