@@ -12,7 +12,7 @@ use k8s_openapi::{
 use parking_lot::Mutex;
 use tokio::{sync::mpsc, task::JoinHandle};
 
-use self::recent::Recent;
+use self::recent::{Recent, Said};
 use crate::{
     api_error::ApiError,
     client::ApiClient,
@@ -91,7 +91,9 @@ impl EventRecorder {
     /// Records that something happened to an object. The same again within ten minutes is only counted.
     pub fn record(&self, object: &Object, event_type: EventType, reason: &str, message: &str) {
         let now = self.clock.now();
-        if !self.recent.lock().is_news(object.uid(), reason, message, now) {
+        let what = Said::of(object.uid(), reason, message);
+        let mut recent = self.recent.lock();
+        if !recent.is_news(what, now) {
             self.count("repeated");
             return;
         }
@@ -101,7 +103,10 @@ impl EventRecorder {
             .lock()
             .as_ref()
             .is_some_and(|sender| sender.try_send(event).is_ok());
-        if !sent {
+        // What was dropped was not said.
+        if sent {
+            recent.remember(what, now);
+        } else {
             self.count("overflowed");
         }
     }
@@ -187,4 +192,42 @@ fn shortened(message: &str) -> String {
         end -= 1;
     }
     format!("{}…", &message[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use http::Response;
+    use kube::client::Body;
+    use serde_json::json;
+
+    use super::*;
+    use crate::{client::DEADLINE, clock::SystemClock, object::ApiType};
+
+    #[tokio::test(start_paused = true)]
+    async fn an_event_that_had_to_be_dropped_may_be_said_again() {
+        let silent = tower::service_fn(|_: Request<Body>| {
+            std::future::pending::<Result<Response<Body>, Infallible>>()
+        });
+        let metrics = Arc::new(Metrics::new());
+        let client = ApiClient::new(
+            kube::Client::new(silent, "default"),
+            Arc::clone(&metrics),
+            DEADLINE,
+        );
+        let recorder = EventRecorder::start(client, Arc::new(SystemClock), Arc::clone(&metrics), "test");
+        let json = json!({"metadata": {"name": "a", "uid": "u", "resourceVersion": "1"}});
+        let object = Object::decode(&Arc::new(ApiType::secrets()), &json.to_string()).unwrap();
+        let counted = |outcome| metrics.events.get_or_create(&EventLabels { outcome }).get();
+        let mut said = 0;
+        while counted("overflowed") == 0 {
+            recorder.record(&object, EventType::Normal, "Reason", &said.to_string());
+            said += 1;
+        }
+        recorder.record(&object, EventType::Normal, "Reason", &(said - 1).to_string());
+        assert_eq!((counted("overflowed"), counted("repeated")), (2, 0));
+        recorder.record(&object, EventType::Normal, "Reason", "0");
+        assert_eq!(counted("repeated"), 1);
+    }
 }

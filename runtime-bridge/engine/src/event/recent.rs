@@ -14,22 +14,31 @@ const REMEMBERED: usize = 20_000;
 /// What was said lately.
 #[derive(Debug, Default)]
 pub(super) struct Recent {
-    said: HashMap<u64, Timestamp>,
+    said: HashMap<Said, Timestamp>,
+}
+
+/// What is said of an object, as a digest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Said(u64);
+
+impl Said {
+    pub(super) fn of(uid: &str, reason: &str, message: &str) -> Self {
+        let mut hasher = DefaultHasher::new();
+        (uid, reason, message).hash(&mut hasher);
+        Self(hasher.finish())
+    }
 }
 
 impl Recent {
-    /// Not said of this object within the window. Remembers it as said now.
-    pub(super) fn is_news(&mut self, uid: &str, reason: &str, message: &str, now: Timestamp) -> bool {
-        let mut hasher = DefaultHasher::new();
-        (uid, reason, message).hash(&mut hasher);
-        let what = hasher.finish();
-        if self
-            .said
+    /// Whether it was not said within the window.
+    pub(super) fn is_news(&self, what: Said, now: Timestamp) -> bool {
+        self.said
             .get(&what)
-            .is_some_and(|then| now.duration_since(*then) < WINDOW)
-        {
-            return false;
-        }
+            .is_none_or(|then| now.duration_since(*then) >= WINDOW)
+    }
+
+    /// It is said now.
+    pub(super) fn remember(&mut self, what: Said, now: Timestamp) {
         if self.said.len() >= REMEMBERED {
             self.said.retain(|_, then| now.duration_since(*then) < WINDOW);
             if self.said.len() >= REMEMBERED {
@@ -37,7 +46,6 @@ impl Recent {
             }
         }
         self.said.insert(what, now);
-        true
     }
 }
 
@@ -47,12 +55,34 @@ mod tests {
 
     const START: Timestamp = Timestamp::UNIX_EPOCH;
 
+    /// Says it, if it is news.
+    fn say(recent: &mut Recent, uid: &str, reason: &str, message: &str, now: Timestamp) -> bool {
+        let what = Said::of(uid, reason, message);
+        let news = recent.is_news(what, now);
+        if news {
+            recent.remember(what, now);
+        }
+        news
+    }
+
     #[test]
     fn the_same_is_news_again_after_the_window() {
         let mut recent = Recent::default();
-        assert!(recent.is_news("u", "Created", "done", START));
-        assert!(!recent.is_news("u", "Created", "done", START + SignedDuration::from_mins(9)));
-        assert!(recent.is_news("u", "Created", "done", START + SignedDuration::from_mins(10)));
+        assert!(say(&mut recent, "u", "Created", "done", START));
+        assert!(!say(
+            &mut recent,
+            "u",
+            "Created",
+            "done",
+            START + SignedDuration::from_mins(9)
+        ));
+        assert!(say(
+            &mut recent,
+            "u",
+            "Created",
+            "done",
+            START + SignedDuration::from_mins(10)
+        ));
     }
 
     #[test]
@@ -60,7 +90,7 @@ mod tests {
         let mut recent = Recent::default();
         for (uid, reason, message) in [("u", "R", "m"), ("v", "R", "m"), ("u", "S", "m"), ("u", "R", "n")] {
             assert!(
-                recent.is_news(uid, reason, message, START),
+                say(&mut recent, uid, reason, message, START),
                 "{uid} {reason} {message}"
             );
         }
@@ -70,7 +100,7 @@ mod tests {
     fn memory_is_bounded() {
         let mut recent = Recent::default();
         for n in 0..=REMEMBERED {
-            assert!(recent.is_news(&n.to_string(), "R", "m", START));
+            assert!(say(&mut recent, &n.to_string(), "R", "m", START));
         }
         assert!(recent.said.len() <= REMEMBERED);
     }
