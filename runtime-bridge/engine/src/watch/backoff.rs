@@ -19,8 +19,6 @@ impl Backoff {
     /// After one more failure.
     pub(super) fn after(&mut self, error: &ApiError) -> Duration {
         let cap = match error {
-            // Nothing is wrong: list anew.
-            ApiError::Expired(_) => FIRST,
             // A definition was just established: the server needs a moment to serve it.
             ApiError::NotServed(_) => Duration::from_secs(1),
             error if is_initializing(error) => Duration::from_secs(1),
@@ -60,7 +58,6 @@ mod tests {
         );
         assert!(delays[19] >= Duration::from_millis(2_500), "{delays:?}");
         assert!(backoff.after(&ApiError::NotServed(String::new())) <= Duration::from_secs(1));
-        assert!(backoff.after(&ApiError::Expired(String::new())) <= FIRST);
         backoff.reset();
         assert!(backoff.after(&unavailable) <= FIRST);
     }

@@ -6,7 +6,7 @@ use futures::StreamExt;
 use http::{Request, header};
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::backoff::Backoff;
 use crate::{
@@ -18,6 +18,9 @@ use crate::{
 /// Without a line for so long (the API server sends a bookmark every minute), the connection is taken for dead. Cheap if it was
 /// not: the watch goes on where it stood.
 const SILENCE: Duration = Duration::from_secs(90);
+
+/// A watch that was live for so long is well, whatever it ended of.
+const WELL_AFTER: Duration = Duration::from_secs(5);
 
 /// A plain list may take so long.
 const LIST_DEADLINE: Duration = Duration::from_mins(1);
@@ -70,6 +73,8 @@ pub(crate) struct Feed {
     client: ApiClient,
     api: Arc<ApiType>,
     backoff: Backoff,
+    /// Of this connection.
+    live_since: Option<Instant>,
     /// Where the watch stands; `None`: a list is needed.
     version: Option<u64>,
     /// The API server does not know streaming lists.
@@ -88,6 +93,7 @@ impl Feed {
             client,
             api,
             backoff: Backoff::default(),
+            live_since: None,
             version: None,
             plain_list: false,
         }
@@ -101,7 +107,15 @@ impl Feed {
     /// Runs until it is dropped. No error ends it.
     pub(crate) async fn run(&mut self, sink: &mut dyn Sink) {
         loop {
-            let Err(error) = self.connect(sink).await else {
+            self.live_since = None;
+            let ended = self.connect(sink).await;
+            if self.live_since.is_some_and(|since| since.elapsed() >= WELL_AFTER) {
+                self.backoff.reset();
+            }
+            let Err(error) = ended else {
+                // Nothing is wrong; but if each connection is ended soon, they come less and less often.
+                let ended = ApiError::Interrupted("the server ended it".to_owned());
+                tokio::time::sleep(self.backoff.after(&ended)).await;
                 continue;
             };
             let delay = self.backoff.after(&error);
@@ -131,7 +145,7 @@ impl Feed {
         if listing {
             sink.news(News::ListBegins);
         } else {
-            sink.condition(Condition::Live);
+            self.live(sink);
         }
         let mut fruitful = false;
         loop {
@@ -146,10 +160,12 @@ impl Feed {
             };
             fruitful = true;
             self.line(&line, &mut listing, sink)?;
-            if !listing {
-                self.backoff.reset();
-            }
         }
+    }
+
+    fn live(&mut self, sink: &mut dyn Sink) {
+        self.live_since = Some(Instant::now());
+        sink.condition(Condition::Live);
     }
 
     fn line(&mut self, line: &str, listing: &mut bool, sink: &mut dyn Sink) -> Result<(), ApiError> {
@@ -169,7 +185,7 @@ impl Feed {
                 {
                     *listing = false;
                     sink.news(News::ListEnds(version.unwrap_or_default()));
-                    sink.condition(Condition::Live);
+                    self.live(sink);
                 }
                 self.advance(version, *listing);
             }

@@ -282,3 +282,28 @@ async fn a_watch_that_ends_at_once_is_not_asked_for_again_at_once() {
     let played = play(vec![listed(10), ok(&[]), ok(&[]), ok(&[])]).await;
     assert_eq!(played.matches("the watch ended at once").count(), 3, "{played}");
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_place_that_is_lost_right_after_each_list_is_not_listed_for_in_a_tight_loop() {
+    let gone = json!({"kind": "Status", "code": 410, "reason": "Expired", "message": "too old"});
+    let lost = || {
+        ok(&[
+            event("ADDED", &object("a", 5)),
+            bookmark(10, true),
+            event("ERROR", &gone),
+        ])
+    };
+    let played = play((0..100).map(|_| lost()).collect()).await;
+    let lists = played.matches("list begins").count();
+    assert!((2..15).contains(&lists), "{lists} lists in 9 s");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_ends_each_watch_after_one_line_is_not_asked_in_a_tight_loop() {
+    let one = |version| ok(&[event("MODIFIED", &object("a", version))]);
+    let script = std::iter::once(listed(10)).chain((11..200).map(one));
+    let played = play(script.collect()).await;
+    let watches = played.matches("> GET").count();
+    assert!((3..15).contains(&watches), "{watches} watches in 9 s");
+    assert!(!played.contains("Syncing"), "{played}");
+}
