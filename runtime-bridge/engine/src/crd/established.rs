@@ -2,9 +2,15 @@
 
 use serde_json::Value;
 
-/// It is served.
+/// It is served, and stays so: the API server serves one that is being deleted, but only for its last objects to go.
 pub(super) fn is(live: &Value) -> bool {
-    condition(live, "Established").is_some_and(|condition| condition["status"] == "True")
+    !is_deleting(live)
+        && condition(live, "Established").is_some_and(|condition| condition["status"] == "True")
+}
+
+fn is_deleting(live: &Value) -> bool {
+    live.pointer("/metadata/deletionTimestamp")
+        .is_some_and(Value::is_string)
 }
 
 /// Why it is not served, in the words of the API server.
@@ -15,6 +21,9 @@ pub(super) fn why_not(live: &Value) -> String {
         ("Terminating", "True"),
         ("Established", "False"),
     ];
+    if is_deleting(live) {
+        return "it is being deleted".to_owned();
+    }
     let said = bad.iter().find_map(|(name, status)| {
         let condition = condition(live, name).filter(|condition| condition["status"] == *status)?;
         Some(format!("{name}={status}: {}", condition["message"].as_str()?))
@@ -45,6 +54,13 @@ mod tests {
                     {"type": "NamesAccepted", "status": "False", "message": "plural is taken"},
                 ]}}),
                 "NamesAccepted=False: plural is taken",
+            ),
+            (
+                json!({
+                    "metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"},
+                    "status": {"conditions": [{"type": "Established", "status": "True"}]},
+                }),
+                "it is being deleted",
             ),
         ];
         for (live, why) in cases {

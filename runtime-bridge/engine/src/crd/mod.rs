@@ -82,8 +82,9 @@ pub async fn install(client: &ApiClient, definitions: &[Value], limit: Duration)
     let end = Instant::now() + limit;
     for definition in definitions {
         let name = name(definition)?;
-        if let Some(live) = read(client, name).await? {
-            let at = differences(definition, &live);
+        let live = read(client, name).await?;
+        if let Some(live) = &live {
+            let at = differences(definition, live);
             if at.is_empty() {
                 continue;
             }
@@ -94,7 +95,7 @@ pub async fn install(client: &ApiClient, definitions: &[Value], limit: Duration)
                 });
             }
         }
-        apply(client, name, definition).await?;
+        apply(client, name, definition, live.as_ref()).await?;
     }
     for definition in definitions {
         wait_established(client, name(definition)?, end, limit).await?;
@@ -128,16 +129,29 @@ fn compare(definition: &Value, live: &Value) -> Found {
     }
 }
 
-async fn apply(client: &ApiClient, name: &str, definition: &Value) -> Result<(), CrdError> {
+/// Over what was read, and nothing else: one that was changed, made anew or made meanwhile is a conflict.
+async fn apply(
+    client: &ApiClient,
+    name: &str,
+    definition: &Value,
+    live: Option<&Value>,
+) -> Result<(), CrdError> {
     let mut definition = definition.clone();
     // The API server's, `storedVersions` above all.
     if let Some(fields) = definition.as_object_mut() {
         fields.remove("status");
     }
+    for field in ["uid", "resourceVersion"] {
+        if let Some(live) = live {
+            definition["metadata"][field] = live["metadata"][field].clone();
+        }
+    }
+    // Without force, what others have set stays. An ordinary create would not do: its fields could not be taken back by applying less.
+    let force = live.is_some();
     let request = path(name).and_then(|path| {
         Request::builder()
             .method(Method::PATCH)
-            .uri(format!("{path}?fieldManager={FIELD_MANAGER}&force=true"))
+            .uri(format!("{path}?fieldManager={FIELD_MANAGER}&force={force}"))
             .header(header::CONTENT_TYPE, "application/apply-patch+yaml")
             .body(definition.to_string().into_bytes())
             .map_err(|e| ApiError::Unusable(e.to_string()))
@@ -210,3 +224,6 @@ fn name(definition: &Value) -> Result<&str, CrdError> {
         .and_then(Value::as_str)
         .ok_or(CrdError::NoName)
 }
+
+#[cfg(test)]
+mod tests;
