@@ -14,6 +14,7 @@ use serde::Deserialize;
 
 use crate::{
     api_error::ApiError,
+    attempts::Attempts,
     client::ApiClient,
     clock::Clock,
     object::{ApiType, Key, parse_version},
@@ -72,8 +73,8 @@ pub struct SecretReader {
     _subscription: Subscription,
 }
 
-/// One reader at a time per Secret; the others then find what it read.
-type Slot = Arc<tokio::sync::Mutex<Option<Cached>>>;
+/// One reader at a time per Secret; the others then find what it read, or why it could not.
+type Slot = Arc<Attempts<Option<Cached>, SecretError>>;
 
 #[derive(Default)]
 struct Slots {
@@ -109,31 +110,41 @@ impl SecretReader {
     pub async fn read(&self, namespace: &str, name: &str) -> Result<Arc<SecretData>, SecretError> {
         let key = Key::secret(namespace, name);
         let slot = self.slot(&key);
-        let mut slot = slot.lock().await;
-        if let Some(cached) = slot.as_ref()
+        let mut turn = slot.queue().await;
+        if let Some(cached) = turn.shared()
             && self.is_fresh(&key, cached)
         {
             return Ok(Arc::clone(&cached.data));
         }
-        *slot = None;
+        if let Some(error) = turn.failed_meanwhile() {
+            return Err(error.clone());
+        }
+        *turn.shared() = None;
+        turn.begin();
         let read = self.clock.now();
-        let data = self.read_live(&key).await.map_err(|source| {
-            let (namespace, name) = (namespace.to_owned(), name.to_owned());
-            match source {
-                ApiError::NotFound(_) => SecretError::NotFound { namespace, name },
-                source => SecretError::Api {
-                    namespace,
-                    name,
-                    source,
-                },
+        match self.read_live(&key).await {
+            Ok(data) => {
+                let data = Arc::new(data);
+                *turn.shared() = Some(Cached {
+                    data: Arc::clone(&data),
+                    read,
+                });
+                Ok(data)
             }
-        })?;
-        let data = Arc::new(data);
-        *slot = Some(Cached {
-            data: Arc::clone(&data),
-            read,
-        });
-        Ok(data)
+            Err(source) => {
+                let (namespace, name) = (namespace.to_owned(), name.to_owned());
+                let error = match source {
+                    ApiError::NotFound(_) => SecretError::NotFound { namespace, name },
+                    source => SecretError::Api {
+                        namespace,
+                        name,
+                        source,
+                    },
+                };
+                turn.fail(error.clone());
+                Err(error)
+            }
+        }
     }
 
     /// The newest version that the watch has shown; `None` if there is no such Secret, or the watch is not live.
@@ -212,4 +223,62 @@ struct Wire {
 struct WireMeta {
     uid: String,
     resource_version: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        convert::Infallible,
+        sync::atomic::{AtomicUsize, Ordering},
+        time::Duration,
+    };
+
+    use http::{Request, Response, StatusCode};
+    use kube::client::Body;
+
+    use super::*;
+    use crate::{client::DEADLINE, clock::SystemClock, metrics::Metrics};
+
+    #[tokio::test(start_paused = true)]
+    async fn many_who_read_a_secret_that_cannot_be_read_do_not_wait_for_each_other() {
+        let reads = Arc::new(AtomicUsize::new(0));
+        let counted = Arc::clone(&reads);
+        let slow = tower::service_fn(move |request: Request<Body>| {
+            let counted = Arc::clone(&counted);
+            async move {
+                if request.uri().query().is_some() {
+                    // The watch.
+                    return std::future::pending().await;
+                }
+                counted.fetch_add(1, Ordering::SeqCst);
+                tokio::time::sleep(DEADLINE / 2).await;
+                let mut response = Response::new(Body::empty());
+                *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+                Ok::<_, Infallible>(response)
+            }
+        });
+        let metrics = Arc::new(Metrics::new());
+        let client = ApiClient::new(kube::Client::new(slow, "default"), Arc::clone(&metrics), DEADLINE);
+        let (store, clock) = (Arc::new(Store::default()), Arc::new(SystemClock));
+        let watches = Watches::start(
+            client.clone(),
+            Arc::clone(&store),
+            Arc::clone(&clock) as _,
+            metrics,
+        );
+        let reader = SecretReader::start(client, store, Arc::new(watches), clock);
+        let begun = tokio::time::Instant::now();
+        let all = futures::future::join_all((0..100).map(|_| reader.read("ns", "keys"))).await;
+        assert!(
+            all.iter()
+                .all(|read| matches!(read, Err(SecretError::Api { .. }))),
+            "{all:?}"
+        );
+        assert_eq!(reads.load(Ordering::SeqCst), 2);
+        assert!(
+            begun.elapsed() < DEADLINE + Duration::from_secs(1),
+            "{:?}",
+            begun.elapsed()
+        );
+    }
 }

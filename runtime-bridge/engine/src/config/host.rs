@@ -55,7 +55,7 @@ pub enum Content {
     Directory(BTreeMap<String, Vec<u8>>),
 }
 
-/// Reads variables and files; blocking, and quick.
+/// Reads variables and files. A file may block, if it lies on a mount that hangs.
 pub trait Host: Send + Sync + 'static {
     /// Value of a variable.
     fn variable(&self, name: &str) -> Result<Vec<u8>, HostError>;
@@ -111,7 +111,14 @@ fn directory(path: &str) -> io::Result<Content> {
     Ok(Content::Directory(files))
 }
 
+/// Not a pipe, which would be waited for.
 fn file(path: &Path) -> io::Result<Vec<u8>> {
+    if !fs::metadata(path)?.is_file() {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "it is no regular file",
+        ));
+    }
     let mut bytes = Vec::new();
     fs::File::open(path)?
         .take(MOST_BYTES + 1)
@@ -120,4 +127,16 @@ fn file(path: &Path) -> io::Result<Vec<u8>> {
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, "longer than 1 MiB"));
     }
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_regular_file_is_not_opened() {
+        let error = LocalHost.content("/dev/zero").err().expect("it is refused");
+        let expected = "the file /dev/zero cannot be read: it is no regular file";
+        assert_eq!(error.to_string(), expected);
+    }
 }

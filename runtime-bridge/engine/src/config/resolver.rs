@@ -1,6 +1,6 @@
 //! Resolves configs, each read and checked once per change, whoever asks.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use bridge_core::{
@@ -10,9 +10,10 @@ use bridge_core::{
 };
 use jiff::Timestamp;
 use parking_lot::Mutex;
+use tokio::sync::Semaphore;
 
 use super::{
-    ConfigError, ConfigObjects, Host, SecretSource,
+    ConfigError, ConfigObjects, Host, HostError, SecretSource,
     checks::Checks,
     condition,
     credentials::{self, Place},
@@ -21,12 +22,22 @@ use super::{
     spec::ConfigSpec,
 };
 use crate::{
+    api_error::ApiError,
+    attempts::Attempts,
     clock::Clock,
     engine::Lookup,
     managed::ConfigSource,
     object::{Key, Object},
     ports::External,
 };
+
+/// Tries to write a condition before others are let on; then again after a while.
+const TELL_AT_ONCE: u32 = 3;
+const TELL_AGAIN: Duration = Duration::from_secs(10);
+
+/// Files are read within this time, so many at once.
+const HOST_DEADLINE: Duration = Duration::from_secs(10);
+const HOST_READS: usize = 8;
 
 /// What a resolver works with.
 pub struct ConfigOptions {
@@ -50,6 +61,7 @@ pub struct ConfigOptions {
 pub struct ConfigResolver {
     options: ConfigOptions,
     revisions: RevisionKey,
+    host_reads: Arc<Semaphore>,
     slots: Mutex<HashMap<Key, Arc<Slot>>>,
 }
 
@@ -58,8 +70,23 @@ pub struct ConfigResolver {
 struct Slot {
     known: Mutex<Option<Known>>,
     checks: Checks,
-    /// Held while it is read and checked, so that many who ask at once cause one read and one check.
-    reading: tokio::sync::Mutex<()>,
+    /// Many who ask at once cause one read and one check.
+    reads: Attempts<(), Unread>,
+    /// When to try again to write its condition; `None`: it is written.
+    untold: Mutex<Option<Timestamp>>,
+}
+
+/// Why an object, as it was then, could not be read.
+struct Unread {
+    uid: String,
+    generation: i64,
+    error: ConfigError,
+}
+
+impl Unread {
+    fn is_of(&self, config: &Object) -> bool {
+        self.uid == config.uid() && self.generation == config.generation()
+    }
 }
 
 #[derive(Clone)]
@@ -78,6 +105,7 @@ impl ConfigResolver {
         Self {
             options,
             revisions: RevisionKey::draw(),
+            host_reads: Arc::new(Semaphore::new(HOST_READS)),
             slots: Mutex::default(),
         }
     }
@@ -94,38 +122,77 @@ impl ConfigResolver {
             Lookup::Unavailable(source) => return Err(ConfigError::NotRead { config: key, source }),
         };
         let slot = Arc::clone(self.slots.lock().entry(key).or_default());
-        if let Some(known) = self.still_known(&slot, &config) {
+        if let Some(known) = self.still_known(&slot, &config)
+            && !self.is_time_to_tell(&slot)
+        {
             return Ok(known);
         }
-        let _reading = slot.reading.lock().await;
-        if let Some(known) = self.still_known(&slot, &config) {
-            return Ok(known);
-        }
-        let read = self.read(&slot, &config).await;
-        self.tell(&config, &read).await;
+        let mut turn = slot.reads.queue().await;
+        let resolved = if let Some(known) = self.still_known(&slot, &config) {
+            Ok(known)
+        } else if let Some(unread) = turn.failed_meanwhile().filter(|unread| unread.is_of(&config)) {
+            Err(unread.error.clone())
+        } else {
+            turn.begin();
+            match self.read(&slot, &config).await {
+                Ok(known) => Ok(Arc::clone(&slot.known.lock().insert(known).config)),
+                Err(error) => {
+                    turn.fail(Unread {
+                        uid: config.uid().to_owned(),
+                        generation: config.generation(),
+                        error: error.clone(),
+                    });
+                    Err(error)
+                }
+            }
+        };
+        self.tell(&slot, config, &resolved).await;
         let unchecked = matches!(
-            &read,
+            &resolved,
             Err(ConfigError::Refused { .. } | ConfigError::NotChecked { .. })
         );
         if let Some(at) = slot.checks.again_at().filter(|_| unchecked) {
             // Nothing that is watched would tell.
             self.options.objects.wake(&object.key(), at);
         }
-        let known = read?;
-        let resolved = Arc::clone(&known.config);
-        *slot.known.lock() = Some(known);
-        Ok(resolved)
+        resolved
     }
 
-    /// Tells what became of a config in its status. A write that fails is no harm: the next one comes.
-    async fn tell(&self, config: &Object, read: &Result<Known, ConfigError>) {
-        let identity = read.as_ref().map(|known| known.config.identity.as_str());
-        let Some(told) = condition::told(config, identity, self.options.clock.now()) else {
+    /// Tells what became of a config in its status. A write that failed is tried again after a while, by the next who asks.
+    async fn tell(&self, slot: &Slot, mut config: Arc<Object>, resolved: &Result<Arc<Config>, ConfigError>) {
+        let identity = resolved.as_ref().map(|config| config.identity.as_str());
+        let now = self.options.clock.now();
+        if slot.untold.lock().is_some_and(|again| now < again) {
             return;
-        };
-        if let Err(error) = self.options.objects.put_status(&told).await {
-            tracing::debug!(config = %config.key(), %error, "its condition was not written");
         }
+        let mut untold = None;
+        for _ in 0..TELL_AT_ONCE {
+            let Some(told) = condition::told(&config, identity, now) else {
+                break;
+            };
+            match self.options.objects.put_status(&told).await {
+                Ok(()) | Err(ApiError::NotFound(_)) => untold = None,
+                Err(error) => {
+                    tracing::debug!(config = %config.key(), %error, "its condition is not written yet");
+                    untold = Some(now + TELL_AGAIN);
+                    if matches!(error, ApiError::Conflict(_))
+                        && let Lookup::Live(Some(newer)) = self.options.objects.get(&config.key()).await
+                        && newer.generation() == config.generation()
+                    {
+                        config = newer;
+                        continue;
+                    }
+                }
+            }
+            break;
+        }
+        *slot.untold.lock() = untold;
+    }
+
+    fn is_time_to_tell(&self, slot: &Slot) -> bool {
+        slot.untold
+            .lock()
+            .is_some_and(|again| self.options.clock.now() >= again)
     }
 
     /// As it was read, if nothing that it was read from has changed.
@@ -187,7 +254,7 @@ impl ConfigResolver {
         Ok(match place {
             Place::Nowhere => (Secrets::default(), None),
             Place::Variable(name) => (credentials::of_variable(config, host, &name)?, None),
-            Place::Path(path) => (credentials::of_path(config, host, &path)?, None),
+            Place::Path(path) => (self.credentials_of_path(config, path).await?, None),
             Place::Secret(secret) => {
                 let data = self.options.secrets.read(&secret.namespace, &secret.name).await;
                 let data = data.map_err(|source| ConfigError::Secret {
@@ -198,6 +265,30 @@ impl ConfigResolver {
                 (credentials::of_secret(config, &secret, &data)?, Some(from))
             }
         })
+    }
+
+    /// Of a mount that hangs, only a few threads ever wait.
+    async fn credentials_of_path(&self, config: &Key, path: String) -> Result<Secrets, ConfigError> {
+        let (host, reads) = (Arc::clone(&self.options.host), Arc::clone(&self.host_reads));
+        let (of, file) = (config.clone(), path.clone());
+        let read = async move {
+            let place = reads.acquire_owned().await.ok()?;
+            let read = move || {
+                let _place = place;
+                credentials::of_path(&of, host.as_ref(), &file)
+            };
+            tokio::task::spawn_blocking(read).await.ok()
+        };
+        match tokio::time::timeout(HOST_DEADLINE, read).await {
+            Ok(Some(credentials)) => credentials,
+            Ok(None) | Err(_) => Err(ConfigError::Host {
+                config: config.clone(),
+                source: HostError::FileNotRead {
+                    path,
+                    why: format!("it did not end within {} s", HOST_DEADLINE.as_secs()),
+                },
+            }),
+        }
     }
 
     /// A map that is empty means ambient identity: nothing is required of it.

@@ -1,14 +1,20 @@
 mod world;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::{Arc, mpsc},
+    time::Duration,
+};
 
 use bridge_core::external::{CallError, Config, Effect, Failure, FailureCode, Secrets};
 use jiff::SignedDuration;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use self::world::{PLUGIN, Shared, bucket, cluster_wide, object};
 use super::{ConfigError, ConfigResolver, cluster_config_api, host::Content, secret_of};
 use crate::{
+    api_error::ApiError,
     managed::ConfigSource,
     object::{Key, Object},
 };
@@ -429,6 +435,83 @@ async fn what_became_of_a_config_is_its_condition_written_once_per_change() {
             ["True", "Usable", "acts as account"]
         ]
     );
+}
+
+#[tokio::test]
+async fn a_condition_that_was_not_written_is_written_later() {
+    let shared = Shared::default();
+    shared.config(None, 1, &json!({}));
+    let resolver = shared.resolver(false);
+    let told = async || {
+        resolver.config_of(&cluster_wide()).await.unwrap();
+        shared.world().told.len()
+    };
+    shared.world().refusals = VecDeque::from([ApiError::Unavailable(String::new())]);
+    assert_eq!(told().await, 0);
+    shared.wait(9);
+    assert_eq!(told().await, 0, "not by each who asks");
+    shared.wait(1);
+    assert_eq!(told().await, 1);
+    assert_eq!(shared.counts().1, 1, "it is not checked anew for that");
+
+    shared.config(None, 2, &json!({}));
+    shared.world().refusals = VecDeque::from([ApiError::Conflict(String::new())]);
+    assert_eq!(told().await, 2, "who was only not the first tries again");
+}
+
+#[tokio::test(start_paused = true)]
+async fn many_who_ask_for_what_cannot_be_read_do_not_wait_for_each_other() {
+    let shared = Shared::default();
+    shared.config(None, 1, &with_secret(None));
+    shared.world().slow = Duration::from_secs(10);
+    let resolver = shared.resolver(false);
+    let (object, begun) = (cluster_wide(), Instant::now());
+    let asked = (0..100).map(|_| resolver.config_of(&object));
+    for answer in futures::future::join_all(asked).await {
+        assert_eq!(answer.unwrap_err().reason(), "SecretNotFound");
+    }
+    assert_eq!((shared.counts().0, begun.elapsed().as_secs()), (2, 20));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failure_of_another_generation_is_not_shared() {
+    let shared = Shared::default();
+    shared.config(None, 1, &with_secret(None));
+    shared.world().slow = Duration::from_secs(10);
+    let resolver = shared.resolver(false);
+    let object = cluster_wide();
+    let (former, next) = (resolver.config_of(&object), resolver.config_of(&object));
+    let mended = async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        shared.config(None, 2, &json!({}));
+        resolver.config_of(&object).await
+    };
+    let (former, next, mended) = tokio::join!(former, next, mended);
+    assert_eq!(former.unwrap_err().reason(), "SecretNotFound");
+    assert_eq!(next.unwrap_err().reason(), "SecretNotFound");
+    assert_eq!(mended.unwrap().identity, "account");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_file_that_hangs_is_not_waited_for_and_blocks_nobody() {
+    let shared = Shared::default();
+    let source = json!({ "source": "Filesystem", "fs": { "path": "/run/token" } });
+    shared.config(None, 1, &json!({ "credentials": source }));
+    let (release, hangs) = mpsc::channel();
+    shared.world().hangs = Some(hangs);
+    let resolver = shared.resolver(false);
+    let object = cluster_wide();
+    let time_passes = async {
+        tokio::task::yield_now().await;
+        tokio::time::advance(Duration::from_secs(11)).await;
+    };
+    let (answer, ()) = tokio::join!(resolver.config_of(&object), time_passes);
+    let error = answer.unwrap_err();
+    assert!(
+        error.to_string().ends_with("it did not end within 10 s"),
+        "{error}"
+    );
+    drop(release);
 }
 
 #[test]

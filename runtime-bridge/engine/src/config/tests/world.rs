@@ -1,8 +1,8 @@
 //! All that a resolver can see, as a test has it.
 
 use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, MutexGuard},
+    collections::{BTreeMap, VecDeque},
+    sync::{Arc, Mutex, MutexGuard, mpsc},
     time::Duration,
 };
 
@@ -41,6 +41,12 @@ pub(super) struct World {
     pub(super) checks: usize,
     /// Conditions that were written.
     pub(super) told: Vec<Value>,
+    /// What becomes of writing one, first to last; then it works.
+    pub(super) refusals: VecDeque<ApiError>,
+    /// Reading a Secret takes so long.
+    pub(super) slow: Duration,
+    /// Reading a file waits for this.
+    pub(super) hangs: Option<mpsc::Receiver<()>>,
     /// Objects whose turn was asked for, and when.
     pub(super) woken: Vec<String>,
 }
@@ -123,6 +129,9 @@ impl ConfigObjects for Shared {
 
     async fn put_status(&self, config: &Object) -> Result<(), ApiError> {
         let mut world = self.world();
+        if let Some(error) = world.refusals.pop_front() {
+            return Err(error);
+        }
         world.told.push(config.status_value()["conditions"][0].clone());
         world
             .objects
@@ -140,6 +149,8 @@ impl ConfigObjects for Shared {
 #[async_trait]
 impl SecretSource for Shared {
     async fn read(&self, namespace: &str, name: &str) -> Result<Arc<SecretData>, SecretError> {
+        let slow = self.world().slow;
+        tokio::time::sleep(slow).await;
         let mut world = self.world();
         world.reads += 1;
         let found = world.secrets.get(&format!("{namespace}/{name}"));
@@ -171,6 +182,10 @@ impl Host for Shared {
     }
 
     fn content(&self, path: &str) -> Result<Content, HostError> {
+        let hangs = self.world().hangs.take();
+        if let Some(hangs) = hangs {
+            let _ = hangs.recv_timeout(Duration::from_secs(30));
+        }
         let files = &self.world().files;
         files.get(path).cloned().ok_or_else(|| HostError::FileMissing {
             path: path.to_owned(),
