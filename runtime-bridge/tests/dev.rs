@@ -43,6 +43,11 @@ struct Dev {
 
 /// Starts it with a plugin command and manifests.
 fn dev(plugin: &str, manifests: &str) -> Dev {
+    dev_with(plugin, manifests, &[])
+}
+
+/// The same with more flags.
+fn dev_with(plugin: &str, manifests: &str, flags: &[&str]) -> Dev {
     let folder = ScratchDir::new("crossbridge-dev-test-").unwrap();
     let manifest = folder.path().join("manifest.yaml");
     fs::write(&manifest, manifests).unwrap();
@@ -53,6 +58,7 @@ fn dev(plugin: &str, manifests: &str) -> Dev {
         .arg(manifest)
         .arg("--state-file")
         .arg(folder.path().join("state.json"))
+        .args(flags)
         .stdout(Output::lines(move |line| drop(send.send(line.to_owned()))))
         .stderr(Output::lines(move |line| drop(errors.send(line.to_owned()))))
         .spawn()
@@ -179,4 +185,12 @@ async fn mistakes_are_told_before_anything_is_started() {
         code == Some(1) && said.contains("cannot read /nowhere"),
         "{code:?} {said}"
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flag_that_the_bridge_does_not_know_ends_it() {
+    let mut dev = dev_with("sleep 1000", MANIFESTS, &["--", "--no-such-flag"]);
+    dev.until("error: the bridge does not take its flags (exit code 2)");
+    assert!(dev.until("unexpected argument").contains("--no-such-flag"));
+    assert_eq!(dev.process.wait_for(LIMIT).await.unwrap().code(), Some(1));
 }

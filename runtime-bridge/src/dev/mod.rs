@@ -23,7 +23,7 @@ use std::{
 
 use bridge_control_plane::{
     ControlPlane, Options, StartError,
-    process::{ScratchDir, Spawn, SpawnError},
+    process::{ScratchDir, Spawn},
 };
 use clap::Args;
 use futures::future::try_join_all;
@@ -34,10 +34,17 @@ use kube::{
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-use self::{narrator::Narrator, state::StateFile, supervise::Supervised};
+use self::{
+    narrator::Narrator,
+    state::StateFile,
+    supervise::{SuperviseError, Supervised},
+};
 
 /// Where a plugin looks for its endpoint.
 const ENDPOINT_VARIABLE: &str = "PROVIDER_PLUGIN_ENDPOINT";
+
+/// The bridge's exit code when its command line is wrong.
+const USAGE: i32 = 2;
 
 /// What the bridge does unless flags or the environment say otherwise: two may run side by side, and what it does is told here anyway.
 const SERVE_DEFAULTS: [(&str, &str); 2] = [
@@ -98,9 +105,9 @@ pub enum DevError {
     /// The control plane does not run.
     #[error(transparent)]
     ControlPlane(#[from] StartError),
-    /// The bridge or a plugin cannot be started at all.
+    /// The bridge or a plugin cannot run at all.
     #[error(transparent)]
-    Spawn(#[from] SpawnError),
+    Supervise(#[from] SuperviseError),
     /// The control plane runs, and there is no client for it.
     #[error("cannot connect to the control plane: {0}")]
     Connect(Box<dyn Error + Send + Sync>),
@@ -179,6 +186,7 @@ async fn until_stopped(args: &DevArgs, stop: &CancellationToken) -> Result<(), D
                 name,
                 narrator,
                 state: &state,
+                hopeless: None,
             }
             .run(program, &end_plugins)
         });
@@ -204,6 +212,7 @@ async fn until_stopped(args: &DevArgs, stop: &CancellationToken) -> Result<(), D
             name: "bridge".to_owned(),
             narrator,
             state: &state,
+            hopeless: Some(USAGE),
         }
         .run(program, stop)
         .await;

@@ -20,11 +20,33 @@ pub struct Supervised<'a> {
     pub name: String,
     pub narrator: Narrator,
     pub state: &'a StateFile,
+    /// The exit code by which it says that it will never run like this.
+    pub hopeless: Option<i32>,
+}
+
+/// Why a program is not kept running.
+#[derive(Debug, thiserror::Error)]
+pub enum SuperviseError {
+    /// It cannot be started at all.
+    #[error(transparent)]
+    Spawn(#[from] SpawnError),
+    /// It does not take its command line.
+    #[error("the {name} does not take its flags (exit code {code}): it said above why")]
+    Hopeless {
+        /// Which.
+        name: String,
+        /// What it ended with.
+        code: i32,
+    },
 }
 
 impl Supervised<'_> {
-    /// Runs it, again and again, until `stop`. Fails only if it cannot be started at all.
-    pub async fn run(self, program: impl Fn() -> Spawn, stop: &CancellationToken) -> Result<(), SpawnError> {
+    /// Runs it, again and again, until `stop`. Fails only if it cannot run at all.
+    pub async fn run(
+        self,
+        program: impl Fn() -> Spawn,
+        stop: &CancellationToken,
+    ) -> Result<(), SuperviseError> {
         let mut pause = Pause::default();
         while !stop.is_cancelled() {
             let process = self.quoted(program()).spawn()?;
@@ -38,6 +60,9 @@ impl Supervised<'_> {
             let begun = Instant::now();
             tokio::select! {
                 status = process.wait() => {
+                    if let Some(code) = status.code().filter(|code| self.hopeless == Some(*code)) {
+                        return Err(SuperviseError::Hopeless { name: self.name, code });
+                    }
                     let pause = pause.after(begun.elapsed());
                     self.narrator.say(&self.name, &format!("ended ({status}); starts again in {} s", pause.as_secs_f32()));
                     tokio::select! {
