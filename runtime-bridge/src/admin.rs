@@ -18,6 +18,9 @@ pub const DEFAULT_ADDRESS: &str = "127.0.0.1:8081";
 
 /// What a running bridge says of itself.
 pub trait Introspect: Send + Sync + 'static {
+    /// Why it can only be started anew.
+    fn liveness(&self) -> Result<(), &'static str>;
+
     /// One entry per check: what was looked at, and what is wrong with it.
     fn readiness(&self) -> Vec<(String, Result<(), String>)>;
 
@@ -48,7 +51,7 @@ pub async fn bind(address: SocketAddr) -> Result<TcpListener, BindError> {
 /// Answers until it is stopped.
 pub async fn serve(listener: TcpListener, bridge: Arc<dyn Introspect>, stop: CancellationToken) {
     let routes = Router::new()
-        .route("/livez", get(|| async { "ok\n" }))
+        .route("/livez", get(liveness))
         .route("/readyz", get(readiness))
         .route("/metrics", get(metrics))
         .route("/debug/state", get(state))
@@ -56,6 +59,13 @@ pub async fn serve(listener: TcpListener, bridge: Arc<dyn Introspect>, stop: Can
     let served = axum::serve(listener, routes).with_graceful_shutdown(stop.cancelled_owned());
     if let Err(error) = served.await {
         tracing::error!(%error, "the admin endpoint failed");
+    }
+}
+
+async fn liveness(State(bridge): State<Arc<dyn Introspect>>) -> Response {
+    match bridge.liveness() {
+        Ok(()) => "ok\n".into_response(),
+        Err(why) => (StatusCode::SERVICE_UNAVAILABLE, format!("{why}\n")).into_response(),
     }
 }
 
@@ -87,4 +97,35 @@ async fn state(State(bridge): State<Arc<dyn Introspect>>) -> Response {
         format!("{:#}\n", bridge.state()),
     )
         .into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Broken;
+
+    impl Introspect for Broken {
+        fn liveness(&self) -> Result<(), &'static str> {
+            Err("a task has ended")
+        }
+
+        fn readiness(&self) -> Vec<(String, Result<(), String>)> {
+            Vec::new()
+        }
+
+        fn metrics(&self) -> String {
+            String::new()
+        }
+
+        fn state(&self) -> Value {
+            Value::Null
+        }
+    }
+
+    #[tokio::test]
+    async fn a_bridge_that_cannot_go_on_is_not_alive() {
+        let answer = liveness(State(Arc::new(Broken))).await;
+        assert_eq!(answer.status(), StatusCode::SERVICE_UNAVAILABLE);
+    }
 }

@@ -2,10 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use bridge_core::{
-    queue::{Priority, Wake},
-    watch_plan::GroupKind,
-};
+use bridge_core::watch_plan::GroupKind;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
@@ -147,11 +144,15 @@ impl Engine {
             gate,
             subscriptions: Mutex::default(),
         };
-        engine.follow_referents(&Arc::new(ApiType::secrets()), "what refers to it is to notice");
+        let dispatcher = Arc::clone(&engine.dispatcher);
+        let referents: Arc<Listener> = Arc::new(move |change: &_| dispatcher.referent_changed(change));
+        let secrets = Arc::new(ApiType::secrets());
+        engine.listen(&secrets, "what refers to it is to notice", &referents);
         engine
     }
 
-    /// Serves a kind from now on: whenever its definition is established, its objects get their turns.
+    /// Serves a kind from now on: whenever its definition is established, its objects get their turns, and so do all that depend on one
+    /// that changes.
     pub fn serve(&self, controller: Controller) {
         let Controller {
             api,
@@ -166,15 +167,13 @@ impl Engine {
             dispatcher.changed(change);
             dispatcher.referent_changed(change);
         });
-        let subscription = self.subscribe(&api, &Selector::Whole, &reason, &listener);
-        self.subscriptions.lock().push(subscription);
+        self.listen(&api, &reason, &listener);
     }
 
-    /// Watches a kind that served kinds refer to, for example `ProviderConfig`: when one of its objects changes, it is the turn of
-    /// all that depend on it. `references`: what its own objects refer to.
-    pub fn follow(&self, api: &Arc<ApiType>, references: Arc<References>, reason: &str) {
-        self.store.register_references(&api.kind, references);
-        self.follow_referents(api, reason);
+    /// Watches a kind for as long as the engine runs, and tells the listener.
+    pub fn listen(&self, api: &Arc<ApiType>, reason: &str, listener: &Arc<Listener>) {
+        let subscription = self.subscribe(api, &Selector::Whole, reason, listener);
+        self.subscriptions.lock().push(subscription);
     }
 
     /// Watches a kind for as long as the answer is kept. The listener is called where changes come in: it must be quick.
@@ -189,17 +188,6 @@ impl Engine {
         self.watches.subscribe(api, selector, reason, listener)
     }
 
-    /// It is this object's turn as soon as can be.
-    pub fn enqueue(&self, key: &Key) {
-        self.dispatcher.enqueue(
-            key,
-            Wake {
-                at: self.clock.now(),
-                priority: Priority::UserChange,
-            },
-        );
-    }
-
     /// One object: from the store if its watch is live, else read.
     pub async fn get(&self, api: &Arc<ApiType>, key: &Key) -> Lookup {
         if self.watches.state(&api.kind) == WatchState::Live {
@@ -209,6 +197,15 @@ impl Engine {
             Ok(object) => Lookup::Direct(Some(object)),
             Err(ApiError::NotFound(_)) => Lookup::Direct(None),
             Err(error) => Lookup::Unavailable(error),
+        }
+    }
+
+    /// What keeps it going still runs, or what does not.
+    pub fn alive(&self) -> Result<(), &'static str> {
+        match (self.watches.is_alive(), self.dispatcher.is_alive()) {
+            (false, _) => Err("the task that starts and stops watches has ended"),
+            (_, false) => Err("the task that begins passes has ended"),
+            (true, true) => Ok(()),
         }
     }
 
@@ -245,13 +242,6 @@ impl Engine {
         let dropped = self.dispatcher.drain(limit).await;
         self.events.close(Duration::from_secs(1)).await;
         dropped
-    }
-
-    fn follow_referents(&self, api: &Arc<ApiType>, reason: &str) {
-        let dispatcher = Arc::clone(&self.dispatcher);
-        let listener: Arc<Listener> = Arc::new(move |change: &_| dispatcher.referent_changed(change));
-        let subscription = self.subscribe(api, &Selector::Whole, reason, &listener);
-        self.subscriptions.lock().push(subscription);
     }
 
     fn show_objects(&self, kind: &GroupKind) {

@@ -9,6 +9,8 @@ use bridge_engine::{
     engine::Engine,
     lease::{Leadership, LeadershipState},
     metrics::Metrics,
+    object::ApiType,
+    state::{EngineState, KindState},
     watch::WatchState,
 };
 use bridge_plugin::Link;
@@ -132,6 +134,13 @@ impl Bridge {
 }
 
 impl Introspect for Bridge {
+    fn liveness(&self) -> Result<(), &'static str> {
+        self.running
+            .read()
+            .as_ref()
+            .map_or(Ok(()), |running| running.engine.alive())
+    }
+
     fn readiness(&self) -> Vec<(String, Result<(), String>)> {
         let running = self.running.read();
         let Some(running) = running.as_ref().filter(|running| running.prepared) else {
@@ -151,14 +160,7 @@ impl Introspect for Bridge {
             .iter()
             .filter(|(_, status)| **status == KindStatus::Starting);
         let starting = starting.map(|(kind, _)| (format!("kind {kind}"), Err("starting".to_owned())));
-        let watches = running.engine.state().kinds.into_iter().map(|kind| {
-            let synced = match kind.watch.state {
-                WatchState::Live | WatchState::Gone(_) => Ok(()),
-                WatchState::Syncing(why) => Err(format!("syncing: {why}")),
-                WatchState::Forbidden(why) => Err(format!("forbidden: {why}")),
-            };
-            (format!("watch {}", kind.watch.kind), synced)
-        });
+        let watches = watched(running.engine.state());
         // A standby is ready: to take over.
         let leads = self.leadership().into_iter().map(|state| (told(&state), Ok(())));
         links.chain(starting).chain(watches).chain(leads).collect()
@@ -204,6 +206,32 @@ fn told(leadership: &LeadershipState) -> String {
     }
 }
 
+/// Nothing is served before it is watched.
+fn watched(state: EngineState) -> Vec<(String, Result<(), String>)> {
+    let synced = |state| match state {
+        WatchState::Live | WatchState::Gone(_) => Ok(()),
+        WatchState::Syncing(why) => Err(format!("syncing: {why}")),
+        WatchState::Forbidden(why) => Err(format!("forbidden: {why}")),
+    };
+    // Without it, no kind is known to be there, and each looks as if it were rightly not watched.
+    let definitions = (
+        "watch CustomResourceDefinition".to_owned(),
+        synced(state.definitions),
+    );
+    let kinds = state
+        .kinds
+        .into_iter()
+        .map(|KindState { watch, .. }| match watch.state {
+            // They can be read all the same.
+            WatchState::Forbidden(why) if watch.kind == ApiType::secrets().kind => (
+                format!("watch Secret: forbidden, read every few seconds instead: {why}"),
+                Ok(()),
+            ),
+            state => (format!("watch {}", watch.kind), synced(state)),
+        });
+    std::iter::once(definitions).chain(kinds).collect()
+}
+
 fn plugin(connected: &Connected) -> Value {
     let state = connected.plugin.state();
     let state = state.borrow();
@@ -219,4 +247,68 @@ fn plugin(connected: &Connected) -> Value {
         },
         "kinds": state.served.kinds.iter().map(|kind| kind.resource_type.to_string()).collect::<Vec<_>>(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use bridge_core::{queue::Counts, watch_plan::GroupKind};
+    use bridge_engine::watch::KindWatch;
+
+    use super::*;
+
+    fn state(definitions: WatchState, kinds: [(&str, &str, WatchState); 2]) -> EngineState {
+        let kinds = kinds.map(|(group, kind, state)| KindState {
+            watch: KindWatch {
+                kind: GroupKind::new(group, kind),
+                version: "v1".to_owned(),
+                definition: None,
+                state,
+                reasons: BTreeMap::new(),
+                interruptions: 0,
+                lists: 0,
+                unreadable: BTreeMap::new(),
+            },
+            objects: 0,
+            queue: Counts::default(),
+        });
+        EngineState {
+            server_version: String::new(),
+            dispatching: true,
+            definitions,
+            kinds: kinds.into(),
+            in_flight: Vec::new(),
+            last_plan: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn it_is_ready_when_all_is_watched_that_must_be() {
+        let no = || WatchState::Forbidden("no".to_owned());
+        let live = WatchState::Live;
+        let unready = |state| {
+            let checks = watched(state).into_iter();
+            checks
+                .filter_map(|(what, result)| Some((what, result.err()?)))
+                .collect::<Vec<_>>()
+        };
+        let kinds = |secrets, notes| [("", "Secret", secrets), ("example.org", "Note", notes)];
+        let none: Vec<(String, String)> = Vec::new();
+        assert_eq!(
+            unready(state(live.clone(), kinds(live.clone(), live.clone()))),
+            none
+        );
+        let unknown = WatchState::Gone("the definitions are not known".to_owned());
+        assert_eq!(
+            unready(state(no(), kinds(live.clone(), unknown))),
+            [(
+                "watch CustomResourceDefinition".to_owned(),
+                "forbidden: no".to_owned()
+            )]
+        );
+        assert_eq!(unready(state(live.clone(), kinds(no(), live.clone()))), none);
+        assert_eq!(
+            unready(state(live.clone(), kinds(live, no()))),
+            [("watch Note.example.org".to_owned(), "forbidden: no".to_owned())]
+        );
+    }
 }

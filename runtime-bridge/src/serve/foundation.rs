@@ -1,6 +1,6 @@
 //! What outlives every engine of a bridge, and is needed to start one.
 
-use std::{env, sync::Arc};
+use std::{env, sync::Arc, time::Duration};
 
 use bridge_core::{crd::MANAGED_BY, queue::Limits};
 use bridge_engine::{
@@ -10,7 +10,7 @@ use bridge_engine::{
     dispatch::DispatchOptions,
     engine::{Engine, EngineOptions},
     lease::Leadership,
-    managed::{DigestKeyError, Digester, ManagedMetrics, ManagedOptions, Shared},
+    managed::{Detached, DigestKeyError, Digester, ManagedMetrics, ManagedOptions, Shared},
     metrics::Metrics,
 };
 use tokio::{sync::watch, time::Instant};
@@ -22,10 +22,10 @@ use crate::patience::patiently;
 pub struct Foundation {
     /// How resources are looked after.
     pub behaviour: BehaviourArgs,
-    /// Of the bridge's own Secrets.
-    pub namespace: String,
     /// The way to the API server.
     pub clients: Clients,
+    /// Of the cluster.
+    pub identity: Identity,
     /// Whether this process may act.
     pub leadership: Leadership,
     /// Of the process.
@@ -34,32 +34,42 @@ pub struct Foundation {
     pub managed_metrics: Arc<ManagedMetrics>,
     /// The time: a simulation brings its own.
     pub clock: Arc<dyn Clock>,
-    /// What is not there yet at start is waited for until then.
-    pub until: Instant,
+    /// Passes, whichever engine began them.
+    pub detached: Detached,
 }
 
-impl Foundation {
-    /// An engine, and what its controllers share. Passes begin once the gate is opened.
-    pub async fn engine(&self) -> Result<(Arc<Shared>, Arc<Engine>, watch::Sender<bool>), ServeError> {
-        let client = &self.clients.write;
+/// What only the cluster knows. It stays as it is for as long as the bridge runs.
+pub struct Identity {
+    digester: Digester,
+    cluster_id: String,
+}
+
+impl Identity {
+    /// Reads it; what is not there yet is waited for until then. `namespace`: of the bridge's own Secrets.
+    pub async fn read(clients: &Clients, namespace: &str, until: Instant) -> Result<Self, ServeError> {
         let temporary = |error: &DigestKeyError| match error {
             DigestKeyError::Api { source, .. } => source.is_transient(),
             DigestKeyError::Unusable { .. } => false,
         };
-        let load = || Digester::load(client, &self.namespace);
-        let digester = patiently("the Secret of the bridge", self.until, temporary, load).await?;
-        let read = || self.clients.cluster_id();
-        let cluster_id = patiently(
-            "the namespace kube-system",
-            self.until,
-            ApiError::is_transient,
-            read,
-        )
-        .await;
+        let load = || Digester::load(&clients.write, namespace);
+        let digester = patiently("the Secret of the bridge", until, temporary, load).await?;
+        let read = || clients.cluster_id();
+        let cluster_id = patiently("the namespace kube-system", until, ApiError::is_transient, read).await;
+        Ok(Self {
+            digester,
+            cluster_id: cluster_id.map_err(ServeError::ClusterId)?,
+        })
+    }
+}
+
+impl Foundation {
+    /// An engine, and what its controllers share. Passes begin once the gate is opened.
+    pub fn engine(&self) -> (Arc<Shared>, Arc<Engine>, watch::Sender<bool>) {
         let options = ManagedOptions {
             settings: self.behaviour.settings(),
-            cluster_id: cluster_id.map_err(ServeError::ClusterId)?,
+            cluster_id: self.identity.cluster_id.clone(),
             leadership: self.leadership.clone(),
+            detached: self.detached.clone(),
         };
         let (gate, gated) = watch::channel(false);
         let metrics = Arc::clone(&self.metrics);
@@ -71,8 +81,17 @@ impl Foundation {
             gated,
         );
         let engine = Arc::new(engine);
+        let digester = self.identity.digester.clone();
         let shared = Shared::new(&engine, digester, Arc::clone(&self.managed_metrics), options);
-        Ok((shared, engine, gate))
+        (shared, engine, gate)
+    }
+
+    /// Waits until what former engines began has ended and is stored.
+    pub async fn settle(&self, limit: Duration) -> Result<(), ServeError> {
+        match self.detached.wait(limit).await {
+            0 => Ok(()),
+            left => Err(ServeError::NotDrained(left)),
+        }
     }
 
     fn engine_options(&self) -> EngineOptions {

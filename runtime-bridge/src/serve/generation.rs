@@ -1,11 +1,19 @@
 //! One engine with its controllers, for as long as the plugins serve what they served at its start.
 
-use std::{future::pending, sync::Arc, time::Duration};
+use std::{
+    future::pending,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
+use bridge_core::watch_plan::GroupKind;
 use bridge_engine::{
-    config::{ConfigOptions, ConfigResolver, LocalHost, cluster_config_api, config_api, secret_of},
+    config::{ConfigOptions, ConfigResolver, LocalHost, keep_while_used},
     crd::{self, Found},
-    engine::Engine,
+    engine::{Controller, Engine},
     lease::Leadership,
     managed::{ManagedReconciler, Shared},
     ports::External,
@@ -39,7 +47,7 @@ const ESTABLISHED_WITHIN: Duration = Duration::from_secs(30);
 /// CRDs looked at, at once.
 const LOOKS: usize = 8;
 
-/// Between two looks at CRDs that are not as they should be.
+/// Between two looks at CRDs: those that are not as they should be, and whether the others are still there.
 const LOOK_AGAIN: Duration = Duration::from_secs(15);
 
 /// Why a generation ended.
@@ -63,15 +71,39 @@ pub struct Generation {
 
 /// A CRD that the cluster is to have, and the controller that is then started. Config kinds have none.
 struct Candidate {
-    kind: String,
+    /// With its version.
+    name: String,
+    kind: GroupKind,
+    plugin: String,
     crd: Value,
-    reconciler: Option<Arc<ManagedReconciler>>,
+    controller: Option<Controller>,
+    /// Its controller was started. Once is enough: it runs whenever there is a CRD.
+    started: AtomicBool,
+}
+
+impl Candidate {
+    fn new(name: String, plugin: &str, crd: Value, controller: Option<Controller>) -> Self {
+        let text = |pointer: &str| crd.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
+        Self {
+            kind: GroupKind::new(text("/spec/group"), text("/spec/names/kind")),
+            name,
+            plugin: plugin.to_owned(),
+            crd,
+            controller,
+            started: AtomicBool::new(false),
+        }
+    }
+
+    /// The API server can serve only one of them.
+    fn excludes(&self, other: &Self) -> bool {
+        self.kind == other.kind || self.crd.pointer("/metadata/name") == other.crd.pointer("/metadata/name")
+    }
 }
 
 impl Generation {
     /// Starts an engine, and prepares a controller for each kind of each plugin.
-    pub async fn start(foundation: &Foundation, bridge: &Bridge) -> Result<Self, ServeError> {
-        let (shared, engine, gate) = foundation.engine().await?;
+    pub fn start(foundation: &Foundation, bridge: &Bridge) -> Self {
+        let (shared, engine, gate) = foundation.engine();
         bridge.started(&engine);
         let mut generation = Self {
             engine,
@@ -86,7 +118,7 @@ impl Generation {
             generation.add(connected, foundation, bridge);
         }
         bridge.prepared();
-        Ok(generation)
+        generation
     }
 
     fn add(&mut self, connected: &Connected, foundation: &Foundation, bridge: &Bridge) {
@@ -98,41 +130,43 @@ impl Generation {
         }
         let external: Arc<dyn External> = Arc::new(PluginExternal::new(connected.plugin.clone()));
         let configs = self.configs(&served, &external, foundation);
+        let plugin = &served.info.name;
         let config_kinds = definitions
             .configs
             .into_iter()
-            .map(|(kind, crd)| (kind, crd, None));
+            .map(|(name, crd)| Candidate::new(name, plugin, crd, None));
         let managed_kinds = definitions.kinds.into_iter().map(|(kind, crd)| {
             let name = kind.resource_type.to_string();
             let (external, configs) = (Arc::clone(&external), Arc::clone(&configs) as _);
             let version = &served.info.version;
             let reconciler = ManagedReconciler::new(&self.shared, kind, external, configs, version);
-            (name, crd, Some(reconciler))
+            let controller = reconciler.controller(&format!("{name} is served"));
+            Candidate::new(name, plugin, crd, Some(controller))
         });
-        for (kind, crd, reconciler) in config_kinds.chain(managed_kinds) {
-            bridge.kind(&kind, KindStatus::Starting);
-            self.candidates.push(Candidate {
-                kind,
-                crd,
-                reconciler,
-            });
+        let mut users = Vec::new();
+        for candidate in config_kinds.chain(managed_kinds) {
+            if let Some(first) = self.candidates.iter().find(|first| first.excludes(&candidate)) {
+                let why = format!("{} is served by {}, too", first.name, first.plugin);
+                bridge.kind(
+                    &format!("{} of {plugin}", candidate.name),
+                    KindStatus::Refused(why),
+                );
+                continue;
+            }
+            bridge.kind(&candidate.name, KindStatus::Starting);
+            users.extend(candidate.controller.clone());
+            self.candidates.push(candidate);
         }
+        keep_while_used(&self.engine, plugin, &users);
         self.plugins.push((state, served));
     }
 
-    /// Follows both config kinds of a plugin, so that a change of a config, or of its Secret, is the turn of those who use it.
     fn configs(
         &self,
         served: &Served,
         external: &Arc<dyn External>,
         foundation: &Foundation,
     ) -> Arc<ConfigResolver> {
-        let plugin = &served.info.name;
-        for api in [config_api(plugin), cluster_config_api(plugin)] {
-            let references = Arc::new(|config: &_| secret_of(config).into_iter().collect());
-            self.engine
-                .follow(&Arc::new(api), references, &format!("configs of {plugin}"));
-        }
         Arc::new(ConfigResolver::new(ConfigOptions {
             plugin: served.info.clone(),
             external: Arc::clone(external),
@@ -167,6 +201,7 @@ impl Generation {
     }
 
     async fn serve(&self, bridge: &Bridge, stop: &CancellationToken) -> Ended {
+        let mut served: Vec<&Candidate> = Vec::new();
         let mut waiting: Vec<&Candidate> = self.candidates.iter().collect();
         let mut looks = interval(LOOK_AGAIN);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -175,39 +210,60 @@ impl Generation {
         loop {
             let look = async {
                 looks.tick().await;
-                self.look(&waiting, bridge).await
+                let lost = |candidate: &&Candidate| self.is_lost(candidate);
+                let (lost, still): (Vec<&Candidate>, Vec<&Candidate>) =
+                    served.iter().copied().partition(lost);
+                for candidate in &lost {
+                    bridge.kind(
+                        &candidate.name,
+                        KindStatus::Waiting("its CRD was deleted".to_owned()),
+                    );
+                }
+                waiting.extend(lost);
+                let (found, waiting) = self.look(&waiting, bridge).await;
+                ([still, found].concat(), waiting)
             };
             tokio::select! {
                 // In a fixed order, so that a simulation repeats itself.
                 biased;
                 () = stop.cancelled() => return Ended::Stopped,
                 name = &mut changed => return Ended::PluginChanged(name),
-                still = look, if !waiting.is_empty() => waiting = still,
+                looked = look => (served, waiting) = looked,
             }
         }
     }
 
-    /// One look at the CRDs of kinds that are not served yet. Returns those that still are not.
-    async fn look<'a>(&self, waiting: &[&'a Candidate], bridge: &Bridge) -> Vec<&'a Candidate> {
+    fn is_lost(&self, candidate: &Candidate) -> bool {
+        self.engine.watches.is_defined(&candidate.kind) == Some(false)
+    }
+
+    /// One look at the CRDs of kinds that are not served. Returns those that are now, and those that still are not.
+    async fn look<'a>(
+        &self,
+        waiting: &[&'a Candidate],
+        bridge: &Bridge,
+    ) -> (Vec<&'a Candidate>, Vec<&'a Candidate>) {
         let ensure = |candidate: &'a Candidate| async move { (candidate, self.ensure(&candidate.crd).await) };
         let mut looks = stream::iter(waiting.iter().copied().map(ensure)).buffer_unordered(LOOKS);
-        let mut still = Vec::new();
+        let (mut served, mut still) = (Vec::new(), Vec::new());
         while let Some((candidate, ensured)) = looks.next().await {
             match ensured {
                 Ok(()) => {
-                    if let Some(reconciler) = &candidate.reconciler {
-                        let reason = format!("{} is served", candidate.kind);
-                        self.engine.serve(reconciler.controller(&reason));
+                    if let Some(controller) = &candidate.controller
+                        && !candidate.started.swap(true, Ordering::Relaxed)
+                    {
+                        self.engine.serve(controller.clone());
                     }
-                    bridge.kind(&candidate.kind, KindStatus::Served);
+                    bridge.kind(&candidate.name, KindStatus::Served);
+                    served.push(candidate);
                 }
                 Err(why) => {
-                    bridge.kind(&candidate.kind, KindStatus::Waiting(why));
+                    bridge.kind(&candidate.name, KindStatus::Waiting(why));
                     still.push(candidate);
                 }
             }
         }
-        still
+        (served, still)
     }
 
     /// The cluster has this CRD, or why not.
@@ -248,22 +304,22 @@ impl Generation {
         select_all(plugins).await.0
     }
 
-    /// Begins nothing more, and waits until what was begun has ended and is stored.
+    /// Begins nothing more, and waits until what was begun, by it or by former ones, has ended and is stored.
     pub async fn drain(self, limit: Duration) -> Result<(), ServeError> {
         let end = Instant::now() + limit;
         self.gate.send_replace(false);
-        let settled = self.shared.drain(limit).await;
+        let left = self.shared.drain(limit).await;
         let dropped = self
             .engine
             .drain(end.saturating_duration_since(Instant::now()))
             .await;
-        if settled && dropped.is_empty() {
-            return Ok(());
-        }
         for key in &dropped {
             tracing::warn!(object = %key, "its pass was cut off");
         }
-        Err(ServeError::NotDrained(dropped.len()))
+        match left.max(dropped.len()) {
+            0 => Ok(()),
+            left => Err(ServeError::NotDrained(left)),
+        }
     }
 }
 
@@ -288,4 +344,27 @@ fn essence(served: &Served) -> Served {
     let mut essence = served.clone();
     essence.info.instance_id.clear();
     essence
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn candidate(kind: &str, plural: &str) -> Candidate {
+        let crd = json!({
+            "metadata": { "name": format!("{plural}.example.org") },
+            "spec": { "group": "example.org", "names": { "kind": kind } },
+        });
+        Candidate::new(String::new(), "plugin", crd, None)
+    }
+
+    #[test]
+    fn two_of_one_kind_or_of_one_name_cannot_both_be_served() {
+        let notes = candidate("Note", "notes");
+        assert!(notes.excludes(&candidate("Note", "scraps")));
+        assert!(notes.excludes(&candidate("Scrap", "notes")));
+        assert!(!notes.excludes(&candidate("Scrap", "scraps")));
+    }
 }

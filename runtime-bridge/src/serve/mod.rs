@@ -14,17 +14,17 @@ use bridge_engine::{
     api_error::ApiError,
     client::ConnectError,
     clock::SystemClock,
-    managed::{DigestKeyError, ManagedMetrics},
+    managed::{Detached, DigestKeyError, ManagedMetrics},
     metrics::Metrics,
 };
 use clap::Args;
 use tokio::time::Instant;
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio_util::sync::CancellationToken;
 
 use self::election::ElectionArgs;
 pub use self::{
     bridge::{Bridge, KindStatus},
-    foundation::Foundation,
+    foundation::{Foundation, Identity},
     generation::{Ended, Generation},
 };
 use crate::{
@@ -169,15 +169,14 @@ pub enum ServeError {
 pub async fn run(args: ServeArgs) -> Result<(), ServeError> {
     tracing::info!(version = env!("CARGO_PKG_VERSION"), "starting");
     args.election.timing()?;
-    let tasks = TaskTracker::new();
     let stop = CancellationToken::new();
     let background = CancellationToken::new();
-    tasks.spawn(shutdown::signals(stop.clone()).map_err(ServeError::Signals)?);
+    tokio::spawn(shutdown::signals(stop.clone()).map_err(ServeError::Signals)?);
 
     let listener = admin::bind(args.behaviour.admin_address).await?;
     let metrics = Arc::new(Metrics::new());
     let bridge = Arc::new(Bridge::new(&metrics));
-    tasks.spawn(admin::serve(
+    tokio::spawn(admin::serve(
         listener,
         Arc::clone(&bridge) as _,
         background.clone(),
@@ -187,33 +186,37 @@ pub async fn run(args: ServeArgs) -> Result<(), ServeError> {
     let calls = CallMetrics::new(&metrics);
     let connecting = async {
         let plugins = async { Ok::<_, ServeError>(args.plugins.connect(until, &calls).await?) };
-        let clients = async { Ok::<_, ServeError>(args.cluster.connect(&metrics, until).await?) };
-        tokio::try_join!(plugins, clients)
+        let cluster = async {
+            let clients = args.cluster.connect(&metrics, until).await?;
+            let identity = Identity::read(&clients, &args.cluster.own_namespace(), until).await?;
+            Ok::<_, ServeError>((clients, identity))
+        };
+        tokio::try_join!(plugins, cluster)
     };
     let connected = tokio::select! {
         // Nothing was begun that would have to be drained.
         () = stop.cancelled() => return Ok(()),
         connected = connecting => connected?,
     };
-    let ((plugins, supervisions), clients) = connected;
+    let ((plugins, supervisions), (clients, identity)) = connected;
     for supervision in supervisions {
-        tasks.spawn(supervision.run(background.clone()));
+        tokio::spawn(supervision.run(background.clone()));
     }
     let (elector, leadership) = args.election.begin(&clients, &args.cluster, &plugins)?;
     bridge.connected(plugins);
     bridge.led_by(&leadership);
     let led = CancellationToken::new();
-    let election = elector.map(|elector| tasks.spawn(elector.run(led.clone())));
+    let election = elector.map(|elector| tokio::spawn(elector.run(led.clone())));
 
     let foundation = Foundation {
         managed_metrics: ManagedMetrics::new(&metrics),
         clock: Arc::new(SystemClock),
-        namespace: args.cluster.own_namespace(),
         behaviour: args.behaviour,
         clients,
         leadership,
+        identity,
         metrics,
-        until,
+        detached: Detached::default(),
     };
     let ended = generations(&foundation, &bridge, &stop).await;
     // Only now: until here, what was begun was ended under the lease.
@@ -232,20 +235,22 @@ pub async fn generations(
     bridge: &Bridge,
     stop: &CancellationToken,
 ) -> Result<(), ServeError> {
-    loop {
-        let generation = tokio::select! {
-            biased;
-            () = stop.cancelled() => return Ok(()),
-            started = Generation::start(foundation, bridge) => started?,
-        };
+    let limit = foundation.behaviour.drain_timeout;
+    while !stop.is_cancelled() {
+        let generation = Generation::start(foundation, bridge);
         let ended = generation.run(bridge, stop).await;
-        let drained = generation.drain(foundation.behaviour.drain_timeout).await;
+        let drained = generation.drain(limit).await;
         bridge.ended();
         match ended {
             Ended::Stopped => return drained,
             Ended::PluginChanged(name) => {
                 tracing::info!(plugin = name, "the plugin serves something else: beginning anew");
+                if let Err(error) = drained {
+                    // They go on beside the next engine, which leaves their objects alone, and are waited for at the end.
+                    tracing::warn!(%error, "not all of the former engine's passes have ended");
+                }
             }
         }
     }
+    foundation.settle(limit).await
 }

@@ -88,6 +88,13 @@ pub async fn until(
         .unwrap()
 }
 
+pub async fn until_gone(api: Api<DynamicObject>, name: &str) {
+    let gone = await_condition(api, name, |object: Option<&DynamicObject>| object.is_none());
+    let seen = timeout(LIMIT, gone).await;
+    seen.unwrap_or_else(|_| panic!("{name}: not gone within {LIMIT:?}"))
+        .unwrap();
+}
+
 pub fn condition<'a>(object: &'a DynamicObject, of: &str) -> Option<&'a Value> {
     let conditions = object.data.pointer("/status/conditions")?.as_array()?;
     conditions.iter().find(|condition| condition["type"] == of)

@@ -4,7 +4,7 @@ use std::{sync::atomic::Ordering, time::Duration};
 
 use kube::{
     Api,
-    api::{DynamicObject, Patch, PatchParams},
+    api::{DeleteParams, DynamicObject, Patch, PatchParams},
     core::{ApiResource, GroupVersionKind},
 };
 use serde::Deserialize;
@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 use crate::{
     admin::Bridge,
-    cluster::{Cluster, configure, create, is_true, note, object, until},
+    cluster::{Cluster, condition, configure, create, is_true, note, object, until, until_gone},
     notes::{Notes, SLOW},
 };
 
@@ -77,6 +77,60 @@ async fn a_plugin_that_goes_away_is_told_and_met_again() {
     assert_eq!(bridge.stop().await, Some(0));
 }
 
+#[tokio::test]
+async fn a_config_stays_while_it_is_used() {
+    let (cluster, notes) = (Cluster::start().await, Notes::start());
+    let bridge = Bridge::start(&cluster, &notes.endpoint(), &[]).await;
+    bridge.until_ready().await;
+    configure(&cluster, json!({ "token": "canary" })).await;
+    let (api, configs) = (
+        cluster.namespaced("Note"),
+        cluster.cluster_scoped("ClusterProviderConfig"),
+    );
+    create(&api, note()).await.unwrap();
+    until(&api, "groceries", "ready", |note| is_true(note, "Ready")).await;
+    let held = |config: &DynamicObject| {
+        config.metadata.finalizers.as_deref() == Some(&["in-use.crossplane.io".to_owned()])
+    };
+    until(&configs, "default", "held", held).await;
+
+    let delete = DeleteParams::default();
+    configs.delete("default", &delete).await.unwrap();
+    let told = until(&configs, "default", "told", |config| {
+        condition(config, "Terminating").is_some()
+    })
+    .await;
+    let told = condition(&told, "Terminating").unwrap();
+    assert_eq!(
+        ["status", "reason", "message"].map(|field| told[field].as_str().unwrap()),
+        ["False", "InUse", "Blocking deletion while usages still exist"]
+    );
+    // With its config, the note can still be taken off the wall.
+    api.delete("groceries", &delete).await.unwrap();
+    until_gone(api, "groceries").await;
+    until_gone(configs, "default").await;
+    assert_eq!(bridge.stop().await, Some(0));
+}
+
+#[tokio::test]
+async fn a_crd_that_somebody_deletes_is_installed_again() {
+    let (cluster, notes) = (Cluster::start().await, Notes::start());
+    let bridge = Bridge::start(&cluster, &notes.endpoint(), &[]).await;
+    bridge.until_ready().await;
+    configure(&cluster, json!({ "token": "canary" })).await;
+    let (definitions, name) = (cluster.definitions(), "notes.notes.example.org");
+    let first = definitions.get(name).await.unwrap().metadata.uid;
+    definitions.delete(name, &DeleteParams::default()).await.unwrap();
+    until(&definitions, name, "installed anew", |crd| {
+        crd.metadata.uid != first && is_true(crd, "Established")
+    })
+    .await;
+    let api = cluster.namespaced("Note");
+    create(&api, note()).await.unwrap();
+    until(&api, "groceries", "ready", |note| is_true(note, "Ready")).await;
+    assert_eq!(bridge.stop().await, Some(0));
+}
+
 const MANIFESTS: &str = include_str!("../../../deploy/bridge.yaml");
 
 async fn apply_manifests(cluster: &Cluster, text: &str) {
@@ -128,12 +182,8 @@ async fn the_rights_that_deploy_gives_are_enough() {
     assert_eq!(secret.data["type"], "connection.crossplane.io/v1alpha1");
     let config = cluster.cluster_scoped("ClusterProviderConfig");
     until(&config, "default", "usable", |config| is_true(config, "Ready")).await;
-    api.delete("groceries", &kube::api::DeleteParams::default())
-        .await
-        .unwrap();
-    let gone =
-        kube::runtime::wait::await_condition(api, "groceries", |note: Option<&DynamicObject>| note.is_none());
-    timeout(LIMIT, gone).await.expect("it is deleted").unwrap();
+    api.delete("groceries", &DeleteParams::default()).await.unwrap();
+    until_gone(api, "groceries").await;
     let metrics = bridge.get("/metrics").await.1;
     let forbidden: Vec<&str> = metrics
         .lines()

@@ -8,6 +8,7 @@ mod condition;
 mod credentials;
 mod error;
 mod host;
+mod in_use;
 mod reference;
 mod resolver;
 mod revision;
@@ -18,6 +19,7 @@ mod tests;
 
 pub use error::ConfigError;
 pub use host::{Host, HostError, LocalHost};
+pub use in_use::{FINALIZER, keep_while_used};
 pub use reference::{cluster_config_api, config_api, secret_of};
 pub use resolver::{ConfigOptions, ConfigResolver};
 pub use sources::{ConfigObjects, SecretSource};

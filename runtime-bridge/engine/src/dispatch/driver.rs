@@ -111,6 +111,7 @@ impl Driver {
             since: now,
         };
         self.shared.in_flight.lock().insert(key.clone(), in_flight);
+        self.shared.looked.lock().insert(key.clone());
         let metrics = Arc::clone(&self.shared.metrics);
         self.passes.spawn(async move {
             let started = Instant::now();
@@ -135,6 +136,9 @@ impl Driver {
         // Panics are caught within, and nothing aborts a single pass.
         let Ok(Ended { key, outcome }) = ended else { return };
         self.shared.in_flight.lock().remove(&key);
+        if self.shared.store.get(&key).is_none() {
+            self.shared.looked.lock().remove(&key);
+        }
         let word = match &outcome {
             Outcome::Done(next) if next.busy => "busy",
             Outcome::Done(_) => "done",

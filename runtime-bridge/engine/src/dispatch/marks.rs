@@ -35,16 +35,20 @@ impl Shared {
         self.mark(&change.key, &lane, wake);
     }
 
-    /// What was there at the start is no change: dependants have their own first turn.
+    /// What a first list shows may have come after a dependant looked for it. One that did not look yet has its own first turn.
     pub(super) fn mark_dependants(&self, change: &Change) {
-        if change.cause == Cause::Listed || !change.beyond_status() {
+        let dependants = self.store.dependants(&change.key);
+        if dependants.is_empty() || !change.concerns_dependants() {
             return;
         }
         let wake = Wake {
             at: self.clock.now(),
             priority: Priority::DriftPoll,
         };
-        for dependant in self.store.dependants(&change.key) {
+        for dependant in dependants {
+            if change.cause == Cause::Listed && !self.looked.lock().contains(&dependant) {
+                continue;
+            }
             let reconciler = self.reconcilers.read().get(dependant.kind()).cloned();
             if let Some(reconciler) = reconciler {
                 let lane = self

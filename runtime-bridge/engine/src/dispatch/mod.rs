@@ -4,7 +4,7 @@ mod driver;
 mod marks;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashSet},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -18,7 +18,7 @@ use parking_lot::{Mutex, RwLock};
 use serde::Serialize;
 use tokio::{
     sync::{Notify, watch},
-    task::JoinHandle,
+    task::{AbortHandle, JoinHandle},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -60,6 +60,7 @@ pub struct Dispatcher {
     shared: Arc<Shared>,
     drain: CancellationToken,
     driver: tokio::sync::Mutex<Option<JoinHandle<()>>>,
+    running: AbortHandle,
 }
 
 /// A pass that runs.
@@ -79,6 +80,8 @@ struct Shared {
     in_flight: Mutex<BTreeMap<Key, InFlight>>,
     /// Passes in a row that panicked or ran out of time.
     broken: Mutex<BTreeMap<Key, u32>>,
+    /// Objects that had a pass.
+    looked: Mutex<HashSet<Key>>,
     /// Something was marked, held or released.
     changed: Notify,
     store: Arc<Store>,
@@ -101,6 +104,7 @@ impl Dispatcher {
             reconcilers: RwLock::default(),
             in_flight: Mutex::default(),
             broken: Mutex::default(),
+            looked: Mutex::default(),
             changed: Notify::new(),
             store,
             clock,
@@ -112,6 +116,7 @@ impl Dispatcher {
         Self {
             shared,
             drain,
+            running: driver.abort_handle(),
             driver: tokio::sync::Mutex::new(Some(driver)),
         }
     }
@@ -156,6 +161,11 @@ impl Dispatcher {
     /// The passes that run.
     pub fn in_flight(&self) -> Vec<InFlight> {
         self.shared.in_flight.lock().values().cloned().collect()
+    }
+
+    /// Passes are still begun when they are due; or it was asked to begin none any more.
+    pub fn is_alive(&self) -> bool {
+        self.drain.is_cancelled() || !self.running.is_finished()
     }
 
     /// Begins no more passes, and waits for those that run, but not longer than `limit`. Returns those that had to be dropped.

@@ -447,13 +447,48 @@ async fn a_changed_referent_makes_it_the_turn_of_what_depends_on_it() {
     };
     stage.dispatcher.referent_changed(&secret);
     stage.settle().await;
-    assert!(stage.begun.try_recv().is_err(), "it was there at the start");
+    assert!(stage.begun.try_recv().is_err(), "its own first turn will come");
     stage.dispatcher.referent_changed(&Change {
         cause: Cause::Watched,
-        ..secret
+        ..secret.clone()
     });
     let (name, pass) = stage.next().await;
     assert_eq!((name.as_str(), pass.priority), ("a", Priority::DriftPoll));
+    stage.settle().await;
+    stage.dispatcher.referent_changed(&secret);
+    assert_eq!(
+        stage.next().await.0,
+        "a",
+        "it may have looked before the list came"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_keeps_a_referent_is_nobodys_turn() {
+    let mut stage = stage(4, []);
+    stage
+        .store
+        .register_references(&kind(), Arc::new(|_| vec![key("config")]));
+    stage.store.observe_read(object("a", 1, 1));
+    let before = object("config", 2, 1);
+    let changed = |change: fn(&mut Object)| {
+        let mut new = (*before).clone();
+        change(&mut new);
+        Change {
+            key: key("config"),
+            old: Some(Arc::clone(&before)),
+            new: Some(Arc::new(new)),
+            cause: Cause::Written,
+        }
+    };
+    let held = changed(|new| new.meta.finalizers = Some(vec!["in-use.crossplane.io".to_owned()]));
+    stage.dispatcher.referent_changed(&held);
+    stage.settle().await;
+    assert!(stage.begun.try_recv().is_err());
+    stage
+        .dispatcher
+        .referent_changed(&changed(|new| new.meta.labels = Some([].into())));
+    assert_eq!(stage.next().await.0, "a");
 }
 
 #[tokio::test(start_paused = true)]

@@ -4,6 +4,7 @@
 mod claims;
 mod config_source;
 mod counts;
+mod detached;
 mod digest;
 mod fault_point;
 mod gather;
@@ -21,6 +22,7 @@ mod write_again;
 
 pub use claims::Claims;
 pub use config_source::ConfigSource;
+pub use detached::Detached;
 pub use digest::{DIGEST_KEY_SECRET, DigestKeyError, Digester};
 pub use holds::Holds;
 pub use metrics::ManagedMetrics;

@@ -15,12 +15,12 @@ use bridge_core::{
     queue::{Priority, Wake},
 };
 use jiff::Timestamp;
-use tokio_util::task::TaskTracker;
 
 use super::{
     claims::Claims,
     config_source::ConfigSource,
     counts::Counts,
+    detached::Detached,
     digest::Digester,
     holds::Holds,
     memories::Memories,
@@ -64,7 +64,7 @@ pub struct Shared {
     pub(super) cluster_id: String,
     leadership: Leadership,
     draining: AtomicBool,
-    tasks: TaskTracker,
+    detached: Detached,
 }
 
 /// What the binary decides.
@@ -76,6 +76,8 @@ pub struct ManagedOptions {
     pub cluster_id: String,
     /// Whether this process may act.
     pub leadership: Leadership,
+    /// The passes of the process.
+    pub detached: Detached,
 }
 
 impl Shared {
@@ -101,7 +103,7 @@ impl Shared {
             cluster_id: options.cluster_id,
             leadership: options.leadership,
             draining: AtomicBool::new(false),
-            tasks: TaskTracker::new(),
+            detached: options.detached,
         })
     }
 
@@ -124,14 +126,13 @@ impl Shared {
         self.leads() && !self.draining()
     }
 
-    /// Waits until every call that was begun has ended and its answer is persisted. False: the limit came first, and recovery must settle
-    /// the rest.
-    pub async fn drain(&self, limit: Duration) -> bool {
+    /// Waits until every call that was begun, by whichever engine, has ended and its answer is persisted, but not longer than `limit`.
+    /// Returns how many passes had not ended: they go on, and recovery settles what is cut off.
+    pub async fn drain(&self, limit: Duration) -> usize {
         self.stop_acting();
-        self.tasks.close();
-        let drained = tokio::time::timeout(limit, self.tasks.wait()).await.is_ok();
+        let left = self.detached.wait(limit).await;
         self.counts.end();
-        drained
+        left
     }
 }
 
@@ -214,13 +215,15 @@ impl Reconcile for Turns {
         if let Some(former) = former {
             of.forget_uid(&former, None);
         }
+        let still_busy = || Next::busy(of.shared.clock.now() + STILL_BUSY, pass.priority);
         let Some(memory) = memory else {
-            return Next::busy(of.shared.clock.now() + STILL_BUSY, pass.priority);
+            return still_busy();
         };
-        let task = of
-            .shared
-            .tasks
-            .spawn(super::pass::run(Arc::clone(of), object, memory));
+        let uid = object.uid().to_owned();
+        let run = super::pass::run(Arc::clone(of), object, memory);
+        let Some(task) = of.shared.detached.spawn(&uid, run) else {
+            return still_busy();
+        };
         match task.await {
             Ok(next) => next,
             // Counted and logged by the engine like any other panic.
@@ -244,3 +247,7 @@ impl Reconcile for Turns {
         self.0.kind.timeouts.call * CALLS * 2 + BESIDE_CALLS
     }
 }
+
+#[cfg(test)]
+#[path = "reconciler_tests.rs"]
+mod tests;

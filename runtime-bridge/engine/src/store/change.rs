@@ -35,6 +35,19 @@ impl Change {
             _ => true,
         }
     }
+
+    /// More changed than what depends on the object can do without: `status` and finalizers.
+    pub fn concerns_dependants(&self) -> bool {
+        let bare = |object: &Object| {
+            let mut bare = object.clone();
+            bare.meta.finalizers = None;
+            bare
+        };
+        match (&self.old, &self.new) {
+            (Some(old), Some(new)) if !new.api.is_metadata_only() => !bare(old).same_but_status(&bare(new)),
+            _ => true,
+        }
+    }
 }
 
 /// Which objects of a kind somebody cares for.

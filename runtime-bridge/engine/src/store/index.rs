@@ -33,6 +33,12 @@ impl<T: Hash + Eq> Index<T> {
         }
     }
 
+    /// The first few, and how many there are.
+    pub(super) fn first(&self, value: &T, most: usize) -> (Vec<Key>, usize) {
+        let keys = self.keys.get(value).map(Vec::as_slice).unwrap_or_default();
+        (keys.iter().take(most).cloned().collect(), keys.len())
+    }
+
     /// In order of their keys.
     pub(super) fn get(&self, value: &T) -> Vec<Key> {
         self.keys.get(value).cloned().unwrap_or_default()

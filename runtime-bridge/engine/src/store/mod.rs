@@ -8,6 +8,7 @@ mod tombstones;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -50,7 +51,7 @@ struct Registered {
 impl Store {
     /// Says how to find the references of a kind's objects. Before its watch starts.
     pub fn register_references(&self, kind: &GroupKind, references: Arc<References>) {
-        self.objects.write().references.insert(kind.clone(), references);
+        let _former = self.objects.write().references.insert(kind.clone(), references);
     }
 
     /// One object, at least as new as our own last write of it.
@@ -101,6 +102,11 @@ impl Store {
     /// Objects that refer to this one, which need not exist.
     pub fn referring_to(&self, key: &Key) -> Vec<Key> {
         self.objects.read().referrers.get(key)
+    }
+
+    /// The first few objects that refer to this one, in order of their keys, and how many there are in all.
+    pub fn first_referring_to(&self, key: &Key, most: usize) -> (Vec<Key>, usize) {
+        self.objects.read().referrers.first(key, most)
     }
 
     /// Objects that refer to this one, directly or by way of others.
@@ -238,7 +244,10 @@ impl Store {
                 .map(|registered| Arc::clone(&registered.listener))
                 .collect();
             for listener in interested {
-                listener(&change);
+                // A fault of one who hears of it is neither the others' nor that of who brings it.
+                if catch_unwind(AssertUnwindSafe(|| listener(&change))).is_err() {
+                    tracing::error!(object = %change.key, "a listener panicked");
+                }
             }
         }
     }

@@ -220,11 +220,11 @@ fn a_name_is_listened_to_alone() {
 
 #[test]
 fn who_stops_listening_hears_no_more() {
-    let store = Store::default();
-    store.open(&kind());
-    let id = store.listen(&kind(), Selector::Whole, Arc::new(|_| panic!("heard")));
-    store.unlisten(&kind(), id);
+    let (store, heard) = store();
+    let id = store.listen(&kind(), Selector::Whole, Arc::new(|_| {}));
+    store.unlisten(&kind(), id - 1);
     store.observe(object("a", "a", 1));
+    assert!(drain(&heard).is_empty());
 }
 
 #[test]
@@ -329,4 +329,18 @@ fn a_listener_that_holds_another_ends_with_it() {
     });
     let left = ended.recv_timeout(std::time::Duration::from_secs(30));
     assert_eq!(left, Ok(Some(0)), "it hangs on its own lock");
+}
+
+#[test]
+fn a_listener_that_panics_harms_neither_the_others_nor_who_brings_the_change() {
+    let store = Store::default();
+    store.open(&kind());
+    store.listen(
+        &kind(),
+        Selector::Whole,
+        Arc::new(|_| panic!("as the test wants")),
+    );
+    let heard = listen(&store, Selector::Whole);
+    store.observe(object("a", "a", 5));
+    assert_eq!(drain(&heard), ["Listed a: 0 -> 5"]);
 }

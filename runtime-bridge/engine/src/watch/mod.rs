@@ -9,14 +9,16 @@ mod subscription;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
+    time::Duration,
 };
 
 use bridge_core::watch_plan::{GroupKind, Plan, Want, WatchId, plan};
 use jiff::SignedDuration;
 use parking_lot::Mutex;
 use serde::Serialize;
-use tokio::sync::Notify;
+use tokio::{sync::Notify, task::AbortHandle};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 pub use self::subscription::Subscription;
@@ -31,6 +33,9 @@ use crate::{
 
 /// A watch goes on for so long after its last subscriber left.
 pub const GRACE: SignedDuration = SignedDuration::from_secs(60);
+
+/// What panicked is tried again after this.
+const AFTER_A_PANIC: Duration = Duration::from_secs(1);
 
 /// How a kind's watch fares.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -64,6 +69,7 @@ impl WatchState {
 /// All watches of the process.
 pub struct Watches {
     shared: Arc<Shared>,
+    planner: AbortHandle,
     _stop: DropGuard,
 }
 
@@ -106,12 +112,11 @@ impl Watches {
             stop: stop.clone(),
             state: Mutex::default(),
         });
-        tokio::spawn(
-            stop.clone()
-                .run_until_cancelled_owned(Arc::clone(&shared).carry_out_plans()),
-        );
+        let plans = Arc::clone(&shared).carry_out_plans();
+        let planner = tokio::spawn(stop.clone().run_until_cancelled_owned(plans));
         Self {
             shared,
+            planner: planner.abort_handle(),
             _stop: stop.drop_guard(),
         }
     }
@@ -132,6 +137,22 @@ impl Watches {
     /// How a kind's watch fares.
     pub fn state(&self, kind: &GroupKind) -> WatchState {
         self.shared.state.lock().watch_state(kind)
+    }
+
+    /// Whether the cluster defines a kind; `None`: not known.
+    pub fn is_defined(&self, kind: &GroupKind) -> Option<bool> {
+        let definitions = self.shared.definitions.snapshot().ok()?;
+        (self.definitions_state() == WatchState::Live).then(|| definitions.contains_key(kind))
+    }
+
+    /// Whether the store has every object of a kind that there is: its watch is live, or the cluster defines no such kind.
+    pub fn is_complete(&self, kind: &GroupKind) -> bool {
+        self.state(kind) == WatchState::Live || self.is_defined(kind) == Some(false)
+    }
+
+    /// Watches are still started and stopped as is wanted.
+    pub fn is_alive(&self) -> bool {
+        !self.planner.is_finished()
     }
 
     /// How the watch of definitions fares.
@@ -226,13 +247,17 @@ impl State {
 }
 
 impl Shared {
-    /// Whenever something changed: plan, and do what the plan says.
+    /// Whenever something changed: plan, and do what the plan says. A panic costs one plan.
     async fn carry_out_plans(self: Arc<Self>) {
         loop {
-            let plan = self.carry_out_plan();
-            let again = plan
-                .again
-                .map(|at| self.clock.now().duration_until(at).unsigned_abs());
+            let carried_out = catch_unwind(AssertUnwindSafe(|| {
+                let again = self.carry_out_plan().again?;
+                Some(self.clock.now().duration_until(again).unsigned_abs())
+            }));
+            let again = carried_out.unwrap_or_else(|_| {
+                tracing::error!("planning the watches panicked; it begins anew");
+                Some(AFTER_A_PANIC)
+            });
             tokio::select! {
                 biased;
                 () = self.changed.notified() => {}
@@ -287,3 +312,6 @@ impl Shared {
         plan
     }
 }
+
+#[cfg(test)]
+mod tests;

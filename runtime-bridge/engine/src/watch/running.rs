@@ -1,4 +1,4 @@
-use std::{collections::BTreeMap, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, panic::AssertUnwindSafe, sync::Arc};
 
 use bridge_core::watch_plan::{Ending, GroupKind};
 use futures::FutureExt;
@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::{
-    WatchState,
+    AFTER_A_PANIC, WatchState,
     feed::{Condition, Feed, Sink},
     object_sink::ObjectSink,
 };
@@ -117,7 +117,7 @@ pub(super) fn supervise(mut feed: Feed, mut sink: impl Sink + 'static, stop: Can
                 tracing::error!(?feed, "a watch panicked, it begins anew");
                 sink.condition(Condition::Syncing("the watch panicked".to_owned()));
                 feed.begin_anew();
-                tokio::time::sleep(Duration::from_secs(1)).await;
+                tokio::time::sleep(AFTER_A_PANIC).await;
             }
         }
     };

@@ -25,7 +25,7 @@ use bridge_engine::{
     crd,
     engine::{Controller, Engine},
     lease::Leadership,
-    managed::{ConfigSource, Digester, ManagedMetrics, ManagedOptions, ManagedReconciler, Shared},
+    managed::{ConfigSource, Detached, Digester, ManagedMetrics, ManagedOptions, ManagedReconciler, Shared},
     object::{Key, Object},
     ports::External,
     watch::WatchState,
@@ -284,6 +284,7 @@ impl Stage {
             },
             cluster_id: "cluster".to_owned(),
             leadership: Leadership::unopposed(),
+            detached: Detached::default(),
         };
         let digester = Digester::new(b"key".to_vec());
         let metrics = ManagedMetrics::new(&engine.metrics);

@@ -6,14 +6,14 @@ use bridge_engine::{
     client::{ApiClient, Clients, DEADLINE},
     clock::Clock,
     lease::Leadership,
-    managed::ManagedMetrics,
+    managed::{Detached, ManagedMetrics},
     metrics::Metrics,
 };
 use bridge_plugin::{Endpoint, Options, Plugin};
 use runtime_bridge::{
     definitions::CrdMode,
     plugins::Connected,
-    serve::{BehaviourArgs, Bridge, Foundation, generations},
+    serve::{BehaviourArgs, Bridge, Foundation, Identity, generations},
 };
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -54,20 +54,27 @@ async fn serve(world: &Arc<World>, host: &Arc<PluginHost>, stop: &CancellationTo
             DEADLINE,
         )
     };
+    let clients = Clients {
+        watch: client(),
+        write: client(),
+        server: "http://kube".to_owned(),
+        version: "v1.36.0-fake".to_owned(),
+    };
+    let until = Instant::now() + Duration::from_secs(30);
+    let identity = tokio::select! {
+        biased;
+        () = stop.cancelled() => return Ok(()),
+        read = Identity::read(&clients, "default", until) => read.map_err(|error| error.to_string())?,
+    };
     let foundation = Foundation {
         behaviour: behaviour(),
-        namespace: "default".to_owned(),
-        clients: Clients {
-            watch: client(),
-            write: client(),
-            server: "http://kube".to_owned(),
-            version: "v1.36.0-fake".to_owned(),
-        },
+        clients,
+        identity,
         managed_metrics: ManagedMetrics::new(&metrics),
         metrics: Arc::clone(&metrics),
         clock: Arc::new(world.time.clone()),
         leadership: Leadership::unopposed(),
-        until: Instant::now() + Duration::from_secs(30),
+        detached: Detached::default(),
     };
     let bridge = Arc::new(Bridge::new(&metrics));
     bridge.connected(vec![connected]);
