@@ -16,6 +16,7 @@ pub mod serve;
 
 use std::{error::Error, process::ExitCode};
 
+use bridge_core::error_chain;
 use clap::Parser;
 
 use crate::cli::{Cli, Command};
@@ -52,16 +53,7 @@ async fn run(command: Command) -> Result<(), Box<dyn Error>> {
 }
 
 /// On one line, causes included: it is what a person sees in the logs of a pod that does not start.
-fn failed(error: &dyn Error) -> ExitCode {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let more = error.to_string();
-        if !text.contains(&more) {
-            text = format!("{text}: {more}");
-        }
-        cause = error.source();
-    }
-    eprintln!("error: {text}");
+fn failed(error: &(dyn Error + 'static)) -> ExitCode {
+    eprintln!("error: {}", error_chain(error));
     ExitCode::FAILURE
 }

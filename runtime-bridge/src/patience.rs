@@ -2,6 +2,7 @@
 
 use std::{fmt::Display, future::Future, time::Duration};
 
+use bridge_core::back_off::doubled;
 use tokio::time::{Instant, sleep};
 
 const FIRST_WAIT: Duration = Duration::from_millis(100);
@@ -18,19 +19,20 @@ where
     E: Display,
     F: Future<Output = Result<T, E>>,
 {
-    let mut wait = FIRST_WAIT;
-    let mut told = false;
+    let mut failures = 0;
     loop {
         let error = match attempt().await {
             Ok(done) => return Ok(done),
-            Err(error) if !is_temporary(&error) || Instant::now() + wait >= until => return Err(error),
             Err(error) => error,
         };
-        if !told {
+        failures += 1;
+        let wait = doubled(FIRST_WAIT, LONGEST_WAIT, failures);
+        if !is_temporary(&error) || Instant::now() + wait >= until {
+            return Err(error);
+        }
+        if failures == 1 {
             tracing::info!(%error, "waiting for {what}");
-            told = true;
         }
         sleep(wait).await;
-        wait = (wait * 2).min(LONGEST_WAIT);
     }
 }

@@ -6,6 +6,7 @@ pub mod client;
 pub mod clock;
 pub mod config;
 pub mod crd;
+mod digest;
 pub mod dispatch;
 pub mod engine;
 pub mod event;

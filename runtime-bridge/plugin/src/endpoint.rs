@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use bridge_core::error_chain;
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint as TonicEndpoint, Identity, Uri};
 
 /// A place that does not accept a connection by then is not there.
@@ -157,20 +158,6 @@ impl Endpoint {
 fn is_loopback(host: &str) -> bool {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     host == "localhost" || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
-}
-
-/// The error and what caused it, in one line.
-pub(crate) fn error_chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let more = error.to_string();
-        if !text.contains(&more) {
-            text = format!("{text}: {more}");
-        }
-        cause = error.source();
-    }
-    text
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, EndpointError> {

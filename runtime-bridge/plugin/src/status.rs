@@ -2,10 +2,8 @@
 
 use std::error::Error;
 
-use bridge_core::external::CallError;
+use bridge_core::{error_chain, external::CallError};
 use tonic::{Code, ConnectError, Status, TimeoutExpired};
-
-use crate::endpoint::error_chain;
 
 /// Code of a call that was certainly never sent.
 pub(crate) const NOT_SENT: &str = "NOT_SENT";

@@ -2,6 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use bridge_core::back_off::doubled;
 use jiff::Timestamp;
 use tokio::{
     sync::{Notify, watch},
@@ -104,13 +105,10 @@ impl Supervision {
     }
 
     fn pause(&self, misses: u32) -> Duration {
-        let Some(doublings) = misses.checked_sub(1) else {
+        if misses == 0 {
             return self.check_every;
-        };
-        let backoff = FIRST_RETRY
-            .saturating_mul(1 << doublings.min(16))
-            .min(self.check_every);
-        backoff.mul_f64(0.75 + 0.5 * fastrand::f64())
+        }
+        doubled(FIRST_RETRY, self.check_every, misses).mul_f64(0.75 + 0.5 * fastrand::f64())
     }
 
     async fn ask(&self) -> Result<(), HandshakeError> {

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use bridge_control_plane::process::{Output, Spawn, SpawnError};
+use bridge_core::back_off::doubled;
 use tokio_util::sync::CancellationToken;
 
 use super::{narrator::Narrator, state::StateFile};
@@ -100,11 +101,8 @@ impl Pause {
         if ran >= WELL_AFTER {
             self.failures = 0;
         }
-        let pause = SHORTEST_PAUSE
-            .saturating_mul(2_u32.saturating_pow(self.failures))
-            .min(LONGEST_PAUSE);
         self.failures = self.failures.saturating_add(1);
-        pause
+        doubled(SHORTEST_PAUSE, LONGEST_PAUSE, self.failures)
     }
 }
 

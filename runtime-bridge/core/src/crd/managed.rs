@@ -10,15 +10,15 @@ use crate::kind::{Kind, Mutability};
 
 /// A rule of a kind that the bridge does not serve yet, and leaves out of the CRD.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unserved {
+pub(super) struct Unserved {
     /// The field's path.
-    pub path: String,
+    pub(super) path: String,
     /// A sentence that says what users do instead.
-    pub instead: String,
+    pub(super) instead: String,
 }
 
 /// The rules of a kind that are left out of its CRD. Their fields stand in it all the same, to be written by hand.
-pub fn unserved(kind: &Kind) -> Vec<Unserved> {
+pub(super) fn unserved(kind: &Kind) -> Vec<Unserved> {
     let mut left_out = Vec::new();
     for rule in &kind.field_rules {
         if let Some(reference) = &rule.reference {

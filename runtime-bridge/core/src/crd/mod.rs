@@ -1,7 +1,7 @@
 //! CRDs as values: the envelope is the bridge's, the parameters and the status are the kind's.
 //!
-//! What a kind declares and the bridge does not serve yet (references, late initialisation) is left out of the CRD and told by
-//! [`unserved`]; a kind that makes no sense without it is refused by name. There is no `initProvider` yet.
+//! What a kind declares and the bridge does not serve yet (references, late initialisation) is left out of the CRD, whose descriptions
+//! say so; a kind that makes no sense without it is refused by name. There is no `initProvider` yet.
 
 mod cel;
 mod compare;
@@ -21,7 +21,7 @@ use serde_json::{Map, Value, json};
 
 pub use compare::differences;
 pub use config::{cluster_provider_config, provider_config};
-pub use managed::{Unserved, managed, unserved};
+pub use managed::managed;
 pub use refusal::{KindRefused, Refusal};
 pub use sensitive::{SecretRef, Wish, WishError, split_wish};
 

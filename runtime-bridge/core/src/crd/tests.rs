@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{
     KindRefused, Refusal, SecretRef, WishError, cluster_provider_config, differences, managed,
-    provider_config, split_wish, unserved,
+    managed::unserved, provider_config, split_wish,
 };
 use crate::{
     external::Document,

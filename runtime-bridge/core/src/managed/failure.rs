@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use crate::external::{Failure, FailureCode};
+use crate::{
+    back_off::doubled,
+    external::{Failure, FailureCode},
+};
 
 /// What a failure makes the bridge do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,10 +68,7 @@ pub fn delay(failure: Option<&Failure>, failures: u32, jitter: f64) -> Duration 
 
 /// Doubles with each failure in a row (from 1), from the first wait to the longest; `jitter` from 0 to 1 takes off up to a third.
 pub fn back_off(first: Duration, longest: Duration, failures: u32, jitter: f64) -> Duration {
-    first
-        .saturating_mul(1 << failures.saturating_sub(1).min(16))
-        .min(longest)
-        .mul_f64(1.0 - jitter.clamp(0.0, 1.0) / 3.0)
+    doubled(first, longest, failures).mul_f64(1.0 - jitter.clamp(0.0, 1.0) / 3.0)
 }
 
 #[cfg(test)]

@@ -1,12 +1,13 @@
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
+use bridge_core::error_chain;
 use http::{HeaderValue, Request, header};
 use kube::{
     client::ClientBuilder,
     config::{Config, KubeConfigOptions, Kubeconfig},
 };
 
-use super::{ApiClient, DEADLINE, chain};
+use super::{ApiClient, DEADLINE};
 use crate::{api_error::ApiError, metrics::Metrics};
 
 /// Where the API server is, and who we are.
@@ -82,7 +83,7 @@ impl Clients {
             let kube = builder
                 .map_err(|e| ConnectError::Client {
                     server: server.clone(),
-                    reason: chain(&e),
+                    reason: error_chain(&e),
                 })?
                 .build();
             Ok(ApiClient {
@@ -149,16 +150,16 @@ async fn load(options: &ConnectOptions) -> Result<Config, ConnectError> {
             file: path.display().to_string(),
             reason,
         };
-        let file = Kubeconfig::read_from(path).map_err(|e| failed(chain(&e)))?;
+        let file = Kubeconfig::read_from(path).map_err(|e| failed(error_chain(&e)))?;
         return Config::from_custom_kubeconfig(file, &chosen)
             .await
-            .map_err(|e| failed(chain(&e)));
+            .map_err(|e| failed(error_chain(&e)));
     }
     let in_pod = std::env::var_os("KUBERNETES_SERVICE_HOST").is_some();
     if in_pod && options.context.is_none() && std::env::var_os("KUBECONFIG").is_none() {
-        return Config::incluster().map_err(|e| ConnectError::NoConfig(chain(&e)));
+        return Config::incluster().map_err(|e| ConnectError::NoConfig(error_chain(&e)));
     }
     Config::from_kubeconfig(&chosen)
         .await
-        .map_err(|e| ConnectError::NoConfig(chain(&e)))
+        .map_err(|e| ConnectError::NoConfig(error_chain(&e)))
 }

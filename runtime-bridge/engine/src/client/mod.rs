@@ -4,6 +4,7 @@ mod connect;
 
 use std::{sync::Arc, time::Duration};
 
+use bridge_core::error_chain;
 use futures::{Stream, StreamExt, TryStreamExt};
 use http::{HeaderMap, Request, Response, header};
 use http_body_util::{BodyExt, Limited};
@@ -104,7 +105,7 @@ impl ApiClient {
             StreamReader::new(bytes),
             LinesCodec::new_with_max_length(LARGEST_LINE),
         );
-        Ok(lines.map(|line| line.map_err(|e| ApiError::Interrupted(chain(&e)))))
+        Ok(lines.map(|line| line.map_err(|e| ApiError::Interrupted(error_chain(&e)))))
     }
 
     async fn send(
@@ -140,7 +141,7 @@ impl ApiClient {
 async fn read(body: Body) -> Result<Vec<u8>, ApiError> {
     let body = Limited::new(body, LARGEST_ANSWER).collect().await;
     Ok(body
-        .map_err(|e| ApiError::Interrupted(chain(e.as_ref())))?
+        .map_err(|e| ApiError::Interrupted(error_chain(e.as_ref())))?
         .to_bytes()
         .to_vec())
 }
@@ -152,7 +153,7 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 
 /// Whether anything was sent is what counts.
 fn transport_error(error: &kube::Error) -> ApiError {
-    let text = chain(error);
+    let text = error_chain(error);
     let never_sent = match error {
         kube::Error::Service(e) => e
             .downcast_ref::<hyper_util::client::legacy::Error>()
@@ -167,21 +168,6 @@ fn transport_error(error: &kube::Error) -> ApiError {
     } else {
         ApiError::Interrupted(text)
     }
-}
-
-/// An error with its causes: transports say the useful thing last.
-fn chain(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let inner = error.to_string();
-        if !text.contains(&inner) {
-            text.push_str(": ");
-            text.push_str(&inner);
-        }
-        cause = error.source();
-    }
-    text
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use bridge_core::{
+    back_off::doubled,
     external::{CallError, Config, Failure},
-    managed::back_off,
 };
 use jiff::Timestamp;
 use parking_lot::Mutex;
@@ -141,5 +141,5 @@ fn wait(times: u32, error: &ConfigError) -> Duration {
         ConfigError::Refused { failure, .. } => (REFUSED, failure.retry_after.unwrap_or_default()),
         _ => (NOT_CHECKED, Duration::ZERO),
     };
-    back_off(first, longest, times, 0.0).max(advised)
+    doubled(first, longest, times).max(advised)
 }

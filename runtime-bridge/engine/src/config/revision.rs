@@ -5,6 +5,8 @@ use hmac::{Hmac, KeyInit, Mac};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use crate::digest::{feed, feed_part, hex};
+
 /// Drawn at each start: no digest of a credential can be compared with guesses.
 #[derive(Clone)]
 pub(super) struct RevisionKey([u8; 32]);
@@ -20,15 +22,8 @@ impl RevisionKey {
         let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(&self.0) else {
             return String::new();
         };
-        let mut part = |bytes: &[u8]| {
-            mac.update(&(bytes.len() as u64).to_be_bytes());
-            mac.update(bytes);
-        };
-        part(canonical(settings).as_bytes());
-        for (name, value) in &credentials.0 {
-            part(name.as_bytes());
-            part(value);
-        }
+        feed_part(canonical(settings).as_bytes(), |part| mac.update(part));
+        feed(credentials, |part| mac.update(part));
         hex(&mac.finalize().into_bytes()[..16])
     }
 }
@@ -43,10 +38,4 @@ fn canonical(settings: Option<&Document>) -> String {
     let mut value = settings.map_or(Value::Null, |settings| Value::Object(settings.clone()));
     value.sort_all_objects();
     value.to_string()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes
-        .iter()
-        .fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
 }

@@ -4,7 +4,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bridge_core::{queue::Taken, watch_plan::GroupKind};
+use bridge_core::{back_off::doubled, queue::Taken, watch_plan::GroupKind};
 use futures::FutureExt;
 use jiff::{SignedDuration, Timestamp};
 use tokio::{sync::watch, task::JoinSet};
@@ -178,10 +178,7 @@ impl Driver {
 }
 
 fn back_off(broken: u32) -> Duration {
-    let doubled = FIRST_BACK_OFF
-        .saturating_mul(1 << (broken.saturating_sub(1)).min(16))
-        .min(LONGEST_BACK_OFF);
-    doubled.mul_f64(0.75 + 0.25 * fastrand::f64())
+    doubled(FIRST_BACK_OFF, LONGEST_BACK_OFF, broken).mul_f64(0.75 + 0.25 * fastrand::f64())
 }
 
 /// At most a minute at a time, as the clock may be set.

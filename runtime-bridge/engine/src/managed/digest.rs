@@ -7,7 +7,11 @@ use http::{Method, Request, header};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
-use crate::{api_error::ApiError, client::ApiClient};
+use crate::{
+    api_error::ApiError,
+    client::ApiClient,
+    digest::{feed, hex},
+};
 
 /// Name of the Secret that holds the key, in the bridge's own namespace. Shared by its replicas.
 pub const DIGEST_KEY_SECRET: &str = "crossbridge-digest-key";
@@ -89,12 +93,7 @@ impl Digester {
         let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(&self.key) else {
             return String::new();
         };
-        for (name, value) in &values.0 {
-            for part in [name.as_bytes(), value] {
-                mac.update(&(part.len() as u64).to_be_bytes());
-                mac.update(part);
-            }
-        }
+        feed(values, |part| mac.update(part));
         format!("{}:{}", self.id, hex(&mac.finalize().into_bytes()[..16]))
     }
 }
@@ -102,10 +101,6 @@ impl Digester {
 /// Digest of what is no secret.
 pub(super) fn plain(text: &str) -> String {
     hex(&Sha256::digest(text.as_bytes())[..16])
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 async fn read(client: &ApiClient, namespace: &str) -> Result<Value, ApiError> {

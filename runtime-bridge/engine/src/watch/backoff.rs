@@ -1,5 +1,7 @@
 use std::time::Duration;
 
+use bridge_core::back_off::doubled;
+
 use crate::api_error::ApiError;
 
 const FIRST: Duration = Duration::from_millis(50);
@@ -26,8 +28,8 @@ impl Backoff {
             ApiError::Forbidden(_) => Duration::from_secs(30),
             _ => Duration::from_secs(5),
         };
-        let doubled = FIRST.saturating_mul(1 << self.failures.min(16)).min(cap);
         self.failures = self.failures.saturating_add(1);
+        let doubled = doubled(FIRST, cap, self.failures);
         let least = match error {
             ApiError::Throttled { retry_after, .. } if !is_initializing(error) => *retry_after,
             _ => Duration::ZERO,

@@ -17,6 +17,7 @@ use sha2::{Digest, Sha256};
 use super::{Writer, patch};
 use crate::{
     api_error::ApiError,
+    digest::feed,
     object::{ApiType, Key, Object, parse_version},
     secret::SecretReader,
 };
@@ -226,11 +227,6 @@ fn version(answer: &str) -> Result<u64, ApiError> {
 
 fn digest(data: &Secrets) -> [u8; 32] {
     let mut hasher = Sha256::new();
-    for (key, value) in &data.0 {
-        for part in [key.as_bytes(), value] {
-            hasher.update((part.len() as u64).to_le_bytes());
-            hasher.update(part);
-        }
-    }
+    feed(data, |part| hasher.update(part));
     hasher.finalize().into()
 }

@@ -1,0 +1,34 @@
+//! Errors for people.
+
+use std::error::Error;
+
+/// An error with its causes, on one line: transports say the useful thing last. A cause that was told already is left out.
+pub fn error_chain(error: &(dyn Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let more = error.to_string();
+        if !text.contains(&more) {
+            text = format!("{text}: {more}");
+        }
+        cause = error.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("{0}")]
+    struct Told(&'static str, #[source] Option<Box<Told>>);
+
+    #[test]
+    fn each_cause_is_told_once() {
+        let refused = Told("connection refused", None);
+        let connect = Told("cannot connect: connection refused", Some(Box::new(refused)));
+        let top = Told("no answer", Some(Box::new(connect)));
+        assert_eq!(error_chain(&top), "no answer: cannot connect: connection refused");
+    }
+}
