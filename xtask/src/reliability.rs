@@ -9,15 +9,12 @@ use serde_json::Value;
 
 use crate::project::Project;
 use crate::report::Report;
+use crate::run::{cargo, run};
 use crate::{Failure, crash_matrix};
 
-/// What is shown of each result: file, field, and what it is called.
-const SHOWN: [(&str, &str, &str); 13] = [
-    ("explorer", "states", "states explored, each once"),
-    ("explorer", "violations", "violated invariants"),
-    ("rules", "rules", "rules taken out, one after the other"),
-    ("rules", "missed", "rules that nothing missed"),
-    ("simulation", "seeds", "seeds run in virtual time"),
+/// What is shown of a result that has one: file, field, and what it is called.
+const SHOWN: [(&str, &str, &str); 9] = [
+    ("simulation", "seeds", "seeds of the whole bridge in virtual time"),
     ("simulation", "violations", "violated invariants in them"),
     ("crash-matrix", "part", "part of the crash matrix that was run"),
     ("crash-matrix", "cases", "its cases"),
@@ -31,13 +28,21 @@ const SHOWN: [(&str, &str, &str); 13] = [
     ("crash-matrix", "lost", "external objects lost"),
     ("crash-matrix", "duplicates", "duplicates"),
 ];
+/// What the model world's tests say of themselves, a line of JSON each.
+const MODEL: &str = "model.jsonl";
 
 pub(crate) async fn run_all(reuse: bool) -> Result<(), Failure> {
     let (report, project) = (Report::new(), Project::find().await?);
+    let results = project.results()?;
     if !reuse {
+        report
+            .step(
+                "search the machine's states, and live random lives",
+                model(&project, &results),
+            )
+            .await?;
         crash_matrix::run_part(&project, &report, crash_matrix::Choice::Whole).await?;
     }
-    let results = project.results()?;
     let page = project.root.join("docs/reliability.md");
     let text = read(&page)?;
     let text = between(&text, "numbers", &numbers(&results)?)?;
@@ -50,6 +55,18 @@ pub(crate) async fn run_all(reuse: bool) -> Result<(), Failure> {
         .map_err(|error| Failure::new(format!("cannot write {}: {error}", page.display())))?;
     report.say(&format!("wrote {}", page.display()));
     Ok(())
+}
+
+/// A violated invariant fails these tests.
+async fn model(project: &Project, results: &Path) -> Result<(), Failure> {
+    let counts = results.join(MODEL);
+    // Each test adds its lines.
+    if counts.exists() {
+        fs::remove_file(&counts)
+            .map_err(|error| Failure::new(format!("cannot remove {}: {error}", counts.display())))?;
+    }
+    let tests = cargo(&project.root).args(["test", "--locked", "-p", "bridge-sim", "--test", "model"]);
+    run(tests.env("SIM_COUNTS", counts)).await
 }
 
 fn read(path: &Path) -> Result<String, Failure> {
@@ -75,6 +92,24 @@ fn between(text: &str, mark: &str, new: &str) -> Result<String, Failure> {
 /// What was not run is left out.
 fn numbers(results: &Path) -> Result<String, Failure> {
     let mut table = "| what | number |\n|---|---|\n".to_owned();
+    let counts = results.join(MODEL);
+    if counts.exists() {
+        let counts = read(&counts)?;
+        for (what, field, told) in [
+            (
+                "explored",
+                "states",
+                "states of the machine explored, breadth first, each search without a violation",
+            ),
+            (
+                "seeds",
+                "seeds",
+                "random lives in the model world, without a violation",
+            ),
+        ] {
+            let _ = writeln!(table, "| {told} | {} |", grouped(total(&counts, what, field)?));
+        }
+    }
     for (file, field, what) in SHOWN {
         let path = results.join(format!("{file}.json"));
         if !path.exists() {
@@ -93,6 +128,19 @@ fn numbers(results: &Path) -> Result<String, Failure> {
         let _ = writeln!(table, "| {what} | {number} |");
     }
     Ok(table)
+}
+
+/// The sum of a field over the lines about something.
+fn total(lines: &str, what: &str, field: &str) -> Result<u64, Failure> {
+    let mut total = 0;
+    for line in lines.lines() {
+        let line: Value = serde_json::from_str(line)
+            .map_err(|error| Failure::new(format!("a line of {MODEL} is no JSON: {error}")))?;
+        if line["what"] == what {
+            total += line[field].as_u64().unwrap_or_default();
+        }
+    }
+    Ok(total)
 }
 
 /// How often each point was hit, by whom was killed.
@@ -162,6 +210,13 @@ mod tests {
             table.ends_with("| `create/before intent` | 1 | 0 | 1 | 0 | 1 |\n"),
             "{table}"
         );
+    }
+
+    #[test]
+    fn the_model_s_counts_are_added_up() {
+        let lines = "{\"what\":\"explored\",\"states\":2}\n{\"what\":\"seeds\",\"seeds\":5}\n{\"what\":\"explored\",\"states\":3}";
+        assert_eq!(total(lines, "explored", "states").unwrap(), 5);
+        assert_eq!(total(lines, "seeds", "seeds").unwrap(), 5);
     }
 
     #[test]
