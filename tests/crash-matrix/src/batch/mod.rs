@@ -216,8 +216,11 @@ impl<'s> Batch<'s> {
             let handle = cluster.object(&member.sort.kind, namespace, &member.name);
             match phase {
                 Phase::Create => {
-                    let spec =
-                        json!({"forProvider": {"size": 1}, "managementPolicies": member.sort.policies()});
+                    let spec = json!({
+                        "forProvider": {"size": 1},
+                        "managementPolicies": member.sort.policies(),
+                        "writeConnectionSecretToRef": {"name": member.name},
+                    });
                     let made = handle.create(json!({"spec": spec})).await?;
                     Ok((i, made["metadata"]["uid"].as_str().unwrap_or_default().to_owned()))
                 }
