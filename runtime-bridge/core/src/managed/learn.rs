@@ -164,6 +164,8 @@ impl Memory {
         let begun = call.verb != Verb::Poll;
         match operation.verb {
             OperationVerb::Create if begun => {
+                // Told anew, it lives, whatever a poll said of it.
+                self.spent_handle.clear();
                 self.events.push(Event::normal(
                     "CreatedExternalResource",
                     "Successfully requested creation of external resource",

@@ -64,8 +64,7 @@ pub(super) fn remove(pass: &Pass, why: Removal) -> Decision {
     let Some(name) = name else {
         return finish(pass, why, None);
     };
-    let fresh = pass.memory.fresh_look(world, &name);
-    let Some(looked) = fresh.filter(|looked| rules::look_follows_the_delete(pass.memory, looked)) else {
+    let Some(looked) = pass.memory.fresh_look(world, &name) else {
         return pass.observe(&name);
     };
     match &looked.found {

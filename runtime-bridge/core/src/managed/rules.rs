@@ -281,13 +281,6 @@ pub fn bound(world: &World, record: &Record) -> bool {
     confirmed(world, record) || record.intent.is_some()
 }
 
-/// A look at what was deleted counts only if it began after the answer.
-pub fn look_follows_the_delete(memory: &Memory, looked: &Looked) -> bool {
-    memory
-        .delete_answered
-        .is_none_or(|answered| looked.began >= answered)
-}
-
 /// What reads as absent is gone only after an answered Delete as well (trace 15). What never had a name cannot be deleted.
 pub fn absence_ends_the_removal(memory: &Memory, name: &str) -> bool {
     memory.delete_answered.is_some() || name.is_empty()

@@ -4,7 +4,7 @@ use crate::external::{FieldDiff, Observation, Verb};
 
 use super::{
     create,
-    decide::{nothing_else, readiness, unmade},
+    decide::{nothing_else, readiness},
     decision::{Action, Decision, Event, MetadataChange, Purpose},
     diff, failure,
     memory::{Found, Given, Looked},
@@ -124,13 +124,6 @@ fn adopt(pass: &Pass, observation: &Observation) -> Decision {
             ),
         );
     }
-    if let Some(over) = pass
-        .record
-        .as_ref()
-        .and_then(|record| rules::may_still_run_until(world, record, pass.memory))
-    {
-        return pass.wait(unmade(pass, Report::synced()), Some(over), Purpose::Operation);
-    }
     let Ok(config) = &world.config else {
         return pass.wait(Report::default(), None, Purpose::Retry);
     };
@@ -141,7 +134,7 @@ fn adopt(pass: &Pass, observation: &Observation) -> Decision {
         adopted: !marked,
         taken: false,
         intent: None,
-        deadline: None,
+        deadline: pass.record.as_ref().and_then(|record| record.deadline),
         provider_state: observation.provider_state.clone(),
         sensitive_digest: String::new(),
         details: Details::Settled,
@@ -354,7 +347,6 @@ pub(super) fn anothers(world: &World, observation: &Observation) -> Option<Strin
     }
     let rival = rules::rival(world, observation)?;
     Some(format!(
-        "{name:?} is already managed by {rival}; delete one of the two objects, with {} if the resource is to stay",
-        names::ORPHAN
+        "{name:?} is already managed by {rival}; delete this object, which leaves the resource to the other, or give it a name of its own"
     ))
 }

@@ -3,17 +3,39 @@
 use std::time::Duration;
 
 use bridge_core::{
-    external::{FailureCode, Verb},
-    managed::names,
+    external::{Effect, FailureCode, Verb},
+    managed::{Asked, Call, names},
 };
+use jiff::SignedDuration;
 use serde_json::json;
 
 use crate::{
-    fate::{CallFate, LookFate},
+    fate::{CallFate, Fates, LookFate, Well, WriteFate},
     kinds::{self, Pace},
     script::Script,
     world::{A, B, Model},
 };
+
+/// All goes well, save that no status can be written.
+struct WithoutStatus;
+
+impl Fates for WithoutStatus {
+    fn call(&mut self, call: &Call) -> CallFate {
+        Well.call(call)
+    }
+
+    fn look(&mut self, asked: &Asked) -> LookFate {
+        Well.look(asked)
+    }
+
+    fn write(&mut self, what: &str, _: bool) -> WriteFate {
+        if what == "status" {
+            WriteFate::LostBefore
+        } else {
+            WriteFate::Lands
+        }
+    }
+}
 
 /// No call of its creation can be on its way any more.
 fn grow_old(model: &mut Model) {
@@ -160,6 +182,35 @@ fn trace_15_invisible_just_after_the_creation_is_not_gone() {
 }
 
 #[test]
+fn trace_15_nor_if_the_delete_does_not_see_it_either() {
+    for subject in [kinds::named(), kinds::token(), kinds::marked(), kinds::nothing()] {
+        let subject = subject.can(|can| can.consistency_window = Duration::from_secs(20));
+        let mut model = Model::started(&subject);
+        model.cloud.visibility = Duration::from_secs(20);
+        model.pass(A);
+        model.etcd.delete(model.now);
+        let missed = CallFate::Fails(FailureCode::NotFound, Effect::None);
+        model.rest_after(Script::on(Verb::Delete, missed));
+        model.ends_gone();
+    }
+}
+
+#[test]
+fn trace_15_nor_does_a_delete_that_was_answered_for_a_former_resource_count() {
+    // Found by reading: a replacement leaves an answered Delete behind, and one false absence let the next resource leak.
+    let mut model = Model::at_rest(&kinds::named());
+    model.edit("fixed", json!("b"));
+    model.rest();
+    model.etcd.annotate(names::APPROVE_REPLACEMENT, Some("2"));
+    model.ends_ready();
+    model.advance(Duration::from_mins(5));
+    model.etcd.delete(model.now);
+    model.rest_after(Script::look(LookFate::Absent));
+    model.ends_gone();
+    assert_eq!(model.calls("delete"), 2);
+}
+
+#[test]
 fn trace_18_deletion_goes_by_the_name_of_the_record() {
     for subject in [kinds::named(), kinds::token()] {
         let mut model = Model::at_rest(&subject);
@@ -258,6 +309,7 @@ fn trace_31_nor_does_one_that_takes_effect_late() {
     model.step(A, &mut Script::on(Verb::Poll, CallFate::Late));
     model.rest();
     assert!(model.etcd.object.is_none());
+    assert!(model.flights.is_empty(), "{}", model.log.join("\n"));
     model.create();
     model.rest();
     model.advance(Duration::from_mins(1));
@@ -286,6 +338,41 @@ fn trace_31_a_removal_is_not_driven_while_paused() {
 }
 
 #[test]
+fn trace_31_nor_does_a_process_poll_on_the_intent_of_another() {
+    // Both have recorded that they drive it on, B last, by a clock that is ahead: its deadline is not A's.
+    let subject = kinds::named().paced(Pace::AtOnce, Pace::Driven);
+    let mut model = Model::at_rest(&subject);
+    grow_old(&mut model);
+    model.bridges[B].offset = SignedDuration::from_secs(4);
+    model.etcd.delete(model.now);
+    model.stop_before(A, "write metadata: record that the operation is driven on");
+    model.step(A, &mut Well);
+    model.lead(B);
+    model.stop_before(B, "poll");
+    model.lead(A);
+    model.pass(A);
+    model.verify();
+    model.ends_gone();
+}
+
+#[test]
+fn trace_31_nor_is_one_driven_on_whose_intent_is_over() {
+    // A replacement: no status can be written, so that it tells of the removal still when the successor is made.
+    let subject = kinds::named().paced(Pace::AtOnce, Pace::Driven);
+    let mut model = Model::at_rest(&subject);
+    grow_old(&mut model);
+    model.edit("fixed", json!("b"));
+    model.etcd.annotate(names::APPROVE_REPLACEMENT, Some("2"));
+    model.stop_before(A, "poll");
+    model.stop_before_with(A, "create", &mut WithoutStatus);
+    model.step(A, &mut Script::on(Verb::Create, CallFate::CrashBeforePersist));
+    model.step(A, &mut Well);
+    let successor = model.made()[0].id;
+    model.ends_ready();
+    assert_eq!(model.made()[0].id, successor);
+}
+
+#[test]
 fn trace_32_a_removal_whose_handle_is_lost_is_begun_again() {
     for subject in [
         kinds::named().paced(Pace::AtOnce, Pace::Driven),
@@ -302,25 +389,10 @@ fn trace_32_a_removal_whose_handle_is_lost_is_begun_again() {
 }
 
 #[test]
-fn a_delete_that_was_answered_for_a_former_resource_counts_no_more() {
-    // Found by reading: a replacement leaves an answered Delete behind, and one false absence let the next resource leak.
-    let mut model = Model::at_rest(&kinds::named());
-    model.edit("fixed", json!("b"));
-    model.rest();
-    model.etcd.annotate(names::APPROVE_REPLACEMENT, Some("2"));
-    model.ends_ready();
-    model.advance(Duration::from_mins(5));
-    model.etcd.delete(model.now);
-    model.rest_after(Script::look(LookFate::Absent));
-    model.ends_gone();
-    assert_eq!(model.calls("delete"), 2);
-}
-
-#[test]
 fn a_delete_that_fails_is_tried_again_and_told() {
     let mut model = Model::at_rest(&kinds::named());
     model.etcd.delete(model.now);
-    let failure = CallFate::Fails(FailureCode::Unavailable, bridge_core::external::Effect::Unknown);
+    let failure = CallFate::Fails(FailureCode::Unavailable, Effect::Unknown);
     model.pass_with(A, &mut Script::on(Verb::Delete, failure));
     assert_eq!(model.says("Synced"), "False/ReconcileError");
     assert_eq!(model.says("Ready"), "False/Deleting");

@@ -5,4 +5,5 @@
 mod create;
 mod delete;
 mod others;
+mod token;
 mod words;

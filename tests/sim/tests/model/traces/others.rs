@@ -122,20 +122,23 @@ fn trace_18_also_while_the_creation_is_unanswered() {
 
 #[test]
 fn trace_28_adoption_waits_until_no_create_can_come() {
-    // Attempt 0 is on its way; the repeat finds somebody else's; a person gives it to us at once.
-    let subject = kinds::table()
-        .paced(Pace::AtOnce, Pace::AtOnce)
+    // Attempt 0 is on its way; somebody else is faster; a person gives his to us at once.
+    let subject = kinds::table().paced(Pace::AtOnce, Pace::AtOnce);
+    let with_token = subject
+        .clone()
         .can(|can| can.create_recovery.push(CreateRecovery::ClientToken));
-    let mut model = Model::started(&subject);
-    model.stop_before(A, "create");
-    model.step(A, &mut Script::on(Verb::Create, CallFate::Late));
-    model.cloud.foreign("thing", "", &parameters(), model.now);
-    model.etcd.annotate(names::ADOPT, Some("thing"));
-    model.stop_before(A, "write metadata: adopt");
-    assert!(model.flights.is_empty(), "{}", model.log.join("\n"));
-    model.rest();
-    assert_eq!(model.says("Ready"), "True/Available");
-    model.ends_gone();
+    for subject in [subject, with_token] {
+        let mut model = Model::started(&subject);
+        model.stop_before(A, "create");
+        model.step(A, &mut Script::on(Verb::Create, CallFate::Late));
+        model.cloud.foreign("thing", "", &parameters(), model.now);
+        model.etcd.annotate(names::ADOPT, Some("thing"));
+        model.stop_before(A, "write metadata: adopt");
+        assert!(model.flights.is_empty(), "{}", model.log.join("\n"));
+        model.rest();
+        assert_eq!(model.says("Ready"), "True/Available");
+        model.ends_gone();
+    }
 }
 
 #[test]
