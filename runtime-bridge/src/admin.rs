@@ -1,17 +1,29 @@
-//! The admin endpoint: `/livez`, `/readyz`, `/metrics`, `/debug/state`.
+//! The admin endpoint: `/livez`, `/readyz`, `/metrics`, `/debug/state`, `/debug/objects`.
 
-use std::{io, net::SocketAddr, sync::Arc};
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::{
     Router,
-    extract::State,
+    extract::{Path, State},
     http::{StatusCode, header},
     response::{IntoResponse, Response},
     routing::get,
 };
+use bridge_core::{queue::Priority, watch_plan::GroupKind};
+use bridge_engine::object::Key;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
+
+use crate::plugins::RecentCall;
+
+/// One that is there answers well before.
+pub const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Stands for the namespace of a cluster-scoped object in a path.
+pub const NO_NAMESPACE: &str = "-";
 
 /// Loopback: an exec probe reaches it, other pods do not.
 pub const DEFAULT_ADDRESS: &str = "127.0.0.1:8081";
@@ -29,6 +41,31 @@ pub trait Introspect: Send + Sync + 'static {
 
     /// Everything, as JSON.
     fn state(&self) -> Value;
+
+    /// What is known of one object beside what stands in the cluster.
+    fn object(&self, key: &Key, uid: &str) -> Seen;
+}
+
+/// What a bridge knows of one object.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Seen {
+    /// Its turn; `None`: none, and no pass.
+    pub planned: Option<Planned>,
+    /// The last calls on its behalf, the newest last.
+    pub calls: Vec<RecentCall>,
+}
+
+/// The turn of an object.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Planned {
+    /// When; `None`: nothing is planned after the pass that runs.
+    pub next: Option<Timestamp>,
+    /// What for.
+    pub purpose: Option<Priority>,
+    /// A pass runs.
+    pub running: bool,
 }
 
 /// The address is in use, or not ours.
@@ -55,6 +92,10 @@ pub async fn serve(listener: TcpListener, bridge: Arc<dyn Introspect>, stop: Can
         .route("/readyz", get(readiness))
         .route("/metrics", get(metrics))
         .route("/debug/state", get(state))
+        .route(
+            "/debug/objects/{group}/{kind}/{namespace}/{name}/{uid}",
+            get(object),
+        )
         .with_state(bridge);
     let served = axum::serve(listener, routes).with_graceful_shutdown(stop.cancelled_owned());
     if let Err(error) = served.await {
@@ -99,6 +140,18 @@ async fn state(State(bridge): State<Arc<dyn Introspect>>) -> Response {
         .into_response()
 }
 
+async fn object(
+    State(bridge): State<Arc<dyn Introspect>>,
+    Path((group, kind, namespace, name, uid)): Path<(String, String, String, String, String)>,
+) -> Response {
+    let namespace = Some(namespace).filter(|namespace| namespace != NO_NAMESPACE);
+    let key = Key::new(GroupKind::new(&group, &kind), namespace.as_deref(), &name);
+    match serde_json::to_string(&bridge.object(&key, &uid)) {
+        Ok(seen) => ([(header::CONTENT_TYPE, "application/json")], seen).into_response(),
+        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -120,6 +173,10 @@ mod tests {
 
         fn state(&self) -> Value {
             Value::Null
+        }
+
+        fn object(&self, _: &Key, _: &str) -> Seen {
+            Seen::default()
         }
     }
 

@@ -4,7 +4,10 @@
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use tracing_subscriber::EnvFilter;
 
-use crate::{crds::CrdsArgs, dev::DevArgs, healthcheck::HealthcheckArgs, serve::ServeArgs};
+use crate::{
+    call::CallArgs, crds::CrdsArgs, dev::DevArgs, healthcheck::HealthcheckArgs, serve::ServeArgs,
+    trace::TraceArgs,
+};
 
 /// Runs Kubernetes providers that are written in any language.
 ///
@@ -32,6 +35,10 @@ pub enum Command {
     Crds(CrdsArgs),
     /// Run a control plane, plugins and a bridge on this machine: the inner loop of whoever writes a plugin.
     Dev(DevArgs),
+    /// Call a plugin by hand: one method of the contract, its request from the command line or from a live object.
+    Call(Box<CallArgs>),
+    /// Show where an object stands and what it waits for: conditions, record, operation, last calls, next action.
+    Trace(TraceArgs),
     /// Ask a running bridge whether it is ready: exit code 0 if so, else 1. For exec probes.
     Healthcheck(HealthcheckArgs),
     /// Print the version.

@@ -50,7 +50,7 @@ pub enum HealthcheckError {
 pub async fn run(args: HealthcheckArgs) -> Result<(), HealthcheckError> {
     let address = args.admin_address;
     let unreachable = |why: String| HealthcheckError::Unreachable { address, why };
-    let asked = timeout(args.timeout, ask(address)).await;
+    let asked = timeout(args.timeout, ask(address, "/readyz")).await;
     let (status, text) = asked
         .map_err(|_| unreachable(format!("no answer within {:?}", args.timeout)))?
         .map_err(|error| unreachable(error.to_string()))?;
@@ -63,10 +63,14 @@ pub async fn run(args: HealthcheckArgs) -> Result<(), HealthcheckError> {
     })
 }
 
-async fn ask(address: SocketAddr) -> Result<(StatusCode, String), Box<dyn std::error::Error + Send + Sync>> {
+/// What an admin endpoint answers.
+pub async fn ask(
+    address: SocketAddr,
+    path: &str,
+) -> Result<(StatusCode, String), Box<dyn std::error::Error + Send + Sync>> {
     let stream = TcpStream::connect(address).await?;
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
-    let request = Request::get("/readyz")
+    let request = Request::get(path)
         .header("host", address.to_string())
         .body(Empty::<Bytes>::new())?;
     let exchange = async {

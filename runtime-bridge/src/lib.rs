@@ -2,6 +2,7 @@
 //! own. A library so that a simulation can run what the binary runs.
 
 mod admin;
+mod call;
 mod cli;
 mod cluster;
 mod crds;
@@ -9,10 +10,12 @@ pub mod definitions;
 mod dev;
 mod duration;
 mod healthcheck;
+mod live;
 mod logging;
 mod patience;
 pub mod plugins;
 pub mod serve;
+mod trace;
 
 use std::{error::Error, process::ExitCode};
 
@@ -46,6 +49,8 @@ async fn run(command: Command) -> Result<(), Box<dyn Error>> {
         Command::Serve(args) => serve::run(*args).await?,
         Command::Crds(args) => crds::run(args).await?,
         Command::Dev(args) => dev::run(args).await?,
+        Command::Call(args) => call::run(*args).await?,
+        Command::Trace(args) => trace::run(args).await?,
         Command::Healthcheck(args) => healthcheck::run(args).await?,
         Command::Version => println!("{} {}", env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION")),
     }

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use bridge_core::watch_plan::GroupKind;
+use bridge_core::{queue::Due, watch_plan::GroupKind};
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
@@ -186,6 +186,11 @@ impl Engine {
         listener: &Arc<Listener>,
     ) -> Subscription {
         self.watches.subscribe(api, selector, reason, listener)
+    }
+
+    /// When an object's turn is; `None`: nothing is planned.
+    pub fn due(&self, key: &Key) -> Option<Due> {
+        self.dispatcher.due(key)
     }
 
     /// One object: from the store if its watch is live, else read.

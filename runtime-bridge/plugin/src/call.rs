@@ -21,7 +21,7 @@ use crate::{
     channel::Channels,
     guard::Guarded,
     handshake::{Handshake, MOST_ANSWER_BYTES},
-    observer::{CallObserver, CallRecord},
+    observer::{CallObserver, CallRecord, Told},
     request,
     send::send,
     state::State,
@@ -227,6 +227,7 @@ impl Plugin {
     ) -> Result<T, CallError>
     where
         Q: Message,
+        T: Told,
         F: Future<Output = Result<Response<A>, Status>>,
     {
         let begun = Instant::now();
@@ -246,7 +247,9 @@ impl Plugin {
             plugin: &state.served.info.name,
             method,
             kind: &kind,
+            owner: target.map_or("", |target| &target.owner.uid),
             code,
+            told: &result.as_ref().map_or_else(Told::told, Told::told),
             took: begun.elapsed(),
         });
         result

@@ -129,7 +129,7 @@ impl Endpoint {
     ///
     /// No HTTP/2 keep-alive: gRPC servers in Go and C close a connection that pings more often than every five minutes. TCP's keep-alive
     /// finds out that the other machine is gone.
-    pub(crate) fn channel(&self, tls: Option<&TlsFiles>) -> Result<Channel, EndpointError> {
+    pub fn channel(&self, tls: Option<&TlsFiles>) -> Result<Channel, EndpointError> {
         let endpoint = TonicEndpoint::from_shared(self.to_string())
             .map_err(|_| EndpointError::Malformed {
                 text: self.to_string(),

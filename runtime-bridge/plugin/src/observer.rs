@@ -1,6 +1,8 @@
-//! A hook for whoever counts and times calls.
+//! A hook for whoever counts, times and remembers calls.
 
 use std::time::Duration;
+
+use bridge_core::external::{CallError, Failure, Look, Outcome, OutcomeResult};
 
 /// Told of each call when it has ended.
 pub trait CallObserver: Send + Sync {
@@ -17,8 +19,12 @@ pub struct CallRecord<'a> {
     pub method: &'static str,
     /// `Kind.group/version`; empty for calls that are about no kind.
     pub kind: &'a str,
+    /// `metadata.uid` of the object on whose behalf it was; empty: none.
+    pub owner: &'a str,
     /// `OK`, a gRPC status code, `NOT_SENT` or `INVALID_ANSWER`.
     pub code: &'a str,
+    /// What was answered, in a few words without secrets.
+    pub told: &'a str,
     /// From the wish to call until the answer, waiting for a free place included.
     pub took: Duration,
 }
@@ -29,4 +35,63 @@ pub struct Unobserved;
 
 impl CallObserver for Unobserved {
     fn ended(&self, _: &CallRecord<'_>) {}
+}
+
+/// An answer in a few words: what it is, and of a failure its reason. Never values.
+pub(crate) trait Told {
+    /// The words.
+    fn told(&self) -> String;
+}
+
+impl Told for Look {
+    fn told(&self) -> String {
+        match self {
+            Self::Found(found) if found.ready => "found, ready".to_owned(),
+            Self::Found(_) => "found, not ready".to_owned(),
+            Self::Absent(_) => "absent".to_owned(),
+            Self::Failed(failure) => failure.told(),
+        }
+    }
+}
+
+impl Told for Outcome {
+    fn told(&self) -> String {
+        match &self.result {
+            OutcomeResult::Completed(completed) if completed.already_done => "already done".to_owned(),
+            OutcomeResult::Completed(_) => "completed".to_owned(),
+            OutcomeResult::Operation(operation) => {
+                let percent = operation.progress_percent.map(|percent| format!(" {percent} %"));
+                let told = format!("operation {}{}", operation.phase, percent.unwrap_or_default());
+                told.trim_end().to_owned()
+            }
+            OutcomeResult::Failure(failure) => failure.told(),
+        }
+    }
+}
+
+impl Told for Failure {
+    fn told(&self) -> String {
+        format!(
+            "failure {:?} ({}), effect {:?}",
+            self.code, self.reason, self.effect
+        )
+    }
+}
+
+impl Told for Result<String, Failure> {
+    fn told(&self) -> String {
+        match self {
+            Ok(_) => "usable".to_owned(),
+            Err(failure) => failure.told(),
+        }
+    }
+}
+
+impl Told for CallError {
+    fn told(&self) -> String {
+        match self {
+            Self::Refused { code, .. } => format!("refused: {code}"),
+            Self::Unknown { code, .. } => format!("outcome unknown: {code}"),
+        }
+    }
 }

@@ -1,9 +1,10 @@
-//! Counts and times the calls to plugins.
+//! Counts, times and remembers the calls to plugins.
 
 use std::sync::Arc;
 
 use bridge_engine::metrics::Metrics;
 use bridge_plugin::{CallObserver, CallRecord};
+use jiff::Timestamp;
 use prometheus_client::{
     encoding::EncodeLabelSet,
     metrics::{
@@ -12,6 +13,8 @@ use prometheus_client::{
         histogram::{Histogram, exponential_buckets},
     },
 };
+
+use super::RecentCalls;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Call {
@@ -28,8 +31,10 @@ struct Ended {
     code: String,
 }
 
-/// Calls to plugins, by method, kind and status.
+/// Calls to plugins, by method, kind and status, and the last ones themselves.
 pub struct CallMetrics {
+    /// The last ones.
+    pub recent: RecentCalls,
     calls: Family<Ended, Counter>,
     seconds: Family<Call, Histogram>,
 }
@@ -38,6 +43,7 @@ impl CallMetrics {
     /// Registered with those of the engine.
     pub fn new(metrics: &Metrics) -> Arc<Self> {
         let made = Self {
+            recent: RecentCalls::default(),
             calls: Family::default(),
             // 1 ms to 65 s: no call may take more than 60 s.
             seconds: Family::new_with_constructor(|| Histogram::new(exponential_buckets(0.001, 2.0, 17))),
@@ -61,6 +67,7 @@ impl CallMetrics {
 
 impl CallObserver for CallMetrics {
     fn ended(&self, call: &CallRecord<'_>) {
+        self.recent.push(call, Timestamp::now());
         let ended = Ended {
             plugin: call.plugin.into(),
             method: call.method,

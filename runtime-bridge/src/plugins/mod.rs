@@ -3,6 +3,7 @@
 
 mod calls;
 mod external;
+mod recent;
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -13,6 +14,7 @@ use tokio::time::Instant;
 
 pub use calls::CallMetrics;
 pub use external::PluginExternal;
+pub use recent::{RecentCall, RecentCalls};
 
 use crate::patience::patiently;
 

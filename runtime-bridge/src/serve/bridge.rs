@@ -9,7 +9,7 @@ use bridge_engine::{
     engine::Engine,
     lease::{Leadership, LeadershipState},
     metrics::Metrics,
-    object::ApiType,
+    object::{ApiType, Key},
     state::{EngineState, KindState},
     watch::WatchState,
 };
@@ -19,11 +19,18 @@ use prometheus_client::metrics::{family::Family, gauge::Gauge};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::{admin::Introspect, plugins::Connected};
+use crate::{
+    admin::{Introspect, Planned, Seen},
+    plugins::{CallMetrics, Connected},
+};
+
+/// So many calls are told of an object.
+const CALLS: usize = 10;
 
 /// Known to the admin endpoint from the first moment on.
 pub struct Bridge {
     metrics: Arc<Metrics>,
+    calls: Arc<CallMetrics>,
     leading: Family<Vec<(&'static str, String)>, Gauge>,
     plugins: OnceLock<Vec<Connected>>,
     leadership: OnceLock<Leadership>,
@@ -53,7 +60,7 @@ pub enum KindStatus {
 
 impl Bridge {
     /// Nothing runs yet.
-    pub fn new(metrics: &Arc<Metrics>) -> Self {
+    pub fn new(metrics: &Arc<Metrics>, calls: &Arc<CallMetrics>) -> Self {
         let leading = Family::default();
         metrics.register(|registry| {
             // Named as client-go names it.
@@ -65,6 +72,7 @@ impl Bridge {
         });
         Self {
             metrics: Arc::clone(metrics),
+            calls: Arc::clone(calls),
             leading,
             plugins: OnceLock::new(),
             leadership: OnceLock::new(),
@@ -194,6 +202,19 @@ impl Introspect for Bridge {
             "kinds": running.map(|running| &running.kinds),
             "engine": running.map(|running| running.engine.state()),
         })
+    }
+
+    fn object(&self, key: &Key, uid: &str) -> Seen {
+        let running = self.running.read();
+        let due = running.as_ref().and_then(|running| running.engine.due(key));
+        Seen {
+            planned: due.map(|due| Planned {
+                next: due.next.map(|next| next.at),
+                purpose: due.next.map(|next| next.priority),
+                running: due.running,
+            }),
+            calls: self.calls.recent.of(uid, CALLS),
+        }
     }
 }
 

@@ -175,7 +175,8 @@ pub async fn run(args: ServeArgs) -> Result<(), ServeError> {
 
     let listener = admin::bind(args.behaviour.admin_address).await?;
     let metrics = Arc::new(Metrics::new());
-    let bridge = Arc::new(Bridge::new(&metrics));
+    let calls = CallMetrics::new(&metrics);
+    let bridge = Arc::new(Bridge::new(&metrics, &calls));
     tokio::spawn(admin::serve(
         listener,
         Arc::clone(&bridge) as _,
@@ -183,7 +184,6 @@ pub async fn run(args: ServeArgs) -> Result<(), ServeError> {
     ));
 
     let until = Instant::now() + args.plugins.startup_timeout;
-    let calls = CallMetrics::new(&metrics);
     let connecting = async {
         let plugins = async { Ok::<_, ServeError>(args.plugins.connect(until, &calls).await?) };
         let cluster = async {

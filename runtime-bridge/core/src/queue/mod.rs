@@ -46,6 +46,15 @@ pub struct Taken<K, G, L> {
     pub due: Timestamp,
 }
 
+/// When a key's turn is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Due {
+    /// Its next turn; `None`: nothing is planned.
+    pub next: Option<Wake>,
+    /// Its pass is in flight.
+    pub running: bool,
+}
+
 /// How many keys of a kind are where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Counts {
@@ -229,6 +238,17 @@ where
             .filter(|until| *until > now)
             .min();
         [turn, hold].into_iter().flatten().min()
+    }
+
+    /// When a key's turn is; `None`: it has none, and no pass.
+    pub fn due(&self, key: &K) -> Option<Due> {
+        self.entries.get(key).map(|entry| Due {
+            next: entry.turn.map(|turn| Wake {
+                at: turn.wake.at.max(entry.not_before),
+                ..turn.wake
+            }),
+            running: entry.in_flight.is_some(),
+        })
     }
 
     /// Passes in flight.

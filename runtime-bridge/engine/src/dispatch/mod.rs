@@ -10,7 +10,7 @@ use std::{
 };
 
 use bridge_core::{
-    queue::{Counts, Limits, Priority, Queue, Wake},
+    queue::{Counts, Due, Limits, Priority, Queue, Wake},
     watch_plan::GroupKind,
 };
 use jiff::Timestamp;
@@ -156,6 +156,11 @@ impl Dispatcher {
     /// How many objects of each kind are where.
     pub fn counts(&self) -> BTreeMap<GroupKind, Counts> {
         self.shared.queue.lock().counts()
+    }
+
+    /// When an object's turn is.
+    pub fn due(&self, key: &Key) -> Option<Due> {
+        self.shared.queue.lock().due(key)
     }
 
     /// The passes that run.

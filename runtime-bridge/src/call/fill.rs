@@ -1,0 +1,259 @@
+//! A request made of a live object: what the bridge would say of it now.
+
+use std::sync::Arc;
+
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use bridge_core::{
+    crd::split_wish,
+    external::Config,
+    kind::Kind,
+    managed::{Status, Stored, names},
+};
+use bridge_engine::{
+    clock::SystemClock,
+    config::{ConfigOptions, ConfigResolver, LocalHost, SecretSource},
+    managed::ownership_marker,
+    object::Object,
+};
+use bridge_plugin::{Options, Plugin};
+use serde_json::{Map, Value, json};
+
+use super::{CallArgs, CallError, method::Method};
+use crate::{live::Reader, plugins::PluginExternal};
+
+/// The request of this method for a live object.
+pub(super) async fn request(args: &CallArgs, object: &str, method: &Method) -> Result<Value, CallError> {
+    let not_filled = |why: String| CallError::NotFilled(why);
+    let (object, reader) = args.live.find(object).await?;
+    let mut options = Options::new(args.endpoint.clone());
+    options.tls = args.tls();
+    let (plugin, _) = Plugin::connect(options).await?;
+    let served = Arc::clone(&plugin.state().borrow().served);
+    let is_of = |kind: &&Arc<Kind>| {
+        let (of, api) = (&kind.resource_type, &object.api);
+        of.group == api.kind.group() && of.kind == api.kind.kind() && of.version == api.version
+    };
+    let kind = served.kinds.iter().find(is_of).ok_or_else(|| {
+        not_filled(format!(
+            "the plugin {} does not serve {}",
+            served.info.name, object.api.kind
+        ))
+    })?;
+    let configs = ConfigResolver::new(ConfigOptions {
+        plugin: served.info.clone(),
+        external: Arc::new(PluginExternal::new(plugin)),
+        objects: Arc::new(reader.clone()),
+        secrets: Arc::new(reader.clone()),
+        host: Arc::new(LocalHost),
+        namespaced_host: false,
+        clock: Arc::new(SystemClock),
+    });
+    let config = configs
+        .config_of(&object)
+        .await
+        .map_err(|error| not_filled(error.to_string()))?;
+    let live = Live {
+        cluster_id: reader.cluster_id().await?,
+        wish: wish(kind, &object, &reader).await?,
+        object,
+        config,
+    };
+    live.request(method.name()).map_err(not_filled)
+}
+
+/// What a request is made of.
+struct Live {
+    object: Object,
+    config: Arc<Config>,
+    cluster_id: String,
+    /// Of `DesiredState`.
+    wish: Value,
+}
+
+async fn wish(kind: &Kind, object: &Object, reader: &Reader) -> Result<Value, CallError> {
+    let spec = object.spec_value();
+    let empty = Map::new();
+    let for_provider = spec["forProvider"].as_object().unwrap_or(&empty);
+    let split = split_wish(kind, for_provider).map_err(|error| CallError::NotFilled(error.to_string()))?;
+    let mut sensitive = Map::new();
+    for (pointer, reference) in &split.secret_refs {
+        let namespace = object
+            .namespace()
+            .or(reference.namespace.as_deref())
+            .unwrap_or_default();
+        let secret = SecretSource::read(reader, namespace, &reference.name).await;
+        let secret = secret.map_err(|error| CallError::NotFilled(error.to_string()))?;
+        let value = secret
+            .data
+            .0
+            .get(&reference.key)
+            .and_then(|value| std::str::from_utf8(value).ok());
+        let missing = || {
+            CallError::NotFilled(format!(
+                "the Secret {namespace}/{} has no text {:?}",
+                reference.name, reference.key
+            ))
+        };
+        sensitive.insert(pointer.clone(), json!(value.ok_or_else(missing)?));
+    }
+    Ok(json!({ "parameters": split.parameters, "sensitiveValues": sensitive }))
+}
+
+impl Live {
+    fn request(&self, method: &str) -> Result<Value, String> {
+        let object = &self.object;
+        let record = match Stored::read(object.annotation(names::RECORD), object.uid()) {
+            Stored::Ours(record) => Some(record),
+            Stored::None => None,
+            Stored::Unreadable(why) => return Err(format!("the object's record cannot be read: {why}")),
+        };
+        let intent = record.as_ref().and_then(|record| record.intent.as_ref());
+        let recorded = record
+            .as_ref()
+            .map(|record| record.external_name.clone())
+            .filter(|name| !name.is_empty());
+        let name = recorded.or_else(|| object.annotation(names::EXTERNAL_NAME).map(str::to_owned));
+        let target = json!({
+            "resourceType": {
+                "group": object.api.kind.group(), "version": object.api.version, "kind": object.api.kind.kind(),
+            },
+            "config": self.config(),
+            "owner": {
+                "namespace": object.namespace().unwrap_or_default(),
+                "name": object.name(),
+                "uid": object.uid(),
+                "generation": object.generation().to_string(),
+            },
+            "externalName": name.unwrap_or_default(),
+            "ownershipMarker": ownership_marker(&self.cluster_id, object.uid()),
+            "providerState": record.as_ref().map(|record| record.provider_state.clone()).unwrap_or_default(),
+        });
+        let mut request = json!({ "target": target, "desired": self.wish });
+        match method {
+            "Observe" | "Update" | "Delete" => {}
+            "Create" => {
+                let token =
+                    intent.map_or_else(|| uuid::Uuid::new_v4().to_string(), |intent| intent.token.clone());
+                request["clientRequestToken"] = json!(token);
+                request["outcomeUnknown"] = json!(intent.is_some());
+            }
+            "PollOperation" => {
+                let of_create = intent
+                    .and_then(|intent| intent.operation.as_ref())
+                    .map(|operation| operation.handle.clone());
+                let reported = Status::read(&object.status_value()).progress.operation;
+                let handle = of_create.or_else(|| {
+                    reported
+                        .map(|operation| operation.handle)
+                        .filter(|handle| !handle.is_empty())
+                });
+                request["handle"] =
+                    json!(handle.ok_or("the object has no operation that could be asked after")?);
+            }
+            "CheckConfig" => request = json!({ "config": self.config() }),
+            "GetResourceKind" => request = json!({ "resourceType": request["target"]["resourceType"] }),
+            other => return Err(format!("{other} is about no object: leave KIND/NAME out")),
+        }
+        Ok(request)
+    }
+
+    fn config(&self) -> Value {
+        let credentials = self.config.credentials.0.iter();
+        let credentials: Map<_, _> = credentials
+            .map(|(key, value)| (key.clone(), json!(BASE64_STANDARD.encode(value))))
+            .collect();
+        let mut config = json!({ "configId": self.config.id, "revision": self.config.revision, "credentials": credentials });
+        if let Some(settings) = &self.config.settings {
+            config["settings"] = json!(settings);
+        }
+        config
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bridge_core::kind::ResourceType;
+    use bridge_engine::object::ApiType;
+
+    use super::*;
+
+    const RECORD: &str = r#"{"uid":"u","externalName":"three-men","intent":{"verb":"Create","token":"t","attempt":1,"generation":1,
+      "parameters":{"whole":{"pages":3}},"startedAt":"2026-01-01T00:00:50Z","deadline":"2026-01-01T00:01:20Z",
+      "operation":{"handle":"create/3","attempt":1}},"config":{"id":"c"},"pluginVersion":"0.1.0"}"#;
+
+    fn live(annotations: &Value) -> Live {
+        let resource = ResourceType {
+            group: "press.example.org".to_owned(),
+            version: "v1alpha1".to_owned(),
+            kind: "Book".to_owned(),
+        };
+        let metadata = json!({
+            "name": "jerome", "namespace": "default", "uid": "u", "resourceVersion": "1", "generation": 2, "annotations": annotations
+        });
+        let value =
+            json!({ "apiVersion": "press.example.org/v1alpha1", "kind": "Book", "metadata": metadata });
+        let config = Config {
+            id: "c".to_owned(),
+            revision: "r".to_owned(),
+            settings_digest: String::new(),
+            identity: String::new(),
+            settings: json!({ "folder": "/press" }).as_object().cloned(),
+            credentials: bridge_core::external::Secrets([("key".to_owned(), b"sesame".to_vec())].into()),
+            credentials_expire: None,
+        };
+        Live {
+            object: Object::decode(
+                &Arc::new(ApiType::new(&resource, "books", true)),
+                &value.to_string(),
+            )
+            .expect("an object"),
+            config: Arc::new(config),
+            cluster_id: "cluster".to_owned(),
+            wish: json!({ "parameters": { "pages": 5 } }),
+        }
+    }
+
+    #[test]
+    fn a_recorded_operation_is_asked_after() {
+        let request = live(&json!({ "crossbridge.dev/record": RECORD })).request("PollOperation");
+        assert_eq!(
+            request,
+            Ok(json!({
+                "target": {
+                    "resourceType": { "group": "press.example.org", "version": "v1alpha1", "kind": "Book" },
+                    "config": { "configId": "c", "revision": "r", "settings": { "folder": "/press" }, "credentials": { "key": "c2VzYW1l" } },
+                    "owner": { "namespace": "default", "name": "jerome", "uid": "u", "generation": "2" },
+                    "externalName": "three-men",
+                    "ownershipMarker": "ccluster-u",
+                    "providerState": "",
+                },
+                "desired": { "parameters": { "pages": 5 } },
+                "handle": "create/3",
+            }))
+        );
+    }
+
+    #[test]
+    fn a_create_is_shown_under_its_recorded_token() {
+        let request = live(&json!({ "crossbridge.dev/record": RECORD }))
+            .request("Create")
+            .expect("a request");
+        assert_eq!(
+            (&request["clientRequestToken"], &request["outcomeUnknown"]),
+            (&json!("t"), &json!(true))
+        );
+    }
+
+    #[test]
+    fn what_an_object_cannot_fill_is_said() {
+        let live = live(&json!({}));
+        assert_eq!(
+            live.request("PollOperation"),
+            Err("the object has no operation that could be asked after".to_owned())
+        );
+        assert_eq!(
+            live.request("ListResourceKinds"),
+            Err("ListResourceKinds is about no object: leave KIND/NAME out".to_owned())
+        );
+    }
+}

@@ -1,0 +1,178 @@
+//! `runtime-bridge call`: one call to a plugin, for people.
+#![allow(clippy::doc_markdown)] // Some comments are help texts.
+
+mod fill;
+mod json;
+mod method;
+
+use std::{
+    io::{self, Read},
+    path::PathBuf,
+    time::Duration,
+};
+
+use bridge_plugin::{Endpoint, EndpointError, HandshakeError, TlsFiles};
+use clap::Args;
+use serde_json::Value;
+
+use self::method::Method;
+use crate::live::{LiveArgs, LiveError};
+
+/// What to call, and where.
+#[derive(Debug, Clone, Args)]
+pub struct CallArgs {
+    /// Method of the contract: GetPluginInfo, Observe, PollOperation, …
+    #[arg(value_name = "METHOD")]
+    pub method: String,
+    /// Fill target, config, wish and handle from this live object: KIND/NAME. Calls that change something are only printed then, as the
+    /// bridge guards them by what it has stored.
+    #[arg(value_name = "KIND/NAME")]
+    pub object: Option<String>,
+    /// Where the plugin listens: unix:///path, https://host:port, or http://127.0.0.1:port.
+    #[arg(long, env = "CROSSBRIDGE_ENDPOINT", value_name = "ENDPOINT")]
+    pub endpoint: Endpoint,
+    /// The request as JSON; `-`: from standard input. Documents may be objects instead of text.
+    #[arg(
+        long,
+        short,
+        env = "CROSSBRIDGE_DATA",
+        value_name = "JSON",
+        default_value = "{}",
+        conflicts_with = "object"
+    )]
+    pub data: String,
+    /// Print the request instead of sending it.
+    #[arg(long, env = "CROSSBRIDGE_PRINT_REQUEST")]
+    pub print_request: bool,
+    /// Print secrets, too, which are left out otherwise.
+    #[arg(long, env = "CROSSBRIDGE_SHOW_SECRETS")]
+    pub show_secrets: bool,
+    /// Deadline of the call; at most 60 s for one that changes something.
+    #[arg(
+        long,
+        env = "CROSSBRIDGE_TIMEOUT",
+        value_name = "DURATION",
+        default_value = "30s",
+        value_parser = crate::duration::parse_positive
+    )]
+    pub timeout: Duration,
+    /// PEM file of the authorities that sign the plugin's certificate, for https:// endpoints.
+    #[arg(
+        long,
+        env = "CROSSBRIDGE_PLUGIN_CA",
+        value_name = "FILE",
+        requires = "plugin_cert"
+    )]
+    pub plugin_ca: Option<PathBuf>,
+    /// PEM file of our certificate.
+    #[arg(
+        long,
+        env = "CROSSBRIDGE_PLUGIN_CERT",
+        value_name = "FILE",
+        requires = "plugin_key"
+    )]
+    pub plugin_cert: Option<PathBuf>,
+    /// PEM file of its key.
+    #[arg(
+        long,
+        env = "CROSSBRIDGE_PLUGIN_KEY",
+        value_name = "FILE",
+        requires = "plugin_ca"
+    )]
+    pub plugin_key: Option<PathBuf>,
+    #[command(flatten)]
+    pub live: LiveArgs,
+}
+
+/// Why a call was not made, or not answered.
+#[derive(Debug, thiserror::Error)]
+pub enum CallError {
+    /// The contract has no such method.
+    #[error("the contract has no method {name}; it has {}", .known.join(", "))]
+    Method {
+        /// As given.
+        name: String,
+        /// Those that it has.
+        known: Vec<String>,
+    },
+    /// The request is none.
+    #[error("the request is not a {message}: {why}")]
+    Request {
+        /// Of which message.
+        message: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// Standard input.
+    #[error("cannot read the request: {0}")]
+    Input(#[from] io::Error),
+    /// The address.
+    #[error(transparent)]
+    Endpoint(#[from] EndpointError),
+    /// The plugin, asked what it serves.
+    #[error(transparent)]
+    Plugin(#[from] HandshakeError),
+    /// The object.
+    #[error(transparent)]
+    Live(#[from] LiveError),
+    /// The object gives no request of this kind.
+    #[error("{0}")]
+    NotFilled(String),
+    /// A change, filled from a live object.
+    #[error(
+        "{0} changes something, and what the bridge has stored does not know of a call by hand: see the request with --print-request, and send it with \
+         --data if you must"
+    )]
+    Change(String),
+    /// A gRPC status.
+    #[error("{code}: {message}")]
+    Status {
+        /// Its code.
+        code: String,
+        /// What it says.
+        message: String,
+    },
+}
+
+/// Calls once, and prints the answer.
+pub async fn run(args: CallArgs) -> Result<(), CallError> {
+    let method = Method::find(&args.method)?;
+    let request = match &args.object {
+        Some(object) => fill::request(&args, object, &method).await?,
+        None => given(&args.data, &method)?,
+    };
+    let message = method.request(&request)?;
+    let answer = if args.print_request {
+        method.print(&message, args.show_secrets)
+    } else if args.object.is_some() && method.changes() {
+        return Err(CallError::Change(method.name().to_owned()));
+    } else {
+        let channel = args.endpoint.channel(args.tls().as_ref())?;
+        let answer = method.call(channel, message, args.timeout).await?;
+        method.print(&answer, args.show_secrets)
+    };
+    println!("{answer:#}");
+    Ok(())
+}
+
+fn given(data: &str, method: &Method) -> Result<Value, CallError> {
+    let mut text = data.to_owned();
+    if data == "-" {
+        text.clear();
+        io::stdin().read_to_string(&mut text)?;
+    }
+    serde_json::from_str(&text).map_err(|error| CallError::Request {
+        message: method.request_name(),
+        why: error.to_string(),
+    })
+}
+
+impl CallArgs {
+    fn tls(&self) -> Option<TlsFiles> {
+        Some(TlsFiles {
+            ca: self.plugin_ca.clone()?,
+            certificate: self.plugin_cert.clone()?,
+            key: self.plugin_key.clone()?,
+        })
+    }
+}

@@ -1,0 +1,305 @@
+//! What is known of an object, as a tree. No secrets are in it: it is made of what everybody may see who may see the object.
+
+use std::sync::Arc;
+
+use bridge_core::{
+    managed::{Condition, Intent, Snapshot, Status, Stored, names},
+    queue::Priority,
+};
+use bridge_engine::object::Object;
+use jiff::{SignedDuration, Timestamp, Unit};
+
+use super::tree::Tree;
+use crate::{admin::Seen, plugins::RecentCall};
+
+/// All that is known.
+pub(super) struct Facts {
+    pub(super) now: Timestamp,
+    pub(super) object: Object,
+    pub(super) config: Reference,
+    /// Or why the bridge could not be asked.
+    pub(super) seen: Result<Seen, String>,
+}
+
+/// Another object that it refers to.
+pub(super) struct Reference {
+    pub(super) name: String,
+    /// `None`: it does not exist. Or why it could not be read.
+    pub(super) object: Result<Option<Arc<Object>>, String>,
+}
+
+impl Facts {
+    pub(super) fn tree(&self) -> Tree {
+        let object = &self.object;
+        let namespace = object
+            .namespace()
+            .map(|namespace| format!("{namespace}/"))
+            .unwrap_or_default();
+        let title = format!(
+            "{} {namespace}{} ({}, generation {})",
+            object.api.kind.kind(),
+            object.name(),
+            object.api.api_version(),
+            object.generation()
+        );
+        let status = Status::read(&object.status_value());
+        let deletion = object.meta.deletion_timestamp.as_ref();
+        let deleting = deletion.map(|time| Tree::new(format!("being deleted since {}", self.ago(time.0))));
+        let name = match object.annotation(names::EXTERNAL_NAME) {
+            Some(name) => format!("external name: {name}"),
+            None => "external name: none yet".to_owned(),
+        };
+        Tree::new(title)
+            .with(deleting)
+            .with([self.conditions(&status)])
+            .with([Tree::new(name), self.record(), self.operation(&status)])
+            .with([Tree::new("refers to").with([self.reference()])])
+            .with([self.calls(), self.waits_for(&status), self.next()])
+    }
+
+    fn conditions(&self, status: &Status) -> Tree {
+        if status.conditions.is_empty() {
+            return Tree::new("conditions: none yet");
+        }
+        Tree::new("conditions").with(status.conditions.iter().map(|one| self.condition(one)))
+    }
+
+    fn condition(&self, condition: &Condition) -> Tree {
+        let Condition {
+            kind,
+            status,
+            reason,
+            message,
+            ..
+        } = condition;
+        let since = self.ago(condition.last_transition_time);
+        let message = if message.is_empty() {
+            String::new()
+        } else {
+            format!(": {message}")
+        };
+        let stale = match condition.observed_generation {
+            0 => String::new(),
+            seen if seen == self.object.generation() => String::new(),
+            seen => format!(" [of generation {seen}]"),
+        };
+        Tree::new(format!(
+            "{kind}={status} ({reason}), since {since}{message}{stale}"
+        ))
+    }
+
+    fn record(&self) -> Tree {
+        let record = match Stored::read(self.object.annotation(names::RECORD), self.object.uid()) {
+            Stored::None => return Tree::new("record: none, nothing was ever sent"),
+            Stored::Unreadable(why) => return Tree::new(format!("record: cannot be read: {why}")),
+            Stored::Ours(record) => record,
+        };
+        let mut lines = Vec::new();
+        if record.external_name.is_empty() {
+            lines.push(Tree::new("no name is known"));
+        } else {
+            let how = match (record.confirmed, record.adopted) {
+                (_, true) => "adopted",
+                (true, false) => "confirmed",
+                (false, false) => "sent",
+            };
+            lines.push(Tree::new(format!("name: {} ({how})", record.external_name)));
+        }
+        if record.taken {
+            lines.push(Tree::new("the name is taken by another resource"));
+        }
+        lines.extend(record.intent.as_ref().map(|intent| self.intent(intent)));
+        let identity = [record.config.identity.as_str(), "unknown identity"];
+        let identity = identity
+            .into_iter()
+            .find(|text| !text.is_empty())
+            .unwrap_or_default();
+        lines.push(Tree::new(format!(
+            "called as {identity}, plugin version {}",
+            record.plugin_version
+        )));
+        Tree::new("record").with(lines)
+    }
+
+    fn intent(&self, intent: &Intent) -> Tree {
+        let parameters = match &intent.parameters {
+            Snapshot::Whole(parameters) => serde_json::to_string(parameters).unwrap_or_default(),
+            Snapshot::Digest(digest) => format!("too long to keep; digest {digest}"),
+        };
+        let operation = intent.operation.as_ref().map(|operation| {
+            let driven = if operation.poll_driven {
+                ", moves only when polled"
+            } else {
+                ""
+            };
+            Tree::new(format!("answered by the operation {}{driven}", operation.handle))
+        });
+        let line = format!(
+            "unsettled {:?}, attempt {}, begun {}, nothing is sent after {}",
+            intent.verb,
+            intent.attempt,
+            self.ago(intent.started_at),
+            self.at(intent.deadline),
+        );
+        Tree::new(line)
+            .with([
+                Tree::new(format!("token: {}", intent.token)),
+                Tree::new(format!("sent: {parameters}")),
+            ])
+            .with(operation)
+    }
+
+    fn operation(&self, status: &Status) -> Tree {
+        let Some(operation) = &status.progress.operation else {
+            return Tree::new("operation: none");
+        };
+        let progress = operation
+            .progress
+            .map(|percent| format!(", {percent} %"))
+            .unwrap_or_default();
+        let phase = if operation.phase.is_empty() {
+            "under way"
+        } else {
+            &operation.phase
+        };
+        Tree::new(format!(
+            "operation: {:?}, {phase}{progress}, since {}",
+            operation.verb,
+            self.ago(operation.since)
+        ))
+    }
+
+    fn reference(&self) -> Tree {
+        let name = &self.config.name;
+        match &self.config.object {
+            Err(why) => Tree::new(format!("{name}: {why}")),
+            Ok(None) => Tree::new(format!("{name}: does not exist")),
+            Ok(Some(config)) => {
+                let conditions = Status::read(&config.status_value()).conditions;
+                Tree::new(name).with(conditions.iter().map(|one| {
+                    let message = if one.message.is_empty() {
+                        String::new()
+                    } else {
+                        format!(": {}", one.message)
+                    };
+                    Tree::new(format!("{}={} ({}){message}", one.kind, one.status, one.reason))
+                }))
+            }
+        }
+    }
+
+    fn calls(&self) -> Tree {
+        match &self.seen {
+            Err(why) => Tree::new(format!("last calls: not known: {why}")),
+            Ok(seen) if seen.calls.is_empty() => Tree::new("last calls: none that the bridge remembers"),
+            Ok(seen) => Tree::new("last calls").with(seen.calls.iter().map(|call| self.call(call))),
+        }
+    }
+
+    fn call(&self, call: &RecentCall) -> Tree {
+        let RecentCall {
+            method,
+            code,
+            told,
+            milliseconds,
+            ..
+        } = call;
+        let code = if code == "OK" {
+            String::new()
+        } else {
+            format!(" [{code}]")
+        };
+        Tree::new(format!(
+            "{method}, {}, {milliseconds} ms: {told}{code}",
+            self.ago(call.ended)
+        ))
+    }
+
+    /// The most telling reason only.
+    fn waits_for(&self, status: &Status) -> Tree {
+        let unmet = |kind: &str| {
+            status
+                .conditions
+                .iter()
+                .find(|one| one.kind == kind && one.status != "True")
+        };
+        let sentence = |condition: &Condition| {
+            let text = [&condition.message, &condition.reason]
+                .into_iter()
+                .find(|text| !text.is_empty());
+            text.cloned().unwrap_or_default()
+        };
+        let what = if self.object.annotation(names::PAUSED) == Some("true") {
+            format!("the annotation {} to be removed", names::PAUSED)
+        } else if let Some(question) = &status.progress.question {
+            format!(
+                "an answer by the annotation {} to the question {}",
+                names::CREATE_OUTCOME,
+                question.id
+            )
+        } else if matches!(self.config.object, Ok(None)) {
+            format!("{} to exist", self.config.name)
+        } else if let Some(operation) = &status.progress.operation {
+            format!("the operation that it began: {:?}", operation.verb)
+        } else if let Some(condition) = unmet("Synced").or_else(|| unmet("Ready")) {
+            sentence(condition)
+        } else {
+            "nothing".to_owned()
+        };
+        Tree::new(format!("waits for: {what}"))
+    }
+
+    fn next(&self) -> Tree {
+        let planned = match &self.seen {
+            Err(_) => return Tree::new("next: not known"),
+            Ok(seen) => seen.planned.as_ref(),
+        };
+        let Some(planned) = planned else {
+            return Tree::new("next: nothing is planned; a change will be its turn");
+        };
+        let purpose = match planned.purpose {
+            Some(Priority::UserChange) => "a change is looked at",
+            Some(Priority::OperationPoll) => "the operation is asked after",
+            Some(Priority::DriftPoll) => "it is looked at again",
+            Some(Priority::InitialList) => "it is looked at for the first time",
+            None => "nothing is planned",
+        };
+        let when = planned
+            .next
+            .map(|next| format!(" {}", self.at(next)))
+            .unwrap_or_default();
+        let running = if planned.running {
+            "a pass runs now; then "
+        } else {
+            ""
+        };
+        Tree::new(format!("next: {running}{purpose}{when}"))
+    }
+
+    fn ago(&self, then: Timestamp) -> String {
+        format!("{} ago", duration(self.now.duration_since(then)))
+    }
+
+    /// Past or to come.
+    fn at(&self, then: Timestamp) -> String {
+        if then >= self.now {
+            format!("in {}", duration(then.duration_since(self.now)))
+        } else {
+            self.ago(then)
+        }
+    }
+}
+
+/// Short, as people read it.
+fn duration(time: SignedDuration) -> String {
+    let unit = if time < SignedDuration::from_secs(10) {
+        Unit::Millisecond
+    } else {
+        Unit::Second
+    };
+    format!("{:#}", time.max(SignedDuration::ZERO).round(unit).unwrap_or(time))
+}
+
+#[cfg(test)]
+#[path = "facts_tests.rs"]
+mod tests;

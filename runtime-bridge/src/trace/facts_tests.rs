@@ -1,0 +1,182 @@
+#![allow(clippy::needless_raw_string_hashes)] // As expect-test writes them.
+
+use bridge_core::kind::ResourceType;
+use bridge_engine::object::ApiType;
+use serde_json::{Value, json};
+
+use super::*;
+use crate::admin::Planned;
+
+const NOW: &str = "2026-01-01T00:01:00Z";
+const RECORD: &str = r#"{"uid":"u","externalName":"three-men","intent":{"verb":"Create","token":"t","attempt":0,"generation":1,
+  "parameters":{"whole":{"pages":3}},"startedAt":"2026-01-01T00:00:50Z","deadline":"2026-01-01T00:01:20Z",
+  "operation":{"handle":"create/3/three-men","attempt":0,"pollDriven":true}},"config":{"id":"c","identity":"/press"},"pluginVersion":"0.1.0"}"#;
+
+fn now() -> Timestamp {
+    NOW.parse().expect("a time")
+}
+
+fn object(kind: &str, value: &Value) -> Object {
+    let resource = ResourceType {
+        group: "press.example.org".to_owned(),
+        version: "v1alpha1".to_owned(),
+        kind: kind.to_owned(),
+    };
+    let api = Arc::new(ApiType::new(&resource, "things", true));
+    Object::decode(&api, &value.to_string()).expect("an object")
+}
+
+fn book(annotations: &Value, status: &Value) -> Object {
+    let metadata = json!({
+        "name": "jerome", "namespace": "default", "uid": "u", "resourceVersion": "1", "generation": 2, "annotations": annotations
+    });
+    let value = json!({
+        "apiVersion": "press.example.org/v1alpha1", "kind": "Book", "metadata": metadata, "spec": {}, "status": status
+    });
+    object("Book", &value)
+}
+
+fn config(status: &Value) -> Reference {
+    let metadata = json!({ "name": "default", "namespace": "default", "uid": "c", "resourceVersion": "1" });
+    let value = json!({
+        "apiVersion": "press.example.org/v1alpha1", "kind": "ProviderConfig", "metadata": metadata, "status": status
+    });
+    Reference {
+        name: "ProviderConfig default/default".to_owned(),
+        object: Ok(Some(Arc::new(object("ProviderConfig", &value)))),
+    }
+}
+
+fn condition(kind: &str, status: &str, reason: &str, message: &str, generation: i64) -> Value {
+    json!({
+        "type": kind, "status": status, "reason": reason, "message": message,
+        "lastTransitionTime": "2026-01-01T00:00:30Z", "observedGeneration": generation
+    })
+}
+
+#[test]
+fn an_object_that_is_being_made_shows_all_that_is_known() {
+    let conditions = [
+        condition("Ready", "False", "Creating", "it is being printed", 2),
+        condition("Synced", "True", "ReconcileSuccess", "", 1),
+    ];
+    let operation =
+        json!({ "verb": "Create", "phase": "Printing", "progress": 33, "since": "2026-01-01T00:00:55Z" });
+    let facts = Facts {
+        now: now(),
+        object: book(
+            &json!({ "crossplane.io/external-name": "three-men", "crossbridge.dev/record": RECORD }),
+            &json!({ "conditions": conditions, "crossbridge": { "operation": operation } }),
+        ),
+        config: config(&json!({ "conditions": [condition("Ready", "True", "Usable", "acts as /press", 0)] })),
+        seen: Ok(Seen {
+            planned: Some(Planned {
+                next: Some("2026-01-01T00:01:00.2Z".parse().expect("a time")),
+                purpose: Some(Priority::OperationPoll),
+                running: false,
+            }),
+            calls: vec![
+                RecentCall {
+                    ended: "2026-01-01T00:00:50Z".parse().expect("a time"),
+                    method: "Create".to_owned(),
+                    code: "OK".to_owned(),
+                    told: "operation Printing 33 %".to_owned(),
+                    milliseconds: 12,
+                },
+                RecentCall {
+                    ended: "2026-01-01T00:00:59.5Z".parse().expect("a time"),
+                    method: "PollOperation".to_owned(),
+                    code: "UNAVAILABLE".to_owned(),
+                    told: "outcome unknown: UNAVAILABLE".to_owned(),
+                    milliseconds: 3,
+                },
+            ],
+        }),
+    };
+    expect_test::expect![[r#"
+        Book default/jerome (press.example.org/v1alpha1, generation 2)
+        ├─ conditions
+        │  ├─ Ready=False (Creating), since 30s ago: it is being printed
+        │  └─ Synced=True (ReconcileSuccess), since 30s ago [of generation 1]
+        ├─ external name: three-men
+        ├─ record
+        │  ├─ name: three-men (sent)
+        │  ├─ unsettled Create, attempt 0, begun 10s ago, nothing is sent after in 20s
+        │  │  ├─ token: t
+        │  │  ├─ sent: {"pages":3}
+        │  │  └─ answered by the operation create/3/three-men, moves only when polled
+        │  └─ called as /press, plugin version 0.1.0
+        ├─ operation: Create, Printing, 33 %, since 5s ago
+        ├─ refers to
+        │  └─ ProviderConfig default/default
+        │     └─ Ready=True (Usable): acts as /press
+        ├─ last calls
+        │  ├─ Create, 10s ago, 12 ms: operation Printing 33 %
+        │  └─ PollOperation, 500ms ago, 3 ms: outcome unknown: UNAVAILABLE [UNAVAILABLE]
+        ├─ waits for: the operation that it began: Create
+        └─ next: the operation is asked after in 200ms
+    "#]]
+    .assert_eq(&facts.tree().to_string());
+}
+
+#[test]
+fn what_is_missing_is_said() {
+    let facts = Facts {
+        now: now(),
+        object: book(&json!({}), &json!({})),
+        config: Reference {
+            name: "ClusterProviderConfig default".to_owned(),
+            object: Ok(None),
+        },
+        seen: Err("no bridge answers at 127.0.0.1:8081".to_owned()),
+    };
+    expect_test::expect![[r#"
+        Book default/jerome (press.example.org/v1alpha1, generation 2)
+        ├─ conditions: none yet
+        ├─ external name: none yet
+        ├─ record: none, nothing was ever sent
+        ├─ operation: none
+        ├─ refers to
+        │  └─ ClusterProviderConfig default: does not exist
+        ├─ last calls: not known: no bridge answers at 127.0.0.1:8081
+        ├─ waits for: ClusterProviderConfig default to exist
+        └─ next: not known
+    "#]]
+    .assert_eq(&facts.tree().to_string());
+}
+
+#[test]
+fn a_question_comes_before_what_else_is_waited_for() {
+    let conditions = [condition(
+        "Synced",
+        "False",
+        "CreateOutcomeUnknown",
+        "it is not known whether it was made",
+        2,
+    )];
+    let question = json!({ "id": "0badcafe", "token": "t" });
+    let waits = |annotations: &Value, status: &Value| {
+        let facts = Facts {
+            now: now(),
+            object: book(annotations, status),
+            config: config(&json!({})),
+            seen: Ok(Seen::default()),
+        };
+        facts.waits_for(&Status::read(status)).to_string()
+    };
+    let asked = json!({ "conditions": conditions, "crossbridge": { "question": question } });
+    assert_eq!(
+        waits(&json!({}), &asked),
+        "waits for: an answer by the annotation crossbridge.dev/create-outcome to the question 0badcafe\n"
+    );
+    assert_eq!(
+        waits(&json!({ "crossplane.io/paused": "true" }), &asked),
+        "waits for: the annotation crossplane.io/paused to be removed\n"
+    );
+    let unasked = json!({ "conditions": conditions });
+    assert_eq!(
+        waits(&json!({}), &unasked),
+        "waits for: it is not known whether it was made\n"
+    );
+    assert_eq!(waits(&json!({}), &json!({})), "waits for: nothing\n");
+}

@@ -1,0 +1,94 @@
+//! `runtime-bridge trace`: where an object stands, and what it waits for.
+#![allow(clippy::doc_markdown)] // Some comments are help texts.
+
+mod facts;
+mod tree;
+
+use std::net::SocketAddr;
+
+use bridge_core::{
+    crd::{CLUSTER_PROVIDER_CONFIG, PROVIDER_CONFIG},
+    watch_plan::GroupKind,
+};
+use bridge_engine::{
+    config::ConfigObjects,
+    engine::Lookup,
+    object::{Key, Object},
+};
+use clap::Args;
+use jiff::Timestamp;
+
+use self::facts::{Facts, Reference};
+use crate::{
+    admin::{self, NO_NAMESPACE, Seen},
+    healthcheck::ask,
+    live::{LiveArgs, LiveError, Reader},
+};
+
+/// Which object.
+#[derive(Debug, Clone, Args)]
+pub struct TraceArgs {
+    /// The object: KIND/NAME, as in bucket/logs or buckets.s3.aws.crossbridge.dev/logs.
+    #[arg(value_name = "KIND/NAME")]
+    pub object: String,
+    #[command(flatten)]
+    pub live: LiveArgs,
+    /// Admin endpoint of the bridge, for its last calls and its plan. It listens on loopback: run this in its pod, or forward its port.
+    #[arg(long, env = "CROSSBRIDGE_ADMIN_ADDRESS", value_name = "ADDRESS", default_value = admin::DEFAULT_ADDRESS)]
+    pub admin_address: SocketAddr,
+}
+
+/// Prints the tree of one object.
+pub async fn run(args: TraceArgs) -> Result<(), LiveError> {
+    let (object, reader) = args.live.find(&args.object).await?;
+    let facts = Facts {
+        now: Timestamp::now(),
+        config: config(&object, &reader).await,
+        seen: seen(&object, args.admin_address).await,
+        object,
+    };
+    print!("{}", facts.tree());
+    Ok(())
+}
+
+/// The config that it refers to. A plugin's configs are of the plugin's group, of which the object's group is, or is below.
+async fn config(object: &Object, reader: &Reader) -> Reference {
+    let spec = object.spec_value();
+    let named = |field: &str, or: &str| spec["providerConfigRef"][field].as_str().unwrap_or(or).to_owned();
+    let (kind, name) = (named("kind", CLUSTER_PROVIDER_CONFIG), named("name", "default"));
+    let namespace = object.namespace().filter(|_| kind == PROVIDER_CONFIG);
+    let group = object.api.kind.group();
+    let mut found = Lookup::Direct(None);
+    let groups = group.match_indices('.').map(|(dot, _)| &group[dot + 1..]);
+    for group in std::iter::once(group).chain(groups) {
+        let key = Key::new(GroupKind::new(group, &kind), namespace, &name);
+        found = reader.get(&key).await;
+        if !matches!(found, Lookup::Direct(None)) {
+            break;
+        }
+    }
+    let place = namespace
+        .map(|namespace| format!("{namespace}/"))
+        .unwrap_or_default();
+    Reference {
+        name: format!("{kind} {place}{name}"),
+        object: match found {
+            Lookup::Live(found) | Lookup::Direct(found) => Ok(found),
+            Lookup::Unavailable(error) => Err(error.to_string()),
+        },
+    }
+}
+
+async fn seen(object: &Object, address: SocketAddr) -> Result<Seen, String> {
+    let kind = &object.api.kind;
+    let namespace = object.namespace().unwrap_or(NO_NAMESPACE);
+    let path = [kind.group(), kind.kind(), namespace, object.name(), object.uid()].join("/");
+    let asked = tokio::time::timeout(admin::PATIENCE, ask(address, &format!("/debug/objects/{path}"))).await;
+    let (status, text) = asked
+        .map_err(|_| format!("no bridge answers at {address}"))?
+        .map_err(|error| format!("no bridge answers at {address}: {error}"))?;
+    if !status.is_success() {
+        return Err(format!("the bridge at {address} answers {status}"));
+    }
+    serde_json::from_str(&text).map_err(|error| format!("the answer of {address} cannot be read: {error}"))
+}
