@@ -163,7 +163,7 @@ async fn every_session_goes_as_it_is_written() {
         let begin = format!("{MARK}{number}\n");
         let answer = said
             .split_once(&begin)
-            .and_then(|(_, rest)| rest.split_once(&format!("{MARK}")));
+            .and_then(|(_, rest)| rest.split_once(MARK));
         let (answer, _) = answer.unwrap_or_else(|| panic!("`{line}` was not run:\n{said}"));
         let answer: Vec<String> = answer.trim_end().lines().map(str::to_owned).collect();
         let expected: Vec<String> = says.iter().map(|line| place(line)).collect();
