@@ -5,8 +5,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use tracing_subscriber::EnvFilter;
 
 use crate::{
-    call::CallArgs, crds::CrdsArgs, dev::DevArgs, healthcheck::HealthcheckArgs, serve::ServeArgs,
-    trace::TraceArgs,
+    call::CallArgs, crds::CrdsArgs, dev::DevArgs, healthcheck::HealthcheckArgs, new_plugin::NewPluginArgs,
+    serve::ServeArgs, trace::TraceArgs,
 };
 
 /// Runs Kubernetes providers that are written in any language.
@@ -35,6 +35,8 @@ pub enum Command {
     Crds(CrdsArgs),
     /// Run a control plane, plugins and a bridge on this machine: the inner loop of whoever writes a plugin.
     Dev(DevArgs),
+    /// Write the source of a new plugin that runs, and passes the conformance kit, at once.
+    NewPlugin(NewPluginArgs),
     /// Call a plugin by hand: one method of the contract, its request from the command line or from a live object.
     Call(Box<CallArgs>),
     /// Show where an object stands and what it waits for: conditions, record, operation, last calls, next action.

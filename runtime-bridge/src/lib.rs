@@ -12,6 +12,7 @@ mod duration;
 mod healthcheck;
 mod live;
 mod logging;
+mod new_plugin;
 mod patience;
 pub mod plugins;
 pub mod serve;
@@ -49,6 +50,7 @@ async fn run(command: Command) -> Result<(), Box<dyn Error>> {
         Command::Serve(args) => serve::run(*args).await?,
         Command::Crds(args) => crds::run(args).await?,
         Command::Dev(args) => dev::run(args).await?,
+        Command::NewPlugin(args) => new_plugin::run(&args)?,
         Command::Call(args) => call::run(*args).await?,
         Command::Trace(args) => trace::run(args).await?,
         Command::Healthcheck(args) => healthcheck::run(args).await?,

@@ -4,10 +4,12 @@
 
 mod build;
 mod grpcurl;
+mod kit;
 mod language;
 mod source;
 
 pub use build::{BuildError, built};
 pub use grpcurl::grpcurl;
+pub use kit::conforms;
 pub use language::Language;
-pub use source::binary;
+pub use source::{binary, target};

@@ -41,7 +41,7 @@ fn profile() -> PathBuf {
 }
 
 /// The target folder.
-pub(crate) fn target() -> PathBuf {
+pub fn target() -> PathBuf {
     profile().parent().map(Path::to_owned).unwrap_or_default()
 }
 

@@ -1,0 +1,89 @@
+//! What is particular to each language.
+
+use clap::ValueEnum;
+
+/// A language that a plugin can be made in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Language {
+    /// With the SDK.
+    Rust,
+    /// With grpcio, over SQLite.
+    Python,
+    /// With grpc-go, over files.
+    Go,
+    /// With grpc-js, over files.
+    #[value(name = "typescript")]
+    TypeScript,
+}
+
+impl Language {
+    /// The example that it is made of.
+    pub(super) fn example(self) -> &'static str {
+        match self {
+            Self::Rust => "examples/files-plugin",
+            Self::Python => "examples/python-plugin",
+            Self::Go => "examples/go-plugin",
+            Self::TypeScript => "examples/typescript-plugin",
+        }
+    }
+
+    /// Words of the example, and what stands there instead.
+    pub(super) fn words(self, name: &str) -> Vec<(&'static str, String)> {
+        let own = |word, text: &str| (word, text.replace("NAME", name));
+        match self {
+            Self::Rust => vec![
+                own("files-plugin", "NAME-plugin"),
+                own("files.example.org", "NAME.example.org"),
+                own("/tmp/files", "/tmp/NAME"),
+            ],
+            Self::Python => vec![
+                ("garden_plugin", format!("{}_plugin", name.replace('-', "_"))),
+                own("garden-plugin", "NAME-plugin"),
+                own("garden.example.org", "NAME.example.org"),
+                own("/tmp/garden", "/tmp/NAME"),
+                own("../../proto", "proto"),
+            ],
+            Self::Go => vec![
+                own("example.org/press", "example.org/NAME"),
+                own("press.example.org", "NAME.example.org"),
+                own("/tmp/press", "/tmp/NAME"),
+                own("../../proto", "proto"),
+            ],
+            Self::TypeScript => vec![
+                own("bakery-plugin", "NAME-plugin"),
+                own("bakery.example.org", "NAME.example.org"),
+                own("/tmp/bakery", "/tmp/NAME"),
+                own("../../proto", "proto"),
+            ],
+        }
+    }
+
+    /// What builds and runs it.
+    pub(super) fn next_steps(self, name: &str) -> Vec<String> {
+        let (build, command): (&[&str], String) = match self {
+            Self::Rust => (&["cargo build"], format!("target/debug/{name}-plugin")),
+            Self::Python => (
+                &[
+                    "python3 -m venv .venv",
+                    ".venv/bin/pip install --require-hashes -r requirements.lock",
+                    ".venv/bin/pip install --no-deps --no-build-isolation .",
+                ],
+                format!(".venv/bin/{name}-plugin"),
+            ),
+            Self::Go => (
+                &["go generate ./...", "go build -o plugin ."],
+                "./plugin".to_owned(),
+            ),
+            Self::TypeScript => (&["npm ci", "npm run build"], "node dist/main.js".to_owned()),
+        };
+        let mut steps: Vec<String> = build.iter().map(|step| (*step).to_owned()).collect();
+        steps.push(format!("mkdir -p /tmp/{name}"));
+        steps.push(format!(
+            "provider-conformance --plugin-command {command:?} --setting folder=/tmp/{name}"
+        ));
+        steps.push(format!(
+            "runtime-bridge dev --plugin-command {command:?} --apply manifests"
+        ));
+        steps
+    }
+}
