@@ -37,7 +37,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         files.sort();
         for file in files {
             let name = file.strip_prefix(&repository)?.to_string_lossy().into_owned();
-            let path = file.canonicalize()?;
+            let path = file.canonicalize()?.to_string_lossy().into_owned();
             writeln!(table, "    ({name:?}, include_str!({path:?})),")?;
         }
     }
