@@ -207,7 +207,10 @@ fn send(pass: &Pass, name: &str, etag: &str) -> Decision {
         .record
         .clone()
         .unwrap_or_else(|| unrecorded(world.managed.uid.clone(), name, ConfigIdentity::of(config)));
+    // What was just made may not be seen everywhere yet: the time of its create stays known (trace 15).
+    let made = record.create().map(|intent| intent.deadline);
     settle::close(&mut record);
+    record.deadline = record.deadline.max(made);
     record.confirmed = true;
     record.intent = Some(Intent {
         verb: IntentVerb::Delete,

@@ -196,6 +196,22 @@ fn trace_15_nor_if_the_delete_does_not_see_it_either() {
 }
 
 #[test]
+fn trace_15_nor_if_a_look_before_the_delete_did_see_it() {
+    // Looks and calls reach copies of the cloud's data that are not equally new.
+    for subject in [kinds::named(), kinds::token(), kinds::marked()] {
+        let subject = subject.can(|can| can.consistency_window = Duration::from_secs(20));
+        let mut model = Model::started(&subject);
+        model.pass(A);
+        model.etcd.delete(model.now);
+        model.stop_before(A, "delete");
+        let missed = CallFate::Fails(FailureCode::NotFound, Effect::None);
+        model.step(A, &mut Script::on(Verb::Delete, missed));
+        model.rest_after(Script::look(LookFate::Absent));
+        model.ends_gone();
+    }
+}
+
+#[test]
 fn trace_15_nor_does_a_delete_that_was_answered_for_a_former_resource_count() {
     // Found by reading: a replacement leaves an answered Delete behind, and one false absence let the next resource leak.
     let mut model = Model::at_rest(&kinds::named());
