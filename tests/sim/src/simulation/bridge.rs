@@ -12,7 +12,7 @@ use bridge_engine::{
 use bridge_plugin::{Endpoint, Options, Plugin};
 use runtime_bridge::{
     definitions::CrdMode,
-    plugins::Connected,
+    plugins::{CallMetrics, Connected},
     serve::{BehaviourArgs, Bridge, Foundation, Identity, generations},
 };
 use tokio::time::Instant;
@@ -76,7 +76,7 @@ async fn serve(world: &Arc<World>, host: &Arc<PluginHost>, stop: &CancellationTo
         leadership: Leadership::unopposed(),
         detached: Detached::default(),
     };
-    let bridge = Arc::new(Bridge::new(&metrics));
+    let bridge = Arc::new(Bridge::new(&metrics, &CallMetrics::new(&metrics)));
     bridge.connected(vec![connected]);
     *world.bridge.lock() = Some(Arc::clone(&bridge));
     generations(&foundation, &bridge, stop)
