@@ -1,6 +1,9 @@
 //! As few writes as safety allows, counted by the API server itself: design 4.1.
 
-use bridge_e2e::{Handle, Knobs, Requests, Stack, is_ready, is_synced};
+use std::time::Duration;
+
+use bridge_e2e::{Handle, Knobs, Requests, Stack, annotation, is_ready, is_synced};
+use k8s_openapi::jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::wishes;
@@ -18,6 +21,18 @@ async fn writes_to_ready(stack: &Stack, handle: &Handle, plural: &str, wish: Val
         .await
         .writes_since(&before)
         - 1
+}
+
+/// Deleted sooner, an absence may mean that what was made cannot be seen yet: a wait that is told, which costs one status more.
+async fn seen_everywhere(bucket: &Handle) {
+    let object = bucket.get().await.expect("a bucket");
+    let record: Value =
+        serde_json::from_str(annotation(&object, "crossbridge.dev/record")).expect("a record");
+    let deadline = record["intent"]["deadline"].as_str().expect("of its create");
+    let deadline: Timestamp = deadline.parse().expect("a time");
+    // --clock-skew, and the consistency window of the kind.
+    let seen = deadline + Duration::from_secs(1) + Duration::from_secs(5);
+    bridge_e2e::eventually("the time of its create is over", async || Timestamp::now() > seen).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -80,6 +95,7 @@ async fn writes_from_create_to_ready_and_none_at_rest() {
         "a spec change"
     );
 
+    seen_everywhere(&stack.bucket("counted")).await;
     for (plural, handle, expected) in [
         ("buckets", stack.bucket("counted"), 3),
         ("distributions", stack.distribution("counted"), 2 + 1),
