@@ -61,8 +61,7 @@ pub async fn built(language: Language, from: &Path, name: impl AsRef<Path>) -> R
     }
     let installed = at.with_extension("installed");
     source::mirror(from, &at, language.kept())?;
-    // The plugins find it where it is in the repository.
-    source::mirror(&contract, &root.join("proto/crossbridge"), &[])?;
+    copy_contract(&contract, &root).await?;
     let pins = match language.lock() {
         Some(lock) => source::digest(&[&at.join(lock)])?,
         None => String::new(),
@@ -74,6 +73,19 @@ pub async fn built(language: Language, from: &Path, name: impl AsRef<Path>) -> R
     language.compile(&at).await?;
     fs::write(&stamp, digest).map_err(BuildError::file(&stamp))?;
     language.command(&at)
+}
+
+/// The plugins find it where it is in the repository. They share it, so that it is copied by one of them, and only when it has changed: the
+/// others may be reading it.
+async fn copy_contract(contract: &Path, root: &Path) -> Result<(), BuildError> {
+    let _guard = locked(root.join("proto.lock")).await?;
+    let digest = source::digest(&[contract])?;
+    let stamp = root.join("proto.copied");
+    if fs::read_to_string(&stamp).is_ok_and(|copied| copied == digest) {
+        return Ok(());
+    }
+    source::mirror(contract, &root.join("proto/crossbridge"), &[])?;
+    fs::write(&stamp, digest).map_err(BuildError::file(&stamp))
 }
 
 /// Released by the system when the file is closed, also when we are killed.
