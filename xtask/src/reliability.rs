@@ -10,10 +10,12 @@ use serde_json::Value;
 use crate::project::Project;
 use crate::report::Report;
 use crate::run::{cargo, run};
-use crate::{Failure, crash_matrix};
+use crate::{Failure, crash_matrix, rules};
 
 /// What is shown of a result that has one: file, field, and what it is called.
-const SHOWN: [(&str, &str, &str); 9] = [
+const SHOWN: [(&str, &str, &str); 11] = [
+    ("rules", "out", "rules of the machine taken out, one at a time"),
+    ("rules", "missed", "of them missed by a test"),
     ("simulation", "seeds", "seeds of the whole bridge in virtual time"),
     ("simulation", "violations", "violated invariants in them"),
     ("crash-matrix", "part", "part of the crash matrix that was run"),
@@ -41,6 +43,7 @@ pub(crate) async fn run_all(reuse: bool) -> Result<(), Failure> {
                 model(&project, &results),
             )
             .await?;
+        rules::run_all(&project, &report).await?;
         crash_matrix::run_part(&project, &report, crash_matrix::Choice::Whole).await?;
     }
     let page = project.root.join("docs/reliability.md");

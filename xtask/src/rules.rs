@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bridge_control_plane::process::{Output, Spawn};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::Failure;
 use crate::project::Project;
@@ -51,8 +51,10 @@ jiff.workspace = true
 serde_json.workspace = true
 "#;
 
+type Way = (&'static str, &'static [&'static str]);
+
 /// Where to look for a violation, in this order, by the arguments of the test program.
-const WAYS: [(&str, &[&str]); 4] = [
+const WAYS: [Way; 4] = [
     ("traces", &["trace_"]),
     (
         "scenarios",
@@ -74,12 +76,6 @@ pub(crate) struct Rules {
     /// Try only the first so many ways of: traces, scenarios, explorer, seeds. The last two take long where nothing is found.
     #[arg(long, default_value_t = WAYS.len())]
     ways: usize,
-    /// Try one rule of so many, beginning with the one given by --of.
-    #[arg(long, default_value_t = 1)]
-    every: usize,
-    /// Which part of the rules; counts up from 0, for instance with the commit.
-    #[arg(long, default_value_t = 0)]
-    of: usize,
     /// List the rules and end.
     #[arg(long)]
     list: bool,
@@ -91,34 +87,53 @@ struct Noticed {
     by: Vec<(&'static str, Vec<String>)>,
 }
 
+/// By the ways that take seconds.
+const QUICK: usize = 2;
+
 pub(crate) async fn run(asked: &Rules) -> Result<(), Failure> {
-    let report = Report::new();
     let project = Project::find().await?;
-    let all = listed::read(&read(&project.root.join(LIST))?)?;
-    let rules: Vec<Rule> = all
-        .iter()
-        .enumerate()
-        .filter(|(at, _)| at % asked.every == asked.of % asked.every)
-        .map(|(_, rule)| rule.clone())
-        .filter(|rule| asked.rule.as_ref().is_none_or(|part| rule.name.contains(part)))
-        .collect();
-    report.say(&format!("{} of {} rules", rules.len(), all.len()));
+    let mut rules = listed::read(&read(&project.root.join(LIST))?)?;
+    rules.retain(|rule| asked.rule.as_ref().is_none_or(|part| rule.name.contains(part)));
     if asked.list {
         for rule in &rules {
             println!("{} (closes {})", rule.name, rule.closes);
         }
         return Ok(());
     }
+    let ways = &WAYS[..asked.ways.min(WAYS.len())];
+    conclude(&take_out_each(&project, &Report::new(), &rules, ways, asked.thorough).await?)
+}
+
+/// Takes out every rule, and leaves `rules.json` behind.
+pub(crate) async fn run_all(project: &Project, report: &Report) -> Result<(), Failure> {
+    let rules = listed::read(&read(&project.root.join(LIST))?)?;
+    let noticed = take_out_each(project, report, &rules, &WAYS[..QUICK], false).await?;
+    let missed = noticed.iter().filter(|one| !one.by.is_empty()).count();
+    let result = json!({ "out": noticed.len(), "missed": missed }).to_string();
+    write(&project.results()?.join("rules.json"), &result)?;
+    conclude(&noticed)
+}
+
+async fn take_out_each(
+    project: &Project,
+    report: &Report,
+    rules: &[Rule],
+    ways: &[Way],
+    thorough: bool,
+) -> Result<Vec<Noticed>, Failure> {
     let mut noticed = Vec::new();
-    let rounds = listed::rounds(&rules);
-    let copy = |number: usize| project.scratch("rules").join(format!("copy-{number}"));
+    let rounds = listed::rounds(rules);
+    let scratch = project.scratch("rules");
+    let copy = |number: usize| scratch.join(format!("copy-{number}"));
     // All at once, so that all are of one state of the project.
     for (number, round) in rounds.iter().enumerate() {
         make_copy(&project.root, &copy(number), round)?;
     }
     for (number, round) in rounds.into_iter().enumerate() {
-        let copy = copy(number);
-        let tests = report.step(&format!("build copy {number}"), build(&copy)).await?;
+        let (copy, target) = (copy(number), scratch.join("target"));
+        let tests = report
+            .step(&format!("build copy {number}"), build(&copy, &target))
+            .await?;
         let sound = try_out(&tests, "", WAYS[0].1).await?;
         if !sound.is_empty() {
             return Err(Failure::new(format!(
@@ -127,19 +142,25 @@ pub(crate) async fn run(asked: &Rules) -> Result<(), Failure> {
             )));
         }
         for rule in round {
-            noticed.push(take_out(&report, &tests, rule, asked).await?);
+            noticed.push(take_out(report, &tests, rule, ways, thorough).await?);
         }
     }
-    conclude(&noticed)
+    Ok(noticed)
 }
 
-async fn take_out(report: &Report, tests: &Path, rule: Rule, asked: &Rules) -> Result<Noticed, Failure> {
+async fn take_out(
+    report: &Report,
+    tests: &Path,
+    rule: Rule,
+    ways: &[Way],
+    thorough: bool,
+) -> Result<Noticed, Failure> {
     let mut by = Vec::new();
-    for (way, arguments) in WAYS.into_iter().take(asked.ways) {
+    for (way, arguments) in ways {
         let failed = try_out(tests, &rule.name, arguments).await?;
         if !failed.is_empty() {
-            by.push((way, failed));
-            if !asked.thorough {
+            by.push((*way, failed));
+            if !thorough {
                 break;
             }
         }
@@ -244,10 +265,12 @@ fn failed(file: &Path, error: &std::io::Error) -> Failure {
 }
 
 /// The test program.
-async fn build(copy: &Path) -> Result<PathBuf, Failure> {
+async fn build(copy: &Path, target: &Path) -> Result<PathBuf, Failure> {
     let program = Arc::new(Mutex::new(None));
     let seen = Arc::clone(&program);
     let build = cargo(copy)
+        // What both copies are made of is built once.
+        .env("CARGO_TARGET_DIR", target)
         .args([
             "test",
             "-p",
@@ -257,7 +280,6 @@ async fn build(copy: &Path) -> Result<PathBuf, Failure> {
             "--no-run",
             "--message-format=json-render-diagnostics",
         ])
-        .env("CARGO_TARGET_DIR", copy.join("target"))
         .stdout(Output::lines(move |line| {
             let message: Option<Value> = serde_json::from_str(line).ok();
             let path = message.and_then(|message| message["executable"].as_str().map(PathBuf::from));

@@ -8,7 +8,7 @@ use bridge_control_plane::process::{Output, Spawn};
 use crate::project::Project;
 use crate::report::Report;
 use crate::run::{cargo, run, status};
-use crate::{Failure, crash_matrix, lint};
+use crate::{Failure, crash_matrix, lint, rules};
 
 pub(crate) async fn run_all() -> Result<(), Failure> {
     let report = Report::new();
@@ -38,6 +38,7 @@ pub(crate) async fn run_all() -> Result<(), Failure> {
         .await;
     println!("{}", totals.lock().unwrap_or_else(PoisonError::into_inner));
     examples.and(tests)?;
+    rules::run_all(&project, &report).await?;
     crash_matrix::run_part(&project, &report, crash_matrix::Choice::OfThisCommit).await
 }
 
