@@ -9,6 +9,7 @@ mod reliability;
 mod report;
 mod rules;
 mod run;
+mod simulate;
 mod test;
 mod tools;
 
@@ -32,6 +33,8 @@ enum Command {
     Demo,
     /// Build what is needed, lint, and run all tests.
     Test,
+    /// Run the whole bridge in virtual time: one seed is one schedule.
+    Sim(simulate::SimulateArgs),
     /// Check format, lints, dependencies and the contract.
     Lint,
     /// Take each rule of the machine out in turn, and see that the tests notice.
@@ -86,6 +89,7 @@ async fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::Demo => demo::run_all().await,
         Command::Test => test::run_all().await,
+        Command::Sim(arguments) => simulate::run_seeds(&arguments).await,
         Command::Lint => lint::run_all().await,
         Command::Rules(asked) => rules::run(&asked).await,
         Command::CrashMatrix { part, sample } => {

@@ -8,7 +8,7 @@ use bridge_control_plane::process::{Output, Spawn};
 use crate::project::Project;
 use crate::report::Report;
 use crate::run::{cargo, run, status};
-use crate::{Failure, crash_matrix, lint, rules};
+use crate::{Failure, crash_matrix, lint, rules, simulate};
 
 pub(crate) async fn run_all() -> Result<(), Failure> {
     let report = Report::new();
@@ -36,8 +36,9 @@ pub(crate) async fn run_all() -> Result<(), Failure> {
             test(&project, &["--all-targets", "--no-fail-fast"], &totals),
         )
         .await;
+    let seeds = simulate::sample(&project, &report).await;
     println!("{}", totals.lock().unwrap_or_else(PoisonError::into_inner));
-    examples.and(tests)?;
+    examples.and(tests).and(seeds)?;
     rules::run_all(&project, &report).await?;
     crash_matrix::run_part(&project, &report, crash_matrix::Choice::OfThisCommit).await
 }

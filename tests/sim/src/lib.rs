@@ -1,4 +1,6 @@
 //! Deterministic simulation. `tests/model` holds the machine against a model world: scenarios, random lives, and the explorer.
-//! [`simulation`] runs the whole bridge in virtual time, on one thread: one seed is one schedule.
+//! [`simulation`] runs the whole bridge in virtual time, on one thread: one seed is one schedule. [`scenario`]s run in it, and with real
+//! processes in `tests/crash-matrix`, and must agree.
 
+pub mod scenario;
 pub mod simulation;

@@ -1,6 +1,6 @@
 //! A bridge, wired as the binary wires it.
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use bridge_engine::{
     client::{ApiClient, Clients, DEADLINE},
@@ -11,9 +11,8 @@ use bridge_engine::{
 };
 use bridge_plugin::{Endpoint, Options, Plugin};
 use runtime_bridge::{
-    definitions::CrdMode,
     plugins::{CallMetrics, Connected},
-    serve::{BehaviourArgs, Bridge, Foundation, Identity, generations},
+    serve::{Bridge, Foundation, Identity, generations},
 };
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -24,11 +23,11 @@ use super::{kube_link::KubeLink, plugin_host::PluginHost, world::World};
 const RESTART: Duration = Duration::from_secs(1);
 
 /// Runs a bridge as a pod does: one that ends by an error is started again. Returns when it was told to stop and has.
-pub(super) async fn run(world: Arc<World>, plugin: Arc<PluginHost>, stop: CancellationToken) {
+pub(crate) async fn run(world: Arc<World>, plugin: Arc<PluginHost>, stop: CancellationToken) {
     loop {
         match serve(&world, &plugin, &stop).await {
-            Ok(()) => world.journal.note(|| "the bridge ends".to_owned()),
-            Err(why) => world.journal.note(|| format!("the bridge ends: {why}")),
+            Ok(()) => world.log.note(|| "the bridge ends".to_owned()),
+            Err(why) => world.log.note(|| format!("the bridge ends: {why}")),
         }
         if stop.is_cancelled() {
             return;
@@ -38,7 +37,7 @@ pub(super) async fn run(world: Arc<World>, plugin: Arc<PluginHost>, stop: Cancel
 }
 
 async fn serve(world: &Arc<World>, host: &Arc<PluginHost>, stop: &CancellationToken) -> Result<(), String> {
-    world.journal.note(|| "the bridge starts".to_owned());
+    world.log.note(|| "the bridge starts".to_owned());
     let background = CancellationToken::new();
     let _ends = background.clone().drop_guard();
     let connected = tokio::select! {
@@ -67,7 +66,7 @@ async fn serve(world: &Arc<World>, host: &Arc<PluginHost>, stop: &CancellationTo
         read = Identity::read(&clients, "default", until) => read.map_err(|error| error.to_string())?,
     };
     let foundation = Foundation {
-        behaviour: behaviour(),
+        behaviour: world.behaviour.clone(),
         clients,
         identity,
         managed_metrics: ManagedMetrics::new(&metrics),
@@ -104,18 +103,4 @@ async fn connect(
     };
     tokio::spawn(supervision.run(background.clone()));
     Ok(Connected { endpoint, plugin })
-}
-
-/// The defaults of the command line.
-fn behaviour() -> BehaviourArgs {
-    BehaviourArgs {
-        crds: CrdMode::Install,
-        poll: Duration::from_mins(1),
-        poll_jitter: Duration::from_secs(6),
-        clock_skew: Duration::from_secs(5),
-        drain_timeout: Duration::from_mins(1),
-        max_concurrent_reconciles: 128,
-        namespaced_host_credentials: false,
-        admin_address: SocketAddr::from(([127, 0, 0, 1], 0)),
-    }
 }

@@ -101,21 +101,28 @@ impl Link for CloudLink {
         };
         if crash == Some(Side::Before) {
             world
-                .journal
+                .log
                 .note(|| format!("the bridge dies before: {}", about()));
             world.crash.reach();
             return pending().await;
         }
-        let fate = self.fate(&ask, deadline);
+        let mut fate = self.fate(&ask, deadline);
         let now = world.time.now();
-        let verdict = world.cloud.lock().serve_as(&ask, deadline, now, fate);
+        let verdict = {
+            let mut cloud = world.cloud.lock();
+            if fate == Fate::Serve {
+                let owner = ask.target().map(|target| target.owner.name.as_str());
+                fate = cloud.faults.take(ask.rpc(), owner.unwrap_or_default());
+            }
+            cloud.serve_as(&ask, deadline, now, fate)
+        };
         world
-            .journal
+            .log
             .note(|| format!("cloud: {}: {fate:?} -> {}", about(), told(&verdict)));
         world.watch_cloud();
         if crash == Some(Side::After) {
             world
-                .journal
+                .log
                 .note(|| format!("the bridge dies after: {}", about()));
             world.crash.reach();
             return pending().await;

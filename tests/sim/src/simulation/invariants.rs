@@ -20,7 +20,7 @@ const HONEST: Duration = Duration::from_mins(2);
 
 /// What was seen, and what of it was wrong.
 #[derive(Default)]
-pub(super) struct Watcher {
+pub(crate) struct Watcher {
     violations: Vec<String>,
     /// Commits and removals that were looked at.
     commits: usize,
@@ -45,12 +45,12 @@ struct Seen {
 }
 
 impl Watcher {
-    pub(super) fn violations(&self) -> &[String] {
+    pub(crate) fn violations(&self) -> &[String] {
         &self.violations
     }
 
     /// Whether a look at this object may be lied to now.
-    pub(super) fn lies(&mut self, uid: &str, now: Timestamp) -> bool {
+    pub(crate) fn lies(&mut self, uid: &str, now: Timestamp) -> bool {
         let may = self
             .lies
             .get(uid)
@@ -87,7 +87,7 @@ impl Watcher {
 }
 
 /// A call that has not been answered.
-pub(super) struct Flight {
+pub(crate) struct Flight {
     world: Arc<World>,
     uid: Option<String>,
 }
@@ -104,16 +104,16 @@ impl Drop for Flight {
 
 impl World {
     /// Something was wrong.
-    pub(super) fn blame(&self, violation: String) {
+    pub(crate) fn blame(&self, violation: String) {
         let mut watcher = self.watcher.lock();
         if !watcher.violations.contains(&violation) {
-            self.journal.note(|| format!("VIOLATION {violation}"));
+            self.log.note(|| format!("VIOLATION {violation}"));
             watcher.violations.push(violation);
         }
     }
 
     /// After each request to the API server.
-    pub(super) fn watch_api(&self) {
+    pub(crate) fn watch_api(&self) {
         let broken = {
             let state = self.kube.state();
             let mut watcher = self.watcher.lock();
@@ -134,7 +134,7 @@ impl World {
     }
 
     /// After each call that reached the cloud.
-    pub(super) fn watch_cloud(&self) {
+    pub(crate) fn watch_cloud(&self) {
         let broken = {
             let cloud = self.cloud.lock();
             let mut watcher = self.watcher.lock();
@@ -152,7 +152,7 @@ impl World {
     }
 
     /// A call has come from the bridge.
-    pub(super) fn begin_call(self: &Arc<Self>, ask: &Ask, deadline: Option<Timestamp>) -> Flight {
+    pub(crate) fn begin_call(self: &Arc<Self>, ask: &Ask, deadline: Option<Timestamp>) -> Flight {
         self.watch_api();
         let target = ask.target().filter(|_| is_change(ask));
         let Some(target) = target else {
@@ -187,12 +187,12 @@ impl World {
     }
 
     /// The process that had calls under way is dead.
-    pub(super) fn forget_flights(&self) {
+    pub(crate) fn forget_flights(&self) {
         self.watcher.lock().flights.clear();
     }
 
     /// Its creation is confirmed, and it is not to be deleted.
-    pub(super) fn is_settled(&self, uid: &str) -> bool {
+    pub(crate) fn is_settled(&self, uid: &str) -> bool {
         let state = self.kube.state();
         let settled = |object: &Value| {
             let settled = record_of(object).is_some_and(|record| record.intent.is_none());
@@ -207,11 +207,11 @@ impl World {
 }
 
 /// As in the kind's URL.
-pub(super) fn plural_of(kind: &str) -> String {
+pub(crate) fn plural_of(kind: &str) -> String {
     format!("{}s", kind.to_lowercase())
 }
 
-pub(super) fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
+pub(crate) fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
     object
         .pointer(pointer)
         .and_then(Value::as_str)
@@ -219,13 +219,13 @@ pub(super) fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
 }
 
 /// An annotation; empty: none.
-pub(super) fn annotation<'a>(object: &'a Value, key: &str) -> &'a str {
+pub(crate) fn annotation<'a>(object: &'a Value, key: &str) -> &'a str {
     object["metadata"]["annotations"][key]
         .as_str()
         .unwrap_or_default()
 }
 
-pub(super) fn record_of(object: &Value) -> Option<Record> {
+pub(crate) fn record_of(object: &Value) -> Option<Record> {
     let stored = object["metadata"]["annotations"][names::RECORD].as_str();
     match Stored::read(stored, text(object, "/metadata/uid")) {
         Stored::Ours(record) => Some(*record),

@@ -13,7 +13,7 @@ use super::time::Time;
 
 /// The event log of one simulation.
 #[derive(Clone)]
-pub(super) struct Journal {
+pub(crate) struct Journal {
     time: Time,
     /// `None`: nobody is going to read it.
     lines: Option<Arc<Mutex<Vec<String>>>>,
@@ -21,7 +21,7 @@ pub(super) struct Journal {
 }
 
 impl Journal {
-    pub(super) fn new(time: Time, kept: bool) -> Self {
+    pub(crate) fn new(time: Time, kept: bool) -> Self {
         Self {
             time,
             lines: kept.then(Arc::default),
@@ -30,14 +30,14 @@ impl Journal {
     }
 
     /// One line.
-    pub(super) fn note(&self, line: impl FnOnce() -> String) {
+    pub(crate) fn note(&self, line: impl FnOnce() -> String) {
         if let Some(lines) = &self.lines {
             let at = self.time.since_start().as_secs_f64();
             lines.lock().push(format!("{at:>10.3}  {}", line()));
         }
     }
 
-    pub(super) fn lines(&self) -> Vec<String> {
+    pub(crate) fn lines(&self) -> Vec<String> {
         self.lines
             .as_ref()
             .map(|lines| lines.lock().clone())
@@ -45,12 +45,12 @@ impl Journal {
     }
 
     /// What the bridge logged as errors.
-    pub(super) fn errors(&self) -> Vec<String> {
+    pub(crate) fn errors(&self) -> Vec<String> {
         self.errors.lock().clone()
     }
 
     /// For tracing.
-    pub(super) fn level(&self) -> Level {
+    pub(crate) fn level(&self) -> Level {
         if self.lines.is_some() {
             Level::INFO
         } else {
@@ -59,7 +59,7 @@ impl Journal {
     }
 
     /// `status.crossbridge` and tokens are random: a log is to be the same each time.
-    pub(super) fn without_chance(text: &str) -> String {
+    pub(crate) fn without_chance(text: &str) -> String {
         let is_word = |c: char| c.is_ascii_hexdigit() || c == '-';
         let mut clean = String::with_capacity(text.len());
         for part in text.split_inclusive(|c: char| !is_word(c)) {

@@ -65,7 +65,7 @@ impl Chaos for KubeLink {
                 Some(Side::Before) => {
                     fate.outcome = Outcome::HangBefore;
                     self.0
-                        .journal
+                        .log
                         .note(|| format!("the bridge dies before: {request}"));
                     self.0.crash.reach();
                 }
@@ -76,7 +76,7 @@ impl Chaos for KubeLink {
                         after: Duration::ZERO,
                     };
                     self.0
-                        .journal
+                        .log
                         .note(|| format!("the bridge dies after: {request}"));
                     self.0.crash.reach();
                 }
@@ -85,7 +85,7 @@ impl Chaos for KubeLink {
         }
         if fate.outcome != Outcome::Serve {
             self.0
-                .journal
+                .log
                 .note(|| format!("api: {request}: {:?}", fate.outcome));
         }
         fate
@@ -108,7 +108,7 @@ impl Chaos for KubeLink {
 
     fn served(&self, request: &Request, code: u16) {
         if request.writes() && request.resource != "events" {
-            self.0.journal.note(|| format!("api: {request}: {code}"));
+            self.0.log.note(|| format!("api: {request}: {code}"));
         }
         self.0.watch_api();
     }

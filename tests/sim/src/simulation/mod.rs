@@ -18,3 +18,9 @@ mod wire;
 mod world;
 
 pub use self::run::{Report, run};
+pub(crate) use self::{
+    bridge::run as run_bridge,
+    plugin_host::PluginHost,
+    run::{collect_garbage, in_runtime},
+    world::World,
+};

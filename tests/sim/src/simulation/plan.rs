@@ -6,20 +6,20 @@ use super::{chance::Chance, world::Side};
 
 /// How often things go wrong, and how long requests take.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Storm {
+pub(crate) struct Storm {
     /// Share of requests to the API server.
-    pub(super) kube: f64,
+    pub(crate) kube: f64,
     /// Share of news that a watch tells.
-    pub(super) watch: f64,
+    pub(crate) watch: f64,
     /// Share of calls to the cloud.
-    pub(super) cloud: f64,
+    pub(crate) cloud: f64,
     /// Milliseconds that each way takes at most.
-    pub(super) latency: u32,
+    pub(crate) latency: u32,
 }
 
 /// One thing that happens. `usize`: which object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
+pub(crate) enum Step {
     Apply(usize),
     Resize(usize),
     Delete(usize),
@@ -40,21 +40,21 @@ pub(super) enum Step {
 
 /// What is going to happen.
 #[derive(Debug, Clone)]
-pub(super) struct Plan {
-    pub(super) kinds: Vec<String>,
+pub(crate) struct Plan {
+    pub(crate) kinds: Vec<String>,
     /// Kind and name.
-    pub(super) objects: Vec<(String, String)>,
+    pub(crate) objects: Vec<(String, String)>,
     /// By time.
-    pub(super) steps: Vec<(Duration, Step)>,
-    pub(super) storm: Storm,
+    pub(crate) steps: Vec<(Duration, Step)>,
+    pub(crate) storm: Storm,
     /// Milliseconds that long work takes in the cloud.
-    pub(super) work: u32,
+    pub(crate) work: u32,
     /// Milliseconds for which what was made stays invisible.
-    pub(super) invisible: u32,
+    pub(crate) invisible: u32,
 }
 
 impl Plan {
-    pub(super) fn draw(seed: u64) -> Self {
+    pub(crate) fn draw(seed: u64) -> Self {
         let chance = Chance::new(seed, 0);
         let all: Vec<String> = fake_cloud::kinds::all()
             .iter()

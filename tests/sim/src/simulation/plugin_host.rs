@@ -17,7 +17,7 @@ use super::{
 };
 
 /// Where the plugin is, or is not.
-pub(super) struct PluginHost {
+pub(crate) struct PluginHost {
     world: Arc<World>,
     running: Mutex<Option<Running>>,
     starts: Mutex<u32>,
@@ -29,7 +29,7 @@ struct Running {
 }
 
 impl PluginHost {
-    pub(super) fn new(world: &Arc<World>) -> Arc<Self> {
+    pub(crate) fn new(world: &Arc<World>) -> Arc<Self> {
         Arc::new(Self {
             world: Arc::clone(world),
             running: Mutex::new(None),
@@ -38,7 +38,7 @@ impl PluginHost {
     }
 
     /// Starts it, unless it runs.
-    pub(super) fn start(self: &Arc<Self>) {
+    pub(crate) fn start(self: &Arc<Self>) {
         let mut running = self.running.lock();
         if running.is_some() {
             return;
@@ -71,14 +71,14 @@ impl PluginHost {
             accept,
             cutter: Cutter::default(),
         });
-        self.world.journal.note(|| "the plugin starts".to_owned());
+        self.world.log.note(|| "the plugin starts".to_owned());
     }
 
     /// `kill -9`.
-    pub(super) fn kill(&self) {
+    pub(crate) fn kill(&self) {
         if let Some(running) = self.running.lock().take() {
             running.cutter.cut();
-            self.world.journal.note(|| "the plugin is killed".to_owned());
+            self.world.log.note(|| "the plugin is killed".to_owned());
         }
     }
 
@@ -96,7 +96,7 @@ impl PluginHost {
     }
 
     /// A channel that connects when it is used, and again when the connection is lost.
-    pub(super) fn channel(self: &Arc<Self>) -> Channel {
+    pub(crate) fn channel(self: &Arc<Self>) -> Channel {
         let host = Arc::clone(self);
         let connector = tower::service_fn(move |_: Uri| {
             let connected = host.connect().map(TokioIo::new);

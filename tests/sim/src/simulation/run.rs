@@ -1,8 +1,8 @@
 //! One seed, from beginning to end.
 
-use std::{sync::Arc, time::Duration};
+use std::{future::Future, sync::Arc, time::Duration};
 
-use bridge_core::managed::names;
+use bridge_core::managed::{Settings, names};
 use bridge_engine::clock::Clock;
 use serde_json::{Value, json};
 use tokio::{
@@ -11,10 +11,9 @@ use tokio::{
     time::Instant,
 };
 use tokio_util::sync::CancellationToken;
-use tracing_subscriber::{filter::LevelFilter, layer::SubscriberExt};
 
 use super::{
-    bridge,
+    bridge::run as run_bridge,
     plan::{Plan, Step, Storm},
     plugin_host::PluginHost,
     world::World,
@@ -46,25 +45,49 @@ pub struct Report {
 /// The runtime cannot be built.
 pub fn run(seed: u64, keeps_journal: bool) -> Report {
     let plan = Plan::draw(seed);
-    let world = World::new(seed, plan.kinds.clone(), keeps_journal);
-    let journal = world.journal.clone();
-    let level = LevelFilter::from_level(journal.level());
-    let subscriber = tracing_subscriber::registry().with(journal.clone()).with(level);
-    let bridges = tracing::subscriber::with_default(subscriber, || Course::new(&world, plan).run(seed));
-    for error in journal.errors() {
-        world.blame(format!("an error was logged:{error}"));
-    }
-    let violations = world.watcher.lock().violations().to_vec();
+    let world = World::new(seed, plan.kinds.clone(), keeps_journal, settings());
+    let bridges = World::logging(&world, || Course::new(&world, plan).run(seed));
     Report {
         seed,
-        violations,
-        journal: journal.lines(),
+        violations: world.violations(),
+        journal: world.journal(),
         bridges,
     }
 }
 
+/// The defaults of the command line.
+fn settings() -> Settings {
+    Settings {
+        poll: Duration::from_mins(1),
+        poll_jitter: Duration::from_secs(6),
+        clock_skew: Duration::from_secs(5),
+    }
+}
+
+/// Runs this in a runtime of its own, the nth of the simulation, in virtual time. When it ends, whatever runs there dies.
+#[allow(clippy::expect_used)] // Nothing else can be done then.
+pub(crate) fn in_runtime<T>(world: &World, seed: u64, work: impl Future<Output = T>) -> T {
+    fastrand::seed(seed);
+    let runtime = Builder::new_current_thread()
+        .enable_time()
+        .start_paused(true)
+        .build()
+        .expect("a runtime without I/O can be built");
+    let local = LocalSet::new();
+    let ended = runtime.block_on(local.run_until(async {
+        world.time.begin();
+        let ended = work.await;
+        world.time.end();
+        ended
+    }));
+    drop((local, runtime));
+    world.forget_flights();
+    *world.bridge.lock() = None;
+    ended
+}
+
 /// What kube-controller-manager does.
-async fn collect_garbage(world: Arc<World>) {
+pub(crate) async fn collect_garbage(world: Arc<World>) {
     loop {
         tokio::time::sleep(Duration::from_secs(2)).await;
         world.kube.state().collect_garbage(world.time.now());
@@ -102,28 +125,13 @@ impl Course {
     }
 
     /// One runtime after the other, until it is over. Returns how many.
-    #[allow(clippy::expect_used)] // Nothing else can be done then.
     fn run(&mut self, seed: u64) -> u32 {
         let mut bridges = 0;
         loop {
             bridges += 1;
-            fastrand::seed(seed.wrapping_add(u64::from(bridges) << 48));
-            let runtime = Builder::new_current_thread()
-                .enable_time()
-                .start_paused(true)
-                .build()
-                .expect("a runtime without I/O can be built");
             let world = Arc::clone(&self.world);
-            let local = LocalSet::new();
-            let ended = runtime.block_on(local.run_until(async {
-                world.time.begin();
-                let ended = self.epoch().await;
-                world.time.end();
-                ended
-            }));
-            drop((local, runtime));
-            world.forget_flights();
-            *world.bridge.lock() = None;
+            let seed = seed.wrapping_add(u64::from(bridges) << 48);
+            let ended = in_runtime(&world, seed, self.epoch());
             if ended == Ended::All || bridges > 100 {
                 return bridges;
             }
@@ -131,7 +139,7 @@ impl Course {
     }
 
     fn failed(&self) -> bool {
-        !self.world.watcher.lock().violations().is_empty() || !self.world.journal.errors().is_empty()
+        !self.world.violations().is_empty()
     }
 
     /// The life of one bridge.
@@ -140,7 +148,7 @@ impl Course {
         let host = PluginHost::new(&world);
         host.start();
         let stop = CancellationToken::new();
-        let process = spawn_local(bridge::run(Arc::clone(&world), Arc::clone(&host), stop.clone()));
+        let process = spawn_local(run_bridge(Arc::clone(&world), Arc::clone(&host), stop.clone()));
         spawn_local(collect_garbage(Arc::clone(&world)));
         if !self.began {
             self.prepare().await;
@@ -194,7 +202,7 @@ impl Course {
         for (at, _) in &mut self.plan.steps {
             *at += now;
         }
-        self.world.journal.note(|| format!("{:?}", self.plan));
+        self.world.log.note(|| format!("{:?}", self.plan));
     }
 
     fn now(&self) -> Duration {
@@ -209,7 +217,7 @@ impl Course {
                 return None;
             }
             self.done += 1;
-            self.world.journal.note(|| format!("{step:?}"));
+            self.world.log.note(|| format!("{step:?}"));
             if self.take(step, host) {
                 return Some(step);
             }
@@ -276,7 +284,7 @@ impl Course {
     /// Nothing goes wrong any more: everything becomes as it should be, and rests.
     async fn converge(&self, host: &Arc<PluginHost>) {
         let world = &self.world;
-        world.journal.note(|| "nothing goes wrong any more".to_owned());
+        world.log.note(|| "nothing goes wrong any more".to_owned());
         world.crash.disarm();
         *world.storm.lock() = Storm {
             latency: 5,

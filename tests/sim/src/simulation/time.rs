@@ -12,7 +12,7 @@ const BEGINNING: i64 = 1_767_225_600;
 
 /// The time of one simulation.
 #[derive(Clone, Default)]
-pub(super) struct Time(Arc<Mutex<Inner>>);
+pub(crate) struct Time(Arc<Mutex<Inner>>);
 
 #[derive(Default)]
 struct Inner {
@@ -24,12 +24,12 @@ struct Inner {
 
 impl Time {
     /// A runtime begins: to be called within it.
-    pub(super) fn begin(&self) {
+    pub(crate) fn begin(&self) {
         self.0.lock().origin = Some(Instant::now());
     }
 
     /// It ends: to be called within it.
-    pub(super) fn end(&self) {
+    pub(crate) fn end(&self) {
         let before = self.since_start();
         let mut inner = self.0.lock();
         inner.before = before;
@@ -37,7 +37,7 @@ impl Time {
     }
 
     /// Since the simulation began.
-    pub(super) fn since_start(&self) -> SignedDuration {
+    pub(crate) fn since_start(&self) -> SignedDuration {
         let inner = self.0.lock();
         let running = inner.origin.map_or(SignedDuration::ZERO, |origin| {
             SignedDuration::try_from(origin.elapsed()).unwrap_or(SignedDuration::MAX)

@@ -14,14 +14,14 @@ use super::{
 const NAMESPACE: &str = "default";
 
 /// An object that users look after.
-pub(super) struct Object<'a> {
+pub(crate) struct Object<'a> {
     world: &'a World,
     kind: &'a str,
     name: &'a str,
 }
 
 impl World {
-    pub(super) fn object<'a>(&'a self, kind: &'a str, name: &'a str) -> Object<'a> {
+    pub(crate) fn object<'a>(&'a self, kind: &'a str, name: &'a str) -> Object<'a> {
         Object {
             world: self,
             kind,
@@ -30,7 +30,7 @@ impl World {
     }
 
     /// The config that all objects refer to. False: its kind is not served yet.
-    pub(super) fn make_config(&self) -> bool {
+    pub(crate) fn make_config(&self) -> bool {
         let config = json!({
             "metadata": {"name": "default"},
             "spec": {"credentials": {"source": "None"}},
@@ -40,7 +40,7 @@ impl World {
     }
 
     /// Whether all kinds are served.
-    pub(super) fn serves_all(&self) -> bool {
+    pub(crate) fn serves_all(&self) -> bool {
         self.kinds
             .iter()
             .all(|kind| self.kube.request(&Method::GET, &collection(kind), &Value::Null).0 == 200)
@@ -60,13 +60,13 @@ impl Object<'_> {
     }
 
     /// As it is; `None`: it is not there.
-    pub(super) fn get(&self) -> Option<Value> {
+    pub(crate) fn get(&self) -> Option<Value> {
         let (code, object) = self.world.kube.request(&Method::GET, &self.path(), &Value::Null);
         (code == 200).then_some(object)
     }
 
     /// Makes it, unless it is there.
-    pub(super) fn apply(&self, size: u32) {
+    pub(crate) fn apply(&self, size: u32) {
         let object = json!({
             "metadata": {"name": self.name},
             "spec": {"forProvider": {"size": size}, "writeConnectionSecretToRef": {"name": self.name}},
@@ -77,24 +77,24 @@ impl Object<'_> {
     }
 
     /// Changes it.
-    pub(super) fn patch(&self, change: &Value) {
+    pub(crate) fn patch(&self, change: &Value) {
         self.world.kube.request(&Method::PATCH, &self.path(), change);
     }
 
-    pub(super) fn delete(&self) {
+    pub(crate) fn delete(&self) {
         self.world
             .kube
             .request(&Method::DELETE, &self.path(), &Value::Null);
     }
 
-    pub(super) fn annotate(&self, key: &str, value: Value) {
+    pub(crate) fn annotate(&self, key: &str, value: Value) {
         let mut annotations = json!({});
         annotations[key] = value;
         self.patch(&json!({"metadata": {"annotations": annotations}}));
     }
 
     /// Somebody removes its external object by hand.
-    pub(super) fn remove_by_hand(&self) {
+    pub(crate) fn remove_by_hand(&self) {
         let Some(object) = self.get() else { return };
         let mut cloud = self.world.cloud.lock();
         let made = cloud.made_for(text(&object, "/metadata/uid")).next().cloned();
@@ -104,7 +104,7 @@ impl Object<'_> {
     }
 
     /// Answers what the bridge asks, truthfully.
-    pub(super) fn answer(&self) {
+    pub(crate) fn answer(&self) {
         let Some(object) = self.get() else { return };
         let question = text(&object, "/status/crossbridge/question/id");
         if question.is_empty() {
@@ -119,7 +119,7 @@ impl Object<'_> {
             None => format!("absent/{question}"),
         };
         if annotation(&object, names::CREATE_OUTCOME) != answer {
-            self.world.journal.note(|| {
+            self.world.log.note(|| {
                 let word = answer.split('/').next().unwrap_or_default();
                 format!("user: {} answers: {word}", self.name)
             });
@@ -128,7 +128,7 @@ impl Object<'_> {
     }
 
     /// Why it is not as it should be; `None`: it is, or it is not there.
-    pub(super) fn trouble(&self) -> Option<String> {
+    pub(crate) fn trouble(&self) -> Option<String> {
         let object = self.get()?;
         let uid = text(&object, "/metadata/uid");
         if !object["metadata"]["deletionTimestamp"].is_null() {

@@ -1,36 +1,43 @@
 //! What outlives every process of a simulation.
 
-use std::sync::Arc;
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
+use bridge_core::managed::Settings;
 use bridge_engine::clock::Clock;
 use fake_cloud::cloud::Cloud;
 use fake_kube::Kube;
 use parking_lot::Mutex;
-use runtime_bridge::serve::Bridge;
+use runtime_bridge::{
+    definitions::CrdMode,
+    serve::{BehaviourArgs, Bridge},
+};
 use tokio::sync::Notify;
+use tracing_subscriber::{filter::LevelFilter, layer::SubscriberExt};
 
 use super::{chance::Chance, invariants::Watcher, journal::Journal, plan::Storm, time::Time};
 
 /// What outlives every process of a simulation.
-pub(super) struct World {
-    pub(super) time: Time,
-    pub(super) kube: Kube,
-    pub(super) cloud: Mutex<Cloud>,
+pub(crate) struct World {
+    pub(crate) time: Time,
+    pub(crate) kube: Kube,
+    pub(crate) cloud: Mutex<Cloud>,
     /// The kinds that its plugin serves.
-    pub(super) kinds: Vec<String>,
+    pub(crate) kinds: Vec<String>,
     /// What goes wrong now, and how often.
-    pub(super) storm: Mutex<Storm>,
-    pub(super) kube_chance: Chance,
-    pub(super) cloud_chance: Chance,
-    pub(super) watcher: Mutex<Watcher>,
-    pub(super) journal: Journal,
-    pub(super) crash: CrashPoint,
+    pub(crate) storm: Mutex<Storm>,
+    pub(crate) kube_chance: Chance,
+    pub(crate) cloud_chance: Chance,
+    pub(crate) watcher: Mutex<Watcher>,
+    pub(crate) log: Journal,
+    /// How bridges behave.
+    pub(crate) behaviour: BehaviourArgs,
+    pub(crate) crash: CrashPoint,
     /// The bridge that runs, to be asked how it is.
-    pub(super) bridge: Mutex<Option<Arc<Bridge>>>,
+    pub(crate) bridge: Mutex<Option<Arc<Bridge>>>,
 }
 
 impl World {
-    pub(super) fn new(seed: u64, kinds: Vec<String>, keeps_journal: bool) -> Arc<Self> {
+    pub(crate) fn new(seed: u64, kinds: Vec<String>, keeps_journal: bool, settings: Settings) -> Arc<Self> {
         let time = Time::default();
         let now = time.clone();
         Arc::new(Self {
@@ -41,7 +48,8 @@ impl World {
             kube_chance: Chance::new(seed, 1),
             cloud_chance: Chance::new(seed, 2),
             watcher: Mutex::default(),
-            journal: Journal::new(time.clone(), keeps_journal),
+            log: Journal::new(time.clone(), keeps_journal),
+            behaviour: behaviour(settings),
             crash: CrashPoint::default(),
             bridge: Mutex::new(None),
             time,
@@ -49,9 +57,46 @@ impl World {
     }
 }
 
+impl World {
+    /// Runs this with a log that goes into the journal. An error in it is a violation.
+    pub(crate) fn logging<T>(world: &Arc<Self>, work: impl FnOnce() -> T) -> T {
+        let log = world.log.clone();
+        let level = LevelFilter::from_level(log.level());
+        let subscriber = tracing_subscriber::registry().with(log).with(level);
+        tracing::subscriber::with_default(subscriber, work)
+    }
+
+    /// What happened, if it was kept.
+    pub(crate) fn journal(&self) -> Vec<String> {
+        self.log.lines()
+    }
+
+    /// What was wrong.
+    pub(crate) fn violations(&self) -> Vec<String> {
+        let mut violations = self.watcher.lock().violations().to_vec();
+        let errors = self.log.errors();
+        violations.extend(errors.iter().map(|error| format!("an error was logged:{error}")));
+        violations
+    }
+}
+
+/// As the command line has it.
+fn behaviour(settings: Settings) -> BehaviourArgs {
+    BehaviourArgs {
+        crds: CrdMode::Install,
+        poll: settings.poll,
+        poll_jitter: settings.poll_jitter,
+        clock_skew: settings.clock_skew,
+        drain_timeout: Duration::from_mins(1),
+        max_concurrent_reconciles: 128,
+        namespaced_host_credentials: false,
+        admin_address: SocketAddr::from(([127, 0, 0, 1], 0)),
+    }
+}
+
 /// Where the bridge dies: at its nth request from now that changes something.
 #[derive(Default)]
-pub(super) struct CrashPoint {
+pub(crate) struct CrashPoint {
     armed: Mutex<Option<Armed>>,
     reached: Notify,
 }
@@ -64,23 +109,23 @@ struct Armed {
 
 /// Before or after what a request does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
+pub(crate) enum Side {
     Before,
     After,
 }
 
 impl CrashPoint {
     /// The bridge is going to die at the nth request (from 1) that changes something.
-    pub(super) fn arm(&self, requests: u32, side: Side) {
+    pub(crate) fn arm(&self, requests: u32, side: Side) {
         *self.armed.lock() = Some(Armed { requests, side });
     }
 
-    pub(super) fn disarm(&self) {
+    pub(crate) fn disarm(&self) {
         *self.armed.lock() = None;
     }
 
     /// A request passes: is this the one?
-    pub(super) fn passes(&self) -> Option<Side> {
+    pub(crate) fn passes(&self) -> Option<Side> {
         let mut armed = self.armed.lock();
         let at = armed.as_mut()?;
         at.requests = at.requests.saturating_sub(1);
@@ -93,12 +138,12 @@ impl CrashPoint {
     }
 
     /// Now.
-    pub(super) fn reach(&self) {
+    pub(crate) fn reach(&self) {
         self.reached.notify_one();
     }
 
     /// Until the bridge is to die.
-    pub(super) async fn reached(&self) {
+    pub(crate) async fn reached(&self) {
         self.reached.notified().await;
     }
 }

@@ -1,0 +1,419 @@
+//! Takes a scenario's steps on any stage.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use async_trait::async_trait;
+use bridge_core::managed::names;
+use fake_cloud::{
+    cloud::{Entry, External, Mood},
+    fault::{Fault, Rpc},
+    kinds::{GROUP, VERSION},
+};
+use http::Method;
+use serde_json::{Value, json};
+
+use super::{Change, Expectation, Process, Power, Scenario, Step};
+
+const NAMESPACE: &str = "default";
+const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+/// Between two looks.
+const LOOK_AGAIN: Duration = Duration::from_millis(100);
+
+/// Why a scenario failed: a sentence.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Unexpected(pub String);
+
+/// What the cloud has, and what it was asked.
+#[derive(Debug, Clone, Default)]
+pub struct Snapshot {
+    /// What there is.
+    pub objects: Vec<External>,
+    /// Every call that came.
+    pub entries: Vec<Entry>,
+}
+
+/// Whether a stage can go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flow {
+    /// It can.
+    Goes,
+    /// It is gone, and another one goes on: a simulated bridge takes its runtime along.
+    Interrupted,
+}
+
+/// Where a scenario runs.
+#[async_trait(?Send)]
+pub trait Stage {
+    /// One request of a user to the API server: code and body. A patch is a merge patch.
+    async fn kube(&mut self, method: Method, path: &str, body: &Value) -> Result<(u16, Value), Unexpected>;
+    /// The cloud as it is.
+    async fn cloud(&mut self) -> Result<Snapshot, Unexpected>;
+    /// One fault more.
+    async fn inject(&mut self, fault: Fault) -> Result<(), Unexpected>;
+    /// How the cloud is from now on.
+    async fn set_mood(&mut self, mood: Mood) -> Result<(), Unexpected>;
+    /// Somebody removes what bears this name.
+    async fn remove_by_hand(&mut self, kind: &str, name: &str) -> Result<(), Unexpected>;
+    /// Somebody else makes one of this name, under another marker.
+    async fn foreign(&mut self, kind: &str, name: &str) -> Result<(), Unexpected>;
+    /// `kill -9`.
+    async fn crash(&mut self, process: Process) -> Result<Flow, Unexpected>;
+    /// SIGTERM to the bridge; returns when it has ended.
+    async fn terminate(&mut self) -> Result<Flow, Unexpected>;
+    /// It starts again.
+    async fn start(&mut self, process: Process) -> Result<(), Unexpected>;
+    /// Whether the API server can be reached.
+    async fn power(&mut self, power: Power) -> Result<(), Unexpected>;
+    /// Time passes.
+    async fn pass(&mut self, time: Duration);
+    /// How long anything may take.
+    fn patience(&self) -> Duration;
+}
+
+/// A scenario on its way.
+pub struct Runner {
+    scenario: Scenario,
+    /// Kind and name of each object.
+    objects: Vec<(String, String)>,
+    /// Steps that were taken.
+    taken: usize,
+    /// uids that were seen, by object.
+    uids: BTreeMap<String, String>,
+    definitions: Vec<Value>,
+}
+
+impl Runner {
+    /// Nothing was done yet.
+    pub fn new(scenario: &Scenario) -> Self {
+        let name = |kind: &str| format!("{}-{}", scenario.name.replace('_', "-"), kind.to_lowercase());
+        let objects = scenario.kinds().into_iter().map(|kind| {
+            let name = name(&kind);
+            (kind, name)
+        });
+        Self {
+            objects: objects.collect(),
+            scenario: scenario.clone(),
+            taken: 0,
+            uids: BTreeMap::new(),
+            definitions: Vec::new(),
+        }
+    }
+
+    /// Goes on where it stood, until the end, or until the stage is gone.
+    ///
+    /// # Errors
+    /// What did not come to pass.
+    pub async fn run(&mut self, stage: &mut dyn Stage) -> Result<Flow, Unexpected> {
+        while let Some(step) = self.scenario.steps.get(self.taken).cloned() {
+            self.taken += 1;
+            let taken = self.take(&step, stage).await;
+            let about = |why: Unexpected| {
+                Unexpected(format!(
+                    "{}: step {} ({step:?}): {why}",
+                    self.scenario.name, self.taken
+                ))
+            };
+            if taken.map_err(about)? == Flow::Interrupted {
+                return Ok(Flow::Interrupted);
+            }
+        }
+        Ok(Flow::Goes)
+    }
+
+    async fn take(&mut self, step: &Step, stage: &mut dyn Stage) -> Result<Flow, Unexpected> {
+        match step {
+            Step::Crash(process) => return stage.crash(*process).await,
+            Step::Terminate => return stage.terminate().await,
+            Step::Start(process) => stage.start(*process).await?,
+            Step::Api(power) => stage.power(*power).await?,
+            Step::Mood(mood) => stage.set_mood(mood.clone()).await?,
+            Step::Definitions(Change::Delete) => self.delete_definitions(stage).await?,
+            Step::Definitions(Change::Create) => self.create_definitions(stage).await?,
+            Step::Pass(seconds) => self.pass(stage, *seconds).await?,
+            Step::Expect(expectation) => self.expect(stage, expectation).await?,
+            _ => {
+                for (kind, name) in self.objects.clone() {
+                    self.take_for(step, &kind, &name, stage).await?;
+                }
+            }
+        }
+        Ok(Flow::Goes)
+    }
+
+    async fn take_for(
+        &mut self,
+        step: &Step,
+        kind: &str,
+        name: &str,
+        stage: &mut dyn Stage,
+    ) -> Result<(), Unexpected> {
+        match step {
+            Step::Apply { size } => {
+                let object = json!({
+                    "apiVersion": format!("{GROUP}/{VERSION}"),
+                    "kind": kind,
+                    "metadata": {"name": name},
+                    "spec": {"forProvider": {"size": size}},
+                });
+                let made = self.ask(stage, Method::POST, &collection(kind), &object).await?;
+                self.uids.insert(name.to_owned(), uid_of(&made));
+            }
+            Step::Resize(size) => {
+                let change = json!({"spec": {"forProvider": {"size": size}}});
+                self.ask(stage, Method::PATCH, &path(kind, name), &change).await?;
+            }
+            Step::Delete => {
+                self.ask(stage, Method::DELETE, &path(kind, name), &Value::Null)
+                    .await?;
+            }
+            Step::Annotate { key, value } => self.annotate(stage, kind, name, key, json!(value)).await?,
+            Step::Answer => self.answer(stage, kind, name).await?,
+            Step::RemoveByHand => {
+                for one in self.made_for(stage, name).await? {
+                    stage.remove_by_hand(kind, &one.name).await?;
+                }
+            }
+            Step::Foreign => stage.foreign(kind, name).await?,
+            Step::Fault {
+                rpc,
+                fate,
+                times,
+                after,
+            } => {
+                let fault = Fault {
+                    owner: Some(name.to_owned()),
+                    after: *after,
+                    ..Fault::once(*rpc, *fate).times(*times)
+                };
+                stage.inject(fault).await?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// A request that must be a success. An API server that has just come back is asked again.
+    async fn ask(
+        &self,
+        stage: &mut dyn Stage,
+        method: Method,
+        path: &str,
+        body: &Value,
+    ) -> Result<Value, Unexpected> {
+        let mut waited = Duration::ZERO;
+        loop {
+            let answer = stage.kube(method.clone(), path, body).await;
+            let why = match answer {
+                Ok((code, answer)) if code < 300 => return Ok(answer),
+                Ok((code, answer)) => format!("{code}: {}", answer["message"]),
+                Err(error) => error.to_string(),
+            };
+            if waited > stage.patience() {
+                return Err(Unexpected(format!("{method} {path}: {why}")));
+            }
+            waited += LOOK_AGAIN;
+            stage.pass(LOOK_AGAIN).await;
+        }
+    }
+
+    async fn annotate(
+        &self,
+        stage: &mut dyn Stage,
+        kind: &str,
+        name: &str,
+        key: &str,
+        value: Value,
+    ) -> Result<(), Unexpected> {
+        let mut annotations = json!({});
+        annotations[key] = value;
+        let change = json!({"metadata": {"annotations": annotations}});
+        self.ask(stage, Method::PATCH, &path(kind, name), &change)
+            .await
+            .map(drop)
+    }
+
+    async fn made_for(&self, stage: &mut dyn Stage, name: &str) -> Result<Vec<External>, Unexpected> {
+        let uid = self.uids.get(name).cloned().unwrap_or_default();
+        let mut objects = stage.cloud().await?.objects;
+        objects.retain(|one| one.made_for == uid);
+        Ok(objects)
+    }
+
+    async fn answer(&self, stage: &mut dyn Stage, kind: &str, name: &str) -> Result<(), Unexpected> {
+        let mut waited = Duration::ZERO;
+        let question = loop {
+            let object = self
+                .ask(stage, Method::GET, &path(kind, name), &Value::Null)
+                .await?;
+            let question = object.pointer("/status/crossbridge/question/id").and_then(Value::as_str);
+            if let Some(question) = question {
+                break question.to_owned();
+            }
+            if waited > stage.patience() {
+                return Err(Unexpected(format!("{name}: nothing was asked: {}", conditions(&object))));
+            }
+            waited += LOOK_AGAIN;
+            stage.pass(LOOK_AGAIN).await;
+        };
+        let answer = match self.made_for(stage, name).await?.first() {
+            Some(made) => format!("exists/{question}/{}", made.name),
+            None => format!("absent/{question}"),
+        };
+        self.annotate(stage, kind, name, names::CREATE_OUTCOME, answer.into())
+            .await
+    }
+
+    async fn delete_definitions(&mut self, stage: &mut dyn Stage) -> Result<(), Unexpected> {
+        self.definitions.clear();
+        for (kind, _) in self.objects.clone() {
+            let path = definition(&kind);
+            let live = self.ask(stage, Method::GET, &path, &Value::Null).await?;
+            self.definitions.push(json!({
+                "apiVersion": live["apiVersion"],
+                "kind": live["kind"],
+                "metadata": {"name": live["metadata"]["name"], "labels": live["metadata"]["labels"]},
+                "spec": live["spec"],
+            }));
+            self.ask(stage, Method::DELETE, &path, &Value::Null).await?;
+        }
+        for (kind, _) in self.objects.clone() {
+            let mut waited = Duration::ZERO;
+            while !matches!(stage.kube(Method::GET, &definition(&kind), &Value::Null).await, Ok((404, _))) {
+                if waited > stage.patience() {
+                    return Err(Unexpected(format!("the definition of {kind} stays")));
+                }
+                waited += LOOK_AGAIN;
+                stage.pass(LOOK_AGAIN).await;
+            }
+        }
+        Ok(())
+    }
+
+    async fn create_definitions(&mut self, stage: &mut dyn Stage) -> Result<(), Unexpected> {
+        for definition in std::mem::take(&mut self.definitions) {
+            self.ask(stage, Method::POST, DEFINITIONS, &definition).await?;
+        }
+        Ok(())
+    }
+
+    async fn pass(&self, stage: &mut dyn Stage, seconds: u32) -> Result<(), Unexpected> {
+        for _ in 0..seconds {
+            stage.pass(Duration::from_secs(1)).await;
+            self.nothing_is_double(&stage.cloud().await?)?;
+        }
+        Ok(())
+    }
+
+    async fn expect(&mut self, stage: &mut dyn Stage, wanted: &Expectation) -> Result<(), Unexpected> {
+        for (kind, name) in self.objects.clone() {
+            let mut waited = Duration::ZERO;
+            loop {
+                let cloud = stage.cloud().await?;
+                self.nothing_is_double(&cloud)?;
+                let found = stage.kube(Method::GET, &path(&kind, &name), &Value::Null).await;
+                let missing = match found {
+                    Ok((code @ (200 | 404), object)) => {
+                        let object = (code == 200).then_some(object);
+                        match self.missing(wanted, &name, object.as_ref(), &cloud) {
+                            None => break,
+                            Some(missing) => missing,
+                        }
+                    }
+                    Ok((code, _)) => format!("the API server answers {code}"),
+                    Err(error) => error.to_string(),
+                };
+                if waited > stage.patience() {
+                    return Err(Unexpected(format!("{name}: {missing}")));
+                }
+                waited += LOOK_AGAIN;
+                stage.pass(LOOK_AGAIN).await;
+            }
+        }
+        Ok(())
+    }
+
+    /// What is not yet as it is expected.
+    fn missing(
+        &self,
+        wanted: &Expectation,
+        name: &str,
+        object: Option<&Value>,
+        cloud: &Snapshot,
+    ) -> Option<String> {
+        let uid = self.uids.get(name).map(String::as_str).unwrap_or_default();
+        let made: Vec<&External> = cloud.objects.iter().filter(|one| one.made_for == uid).collect();
+        let calls = |rpc: Rpc| cloud.entries.iter().filter(|entry| entry.rpc == rpc && entry.uid == uid).count();
+        let mut missing = Vec::new();
+        let mut compare = |what: &str, is: Value, wanted: Value| {
+            if !wanted.is_null() && is != wanted {
+                missing.push(format!("{what} is {is}, not {wanted}"));
+            }
+        };
+        let ready = object.is_some_and(|object| condition(object, "Ready", "status") == "True" && condition(object, "Synced", "status") == "True");
+        let reason = |kind| object.map(|object| condition(object, kind, "reason").to_owned());
+        let first = made.first();
+        let named = object.is_some_and(|object| {
+            let name = object["metadata"]["annotations"][names::EXTERNAL_NAME].as_str();
+            name.is_some() && name == first.map(|one| one.name.as_str())
+        });
+        compare("gone", json!(object.is_none()), json!(wanted.gone));
+        compare("ready", json!(ready), json!(wanted.ready));
+        compare("reason of Ready", json!(reason("Ready")), json!(wanted.ready_reason));
+        compare("reason of Synced", json!(reason("Synced")), json!(wanted.synced_reason));
+        compare("external objects", json!(made.len()), json!(wanted.external));
+        compare("named", json!(named), json!(wanted.named));
+        compare(
+            "size",
+            json!(first.and_then(|one| one.parameters.get("size").cloned())),
+            json!(wanted.size),
+        );
+        compare("creates", json!(calls(Rpc::Create)), json!(wanted.creates));
+        compare("deletes", json!(calls(Rpc::Delete)), json!(wanted.deletes));
+        (!missing.is_empty()).then(|| {
+            let told = object.map(conditions).unwrap_or_default();
+            format!("{}; {told}", missing.join(", "))
+        })
+    }
+
+    fn nothing_is_double(&self, cloud: &Snapshot) -> Result<(), Unexpected> {
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        for one in cloud.objects.iter().filter(|one| !one.made_for.is_empty()) {
+            *counts.entry(&one.made_for).or_default() += 1;
+        }
+        match counts.into_iter().find(|(_, count)| *count > 1) {
+            Some((uid, count)) => Err(Unexpected(format!("{count} external objects for {uid}"))),
+            None => Ok(()),
+        }
+    }
+}
+
+fn plural(kind: &str) -> String {
+    format!("{}s", kind.to_lowercase())
+}
+
+fn collection(kind: &str) -> String {
+    format!("/apis/{GROUP}/{VERSION}/namespaces/{NAMESPACE}/{}", plural(kind))
+}
+
+fn path(kind: &str, name: &str) -> String {
+    format!("{}/{name}", collection(kind))
+}
+
+fn definition(kind: &str) -> String {
+    format!("{DEFINITIONS}/{}.{GROUP}", plural(kind))
+}
+
+fn uid_of(object: &Value) -> String {
+    object["metadata"]["uid"].as_str().unwrap_or_default().to_owned()
+}
+
+fn condition<'a>(object: &'a Value, kind: &str, field: &str) -> &'a str {
+    let conditions = object.pointer("/status/conditions").and_then(Value::as_array);
+    let found = conditions.into_iter().flatten().find(|condition| condition["type"] == kind);
+    found.and_then(|condition| condition[field].as_str()).unwrap_or_default()
+}
+
+fn conditions(object: &Value) -> String {
+    object.pointer("/status/conditions").map(ToString::to_string).unwrap_or_default()
+}

@@ -1,0 +1,189 @@
+//! A scenario in virtual time.
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use bridge_engine::clock::Clock;
+use fake_cloud::{cloud::Mood, fault::Fault};
+use http::Method;
+use serde_json::Value;
+use tokio::task::{JoinHandle, spawn_local};
+use tokio_util::sync::CancellationToken;
+
+use super::{Flow, Power, Process, Runner, Scenario, Snapshot, Stage, Unexpected};
+use crate::simulation::{PluginHost, World, collect_garbage, in_runtime, run_bridge};
+
+/// Virtual time costs little.
+const PATIENCE: Duration = Duration::from_mins(15);
+
+/// Runs a scenario in virtual time. Returns what happened, in words.
+///
+/// # Errors
+/// What did not come to pass, and what happened.
+pub fn simulate(scenario: &Scenario) -> Result<Vec<String>, (Unexpected, Vec<String>)> {
+    let world = World::new(0, scenario.kinds(), true, super::settings());
+    let ended = World::logging(&world, || {
+        let mut runner = Runner::new(scenario);
+        let mut runs = Runs {
+            bridge: true,
+            plugin: true,
+        };
+        for number in 0.. {
+            let ended = in_runtime(&world, number, async {
+                let mut stage = Simulated::start(&world, runs);
+                if number == 0 {
+                    stage.prepare().await;
+                }
+                let ended = runner.run(&mut stage).await;
+                runs = stage.runs;
+                ended
+            });
+            if ended != Ok(Flow::Interrupted) {
+                return ended;
+            }
+        }
+        Ok(Flow::Goes)
+    });
+    let journal = world.journal();
+    let wrong = world.violations();
+    match ended {
+        Err(unexpected) => Err((unexpected, journal)),
+        Ok(_) if !wrong.is_empty() => Err((Unexpected(wrong.join("; ")), journal)),
+        Ok(_) => Ok(journal),
+    }
+}
+
+/// What runs.
+#[derive(Debug, Clone, Copy)]
+struct Runs {
+    bridge: bool,
+    plugin: bool,
+}
+
+struct Simulated {
+    world: Arc<World>,
+    host: Arc<PluginHost>,
+    bridge: Option<(JoinHandle<()>, CancellationToken)>,
+    runs: Runs,
+}
+
+impl Simulated {
+    fn start(world: &Arc<World>, runs: Runs) -> Self {
+        let mut stage = Self {
+            world: Arc::clone(world),
+            host: PluginHost::new(world),
+            bridge: None,
+            runs,
+        };
+        spawn_local(collect_garbage(Arc::clone(world)));
+        if runs.plugin {
+            stage.host.start();
+        }
+        if runs.bridge {
+            stage.start_bridge();
+        }
+        stage
+    }
+
+    fn start_bridge(&mut self) {
+        let stop = CancellationToken::new();
+        let process = spawn_local(run_bridge(
+            Arc::clone(&self.world),
+            Arc::clone(&self.host),
+            stop.clone(),
+        ));
+        self.bridge = Some((process, stop));
+        self.runs.bridge = true;
+    }
+
+    async fn prepare(&self) {
+        while !(self.world.serves_all() && self.world.make_config()) {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+}
+
+#[async_trait(?Send)]
+impl Stage for Simulated {
+    async fn kube(&mut self, method: Method, path: &str, body: &Value) -> Result<(u16, Value), Unexpected> {
+        Ok(self.world.kube.request(&method, path, body))
+    }
+
+    async fn cloud(&mut self) -> Result<Snapshot, Unexpected> {
+        let mut cloud = self.world.cloud.lock();
+        cloud.settle(self.world.time.now());
+        Ok(Snapshot {
+            objects: cloud.objects.clone(),
+            entries: cloud.entries.clone(),
+        })
+    }
+
+    async fn inject(&mut self, fault: Fault) -> Result<(), Unexpected> {
+        self.world.cloud.lock().inject(fault);
+        Ok(())
+    }
+
+    async fn set_mood(&mut self, mood: Mood) -> Result<(), Unexpected> {
+        self.world.cloud.lock().mood = mood;
+        Ok(())
+    }
+
+    async fn remove_by_hand(&mut self, kind: &str, name: &str) -> Result<(), Unexpected> {
+        self.world.cloud.lock().remove_by_hand(kind, name);
+        Ok(())
+    }
+
+    async fn foreign(&mut self, kind: &str, name: &str) -> Result<(), Unexpected> {
+        let now = self.world.time.now();
+        self.world.cloud.lock().foreign(kind, name, "somebody-else", now);
+        Ok(())
+    }
+
+    async fn crash(&mut self, process: Process) -> Result<Flow, Unexpected> {
+        match process {
+            Process::Plugin => {
+                self.host.kill();
+                self.runs.plugin = false;
+                Ok(Flow::Goes)
+            }
+            Process::Bridge => {
+                self.runs.bridge = false;
+                Ok(Flow::Interrupted)
+            }
+        }
+    }
+
+    async fn terminate(&mut self) -> Result<Flow, Unexpected> {
+        if let Some((process, stop)) = self.bridge.take() {
+            stop.cancel();
+            process.await.map_err(|error| Unexpected(error.to_string()))?;
+        }
+        self.runs.bridge = false;
+        // Whatever it left running ends with its process.
+        Ok(Flow::Interrupted)
+    }
+
+    async fn start(&mut self, process: Process) -> Result<(), Unexpected> {
+        match process {
+            Process::Plugin => {
+                self.host.start();
+                self.runs.plugin = true;
+            }
+            Process::Bridge => self.start_bridge(),
+        }
+        Ok(())
+    }
+
+    async fn power(&mut self, power: Power) -> Result<(), Unexpected> {
+        self.world.kube.state().down = power == Power::Down;
+        Ok(())
+    }
+
+    async fn pass(&mut self, time: Duration) {
+        tokio::time::sleep(time).await;
+    }
+
+    fn patience(&self) -> Duration {
+        PATIENCE
+    }
+}

@@ -1,0 +1,18 @@
+//! Every scenario in virtual time. `tests/crash-matrix` runs the same files with real processes.
+#![allow(missing_docs, clippy::unwrap_used)]
+
+use bridge_sim::scenario::{Scenario, simulate};
+
+#[test]
+fn every_scenario_holds_in_virtual_time() {
+    let scenarios = Scenario::all().unwrap();
+    assert!(scenarios.len() >= 10, "{}", scenarios.len());
+    let mut failed = Vec::new();
+    for scenario in scenarios {
+        if let Err((unexpected, journal)) = simulate(&scenario) {
+            println!("{}\n", journal.join("\n"));
+            failed.push(unexpected.to_string());
+        }
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}

@@ -1,0 +1,71 @@
+//! The simulation: many seeds on all cores, or one with what happens.
+
+use std::path::Path;
+
+use clap::Args;
+
+use crate::Failure;
+use crate::project::Project;
+use crate::report::Report;
+use crate::run::{cargo, output, run};
+
+/// CI's share: as many seeds as fit, on two cores.
+const SECONDS: u64 = 300;
+const SEEDS: u64 = 10_000;
+
+/// Which seeds.
+#[derive(Debug, Args)]
+pub(crate) struct SimulateArgs {
+    /// How many seeds.
+    #[arg(long, default_value_t = SEEDS)]
+    seeds: u64,
+    /// The first of them.
+    #[arg(long, default_value_t = 0)]
+    from: u64,
+    /// No seed begins after so many seconds.
+    #[arg(long)]
+    seconds: Option<u64>,
+    /// One seed, and what happens.
+    #[arg(long)]
+    replay: Option<u64>,
+}
+
+pub(crate) async fn run_seeds(arguments: &SimulateArgs) -> Result<(), Failure> {
+    let project = Project::find().await?;
+    let mut flags = match arguments.replay {
+        Some(seed) => vec![format!("--replay={seed}")],
+        None => vec![
+            format!("--seeds={}", arguments.seeds),
+            format!("--from={}", arguments.from),
+        ],
+    };
+    flags.extend(arguments.seconds.map(|seconds| format!("--seconds={seconds}")));
+    simulate(&project.root, &flags).await
+}
+
+/// Other seeds for each commit, for five minutes; the summary says which and how many.
+pub(crate) async fn sample(project: &Project, report: &Report) -> Result<(), Failure> {
+    let seeds = async {
+        let commit = output(
+            bridge_control_plane::process::Spawn::new("git")
+                .current_dir(&project.root)
+                .args(["rev-parse", "--short=8", "HEAD"]),
+        )
+        .await?;
+        let commit = u64::from_str_radix(commit.trim(), 16)
+            .map_err(|error| Failure::new(format!("{commit:?} is no commit: {error}")))?;
+        let flags = [
+            format!("--seeds={SEEDS}"),
+            format!("--from={}", commit * SEEDS),
+            format!("--seconds={SECONDS}"),
+        ];
+        simulate(&project.root, &flags).await
+    };
+    report.step("simulate", seeds).await
+}
+
+/// Optimised: a seed takes milliseconds then.
+async fn simulate(root: &Path, flags: &[String]) -> Result<(), Failure> {
+    let command = ["run", "--quiet", "--locked", "--profile=sim", "--package=bridge-sim", "--bin=sim", "--"];
+    run(cargo(root).args(command).args(flags)).await
+}
