@@ -66,6 +66,14 @@ pub(crate) async fn sample(project: &Project, report: &Report) -> Result<(), Fai
 
 /// Optimised: a seed takes milliseconds then.
 async fn simulate(root: &Path, flags: &[String]) -> Result<(), Failure> {
-    let command = ["run", "--quiet", "--locked", "--profile=sim", "--package=bridge-sim", "--bin=sim", "--"];
+    let command = [
+        "run",
+        "--quiet",
+        "--locked",
+        "--profile=sim",
+        "--package=bridge-sim",
+        "--bin=sim",
+        "--",
+    ];
     run(cargo(root).args(command).args(flags)).await
 }

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bridge_sim::simulation::{Report, run};
+use bridge_sim::simulation::{Report, known_seeds, run};
 use clap::Parser;
 
 /// Runs seeds of the simulation.
@@ -39,16 +39,24 @@ fn main() -> ExitCode {
         }
         return told(&[report]);
     }
-    let (next, begun) = (AtomicU64::new(args.from), Instant::now());
+    // Those that once failed come first.
+    let known = known_seeds();
+    let (next, begun) = (AtomicU64::new(0), Instant::now());
+    let all = known.len() as u64 + args.seeds;
     let until = args.seconds.map(|seconds| begun + Duration::from_secs(seconds));
     let work = || {
         let mut failed = Vec::new();
         let mut count = 0_u64;
         loop {
-            let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed >= args.from + args.seeds || until.is_some_and(|until| Instant::now() >= until) {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= all || until.is_some_and(|until| Instant::now() >= until) {
                 return (count, failed);
             }
+            let fresh = || args.from + (number - known.len() as u64);
+            let seed = usize::try_from(number)
+                .ok()
+                .and_then(|number| known.get(number).copied());
+            let seed = seed.unwrap_or_else(fresh);
             count += 1;
             let report = run(seed, false);
             if !report.violations.is_empty() {

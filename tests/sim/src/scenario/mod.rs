@@ -211,7 +211,11 @@ impl Scenario {
         let mut scenarios = Vec::new();
         for entry in entries {
             let path = entry.map_err(|error| error.to_string())?.path();
-            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            let name = path
+                .file_stem()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
             let text = std::fs::read_to_string(&path).map_err(|error| format!("{name}: {error}"))?;
             scenarios.push(Self::read(&name, &text)?);
         }

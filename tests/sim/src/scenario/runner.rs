@@ -11,8 +11,9 @@ use fake_cloud::{
 };
 use http::Method;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
-use super::{Change, Expectation, Process, Power, Scenario, Step};
+use super::{Change, Expectation, Power, Process, Scenario, Step};
 
 const NAMESPACE: &str = "default";
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
@@ -130,7 +131,7 @@ impl Runner {
             Step::Mood(mood) => stage.set_mood(mood.clone()).await?,
             Step::Definitions(Change::Delete) => self.delete_definitions(stage).await?,
             Step::Definitions(Change::Create) => self.create_definitions(stage).await?,
-            Step::Pass(seconds) => self.pass(stage, *seconds).await?,
+            Step::Pass(seconds) => pass(stage, *seconds).await?,
             Step::Expect(expectation) => self.expect(stage, expectation).await?,
             _ => {
                 for (kind, name) in self.objects.clone() {
@@ -201,7 +202,7 @@ impl Runner {
         path: &str,
         body: &Value,
     ) -> Result<Value, Unexpected> {
-        let mut waited = Duration::ZERO;
+        let end = Instant::now() + stage.patience();
         loop {
             let answer = stage.kube(method.clone(), path, body).await;
             let why = match answer {
@@ -209,10 +210,9 @@ impl Runner {
                 Ok((code, answer)) => format!("{code}: {}", answer["message"]),
                 Err(error) => error.to_string(),
             };
-            if waited > stage.patience() {
+            if Instant::now() > end {
                 return Err(Unexpected(format!("{method} {path}: {why}")));
             }
-            waited += LOOK_AGAIN;
             stage.pass(LOOK_AGAIN).await;
         }
     }
@@ -241,19 +241,23 @@ impl Runner {
     }
 
     async fn answer(&self, stage: &mut dyn Stage, kind: &str, name: &str) -> Result<(), Unexpected> {
-        let mut waited = Duration::ZERO;
+        let end = Instant::now() + stage.patience();
         let question = loop {
             let object = self
                 .ask(stage, Method::GET, &path(kind, name), &Value::Null)
                 .await?;
-            let question = object.pointer("/status/crossbridge/question/id").and_then(Value::as_str);
+            let question = object
+                .pointer("/status/crossbridge/question/id")
+                .and_then(Value::as_str);
             if let Some(question) = question {
                 break question.to_owned();
             }
-            if waited > stage.patience() {
-                return Err(Unexpected(format!("{name}: nothing was asked: {}", conditions(&object))));
+            if Instant::now() > end {
+                return Err(Unexpected(format!(
+                    "{name}: nothing was asked: {}",
+                    conditions(&object)
+                )));
             }
-            waited += LOOK_AGAIN;
             stage.pass(LOOK_AGAIN).await;
         };
         let answer = match self.made_for(stage, name).await?.first() {
@@ -278,12 +282,14 @@ impl Runner {
             self.ask(stage, Method::DELETE, &path, &Value::Null).await?;
         }
         for (kind, _) in self.objects.clone() {
-            let mut waited = Duration::ZERO;
-            while !matches!(stage.kube(Method::GET, &definition(&kind), &Value::Null).await, Ok((404, _))) {
-                if waited > stage.patience() {
+            let end = Instant::now() + stage.patience();
+            while !matches!(
+                stage.kube(Method::GET, &definition(&kind), &Value::Null).await,
+                Ok((404, _))
+            ) {
+                if Instant::now() > end {
                     return Err(Unexpected(format!("the definition of {kind} stays")));
                 }
-                waited += LOOK_AGAIN;
                 stage.pass(LOOK_AGAIN).await;
             }
         }
@@ -297,20 +303,12 @@ impl Runner {
         Ok(())
     }
 
-    async fn pass(&self, stage: &mut dyn Stage, seconds: u32) -> Result<(), Unexpected> {
-        for _ in 0..seconds {
-            stage.pass(Duration::from_secs(1)).await;
-            self.nothing_is_double(&stage.cloud().await?)?;
-        }
-        Ok(())
-    }
-
     async fn expect(&mut self, stage: &mut dyn Stage, wanted: &Expectation) -> Result<(), Unexpected> {
         for (kind, name) in self.objects.clone() {
-            let mut waited = Duration::ZERO;
+            let end = Instant::now() + stage.patience();
             loop {
                 let cloud = stage.cloud().await?;
-                self.nothing_is_double(&cloud)?;
+                nothing_is_double(&cloud)?;
                 let found = stage.kube(Method::GET, &path(&kind, &name), &Value::Null).await;
                 let missing = match found {
                     Ok((code @ (200 | 404), object)) => {
@@ -323,10 +321,9 @@ impl Runner {
                     Ok((code, _)) => format!("the API server answers {code}"),
                     Err(error) => error.to_string(),
                 };
-                if waited > stage.patience() {
+                if Instant::now() > end {
                     return Err(Unexpected(format!("{name}: {missing}")));
                 }
-                waited += LOOK_AGAIN;
                 stage.pass(LOOK_AGAIN).await;
             }
         }
@@ -343,14 +340,22 @@ impl Runner {
     ) -> Option<String> {
         let uid = self.uids.get(name).map(String::as_str).unwrap_or_default();
         let made: Vec<&External> = cloud.objects.iter().filter(|one| one.made_for == uid).collect();
-        let calls = |rpc: Rpc| cloud.entries.iter().filter(|entry| entry.rpc == rpc && entry.uid == uid).count();
+        let calls = |rpc: Rpc| {
+            cloud
+                .entries
+                .iter()
+                .filter(|entry| entry.rpc == rpc && entry.uid == uid)
+                .count()
+        };
         let mut missing = Vec::new();
         let mut compare = |what: &str, is: Value, wanted: Value| {
             if !wanted.is_null() && is != wanted {
                 missing.push(format!("{what} is {is}, not {wanted}"));
             }
         };
-        let ready = object.is_some_and(|object| condition(object, "Ready", "status") == "True" && condition(object, "Synced", "status") == "True");
+        let ready = object.is_some_and(|object| {
+            condition(object, "Ready", "status") == "True" && condition(object, "Synced", "status") == "True"
+        });
         let reason = |kind| object.map(|object| condition(object, kind, "reason").to_owned());
         let first = made.first();
         let named = object.is_some_and(|object| {
@@ -359,8 +364,16 @@ impl Runner {
         });
         compare("gone", json!(object.is_none()), json!(wanted.gone));
         compare("ready", json!(ready), json!(wanted.ready));
-        compare("reason of Ready", json!(reason("Ready")), json!(wanted.ready_reason));
-        compare("reason of Synced", json!(reason("Synced")), json!(wanted.synced_reason));
+        compare(
+            "reason of Ready",
+            json!(reason("Ready")),
+            json!(wanted.ready_reason),
+        );
+        compare(
+            "reason of Synced",
+            json!(reason("Synced")),
+            json!(wanted.synced_reason),
+        );
         compare("external objects", json!(made.len()), json!(wanted.external));
         compare("named", json!(named), json!(wanted.named));
         compare(
@@ -375,16 +388,24 @@ impl Runner {
             format!("{}; {told}", missing.join(", "))
         })
     }
+}
 
-    fn nothing_is_double(&self, cloud: &Snapshot) -> Result<(), Unexpected> {
-        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-        for one in cloud.objects.iter().filter(|one| !one.made_for.is_empty()) {
-            *counts.entry(&one.made_for).or_default() += 1;
-        }
-        match counts.into_iter().find(|(_, count)| *count > 1) {
-            Some((uid, count)) => Err(Unexpected(format!("{count} external objects for {uid}"))),
-            None => Ok(()),
-        }
+async fn pass(stage: &mut dyn Stage, seconds: u32) -> Result<(), Unexpected> {
+    for _ in 0..seconds {
+        stage.pass(Duration::from_secs(1)).await;
+        nothing_is_double(&stage.cloud().await?)?;
+    }
+    Ok(())
+}
+
+fn nothing_is_double(cloud: &Snapshot) -> Result<(), Unexpected> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for one in cloud.objects.iter().filter(|one| !one.made_for.is_empty()) {
+        *counts.entry(&one.made_for).or_default() += 1;
+    }
+    match counts.into_iter().find(|(_, count)| *count > 1) {
+        Some((uid, count)) => Err(Unexpected(format!("{count} external objects for {uid}"))),
+        None => Ok(()),
     }
 }
 
@@ -410,10 +431,18 @@ fn uid_of(object: &Value) -> String {
 
 fn condition<'a>(object: &'a Value, kind: &str, field: &str) -> &'a str {
     let conditions = object.pointer("/status/conditions").and_then(Value::as_array);
-    let found = conditions.into_iter().flatten().find(|condition| condition["type"] == kind);
-    found.and_then(|condition| condition[field].as_str()).unwrap_or_default()
+    let found = conditions
+        .into_iter()
+        .flatten()
+        .find(|condition| condition["type"] == kind);
+    found
+        .and_then(|condition| condition[field].as_str())
+        .unwrap_or_default()
 }
 
 fn conditions(object: &Value) -> String {
-    object.pointer("/status/conditions").map(ToString::to_string).unwrap_or_default()
+    object
+        .pointer("/status/conditions")
+        .map(ToString::to_string)
+        .unwrap_or_default()
 }

@@ -100,9 +100,7 @@ impl Link for CloudLink {
             format!("{:?} {owner} {name:?}", ask.rpc())
         };
         if crash == Some(Side::Before) {
-            world
-                .log
-                .note(|| format!("the bridge dies before: {}", about()));
+            world.log.note(|| format!("the bridge dies before: {}", about()));
             world.crash.reach();
             return pending().await;
         }
@@ -121,9 +119,7 @@ impl Link for CloudLink {
             .note(|| format!("cloud: {}: {fate:?} -> {}", about(), told(&verdict)));
         world.watch_cloud();
         if crash == Some(Side::After) {
-            world
-                .log
-                .note(|| format!("the bridge dies after: {}", about()));
+            world.log.note(|| format!("the bridge dies after: {}", about()));
             world.crash.reach();
             return pending().await;
         }

@@ -64,9 +64,7 @@ impl Chaos for KubeLink {
             match self.0.crash.passes() {
                 Some(Side::Before) => {
                     fate.outcome = Outcome::HangBefore;
-                    self.0
-                        .log
-                        .note(|| format!("the bridge dies before: {request}"));
+                    self.0.log.note(|| format!("the bridge dies before: {request}"));
                     self.0.crash.reach();
                 }
                 Some(Side::After) => {
@@ -75,18 +73,14 @@ impl Chaos for KubeLink {
                         outcome: Outcome::HangAfter,
                         after: Duration::ZERO,
                     };
-                    self.0
-                        .log
-                        .note(|| format!("the bridge dies after: {request}"));
+                    self.0.log.note(|| format!("the bridge dies after: {request}"));
                     self.0.crash.reach();
                 }
                 None => {}
             }
         }
         if fate.outcome != Outcome::Serve {
-            self.0
-                .log
-                .note(|| format!("api: {request}: {:?}", fate.outcome));
+            self.0.log.note(|| format!("api: {request}: {:?}", fate.outcome));
         }
         fate
     }

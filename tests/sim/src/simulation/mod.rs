@@ -17,7 +17,7 @@ mod user;
 mod wire;
 mod world;
 
-pub use self::run::{Report, run};
+pub use self::run::{Report, known_seeds, run};
 pub(crate) use self::{
     bridge::run as run_bridge,
     plugin_host::PluginHost,

@@ -39,13 +39,29 @@ pub struct Report {
     pub bridges: u32,
 }
 
+/// Seeds that once failed, of the file `seeds.txt`.
+///
+/// # Panics
+/// The file holds something else.
+#[allow(clippy::expect_used)] // A mistake in the file.
+pub fn known_seeds() -> Vec<u64> {
+    let lines = include_str!("../../seeds.txt").lines().map(str::trim);
+    lines
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        .map(|line| {
+            line.parse()
+                .expect("a line of seeds.txt is a number or a comment")
+        })
+        .collect()
+}
+
 /// Runs one seed. `keeps_journal`: what happens is written down, which takes a while.
 ///
 /// # Panics
 /// The runtime cannot be built.
 pub fn run(seed: u64, keeps_journal: bool) -> Report {
     let plan = Plan::draw(seed);
-    let world = World::new(seed, plan.kinds.clone(), keeps_journal, settings());
+    let world = World::new(seed, plan.kinds.clone(), keeps_journal, &settings());
     let bridges = World::logging(&world, || Course::new(&world, plan).run(seed));
     Report {
         seed,

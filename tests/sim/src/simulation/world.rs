@@ -37,7 +37,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    pub(crate) fn new(seed: u64, kinds: Vec<String>, keeps_journal: bool, settings: Settings) -> Arc<Self> {
+    pub(crate) fn new(seed: u64, kinds: Vec<String>, keeps_journal: bool, settings: &Settings) -> Arc<Self> {
         let time = Time::default();
         let now = time.clone();
         Arc::new(Self {
@@ -81,7 +81,7 @@ impl World {
 }
 
 /// As the command line has it.
-fn behaviour(settings: Settings) -> BehaviourArgs {
+fn behaviour(settings: &Settings) -> BehaviourArgs {
     BehaviourArgs {
         crds: CrdMode::Install,
         poll: settings.poll,

@@ -1,0 +1,173 @@
+//! The scenarios of `tests/sim/scenarios`, with real processes on a real API server: they must agree with the simulation.
+#![allow(missing_docs, clippy::unwrap_used)]
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bridge_sim::scenario::{FLAGS, Flow, Power, Process, Runner, Scenario, Snapshot, Unexpected};
+use crash_matrix::stage::{Programs, Stage};
+use fake_cloud::{cloud::Mood, fault::Fault};
+use http::{Method, Request};
+use http_body_util::BodyExt;
+use kube::{
+    Client, Config,
+    client::Body,
+    config::{KubeConfigOptions, Kubeconfig},
+};
+use serde_json::Value;
+
+/// Nothing takes longer.
+const PATIENCE: Duration = Duration::from_mins(2);
+
+struct Real {
+    stage: Stage,
+    client: Client,
+}
+
+impl Real {
+    async fn start() -> Self {
+        let stage = Stage::start(Programs::beside(&FLAGS).unwrap()).await.unwrap();
+        let kubeconfig = Kubeconfig::read_from(stage.plane.kubeconfig()).unwrap();
+        let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
+        // One that hangs is asked again.
+        let mut config = config.unwrap();
+        config.read_timeout = Some(Duration::from_secs(10));
+        config.default_retry = false;
+        Self {
+            client: Client::try_from(config).unwrap(),
+            stage,
+        }
+    }
+
+    /// As at the start, whatever a scenario did.
+    async fn tidy(&mut self) {
+        self.stage.cloud.clear_faults().await.unwrap();
+        self.stage.cloud.set_mood(&Mood::default()).await.unwrap();
+    }
+}
+
+fn unexpected(error: impl std::fmt::Display) -> Unexpected {
+    Unexpected(error.to_string())
+}
+
+#[async_trait(?Send)]
+impl bridge_sim::scenario::Stage for Real {
+    async fn kube(&mut self, method: Method, path: &str, body: &Value) -> Result<(u16, Value), Unexpected> {
+        let content_type = if method == Method::PATCH {
+            "application/merge-patch+json"
+        } else {
+            "application/json"
+        };
+        let bytes = if body.is_null() {
+            Vec::new()
+        } else {
+            body.to_string().into_bytes()
+        };
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header("content-type", content_type)
+            .body(Body::from(bytes))
+            .map_err(unexpected)?;
+        let response = self.client.send(request).await.map_err(unexpected)?;
+        let code = response.status().as_u16();
+        let bytes = response
+            .into_body()
+            .collect()
+            .await
+            .map_err(unexpected)?
+            .to_bytes();
+        Ok((code, serde_json::from_slice(&bytes).unwrap_or_default()))
+    }
+
+    async fn cloud(&mut self) -> Result<Snapshot, Unexpected> {
+        Ok(Snapshot {
+            objects: self.stage.cloud.objects().await.map_err(unexpected)?,
+            entries: self.stage.cloud.entries().await.map_err(unexpected)?,
+        })
+    }
+
+    async fn inject(&mut self, fault: Fault) -> Result<(), Unexpected> {
+        self.stage.cloud.inject(&fault).await.map_err(unexpected)
+    }
+
+    async fn set_mood(&mut self, mood: Mood) -> Result<(), Unexpected> {
+        self.stage.cloud.set_mood(&mood).await.map_err(unexpected)
+    }
+
+    async fn remove_by_hand(&mut self, kind: &str, name: &str) -> Result<(), Unexpected> {
+        self.stage
+            .cloud
+            .remove_by_hand(kind, name)
+            .await
+            .map_err(unexpected)
+    }
+
+    async fn foreign(&mut self, kind: &str, name: &str) -> Result<(), Unexpected> {
+        self.stage
+            .cloud
+            .foreign(kind, name, "somebody-else")
+            .await
+            .map_err(unexpected)
+    }
+
+    async fn crash(&mut self, process: Process) -> Result<Flow, Unexpected> {
+        match process {
+            Process::Bridge => self.stage.kill_bridge().await,
+            Process::Plugin => self.stage.kill_plugin().await,
+        }
+        Ok(Flow::Goes)
+    }
+
+    async fn terminate(&mut self) -> Result<Flow, Unexpected> {
+        match self.stage.stop_bridge().await.map_err(unexpected)? {
+            Some(0) => Ok(Flow::Goes),
+            other => Err(Unexpected(format!("the bridge ended with {other:?}"))),
+        }
+    }
+
+    async fn start(&mut self, process: Process) -> Result<(), Unexpected> {
+        match process {
+            Process::Bridge => self.stage.start_bridge(None),
+            Process::Plugin => self.stage.start_plugin(),
+        }
+        .map_err(unexpected)
+    }
+
+    async fn power(&mut self, power: Power) -> Result<(), Unexpected> {
+        match power {
+            Power::Down => {
+                self.stage.plane.stop_api_server();
+                Ok(())
+            }
+            Power::Up => self.stage.plane.start_api_server().await.map_err(unexpected),
+        }
+    }
+
+    async fn pass(&mut self, time: Duration) {
+        tokio::time::sleep(time).await;
+    }
+
+    fn patience(&self) -> Duration {
+        PATIENCE
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_scenario_holds_with_real_processes() {
+    let mut real = Real::start().await;
+    let mut failed = Vec::new();
+    for scenario in Scenario::all().unwrap() {
+        let begun = std::time::Instant::now();
+        let ended = Runner::new(&scenario).run(&mut real).await;
+        println!("{}: {:.1} s", scenario.name, begun.elapsed().as_secs_f64());
+        if let Err(unexpected) = ended {
+            println!("{unexpected}");
+            failed.push(unexpected.to_string());
+            // What it left behind would disturb the others.
+            break;
+        }
+        real.tidy().await;
+    }
+    assert!(failed.is_empty(), "{}", failed.join("\n"));
+}
