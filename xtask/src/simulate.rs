@@ -28,13 +28,17 @@ pub(crate) struct SimulateArgs {
     /// One seed, and what happens.
     #[arg(long)]
     replay: Option<u64>,
+    /// One scenario in virtual time, and what happens.
+    #[arg(long, value_name = "NAME")]
+    scenario: Option<String>,
 }
 
 pub(crate) async fn run_seeds(arguments: &SimulateArgs) -> Result<(), Failure> {
     let project = Project::find().await?;
-    let mut flags = match arguments.replay {
-        Some(seed) => vec![format!("--replay={seed}")],
-        None => vec![
+    let mut flags = match (&arguments.scenario, arguments.replay) {
+        (Some(name), _) => vec![format!("--scenario={name}")],
+        (None, Some(seed)) => vec![format!("--replay={seed}")],
+        (None, None) => vec![
             format!("--seeds={}", arguments.seeds),
             format!("--from={}", arguments.from),
         ],

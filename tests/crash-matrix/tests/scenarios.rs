@@ -120,7 +120,8 @@ impl bridge_sim::scenario::Stage for Real {
     }
 
     async fn terminate(&mut self) -> Result<Flow, Unexpected> {
-        match self.stage.stop_bridge().await.map_err(unexpected)? {
+        self.stage.tell_bridge_to_stop();
+        match self.stage.stopped_bridge().await.map_err(unexpected)? {
             Some(0) => Ok(Flow::Goes),
             other => Err(Unexpected(format!("the bridge ended with {other:?}"))),
         }

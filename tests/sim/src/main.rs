@@ -7,7 +7,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bridge_sim::simulation::{Report, known_seeds, run};
+use bridge_sim::{
+    scenario::{Scenario, simulate},
+    simulation::{Report, known_seeds, run},
+};
 use clap::Parser;
 
 /// Runs seeds of the simulation.
@@ -28,10 +31,16 @@ struct Args {
     /// One seed, and what happens.
     #[arg(long)]
     replay: Option<u64>,
+    /// One scenario, and what happens.
+    #[arg(long, value_name = "NAME")]
+    scenario: Option<String>,
 }
 
 fn main() -> ExitCode {
     let args = Args::parse();
+    if let Some(name) = &args.scenario {
+        return tell_scenario(name);
+    }
     if let Some(seed) = args.replay {
         let report = run(seed, true);
         for line in &report.journal {
@@ -81,6 +90,29 @@ fn main() -> ExitCode {
         failed.len()
     );
     told(&failed)
+}
+
+fn tell_scenario(name: &str) -> ExitCode {
+    let scenarios = Scenario::all().map(|all| all.into_iter().find(|scenario| scenario.name == name));
+    let ended = match scenarios {
+        Ok(Some(scenario)) => {
+            simulate(&scenario).map_err(|(unexpected, journal)| (unexpected.to_string(), journal))
+        }
+        Ok(None) => Err((format!("there is no scenario {name}"), Vec::new())),
+        Err(why) => Err((why, Vec::new())),
+    };
+    let (journal, wrong) = match ended {
+        Ok(journal) => (journal, None),
+        Err((why, journal)) => (journal, Some(why)),
+    };
+    println!("{}", journal.join("\n"));
+    match wrong {
+        None => ExitCode::SUCCESS,
+        Some(why) => {
+            println!("{why}");
+            ExitCode::FAILURE
+        }
+    }
 }
 
 fn told(reports: &[Report]) -> ExitCode {

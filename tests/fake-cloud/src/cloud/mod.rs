@@ -242,8 +242,9 @@ impl Cloud {
     /// What happens by itself until now.
     pub fn settle(&mut self, now: Timestamp) {
         while let Some(at) = self.next_late(now) {
-            let (_, ask) = self.late.remove(at);
-            self.perform(&ask, now);
+            let (due, ask) = self.late.remove(at);
+            // As of then, however late anybody looks.
+            self.perform(&ask, due);
         }
         let ended: Vec<(String, Work)> = self
             .work

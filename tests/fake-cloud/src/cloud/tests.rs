@@ -177,6 +177,17 @@ fn a_late_call_takes_effect_by_its_deadline_and_the_margin() {
 }
 
 #[test]
+fn a_late_call_shows_as_of_its_own_time() {
+    let mut stage = Stage::new();
+    stage.cloud.mood.invisible = 2_000;
+    stage.cloud.inject(Fault::once(Rpc::Create, Fate::Late(500)));
+    assert_eq!(stage.verdict(&create("Marked", "")), Verdict::Silence);
+    // Nobody looked in between.
+    stage.now += SignedDuration::from_secs(10);
+    assert!(matches!(stage.look("Marked", ""), Look::Found(_)));
+}
+
+#[test]
 fn a_lie_is_told_of_what_is_there() {
     let mut stage = Stage::new();
     stage.result(&create("Named", "one"));
