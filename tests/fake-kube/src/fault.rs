@@ -106,7 +106,7 @@ pub trait Chaos: Send + Sync + 'static {
     /// A request was carried out, or refused, with this code.
     fn served(&self, _request: &Request, _code: u16) {}
 
-    /// While it is closed nothing comes and goes, as if the process were stopped. `None`: open.
+    /// While it is closed nothing comes and goes, as if the process were stopped.
     fn closed(&self) -> bool {
         false
     }

@@ -6,6 +6,7 @@ use std::{
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
+    time::Duration,
 };
 
 use bytes::Bytes;
@@ -26,6 +27,9 @@ use crate::{
 };
 
 type ResponseBody = UnsyncBoxBody<Bytes, io::Error>;
+
+/// Between two looks at whether a way is open again.
+pub(crate) const CLOSED: Duration = Duration::from_millis(100);
 
 /// One client's way to the API server.
 #[derive(Clone)]
@@ -55,6 +59,7 @@ impl Connection {
         if !fate.before.is_zero() {
             tokio::time::sleep(fate.before).await;
         }
+        self.opened().await;
         if self.shared.state.lock().down {
             return Err(io::Error::new(
                 io::ErrorKind::ConnectionRefused,
@@ -77,6 +82,7 @@ impl Connection {
             Outcome::Serve | Outcome::BreakAfter | Outcome::HangAfter | Outcome::ErrorAfter => {}
         }
         let response = self.carry_out(&call);
+        self.opened().await;
         self.chaos.served(&told, response.status().as_u16());
         match fate.outcome {
             Outcome::BreakAfter => return Err(broken()),
@@ -88,6 +94,13 @@ impl Connection {
             tokio::time::sleep(fate.after).await;
         }
         Ok(response)
+    }
+
+    /// Waits until something can come and go.
+    async fn opened(&self) {
+        while self.chaos.closed() {
+            tokio::time::sleep(CLOSED).await;
+        }
     }
 
     fn carry_out(&self, call: &Call) -> Response<ResponseBody> {

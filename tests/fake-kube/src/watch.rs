@@ -12,6 +12,7 @@ use crate::{
     fault::Chaos,
     reply::{Refusal, bad_request, expired},
     resource::{Id, Resource},
+    service::CLOSED,
     state::{Happened, State},
 };
 
@@ -151,6 +152,9 @@ impl Watch {
                 }
                 if !telling.late.is_zero() {
                     tokio::time::sleep(telling.late).await;
+                }
+                while self.chaos.closed() {
+                    tokio::time::sleep(CLOSED).await;
                 }
                 self.take(telling.twice);
                 continue;

@@ -21,7 +21,7 @@ const PATIENCE: Duration = Duration::from_mins(15);
 /// # Errors
 /// What did not come to pass, and what happened.
 pub fn simulate(scenario: &Scenario) -> Result<Vec<String>, (Unexpected, Vec<String>)> {
-    let world = World::new(0, scenario.kinds(), true, &super::settings());
+    let world = World::new(0, scenario.kinds(), true, &super::settings(), 1);
     let ended = World::logging(&world, || {
         let mut runner = Runner::new(scenario);
         let mut runs = Runs {
@@ -90,6 +90,7 @@ impl Simulated {
         let process = spawn_local(run_bridge(
             Arc::clone(&self.world),
             Arc::clone(&self.host),
+            0,
             stop.clone(),
         ));
         self.bridge = Some((process, stop));

@@ -2,10 +2,11 @@
 
 use std::{sync::Arc, time::Duration};
 
+use bridge_core::lease::Timing;
 use bridge_engine::{
     client::{ApiClient, Clients, DEADLINE},
     clock::Clock,
-    lease::Leadership,
+    lease::{ElectionOptions, Elector, Leadership},
     managed::{Detached, ManagedMetrics},
     metrics::Metrics,
 };
@@ -23,11 +24,15 @@ use super::{kube_link::KubeLink, plugin_host::PluginHost, world::World};
 const RESTART: Duration = Duration::from_secs(1);
 
 /// Runs a bridge as a pod does: one that ends by an error is started again. Returns when it was told to stop and has.
-pub(crate) async fn run(world: Arc<World>, plugin: Arc<PluginHost>, stop: CancellationToken) {
+///
+/// `number`: which of the bridges.
+pub(crate) async fn run(world: Arc<World>, plugin: Arc<PluginHost>, number: usize, stop: CancellationToken) {
     loop {
-        match serve(&world, &plugin, &stop).await {
-            Ok(()) => world.log.note(|| "the bridge ends".to_owned()),
-            Err(why) => world.log.note(|| format!("the bridge ends: {why}")),
+        let this = stop.child_token();
+        world.stops.lock()[number] = this.clone();
+        match serve(&world, &plugin, number, &this).await {
+            Ok(()) => world.log.note(|| format!("bridge {number} ends")),
+            Err(why) => world.log.note(|| format!("bridge {number} ends: {why}")),
         }
         if stop.is_cancelled() {
             return;
@@ -36,19 +41,24 @@ pub(crate) async fn run(world: Arc<World>, plugin: Arc<PluginHost>, stop: Cancel
     }
 }
 
-async fn serve(world: &Arc<World>, host: &Arc<PluginHost>, stop: &CancellationToken) -> Result<(), String> {
-    world.log.note(|| "the bridge starts".to_owned());
+async fn serve(
+    world: &Arc<World>,
+    host: &Arc<PluginHost>,
+    number: usize,
+    stop: &CancellationToken,
+) -> Result<(), String> {
+    world.log.note(|| format!("bridge {number} starts"));
     let background = CancellationToken::new();
     let _ends = background.clone().drop_guard();
     let connected = tokio::select! {
         biased;
         () = stop.cancelled() => return Ok(()),
-        connected = connect(world, host, &background) => connected?,
+        connected = connect(world, host, number, &background) => connected?,
     };
     let metrics = Arc::new(Metrics::new());
     let client = || {
         ApiClient::new(
-            world.kube.client(Arc::new(KubeLink::new(world))),
+            world.kube.client(Arc::new(KubeLink::new(world, number))),
             Arc::clone(&metrics),
             DEADLINE,
         )
@@ -65,6 +75,10 @@ async fn serve(world: &Arc<World>, host: &Arc<PluginHost>, stop: &CancellationTo
         () = stop.cancelled() => return Ok(()),
         read = Identity::read(&clients, "default", until) => read.map_err(|error| error.to_string())?,
     };
+    let (elector, leadership) = elect(world, &clients, number);
+    let led = CancellationToken::new();
+    let _leads = led.clone().drop_guard();
+    let election = elector.map(|elector| tokio::spawn(elector.run(led.clone())));
     let foundation = Foundation {
         behaviour: world.behaviour.clone(),
         clients,
@@ -72,20 +86,41 @@ async fn serve(world: &Arc<World>, host: &Arc<PluginHost>, stop: &CancellationTo
         managed_metrics: ManagedMetrics::new(&metrics),
         metrics: Arc::clone(&metrics),
         clock: Arc::new(world.time.clone()),
-        leadership: Leadership::unopposed(),
+        leadership: leadership.clone(),
         detached: Detached::default(),
     };
     let bridge = Arc::new(Bridge::new(&metrics, &CallMetrics::new(&metrics)));
     bridge.connected(vec![connected]);
+    bridge.led_by(&leadership);
     *world.bridge.lock() = Some(Arc::clone(&bridge));
-    generations(&foundation, &bridge, stop)
-        .await
-        .map_err(|error| error.to_string())
+    let ended = generations(&foundation, &bridge, stop).await;
+    // As the binary does: what was begun was ended under the lease.
+    led.cancel();
+    if let Some(election) = election {
+        let _ = election.await;
+    }
+    ended.map_err(|error| error.to_string())
+}
+
+/// Who leads: with one bridge, that one.
+fn elect(world: &World, clients: &Clients, number: usize) -> (Option<Elector>, Leadership) {
+    if world.bridges == 1 {
+        return (None, Leadership::unopposed());
+    }
+    let options = ElectionOptions {
+        namespace: "default".to_owned(),
+        name: "crossbridge-fake".to_owned(),
+        identity: format!("bridge-{number} since {}", world.time.now()),
+        timing: Timing::default(),
+    };
+    let (elector, leadership) = Elector::new(&clients.write, Arc::new(world.time.clone()), &options);
+    (Some(elector), leadership)
 }
 
 async fn connect(
     world: &World,
     host: &Arc<PluginHost>,
+    number: usize,
     background: &CancellationToken,
 ) -> Result<Connected, String> {
     let endpoint: Endpoint = "unix:///plugin.sock"
@@ -95,7 +130,7 @@ async fn connect(
     let mut options = Options::new(endpoint.clone());
     options.now = Arc::new(move || time.now());
     let (plugin, supervision) = loop {
-        match Plugin::connect_over(host.channel(), options.clone()).await {
+        match Plugin::connect_over(host.channel(number), options.clone()).await {
             Ok(connected) => break connected,
             Err(error) if error.is_temporary() => tokio::time::sleep(Duration::from_millis(500)).await,
             Err(error) => return Err(error.to_string()),

@@ -7,11 +7,11 @@ use fake_kube::fault::{Chaos, Fate, Outcome, Request, Telling};
 use super::world::{Side, World};
 
 /// One bridge's way to the API server.
-pub(super) struct KubeLink(Arc<World>);
+pub(super) struct KubeLink(Arc<World>, usize);
 
 impl KubeLink {
-    pub(super) fn new(world: &Arc<World>) -> Self {
-        Self(Arc::clone(world))
+    pub(super) fn new(world: &Arc<World>, bridge: usize) -> Self {
+        Self(Arc::clone(world), bridge)
     }
 
     fn outcome(&self, request: &Request, storm: f64) -> Outcome {
@@ -51,6 +51,11 @@ impl KubeLink {
     }
 }
 
+/// Neither people's news nor the election.
+fn counts(request: &Request) -> bool {
+    request.writes() && !matches!(request.resource.as_str(), "events" | "leases")
+}
+
 impl Chaos for KubeLink {
     fn fate(&self, request: &Request) -> Fate {
         let storm = *self.0.storm.lock();
@@ -60,7 +65,7 @@ impl Chaos for KubeLink {
             outcome: self.outcome(request, storm.kube),
             after: chance.millis(storm.latency),
         };
-        if request.writes() && request.resource != "events" {
+        if counts(request) {
             match self.0.crash.passes() {
                 Some(Side::Before) => {
                     fate.outcome = Outcome::HangBefore;
@@ -85,6 +90,10 @@ impl Chaos for KubeLink {
         fate
     }
 
+    fn closed(&self) -> bool {
+        self.0.valves[self.1].is_closed()
+    }
+
     fn telling(&self, _: &str) -> Telling {
         let storm = *self.0.storm.lock();
         let chance = &self.0.kube_chance;
@@ -101,7 +110,7 @@ impl Chaos for KubeLink {
     }
 
     fn served(&self, request: &Request, code: u16) {
-        if request.writes() && request.resource != "events" {
+        if counts(request) {
             self.0.log.note(|| format!("api: {request}: {code}"));
         }
         self.0.watch_api();

@@ -30,6 +30,12 @@ pub(crate) enum Step {
     KillBridge,
     KillBridgeAt(u32, Side),
     TerminateBridge,
+    /// One of two.
+    TerminateOne(usize),
+    /// Nothing comes to it and goes from it for so many seconds.
+    Stall(usize, u32),
+    /// The password that objects refer to changes.
+    Rotate,
     KillPlugin,
     ApiDown(u32),
     CloudDown(u32),
@@ -44,6 +50,12 @@ pub(crate) struct Plan {
     pub(crate) kinds: Vec<String>,
     /// Kind and name.
     pub(crate) objects: Vec<(String, String)>,
+    /// Bridges at once.
+    pub(crate) bridges: usize,
+    /// Objects take a password from a Secret.
+    pub(crate) password: bool,
+    /// Objects name their policies, without `LateInitialize`.
+    pub(crate) policies: bool,
     /// By time.
     pub(crate) steps: Vec<(Duration, Step)>,
     pub(crate) storm: Storm,
@@ -90,6 +102,9 @@ impl Plan {
         }
         steps.sort_by_key(|(at, _)| *at);
         Self {
+            bridges: if chance.happens(0.25) { 2 } else { 1 },
+            password: chance.happens(0.3),
+            policies: chance.happens(0.3),
             kinds,
             objects,
             steps,
@@ -103,6 +118,7 @@ impl Plan {
         let object = chance.below(u32::try_from(objects).unwrap_or(1)) as usize;
         let requests = 1 + chance.below(8);
         let seconds = 1 + chance.below(90);
+        let bridge = chance.below(2) as usize;
         chance.weighted(&[
             (4, Step::Apply(object)),
             (4, Step::Resize(object)),
@@ -115,6 +131,9 @@ impl Plan {
             (5, Step::KillBridgeAt(requests, Side::Before)),
             (7, Step::KillBridgeAt(requests, Side::After)),
             (2, Step::TerminateBridge),
+            (2, Step::TerminateOne(bridge)),
+            (4, Step::Stall(bridge, seconds / 2)),
+            (1, Step::Rotate),
             (3, Step::KillPlugin),
             (2, Step::ApiDown(seconds)),
             (1, Step::CloudDown(seconds)),

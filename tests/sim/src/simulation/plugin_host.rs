@@ -82,7 +82,7 @@ impl PluginHost {
         }
     }
 
-    fn connect(&self) -> io::Result<Wire> {
+    fn connect(&self, bridge: usize) -> io::Result<Wire> {
         let refused = || io::Error::new(io::ErrorKind::ConnectionRefused, "connection refused");
         let running = self.running.lock();
         let running = running.as_ref().ok_or_else(refused)?;
@@ -90,16 +90,17 @@ impl PluginHost {
         let wire = |stream| Wire {
             stream,
             cutter: running.cutter.clone(),
+            valve: self.world.valves[bridge].clone(),
         };
         running.accept.send(Ok(wire(theirs))).map_err(|_| refused())?;
         Ok(wire(ours))
     }
 
     /// A channel that connects when it is used, and again when the connection is lost.
-    pub(crate) fn channel(self: &Arc<Self>) -> Channel {
+    pub(crate) fn channel(self: &Arc<Self>, bridge: usize) -> Channel {
         let host = Arc::clone(self);
         let connector = tower::service_fn(move |_: Uri| {
-            let connected = host.connect().map(TokioIo::new);
+            let connected = host.connect(bridge).map(TokioIo::new);
             async move { connected }
         });
         Endpoint::from_static("http://plugin").connect_with_connector_lazy(connector)

@@ -4,6 +4,7 @@ use std::{future::Future, sync::Arc, time::Duration};
 
 use bridge_core::managed::{Settings, names};
 use bridge_engine::clock::Clock;
+use futures::future::join_all;
 use serde_json::{Value, json};
 use tokio::{
     runtime::Builder,
@@ -16,6 +17,7 @@ use super::{
     bridge::run as run_bridge,
     plan::{Plan, Step, Storm},
     plugin_host::PluginHost,
+    wire::Valve,
     world::World,
 };
 
@@ -61,7 +63,7 @@ pub fn known_seeds() -> Vec<u64> {
 /// The runtime cannot be built.
 pub fn run(seed: u64, keeps_journal: bool) -> Report {
     let plan = Plan::draw(seed);
-    let world = World::new(seed, plan.kinds.clone(), keeps_journal, &settings());
+    let world = World::new(seed, plan.kinds.clone(), keeps_journal, &settings(), plan.bridges);
     let bridges = World::logging(&world, || Course::new(&world, plan).run(seed));
     Report {
         seed,
@@ -161,10 +163,19 @@ impl Course {
     /// The life of one bridge.
     async fn epoch(&mut self) -> Ended {
         let world = Arc::clone(&self.world);
+        // Those who were to end it are dead.
+        world.valves.iter().for_each(Valve::open);
+        world.kube.state().down = false;
+        world.cloud.lock().mood.down = false;
         let host = PluginHost::new(&world);
         host.start();
         let stop = CancellationToken::new();
-        let process = spawn_local(run_bridge(Arc::clone(&world), Arc::clone(&host), stop.clone()));
+        let processes: Vec<_> = (0..world.bridges)
+            .map(|number| {
+                let (world, host) = (Arc::clone(&world), Arc::clone(&host));
+                spawn_local(run_bridge(world, host, number, stop.clone()))
+            })
+            .collect();
         spawn_local(collect_garbage(Arc::clone(&world)));
         if !self.began {
             self.prepare().await;
@@ -181,7 +192,7 @@ impl Course {
                     tokio::select! {
                         biased;
                         () = world.crash.reached() => {}
-                        _ = process => {}
+                        _ = join_all(processes) => {}
                     }
                     return Ended::Bridge;
                 }
@@ -214,6 +225,7 @@ impl Course {
         cloud.mood.invisible = self.plan.invisible;
         drop(cloud);
         // From now on.
+        self.world.make_password(0);
         let now = self.now();
         for (at, _) in &mut self.plan.steps {
             *at += now;
@@ -251,7 +263,20 @@ impl Course {
             world.object(kind, name)
         };
         match step {
-            Step::Apply(number) => object(number).apply(1),
+            Step::Apply(number) => object(number).apply(1, self.plan.password, self.plan.policies),
+            Step::TerminateOne(number) => world.stops.lock()[number].cancel(),
+            Step::Stall(number, seconds) => {
+                world.valves[number].close();
+                let world = Arc::clone(world);
+                tokio::spawn(async move {
+                    tokio::time::sleep(Duration::from_secs(seconds.into())).await;
+                    world.valves[number].open();
+                });
+            }
+            Step::Rotate => {
+                self.size += 1;
+                world.make_password(self.size);
+            }
             Step::Resize(number) => {
                 self.size += 1;
                 object(number).patch(&json!({"spec": {"forProvider": {"size": self.size}}}));
@@ -306,6 +331,7 @@ impl Course {
             latency: 5,
             ..Storm::default()
         };
+        world.valves.iter().for_each(Valve::open);
         world.kube.state().down = false;
         world.cloud.lock().mood = fake_cloud::cloud::Mood::default();
         host.start();
@@ -346,7 +372,10 @@ impl Course {
         let before = self.world.kube.state().history.len();
         tokio::time::sleep(AT_REST).await;
         let state = self.world.kube.state();
-        let written = state.history.get(before).map(|commit| {
+        let written = state.history[before..]
+            .iter()
+            .find(|commit| commit.resource.0 != "leases");
+        let written = written.map(|commit| {
             let name = commit.new["metadata"]["name"]
                 .as_str()
                 .unwrap_or_default()

@@ -39,6 +39,17 @@ impl World {
         self.kube.request(&Method::POST, &path, &config).0 < 300
     }
 
+    /// The Secret with the password: `canary-` and the number, in base64.
+    pub(crate) fn make_password(&self, number: u32) {
+        let data = ["Y2FuYXJ5LTA=", "Y2FuYXJ5LTE=", "Y2FuYXJ5LTI="][number as usize % 3];
+        let secrets = "/api/v1/namespaces/default/secrets";
+        let secret = json!({"metadata": {"name": "password"}, "data": {"it": data}});
+        if self.kube.request(&Method::POST, secrets, &secret).0 == 409 {
+            let path = format!("{secrets}/password");
+            self.kube.request(&Method::PATCH, &path, &secret);
+        }
+    }
+
     /// Whether all kinds are served.
     pub(crate) fn serves_all(&self) -> bool {
         self.kinds
@@ -66,11 +77,17 @@ impl Object<'_> {
     }
 
     /// Makes it, unless it is there.
-    pub(crate) fn apply(&self, size: u32) {
-        let object = json!({
+    pub(crate) fn apply(&self, size: u32, password: bool, policies: bool) {
+        let mut object = json!({
             "metadata": {"name": self.name},
             "spec": {"forProvider": {"size": size}, "writeConnectionSecretToRef": {"name": self.name}},
         });
+        if password {
+            object["spec"]["forProvider"]["passwordSecretRef"] = json!({"name": "password", "key": "it"});
+        }
+        if policies {
+            object["spec"]["managementPolicies"] = json!(["Observe", "Create", "Update", "Delete"]);
+        }
         self.world
             .kube
             .request(&Method::POST, &collection(self.kind), &object);

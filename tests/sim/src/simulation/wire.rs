@@ -11,6 +11,52 @@ use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf};
 use tonic::transport::server::Connected;
 
+/// Holds up everything in the pipes that belong to it, while it is closed.
+#[derive(Clone, Default)]
+pub(crate) struct Valve(Arc<Mutex<Closed>>);
+
+#[derive(Default)]
+struct Closed {
+    shut: bool,
+    /// It was, at some time.
+    used: bool,
+    waiting: Vec<Waker>,
+}
+
+impl Valve {
+    pub(crate) fn close(&self) {
+        let mut state = self.0.lock();
+        state.shut = true;
+        state.used = true;
+    }
+
+    /// Whether it was ever closed.
+    pub(crate) fn was_used(&self) -> bool {
+        self.0.lock().used
+    }
+
+    pub(crate) fn open(&self) {
+        let mut state = self.0.lock();
+        state.shut = false;
+        for waker in state.waiting.drain(..) {
+            waker.wake();
+        }
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.0.lock().shut
+    }
+
+    /// Whether something may pass; if not, the task is woken when it may.
+    fn passes(&self, cx: &Context<'_>) -> bool {
+        let mut state = self.0.lock();
+        if state.shut && !state.waiting.iter().any(|waker| waker.will_wake(cx.waker())) {
+            state.waiting.push(cx.waker().clone());
+        }
+        !state.shut
+    }
+}
+
 /// Cuts all pipes that belong to it, once.
 #[derive(Clone, Default)]
 pub(super) struct Cutter(Arc<Mutex<Cut>>);
@@ -50,6 +96,7 @@ impl Cutter {
 pub(super) struct Wire {
     pub(super) stream: DuplexStream,
     pub(super) cutter: Cutter,
+    pub(super) valve: Valve,
 }
 
 impl AsyncRead for Wire {
@@ -59,6 +106,9 @@ impl AsyncRead for Wire {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         self.cutter.check(cx)?;
+        if !self.valve.passes(cx) {
+            return Poll::Pending;
+        }
         Pin::new(&mut self.stream).poll_read(cx, buf)
     }
 }
@@ -66,6 +116,9 @@ impl AsyncRead for Wire {
 impl AsyncWrite for Wire {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         self.cutter.check(cx)?;
+        if !self.valve.passes(cx) {
+            return Poll::Pending;
+        }
         Pin::new(&mut self.stream).poll_write(cx, buf)
     }
 

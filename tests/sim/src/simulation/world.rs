@@ -12,9 +12,10 @@ use runtime_bridge::{
     serve::{BehaviourArgs, Bridge},
 };
 use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
 use tracing_subscriber::{filter::LevelFilter, layer::SubscriberExt};
 
-use super::{chance::Chance, invariants::Watcher, journal::Journal, plan::Storm, time::Time};
+use super::{chance::Chance, invariants::Watcher, journal::Journal, plan::Storm, time::Time, wire::Valve};
 
 /// What outlives every process of a simulation.
 pub(crate) struct World {
@@ -32,12 +33,24 @@ pub(crate) struct World {
     /// How bridges behave.
     pub(crate) behaviour: BehaviourArgs,
     pub(crate) crash: CrashPoint,
+    /// What holds up each bridge.
+    pub(crate) valves: [Valve; 2],
+    /// Ends each bridge by SIGTERM.
+    pub(crate) stops: Mutex<[CancellationToken; 2]>,
+    /// Bridges at once; two elect a leader.
+    pub(crate) bridges: usize,
     /// The bridge that runs, to be asked how it is.
     pub(crate) bridge: Mutex<Option<Arc<Bridge>>>,
 }
 
 impl World {
-    pub(crate) fn new(seed: u64, kinds: Vec<String>, keeps_journal: bool, settings: &Settings) -> Arc<Self> {
+    pub(crate) fn new(
+        seed: u64,
+        kinds: Vec<String>,
+        keeps_journal: bool,
+        settings: &Settings,
+        bridges: usize,
+    ) -> Arc<Self> {
         let time = Time::default();
         let now = time.clone();
         Arc::new(Self {
@@ -51,6 +64,9 @@ impl World {
             log: Journal::new(time.clone(), keeps_journal),
             behaviour: behaviour(settings),
             crash: CrashPoint::default(),
+            valves: <[Valve; 2]>::default(),
+            stops: Mutex::default(),
+            bridges,
             bridge: Mutex::new(None),
             time,
         })
