@@ -41,6 +41,7 @@ pub(crate) async fn run_seeds(arguments: &SimulateArgs) -> Result<(), Failure> {
         (None, None) => vec![
             format!("--seeds={}", arguments.seeds),
             format!("--from={}", arguments.from),
+            format!("--out={}", project.results()?.display()),
         ],
     };
     flags.extend(arguments.seconds.map(|seconds| format!("--seconds={seconds}")));
@@ -62,6 +63,7 @@ pub(crate) async fn sample(project: &Project, report: &Report) -> Result<(), Fai
             format!("--seeds={SEEDS}"),
             format!("--from={}", commit * SEEDS),
             format!("--seconds={SECONDS}"),
+            format!("--out={}", project.results()?.display()),
         ];
         simulate(&project.root, &flags).await
     };

@@ -1,5 +1,7 @@
 //! Which resources are served, and where in URLs.
 
+use std::sync::Arc;
+
 use serde_json::Value;
 
 /// One served resource.
@@ -18,7 +20,7 @@ pub struct Resource {
     /// `status` is written by itself only, and changes of the rest count as a new generation.
     pub has_status: bool,
     /// Structural schema, for defaults; `Null`: none.
-    pub schema: Value,
+    pub schema: Arc<Value>,
 }
 
 /// Identity of a resource: plural and group.
@@ -33,7 +35,7 @@ impl Resource {
             plural: plural.to_owned(),
             namespaced,
             has_status: plural == "customresourcedefinitions",
-            schema: Value::Null,
+            schema: Arc::default(),
         }
     }
 
@@ -72,10 +74,12 @@ impl Resource {
                 plural: text("/spec/names/plural"),
                 namespaced: text("/spec/scope") == "Namespaced",
                 has_status: version.pointer("/subresources/status").is_some(),
-                schema: version
-                    .pointer("/schema/openAPIV3Schema")
-                    .cloned()
-                    .unwrap_or_default(),
+                schema: Arc::new(
+                    version
+                        .pointer("/schema/openAPIV3Schema")
+                        .cloned()
+                        .unwrap_or_default(),
+                ),
             })
             .collect()
     }

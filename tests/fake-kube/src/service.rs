@@ -14,7 +14,7 @@ use futures::{FutureExt, StreamExt};
 use http::{HeaderValue, Response, header};
 use http_body_util::{BodyExt, Full, StreamBody, combinators::UnsyncBoxBody};
 use kube::client::Body as RequestBody;
-use serde_json::{Value, json};
+use serde_json::json;
 use tower::Service;
 
 use crate::{
@@ -150,7 +150,7 @@ fn refusal(code: u16, reason: &str, message: &str) -> Reply {
         plural: String::new(),
         namespaced: false,
         has_status: false,
-        schema: Value::Null,
+        schema: Arc::default(),
     };
     status(code, reason, message, &nothing, "").0
 }

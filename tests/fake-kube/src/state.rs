@@ -1,6 +1,6 @@
 //! What etcd and the API server know.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -66,6 +66,8 @@ pub struct State {
     /// Definitions are not established before this is false again.
     pub slow_definitions: bool,
     uids: u64,
+    /// Worked out since a definition changed.
+    served: Option<Arc<Vec<Resource>>>,
 }
 
 impl State {
@@ -100,13 +102,18 @@ impl State {
     }
 
     /// Everything that is served, definitions included.
-    pub(crate) fn served(&self) -> Vec<Resource> {
+    pub(crate) fn served(&mut self) -> Arc<Vec<Resource>> {
+        if let Some(served) = &self.served {
+            return Arc::clone(served);
+        }
         let mut served = resource::built_in();
         for definition in self.all("customresourcedefinitions", "apiextensions.k8s.io") {
             if is_established(definition) {
                 served.extend(Resource::of_definition(definition));
             }
         }
+        let served = Arc::new(served);
+        self.served = Some(Arc::clone(&served));
         served
     }
 
@@ -202,6 +209,9 @@ impl State {
     }
 
     fn note(&mut self, id: &Id, happened: Happened, old: Value, new: Value, manager: &str, at: Timestamp) {
+        if id.0 == "customresourcedefinitions" {
+            self.served = None;
+        }
         self.history.push(Commit {
             revision: self.revision,
             at,

@@ -1,8 +1,11 @@
 //! Runs seeds of the simulation: `sim --seeds N --from S`, or `sim --replay SEED` with what happens.
 
 use std::{
+    fs,
+    panic::resume_unwind,
+    path::PathBuf,
     process::ExitCode,
-    sync::atomic::{AtomicU64, Ordering},
+    sync::atomic::{AtomicUsize, Ordering},
     thread,
     time::{Duration, Instant},
 };
@@ -12,6 +15,7 @@ use bridge_sim::{
     simulation::{Report, known_seeds, run},
 };
 use clap::Parser;
+use serde_json::json;
 
 /// Runs seeds of the simulation.
 #[derive(Debug, Parser)]
@@ -28,6 +32,9 @@ struct Args {
     /// No seed begins after so many seconds.
     #[arg(long)]
     seconds: Option<u64>,
+    /// Folder of the result: `simulation.json`.
+    #[arg(long)]
+    out: Option<PathBuf>,
     /// One seed, and what happens.
     #[arg(long)]
     replay: Option<u64>,
@@ -46,50 +53,68 @@ fn main() -> ExitCode {
         for line in &report.journal {
             println!("{line}");
         }
-        return told(&[report]);
+        return tell(&report);
     }
-    // Those that once failed come first.
+    run_seeds(&args)
+}
+
+/// Those that once failed come first. What came of all is said, and written where that was asked for.
+fn run_seeds(args: &Args) -> ExitCode {
     let known = known_seeds();
-    let (next, begun) = (AtomicU64::new(0), Instant::now());
-    let all = known.len() as u64 + args.seeds;
+    let (next, begun) = (AtomicUsize::new(0), Instant::now());
     let until = args.seconds.map(|seconds| begun + Duration::from_secs(seconds));
-    let work = || {
-        let mut failed = Vec::new();
-        let mut count = 0_u64;
-        loop {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            if number >= all || until.is_some_and(|until| Instant::now() >= until) {
-                return (count, failed);
-            }
-            let fresh = || args.from + (number - known.len() as u64);
-            let seed = usize::try_from(number)
-                .ok()
-                .and_then(|number| known.get(number).copied());
-            let seed = seed.unwrap_or_else(fresh);
-            count += 1;
-            let report = run(seed, false);
-            if !report.violations.is_empty() {
-                println!("seed {seed}: {}", report.violations.join("; "));
-                failed.push(report);
-            }
-        }
+    let seed = |number: usize| match known.get(number) {
+        Some(seed) => Some(*seed),
+        None => (args.from..args.from.saturating_add(args.seeds)).nth(number - known.len()),
     };
-    let ended: Vec<(u64, Vec<Report>)> = thread::scope(|scope| {
+    let work = || {
+        let mut reports = Vec::new();
+        while until.is_none_or(|until| Instant::now() < until)
+            && let Some(seed) = seed(next.fetch_add(1, Ordering::Relaxed))
+        {
+            let report = run(seed, false);
+            tell(&report);
+            reports.push((seed, report.violations.len()));
+        }
+        reports
+    };
+    let ended: Vec<(u64, usize)> = thread::scope(|scope| {
         let threads: Vec<_> = (0..args.jobs).map(|_| scope.spawn(work)).collect();
-        threads
+        let ended = threads
             .into_iter()
-            .filter_map(|thread| thread.join().ok())
-            .collect()
+            .map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        ended.flatten().collect()
     });
-    let count: u64 = ended.iter().map(|(count, _)| count).sum();
-    let failed: Vec<Report> = ended.into_iter().flat_map(|(_, failed)| failed).collect();
-    let took = begun.elapsed().as_secs_f64();
+    let failed: Vec<u64> = ended
+        .iter()
+        .filter_map(|(seed, violations)| (*violations > 0).then_some(*seed))
+        .collect();
     println!(
-        "{count} seeds from {} in {took:.1} s, {} failed",
+        "{} seeds from {} in {:.1} s, {} failed",
+        ended.len(),
         args.from,
+        begun.elapsed().as_secs_f64(),
         failed.len()
     );
-    told(&failed)
+    let result = json!({
+        "seeds": ended.len(),
+        "from": args.from,
+        "violations": ended.iter().map(|(_, violations)| violations).sum::<usize>(),
+        "failed": failed,
+        "seconds": begun.elapsed().as_secs(),
+    });
+    if let Some(folder) = &args.out {
+        let file = folder.join("simulation.json");
+        if let Err(error) = fs::write(&file, result.to_string()) {
+            eprintln!("cannot write {}: {error}", file.display());
+            return ExitCode::FAILURE;
+        }
+    }
+    if failed.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
 }
 
 fn tell_scenario(name: &str) -> ExitCode {
@@ -115,12 +140,15 @@ fn tell_scenario(name: &str) -> ExitCode {
     }
 }
 
-fn told(reports: &[Report]) -> ExitCode {
-    let broken = reports.iter().filter(|report| !report.violations.is_empty());
-    let mut code = ExitCode::SUCCESS;
-    for report in broken {
-        println!("seed {}: {}", report.seed, report.violations.join("; "));
-        code = ExitCode::FAILURE;
+/// Says what was wrong, and whether nothing was.
+fn tell(report: &Report) -> ExitCode {
+    if report.violations.is_empty() {
+        return ExitCode::SUCCESS;
     }
-    code
+    println!(
+        "seed {}: {}; replay it with `cargo xtask sim --replay {0}`",
+        report.seed,
+        report.violations.join("; ")
+    );
+    ExitCode::FAILURE
 }

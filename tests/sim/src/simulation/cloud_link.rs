@@ -6,14 +6,12 @@ use bridge_engine::clock::Clock;
 use fake_cloud::{
     cloud::{Ask, State, Verdict},
     fault::{Fate, Rpc},
+    kinds::CALL,
     link::{Link, Unreachable},
 };
 use jiff::Timestamp;
 
-use super::{
-    wire::Valve,
-    world::{Side, World},
-};
+use super::world::{Side, World};
 
 /// The plugin's way to the cloud.
 pub(super) struct CloudLink(Arc<World>);
@@ -131,8 +129,9 @@ impl Link for CloudLink {
     }
 
     fn came_late(&self, deadline: Timestamp) {
-        // It was refused. What was held up on its way may come late; nothing else may.
-        if !self.0.valves.iter().any(Valve::was_used) {
+        // It was refused. What was sent in time and held up on its way may come late; nothing else may.
+        let sent = deadline - CALL;
+        if !self.0.valves.iter().any(|valve| valve.was_closed_since(sent)) {
             self.0.blame(format!("a call came after its deadline {deadline}"));
         }
     }

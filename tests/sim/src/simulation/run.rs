@@ -1,6 +1,11 @@
 //! One seed, from beginning to end.
 
-use std::{future::Future, sync::Arc, time::Duration};
+use std::{
+    future::Future,
+    panic::{self, AssertUnwindSafe},
+    sync::Arc,
+    time::Duration,
+};
 
 use bridge_core::managed::{Settings, names};
 use bridge_engine::clock::Clock;
@@ -17,7 +22,6 @@ use super::{
     bridge::run as run_bridge,
     plan::{Plan, Step, Storm},
     plugin_host::PluginHost,
-    wire::Valve,
     world::World,
 };
 
@@ -64,7 +68,11 @@ pub fn known_seeds() -> Vec<u64> {
 pub fn run(seed: u64, keeps_journal: bool) -> Report {
     let plan = Plan::draw(seed);
     let world = World::new(seed, plan.kinds.clone(), keeps_journal, &settings(), plan.bridges);
-    let bridges = World::logging(&world, || Course::new(&world, plan).run(seed));
+    let live = || World::logging(&world, || Course::new(&world, plan).run(seed));
+    let bridges = panic::catch_unwind(AssertUnwindSafe(live)).unwrap_or_else(|_| {
+        world.blame("the simulation panicked".to_owned());
+        0
+    });
     Report {
         seed,
         violations: world.violations(),
@@ -164,7 +172,7 @@ impl Course {
     async fn epoch(&mut self) -> Ended {
         let world = Arc::clone(&self.world);
         // Those who were to end it are dead.
-        world.valves.iter().for_each(Valve::open);
+        world.open_valves();
         world.kube.state().down = false;
         world.cloud.lock().mood.down = false;
         let host = PluginHost::new(&world);
@@ -270,7 +278,7 @@ impl Course {
                 let world = Arc::clone(world);
                 tokio::spawn(async move {
                     tokio::time::sleep(Duration::from_secs(seconds.into())).await;
-                    world.valves[number].open();
+                    world.valves[number].open(world.time.now());
                 });
             }
             Step::Rotate => {
@@ -331,7 +339,7 @@ impl Course {
             latency: 5,
             ..Storm::default()
         };
-        world.valves.iter().for_each(Valve::open);
+        world.open_valves();
         world.kube.state().down = false;
         world.cloud.lock().mood = fake_cloud::cloud::Mood::default();
         host.start();

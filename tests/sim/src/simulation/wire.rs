@@ -7,6 +7,7 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
+use jiff::Timestamp;
 use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf};
 use tonic::transport::server::Connected;
@@ -18,29 +19,31 @@ pub(crate) struct Valve(Arc<Mutex<Closed>>);
 #[derive(Default)]
 struct Closed {
     shut: bool,
-    /// It was, at some time.
-    used: bool,
+    /// When it was opened last.
+    opened: Option<Timestamp>,
     waiting: Vec<Waker>,
 }
 
 impl Valve {
     pub(crate) fn close(&self) {
-        let mut state = self.0.lock();
-        state.shut = true;
-        state.used = true;
+        self.0.lock().shut = true;
     }
 
-    /// Whether it was ever closed.
-    pub(crate) fn was_used(&self) -> bool {
-        self.0.lock().used
-    }
-
-    pub(crate) fn open(&self) {
+    pub(crate) fn open(&self, now: Timestamp) {
         let mut state = self.0.lock();
-        state.shut = false;
+        if !std::mem::take(&mut state.shut) {
+            return;
+        }
+        state.opened = Some(now);
         for waker in state.waiting.drain(..) {
             waker.wake();
         }
+    }
+
+    /// Whether it was closed at any time since then.
+    pub(crate) fn was_closed_since(&self, since: Timestamp) -> bool {
+        let state = self.0.lock();
+        state.shut || state.opened.is_some_and(|opened| opened >= since)
     }
 
     pub(crate) fn is_closed(&self) -> bool {

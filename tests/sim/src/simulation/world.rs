@@ -82,6 +82,13 @@ impl World {
         tracing::subscriber::with_default(subscriber, work)
     }
 
+    /// Nothing is held up any more.
+    pub(crate) fn open_valves(&self) {
+        for valve in &self.valves {
+            valve.open(self.time.now());
+        }
+    }
+
     /// What happened, if it was kept.
     pub(crate) fn journal(&self) -> Vec<String> {
         self.log.lines()
