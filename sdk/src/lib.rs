@@ -24,6 +24,10 @@
 //! `https://host:port` with mutual TLS by the files that `PROVIDER_PLUGIN_TLS_CERT`, `PROVIDER_PLUGIN_TLS_KEY` and
 //! `PROVIDER_PLUGIN_TLS_CA` name. Health and reflection are served beside. Logs go to [`tracing`]: install a subscriber to see them.
 //! SIGTERM and SIGINT let running calls end.
+//!
+//! # Testing
+//!
+//! With the feature `testing`, the module `testing` drives a plugin in a unit test: every call, a kill inside of one, and what comes after.
 
 mod answer;
 mod call;
@@ -38,6 +42,8 @@ mod resource;
 mod serve;
 mod served;
 mod service;
+#[cfg(feature = "testing")]
+pub mod testing;
 
 pub use answer::{Listed, ListedItem, Observation, Observed, Operation, Outcome};
 pub use call::{Call, ConfigCall, Create, Delete, Desired, Known, List, Poll, Target, Update};

@@ -123,7 +123,7 @@ impl Plugin {
     }
 
     /// Puts the declarations together and checks them.
-    fn declared(self) -> Result<Declared, String> {
+    pub(crate) fn declared(self) -> Result<Declared, String> {
         let mut kinds = Kinds::new();
         for kind in self.kinds {
             let kind = kind?;

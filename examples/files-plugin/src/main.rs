@@ -77,3 +77,5 @@ async fn main() -> Result<(), ServeError> {
     let plugin = Plugin::new("files.example.org", env!("CARGO_PKG_VERSION"));
     plugin.settings::<Settings>().resource(File).serve().await
 }
+#[cfg(test)]
+mod tests;

@@ -160,7 +160,10 @@ async fn a_file_lives_and_goes() -> Result<(), Box<dyn std::error::Error>> {
 
 #[test]
 fn it_fits_on_a_page() {
-    let lines = include_str!("../src/main.rs").lines().count();
+    let (page, _tests) = include_str!("../src/main.rs")
+        .split_once("#[cfg(test)]")
+        .expect("its tests come last");
+    let lines = page.lines().count();
     assert!(lines < 80, "{lines} lines");
 }
 

@@ -61,7 +61,10 @@ impl Language {
     /// What builds and runs it.
     pub(super) fn next_steps(self, name: &str) -> Vec<String> {
         let (build, command): (&[&str], String) = match self {
-            Self::Rust => (&["cargo build"], format!("target/debug/{name}-plugin")),
+            Self::Rust => (
+                &["cargo test", "cargo build"],
+                format!("target/debug/{name}-plugin"),
+            ),
             Self::Python => (
                 &[
                     "python3 -m venv .venv",

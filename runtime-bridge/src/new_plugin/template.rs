@@ -35,8 +35,8 @@ pub(super) fn files(language: Language, name: &str, sdk: Option<&Path>) -> BTree
 fn manifest(name: &str, sdk: Option<&Path>) -> String {
     let version = env!("CARGO_PKG_VERSION");
     let sdk = sdk.map_or_else(
-        || format!("{version:?}"),
-        |path| format!("{{ path = {:?} }}", path.to_string_lossy()),
+        || format!("version = {version:?}"),
+        |path| format!("path = {:?}", path.to_string_lossy()),
     );
     format!(
         r#"[package]
@@ -45,10 +45,14 @@ version = "0.1.0"
 edition = "2024"
 
 [dependencies]
-crossbridge-sdk = {sdk}
+crossbridge-sdk = {{ {sdk} }}
 schemars = "1"
 serde = {{ version = "1", features = ["derive"] }}
 tokio = {{ version = "1", features = ["fs", "io-util", "macros", "rt-multi-thread"] }}
+
+[dev-dependencies]
+crossbridge-sdk = {{ {sdk}, features = ["testing"] }}
+tempfile = "3"
 
 [workspace]
 "#
@@ -93,5 +97,13 @@ mod tests {
         let rust = files(Language::Rust, "acme", Some(Path::new("/sdk")));
         assert!(!rust.contains_key(proto));
         assert!(rust["Cargo.toml"].contains(r#"crossbridge-sdk = { path = "/sdk" }"#));
+    }
+
+    #[test]
+    fn a_plugin_in_rust_has_a_unit_test() {
+        let rust = files(Language::Rust, "acme", None);
+        assert!(rust["src/main.rs"].contains("#[cfg(test)]\nmod tests;\n"));
+        assert!(rust["src/tests.rs"].contains("testing::Lab"));
+        assert!(rust["Cargo.toml"].contains(r#"features = ["testing"]"#));
     }
 }

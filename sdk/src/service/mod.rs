@@ -72,7 +72,7 @@ impl Service {
         self.running.is_empty()
     }
 
-    fn kind(&self, resource_type: &ResourceType) -> Result<&dyn ServedKind, Failure> {
+    pub(crate) fn kind(&self, resource_type: &ResourceType) -> Result<&dyn ServedKind, Failure> {
         match self.plugin.kinds.get(resource_type) {
             Some(kind) => Ok(kind.as_ref()),
             None => Err(Failure::status(Status::not_found(format!(

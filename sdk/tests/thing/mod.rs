@@ -1,7 +1,7 @@
 //! Two kinds that do what a test asks for: `Thing`, named by the user, and `Job`, named upstream and asynchronous.
 #![allow(missing_docs)]
 
-mod job;
+pub mod job;
 
 use std::{
     fs,

@@ -51,11 +51,15 @@ async fn a_new_plugin_in_rust_conforms() {
     // The versions that are here already.
     fs::copy(repository.join("Cargo.lock"), folder.path().join("Cargo.lock")).expect("it is copied");
     let made = target().join("languages/rust");
-    let cargo = Spawn::new(env!("CARGO"))
-        .args(["build", "--quiet", "--offline", "--target-dir"])
-        .arg(&made)
-        .current_dir(folder.path());
-    succeeds(cargo).await;
+    // Together, so that the SDK is built once; then its own unit test.
+    for arguments in [&["build", "--bins", "--tests"][..], &["test"]] {
+        let cargo = Spawn::new(env!("CARGO"))
+            .args(arguments)
+            .args(["--quiet", "--offline", "--target-dir"])
+            .arg(&made)
+            .current_dir(folder.path());
+        succeeds(cargo).await;
+    }
     conforms(
         &made.join(format!("debug/{NAME}-plugin")).display().to_string(),
         false,

@@ -1,0 +1,66 @@
+//! The plugin in this process: a file lives and goes, and a kill inside Create leaves one.
+
+use crossbridge_sdk::{
+    FailureCode,
+    serde_json::json,
+    testing::{Lab, Thing},
+};
+use tempfile::TempDir;
+
+use super::*;
+
+/// A plugin whose files are in a folder of the test's own.
+fn lab() -> (TempDir, Lab) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let plugin = || Plugin::new("files.example.org", "1.0.0").settings::<Settings>();
+    let lab = Lab::new(move || plugin().resource(File)).settings(&json!({"folder": folder.path()}));
+    (folder, lab)
+}
+
+fn file<'lab>(lab: &'lab Lab, name: &str, content: &str) -> Thing<'lab, File> {
+    let content = content.to_owned();
+    lab.thing(&Parameters { content }).named(name)
+}
+
+#[tokio::test]
+async fn a_file_lives_and_goes() {
+    let (_folder, lab) = lab();
+    let mut notes = file(&lab, "notes.txt", "Buy milk.");
+    notes.observe().await.absent();
+    notes.create().await.completed();
+    notes.wish(&json!({"content": "Tea."}));
+    notes.update().await.completed();
+    let found = notes.observe().await.found();
+    assert_eq!(found.parameters.content, "Tea.");
+    assert_eq!(found.status.map(|status| status.bytes), Some(4));
+    notes.delete().await.completed();
+    assert!(notes.delete().await.completed().already_done);
+}
+
+#[tokio::test]
+async fn a_file_that_is_there_is_another_s() {
+    let (_folder, lab) = lab();
+    file(&lab, "notes.txt", "Mine.").create().await.completed();
+    let mut second = file(&lab, "notes.txt", "Mine too.");
+    assert_eq!(second.create().await.failure().code, FailureCode::AlreadyExists);
+    assert_eq!(second.observe().await.found().parameters.content, "Mine.");
+}
+
+#[tokio::test]
+async fn a_folder_that_is_away_is_no_absence() {
+    let (folder, lab) = lab();
+    let mut notes = file(&lab, "notes.txt", "Buy milk.");
+    folder.close().expect("it is removed");
+    let failure = notes.observe().await.failure();
+    assert_eq!(failure.code, FailureCode::InvalidConfig);
+}
+
+#[tokio::test]
+async fn killed_anywhere_in_create_there_is_one_file() {
+    let (folder, lab) = lab();
+    lab.killed_in_create(
+        |number| file(&lab, &format!("notes-{number}.txt"), "Buy milk."),
+        |notes| usize::from(folder.path().join(notes.external_name()).exists()),
+    )
+    .await;
+}

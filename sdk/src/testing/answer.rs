@@ -1,0 +1,185 @@
+//! What came of a call, and what a test expects of it.
+
+use std::{fmt, marker::PhantomData};
+
+use crossbridge_proto::checked::{Completed, Failure, Look, Observation, Operation, Outcome, OutcomeResult};
+use tonic::Status;
+
+use crate::{Resource, document};
+
+/// The answer to a call that changes something, or to a poll: the body, or the status of a call that was not processed.
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct Answer(pub Result<Outcome, Status>);
+
+impl Answer {
+    /// The body.
+    ///
+    /// # Panics
+    /// With the status, if the call was not processed.
+    #[track_caller]
+    pub fn outcome(self) -> Outcome {
+        match self.0 {
+            Ok(outcome) => outcome,
+            Err(status) => panic!("the call was not processed: {status}"),
+        }
+    }
+
+    /// It is finished.
+    ///
+    /// # Panics
+    /// With what was answered instead.
+    #[track_caller]
+    pub fn completed(self) -> Completed {
+        match self.outcome().result {
+            OutcomeResult::Completed(completed) => *completed,
+            other => panic!("not completed: {other:?}"),
+        }
+    }
+
+    /// It is under way.
+    ///
+    /// # Panics
+    /// With what was answered instead.
+    #[track_caller]
+    pub fn operation(self) -> Operation {
+        match self.outcome().result {
+            OutcomeResult::Operation(operation) => operation,
+            other => panic!("no operation: {other:?}"),
+        }
+    }
+
+    /// The upstream, or the plugin on its behalf, says no.
+    ///
+    /// # Panics
+    /// With what was answered instead.
+    #[track_caller]
+    pub fn failure(self) -> Failure {
+        match self.outcome().result {
+            OutcomeResult::Failure(failure) => failure,
+            other => panic!("no failure: {other:?}"),
+        }
+    }
+
+    /// The call was not processed: a mistake of its caller's.
+    ///
+    /// # Panics
+    /// With what was answered instead.
+    #[track_caller]
+    pub fn status(self) -> Status {
+        match self.0 {
+            Err(status) => status,
+            Ok(outcome) => panic!("the call was processed: {outcome:?}"),
+        }
+    }
+}
+
+/// The answer to a look: the body, or the status of a call that was not processed.
+#[must_use]
+pub struct Looked<R: Resource> {
+    /// As it would have gone over the wire.
+    pub answer: Result<Look, Status>,
+    kind: PhantomData<fn() -> R>,
+}
+
+/// What was found.
+pub struct Found<R: Resource> {
+    /// Its parameters, as they came.
+    pub parameters: R::Parameters,
+    /// Its status, where it has one.
+    pub status: Option<R::Status>,
+    /// All of it, with the same two as JSON.
+    pub observation: Observation,
+}
+
+impl<R: Resource> Looked<R> {
+    pub(super) fn new(answer: Result<Look, Status>) -> Self {
+        Self {
+            answer,
+            kind: PhantomData,
+        }
+    }
+
+    /// It exists.
+    ///
+    /// # Panics
+    /// With what was answered instead, or if what was observed cannot be read as the kind's types.
+    #[track_caller]
+    pub fn found(self) -> Found<R> {
+        let observation = match self.look() {
+            Look::Found(observation) => *observation,
+            other => panic!("not found: {other:?}"),
+        };
+        let status = observation.status.as_ref();
+        Found {
+            parameters: read(&observation.parameters, "parameters"),
+            status: status.map(|status| read(status, "status")),
+            observation,
+        }
+    }
+
+    /// The upstream says that there is no such resource. The name that it would have, where names are derived.
+    ///
+    /// # Panics
+    /// With what was answered instead.
+    #[track_caller]
+    pub fn absent(self) -> String {
+        match self.look() {
+            Look::Absent(absent) => absent.external_name,
+            other => panic!("not absent: {other:?}"),
+        }
+    }
+
+    /// The look was not possible.
+    ///
+    /// # Panics
+    /// With what was answered instead.
+    #[track_caller]
+    pub fn failure(self) -> Failure {
+        match self.look() {
+            Look::Failed(failure) => failure,
+            other => panic!("no failure: {other:?}"),
+        }
+    }
+
+    /// The call was not processed: a mistake of its caller's.
+    ///
+    /// # Panics
+    /// With what was answered instead.
+    #[track_caller]
+    pub fn status(self) -> Status {
+        match self.answer {
+            Err(status) => status,
+            Ok(look) => panic!("the call was processed: {look:?}"),
+        }
+    }
+
+    #[track_caller]
+    pub(super) fn look(self) -> Look {
+        match self.answer {
+            Ok(look) => look,
+            Err(status) => panic!("the call was not processed: {status}"),
+        }
+    }
+}
+
+#[track_caller]
+fn read<T: serde::de::DeserializeOwned>(document: &crossbridge_proto::checked::Document, what: &str) -> T {
+    match document::read(document) {
+        Ok(read) => read,
+        Err((path, problem)) => panic!("the observed {what} are not of the kind's type: {path:?}: {problem}"),
+    }
+}
+
+impl<R: Resource> fmt::Debug for Looked<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.answer.fmt(f)
+    }
+}
+
+/// The documents as JSON: their types need no `Debug`.
+impl<R: Resource> fmt::Debug for Found<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.observation.fmt(f)
+    }
+}

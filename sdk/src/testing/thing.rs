@@ -1,0 +1,265 @@
+//! One managed resource: what a bridge would know of it, and the calls that it would make.
+
+use std::{marker::PhantomData, time::Duration};
+
+use crossbridge_proto::{
+    checked::{
+        self, Desired, Document, Kind, Look, Outcome, OutcomeResult, Owner, Secrets, Target, Violation,
+    },
+    v1alpha1::resource_service_server::ResourceService,
+};
+use serde::Serialize;
+use tokio::time::{Instant, sleep};
+use tonic::{Request, Response, Status};
+use uuid::Uuid;
+
+use super::{
+    Answer, Lab, Looked,
+    lab::{out_of_form, written},
+};
+use crate::Resource;
+
+/// Between two polls, where the operation does not say.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// How long an operation is followed, where the kind does not say.
+const PATIENCE: Duration = Duration::from_mins(1);
+
+/// One managed resource in the test's hands. Beside its wish it holds what the plugin's answers told, and what a bridge stores: the token,
+/// the external name, the provider state, the etag, the handle of an operation. A call that is dropped teaches it nothing.
+pub struct Thing<'lab, R: Resource> {
+    pub(super) lab: &'lab Lab,
+    pub(super) kind: Kind,
+    pub(super) target: Target,
+    desired: Desired,
+    /// Of its creation: the same at every repeat.
+    token: String,
+    /// The name that its creation is sent with; empty where the user does not give it.
+    given_name: String,
+    etag: String,
+    /// Of the operation that runs; empty: none.
+    handle: String,
+    resource: PhantomData<fn() -> R>,
+}
+
+impl<'lab, R: Resource> Thing<'lab, R> {
+    pub(super) fn new(lab: &'lab Lab, kind: Kind, wish: Document) -> Self {
+        let uid = Uuid::new_v4();
+        let namespace = if kind.namespaced { "lab" } else { "" };
+        Self {
+            lab,
+            target: Target {
+                resource_type: kind.resource_type.clone(),
+                config: lab.config().clone(),
+                owner: Owner {
+                    namespace: namespace.to_owned(),
+                    name: "thing".to_owned(),
+                    uid: uid.to_string(),
+                    generation: 1,
+                },
+                external_name: String::new(),
+                ownership_marker: format!("cb-lab-{}", uid.simple()),
+                former_marker: String::new(),
+                provider_state: String::new(),
+            },
+            kind,
+            desired: Desired {
+                parameters: wish,
+                sensitive_values: Secrets::default(),
+            },
+            token: Uuid::new_v4().to_string(),
+            given_name: String::new(),
+            etag: String::new(),
+            handle: String::new(),
+            resource: PhantomData,
+        }
+    }
+
+    /// The external name that the user gives.
+    #[must_use]
+    pub fn named(mut self, name: &str) -> Self {
+        name.clone_into(&mut self.given_name);
+        name.clone_into(&mut self.target.external_name);
+        self
+    }
+
+    /// The value of a sensitive field, by its JSON Pointer.
+    #[must_use]
+    pub fn sensitive(mut self, pointer: &str, value: &str) -> Self {
+        let values = &mut self.desired.sensitive_values.0;
+        values.insert(pointer.to_owned(), value.to_owned());
+        self
+    }
+
+    /// Another wish from now on, a value or JSON.
+    ///
+    /// # Panics
+    /// If it is no JSON object.
+    #[track_caller]
+    pub fn wish(&mut self, wish: &impl Serialize) {
+        self.desired.parameters = written(wish, "wish");
+        self.target.owner.generation += 1;
+    }
+
+    /// The name that is known by now; empty: none.
+    pub fn external_name(&self) -> &str {
+        &self.target.external_name
+    }
+
+    /// The marker that its calls carry.
+    pub fn ownership_marker(&self) -> &str {
+        &self.target.ownership_marker
+    }
+
+    /// The token of its creation.
+    pub fn client_request_token(&self) -> &str {
+        &self.token
+    }
+
+    /// What the plugin last gave to be handed back; empty: nothing.
+    pub fn provider_state(&self) -> &str {
+        &self.target.provider_state
+    }
+
+    /// Looks.
+    pub async fn observe(&mut self) -> Looked<R> {
+        let request = checked::Observe {
+            target: self.target.clone(),
+            desired: self.desired.clone(),
+        };
+        let answer = self.lab.service().observe(self.request(request)).await;
+        let look = read::<_, Look>(answer);
+        if let Ok(Look::Found(observation)) = &look {
+            self.learn_name(&observation.external_name);
+            self.learn_state(&observation.provider_state);
+            self.etag.clone_from(&observation.etag);
+        }
+        Looked::new(look)
+    }
+
+    /// Asks for its creation, for the first time.
+    pub async fn create(&mut self) -> Answer {
+        self.create_once(false).await
+    }
+
+    /// Asks again, as a bridge that does not know how the first call ended.
+    pub async fn repeat(&mut self) -> Answer {
+        self.create_once(true).await
+    }
+
+    async fn create_once(&mut self, outcome_unknown: bool) -> Answer {
+        let mut target = self.target.clone();
+        target.external_name.clone_from(&self.given_name);
+        let request = checked::Create {
+            target,
+            desired: self.desired.clone(),
+            client_request_token: self.token.clone(),
+            outcome_unknown,
+        };
+        let answer = self.lab.service().create(self.request(request)).await;
+        self.learned(answer)
+    }
+
+    /// Changes it to the wish.
+    pub async fn update(&mut self) -> Answer {
+        let request = checked::Update {
+            target: self.target.clone(),
+            desired: self.desired.clone(),
+            changed_paths: Vec::new(),
+            etag: self.etag.clone(),
+        };
+        let answer = self.lab.service().update(self.request(request)).await;
+        self.learned(answer)
+    }
+
+    /// Removes it.
+    pub async fn delete(&mut self) -> Answer {
+        let request = checked::Delete {
+            target: self.target.clone(),
+            desired: Some(self.desired.clone()),
+            etag: self.etag.clone(),
+        };
+        let answer = self.lab.service().delete(self.request(request)).await;
+        self.learned(answer)
+    }
+
+    /// Asks once where the operation has got to.
+    pub async fn poll(&mut self) -> Answer {
+        let request = checked::Poll {
+            target: self.target.clone(),
+            handle: self.handle.clone(),
+            desired: Some(self.desired.clone()),
+        };
+        let answer = self.lab.service().poll_operation(self.request(request)).await;
+        self.learned(answer)
+    }
+
+    /// Polls until the operation has ended, no sooner than it asks to be; the last answer. What is no operation is its own end.
+    ///
+    /// # Panics
+    /// If it does not end within the kind's timeout of creations, or a minute.
+    pub async fn follow(&mut self, first: Answer) -> Answer {
+        let limit = self.kind.timeouts.create.unwrap_or(PATIENCE);
+        let until = Instant::now() + limit;
+        let mut answer = first;
+        while let Ok(outcome) = &answer.0
+            && let OutcomeResult::Operation(operation) = &outcome.result
+        {
+            assert!(
+                Instant::now() < until,
+                "the operation did not end within {limit:?}: {operation:?}"
+            );
+            sleep(operation.poll_after.unwrap_or(PAUSE)).await;
+            answer = self.poll().await;
+        }
+        answer
+    }
+
+    fn request<W>(&self, message: impl Into<W>) -> Request<W> {
+        let mut request = Request::new(message.into());
+        request.set_timeout(self.kind.timeouts.call);
+        request
+    }
+
+    /// Takes in what a bridge would store.
+    fn learned<W>(&mut self, answer: Result<Response<W>, Status>) -> Answer
+    where
+        Outcome: TryFrom<W, Error = Violation>,
+    {
+        let outcome = read::<_, Outcome>(answer);
+        if let Ok(outcome) = &outcome {
+            self.learn_name(&outcome.external_name);
+            self.learn_state(&outcome.provider_state);
+            self.handle.clear();
+            match &outcome.result {
+                OutcomeResult::Failure(_) => {}
+                OutcomeResult::Operation(operation) => {
+                    self.handle.clone_from(&operation.handle);
+                    self.etag.clear();
+                }
+                OutcomeResult::Completed(completed) => {
+                    let observed = completed.observation.as_ref();
+                    self.etag = observed.map_or_else(String::new, |observation| observation.etag.clone());
+                }
+            }
+        }
+        Answer(outcome)
+    }
+
+    pub(super) fn learn_name(&mut self, name: &str) {
+        if self.target.external_name.is_empty() {
+            name.clone_into(&mut self.target.external_name);
+        }
+    }
+
+    /// Unset keeps the former one.
+    fn learn_state(&mut self, state: &str) {
+        if !state.is_empty() {
+            state.clone_into(&mut self.target.provider_state);
+        }
+    }
+}
+
+fn read<W, T: TryFrom<W, Error = Violation>>(answer: Result<Response<W>, Status>) -> Result<T, Status> {
+    T::try_from(answer?.into_inner()).map_err(|violation| out_of_form(&violation))
+}
