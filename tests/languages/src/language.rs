@@ -1,8 +1,11 @@
 //! What is particular to each language: how a plugin is built, and how it is started.
 
-use std::path::{Path, PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
 
-use bridge_control_plane::process::Spawn;
+use bridge_control_plane::process::{ScratchDir, Spawn};
 
 use crate::{
     build::{BuildError, built, run},
@@ -45,6 +48,29 @@ impl Language {
     pub async fn example(self) -> Result<String, BuildError> {
         let name = format!("{}-plugin", self.name());
         built(self, &self.source(), Path::new("examples").join(name)).await
+    }
+
+    /// The example's next build, which says another version; how it is started.
+    ///
+    /// # Errors
+    /// What the tool said that failed.
+    pub async fn next_build(self) -> Result<String, BuildError> {
+        let scratch = ScratchDir::new("crossbridge-next-").map_err(BuildError::file("a scratch folder"))?;
+        source::mirror(&self.source(), scratch.path(), &[])?;
+        let said = scratch.path().join(self.version_file());
+        let text = source::read(&said)?.replace(r#""0.1.0""#, r#""0.2.0""#);
+        fs::write(&said, text).map_err(BuildError::file(&said))?;
+        let name = format!("{}-plugin", self.name());
+        built(self, scratch.path(), Path::new("next").join(name)).await
+    }
+
+    /// Where its version stands.
+    fn version_file(self) -> &'static str {
+        match self {
+            Self::Python => "pyproject.toml",
+            Self::Go => "main.go",
+            Self::TypeScript => "package.json",
+        }
     }
 
     /// The file that pins what is installed, if installing is a step of its own.

@@ -10,6 +10,6 @@ mod source;
 
 pub use build::{BuildError, built};
 pub use grpcurl::grpcurl;
-pub use kit::conforms;
+pub use kit::{Judged, Trial};
 pub use language::Language;
 pub use source::{binary, target};

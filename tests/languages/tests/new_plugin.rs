@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use bridge_control_plane::process::{ScratchDir, Spawn};
-use bridge_languages::{Language, binary, built, conforms, target};
+use bridge_languages::{Language, Trial, binary, built, target};
 
 const NAME: &str = "acme-2";
 
@@ -24,7 +24,7 @@ async fn a_new_plugin_conforms(language: Language) {
     new(language.name(), folder.path(), &[]).await;
     let plugin = built(language, folder.path(), format!("new/{}", language.name())).await;
     let plugin = plugin.unwrap_or_else(|error| panic!("{error}"));
-    conforms(&plugin, language == Language::Python).await;
+    Trial::new(&plugin, language == Language::Python).verdict().await;
 }
 
 #[tokio::test]
@@ -60,9 +60,6 @@ async fn a_new_plugin_in_rust_conforms() {
             .current_dir(folder.path());
         succeeds(cargo).await;
     }
-    conforms(
-        &made.join(format!("debug/{NAME}-plugin")).display().to_string(),
-        false,
-    )
-    .await;
+    let plugin = made.join(format!("debug/{NAME}-plugin"));
+    Trial::new(&plugin.display().to_string(), false).verdict().await;
 }

@@ -64,7 +64,8 @@ func (Pages) Described() *pb.ResourceKind {
 		ConnectionKeys: []*pb.ConnectionKey{{Name: "path", Description: "Where the page lies."}},
 		Examples: []*pb.KindExample{{
 			Name: "greeting", ExternalName: "greeting",
-			CreateParameters:  call.Document(object{"text": "Hello!", "copies": 3}),
+			// More than a double can tell: whoever counts with one loses the last copy.
+			CreateParameters:  call.Document(object{"text": "Hello!", "copies": 9007199254740993}),
 			UpdateParameters:  call.Document(object{"text": "Good morning!", "ink": "gold", "copies": 2}),
 			InvalidParameters: call.Document(object{"text": "Hello!", "ink": "gold", "copies": mostCopiesOfGold + 1}),
 			SensitiveValues:   map[string]string{"/watermark": "a small crane"},

@@ -52,7 +52,8 @@ class Beds:
             kinds.KindExample(
                 name="herbs",
                 external_name="herbs",
-                create_parameters=document({"soil": "loam", "metres": 3}),
+                # More than a double can tell: whoever counts with one loses the last metre.
+                create_parameters=document({"soil": "loam", "metres": 9007199254740993}),
                 update_parameters=document({"soil": "sand", "metres": 4}),
                 invalid_parameters=document({"soil": "sand", "metres": LONGEST_OF_SAND + 1}),
                 sensitive_values={"/hidingPlace": "under the third stone"},
