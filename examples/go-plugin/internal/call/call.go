@@ -94,6 +94,15 @@ func Deadline(ctx context.Context, changes bool) (context.Context, context.Cance
 	return bounded, cancel, nil
 }
 
+// EnsureTime refuses to begin anything after the deadline, or for a caller who has gone away. It asks the clock too: where the process
+// was stopped, the context hears of its deadline late.
+func EnsureTime(ctx context.Context) error {
+	if end, isSet := ctx.Deadline(); ctx.Err() != nil || isSet && !time.Now().Before(end) {
+		return status.Error(codes.FailedPrecondition, "the deadline passed, or the call was cancelled: nothing was done")
+	}
+	return nil
+}
+
 // Check refuses a request in which a field is not set that the contract marks as required.
 func Check(request proto.Message) error { return check(request.ProtoReflect(), "") }
 

@@ -129,7 +129,7 @@ func (Books) Create(ctx context.Context, c *call.Call) (*pb.Outcome, error) {
 		}
 		made := &book{Parameters: wish, Edition: time.Now().UnixNano(), Marker: c.Target.GetOwnershipMarker()}
 		made.Parameters.Pages = 0
-		return made.print(press, c.Name(), pb.OperationVerb_OPERATION_VERB_CREATE, wish.Pages)
+		return made.print(ctx, press, c.Name(), pb.OperationVerb_OPERATION_VERB_CREATE, wish.Pages)
 	})
 }
 
@@ -157,7 +157,7 @@ func (Books) Update(ctx context.Context, c *call.Call, etag string) (*pb.Outcome
 		after.Marker, after.Parameters = c.Target.GetOwnershipMarker(), wish
 		after.Parameters.Pages = min(before.Parameters.Pages, wish.Pages)
 		after.Version++
-		if err := press.Write("books", c.Name(), after); err != nil {
+		if err := press.Write(ctx, "books", c.Name(), after); err != nil {
 			return nil, err
 		}
 		return after.outcome(c.Name(), pb.OperationVerb_OPERATION_VERB_UPDATE, wish.Pages), nil
@@ -176,7 +176,7 @@ func (Books) Delete(ctx context.Context, c *call.Call, etag string) (*pb.Outcome
 		if etag != "" && etag != before.etag() {
 			return nil, changed(c.Name())
 		}
-		return completed(c.Name(), &pb.Completed{}), press.Remove("books", c.Name())
+		return completed(c.Name(), &pb.Completed{}), press.Remove(ctx, "books", c.Name())
 	})
 }
 
@@ -196,7 +196,7 @@ func (Books) Poll(ctx context.Context, c *call.Call, handle string) (*pb.Outcome
 		case before.Parameters.Pages >= pages || time.Now().Before(before.Dry):
 			return before.outcome(name, verb, pages), nil
 		}
-		return before.print(press, name, verb, pages)
+		return before.print(ctx, press, name, verb, pages)
 	})
 }
 
@@ -223,11 +223,11 @@ func (p bookParameters) check() error {
 }
 
 // print prints one page.
-func (b *book) print(press *press.Press, name string, verb pb.OperationVerb, pages int64) (*pb.Outcome, error) {
+func (b *book) print(ctx context.Context, press *press.Press, name string, verb pb.OperationVerb, pages int64) (*pb.Outcome, error) {
 	b.Parameters.Pages++
 	b.Version++
 	b.Dry = time.Now().Add(pageTime)
-	if err := press.Write("books", name, b); err != nil {
+	if err := press.Write(ctx, "books", name, b); err != nil {
 		return nil, err
 	}
 	return b.outcome(name, verb, pages), nil

@@ -107,7 +107,7 @@ func (Pages) Create(ctx context.Context, c *call.Call) (*pb.Outcome, error) {
 			return nil, taken(c.Name())
 		}
 		made := page{Parameters: wish, Watermark: c.Secrets["/watermark"], Marker: c.Target.GetOwnershipMarker(), Version: 1}
-		return made.save(press, c.Name())
+		return made.save(ctx, press, c.Name())
 	})
 }
 
@@ -130,7 +130,7 @@ func (Pages) Update(ctx context.Context, c *call.Call, etag string) (*pb.Outcome
 		}
 		after.Marker = c.Target.GetOwnershipMarker()
 		after.Version++
-		return after.save(press, c.Name())
+		return after.save(ctx, press, c.Name())
 	})
 }
 
@@ -146,7 +146,7 @@ func (Pages) Delete(ctx context.Context, c *call.Call, etag string) (*pb.Outcome
 		if etag != "" && etag != before.etag() {
 			return nil, changed(c.Name())
 		}
-		return completed(c.Name(), &pb.Completed{}), press.Remove("pages", c.Name())
+		return completed(c.Name(), &pb.Completed{}), press.Remove(ctx, "pages", c.Name())
 	})
 }
 
@@ -155,7 +155,7 @@ func (Pages) Poll(context.Context, *call.Call, string) (*pb.Outcome, error) {
 	return nil, call.Refuse("handle is foreign: pages have no operations")
 }
 
-func (p *page) save(press *press.Press, name string) (*pb.Outcome, error) {
+func (p *page) save(ctx context.Context, press *press.Press, name string) (*pb.Outcome, error) {
 	wish := p.Parameters
 	switch {
 	case wish.Text == "":
@@ -167,7 +167,7 @@ func (p *page) save(press *press.Press, name string) (*pb.Outcome, error) {
 	case wish.Ink == "gold" && wish.Copies > mostCopiesOfGold:
 		return nil, call.InvalidSpec("/copies", "TooMuchGold", "The gold is enough for %d copies.", mostCopiesOfGold)
 	}
-	if err := press.Write("pages", name, p); err != nil {
+	if err := press.Write(ctx, "pages", name, p); err != nil {
 		return nil, err
 	}
 	return completed(name, &pb.Completed{Observation: p.observed(press, name)}), nil

@@ -12,14 +12,16 @@ import (
 	"syscall"
 	"time"
 
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
-
 	"example.org/press/internal/call"
 	pb "example.org/press/internal/contract"
 )
 
-const lockRetry = 5 * time.Millisecond
+const (
+	lockRetry = 5 * time.Millisecond
+	lockFile  = ".lock"
+	// Only one works at a time, so that one draft does.
+	draftFile = ".draft"
+)
 
 // Press is a folder that exists.
 type Press struct{ folder string }
@@ -49,9 +51,10 @@ func Open(config *pb.ConfigContext) (*Press, error) {
 // Identity of the press, for people.
 func (p *Press) Identity() string { return p.folder }
 
-// Change works alone, among all replicas, and begins nothing after the deadline. A lock of a process that is gone is free.
+// Change works alone, among all replicas, and begins nothing after the deadline. Of a process that is gone the lock is free, and the draft,
+// which may hold secrets, is removed.
 func (p *Press) Change(ctx context.Context, work func() error) error {
-	lock, err := os.OpenFile(filepath.Join(p.folder, ".lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	lock, err := os.OpenFile(filepath.Join(p.folder, lockFile), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return unavailable(err)
 	}
@@ -71,17 +74,20 @@ func (p *Press) Change(ctx context.Context, work func() error) error {
 		}
 		break
 	}
-	if ctx.Err() != nil {
-		return status.Error(codes.FailedPrecondition, "the deadline passed: nothing was done")
+	if err := call.EnsureTime(ctx); err != nil {
+		return err
+	}
+	if err := os.Remove(p.draft()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return unavailable(err)
 	}
 	return work()
 }
 
-// Read fills the record from its file, and tells whether there is one.
+// Read fills the record from its file, and tells whether there is one. A look that fails is an error, never absence.
 func (p *Press) Read(kind, name string, record any) (bool, error) {
 	text, err := os.ReadFile(p.path(kind, name))
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
+		return false, p.stands()
 	}
 	if err != nil {
 		return false, unavailable(err)
@@ -94,16 +100,32 @@ func (p *Press) Read(kind, name string, record any) (bool, error) {
 
 // Names of all records of a kind.
 func (p *Press) Names(kind string) ([]string, error) {
-	files, err := filepath.Glob(p.path(kind, "*"))
-	names := make([]string, len(files))
-	for i, file := range files {
-		names[i] = strings.TrimSuffix(filepath.Base(file), ".json")
+	files, err := os.ReadDir(filepath.Dir(p.path(kind, "any")))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, p.stands()
 	}
-	return names, err
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	var names []string
+	for _, file := range files {
+		if name, isRecord := strings.CutSuffix(file.Name(), ".json"); isRecord {
+			names = append(names, name)
+		}
+	}
+	return names, nil
 }
 
-// Write replaces the record's file in one step.
-func (p *Press) Write(kind, name string, record any) error {
+// stands tells apart a press in which something is not there from one that is gone itself.
+func (p *Press) stands() error {
+	if _, err := os.Stat(p.folder); err != nil {
+		return unavailable(err)
+	}
+	return nil
+}
+
+// Write replaces the record's file in one step, by whoever works in Change.
+func (p *Press) Write(ctx context.Context, kind, name string, record any) error {
 	text, err := json.Marshal(record)
 	if err != nil {
 		return err
@@ -112,28 +134,38 @@ func (p *Press) Write(kind, name string, record any) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return unavailable(err)
 	}
-	file, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	file, err := os.OpenFile(p.draft(), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return unavailable(err)
 	}
+	// None is left once it is renamed.
+	defer os.Remove(file.Name())
 	_, err = file.Write(text)
-	err = errors.Join(err, file.Sync(), file.Close())
-	if err == nil {
-		err = os.Rename(file.Name(), path)
+	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return unavailable(err)
 	}
-	if err != nil {
-		return errors.Join(unavailable(err), os.Remove(file.Name()))
+	// To write may have taken long.
+	if err := call.EnsureTime(ctx); err != nil {
+		return err
+	}
+	if err := os.Rename(file.Name(), path); err != nil {
+		return unavailable(err)
 	}
 	return nil
 }
 
-// Remove deletes the record's file.
-func (p *Press) Remove(kind, name string) error {
+// Remove deletes the record's file, by whoever works in Change.
+func (p *Press) Remove(ctx context.Context, kind, name string) error {
+	if err := call.EnsureTime(ctx); err != nil {
+		return err
+	}
 	if err := os.Remove(p.path(kind, name)); err != nil {
 		return unavailable(err)
 	}
 	return nil
 }
+
+func (p *Press) draft() string { return filepath.Join(p.folder, draftFile) }
 
 func (p *Press) path(kind, name string) string { return filepath.Join(p.folder, kind, name+".json") }
 

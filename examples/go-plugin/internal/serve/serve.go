@@ -12,8 +12,8 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"strings"
 	"syscall"
-	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
@@ -25,16 +25,14 @@ import (
 	"example.org/press/internal/service"
 )
 
-// Calls have deadlines of at most a minute.
-const longestCall = time.Minute
-
 // Serve serves until the context ends and the calls that ran then have ended.
 func Serve(ctx context.Context, endpoint string, plugin service.Plugin) error {
 	listener, security, err := listen(endpoint)
 	if err != nil {
 		return fmt.Errorf("cannot serve at %s: %w", endpoint, err)
 	}
-	server := grpc.NewServer(append(security, grpc.UnaryInterceptor(service.Guard))...)
+	calls := &running{}
+	server := grpc.NewServer(append(security, grpc.ChainUnaryInterceptor(calls.count, service.Guard))...)
 	pb.RegisterPluginServiceServer(server, plugin)
 	pb.RegisterResourceServiceServer(server, service.Resources{Served: plugin.Served})
 	status := health.NewServer()
@@ -54,21 +52,22 @@ func Serve(ctx context.Context, endpoint string, plugin service.Plugin) error {
 	}
 	slog.Info("stopping: running calls may end, no new ones begin")
 	status.Shutdown()
-	time.AfterFunc(longestCall, server.Stop)
-	server.GracefulStop()
+	drain(server, calls)
 	slog.Info("stopped")
 	return nil
 }
 
 func listen(endpoint string) (net.Listener, []grpc.ServerOption, error) {
+	// A path is taken as it is written: nothing in it is escaped.
+	if path, isUnix := strings.CutPrefix(endpoint, "unix://"); isUnix && strings.HasPrefix(path, "/") {
+		listener, err := listenUnix(path)
+		return listener, nil, err
+	}
 	at, err := url.Parse(endpoint)
 	if err != nil {
 		return nil, nil, err
 	}
 	switch {
-	case at.Scheme == "unix" && at.Host == "" && at.Path != "":
-		listener, err := listenUnix(at.Path)
-		return listener, nil, err
 	case at.Scheme == "http" && isLoopback(at.Hostname()):
 		listener, err := net.Listen("tcp", at.Host)
 		return listener, nil, err

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"maps"
 	"slices"
 
@@ -88,13 +87,11 @@ func (p Plugin) GetResourceKind(_ context.Context, request *pb.GetResourceKindRe
 }
 
 // CheckConfig looks for the press.
-func (p Plugin) CheckConfig(_ context.Context, request *pb.CheckConfigRequest) (*pb.CheckConfigResponse, error) {
+func (p Plugin) CheckConfig(ctx context.Context, request *pb.CheckConfigRequest) (*pb.CheckConfigResponse, error) {
 	found, err := press.Open(request.GetConfig())
-	if failed, ok := errors.AsType[*call.Failed](err); ok {
-		return &pb.CheckConfigResponse{Failure: failed.Failure}, nil
-	}
 	if err != nil {
-		return nil, err
+		failure, err := failure(ctx, err)
+		return &pb.CheckConfigResponse{Failure: failure}, err
 	}
 	return &pb.CheckConfigResponse{Identity: found.Identity()}, nil
 }

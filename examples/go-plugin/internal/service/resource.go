@@ -25,7 +25,7 @@ func (r Resources) Observe(ctx context.Context, request *pb.ObserveRequest) (*pb
 		answer, err = kind.Observe(ctx, c)
 	}
 	if err != nil {
-		failure, err := failure(err)
+		failure, err := failure(ctx, err)
 		return &pb.ObserveResponse{Result: &pb.ObserveResponse_Failure{Failure: failure}}, err
 	}
 	return answer, nil
@@ -36,13 +36,13 @@ func (r Resources) Create(ctx context.Context, request *pb.CreateRequest) (*pb.C
 	if !uuid.MatchString(request.GetClientRequestToken()) {
 		return nil, call.Refuse("client_request_token is malformed: not a UUID")
 	}
-	outcome, err := r.change(request, func(kind kinds.Kind, c *call.Call) (*pb.Outcome, error) { return kind.Create(ctx, c) })
+	outcome, err := r.change(ctx, request, func(kind kinds.Kind, c *call.Call) (*pb.Outcome, error) { return kind.Create(ctx, c) })
 	return &pb.CreateResponse{Outcome: outcome}, err
 }
 
 // Update changes.
 func (r Resources) Update(ctx context.Context, request *pb.UpdateRequest) (*pb.UpdateResponse, error) {
-	outcome, err := r.change(request, func(kind kinds.Kind, c *call.Call) (*pb.Outcome, error) {
+	outcome, err := r.change(ctx, request, func(kind kinds.Kind, c *call.Call) (*pb.Outcome, error) {
 		return kind.Update(ctx, c, request.GetEtag())
 	})
 	return &pb.UpdateResponse{Outcome: outcome}, err
@@ -50,7 +50,7 @@ func (r Resources) Update(ctx context.Context, request *pb.UpdateRequest) (*pb.U
 
 // Delete removes.
 func (r Resources) Delete(ctx context.Context, request *pb.DeleteRequest) (*pb.DeleteResponse, error) {
-	outcome, err := r.change(request, func(kind kinds.Kind, c *call.Call) (*pb.Outcome, error) {
+	outcome, err := r.change(ctx, request, func(kind kinds.Kind, c *call.Call) (*pb.Outcome, error) {
 		return kind.Delete(ctx, c, request.GetEtag())
 	})
 	return &pb.DeleteResponse{Outcome: outcome}, err
@@ -58,20 +58,20 @@ func (r Resources) Delete(ctx context.Context, request *pb.DeleteRequest) (*pb.D
 
 // PollOperation follows.
 func (r Resources) PollOperation(ctx context.Context, request *pb.PollOperationRequest) (*pb.PollOperationResponse, error) {
-	outcome, err := r.change(request, func(kind kinds.Kind, c *call.Call) (*pb.Outcome, error) {
+	outcome, err := r.change(ctx, request, func(kind kinds.Kind, c *call.Call) (*pb.Outcome, error) {
 		return kind.Poll(ctx, c, request.GetHandle())
 	})
 	return &pb.PollOperationResponse{Outcome: outcome}, err
 }
 
-func (s *Served) change(request about, work func(kinds.Kind, *call.Call) (*pb.Outcome, error)) (*pb.Outcome, error) {
+func (s *Served) change(ctx context.Context, request about, work func(kinds.Kind, *call.Call) (*pb.Outcome, error)) (*pb.Outcome, error) {
 	kind, c, err := s.begin(request)
 	var outcome *pb.Outcome
 	if err == nil {
 		outcome, err = work(kind, c)
 	}
 	if err != nil {
-		failure, err := failure(err)
+		failure, err := failure(ctx, err)
 		return &pb.Outcome{Result: &pb.Outcome_Failure{Failure: failure}}, err
 	}
 	return outcome, nil

@@ -4,14 +4,10 @@ package service
 import (
 	"context"
 	"errors"
-	"log/slog"
-	"path"
 	"regexp"
 	"slices"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
@@ -90,65 +86,24 @@ func checkName(kind *pb.ResourceKind, request about) error {
 		}
 		return call.Refuse("target.external_name is required, and is not set")
 	}
-	if len(name) > int(rules.GetMaxLength()) || !regexp.MustCompile(`^(?:`+rules.GetPattern()+`)$`).MatchString(name) {
-		return call.InvalidSpec("", "InvalidName", "A name matches %s and has %d bytes at most.", rules.GetPattern(), rules.GetMaxLength())
+	if !regexp.MustCompile(`^(?:` + rules.GetPattern() + `)$`).MatchString(name) {
+		return call.InvalidSpec("", "InvalidName", "A name matches %s.", rules.GetPattern())
+	}
+	// 0: no limit of its own.
+	if longest := int(rules.GetMaxLength()); longest > 0 && len(name) > longest {
+		return call.InvalidSpec("", "InvalidName", "A name has %d bytes at most.", longest)
 	}
 	return nil
 }
 
 // failure is the error's, if the press refused; else the error goes on as a status.
-func failure(err error) (*pb.Failure, error) {
+func failure(ctx context.Context, err error) (*pb.Failure, error) {
 	if failed, ok := errors.AsType[*call.Failed](err); ok {
 		return failed.Failure, nil
 	}
 	if _, ok := status.FromError(err); ok {
 		return nil, err
 	}
-	// Its text may hold anything, secrets too.
-	return &pb.Failure{
-		Code: pb.FailureCode_FAILURE_CODE_INTERNAL, Effect: pb.Effect_EFFECT_UNKNOWN, Reason: "PluginBug", Message: "The plugin has a bug.",
-	}, nil
-}
-
-// Guard bounds each call of the contract, checks it, logs it, and keeps a panic to it.
-func Guard(ctx context.Context, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (answer any, err error) {
-	message, ok := request.(proto.Message)
-	if !ok || message.ProtoReflect().Descriptor().ParentFile().Package() != pb.File_crossbridge_provider_v1alpha1_target_proto.Package() {
-		return next(ctx, request)
-	}
-	// The bridge asks every few seconds who is there.
-	log, level := slog.With("call", path.Base(info.FullMethod)), slog.LevelDebug
-	if id := metadata.ValueFromIncomingContext(ctx, "crossbridge-call-id"); len(id) > 0 {
-		log = log.With("id", id[0])
-	}
-	if about, ok := request.(about); ok {
-		level = slog.LevelInfo
-		owner := about.GetTarget().GetOwner()
-		log = log.With("kind", about.GetTarget().GetResourceType().GetKind(), "owner", owner.GetNamespace()+"/"+owner.GetName())
-	}
-	defer func() {
-		if recover() != nil {
-			// On a call that changes something this status means: unknown outcome.
-			log.Error("panicked")
-			answer, err = nil, status.Error(codes.Internal, "the plugin has a bug")
-		}
-	}()
-	var changes bool
-	switch request.(type) {
-	case *pb.CreateRequest, *pb.UpdateRequest, *pb.DeleteRequest:
-		changes = true
-	}
-	bounded, cancel, err := call.Deadline(ctx, changes)
-	if err == nil {
-		defer cancel()
-		if err = call.Check(message); err == nil {
-			answer, err = next(bounded, request)
-		}
-	}
-	if err != nil {
-		log.Info("refused", "why", status.Convert(err).Message())
-		return nil, err
-	}
-	log.Log(ctx, level, "done")
-	return answer, nil
+	logBug(ctx, err)
+	return &pb.Failure{Code: pb.FailureCode_FAILURE_CODE_INTERNAL, Effect: pb.Effect_EFFECT_UNKNOWN, Reason: "PluginBug", Message: bug}, nil
 }

@@ -1,0 +1,112 @@
+package press
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"example.org/press/internal/call"
+	pb "example.org/press/internal/contract"
+)
+
+func at(t *testing.T, folder string) *Press {
+	t.Helper()
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	press, err := Open(&pb.ConfigContext{Settings: call.Document(map[string]string{"folder": folder})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return press
+}
+
+func write(t *testing.T, press *Press, name string) {
+	t.Helper()
+	ctx := context.Background()
+	if err := press.Change(ctx, func() error { return press.Write(ctx, "pages", name, name) }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func code(err error) pb.FailureCode {
+	if failed, ok := errors.AsType[*call.Failed](err); ok {
+		return failed.GetCode()
+	}
+	return pb.FailureCode_FAILURE_CODE_UNSPECIFIED
+}
+
+func TestRecordsAreListedWhateverTheFolderIsCalled(t *testing.T) {
+	press := at(t, filepath.Join(t.TempDir(), "a[b"))
+	if names, err := press.Names("pages"); err != nil || len(names) != 0 {
+		t.Errorf("of none: %v, %v", names, err)
+	}
+	write(t, press, "one")
+	write(t, press, "two")
+	if names, err := press.Names("pages"); err != nil || !slices.Equal(names, []string{"one", "two"}) {
+		t.Errorf("of two: %v, %v", names, err)
+	}
+}
+
+func TestALookThatFailsIsNotAbsence(t *testing.T) {
+	damaged := at(t, t.TempDir())
+	if err := os.WriteFile(filepath.Join(damaged.folder, "pages"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	gone := at(t, filepath.Join(t.TempDir(), "press"))
+	if err := os.Remove(gone.folder); err != nil {
+		t.Fatal(err)
+	}
+	for what, press := range map[string]*Press{"a file instead of a folder": damaged, "a press that is gone": gone} {
+		if _, err := press.Names("pages"); code(err) != pb.FailureCode_FAILURE_CODE_UNAVAILABLE {
+			t.Errorf("%s: Names: %v", what, err)
+		}
+		if _, err := press.Read("pages", "one", new(string)); code(err) != pb.FailureCode_FAILURE_CODE_UNAVAILABLE {
+			t.Errorf("%s: Read: %v", what, err)
+		}
+	}
+}
+
+func TestNothingHappensForACallerWhoHasGoneAway(t *testing.T) {
+	press := at(t, t.TempDir())
+	write(t, press, "old")
+	attempts := map[string]func(ctx context.Context) error{
+		"write":  func(ctx context.Context) error { return press.Write(ctx, "pages", "new", "new") },
+		"remove": func(ctx context.Context) error { return press.Remove(ctx, "pages", "old") },
+	}
+	for what, attempt := range attempts {
+		ctx, cancel := context.WithCancel(context.Background())
+		err := press.Change(ctx, func() error {
+			cancel()
+			return attempt(ctx)
+		})
+		if status.Code(err) != codes.FailedPrecondition {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if names, err := press.Names("pages"); err != nil || !slices.Equal(names, []string{"old"}) {
+		t.Errorf("there is %v, %v", names, err)
+	}
+	if _, err := os.Stat(press.draft()); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("a draft is left: %v", err)
+	}
+}
+
+func TestTheDraftOfAKilledProcessIsRemoved(t *testing.T) {
+	press := at(t, t.TempDir())
+	if err := os.WriteFile(press.draft(), []byte("a secret"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := press.Change(context.Background(), func() error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(press.draft()); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("it is still there: %v", err)
+	}
+}
