@@ -3,6 +3,7 @@
 import json
 import re
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -44,9 +45,12 @@ class Failed(Exception):
 class Call:
     """A checked request."""
 
-    target: target_pb2.Target
+    # It holds the credentials.
+    target: target_pb2.Target = field(repr=False)
     wish: dict[str, Any]
     deadline: float
+    # False: the caller has gone away.
+    is_wanted: Callable[[], bool] = field(repr=False)
     secrets: dict[str, str] = field(default_factory=dict, repr=False)
 
     @property
@@ -58,9 +62,9 @@ class Call:
         return self.deadline - time.time()
 
     def ensure_time(self) -> None:
-        """Nothing is begun after the deadline."""
-        if self.left() <= 0:
-            raise Refused("the deadline passed: nothing was done", grpc.StatusCode.FAILED_PRECONDITION)
+        """Nothing is begun after the deadline, nor for a caller who has gone away."""
+        if self.left() <= 0 or not self.is_wanted():
+            raise Refused("the deadline passed, or the call was cancelled: nothing was done", grpc.StatusCode.FAILED_PRECONDITION)
 
     @property
     def markers(self) -> tuple[str, str]:

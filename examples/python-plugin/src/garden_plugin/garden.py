@@ -39,7 +39,7 @@ class Garden:
 
     @contextlib.contextmanager
     def change(self, call: Call) -> Iterator[sqlite3.Connection]:
-        """Changes all or nothing, and nothing after the call's deadline."""
+        """Changes all or nothing, and nothing after the call's deadline or its end."""
         with self._open("BEGIN IMMEDIATE") as rows:
             call.ensure_time()
             yield rows
@@ -75,8 +75,8 @@ def enter(config: target_pb2.ConfigContext, deadline: float) -> Garden:
         accepted = (Path(folder) / "keys").read_text().split()
     except FileNotFoundError:
         return Garden(Path(folder), deadline)
-    except OSError as error:
-        raise Failed("UNAVAILABLE", "GardenUnavailable", f"The list of keys cannot be read: {error.strerror}.") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise Failed("UNAVAILABLE", "GardenUnavailable", "The list of keys cannot be read.") from error
     digest = hashlib.sha256(config.credentials.get("key", b"")).hexdigest()
     if not any(hmac.compare_digest(digest, one) for one in accepted):
         raise Failed("UNAUTHENTICATED", "WrongKey", "This key does not open the garden.")

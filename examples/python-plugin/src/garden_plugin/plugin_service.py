@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-import time
+import logging
 import uuid
 from importlib.metadata import version
 
@@ -11,7 +11,8 @@ from crossbridge.provider.v1alpha1 import plugin_service_pb2 as pb
 from crossbridge.provider.v1alpha1 import plugin_service_pb2_grpc
 
 from . import garden
-from .call import Call, Failed, Refused, check, deadline
+from .call import Refused, check, deadline
+from .guard import call_id, guarded
 from .kind import Kind
 
 NAME = "garden.example.org"
@@ -28,6 +29,23 @@ class PluginService(plugin_service_pb2_grpc.PluginServiceServicer):
         self.instance = str(uuid.uuid4())
 
     def GetPluginInfo(self, request, context):
+        return look("GetPluginInfo", context, self._info)
+
+    def ListResourceKinds(self, request, context):
+        return look("ListResourceKinds", context, lambda: self._page(request))
+
+    def GetResourceKind(self, request, context):
+        return look("GetResourceKind", context, lambda: self._kind(request))
+
+    def CheckConfig(self, request, context):
+        def work():
+            check(request)
+            identity = garden.enter(request.config, deadline(context, changes=False))
+            return pb.CheckConfigResponse(identity=str(identity.folder))
+
+        return look("CheckConfig", context, work, lambda failed: pb.CheckConfigResponse(failure=failed.failure))
+
+    def _info(self):
         return pb.GetPluginInfoResponse(
             name=NAME,
             version=version("garden-plugin"),
@@ -38,36 +56,28 @@ class PluginService(plugin_service_pb2_grpc.PluginServiceServicer):
             credential_keys=[pb.CredentialKey(name="key", description="Opens the gate.", required=True)],
         )
 
-    def ListResourceKinds(self, request, context):
+    def _page(self, request):
         names = sorted(self.kinds)
         if request.page_size < 0:
-            context.abort(grpc.StatusCode.INVALID_ARGUMENT, "page_size is negative")
+            raise Refused("page_size is negative")
         if request.page_token and request.page_token not in names:
-            context.abort(grpc.StatusCode.INVALID_ARGUMENT, "page_token is of no page of this plugin")
+            raise Refused("page_token is of no page of this plugin")
         rest = [name for name in names if name > request.page_token]
         page = rest[: request.page_size or len(rest)]
         summaries = [pb.ResourceKindSummary(resource_type=self.kinds[name].type, digest=digest(self.kinds[name])) for name in page]
         return pb.ListResourceKindsResponse(kinds=summaries, next_page_token=page[-1] if len(page) < len(rest) else "")
 
-    def GetResourceKind(self, request, context):
-        try:
-            check(request)
-        except Refused as refused:
-            context.abort(refused.status, str(refused))
+    def _kind(self, request):
+        check(request)
         kind = self.kinds.get(request.resource_type.kind)
         if kind is None or kind.type != request.resource_type:
-            context.abort(grpc.StatusCode.NOT_FOUND, "this plugin does not serve that resource type")
+            raise Refused("this plugin does not serve that resource type", grpc.StatusCode.NOT_FOUND)
         return pb.GetResourceKindResponse(resource_kind=kind.described)
 
-    def CheckConfig(self, request, context):
-        try:
-            check(request)
-            identity = garden.enter(request.config, deadline(context, changes=False))
-        except Refused as refused:
-            context.abort(refused.status, str(refused))
-        except Failed as failed:
-            return pb.CheckConfigResponse(failure=failed.failure)
-        return pb.CheckConfigResponse(identity=str(identity.folder))
+
+def look(rpc: str, context, work, failure=None):
+    """The bridge asks every few seconds who is there: what goes well is not logged."""
+    return guarded(f"{rpc} (call {call_id(context)})", context, work, failure, level=logging.DEBUG)
 
 
 def digest(kind: Kind) -> str:

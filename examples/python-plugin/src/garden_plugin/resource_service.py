@@ -1,6 +1,5 @@
 """ResourceService: checks each call, lets its kind work, and answers in form whatever comes."""
 
-import logging
 import re
 import uuid
 from collections.abc import Callable
@@ -10,6 +9,7 @@ from crossbridge.provider.v1alpha1 import kind_pb2, outcome_pb2, resource_servic
 from crossbridge.provider.v1alpha1 import resource_service_pb2 as pb
 
 from .call import Call, Failed, Refused, check, deadline, read
+from .guard import call_id, guarded
 from .kind import Kind
 
 
@@ -18,54 +18,41 @@ class ResourceService(resource_service_pb2_grpc.ResourceServiceServicer):
         self.kinds = {kind.type.kind: kind for kind in kinds}
 
     def Observe(self, request, context):
-        try:
-            return self._work(request, context, lambda kind, call: kind.observe(call))
-        except Failed as failed:
-            return pb.ObserveResponse(failure=failed.failure)
+        return self._answer(
+            request,
+            context,
+            lambda kind, call: kind.observe(call),
+            lambda failed: pb.ObserveResponse(failure=failed.failure),
+        )
 
     def Create(self, request, context):
-        return pb.CreateResponse(
-            outcome=self._change(request, context, lambda kind, call: kind.create(call, token(request.client_request_token)))
+        return self._change(
+            request, context, pb.CreateResponse, lambda kind, call: kind.create(call, token(request.client_request_token))
         )
 
     def Update(self, request, context):
-        return pb.UpdateResponse(outcome=self._change(request, context, lambda kind, call: kind.update(call, request.etag)))
+        return self._change(request, context, pb.UpdateResponse, lambda kind, call: kind.update(call, request.etag))
 
     def Delete(self, request, context):
-        return pb.DeleteResponse(outcome=self._change(request, context, lambda kind, call: kind.delete(call, request.etag)))
+        return self._change(request, context, pb.DeleteResponse, lambda kind, call: kind.delete(call, request.etag))
 
     def PollOperation(self, request, context):
-        return pb.PollOperationResponse(outcome=self._change(request, context, lambda kind, call: kind.poll(call, request.handle)))
+        return self._change(request, context, pb.PollOperationResponse, lambda kind, call: kind.poll(call, request.handle))
 
-    def _change(self, request, context, work: Callable[[Kind, Call], outcome_pb2.Outcome]) -> outcome_pb2.Outcome:
-        try:
-            return self._work(request, context, work)
-        except Failed as failed:
-            return outcome_pb2.Outcome(external_name=failed.name, failure=failed.failure)
+    def _change(self, request, context, response, work: Callable[[Kind, Call], outcome_pb2.Outcome]):
+        """A call that an outcome answers."""
+        return self._answer(
+            request,
+            context,
+            lambda kind, call: response(outcome=work(kind, call)),
+            lambda failed: response(outcome=outcome_pb2.Outcome(external_name=failed.name, failure=failed.failure)),
+        )
 
-    def _work(self, request, context, work):
-        rpc = type(request).__name__.removesuffix("Request")
-        metadata = dict(context.invocation_metadata())
-        target = request.target
-        said = (rpc, target.resource_type.kind, f"{target.owner.namespace}/{target.owner.name}", metadata.get("crossbridge-call-id", "-"))
-        try:
-            answer = work(*self._begin(request, context))
-            logging.info("%s of %s for %s (call %s): done", *said)
-            return answer
-        except Failed as failed:
-            logging.info("%s of %s for %s (call %s): %s", *said, failed.failure.reason)
-            raise
-        except Refused as refused:
-            logging.info("%s of %s for %s (call %s): refused: %s", *said, refused)
-            context.abort(refused.status, str(refused))
-        except Exception as error:
-            # Its text may hold anything, secrets too.
-            where = error.__traceback__
-            while where and where.tb_next:
-                where = where.tb_next
-            at = f"{where.tb_frame.f_code.co_filename}:{where.tb_lineno}" if where else "?"
-            logging.error("%s of %s for %s (call %s): %s at %s", *said, type(error).__name__, at)
-            raise Failed("INTERNAL", "PluginBug", "The plugin has a bug; its log says where.", effect="UNKNOWN") from None
+    def _answer(self, request, context, work, failure):
+        rpc, target = type(request).__name__.removesuffix("Request"), request.target
+        owner = f"{target.owner.namespace}/{target.owner.name}"
+        said = f"{rpc} of {target.resource_type.kind} for {owner} (call {call_id(context)})"
+        return guarded(said, context, lambda: work(*self._begin(request, context)), failure)
 
     def _begin(self, request, context) -> tuple[Kind, Call]:
         """All that can refuse a call before its kind is asked."""
@@ -77,7 +64,7 @@ class ResourceService(resource_service_pb2_grpc.ResourceServiceServicer):
             raise Refused("this plugin does not serve that resource type", grpc.StatusCode.NOT_FOUND)
         check_name(kind.described, request)
         wish = read(request.desired.parameters, "desired.parameters") if request.HasField("desired") else {}
-        return kind, Call(request.target, wish, end, dict(request.desired.sensitive_values))
+        return kind, Call(request.target, wish, end, context.is_active, dict(request.desired.sensitive_values))
 
 
 def check_name(kind: kind_pb2.ResourceKind, request) -> None:
@@ -94,6 +81,9 @@ def check_name(kind: kind_pb2.ResourceKind, request) -> None:
         raise Refused("target.external_name is required, and is not set")
     if not re.fullmatch(rules.pattern, name):
         raise Failed("INVALID_SPEC", "InvalidName", f"The name {name!r} must match {rules.pattern}.", path="")
+    # 0: no limit of its own.
+    if len(name.encode()) > rules.max_length > 0:
+        raise Failed("INVALID_SPEC", "InvalidName", f"A name has {rules.max_length} bytes at most.", path="")
 
 
 def token(text: str) -> str:

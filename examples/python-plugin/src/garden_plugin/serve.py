@@ -9,7 +9,7 @@ import stat
 import threading
 from concurrent import futures
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, quote, urlsplit
 
 import grpc
 from crossbridge.provider.v1alpha1 import (
@@ -21,13 +21,12 @@ from crossbridge.provider.v1alpha1 import (
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection
 
+from .drain import Running, drain
 from .kind import Kind
 from .plugin_service import PluginService
 from .resource_service import ResourceService
 
 CALLS_AT_ONCE = 64
-# Calls have deadlines of at most a minute.
-LONGEST_CALL = 60
 
 
 class CannotServe(Exception):
@@ -38,7 +37,8 @@ def serve(endpoint: str, kinds: list[Kind], stop: threading.Event) -> None:
     """Serves until `stop` is set and the calls that ran then have ended."""
     plugin, resource = PluginService(kinds), ResourceService(kinds)
     # Beside the calls there are streams of health and reflection.
-    server = grpc.server(futures.ThreadPoolExecutor(CALLS_AT_ONCE + 16))
+    running = Running()
+    server = grpc.server(futures.ThreadPoolExecutor(CALLS_AT_ONCE + 16), interceptors=[running])
     plugin_service_pb2_grpc.add_PluginServiceServicer_to_server(plugin, server)
     resource_service_pb2_grpc.add_ResourceServiceServicer_to_server(resource, server)
     services = [
@@ -57,23 +57,31 @@ def serve(endpoint: str, kinds: list[Kind], stop: threading.Event) -> None:
     stop.wait()
     logging.info("stopping: running calls may end, no new ones begin")
     status.enter_graceful_shutdown()
-    server.stop(LONGEST_CALL).wait()
+    drain(server, running)
     logging.info("stopped")
 
 
 def bind(server: grpc.Server, endpoint: str) -> None:
-    url = urlsplit(endpoint)
     try:
-        if url.scheme == "unix" and not url.netloc and url.path.startswith("/"):
-            bind_socket(server, Path(url.path))
+        # A path is taken as it is written: nothing in it is escaped.
+        path = endpoint.removeprefix("unix://")
+        url = urlsplit(endpoint)
+        if path != endpoint and path.startswith("/"):
+            bind_socket(server, Path(path))
         elif url.scheme == "http" and url.port and is_loopback(url.hostname):
-            server.add_insecure_port(f"{url.hostname}:{url.port}")
+            server.add_insecure_port(address(url))
         elif url.scheme == "https" and url.port:
-            server.add_secure_port(f"{url.hostname}:{url.port}", mutual_tls())
+            server.add_secure_port(address(url), mutual_tls())
         else:
             raise CannotServe("write unix:///path, https://host:port, or http://127.0.0.1:port on loopback")
     except (OSError, RuntimeError, ValueError) as error:
         raise CannotServe(str(error)) from error
+
+
+def address(url: SplitResult) -> str:
+    """As gRPC wants it: an IPv6 address in brackets."""
+    host = f"[{url.hostname}]" if ":" in url.hostname else url.hostname
+    return f"{host}:{url.port}"
 
 
 def bind_socket(server: grpc.Server, path: Path) -> None:
@@ -81,7 +89,7 @@ def bind_socket(server: grpc.Server, path: Path) -> None:
     refuse_if_in_use(path)
     before = os.umask(0o177)
     try:
-        server.add_insecure_port(f"unix:{path}")
+        server.add_insecure_port(f"unix:{quote(str(path))}")
     finally:
         os.umask(before)
 

@@ -1,0 +1,53 @@
+"""What stands around every call: it is answered in form, whatever comes, and the log says how it ended."""
+
+import logging
+from collections.abc import Callable
+from types import TracebackType
+from typing import TypeVar
+
+import grpc
+
+from .call import Failed, Refused
+
+Answer = TypeVar("Answer")
+BUG = "The plugin has a bug; its log says where."
+
+
+def guarded(
+    said: str,
+    context: grpc.ServicerContext,
+    work: Callable[[], Answer],
+    failure: Callable[[Failed], Answer] | None = None,
+    *,
+    level: int = logging.INFO,
+) -> Answer:
+    """The answer of `work`, or the one that `failure` puts a failure into. `said`: which call, for the log, where success has this level."""
+    try:
+        answer = work()
+        logging.log(level, "%s: done", said)
+        return answer
+    except Refused as refused:
+        logging.info("%s: refused: %s", said, refused)
+        context.abort(refused.status, str(refused))
+    except Exception as error:
+        if isinstance(error, Failed):
+            failed = error
+            logging.info("%s: %s", said, failed.failure.reason)
+        else:
+            # Its text may hold anything, secrets too; what gRPC is not told of, it does not quote.
+            failed = Failed("INTERNAL", "PluginBug", BUG, effect="UNKNOWN")
+            logging.error("%s: a bug: %s at %s", said, type(error).__name__, place(error.__traceback__))
+        if failure is not None:
+            return failure(failed)
+        context.abort(grpc.StatusCode.INTERNAL, str(failed))
+
+
+def place(trace: TracebackType | None) -> str:
+    """Where it was raised."""
+    while trace and trace.tb_next:
+        trace = trace.tb_next
+    return f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}" if trace else "?"
+
+
+def call_id(context: grpc.ServicerContext) -> str:
+    return dict(context.invocation_metadata()).get("crossbridge-call-id", "-")
