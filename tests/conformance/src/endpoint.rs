@@ -1,6 +1,11 @@
 //! Where the plugin listens, and a channel to it.
 
-use std::{fs, net::IpAddr, path::PathBuf, time::Duration};
+use std::{
+    fs,
+    net::IpAddr,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint as TonicEndpoint, Identity, Uri};
 
@@ -23,12 +28,26 @@ pub struct TlsFiles {
 pub struct Endpoint {
     uri: String,
     tls: Option<TlsFiles>,
+    /// Comes without a certificate of its own.
+    is_nameless: bool,
 }
 
 /// An address that cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct EndpointError(String);
+
+impl TlsFiles {
+    /// The kit's flags that name them.
+    pub fn flags(&self) -> [String; 3] {
+        let flag = |name: &str, path: &Path| format!("--tls-{name}={}", path.display());
+        [
+            flag("ca", &self.ca),
+            flag("cert", &self.certificate),
+            flag("key", &self.key),
+        ]
+    }
+}
 
 impl Endpoint {
     /// `unix:/path`, `unix:///path`, `https://host:port`, or `http://` on loopback.
@@ -46,6 +65,7 @@ impl Endpoint {
             return Ok(Self {
                 uri: format!("unix://{path}"),
                 tls: None,
+                is_nameless: false,
             });
         }
         let uri: Uri = text.parse().map_err(|_| malformed())?;
@@ -57,6 +77,7 @@ impl Endpoint {
             Some("https") if tls.is_some() => Ok(Self {
                 uri: text.to_owned(),
                 tls,
+                is_nameless: false,
             }),
             Some("https") => Err(EndpointError(format!(
                 "{text} needs mutual TLS: give --tls-ca, --tls-cert and --tls-key"
@@ -64,6 +85,7 @@ impl Endpoint {
             Some("http") if is_loopback(host) => Ok(Self {
                 uri: text.to_owned(),
                 tls: None,
+                is_nameless: false,
             }),
             Some("http") => Err(EndpointError(format!(
                 "`{text}` would send credentials in the clear: plain http:// is for loopback only, use https://"
@@ -75,6 +97,14 @@ impl Endpoint {
     /// The address, as the plugin's `PROVIDER_PLUGIN_ENDPOINT` wants it.
     pub fn uri(&self) -> &str {
         &self.uri
+    }
+
+    /// The same for a client that has no certificate.
+    pub(crate) fn nameless(&self) -> Self {
+        Self {
+            is_nameless: true,
+            ..self.clone()
+        }
     }
 
     /// The path of a Unix socket.
@@ -100,9 +130,12 @@ impl Endpoint {
         let read = |path: &PathBuf| {
             fs::read(path).map_err(|error| EndpointError(format!("cannot read {}: {error}", path.display())))
         };
-        let config = ClientTlsConfig::new()
-            .ca_certificate(Certificate::from_pem(read(&files.ca)?))
-            .identity(Identity::from_pem(read(&files.certificate)?, read(&files.key)?));
+        // tonic takes the process's provider, and a program that links two needs one named. An error means that one is named already.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let mut config = ClientTlsConfig::new().ca_certificate(Certificate::from_pem(read(&files.ca)?));
+        if !self.is_nameless {
+            config = config.identity(Identity::from_pem(read(&files.certificate)?, read(&files.key)?));
+        }
         let endpoint = endpoint
             .tls_config(config)
             .map_err(|error| EndpointError(format!("cannot use the TLS files: {error}")))?;

@@ -12,7 +12,8 @@ use tokio::{process::Command, sync::Mutex, time::timeout};
 use tonic::transport::Channel;
 
 use crate::{
-    endpoint::Endpoint,
+    certificates::Certificates,
+    endpoint::{Endpoint, EndpointError},
     process::{PluginCommand, Process},
     serves::{START_LIMIT, serves, serves_within},
     verdict::Stop,
@@ -236,6 +237,28 @@ impl Hands {
         Ok(replica)
     }
 
+    /// A process of the kit's own that is told to serve with mutual TLS, asked by a client of its authority. An error says why it does
+    /// not serve.
+    pub(crate) async fn own_over_tls(
+        &self,
+        certificates: &Certificates,
+        address: &str,
+    ) -> Result<Replica, Stop> {
+        let own = self.own()?;
+        let blocked = |error: EndpointError| Stop::blocked(error.to_string());
+        let endpoint = Endpoint::new(address, Some(certificates.client.clone())).map_err(blocked)?;
+        let mut command = own.command.lock().await.clone();
+        command.environment.extend(certificates.plugin.iter().cloned());
+        let mut process = own.start(&command, &endpoint).await?;
+        let channel = channel(&endpoint)?;
+        own.serves_or_ends(&mut process, &channel).await?;
+        Ok(Replica {
+            endpoint,
+            channel,
+            process,
+        })
+    }
+
     /// One more process at this place, which may not be free. Does not wait for it.
     pub(crate) async fn start_at(&self, endpoint: &Endpoint) -> Result<Process, Stop> {
         self.own()?.start_at(endpoint).await
@@ -267,7 +290,11 @@ impl Hands {
 impl Own {
     async fn start_at(&self, endpoint: &Endpoint) -> Result<Process, Stop> {
         let command = self.command.lock().await.clone();
-        Process::start(&command, endpoint.uri(), &self.log())
+        self.start(&command, endpoint).await
+    }
+
+    async fn start(&self, command: &PluginCommand, endpoint: &Endpoint) -> Result<Process, Stop> {
+        Process::start(command, endpoint.uri(), &self.log())
             .await
             .map_err(|error| Stop::blocked(format!("cannot start the plugin: {error}")))
     }

@@ -7,6 +7,7 @@ mod answer;
 mod assertion;
 mod bench;
 mod book;
+pub mod certificates;
 pub mod cli;
 mod client;
 mod endpoint;
@@ -27,6 +28,7 @@ mod verdict;
 mod wish;
 
 pub use assertion::{Assertion, Level};
+pub use endpoint::TlsFiles;
 pub use run::{Progress, Report, Run, Selection};
 pub use stories::assertions;
 pub use verdict::{Finding, Verdict};

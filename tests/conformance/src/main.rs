@@ -20,8 +20,6 @@ const INTERRUPTED: u8 = 130;
 #[tokio::main]
 async fn main() -> ExitCode {
     let cli = Cli::parse();
-    // Left alone, rustls panics as soon as a crate of the same build brings another provider. It fails only if it was chosen already.
-    let _ = rustls::crypto::ring::default_provider().install_default();
     if cli.list {
         list(cli.format);
         return ExitCode::SUCCESS;

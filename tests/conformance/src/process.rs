@@ -29,6 +29,8 @@ const GRACE: Duration = Duration::from_secs(10);
 pub(crate) struct PluginCommand {
     pub program: String,
     pub arguments: Vec<String>,
+    /// Variables beside the endpoint.
+    pub environment: Vec<(&'static str, PathBuf)>,
 }
 
 impl PluginCommand {
@@ -38,6 +40,7 @@ impl PluginCommand {
         Ok(Self {
             program: words.next().ok_or("no program is named")?,
             arguments: words.collect(),
+            environment: Vec::new(),
         })
     }
 }
@@ -65,6 +68,7 @@ impl Process {
             .arg(program)
             .args(&command.arguments)
             .env("PROVIDER_PLUGIN_ENDPOINT", endpoint)
+            .envs(command.environment.iter().map(|(name, path)| (name, path)))
             .stdin(Stdio::piped())
             .stdout(said.try_clone()?)
             .stderr(said)

@@ -1,6 +1,6 @@
 //! Socket, standard services, and the end.
 
-use std::{os::unix::fs::PermissionsExt, path::PathBuf, process::ExitCode, sync::Arc, time::Duration};
+use std::{os::unix::fs::PermissionsExt, path::Path, process::ExitCode, sync::Arc, time::Duration};
 
 use crossbridge_proto::{
     FILE_DESCRIPTOR_SET,
@@ -16,7 +16,7 @@ use tokio::{
 use tokio_stream::wrappers::UnixListenerStream;
 use tonic::{
     codegen::http,
-    transport::{Server, server::Router},
+    transport::{Certificate, Identity, Server, ServerTlsConfig, server::Router},
 };
 use tonic_health::ServingStatus;
 use tower::util::MapRequestLayer;
@@ -43,11 +43,6 @@ pub async fn run(faults: Faults, build: u32) -> ExitCode {
 
 async fn serve(faults: Faults, build: u32) -> Result<ExitCode, Box<dyn std::error::Error>> {
     let endpoint = std::env::var("PROVIDER_PLUGIN_ENDPOINT")?;
-    let path = PathBuf::from(
-        endpoint
-            .strip_prefix("unix://")
-            .ok_or("it serves Unix sockets only")?,
-    );
     let specimen = Specimen {
         faults: Arc::new(faults),
         instance: uuid::Uuid::new_v4().to_string(),
@@ -55,7 +50,6 @@ async fn serve(faults: Faults, build: u32) -> Result<ExitCode, Box<dyn std::erro
         build,
         turn: Arc::default(),
     };
-    let listener = bind(&specimen, &path).await?;
     let mut terminate = signal(SignalKind::terminate())?;
     let hasty = specimen.on("process/sigterm-lets-calls-end");
     let code = if specimen.on("process/sigterm-exits-0") {
@@ -63,19 +57,45 @@ async fn serve(faults: Faults, build: u32) -> Result<ExitCode, Box<dyn std::erro
     } else {
         0
     };
-    let router = router(&specimen).await?;
     let stop = async move {
         terminate.recv().await;
         if hasty {
             std::process::exit(0);
         }
     };
-    let serving = router.serve_with_incoming_shutdown(UnixListenerStream::new(listener), stop);
-    serving.await?;
+    if let Some(path) = specimen.endpoint.strip_prefix("unix://") {
+        let listener = bind(&specimen, Path::new(path)).await?;
+        let router = router(&specimen, Server::builder()).await?;
+        let serving = router.serve_with_incoming_shutdown(UnixListenerStream::new(listener), stop);
+        serving.await?;
+    } else {
+        let address = specimen.endpoint.strip_prefix("https://");
+        let address = address.ok_or("it serves unix:// and https://")?.parse()?;
+        let server = Server::builder().tls_config(mutual_tls(&specimen)?)?;
+        let router = router(&specimen, server).await?;
+        router.serve_with_shutdown(address, stop).await?;
+    }
     Ok(ExitCode::from(code))
 }
 
-async fn bind(specimen: &Specimen, path: &PathBuf) -> Result<UnixListener, Box<dyn std::error::Error>> {
+fn mutual_tls(specimen: &Specimen) -> Result<ServerTlsConfig, Box<dyn std::error::Error>> {
+    if specimen.on("process/https-served") {
+        return Err("it has no certificate".into());
+    }
+    let pem = |name: &str| -> Result<Vec<u8>, Box<dyn std::error::Error>> {
+        Ok(std::fs::read(std::env::var(name)?)?)
+    };
+    // A build of the whole workspace brings two providers: one must be named. An error means that it is.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let identity = Identity::from_pem(pem("PROVIDER_PLUGIN_TLS_CERT")?, pem("PROVIDER_PLUGIN_TLS_KEY")?);
+    let clients = Certificate::from_pem(pem("PROVIDER_PLUGIN_TLS_CA")?);
+    Ok(ServerTlsConfig::new()
+        .identity(identity)
+        .client_ca_root(clients)
+        .client_auth_optional(specimen.on("process/strangers-refused")))
+}
+
+async fn bind(specimen: &Specimen, path: &Path) -> Result<UnixListener, Box<dyn std::error::Error>> {
     if path.exists() {
         if specimen.on("process/stale-socket-replaced") {
             return Err("there is a socket already".into());
@@ -100,6 +120,7 @@ async fn bind(specimen: &Specimen, path: &PathBuf) -> Result<UnixListener, Box<d
 
 async fn router(
     specimen: &Specimen,
+    server: Server,
 ) -> Result<
     Router<tower::layer::util::Stack<MapRequestLayer<ShowAuthority>, tower::layer::util::Identity>>,
     Box<dyn std::error::Error>,
@@ -135,7 +156,7 @@ async fn router(
             .with_service_name(SERVICES[1]);
     }
     let show: ShowAuthority = show_authority;
-    Ok(Server::builder()
+    Ok(server
         .layer(MapRequestLayer::new(show))
         .http2_keepalive_timeout(Some(Duration::from_secs(20)))
         .add_service(health_service)

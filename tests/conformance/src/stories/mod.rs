@@ -13,6 +13,7 @@ pub(crate) const OF_PLUGIN: &[Story<Bench>] = &[
     plugin::config::STORY,
     plugin::transport::STORY,
     plugin::process::STORY,
+    plugin::tls::STORY,
 ];
 
 /// About each kind, in this order, after its examples.

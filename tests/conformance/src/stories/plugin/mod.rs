@@ -6,4 +6,5 @@ pub(crate) mod kinds;
 pub(crate) mod logs;
 pub(crate) mod process;
 pub(crate) mod standard;
+pub(crate) mod tls;
 pub(crate) mod transport;
