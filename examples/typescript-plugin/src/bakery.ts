@@ -2,7 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { link, mkdir, open, readdir, readFile, stat, unlink } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 
 import { timestampMs } from "@bufbuild/protobuf/wkt";
 import { parse, stringify } from "lossless-json";
@@ -15,7 +15,7 @@ import type { ConfigContext } from "./contract/crossbridge/provider/v1alpha1/tar
 export interface Entry {
   parameters: Json;
   marker: string;
-  /** What is sensitive. */
+  /** A digest of what is sensitive: nobody reads it back, so that no version and no draft holds it. */
   secret?: string;
   /** Hash of the request that made it. */
   request?: string;
@@ -54,7 +54,7 @@ export class Ledger {
     return all.sort((a, b) => Number(a.entry.begun - b.entry.begun));
   }
 
-  /** Writes the version of this number; undefined: somebody else was first. Nothing is begun after the deadline. */
+  /** Writes the version of this number; undefined: somebody else was first. Nothing is begun after the deadline or the call's end. */
   async write(call: Call, name: string, number: number, entry: Entry): Promise<Version | undefined> {
     await mkdir(this.folder, { recursive: true, mode: 0o700 });
     const draft = join(this.folder, `.${randomUUID()}`);
@@ -62,7 +62,8 @@ export class Ledger {
     try {
       await file.writeFile(stringify(entry) ?? "");
       await file.sync();
-      ensureTime(call.deadline);
+      // To write may have taken long.
+      ensureTime(call);
       await link(draft, join(this.folder, `${name}.${number}.json`));
       return { name, number, entry };
     } catch (error) {
@@ -75,7 +76,10 @@ export class Ledger {
   }
 
   private async version(name: string, number: number): Promise<Version> {
-    const written = await readFile(join(this.folder, `${name}.${number}.json`), "utf8");
+    const file = join(this.folder, `${name}.${number}.json`);
+    const written = await readFile(file, "utf8").catch((error: unknown) => {
+      throw unavailable(error);
+    });
     const entry = parse(written, undefined, (digits) => (/^-?\d+$/.test(digits) ? BigInt(digits) : Number(digits))) as Entry;
     return { name, number, entry };
   }
@@ -87,11 +91,19 @@ export class Ledger {
         return name && number ? [{ name, number: Number(number) }] : [];
       });
     } catch (error) {
-      if (isCode(error, "ENOENT")) return [];
-      throw error;
+      // Nothing was written yet, or the bakery itself is gone. A look that fails is never absence.
+      if (isCode(error, "ENOENT") && (await isFolder(dirname(this.folder)))) return [];
+      throw unavailable(error);
     }
   }
 }
+
+const isFolder = (path: string): Promise<boolean> => stat(path).then((found) => found.isDirectory(), () => false);
+
+const unavailable = (error: unknown) => {
+  const code = error instanceof Error && "code" in error ? error.code : "unknown error";
+  return new Failed(FailureCode.UNAVAILABLE, "BakeryUnavailable", `The ledger cannot be read: ${code}.`);
+};
 
 const isCode = (error: unknown, code: string) => error instanceof Error && "code" in error && error.code === code;
 
@@ -99,8 +111,7 @@ const isCode = (error: unknown, code: string) => error instanceof Error && "code
 export async function enter(config: ConfigContext | undefined): Promise<string> {
   const settings = config?.settings ? read(config.settings, "config.settings") : {};
   const folder = settings["folder"];
-  const exists = typeof folder === "string" && (await stat(folder).then((found) => found.isDirectory(), () => false));
-  if (!exists) {
+  if (typeof folder !== "string" || !(await isFolder(folder))) {
     throw new Failed(FailureCode.INVALID_CONFIG, "NoBakery", "The folder of the settings does not exist on the plugin's machine.");
   }
   const expiry = config?.credentialsExpireTime;

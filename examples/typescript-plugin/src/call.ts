@@ -24,6 +24,8 @@ export interface Call {
   secrets: Record<string, string>;
   /** Unix milliseconds. */
   deadline: number;
+  /** Aborted when the caller goes away. */
+  signal: AbortSignal;
 }
 
 /** The caller's mistake: nothing was done. */
@@ -67,13 +69,22 @@ export function deadline(call: ServerUnaryCall<unknown, unknown>, changes: boole
     if (!/^\d+$/.test(absolute)) throw new Refused("the metadata crossbridge-deadline-ms is malformed");
     end = Math.min(end, Number(absolute));
   }
-  ensureTime(end);
+  if (now >= end) throw new Refused("the deadline has passed: nothing was done", status.FAILED_PRECONDITION);
   return end;
 }
 
-/** Nothing is begun after the deadline. */
-export function ensureTime(deadline: number): void {
-  if (Date.now() >= deadline) throw new Refused("the deadline passed: nothing was done", status.FAILED_PRECONDITION);
+/** Aborted when the call is cancelled. */
+export function cancellation(call: ServerUnaryCall<unknown, unknown>): AbortSignal {
+  const controller = new AbortController();
+  call.on("cancelled", () => controller.abort());
+  if (call.cancelled) controller.abort();
+  return controller.signal;
+}
+
+/** Nothing is begun after the deadline, nor for a caller who has gone away. */
+export function ensureTime({ deadline, signal }: Call): void {
+  if (Date.now() < deadline && !signal.aborted) return;
+  throw new Refused("the deadline passed, or the call was cancelled: nothing was done", status.FAILED_PRECONDITION);
 }
 
 export const text = (metadata: Metadata, key: string): string => String(metadata.get(key)[0] ?? "");

@@ -8,9 +8,10 @@ import { reflect } from "@bufbuild/protobuf/reflect";
 import type { sendUnaryData, ServerUnaryCall, UntypedServiceImplementation } from "@grpc/grpc-js";
 
 import { enter } from "./bakery.js";
-import { check, Failed, Refused } from "./call.js";
+import { check, type Failed, Refused } from "./call.js";
 import { ResourceKindSchema } from "./contract/crossbridge/provider/v1alpha1/kind_pb.js";
 import * as pb from "./contract/crossbridge/provider/v1alpha1/plugin_service_pb.js";
+import { answer, callId } from "./guard.js";
 import { type Kind, schema } from "./kind.js";
 import { find } from "./resourceService.js";
 
@@ -47,25 +48,21 @@ export function pluginService(kinds: Map<string, Kind>): UntypedServiceImplement
     getResourceKind: serve<pb.GetResourceKindRequest>(pb.GetResourceKindRequestSchema, async ({ resourceType }) =>
       create(pb.GetResourceKindResponseSchema, { resourceKind: find(kinds, resourceType).described }),
     ),
-    checkConfig: serve<pb.CheckConfigRequest>(pb.CheckConfigRequestSchema, async ({ config }) => {
-      try {
-        return create(pb.CheckConfigResponseSchema, { identity: await enter(config) });
-      } catch (error) {
-        if (error instanceof Failed) return create(pb.CheckConfigResponseSchema, { failure: error.failure });
-        throw error;
-      }
-    }),
+    checkConfig: serve<pb.CheckConfigRequest>(
+      pb.CheckConfigRequestSchema,
+      async ({ config }) => create(pb.CheckConfigResponseSchema, { identity: await enter(config) }),
+      ({ failure }) => create(pb.CheckConfigResponseSchema, { failure }),
+    ),
   };
 }
 
-function serve<R extends Message>(schema: DescMessage, work: (request: R) => Promise<Message>) {
-  return ({ request }: ServerUnaryCall<R, Message>, answer: sendUnaryData<Message>): void => {
-    Promise.resolve()
-      .then(() => check(reflect(schema, request)))
-      .then(() => work(request))
-      .then(
-        (done) => answer(null, done),
-        (error: unknown) => answer(error instanceof Refused ? { code: error.code, details: error.message } : new Error("the plugin has a bug")),
-      );
+/** The bridge asks every few seconds who is there: what goes well is not logged. */
+function serve<R extends Message>(schema: DescMessage, work: (request: R) => Promise<Message>, failure?: (failed: Failed) => Message) {
+  return (received: ServerUnaryCall<R, Message>, send: sendUnaryData<Message>): void => {
+    const checked = async () => {
+      check(reflect(schema, received.request));
+      return work(received.request);
+    };
+    answer({ said: `${schema.name} (call ${callId(received.metadata)})`, work: checked, failure, quiet: true }, send);
   };
 }

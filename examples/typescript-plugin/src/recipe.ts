@@ -1,6 +1,7 @@
 // Recipes: written and changed within the call. The bakery names them; after a crash one is found by the marker that is in it.
 
-import { randomBytes } from "node:crypto";
+import { randomBytes, scrypt } from "node:crypto";
+import { promisify } from "node:util";
 
 import { create } from "@bufbuild/protobuf";
 
@@ -57,7 +58,7 @@ export const recipes: Kind = {
     const earlier = outcomeUnknown ? await find(book, call) : undefined;
     if (earlier) return completed(earlier.name, look(earlier), true);
     const now = BigInt(Date.now());
-    const secret = call.secrets["/secretIngredient"];
+    const secret = await sealed(call.secrets["/secretIngredient"]);
     const made = await book.write(call, `recipe-${randomBytes(6).toString("hex")}`, 1, {
       parameters: checked({ steps: [], ...call.wish }),
       marker: call.target.ownershipMarker,
@@ -75,7 +76,7 @@ export const recipes: Kind = {
     // One without a marker is being adopted.
     if (!before || before.entry.gone || (before.entry.marker && !owns(call, before.entry.marker))) throw notFound(call.target.externalName);
     checkEtag(before, etag);
-    const secret = call.secrets["/secretIngredient"] ?? before.entry.secret;
+    const secret = (await sealed(call.secrets["/secretIngredient"])) ?? before.entry.secret;
     const after = await book.write(call, before.name, before.number + 1, {
       ...before.entry,
       parameters: checked({ ...before.entry.parameters, ...call.wish }),
@@ -102,6 +103,14 @@ export const recipes: Kind = {
     throw new Refused("handle is foreign: recipes have no operations");
   },
 };
+
+/** What can be compared, and not be read. */
+async function sealed(secret: string | undefined): Promise<string | undefined> {
+  if (secret === undefined) return undefined;
+  const salt = randomBytes(16);
+  const digest = (await promisify(scrypt)(secret, salt, 32)) as Buffer;
+  return `${salt.toString("hex")}:${digest.toString("hex")}`;
+}
 
 /** By name, else by marker: the oldest. */
 async function find(book: Ledger, call: Call): Promise<Version | undefined> {

@@ -4,12 +4,12 @@ import { create, type DescMessage, type Message } from "@bufbuild/protobuf";
 import { reflect } from "@bufbuild/protobuf/reflect";
 import { type sendUnaryData, type ServerUnaryCall, status, type UntypedServiceImplementation } from "@grpc/grpc-js";
 
-import { type Call, check, checkToken, deadline, Failed, invalid, read, Refused, text } from "./call.js";
-import { Effect, FailureCode } from "./contract/crossbridge/provider/v1alpha1/failure_pb.js";
+import { type Call, cancellation, check, checkToken, deadline, type Failed, invalid, read, Refused } from "./call.js";
 import { CreateRecovery, ExternalNameSource, type ResourceKind } from "./contract/crossbridge/provider/v1alpha1/kind_pb.js";
 import { type Outcome, OutcomeSchema } from "./contract/crossbridge/provider/v1alpha1/outcome_pb.js";
 import * as pb from "./contract/crossbridge/provider/v1alpha1/resource_service_pb.js";
 import type { ResourceType } from "./contract/crossbridge/provider/v1alpha1/target_pb.js";
+import { answer, callId } from "./guard.js";
 import type { Kind } from "./kind.js";
 
 type Request = pb.ObserveRequest | pb.CreateRequest | pb.UpdateRequest | pb.DeleteRequest | pb.PollOperationRequest;
@@ -68,34 +68,15 @@ export function resourceService(kinds: Map<string, Kind>): UntypedServiceImpleme
 }
 
 function serve<R extends Request>(kinds: Map<string, Kind>, method: Method<R>) {
-  return (received: ServerUnaryCall<R, Message>, answer: sendUnaryData<Message>): void => {
+  return (received: ServerUnaryCall<R, Message>, send: sendUnaryData<Message>): void => {
     const { target } = received.request;
     const owner = `${target?.owner?.namespace}/${target?.owner?.name}`;
-    const said = `${method.schema.name} of ${target?.resourceType?.kind} for ${owner} (call ${text(received.metadata, "crossbridge-call-id") || "-"})`;
+    const said = `${method.schema.name} of ${target?.resourceType?.kind} for ${owner} (call ${callId(received.metadata)})`;
     const work = async () => {
       const [kind, call] = begin(kinds, received, method);
-      const done = await method.work(kind, call, received.request);
-      console.error(`${said}: done`);
-      return done;
+      return method.work(kind, call, received.request);
     };
-    work().then(
-      (done) => answer(null, done),
-      (error: unknown) => {
-        if (error instanceof Refused) {
-          console.error(`${said}: refused: ${error.message}`);
-          answer({ code: error.code, details: error.message });
-        } else if (error instanceof Failed) {
-          console.error(`${said}: ${error.failure.reason}`);
-          answer(null, method.failure(error));
-        } else {
-          // Its text may hold anything, secrets too; the places in its stack do not.
-          const places = error instanceof Error ? (error.stack ?? "").split("\n").filter((line) => /^ {4}at /.test(line)) : [];
-          console.error([`${said}: a bug`, ...places].join("\n"));
-          const message = "The plugin has a bug; its log says where.";
-          answer(null, method.failure(new Failed(FailureCode.INTERNAL, "PluginBug", message, { effect: Effect.UNKNOWN })));
-        }
-      },
-    );
+    answer({ said, work, failure: method.failure }, send);
   };
 }
 
@@ -109,7 +90,7 @@ function begin<R extends Request>(kinds: Map<string, Kind>, received: ServerUnar
   const kind = find(kinds, target.resourceType);
   checkName(kind.described, method.schema, target.externalName);
   const wish = desired ? read(desired.parameters, "desired.parameters") : {};
-  return [kind, { target, wish, secrets: desired?.sensitiveValues ?? {}, deadline: end }];
+  return [kind, { target, wish, secrets: desired?.sensitiveValues ?? {}, deadline: end, signal: cancellation(received) }];
 }
 
 export function find(kinds: Map<string, Kind>, type: ResourceType | undefined): Kind {
@@ -134,4 +115,7 @@ function checkName({ externalName: rules, capabilities }: ResourceKind, schema: 
     throw new Refused("target.external_name is required, and is not set");
   }
   if (!new RegExp(`^(?:${rules?.pattern})$`).test(name)) throw invalid("", "InvalidName", `A name matches ${rules?.pattern}.`);
+  // 0: no limit of its own.
+  const longest = rules?.maxLength || Infinity;
+  if (Buffer.byteLength(name) > longest) throw invalid("", "InvalidName", `A name has ${longest} bytes at most.`);
 }

@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 import { lstat, unlink } from "node:fs/promises";
-import { isIP, connect } from "node:net";
+import { connect } from "node:net";
 
 import { type DescService } from "@bufbuild/protobuf";
 import { Server, ServerCredentials } from "@grpc/grpc-js";
@@ -13,20 +13,21 @@ import { definition, files } from "./contract.js";
 import { PluginService } from "./contract/crossbridge/provider/v1alpha1/plugin_service_pb.js";
 import { ResourceService } from "./contract/crossbridge/provider/v1alpha1/resource_service_pb.js";
 import { Health } from "./contract/health/v1/health_pb.js";
+import { drain, Running } from "./drain.js";
+import { parse } from "./endpoint.js";
 import type { Kind } from "./kind.js";
 import { pluginService } from "./pluginService.js";
 import { resourceService } from "./resourceService.js";
 
-/** Calls have deadlines of at most a minute. */
-const LONGEST_CALL = 60_000;
 const SERVICES: DescService[] = [PluginService, ResourceService];
 
 /** Serves until `stop` is aborted and the calls that ran then have ended. */
 export async function serve(endpoint: string, kinds: Kind[], stop: AbortSignal): Promise<void> {
   const byName = new Map(kinds.map((kind) => [kind.described.resourceType?.kind ?? "", kind]));
   const server = new Server();
-  server.addService(definition(PluginService), pluginService(byName));
-  server.addService(definition(ResourceService), resourceService(byName));
+  const running = new Running();
+  server.addService(definition(PluginService), running.of(pluginService(byName)));
+  server.addService(definition(ResourceService), running.of(resourceService(byName)));
   const names = ["", ...SERVICES.map(({ typeName }) => typeName)];
   const status = new HealthImplementation(Object.fromEntries(names.map((name) => [name, "SERVING"])));
   status.addToServer(server);
@@ -38,28 +39,22 @@ export async function serve(endpoint: string, kinds: Kind[], stop: AbortSignal):
   if (!stop.aborted) await new Promise((resolve) => stop.addEventListener("abort", resolve));
   console.error("stopping: running calls may end, no new ones begin");
   for (const name of names) status.setStatus(name, "NOT_SERVING");
-  const longest = setTimeout(() => server.forceShutdown(), LONGEST_CALL);
-  await new Promise((resolve) => server.tryShutdown(resolve));
-  clearTimeout(longest);
+  await drain(server, running);
   console.error("stopped");
 }
 
 async function bind(server: Server, endpoint: string): Promise<void> {
-  const url = new URL(endpoint);
-  if (url.protocol === "unix:" && url.host === "" && url.pathname.startsWith("/")) {
-    await removeStale(url.pathname);
-    const before = process.umask(0o177);
-    try {
-      await listen(server, `unix:${url.pathname}`, ServerCredentials.createInsecure());
-    } finally {
-      process.umask(before);
-    }
-  } else if (url.protocol === "http:" && url.port && isLoopback(url.hostname)) {
-    await listen(server, url.host, ServerCredentials.createInsecure());
-  } else if (url.protocol === "https:" && url.port) {
-    await listen(server, url.host, mutualTls());
-  } else {
-    throw new Error("write unix:///path, https://host:port, or http://127.0.0.1:port on loopback");
+  const at = parse(endpoint);
+  if ("address" in at) {
+    await listen(server, at.address, at.tls ? mutualTls() : ServerCredentials.createInsecure());
+    return;
+  }
+  await removeStale(at.path);
+  const before = process.umask(0o177);
+  try {
+    await listen(server, `unix:${at.path}`, ServerCredentials.createInsecure());
+  } finally {
+    process.umask(before);
   }
 }
 
@@ -83,8 +78,6 @@ async function removeStale(path: string): Promise<void> {
   if (answer !== "ECONNREFUSED") throw new Error(`cannot tell whether another process serves there: ${answer}`);
   await unlink(path);
 }
-
-const isLoopback = (host: string) => host === "localhost" || host === "[::1]" || (isIP(host) === 4 && host.startsWith("127."));
 
 function mutualTls(): ServerCredentials {
   const pem = (name: string) => {
