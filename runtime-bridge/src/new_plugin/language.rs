@@ -70,14 +70,18 @@ impl Language {
                     "python3 -m venv .venv",
                     ".venv/bin/pip install --require-hashes -r requirements.lock",
                     ".venv/bin/pip install --no-deps --no-build-isolation .",
+                    ".venv/bin/python -m unittest discover -s tests",
                 ],
                 format!(".venv/bin/{name}-plugin"),
             ),
             Self::Go => (
-                &["go generate ./...", "go build -o plugin ."],
+                &["go generate ./...", "go test ./...", "go build -o plugin ."],
                 "./plugin".to_owned(),
             ),
-            Self::TypeScript => (&["npm ci", "npm run build"], "node dist/main.js".to_owned()),
+            Self::TypeScript => (
+                &["npm ci", "npm run build", "npm test"],
+                "node dist/main.js".to_owned(),
+            ),
         };
         let mut steps: Vec<String> = build.iter().map(|step| (*step).to_owned()).collect();
         steps.push(format!("mkdir -p /tmp/{name}"));

@@ -119,6 +119,7 @@ impl Language {
         }
     }
 
+    /// Builds it, and runs its own tests: what is built has passed them.
     pub(crate) async fn compile(self, at: &Path) -> Result<(), BuildError> {
         match self {
             Self::Python => {
@@ -131,14 +132,20 @@ impl Language {
                     "--force-reinstall",
                     ".",
                 ];
-                run(program(at, ".venv/bin/pip", &pins)).await
+                run(program(at, ".venv/bin/pip", &pins)).await?;
+                let tests = ["-m", "unittest", "discover", "-s", "tests"];
+                run(program(at, ".venv/bin/python", &tests)).await
             }
             Self::Go => {
                 run(program(at, "go", &["generate", "./..."])).await?;
                 run(program(at, "go", &["vet", "./..."])).await?;
+                run(program(at, "go", &["test", "./..."])).await?;
                 run(program(at, "go", &["build", "-o", "plugin", "."])).await
             }
-            Self::TypeScript => run(program(at, "npm", &["run", "--silent", "build"])).await,
+            Self::TypeScript => {
+                run(program(at, "npm", &["run", "--silent", "build"])).await?;
+                run(program(at, "npm", &["test", "--silent"])).await
+            }
         }
     }
 
