@@ -37,3 +37,12 @@ pub async fn grpcurl() -> Result<PathBuf, BuildError> {
     })
     .await
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_document_has_this_version() {
+        let document = include_str!("../../../docs/debugging.md");
+        assert!(document.contains(&format!("/grpcurl@{}\n", super::VERSION)));
+    }
+}
