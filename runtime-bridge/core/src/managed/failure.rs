@@ -89,6 +89,72 @@ mod tests {
         }
     }
 
+    /// How far a code reaches, and how long it makes its objects wait: first and longest.
+    fn documented(code: FailureCode) -> [String; 2] {
+        let reach = match reaction(code) {
+            Reaction::HoldConfig => "config",
+            Reaction::HoldGroup => "config and rate-limit group",
+            Reaction::WaitForUser
+            | Reaction::LookAgain
+            | Reaction::BackOff
+            | Reaction::WaitForOthers
+            | Reaction::RetrySlowly => "object",
+        };
+        let after = |failures| match delay(Some(&failure(code, None)), failures, 0.0).as_secs() {
+            seconds if seconds % 60 == 0 => format!("{} min", seconds / 60),
+            seconds => format!("{seconds} s"),
+        };
+        let waits = match reaction(code) {
+            Reaction::WaitForUser => "for a person".to_owned(),
+            Reaction::LookAgain => format!("not, then up to {}", after(u32::MAX)),
+            _ => format!("{} to {}", after(1), after(u32::MAX)),
+        };
+        [reach.to_owned(), waits]
+    }
+
+    /// `INVALID_SPEC` as this crate calls it.
+    fn code(name: &str) -> FailureCode {
+        let words = name.split('_').map(|word| {
+            let (first, rest) = word.split_at(1);
+            format!("{first}{}", rest.to_lowercase())
+        });
+        let name = serde_json::Value::String(words.collect());
+        serde_json::from_value(name).expect("a code of the contract is known here")
+    }
+
+    #[test]
+    fn the_contract_s_page_tells_of_every_code_what_is_done() {
+        let (_, page) = include_str!("../../../../docs/contract.md")
+            .split_once("## What the bridge does with a failure\n")
+            .expect("it has a table of codes");
+        let mut told = Vec::new();
+        for row in page.lines().skip_while(|line| !line.starts_with("| `")) {
+            let cells: Vec<&str> = row.split(" | ").collect();
+            let &[codes, reach, waits, _] = cells.as_slice() else {
+                break;
+            };
+            // Every second part stands between two of them.
+            for name in codes.split('`').skip(1).step_by(2) {
+                assert_eq!(
+                    [reach, waits].map(str::to_owned),
+                    documented(code(name)),
+                    "{name}"
+                );
+                told.push(name);
+            }
+        }
+        let contract = include_str!("../../../../proto/crossbridge/provider/v1alpha1/failure.proto");
+        let mut known: Vec<&str> = contract
+            .lines()
+            .filter_map(|line| line.trim().strip_prefix("FAILURE_CODE_")?.split_once(" = "))
+            .map(|(name, _)| name)
+            .filter(|name| *name != "UNSPECIFIED")
+            .collect();
+        known.sort_unstable();
+        told.sort_unstable();
+        assert_eq!(told, known);
+    }
+
     #[test]
     fn delays_double_up_to_a_limit_and_never_undercut_the_advice() {
         let unavailable = failure(FailureCode::Unavailable, None);

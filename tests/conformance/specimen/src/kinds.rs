@@ -28,6 +28,7 @@ pub struct Spec {
     pub plugin_compares: bool,
     pub holds_marker: bool,
     pub has_etag: bool,
+    pub can_update: bool,
 }
 
 /// In the order of their names.
@@ -40,6 +41,7 @@ pub const ALL: [Spec; 5] = [
         plugin_compares: false,
         holds_marker: false,
         has_etag: false,
+        can_update: false,
     },
     Spec {
         kind: "Note",
@@ -49,6 +51,7 @@ pub const ALL: [Spec; 5] = [
         plugin_compares: false,
         holds_marker: true,
         has_etag: true,
+        can_update: true,
     },
     Spec {
         kind: "Record",
@@ -58,6 +61,7 @@ pub const ALL: [Spec; 5] = [
         plugin_compares: false,
         holds_marker: false,
         has_etag: false,
+        can_update: true,
     },
     Spec {
         kind: "Ticket",
@@ -67,6 +71,7 @@ pub const ALL: [Spec; 5] = [
         plugin_compares: false,
         holds_marker: true,
         has_etag: false,
+        can_update: true,
     },
     Spec {
         kind: "Volume",
@@ -76,6 +81,7 @@ pub const ALL: [Spec; 5] = [
         plugin_compares: true,
         holds_marker: true,
         has_etag: false,
+        can_update: true,
     },
 ];
 
@@ -174,7 +180,7 @@ impl Spec {
         };
         wire::KindCapabilities {
             can_create: true,
-            can_update: true,
+            can_update: self.can_update,
             can_delete: true,
             create_recovery: vec![self.recovery.into()],
             token_retention: by_token.then(|| seconds(315_576_000_000)),

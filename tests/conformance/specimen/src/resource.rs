@@ -162,6 +162,10 @@ impl Specimen {
     fn change(&self, update: &Update) -> Answer {
         let target = &update.target;
         let (spec, cloud) = self.cloud(target, Word::Change)?;
+        if !spec.can_update && !self.on("calls/impossible-unimplemented") {
+            let status = Status::unimplemented(format!("{} does not serve Update", spec.kind));
+            return Err(Refusal::Status(status));
+        }
         let resource = match self.ours(spec, &cloud, target, "update/others-not-found") {
             Err(Refusal::Failure(_))
                 if self.on("update/absent-not-created")

@@ -103,7 +103,7 @@ fn kinds(id: &str) -> &'static str {
         | "kinds/well-formed"
         | "kinds/schemas-structural"
         | "observe/absent-says-derived-name" => "Note,Record",
-        "create/completes" | "answers/well-formed" => "Draw,Note",
+        "create/completes" | "answers/well-formed" | "calls/impossible-unimplemented" => "Draw,Note",
         "observe/unknown-marker-is-absent"
         | "observe/found-without-name"
         | "observe/wish-comes-back"

@@ -3,7 +3,7 @@
 use crossbridge_proto::v1alpha1 as wire;
 use tonic::{Code, Status};
 
-use super::{MALFORMED, REQUIRED, REQUIRED_NAMED, UNKNOWN_TYPE};
+use super::{IMPOSSIBLE, MALFORMED, REQUIRED, REQUIRED_NAMED, UNKNOWN_TYPE};
 use crate::{
     client::told,
     lab::{Lab, Thing},
@@ -38,6 +38,7 @@ pub(super) async fn run(lab: &Lab, thing: &Thing) -> Result<(), Stop> {
     required_fields(lab, thing).await?;
     malformed(lab, thing).await;
     unknown_type(lab, thing).await;
+    impossible(lab, thing).await;
     let mut left = thing.clone();
     left.refused = true;
     lab.remove(&left).await
@@ -160,6 +161,35 @@ async fn unknown_type(lab: &Lab, thing: &Thing) {
     for (method, answer) in answers {
         let refused = refused_as(Code::NotFound, answer).map_err(|problem| format!("{method}: {problem}"));
         lab.bench.judge(UNKNOWN_TYPE, refused);
+    }
+}
+
+/// What the kind says that it cannot do.
+async fn impossible(lab: &Lab, thing: &Thing) {
+    let known = named(lab, thing);
+    let can = &lab.kind.capabilities;
+    let (client, terms) = (&lab.bench.client, lab.terms());
+    let mut answers = Vec::new();
+    if !can.can_create {
+        let answer = client.create(thing.create(false), terms).await;
+        answers.push(("Create", answer.map(drop)));
+    }
+    if !can.can_update {
+        let answer = client.update(known.update(), terms).await;
+        answers.push(("Update", answer.map(drop)));
+    }
+    if !can.can_delete {
+        let answer = client.delete(known.delete(), terms).await;
+        answers.push(("Delete", answer.map(drop)));
+    }
+    if answers.is_empty() {
+        lab.bench
+            .not_applicable(IMPOSSIBLE, "the kind can be created, updated and deleted");
+    }
+    for (method, answer) in answers {
+        let refused =
+            refused_as(Code::Unimplemented, answer).map_err(|problem| format!("{method}: {problem}"));
+        lab.bench.judge(IMPOSSIBLE, refused);
     }
 }
 

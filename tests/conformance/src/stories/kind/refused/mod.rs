@@ -26,6 +26,9 @@ assertions! {
     UNKNOWN_TYPE = "calls/unknown-type-not-found", Core, "plugin_service.proto",
         "A call about a type that is not served is gRPC NOT_FOUND.",
         "Answer the status NOT_FOUND, not a Failure.";
+    IMPOSSIBLE = "calls/impossible-unimplemented", Core, "KindCapabilities.can_update",
+        "A call that the kind says that it cannot do is gRPC UNIMPLEMENTED.",
+        "Answer the status UNIMPLEMENTED to each of Create, Update and Delete that the capabilities rule out.";
     NO_DEADLINE = "calls/deadline-demanded", Core, "plugin_service.proto",
         "A call that changes something without a deadline is FAILED_PRECONDITION.",
         "Refuse it before you begin anything.";
