@@ -8,7 +8,7 @@ import { Ledger } from "./bakery.js";
 import { Failed, Refused } from "./call.js";
 import { FailureCode } from "./contract/crossbridge/provider/v1alpha1/failure_pb.js";
 import { recipes } from "./recipe.js";
-import { call, SECRET } from "./testCalls.js";
+import { call, SECRET, WISH } from "./testCalls.js";
 
 let folder: string;
 beforeEach(async () => {
@@ -25,6 +25,8 @@ test("a look that fails is not absence", async () => {
   await assert.rejects(ledger.all(), isUnavailable);
   await rm(folder, { recursive: true });
   await assert.rejects(ledger.find("recipe-0123456789ab"), isUnavailable);
+  const entry = { parameters: WISH, marker: "one", begun: 0n, done: 0n };
+  await assert.rejects(ledger.write(call(folder), "recipe-0123456789ab", 1, entry), isUnavailable);
 });
 
 test("nothing is done for a caller who has gone away", async () => {

@@ -56,7 +56,10 @@ export class Ledger {
 
   /** Writes the version of this number; undefined: somebody else was first. Nothing is begun after the deadline or the call's end. */
   async write(call: Call, name: string, number: number, entry: Entry): Promise<Version | undefined> {
-    await mkdir(this.folder, { recursive: true, mode: 0o700 });
+    // In a bakery that is there: one that is gone is not made anew.
+    await mkdir(this.folder, { mode: 0o700 }).catch((error: unknown) => {
+      if (!isCode(error, "EEXIST")) throw unavailable(error);
+    });
     const draft = join(this.folder, `.${randomUUID()}`);
     const file = await open(draft, "wx", 0o600);
     try {
@@ -102,7 +105,7 @@ const isFolder = (path: string): Promise<boolean> => stat(path).then((found) => 
 
 const unavailable = (error: unknown) => {
   const code = error instanceof Error && "code" in error ? error.code : "unknown error";
-  return new Failed(FailureCode.UNAVAILABLE, "BakeryUnavailable", `The ledger cannot be read: ${code}.`);
+  return new Failed(FailureCode.UNAVAILABLE, "BakeryUnavailable", `The ledger cannot be used: ${code}.`);
 };
 
 const isCode = (error: unknown, code: string) => error instanceof Error && "code" in error && error.code === code;

@@ -11,7 +11,7 @@ test("endpoints are read", () => {
 });
 
 test("what cannot be served is refused", () => {
-  const others = ["", "plugin.sock", "unix://plugin.sock", "http://0.0.0.0:80", "http://127.0.0.1", "https://host", "tcp://127.0.0.1:80"];
+  const others = ["", "plugin.sock", "unix://plugin.sock", "http://0.0.0.0:80", "http://127.0.0.1", "https://host", "HTTPS://127.0.0.1:443"];
   for (const endpoint of others) {
     assert.throws(() => parse(endpoint), /write unix:/, endpoint);
   }

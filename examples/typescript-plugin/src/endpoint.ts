@@ -9,7 +9,7 @@ export type Endpoint = { path: string } | { address: string; tls: boolean };
 export function parse(endpoint: string): Endpoint {
   const [, path] = /^unix:\/\/(\/.+)$/.exec(endpoint) ?? [];
   if (path) return { path };
-  const [, scheme, host, port] = /^(https?):\/\/(\[[0-9a-f:.]+\]|[^/:@[\]]+):(\d+)\/?$/i.exec(endpoint) ?? [];
+  const [, scheme, host, port] = /^(https?):\/\/(\[[0-9a-fA-F:.]+\]|[^/:@[\]]+):(\d+)\/?$/.exec(endpoint) ?? [];
   if (host && (scheme === "https" || isLoopback(host))) return { address: `${host}:${port}`, tls: scheme === "https" };
   throw new Error("write unix:///path, https://host:port, or http://127.0.0.1:port on loopback");
 }

@@ -131,7 +131,8 @@ func (p *Press) Write(ctx context.Context, kind, name string, record any) error 
 		return err
 	}
 	path := p.path(kind, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	// In a press that is there: one that is gone is not made anew.
+	if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return unavailable(err)
 	}
 	file, err := os.OpenFile(p.draft(), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)

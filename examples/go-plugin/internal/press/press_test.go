@@ -70,6 +70,9 @@ func TestALookThatFailsIsNotAbsence(t *testing.T) {
 		if _, err := press.Read("pages", "one", new(string)); code(err) != pb.FailureCode_FAILURE_CODE_UNAVAILABLE {
 			t.Errorf("%s: Read: %v", what, err)
 		}
+		if err := press.Write(context.Background(), "pages", "one", "one"); code(err) != pb.FailureCode_FAILURE_CODE_UNAVAILABLE {
+			t.Errorf("%s: Write: %v", what, err)
+		}
 	}
 }
 
