@@ -47,6 +47,8 @@ class ServeTest(unittest.TestCase):
         self.bed = Waits()
         self.serving = threading.Thread(target=serve.serve, args=(f"unix://{path}", [self.bed], self.stop), daemon=True)
         self.serving.start()
+        # In reverse: what it logs at its end is of this test.
+        self.addCleanup(self.serving.join, LIMIT)
         self.addCleanup(self.stop.set)
         self.channel = self.enterContext(grpc.insecure_channel(f"unix:{quote(str(path))}"))
         self.watch = health_pb2_grpc.HealthStub(self.channel).Watch(health_pb2.HealthCheckRequest(), wait_for_ready=True, timeout=4 * LIMIT)
