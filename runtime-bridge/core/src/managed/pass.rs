@@ -196,8 +196,17 @@ impl Pass<'_> {
         self.stop_with(Report::default(), reason, message)
     }
 
-    /// Likewise, and the report says what there is all the same.
+    /// Likewise, and the report says what there is all the same. A deletion that nobody can help can be ended without the resource.
     pub fn stop_with(&self, report: Report, reason: &str, message: String) -> Decision {
+        let message = if self.deleting() {
+            let uid = &self.world.managed.uid;
+            format!(
+                "{message}; or annotate {}={uid} to let the object go, and leave what there may be",
+                names::ORPHAN
+            )
+        } else {
+            message
+        };
         let event = Event::warning(reason, &message);
         let report = Report {
             event: Some(event),

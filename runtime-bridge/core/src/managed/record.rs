@@ -169,9 +169,24 @@ impl ConfigIdentity {
 
     /// Do both speak of one place? An identity that one side does not know does not part them.
     pub fn agrees(&self, other: &Self) -> bool {
-        let identities =
-            self.identity.is_empty() || other.identity.is_empty() || self.identity == other.identity;
-        identities && self.id == other.id && self.settings == other.settings
+        !self.acts_as_another(other) && self.id == other.id && self.settings == other.settings
+    }
+
+    /// Both say as whom they act, and it is not the same.
+    pub fn acts_as_another(&self, other: &Self) -> bool {
+        !self.identity.is_empty() && !other.identity.is_empty() && self.identity != other.identity
+    }
+
+    /// What a look by the newer one has shown to be the same place is recorded as that. An identity that the same config does not tell any more is
+    /// not forgotten.
+    pub fn renewed(&self, newer: Self) -> Self {
+        let untold = newer.identity.is_empty() && newer.id == self.id;
+        let identity = if untold {
+            self.identity.clone()
+        } else {
+            newer.identity
+        };
+        Self { identity, ..newer }
     }
 }
 

@@ -83,6 +83,9 @@ fn there(pass: &Pass, why: Removal, bound: bool, observation: &Observation, bega
             Some(left_behind(world, &observation.external_name, because)),
         )
     };
+    if let Some(stop) = super::steady::in_another_account(pass, observation) {
+        return stop;
+    }
     let adopted = pass.record.as_ref().is_some_and(|record| record.adopted);
     if let Some(rival) = rules::rival(world, observation) {
         return left(&format!("it is managed by {rival}"));
@@ -149,9 +152,7 @@ fn absent(pass: &Pass, why: Removal, name: &str, began: Timestamp) -> Decision {
         return pass.stop(
             "ConfigIdentityChanged",
             format!(
-                "nothing is found under {name:?}, but the ProviderConfig now means another account or has other settings than when it was made; put it back, or annotate {}={} to let the object go",
-                names::ORPHAN,
-                world.managed.uid
+                "nothing is found under {name:?}, but the ProviderConfig now means another account or has other settings than when it was made; put it back"
             ),
         );
     }

@@ -155,6 +155,22 @@ pub fn same_place(world: &World, record: &Record) -> bool {
         .is_ok_and(|config| record.config.agrees(&ConfigIdentity::of(config)))
 }
 
+/// The config acts in another account than the one that the record speaks of, as far as both are told. What is found there is not ours, unless
+/// it bears our marker; nor is anything asked there about an operation of ours (trace 34).
+pub fn in_another_account(world: &World, record: &Record) -> bool {
+    let config = world.config.as_ref();
+    config.is_ok_and(|config| record.config.acts_as_another(&ConfigIdentity::of(config)))
+}
+
+/// Found in another account, and nothing says that it is ours.
+pub fn found_in_another_account(world: &World, record: &Record, observation: &Observation) -> bool {
+    let marked = matches!(
+        ownership(world, observation),
+        Ownership::Ours | Ownership::Formerly
+    );
+    bound(world, record) && !marked && in_another_account(world, record)
+}
+
 /// `EFFECT_NONE` settles an intent only as the answer to attempt 0 while no other exists, or to one *alone* whose request itself was refused
 /// (traces 6, 7, 25).
 pub fn refusal_settles(intent: &Intent, attempt: u32, failure: &Failure) -> bool {

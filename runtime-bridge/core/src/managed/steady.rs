@@ -78,6 +78,9 @@ fn not_there(pass: &Pass, looked: &Looked, name: &str, derived: &str) -> Decisio
 
 fn there(pass: &Pass, looked: &Looked, observation: &Observation) -> Decision {
     let world = pass.world;
+    if let Some(stop) = in_another_account(pass, observation) {
+        return stop;
+    }
     if let Some(why) = anothers(world, observation) {
         return pass.stop("DoublyOwned", why);
     }
@@ -106,6 +109,21 @@ fn there(pass: &Pass, looked: &Looked, observation: &Observation) -> Decision {
         };
     }
     differs(pass, record, observation, &diffs)
+}
+
+/// What was found is in another account than ours: it is left alone, and ours is not forgotten.
+pub(super) fn in_another_account(pass: &Pass, observation: &Observation) -> Option<Decision> {
+    let record = pass.record.as_ref()?;
+    rules::found_in_another_account(pass.world, record, observation).then(|| {
+        let now = pass.world.config.as_ref().map_or("", |config| &config.identity);
+        pass.stop(
+            "ConfigIdentityChanged",
+            format!(
+                "the ProviderConfig now acts as {now:?}, and {:?} was made as {:?}: what has this name there is another one; put the ProviderConfig back",
+                observation.external_name, record.config.identity
+            ),
+        )
+    })
 }
 
 /// Not in the record yet: it existed before us. Visibly made ours, unless somebody took the name from under our create.
@@ -163,10 +181,8 @@ fn renew(pass: &Pass, record: &Record, observation: &Observation) -> Option<Deci
     if !observation.provider_state.is_empty() {
         new.provider_state.clone_from(&observation.provider_state);
     }
-    if let Ok(config) = &world.config
-        && !rules::same_place(world, record)
-    {
-        new.config = ConfigIdentity::of(config);
+    if let Ok(config) = &world.config {
+        new.config = record.config.renewed(ConfigIdentity::of(config));
     }
     let key = |digest: &str| digest.split_once(':').map(|(key, _)| key.to_owned());
     let (old_key, new_key) = (key(&record.sensitive_digest), key(&pass.wish.sensitive_digest));
@@ -174,10 +190,17 @@ fn renew(pass: &Pass, record: &Record, observation: &Observation) -> Option<Deci
         new.sensitive_digest.clone_from(&pass.wish.sensitive_digest);
     }
     let lost = settle_details(pass, &mut new);
+    let moved = (new.config.settings != record.config.settings).then(|| {
+        let found = format!(
+            "{:?} was found by other settings of the ProviderConfig than those it was made with, and is taken for the same",
+            record.external_name
+        );
+        Event::normal("ProviderConfigChanged", &found)
+    });
     // A finalizer that somebody took away is put back: without it a deletion would leave the resource behind.
     (new != *record || !world.managed.held()).then(|| {
         pass.write_record("renew the record", &new, nothing_else())
-            .telling(lost)
+            .telling(lost.or(moved))
     })
 }
 

@@ -411,7 +411,9 @@ fn as_it_should_be(model: &Model, last: Option<Wish>) -> bool {
             .is_some_and(|condition| condition.status == "True")
     };
     let name = object.managed.annotation(names::EXTERNAL_NAME);
-    let there = model.cloud.objects.iter().find(|one| one.name == name);
+    let account = model.config.as_ref().map(|config| &config.identity);
+    let mut objects = model.cloud.objects.iter();
+    let there = objects.find(|one| one.name == name && Ok(&one.account) == account);
     let as_wished = there.is_some_and(|one| {
         let secrets = one.sensitive == model.sensitive || model.watcher.late_update;
         one.parameters == object.parameters && secrets

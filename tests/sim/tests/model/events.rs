@@ -2,11 +2,15 @@
 
 use std::time::Duration;
 
-use bridge_core::managed::{Hold, Policies, Problem, names};
+use bridge_core::{
+    external::Document,
+    managed::{Hold, Policies, Problem, names},
+};
 use serde_json::json;
 
 use crate::{
     choose::Faults,
+    invariants::record_of,
     world::{A, Model, config},
 };
 
@@ -32,6 +36,7 @@ pub enum Event {
     Foreign,
     Hold,
     ConfigGoes,
+    /// The config means another account, where somebody else has what ours is called.
     OtherAccount,
     SecretChanges,
     SecretGoes,
@@ -128,7 +133,7 @@ impl Model {
                 });
             }
             Event::ConfigGoes => self.config = Err(problem("ProviderConfigNotFound")),
-            Event::OtherAccount => self.config = Ok(config("account-2")),
+            Event::OtherAccount => self.another_account(),
             Event::SecretChanges => {
                 self.sensitive = crate::cloud::secrets(&[("/password", "canary-2")]);
             }
@@ -138,6 +143,19 @@ impl Model {
         self.wake_all();
         self.beside(Self::wake_all);
         self.check();
+    }
+
+    fn another_account(&mut self) {
+        let now = self.now;
+        self.config = Ok(config("account-2"));
+        let object = self.etcd.object.as_ref();
+        let made = object.and_then(record_of).filter(|record| {
+            object.is_some_and(|object| object.managed.confirms(record)) && !record.external_name.is_empty()
+        });
+        if let Some(record) = made {
+            self.cloud
+                .foreign_in("account-2", &record.external_name, "", &Document::new(), now);
+        }
     }
 }
 

@@ -384,6 +384,7 @@ fn settings_that_do_not_move_the_resource_are_recorded() {
     });
     model.ends_ready();
     assert_eq!(model.record().config.settings, "settings-2");
+    assert!(model.events().contains(&"ProviderConfigChanged"));
     assert_eq!(
         (model.calls("create"), model.calls("update")),
         (1, 0),

@@ -383,7 +383,7 @@ impl Model {
 pub fn config(identity: &str) -> Config {
     Config {
         id: "config-1".to_owned(),
-        revision: "1".to_owned(),
+        revision: format!("1 of {identity}"),
         settings_digest: "settings-1".to_owned(),
         identity: identity.to_owned(),
         settings: None,

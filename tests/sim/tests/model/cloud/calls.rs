@@ -46,7 +46,9 @@ impl Cloud {
         if call.outcome_unknown && by_marker {
             let mut objects = self.objects.iter();
             let earlier = objects.find(|one| {
-                one.marker == call.target.ownership_marker && one.visible.max(one.marker_visible) <= now
+                one.account == call.target.config.identity
+                    && one.marker == call.target.ownership_marker
+                    && one.visible.max(one.marker_visible) <= now
             });
             if let Some(earlier) = earlier {
                 return answer::completed(&earlier.name, Some(answer::observation(earlier, now)), true);
@@ -84,6 +86,7 @@ impl Cloud {
                 fails: self.next_creation_fails.take(),
                 forgotten: false,
                 name: name.clone(),
+                account: call.target.config.identity.clone(),
                 request: Some(Box::new(call.clone())),
             };
             self.work.insert(handle, work);
@@ -166,6 +169,7 @@ impl Cloud {
         self.objects.push(External {
             id: Id(self.count),
             name: name.to_owned(),
+            account: call.target.config.identity.clone(),
             marker,
             made_for: call.target.owner.uid.clone(),
             changed_for: String::new(),
@@ -198,7 +202,7 @@ impl Cloud {
         if self.subject.manners.update == Pace::AtOnce {
             self.apply(id, call);
             let now_is = self
-                .find(&name)
+                .find(&name, &call.target.config.identity)
                 .filter(|_| !self.subject.manners.bare)
                 .map(|one| answer::observation(one, now));
             return answer::completed(&name, now_is, false);
@@ -215,6 +219,7 @@ impl Cloud {
             fails: None,
             forgotten: false,
             name: name.clone(),
+            account: call.target.config.identity.clone(),
             request: Some(Box::new(call.clone())),
         };
         self.work.insert(handle, work);
@@ -267,7 +272,12 @@ impl Cloud {
             return self.poll_removal(call, now);
         }
         let name = &call.target.external_name;
-        let Some(work) = self.work.get(&call.handle).cloned() else {
+        let account = &call.target.config.identity;
+        let known = self
+            .work
+            .get(&call.handle)
+            .filter(|work| work.account == *account);
+        let Some(work) = known.cloned() else {
             return answer::failed(name, FailureCode::OperationExpired, Effect::Unknown);
         };
         if work.forgotten {
@@ -318,7 +328,7 @@ impl Cloud {
             };
         }
         let name = work.name.clone();
-        if self.find(&name).is_some() {
+        if self.find(&name, &work.account).is_some() {
             if let Some(work) = self.work.get_mut(handle) {
                 (work.ends, work.fails) = (now, Some(Effect::None));
             }
@@ -346,7 +356,7 @@ impl Cloud {
         let driven = self.subject.manners.delete == Pace::Driven;
         let unmarked = !self.subject.recovers_by(CreateRecovery::Marker);
         let name = call.target.external_name.clone();
-        let exists = self.find(&name).is_some();
+        let exists = self.find(&name, &call.target.config.identity).is_some();
         let Some(one) = self.ours(call, unmarked).cloned() else {
             if exists {
                 return answer::failed("", FailureCode::NotFound, Effect::None);
@@ -379,8 +389,9 @@ impl Cloud {
 
 fn request_of(call: &Call) -> String {
     format!(
-        "{}|{}|{}|{:?}",
+        "{}|{}|{}|{}|{:?}",
         call.target.config.id,
+        call.target.config.identity,
         call.target.external_name,
         call.target.ownership_marker,
         call.desired.parameters

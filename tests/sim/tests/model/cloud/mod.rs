@@ -33,6 +33,8 @@ impl std::fmt::Debug for Id {
 pub struct External {
     pub id: Id,
     pub name: String,
+    /// Where it is seen: each account has names of its own.
+    pub account: String,
     pub marker: String,
     /// The uid that it was made for; empty: somebody else's.
     pub made_for: String,
@@ -68,6 +70,7 @@ struct Work {
     fails: Option<Effect>,
     forgotten: bool,
     name: String,
+    account: String,
     /// `None`: somebody else's.
     request: Option<Box<Call>>,
 }
@@ -152,15 +155,32 @@ impl Cloud {
         self.objects.iter().filter(|one| one.made_for == uid).collect()
     }
 
-    /// Somebody else makes one.
+    /// Somebody else makes one in our account.
     pub fn foreign(&mut self, name: &str, marker: &str, parameters: &Document, now: Timestamp) {
-        if self.objects.iter().any(|one| one.name == name) {
+        self.foreign_in("account-1", name, marker, parameters, now);
+    }
+
+    /// Somebody else makes one.
+    pub fn foreign_in(
+        &mut self,
+        account: &str,
+        name: &str,
+        marker: &str,
+        parameters: &Document,
+        now: Timestamp,
+    ) {
+        if self
+            .objects
+            .iter()
+            .any(|one| one.name == name && one.account == account)
+        {
             return;
         }
         self.count += 1;
         self.objects.push(External {
             id: Id(self.count),
             name: name.to_owned(),
+            account: account.to_owned(),
             marker: marker.to_owned(),
             made_for: String::new(),
             changed_for: String::new(),
@@ -187,7 +207,10 @@ impl Cloud {
 
     /// Somebody changes it by hand, as slowly as we would: looks tell of the operation.
     pub fn begin_update_by_hand(&mut self, name: &str, now: Timestamp) {
-        let Some(id) = self.find(name).map(|one| one.id) else {
+        let Some((id, account)) = self
+            .find(name, "account-1")
+            .map(|one| (one.id, one.account.clone()))
+        else {
             return;
         };
         let operation = answer::operation("by hand", OperationVerb::Update, false);
@@ -198,6 +221,7 @@ impl Cloud {
             fails: None,
             forgotten: false,
             name: name.to_owned(),
+            account,
             request: None,
         };
         self.work.insert(operation.handle, work);
@@ -357,13 +381,14 @@ impl Cloud {
         }
     }
 
-    /// It lives where the plugin goes: by its own state, else by the wish.
+    /// It lives where the plugin goes: by account, and by its own state, else by the wish.
     fn is_here(&self, one: &External, target: &Target, desired: &DesiredState) -> bool {
         let wanted = match target.provider_state.as_str() {
             "" => place(&desired.parameters),
             state => state.to_owned(),
         };
-        !self.subject.manners.placed || place(&one.parameters) == wanted
+        one.account == target.config.identity
+            && (!self.subject.manners.placed || place(&one.parameters) == wanted)
     }
 
     /// The one of this name that a call can reach.
@@ -372,8 +397,9 @@ impl Cloud {
         objects.find(|one| one.name == name && self.is_here(one, &call.target, &call.desired))
     }
 
-    fn find(&self, name: &str) -> Option<&External> {
-        self.objects.iter().find(|one| one.name == name)
+    fn find(&self, name: &str, account: &str) -> Option<&External> {
+        let mut objects = self.objects.iter();
+        objects.find(|one| one.name == name && one.account == account)
     }
 
     fn get_mut(&mut self, id: Id) -> Option<&mut External> {

@@ -2,6 +2,7 @@
 //!
 //! 20, 22 and 26 lie with the plugin: what the machine can do about 20 is here, 22 and 26 are the conformance kit's.
 
+mod accounts;
 mod create;
 mod delete;
 mod others;

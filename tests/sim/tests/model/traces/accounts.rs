@@ -1,0 +1,151 @@
+//! Credentials that come to mean another account.
+
+use bridge_core::{
+    external::Verb,
+    managed::{Policies, names},
+};
+use serde_json::{Map, Value, json};
+
+use crate::{
+    fate::CallFate,
+    kinds::{self, Pace, Subject},
+    script::Script,
+    world::{A, Model, config},
+};
+
+/// It is made and at rest; somebody else has its name in another account, and the config comes to mean that one.
+fn moved(subject: &Subject, marker: &str) -> Model {
+    let mut model = Model::at_rest(subject);
+    let theirs: Map<String, Value> = json!({"size": 5, "fixed": "a"})
+        .as_object()
+        .cloned()
+        .unwrap_or_default();
+    let name = model.made()[0].name.clone();
+    model
+        .cloud
+        .foreign_in("account-2", &name, marker, &theirs, model.now);
+    model.config = Ok(config("account-2"));
+    model
+}
+
+/// Nothing was sent to what is theirs, and ours is where it was.
+fn untouched(model: &Model, subject: &Subject) {
+    model.verify();
+    let name = subject.name;
+    assert_eq!((model.calls("update"), model.calls("delete")), (0, 0), "{name}");
+    let theirs = model.cloud.objects.iter().find(|one| one.made_for.is_empty());
+    assert_eq!(theirs.expect("theirs is there").parameters["size"], 5, "{name}");
+    assert_eq!(model.made().len(), 1, "{name}");
+    assert_eq!(model.record().config.identity, "account-1", "{name}");
+}
+
+fn known_names() -> [Subject; 4] {
+    [kinds::named(), kinds::bucket(), kinds::queue(), kinds::table()]
+}
+
+#[test]
+fn trace_34_what_has_our_name_in_another_account_is_not_updated() {
+    for subject in known_names() {
+        for marker in ["", "m-other"] {
+            let mut model = moved(&subject, marker);
+            model.edit("size", json!(7));
+            model.rest();
+            assert_eq!(
+                model.says("Synced"),
+                "False/ConfigIdentityChanged",
+                "{}",
+                subject.name
+            );
+            untouched(&model, &subject);
+            model.config = Ok(config("account-1"));
+            model.ends_ready();
+            model.ends_gone();
+        }
+    }
+}
+
+#[test]
+fn trace_34_nor_deleted_and_ours_is_not_forgotten() {
+    for subject in known_names() {
+        for marker in ["", "m-other"] {
+            let mut model = moved(&subject, marker);
+            model.etcd.delete(model.now);
+            model.rest();
+            assert!(model.etcd.object.is_some(), "{}: ours is left", subject.name);
+            assert_eq!(model.says("Synced"), "False/ConfigIdentityChanged");
+            let uid = model.object().managed.uid.clone();
+            assert!(model.message().contains(&format!("{}={uid}", names::ORPHAN)));
+            untouched(&model, &subject);
+            model.config = Ok(config("account-1"));
+            model.ends_gone();
+        }
+    }
+}
+
+#[test]
+fn trace_34_nor_is_an_operation_asked_about_there() {
+    // What the other account says of a handle of ours says nothing of ours.
+    let subject = kinds::nothing().paced(Pace::Long, Pace::Long);
+    let mut model = Model::started(&subject);
+    model.stop_before(A, "poll");
+    model.config = Ok(config("account-2"));
+    model.bridges[A].crash();
+    model.rest();
+    assert_eq!(model.says("Synced"), "False/ConfigIdentityChanged");
+    assert_eq!(model.calls("poll"), 0);
+    model.config = Ok(config("account-1"));
+    model.ends_ready();
+    assert_eq!(model.calls("create"), 1);
+}
+
+#[test]
+fn what_bears_our_marker_is_ours_whatever_the_account_is_called() {
+    // A plugin may come to tell the account in other words.
+    let mut model = Model::at_rest(&kinds::table());
+    for one in &mut model.cloud.objects {
+        one.account = "account-2".to_owned();
+    }
+    model.config = Ok(config("account-2"));
+    model.ends_ready();
+    assert_eq!(model.record().config.identity, "account-2");
+    model.ends_gone();
+}
+
+#[test]
+fn an_identity_that_was_not_told_before_is_recorded() {
+    let mut model = Model::new(&kinds::named());
+    model.config = Ok(config(""));
+    model.create();
+    model.rest();
+    assert_eq!(model.record().config.identity, "");
+    for one in &mut model.cloud.objects {
+        one.account = "account-1".to_owned();
+    }
+    model.config = Ok(config("account-1"));
+    model.ends_ready();
+    assert_eq!(model.record().config.identity, "account-1");
+    // One that is not told any more parts nobody, and is not forgotten.
+    for one in &mut model.cloud.objects {
+        one.account.clear();
+    }
+    model.config = Ok(config(""));
+    model.ends_ready();
+    assert_eq!(model.record().config.identity, "account-1");
+}
+
+#[test]
+fn an_object_that_has_nothing_yet_is_made_where_the_config_says() {
+    let mut model = Model::started(&kinds::named());
+    let refused = CallFate::Fails(
+        bridge_core::external::FailureCode::Unavailable,
+        bridge_core::external::Effect::None,
+    );
+    model.stop_before(A, "create");
+    model.step(A, &mut Script::on(Verb::Create, refused));
+    model
+        .etcd
+        .edit(|object| object.managed.policies = Policies::of(&json!({})));
+    model.config = Ok(config("account-2"));
+    model.ends_ready();
+    assert_eq!(model.made()[0].account, "account-2");
+}
