@@ -13,7 +13,7 @@ use super::{
     names,
     record::{ConfigIdentity, Intent, IntentVerb, Record, Snapshot, Stored},
     status::Question,
-    world::{Wish, World},
+    world::{Managed, Wish, World},
 };
 
 /// Whose is it?
@@ -55,13 +55,18 @@ pub fn right(world: &World, observation: &Observation) -> Option<Right> {
     if ownership(world, observation) == Ownership::Ours {
         return Some(Right::Marker);
     }
-    let Stored::Ours(record) = world.managed.record() else {
+    right_by_record(&world.managed, &observation.external_name)
+}
+
+/// What an object's record says of this name: it has the resource, or is making it, and may have made it (trace 40).
+pub fn right_by_record(managed: &Managed, name: &str) -> Option<Right> {
+    let Stored::Ours(record) = managed.record() else {
         return None;
     };
-    if record.external_name != observation.external_name {
+    if record.external_name != name {
         return None;
     }
-    if confirmed(world, &record) {
+    if managed.confirms(&record) {
         return Some(Right::Record);
     }
     (record.create().is_some() && !record.taken).then_some(Right::Intent)

@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use bridge_core::{
     external::Observation,
-    managed::{ConfigIdentity, Found, Fresh, Memory, Problem, Stored, World, rules},
+    managed::{
+        ConfigIdentity, Found, Fresh, Memory, Problem, Stored, World,
+        rules::{self, Right},
+    },
 };
 
 use super::{reconciler::ManagedReconciler, view};
@@ -65,9 +68,7 @@ impl ManagedReconciler {
             return None;
         };
         let right = rules::right(world, observation);
-        if right < Some(rules::Right::Record)
-            && let Some(recorded) = self.recorded_by_another(world, object, observation)
-        {
+        if let Some(recorded) = self.recorded_by_another(world, object, observation, right) {
             return Some(recorded);
         }
         self.shared.claims.claim(
@@ -78,13 +79,18 @@ impl ManagedReconciler {
         )
     }
 
-    /// Another object whose record has this name, and of which no look of this process has told yet what it has.
+    /// Another object whose record has this name, confirmed or by an unanswered create, with more right than ours, and of which no look of this
+    /// process has told yet what it has.
     fn recorded_by_another(
         &self,
         world: &World,
         object: &Object,
         observation: &Observation,
+        right: Option<Right>,
     ) -> Option<String> {
+        if right >= Some(Right::Record) {
+            return None;
+        }
         let ours = ConfigIdentity::of(world.config.as_ref().ok()?);
         let name = &observation.external_name;
         let (store, claims) = (&self.shared.store, &self.shared.claims);
@@ -94,14 +100,11 @@ impl ManagedReconciler {
             .filter(|other| other.uid() != object.uid() && !claims.has_claimed(other.uid()))
             .find(|other| {
                 let managed = view::managed(other);
-                match managed.record() {
-                    Stored::Ours(record) => {
-                        record.external_name == *name
-                            && managed.confirms(&record)
-                            && record.config.shares_names_with(&ours)
-                    }
+                let here = match managed.record() {
+                    Stored::Ours(record) => record.config.shares_names_with(&ours),
                     Stored::None | Stored::Unreadable(_) => false,
-                }
+                };
+                here && rules::right_by_record(&managed, name) > right
             })
             .map(|other| self.name_of(&other))
     }

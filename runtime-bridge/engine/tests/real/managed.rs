@@ -403,7 +403,28 @@ async fn after_a_restart_whoever_is_recorded_keeps_the_resource() {
     stage.admin.patch(&stage.path("mine"), &paused).await.unwrap();
     stage.says("mine", "Synced", "ReconcilePaused").await;
     drop(first);
+    the_newcomer_is_refused(&stage).await;
+}
 
+#[tokio::test]
+async fn after_a_restart_whoever_was_making_it_keeps_the_resource() {
+    let stage = Stage::new().await;
+    let first = stage.process().await;
+    stage.create("mine", json!({})).await;
+    stage.says("mine", "Ready", "Available").await;
+    let paused = json!({"metadata": {"annotations": {names::PAUSED: "true"}}});
+    stage.admin.patch(&stage.path("mine"), &paused).await.unwrap();
+    stage.says("mine", "Synced", "ReconcilePaused").await;
+    drop(first);
+    // As if the process had died before the status: its create is not confirmed.
+    let path = format!("{}/status", stage.path("mine"));
+    let unconfirmed = json!({"status": {"crossbridge": null}});
+    stage.admin.patch(&path, &unconfirmed).await.unwrap();
+    the_newcomer_is_refused(&stage).await;
+}
+
+/// Another object that wants the name of `mine` gets nothing, and its deletion takes nothing away.
+async fn the_newcomer_is_refused(stage: &Stage) {
     let _second = stage.process().await;
     stage.create("other", json!({names::EXTERNAL_NAME: "mine"})).await;
     stage.says("other", "Synced", "DoublyOwned").await;

@@ -75,13 +75,23 @@ impl Model {
 
     /// Another object of ours that has the same external resource, as the engine finds it.
     pub fn rival_of(&mut self, b: usize, world: &World) -> Option<String> {
-        self.second.as_ref()?;
+        let lane = self.second.as_ref()?;
+        // A process lists before it does anything.
+        let beside = lane.bridges[b].store.clone().or_else(|| lane.etcd.object.clone());
         let looked = self.bridges[b].memory.looked.as_ref()?;
         let Found::There(observation) = &looked.found else {
             return None;
         };
         let right = rules::right(world, observation);
         let claims = &mut self.claims[b];
+        // Its record has the name with more right, and no look has told yet what it has.
+        let recorded = beside.filter(|other| {
+            let claimed = claims.values().any(|(uid, _)| *uid == other.managed.uid);
+            !claimed && rules::right_by_record(&other.managed, &observation.external_name) > right
+        });
+        if let Some(other) = recorded {
+            return Some(other.managed.uid);
+        }
         let uid = &world.managed.uid;
         let claimed = claims
             .get(&observation.canonical_id)

@@ -121,6 +121,43 @@ fn trace_18_also_while_the_creation_is_unanswered() {
 }
 
 #[test]
+fn trace_40_what_another_object_of_ours_is_making_is_not_adopted() {
+    for subject in [
+        kinds::named(),
+        kinds::bucket().can(|can| can.holds_marker = false),
+    ] {
+        let mut model = Model::started(&subject);
+        model.add_lane();
+        model.stop_before(A, "create");
+        model.step(A, &mut Script::on(Verb::Create, CallFate::CrashBeforePersist));
+        model.pass(A);
+        // The process that comes after looks at the newcomer first.
+        model.crash(A);
+        let newcomer = |model: &mut Model| {
+            model.create();
+            model.rest();
+            assert_eq!(
+                model.says("Synced"),
+                "False/DoublyOwned",
+                "{}",
+                model.log.join("\n")
+            );
+        };
+        model.beside(newcomer);
+        model.ends_ready();
+        let leaves = |model: &mut Model| {
+            model.etcd.delete(model.now);
+            model.rest();
+            assert!(model.etcd.object.is_none());
+        };
+        model.beside(leaves);
+        model.ends_ready();
+        assert_eq!(model.calls("delete"), 0);
+        model.ends_gone();
+    }
+}
+
+#[test]
 fn trace_28_adoption_waits_until_no_create_can_come() {
     // Attempt 0 is on its way; somebody else is faster; a person gives his to us at once.
     let subject = kinds::table().paced(Pace::AtOnce, Pace::AtOnce);
