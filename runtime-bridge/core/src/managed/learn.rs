@@ -151,6 +151,7 @@ impl Memory {
             name: observation.external_name.clone(),
             recorded: recorded(world),
             as_recorded: false,
+            former_marker: call.target.former_marker.clone(),
             stamp: Stamp::of(world),
             found: Found::There(Arc::new(observation)),
             next,

@@ -77,6 +77,8 @@ pub struct Looked {
     pub recorded: Option<Attempt>,
     /// It went by the recorded parameters of a create, not by the wish.
     pub as_recorded: bool,
+    /// The other marker that it took for ours too; empty: none.
+    pub former_marker: String,
     /// What the user wanted then.
     pub stamp: Stamp,
     /// What it brought.
@@ -180,18 +182,19 @@ impl Memory {
 
     /// The look, if it still tells the truth: nothing was changed since, the user wants the same, and its time is not over.
     pub fn fresh_look(&self, world: &World, name: &str) -> Option<&Looked> {
-        self.look_by(world, name, false)
+        self.look_by(world, name, false, world.former_marker())
     }
 
-    /// Likewise, by the recorded parameters of a create.
-    pub fn fresh_look_as_recorded(&self, world: &World, name: &str) -> Option<&Looked> {
-        self.look_by(world, name, true)
+    /// Likewise, for what an unanswered create may have made; `as_recorded`: by its recorded parameters.
+    pub fn fresh_look_for_the_create(&self, world: &World, name: &str, as_recorded: bool) -> Option<&Looked> {
+        self.look_by(world, name, as_recorded, "")
     }
 
-    fn look_by(&self, world: &World, name: &str, as_recorded: bool) -> Option<&Looked> {
+    fn look_by(&self, world: &World, name: &str, as_recorded: bool, former_marker: &str) -> Option<&Looked> {
         self.looked.as_ref().filter(|looked| {
             looked.next > world.now
                 && looked.as_recorded == as_recorded
+                && looked.former_marker == former_marker
                 && looked.stamp == Stamp::of(world)
                 && (looked.name == name
                     || matches!(&looked.found, Found::There(found) if found.external_name == name))
@@ -272,6 +275,7 @@ impl Memory {
             name: name.clone(),
             recorded: recorded(world),
             as_recorded: asked.as_recorded,
+            former_marker: asked.target.former_marker.clone(),
             stamp,
             found,
             next,

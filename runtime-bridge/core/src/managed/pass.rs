@@ -65,20 +65,25 @@ impl Pass<'_> {
 
     /// Look, if nothing holds calls back.
     pub fn observe(&self, name: &str) -> Decision {
-        self.observe_with(name, self.desired(), false)
+        self.observe_with(self.target(name), self.desired(), false)
     }
 
-    /// Look for what an unanswered create may have made: there, where it was wished for, though the wish was edited since.
-    pub fn observe_as_recorded(&self, name: &str, parameters: &Document) -> Decision {
-        let desired = DesiredState {
-            parameters: parameters.clone(),
-            sensitive: self.wish.sensitive.clone(),
-        };
-        self.observe_with(name, desired, true)
+    /// Look for what an unanswered create may have made. That bears our marker, if any: what a person has said is ours too would hide it.
+    /// `recorded`: it is looked for there, where it was wished for, though the wish was edited since.
+    pub fn observe_for_the_create(&self, name: &str, recorded: Option<&Document>) -> Decision {
+        let mut desired = self.desired();
+        if let Some(parameters) = recorded {
+            desired.parameters.clone_from(parameters);
+        }
+        let target = self.target(name).map(|target| Target {
+            former_marker: String::new(),
+            ..target
+        });
+        self.observe_with(target, desired, recorded.is_some())
     }
 
-    fn observe_with(&self, name: &str, desired: DesiredState, as_recorded: bool) -> Decision {
-        match self.target(name) {
+    fn observe_with(&self, target: Option<Target>, desired: DesiredState, as_recorded: bool) -> Decision {
+        match target {
             Some(target) => Decision::Act(Action::Observe(Box::new(Asked {
                 target,
                 desired,

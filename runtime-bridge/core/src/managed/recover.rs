@@ -10,8 +10,7 @@ use super::{
     pass::Pass,
     record::{Intent, Record},
     report::Report,
-    rules::{self, Ownership},
-    settle,
+    rules, settle,
     status::Question,
 };
 
@@ -39,10 +38,8 @@ pub(super) fn recover(pass: &Pass) -> Decision {
     };
     let can_look = by_marker || by_name;
     if can_look {
-        let fresh = match rules::looked_for_as_recorded(intent, &pass.wish) {
-            Some(_) => pass.memory.fresh_look_as_recorded(world, &name),
-            None => pass.memory.fresh_look(world, &name),
-        };
+        let as_recorded = rules::looked_for_as_recorded(intent, &pass.wish).is_some();
+        let fresh = pass.memory.fresh_look_for_the_create(world, &name, as_recorded);
         let Some(looked) = fresh.filter(|looked| rules::look_is_about(looked, intent)) else {
             return look(pass, intent, &name);
         };
@@ -54,7 +51,7 @@ pub(super) fn recover(pass: &Pass) -> Decision {
                 // While deleting, and under a marker, another's counts as absence of ours.
                 Some(_) => {}
                 // The creating request marks: what bears no marker is not its work, or is not yet to be seen as it is.
-                None if is_unmarked(pass, record, observation) => {
+                None if !rules::may_be_its_work(world, record, observation) => {
                     if world.now <= settles {
                         return wait_for_the_time(pass, settles);
                     }
@@ -82,16 +79,8 @@ pub(super) fn recover(pass: &Pass) -> Decision {
     ask(pass, record, intent, settles)
 }
 
-fn is_unmarked(pass: &Pass, record: &Record, observation: &Observation) -> bool {
-    rules::ownership(pass.world, observation) == Ownership::Unmarked
-        && !rules::unmarked_is_ours(pass.world, record)
-}
-
 fn look(pass: &Pass, intent: &Intent, name: &str) -> Decision {
-    match rules::looked_for_as_recorded(intent, &pass.wish) {
-        Some(parameters) => pass.observe_as_recorded(name, parameters),
-        None => pass.observe(name),
-    }
+    pass.observe_for_the_create(name, rules::looked_for_as_recorded(intent, &pass.wish))
 }
 
 /// It exists. A cloud-named one is confirmed by metadata; of another the next status tells. One that was looked for as recorded is confirmed

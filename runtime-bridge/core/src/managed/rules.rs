@@ -236,6 +236,16 @@ pub fn unmarked_is_ours(world: &World, record: &Record) -> bool {
     record.create().is_some() && !record.taken && !world.recovers_by(CreateRecovery::Marker)
 }
 
+/// What was found can be what our unanswered create has made. What only a person says is ours was there before: it is adopted when nothing of
+/// the create can come any more (trace 36).
+pub fn may_be_its_work(world: &World, record: &Record, observation: &Observation) -> bool {
+    match ownership(world, observation) {
+        Ownership::Ours => true,
+        Ownership::Unmarked => unmarked_is_ours(world, record),
+        Ownership::Formerly | Ownership::Others(_) => false,
+    }
+}
+
 /// Until then absence, and an empty marker, may only mean that what was made cannot be seen yet. A name from the upstream is confirmed by a
 /// write that says when.
 pub fn visible_at(world: &World, record: &Record) -> Option<Timestamp> {

@@ -179,6 +179,44 @@ fn trace_28_adoption_waits_until_no_create_can_come() {
 }
 
 #[test]
+fn trace_36_what_a_person_says_is_ours_too_waits_until_no_create_can_come() {
+    // A restored object: its resource is found by the marker of its former self, and a create is on its way.
+    for fate in [CallFate::Late, CallFate::LostBefore] {
+        let mut model = Model::started(&kinds::marked());
+        model.stop_before(A, "create");
+        model.step(A, &mut Script::on(Verb::Create, fate));
+        model.cloud.foreign("old", "m-old", &parameters(), model.now);
+        model.etcd.annotate(names::ADOPT, Some("m-old"));
+        model.rest();
+        model.verify();
+        let log = model.log.join("\n");
+        assert!(model.flights.is_empty(), "{log}");
+        assert_eq!(model.says("Ready"), "True/Available", "{log}");
+        // What the create made goes first, and is the only one; without it the old one is.
+        let made = usize::from(fate == CallFate::Late);
+        assert_eq!(model.made().len(), made, "{log}");
+        let name = model.record().external_name;
+        assert_eq!(name == "old", made == 0, "{log}");
+        model.ends_gone();
+        assert_eq!(model.cloud.objects.len(), made, "{log}");
+    }
+}
+
+#[test]
+fn trace_36_also_under_a_name_that_is_known() {
+    let mut model = Model::started(&kinds::table().paced(Pace::AtOnce, Pace::AtOnce));
+    model.stop_before(A, "create");
+    model.step(A, &mut Script::on(Verb::Create, CallFate::Late));
+    model.cloud.foreign("thing", "m-old", &parameters(), model.now);
+    model.etcd.annotate(names::ADOPT, Some("m-old"));
+    model.stop_before(A, "write metadata: adopt");
+    assert!(model.flights.is_empty(), "{}", model.log.join("\n"));
+    model.rest();
+    assert_eq!(model.says("Ready"), "True/Available");
+    model.ends_gone();
+}
+
+#[test]
 fn trace_29_two_absences_count_only_a_window_apart() {
     let subject = kinds::marked().can(|can| can.consistency_window = Duration::from_secs(20));
     let mut model = Model::at_rest(&subject);
