@@ -167,9 +167,12 @@ impl ConfigIdentity {
         }
     }
 
-    /// Do both speak of one place? An identity that one side does not know does not part them.
-    pub fn agrees(&self, other: &Self) -> bool {
-        !self.acts_as_another(other) && self.id == other.id && self.settings == other.settings
+    /// As far as one can tell, names mean the same in both: the same config, or two that act as the same identity, with the same settings. An
+    /// identity that one side does not know does not part them.
+    pub fn shares_names_with(&self, other: &Self) -> bool {
+        let known = !self.identity.is_empty() && self.identity == other.identity;
+        let same = self.id == other.id && !self.acts_as_another(other);
+        self.settings == other.settings && (known || same)
     }
 
     /// Both say as whom they act, and it is not the same.
@@ -187,14 +190,6 @@ impl ConfigIdentity {
             newer.identity
         };
         Self { identity, ..newer }
-    }
-}
-
-impl ConfigIdentity {
-    /// As far as one can tell, names mean the same in both: the same config, or two that act as the same identity with the same settings.
-    pub fn shares_names_with(&self, other: &Self) -> bool {
-        let known = !self.identity.is_empty() && self.identity == other.identity;
-        self.settings == other.settings && (self.agrees(other) || known)
     }
 }
 

@@ -143,13 +143,16 @@ pub fn token_may_be_repeated(world: &World, record: &Record, intent: &Intent, wi
         && request_is_the_same(world, record, intent, wish)
 }
 
-/// The recorded request can still be sent as it was: parameters, secrets and config.
+/// The recorded request can still be sent as it was: parameters, secrets and config, whose id is part of a
+/// request by the contract.
 pub fn request_is_the_same(world: &World, record: &Record, intent: &Intent, wish: &Wish) -> bool {
     let parameters = match &intent.parameters {
         Snapshot::Whole(_) => true,
         Snapshot::Digest(digest) => *digest == wish.digest,
     };
-    parameters && record.sensitive_digest == wish.sensitive_digest && same_place(world, record)
+    let config = world.config.as_ref();
+    let config = config.is_ok_and(|config| config.id == record.config.id) && same_place(world, record);
+    parameters && config && record.sensitive_digest == wish.sensitive_digest
 }
 
 /// The config still means the place that the record speaks of: elsewhere, absence means nothing.
@@ -157,7 +160,7 @@ pub fn same_place(world: &World, record: &Record) -> bool {
     world
         .config
         .as_ref()
-        .is_ok_and(|config| record.config.agrees(&ConfigIdentity::of(config)))
+        .is_ok_and(|config| record.config.shares_names_with(&ConfigIdentity::of(config)))
 }
 
 /// The config acts in another account than the one that the record speaks of, as far as both are told. What is found there is not ours, unless

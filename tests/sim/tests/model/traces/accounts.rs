@@ -1,7 +1,9 @@
 //! Credentials that come to mean another account.
 
+use std::time::Duration;
+
 use bridge_core::{
-    external::Verb,
+    external::{Config, Verb},
     managed::{Policies, names},
 };
 use serde_json::{Map, Value, json};
@@ -148,4 +150,81 @@ fn an_object_that_has_nothing_yet_is_made_where_the_config_says() {
     model.config = Ok(config("account-2"));
     model.ends_ready();
     assert_eq!(model.made()[0].account, "account-2");
+}
+
+/// Another ProviderConfig, or one that was made anew, for the same account.
+fn another_config() -> Config {
+    Config {
+        id: "config-2".to_owned(),
+        ..config("account-1")
+    }
+}
+
+#[test]
+fn another_config_of_the_same_account_is_the_same_place() {
+    for subject in [kinds::named(), kinds::token(), kinds::marked()] {
+        let mut model = Model::at_rest(&subject);
+        model.config = Ok(another_config());
+        model.cloud.remove_by_hand(|_| true);
+        model.advance(Duration::from_mins(2));
+        model.ends_ready();
+        assert_eq!(model.calls("create"), 2, "{}", subject.name);
+        assert_eq!(model.record().config.id, "config-2");
+        model.ends_gone();
+    }
+}
+
+#[test]
+fn an_unanswered_create_is_looked_for_by_another_config_of_the_same_account() {
+    for subject in [kinds::named(), kinds::marked(), kinds::token()] {
+        let mut model = Model::started(&subject);
+        model.stop_before(A, "create");
+        model.step(A, &mut Script::on(Verb::Create, CallFate::LostAfter));
+        model.config = Ok(another_config());
+        model.bridges[A].crash();
+        model.rest();
+        assert_eq!(
+            model.calls("create"),
+            1,
+            "{}: a token is another's there",
+            subject.name
+        );
+        let can_look = subject.name != "token";
+        let asks = model.says("Synced") == "False/CreateOutcomeUnknown";
+        assert_eq!(can_look, !asks, "{}", subject.name);
+        if can_look {
+            model.ends_ready();
+            model.ends_gone();
+        }
+    }
+}
+
+#[test]
+fn a_deletion_that_waits_for_an_account_says_how_to_let_it_go() {
+    // Confirmed, or not even answered.
+    for fate in [CallFate::Answered, CallFate::LostAfter] {
+        let mut model = Model::started(&kinds::token());
+        model.stop_before(A, "create");
+        model.step(A, &mut Script::on(Verb::Create, fate));
+        if fate == CallFate::Answered {
+            model.rest();
+        }
+        model.config = Ok(config("account-2"));
+        model.etcd.delete(model.now);
+        model.bridges[A].crash();
+        model.rest();
+        assert_eq!(model.says("Synced"), "False/ConfigIdentityChanged");
+        let uid = model.object().managed.uid.clone();
+        assert!(
+            model.message().ends_with(&format!(
+                "annotate {}={uid} to let the object go, and leave what there may be",
+                names::ORPHAN
+            )),
+            "{}",
+            model.message()
+        );
+        model.etcd.annotate(names::ORPHAN, Some(&uid));
+        model.rest();
+        assert!(model.etcd.object.is_none());
+    }
 }
