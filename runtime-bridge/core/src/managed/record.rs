@@ -182,6 +182,7 @@ impl ConfigIdentity {
 
     /// What a look by the newer one has shown to be the same place is recorded as that. An identity that the same config does not tell any more is
     /// not forgotten.
+    #[must_use]
     pub fn renewed(&self, newer: Self) -> Self {
         let untold = newer.identity.is_empty() && newer.id == self.id;
         let identity = if untold {

@@ -152,7 +152,7 @@ fn an_object_that_has_nothing_yet_is_made_where_the_config_says() {
     assert_eq!(model.made()[0].account, "account-2");
 }
 
-/// Another ProviderConfig, or one that was made anew, for the same account.
+/// Another `ProviderConfig`, or one that was made anew, for the same account.
 fn another_config() -> Config {
     Config {
         id: "config-2".to_owned(),
