@@ -65,6 +65,15 @@ pub(super) fn begin(pass: &Pass, derived: &str) -> Decision {
     let Ok(config) = &world.config else {
         return pass.wait(Report::default(), None, Purpose::Retry);
     };
+    if world.kind.external_name.source == NameSource::Derived && derived.is_empty() {
+        return pass.stop(
+            "NameNotTold",
+            format!(
+                "the plugin works out the names of {}, and does not tell this one's (Absent.external_name): that is a fault of the plugin, nothing is made before it is put right",
+                world.kind.plural
+            ),
+        );
+    }
     let annotated = world.managed.annotation(names::EXTERNAL_NAME);
     let name = match world.kind.external_name.source {
         NameSource::User if annotated.is_empty() => world.managed.name.clone(),
@@ -131,6 +140,8 @@ pub(super) fn repeat(pass: &Pass, record: &Record, alone: bool) -> Decision {
     if let Some(intent) = record.intent.as_mut() {
         intent.attempt += 1;
         intent.alone = alone;
+        // Alone, its turn begins anew: a mere hindrance ends nothing, and another refusal does.
+        intent.turn_over &= !alone;
         intent.deadline = pass.world.now + pass.world.kind.timeouts.call;
         intent.operation = None;
     }

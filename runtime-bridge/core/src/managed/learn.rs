@@ -27,7 +27,8 @@ impl Memory {
             Err(error) => {
                 if let CallError::Refused { code, .. } = error {
                     self.note_answered(call);
-                    // A handle that the plugin does not know is of no more use; what it stood for is found by looking.
+                    // A handle that the plugin cannot read is of no more use; what it stood for is found by looking. The other codes speak of the
+                    // plugin (it does not serve the type now, the call came late), and another answer may come.
                     if call.verb == Verb::Poll && code == "INVALID_ARGUMENT" {
                         self.end_operation(call);
                     }
@@ -142,6 +143,9 @@ impl Memory {
             };
             observation.external_name.clone_from(name);
         }
+        if observation.canonical_id.is_empty() {
+            observation.canonical_id.clone_from(&outcome.canonical_id);
+        }
         self.keep_details(&observation.connection_details);
         self.tell_warnings(&observation.warnings);
         let next = next_look(world, &observation);
@@ -236,13 +240,14 @@ impl Memory {
             self.delete_answered = None;
             self.absent_since = None;
         }
-        self.proven = Some((resource_version.to_owned(), began));
+        self.learn_version(resource_version, began);
         self.events.extend(change.event.clone());
     }
 
     /// A status write or a live read of this pass proved the version.
     pub fn learn_version(&mut self, resource_version: &str, began: Timestamp) {
         self.proven = Some((resource_version.to_owned(), began));
+        self.proofs = self.proofs.saturating_add(1).min(2);
     }
 
     /// The connection Secret could not be written: for people, and when to try again.

@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::external::{
-    Absent, CallError, Failure, Look, Observation, Operation, OperationVerb, Secrets, Verb,
-};
+use crate::external::{Absent, CallError, Failure, Look, Observation, Operation, Secrets, Verb};
 
 use super::{
     decision::{Asked, Event},
@@ -144,6 +142,8 @@ pub struct Memory {
     pub delete_answered: Option<Timestamp>,
     /// The resourceVersion that a write or a live read of this pass proved, and when that began.
     pub proven: Option<(String, Timestamp)>,
+    /// How often this pass has proven one; 2: or more often.
+    pub proofs: u32,
     /// An Update or Delete operation that runs; `Some(None)`: the one in the status has ended.
     pub operation: Option<Option<OperationReport>>,
     /// A create handle that is of no more use.
@@ -177,6 +177,7 @@ impl Memory {
     pub fn begin_pass(&mut self) {
         self.may_send = None;
         self.proven = None;
+        self.proofs = 0;
         self.offered = false;
     }
 
@@ -282,14 +283,14 @@ impl Memory {
         });
     }
 
-    /// A look may find an operation that nobody here knows of: it is followed like one of ours. A creation's handle lives in the record alone.
+    /// A look may find an operation that nobody here knows of: it is followed like one of ours.
     fn take_up(&mut self, world: &World, observation: &Observation) {
         let Some(operation) = &observation.operation else {
             return;
         };
         let stored = || world.managed.status.progress.operation.clone();
         let known = self.operation.clone().unwrap_or_else(stored);
-        if operation.verb == OperationVerb::Create || known.is_some() {
+        if known.is_some() || !super::rules::may_be_taken_up(world, operation) {
             return;
         }
         self.next_poll = Some(world.now + operation.poll_after.unwrap_or(super::operate::POLL_AFTER));

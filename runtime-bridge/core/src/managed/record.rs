@@ -51,7 +51,7 @@ pub struct Record {
     pub details: Details,
     /// Where and as whom.
     pub config: ConfigIdentity,
-    /// Of the plugin that was called last.
+    /// Of the plugin by which it was made, or adopted.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub plugin_version: String,
 }

@@ -4,7 +4,7 @@
 use jiff::Timestamp;
 
 use crate::{
-    external::{Document, Effect, Failure, FailureCode, Observation},
+    external::{Document, Effect, Failure, FailureCode, Observation, Operation, OperationVerb},
     kind::{CreateRecovery, Kind},
 };
 
@@ -285,15 +285,27 @@ pub fn absence_speaks_of_all(world: &World, intent: &Intent, by_marker: bool, by
     by_marker || by_name && (!world.cloud_named() || intent.attempt == 0)
 }
 
-/// A call that needs no intent follows only a guarded write, or a live read, of this pass (trace 11): its deadline counts from there, and half of
-/// its time must be left, or it would be cut short for nothing.
+/// A call that needs no intent follows only a guarded write, or a live read, of this pass (trace 11): its deadline counts from there. Half of its
+/// time must be left, or it would be cut short for nothing; where reads take so long each time, it makes do with what there is.
 pub fn proven_until(world: &World, memory: &Memory) -> Option<Timestamp> {
     let call = world.kind.timeouts.call;
     let (_, began) = memory
         .proven
         .as_ref()
         .filter(|(version, _)| *version == world.managed.resource_version)?;
-    Some(*began + call).filter(|deadline| *deadline > world.now + call / 2)
+    let enough = if memory.proofs > 1 { call / 8 } else { call / 2 };
+    Some(*began + call).filter(|deadline| *deadline > world.now + enough)
+}
+
+/// An operation that a look found may be followed as if it were ours: a creation's handle lives in the record alone, a removal that nobody here
+/// asked for is waited for, and what moves only when polled is driven on only where its verb is wished for (trace 41).
+pub fn may_be_taken_up(world: &World, operation: &Operation) -> bool {
+    let deleting = world.managed.deletion.is_some();
+    match operation.verb {
+        OperationVerb::Create => false,
+        OperationVerb::Update => !operation.poll_driven || (world.managed.policies.update && !deleting),
+        OperationVerb::Delete => deleting,
+    }
 }
 
 /// The intent was written by this process in this pass: now, and only now, its call may go (traces 1, 11).

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use bridge_core::{
     external::{Effect, FailureCode, Verb},
-    managed::{Blocker, Hold, Problem, names},
+    managed::{Blocker, Found, Hold, Problem, names},
 };
 use serde_json::json;
 
 use crate::{
     bridge::Phase,
     fate::{CallFate, LookFate},
-    kinds,
+    kinds::{self, CALL},
     script::Script,
     world::{A, Model, Writes},
 };
@@ -84,6 +84,52 @@ fn a_refusal_that_may_have_had_an_effect_is_not_repeated_without_a_pause() {
     model.ends_ready();
     assert!(model.now >= began + Duration::from_secs(20));
     assert_eq!(model.tokens(), 1);
+}
+
+#[test]
+fn a_name_that_the_plugin_keeps_to_itself_is_not_recorded_as_none() {
+    let mut model = Model::new(&kinds::queue());
+    model.cloud.keeps_names_to_itself = true;
+    model.create();
+    model.rest();
+    assert_eq!(model.says("Synced"), "False/NameNotTold");
+    assert_eq!(model.tokens(), 0);
+    model.cloud.keeps_names_to_itself = false;
+    model.advance(Duration::from_mins(2));
+    model.ends_ready();
+    model.ends_gone();
+}
+
+#[test]
+fn reads_that_take_long_do_not_keep_a_call_from_being_made() {
+    let mut model = Model::at_rest(&kinds::named());
+    model.edit("size", json!(2));
+    model.bridges[A].dirty = true;
+    for _ in 0..20 {
+        model.step(A, &mut crate::fate::Well);
+        // Gathering the wish takes more than half of a call's time.
+        if matches!(model.bridges[A].phase, crate::bridge::Phase::Deciding) {
+            model.advance(CALL * 6 / 10);
+        }
+    }
+    model.verify();
+    assert_eq!(model.calls("update"), 1, "{}", model.log.join("\n"));
+}
+
+#[test]
+fn what_an_answer_calls_it_is_known_at_once() {
+    // The observation in an answer may leave the id to the outcome.
+    let mut model = Model::started(&kinds::named());
+    model.stop_before(A, "write status");
+    let looked = model.bridges[A]
+        .memory
+        .looked
+        .clone()
+        .expect("the answer showed it");
+    let Found::There(observation) = looked.found else {
+        panic!("it is there")
+    };
+    assert_eq!(observation.canonical_id, "id-1");
 }
 
 #[test]

@@ -61,14 +61,20 @@ pub fn outcome(name: &str, result: OutcomeResult) -> Outcome {
     }
 }
 
+/// What the observation leaves empty, the outcome tells.
 pub fn completed(name: &str, observation: Option<Observation>, already_done: bool) -> Outcome {
-    outcome(
-        name,
-        OutcomeResult::Completed(Box::new(Completed {
-            observation,
-            already_done,
-        })),
-    )
+    let mut observation = observation;
+    let canonical_id = observation
+        .as_mut()
+        .map(|observation| std::mem::take(&mut observation.canonical_id));
+    let completed = Completed {
+        observation,
+        already_done,
+    };
+    Outcome {
+        canonical_id: canonical_id.unwrap_or_default(),
+        ..outcome(name, OutcomeResult::Completed(Box::new(completed)))
+    }
 }
 
 pub fn failed(name: &str, code: FailureCode, effect: Effect) -> Outcome {

@@ -117,6 +117,8 @@ pub struct Cloud {
     pub operations_expire: Option<Duration>,
     /// Updates are accepted, and change nothing.
     pub ignores_updates: bool,
+    /// The plugin does not tell the names that it works out.
+    pub keeps_names_to_itself: bool,
     /// Deletes are accepted, and remove nothing.
     pub keeps_what_is_deleted: bool,
     /// What running operations tell: percent, and the step.
@@ -143,6 +145,7 @@ impl Cloud {
             next_creation_fails: None,
             operations_expire: None,
             ignores_updates: false,
+            keeps_names_to_itself: false,
             keeps_what_is_deleted: false,
             progress: None,
             work_takes: crate::kinds::WORK,
@@ -225,6 +228,25 @@ impl Cloud {
             request: None,
         };
         self.work.insert(operation.handle, work);
+    }
+
+    /// Somebody begins to remove it, in steps that go on only when they are polled.
+    pub fn begin_removal_by_hand(&mut self, name: &str) {
+        let Some(one) = self.objects.iter_mut().find(|one| one.name == name) else {
+            return;
+        };
+        one.state = State::Disabled;
+        let work = Work {
+            operation: answer::operation("remove", OperationVerb::Delete, true),
+            object: Some(one.id),
+            ends: Timestamp::MAX,
+            fails: None,
+            forgotten: false,
+            name: name.to_owned(),
+            account: one.account.clone(),
+            request: None,
+        };
+        self.work.insert("by hand".to_owned(), work);
     }
 
     /// What runs on it by somebody else's doing.
@@ -376,7 +398,11 @@ impl Cloud {
                 ..answer::observation(one, now)
             })),
             None => Look::Absent(Absent {
-                external_name: derived,
+                external_name: if self.keeps_names_to_itself {
+                    String::new()
+                } else {
+                    derived
+                },
             }),
         }
     }

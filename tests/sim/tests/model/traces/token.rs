@@ -217,10 +217,8 @@ fn trace_24_nor_the_end_of_an_older_operation_while_the_last_attempt_may_be_unde
     model.step(B, &mut Script::on(Verb::Create, CallFate::Late));
     model.pass(A);
     model.lead(A);
-    model.rest();
-    model.verify();
-    assert_eq!((model.tokens(), model.made().len()), (1, 1));
-    assert_eq!(model.says("Synced"), "False/CreateOutcomeUnknown");
+    model.ends_ready();
+    assert_eq!(model.tokens(), 1);
 }
 
 #[test]
@@ -237,6 +235,28 @@ fn trace_25_a_refused_token_does_not_stick() {
         model.rest();
         model.ends_ready();
         assert_eq!(model.tokens(), 2, "{}", subject.name);
+    }
+}
+
+#[test]
+fn trace_25_a_repeat_that_is_hindered_while_it_is_alone_asks_nobody() {
+    for hindered in [
+        CallFate::Fails(FailureCode::Throttled, Effect::None),
+        CallFate::LostBefore,
+    ] {
+        let mut model = Model::started(&kinds::token());
+        model.edit("invalid", json!(true));
+        model.stop_before(A, "create");
+        model.bridges[A].crash();
+        model.etcd.edit(|object| {
+            object.parameters.remove("invalid");
+        });
+        model.stop_before(A, "create \"\" attempt 2");
+        assert!(model.record().create().is_some_and(|intent| intent.alone));
+        model.step(A, &mut Script::on(Verb::Create, hindered));
+        model.ends_ready();
+        assert_eq!(model.tokens(), 2);
+        assert!(!model.events().contains(&"CreateOutcomeUnknown"));
     }
 }
 
