@@ -86,6 +86,11 @@ impl ApiError {
         matches!(self, Self::Timeout(_) | Self::Interrupted(_))
     }
 
+    /// The object itself is refused: it stays so until a person changes it, its schema, or a policy.
+    pub fn is_refusal(&self) -> bool {
+        matches!(self, Self::Invalid(_) | Self::Denied(_))
+    }
+
     /// The same request may succeed later, with nothing changed by anybody.
     pub fn is_transient(&self) -> bool {
         matches!(

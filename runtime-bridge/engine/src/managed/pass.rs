@@ -170,7 +170,8 @@ impl ManagedReconciler {
             Action::WriteMetadata(change) => self.write_metadata(object, &change, memory).await,
             Action::Call(call) => self.call(object, world, &call, memory, place).await,
             Action::Publish => {
-                self.publish(object, memory).await;
+                // The memory holds what went wrong, and when to try again.
+                let _ = self.publish(object, memory).await;
                 After::Again
             }
             Action::WriteStatus(write) => self.write_status(object, *write, memory).await,
@@ -313,6 +314,12 @@ impl ManagedReconciler {
         }
     }
 
+    /// What the API server will not take from us is for people.
+    pub(super) fn tell_refused(&self, object: &Object, what: &str, error: &ApiError) {
+        let message = format!("cannot {what}: {error}");
+        self.record(object, &Event::warning("CannotUpdateManagedResource", &message));
+    }
+
     /// A request that was not carried out is no reason to guess: read live, come back, decide again.
     async fn api_failed(&self, object: &Object, what: &str, error: &ApiError, memory: &mut Memory) -> After {
         match error {
@@ -320,11 +327,8 @@ impl ManagedReconciler {
             ApiError::NotFound(_) => tracing::debug!(object = %object.key(), what, "the object is gone"),
             error => tracing::warn!(object = %object.key(), what, %error, "the API server did not do it"),
         }
-        if matches!(error, ApiError::Invalid(_) | ApiError::Denied(_)) {
-            self.record(
-                object,
-                &Event::warning("CannotUpdateManagedResource", &format!("cannot {what}: {error}")),
-            );
+        if error.is_refusal() {
+            self.tell_refused(object, what, error);
         }
         let live = self.shared.writer.get_live(&self.api, &object.key()).await;
         let error = match live {

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use bridge_core::{
-    external::Answer,
+    external::{Answer, Verb},
     managed::{Call, Settled, World, back_off, settle},
 };
 
@@ -28,6 +28,7 @@ impl ManagedReconciler {
             .filter(|known| known.uid() == object.uid())
             .unwrap_or(object);
         let mut failures = 0;
+        let mut told = false;
         loop {
             let change = match settle(world, &view::managed(&newest), call, answer) {
                 Settled::Nothing => return,
@@ -48,6 +49,13 @@ impl ManagedReconciler {
                     .map(|outcome| outcome.external_name.as_str())
                     .unwrap_or_default();
                 tracing::warn!(object = %key, external_name = name, %error, "the answer is not persisted yet; trying again");
+                if error.is_refusal() && !std::mem::replace(&mut told, true) {
+                    let what = format!(
+                        "store the answer to {} (external name {name:?}), and nothing else is done before it is stored",
+                        word(call.verb)
+                    );
+                    self.tell_refused(&newest, &what, &error);
+                }
                 failures += 1;
                 tokio::time::sleep(pause(&error, failures)).await;
             }
@@ -68,6 +76,17 @@ impl ManagedReconciler {
                 }
             }
         }
+    }
+}
+
+/// For people.
+fn word(verb: Verb) -> &'static str {
+    match verb {
+        Verb::Observe => "a look",
+        Verb::Create => "the creation",
+        Verb::Update => "the update",
+        Verb::Delete => "the deletion",
+        Verb::Poll => "a poll of the operation",
     }
 }
 

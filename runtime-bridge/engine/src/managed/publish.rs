@@ -5,7 +5,7 @@ use std::time::Duration;
 use bridge_core::managed::Memory;
 
 use super::{reconciler::ManagedReconciler, view};
-use crate::object::Object;
+use crate::{object::Object, write::PublishError};
 
 /// A connection Secret that could not be written is tried again after this.
 const RETRY_PUBLISH: Duration = Duration::from_secs(15);
@@ -14,25 +14,25 @@ const TRY_AGAIN: Duration = Duration::from_secs(1);
 
 impl ManagedReconciler {
     /// Brings what the memory holds to where the object says; costs nothing where it is there.
-    pub(super) async fn publish(&self, object: &Object, memory: &mut Memory) {
+    pub(super) async fn publish(&self, object: &Object, memory: &mut Memory) -> Result<(), PublishError> {
         let Some(key) = view::connection_secret(object) else {
-            return memory.learn_published();
+            memory.learn_published();
+            return Ok(());
         };
-        match self
-            .shared
-            .connection_secrets
-            .publish(object, &key, &memory.details)
-            .await
-        {
+        let secrets = &self.shared.connection_secrets;
+        let published = secrets.publish(object, &key, &memory.details).await;
+        match &published {
             Ok(_) => memory.learn_published(),
             Err(error) => {
                 let retry = self.shared.clock.now() + RETRY_PUBLISH;
                 memory.learn_publish_problem(format!("cannot publish connection details: {error}"), retry);
             }
         }
+        published.map(|_| ())
     }
 
-    /// Connection details may come only once: where no further pass may come, they are published with this one.
+    /// Connection details may come only once: where no further pass may come, they are published with this one. A Secret that is another's stays
+    /// so until a person does something: what a look can show again does not wait for that.
     pub(super) async fn publish_before_it_is_lost(&self, first: &Object, memory: &mut Memory) {
         while !self.shared.may_begin() && memory.unpublished {
             let newest = self.shared.store.get(&first.key());
@@ -42,8 +42,11 @@ impl ManagedReconciler {
             else {
                 return;
             };
-            self.publish(&object, memory).await;
-            if memory.unpublished {
+            if let Err(error) = self.publish(&object, memory).await {
+                let comes_once = self.kind.connection_keys.iter().any(|key| key.one_time);
+                if error.is_anothers() && !comes_once {
+                    return;
+                }
                 tracing::warn!(object = %object.key(), "the connection details are not published yet; trying again");
                 tokio::time::sleep(TRY_AGAIN).await;
             }

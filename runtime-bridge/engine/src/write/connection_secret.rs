@@ -56,6 +56,13 @@ pub enum PublishError {
     Api(#[from] ApiError),
 }
 
+impl PublishError {
+    /// The Secret is not the object's: only a person can change that.
+    pub(crate) fn is_anothers(&self) -> bool {
+        matches!(self, Self::NotControlled { .. } | Self::Uncontrolled { .. })
+    }
+}
+
 /// Publishes connection details, and remembers (as versions and digests, never as data) what it published.
 pub struct ConnectionSecrets {
     writer: Writer,
