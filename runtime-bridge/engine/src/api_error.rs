@@ -81,11 +81,6 @@ impl ApiError {
         }
     }
 
-    /// Nobody knows whether the request was carried out.
-    pub fn outcome_unknown(&self) -> bool {
-        matches!(self, Self::Timeout(_) | Self::Interrupted(_))
-    }
-
     /// The object itself is refused: it stays so until a person changes it, its schema, or a policy.
     pub fn is_refusal(&self) -> bool {
         matches!(self, Self::Invalid(_) | Self::Denied(_))

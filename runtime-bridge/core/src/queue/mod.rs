@@ -1,7 +1,7 @@
 //! Whose turn it is: priorities, due times, fairness between kinds and accounts, de-duplication. Time is an argument.
 //!
 //! A key has at most one turn, and at most one pass in flight. Marking it again only makes its turn earlier or more urgent;
-//! marking it while its pass runs gives it another turn afterwards. Limits, holds and back-off delay a turn and never drop it.
+//! marking it while its pass runs gives it another turn afterwards. Limits and back-off delay a turn and never drop it.
 
 mod priority;
 mod ready;
@@ -74,7 +74,6 @@ pub struct Queue<K, G, L> {
     waiting: BTreeSet<(Timestamp, u64, K)>,
     ready: Ready<K, G, L>,
     running: Running<G, L>,
-    holds: BTreeMap<L, Hold>,
     /// Grows with each new turn: first come, first served.
     order: u64,
     /// Grows with each turn taken.
@@ -99,12 +98,6 @@ struct Turn {
     ready: bool,
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Hold {
-    until: Timestamp,
-    from: Priority,
-}
-
 impl<K, G, L> Queue<K, G, L>
 where
     K: Ord + Clone + Debug,
@@ -119,7 +112,6 @@ where
             waiting: BTreeSet::new(),
             ready: Ready::default(),
             running: Running::default(),
-            holds: BTreeMap::new(),
             order: 0,
             taken: 0,
         }
@@ -156,19 +148,15 @@ where
     /// The next key whose turn it is, within all limits: by priority, then kinds and lanes in rotation, then first come, first
     /// served. One turn in eight goes to less urgent work first, so that none starves.
     pub fn take(&mut self, now: Timestamp) -> Option<Taken<K, G, L>> {
-        self.holds.retain(|_, hold| hold.until > now);
         self.make_ready(now);
         if self.running.total >= self.limits.total {
             return None;
         }
-        let (limits, running, holds) = (self.limits, &self.running, &self.holds);
+        let (limits, running) = (self.limits, &self.running);
         let kind_may = |kind: &G| running.kinds.get(kind).copied().unwrap_or(0) < limits.per_kind;
-        let lane_may = |kind: &G, lane: &L, priority: Priority| {
+        let lane_may = |kind: &G, lane: &L| {
             running.lanes.get(lane).copied().unwrap_or(0) < limits.per_lane
                 && running.of_kind_in_lane(kind, lane) < limits.per_kind_in_lane
-                && holds
-                    .get(lane)
-                    .is_none_or(|hold| now >= hold.until || priority < hold.from)
         };
         let favoured = favoured(self.taken).into_iter();
         let (priority, key) = favoured
@@ -218,26 +206,9 @@ where
         self.place(key, turn);
     }
 
-    /// Turns of this lane that are no more urgent than `from` wait until then.
-    pub fn hold(&mut self, lane: L, until: Timestamp, from: Priority) {
-        self.holds.insert(lane, Hold { until, from });
-    }
-
-    /// Ends a hold.
-    pub fn release(&mut self, lane: &L) {
-        self.holds.remove(lane);
-    }
-
     /// When [`Queue::take`] may have more to give, though nothing was marked or finished.
-    pub fn next_due(&self, now: Timestamp) -> Option<Timestamp> {
-        let turn = self.waiting.first().map(|(due, ..)| *due);
-        let hold = self
-            .holds
-            .values()
-            .map(|hold| hold.until)
-            .filter(|until| *until > now)
-            .min();
-        [turn, hold].into_iter().flatten().min()
+    pub fn next_due(&self) -> Option<Timestamp> {
+        self.waiting.first().map(|(due, ..)| *due)
     }
 
     /// When a key's turn is; `None`: it has none, and no pass.

@@ -91,12 +91,12 @@ impl<K: Ord + Clone, G: Ord + Clone, L: Ord + Clone> Ready<K, G, L> {
         &mut self,
         priority: Priority,
         kind_may: &impl Fn(&G) -> bool,
-        lane_may: &impl Fn(&G, &L, Priority) -> bool,
+        lane_may: &impl Fn(&G, &L) -> bool,
     ) -> Option<K> {
         let kinds = self.by_priority.get(&priority)?;
         let (kind, lane, place) = kinds.in_turn().filter(kind_may).find_map(|kind| {
             let lanes = kinds.things.get(&kind)?;
-            let lane = lanes.in_turn().find(|lane| lane_may(&kind, lane, priority))?;
+            let lane = lanes.in_turn().find(|lane| lane_may(&kind, lane))?;
             let place = lanes.things.get(&lane)?.first()?.clone();
             Some((kind, lane, place))
         })?;

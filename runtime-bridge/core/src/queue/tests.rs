@@ -83,7 +83,7 @@ fn back_off_delays_marks_too() {
     queue.finish(&1, None, None, Some(at(10)));
     mark(&mut queue, 1, 'a', 0);
     assert_eq!(take(&mut queue, 9), None);
-    assert_eq!(queue.next_due(at(9)), Some(at(10)));
+    assert_eq!(queue.next_due(), Some(at(10)));
     assert_eq!(take(&mut queue, 10), Some(1));
 }
 
@@ -148,29 +148,6 @@ fn a_kind_that_hangs_leaves_room_for_the_other_kinds_of_its_lane() {
     mark(&mut queue, 10, 'b', 1);
     mark(&mut queue, 20, 'a', 2);
     assert_eq!(take_all(&mut queue, 1), [10, 20]);
-}
-
-#[test]
-fn a_hold_delays_what_is_not_more_urgent_and_drops_nothing() {
-    let mut queue = TestQueue::new(PLENTY);
-    queue.hold(1, at(30), Priority::OperationPoll);
-    queue.mark(&1, &'a', &1, wake(0, Priority::DriftPoll));
-    queue.mark(&2, &'a', &1, wake(0, Priority::UserChange));
-    queue.mark(&3, &'a', &2, wake(0, Priority::DriftPoll));
-    assert_eq!(take_all(&mut queue, 0), [2, 3]);
-    assert_eq!(queue.next_due(at(0)), Some(at(30)));
-    assert_eq!(take_all(&mut queue, 30), [1]);
-    assert_eq!(queue.next_due(at(30)), None);
-}
-
-#[test]
-fn a_released_hold_is_over() {
-    let mut queue = TestQueue::new(PLENTY);
-    queue.hold(1, at(30), Priority::UserChange);
-    mark(&mut queue, 1, 'a', 1);
-    assert_eq!(take(&mut queue, 0), None);
-    queue.release(&1);
-    assert_eq!(take(&mut queue, 0), Some(1));
 }
 
 #[test]

@@ -60,7 +60,7 @@ impl Driver {
             }
             let now = self.shared.clock.now();
             let due = if open {
-                self.shared.queue.lock().next_due(now)
+                self.shared.queue.lock().next_due()
             } else {
                 None
             };

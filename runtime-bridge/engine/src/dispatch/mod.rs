@@ -82,7 +82,7 @@ struct Shared {
     broken: Mutex<BTreeMap<Key, u32>>,
     /// Objects that had a pass.
     looked: Mutex<HashSet<Key>>,
-    /// Something was marked, held or released.
+    /// Something was marked.
     changed: Notify,
     store: Arc<Store>,
     clock: Arc<dyn Clock>,
@@ -139,18 +139,6 @@ impl Dispatcher {
     /// It is this object's turn, for a reason that the store does not know of.
     pub fn enqueue(&self, key: &Key, wake: Wake) {
         self.shared.mark(key, "", wake);
-    }
-
-    /// Turns of an account that are no more urgent than `from` wait until then. None is dropped.
-    pub fn hold(&self, lane: &str, until: Timestamp, from: Priority) {
-        self.shared.queue.lock().hold(lane.to_owned(), until, from);
-        self.shared.changed.notify_one();
-    }
-
-    /// Ends a hold.
-    pub fn release(&self, lane: &str) {
-        self.shared.queue.lock().release(&lane.to_owned());
-        self.shared.changed.notify_one();
     }
 
     /// How many objects of each kind are where.

@@ -363,23 +363,6 @@ async fn draining_waits_for_passes_begins_none_and_says_what_it_dropped() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn held_accounts_wait_and_others_do_not() {
-    let mut stage = stage(4, []);
-    let until = Timestamp::UNIX_EPOCH + SignedDuration::from_secs(60);
-    stage.dispatcher.hold("held", until, Priority::UserChange);
-    let wake = Wake {
-        at: Timestamp::UNIX_EPOCH,
-        priority: Priority::UserChange,
-    };
-    stage.dispatcher.shared.mark(&key("a"), "held", wake);
-    stage.enqueue("b");
-    assert_eq!(stage.next().await.0, "b");
-    let (name, pass) = stage.next().await;
-    assert_eq!(name, "a");
-    assert!(pass.started >= until);
-}
-
-#[tokio::test(start_paused = true)]
 async fn whose_turn_a_change_makes_it() {
     let change = |old: Option<Arc<Object>>, new: Option<Arc<Object>>, cause| Change {
         key: key("a"),

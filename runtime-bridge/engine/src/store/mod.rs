@@ -74,12 +74,12 @@ impl Store {
         self.objects.read().kinds.get(kind).map_or(0, KindObjects::len)
     }
 
-    /// Objects that name this uid as an owner.
+    /// Objects that name this uid as an owner. For the layer of compositions; nothing else uses it yet.
     pub fn owned_by(&self, uid: &str) -> Vec<Key> {
         self.objects.read().owners.get(&uid.to_owned())
     }
 
-    /// Objects of a kind that bear a label.
+    /// Objects of a kind that bear a label. For the layer of compositions; nothing else uses it yet.
     pub fn with_label(&self, kind: &GroupKind, label: &str, value: &str) -> Vec<Key> {
         self.objects
             .read()

@@ -49,7 +49,7 @@ impl Writer {
         }
     }
 
-    /// The same under another field manager.
+    /// The same under another field manager. For the layer of compositions; nothing else uses it yet.
     #[must_use]
     pub fn as_manager(&self, manager: &str) -> Self {
         Self {
@@ -58,7 +58,7 @@ impl Writer {
         }
     }
 
-    /// Makes an object.
+    /// Makes an object. For the layer of compositions; nothing else uses it yet.
     pub async fn create(&self, object: &Object) -> Result<Arc<Object>, ApiError> {
         let path = object.api.collection_path(object.namespace());
         let answer = self
@@ -144,7 +144,7 @@ impl Writer {
         }
     }
 
-    /// Deletes the object with this uid. Not to find it is success.
+    /// Deletes the object with this uid. Not to find it is success. For the layer of compositions; nothing else uses it yet.
     pub async fn delete(&self, api: &Arc<ApiType>, key: &Key, uid: &str) -> Result<(), ApiError> {
         let path = api.object_path(key)?;
         let options = json!({"preconditions": {"uid": uid}});
@@ -169,7 +169,8 @@ impl Writer {
         Ok(object)
     }
 
-    /// Whether the object with this uid is gone for good: known from its deletion, or by one direct read. Never by a cache miss.
+    /// Whether the object with this uid is gone for good: known from its deletion, or by one direct read. Never by a cache miss. For the layer of
+    /// compositions; nothing else uses it yet.
     pub async fn is_gone(&self, api: &Arc<ApiType>, key: &Key, uid: &str) -> Result<bool, ApiError> {
         if self.store.is_tombstoned(uid) {
             return Ok(true);

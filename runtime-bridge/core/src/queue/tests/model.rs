@@ -22,14 +22,6 @@ enum Op {
         lane: Option<u8>,
         back_off: Option<i64>,
     },
-    Hold {
-        lane: u8,
-        seconds: i64,
-        from: Priority,
-    },
-    Release {
-        lane: u8,
-    },
     Pass {
         seconds: i64,
     },
@@ -45,8 +37,6 @@ fn op() -> impl Strategy<Value = Op> {
         4 => Just(Op::Take),
         3 => (0..8_usize, prop::option::of((0..20_i64, priority())), prop::option::of(0..3_u8), prop::option::of(0..20_i64))
             .prop_map(|(nth, wake, lane, back_off)| Op::Finish { nth, wake, lane, back_off }),
-        1 => (0..3_u8, 1..40_i64, priority()).prop_map(|(lane, seconds, from)| Op::Hold { lane, seconds, from }),
-        1 => (0..3_u8).prop_map(|lane| Op::Release { lane }),
         2 => (1..15_i64).prop_map(|seconds| Op::Pass { seconds }),
     ]
 }
@@ -55,13 +45,12 @@ fn op() -> impl Strategy<Value = Op> {
 #[derive(Default)]
 struct Model {
     now: i64,
-    /// Key -> no later than this it must be handed out, limits and holds aside.
+    /// Key -> no later than this it must be handed out, limits aside.
     owed: BTreeMap<u8, i64>,
     /// Key -> the lane it runs in.
     in_flight: BTreeMap<u8, u8>,
     lanes: BTreeMap<u8, u8>,
     not_before: BTreeMap<u8, i64>,
-    holds: BTreeMap<u8, (i64, Priority)>,
 }
 
 impl Model {
@@ -69,12 +58,6 @@ impl Model {
         let due = second.max(self.not_before.get(&key).copied().unwrap_or(0));
         let owed = self.owed.entry(key).or_insert(due);
         *owed = (*owed).min(due);
-    }
-
-    fn is_held(&self, lane: u8, priority: Priority) -> bool {
-        self.holds
-            .get(&lane)
-            .is_some_and(|(until, from)| self.now < *until && priority >= *from)
     }
 
     fn took(&mut self, taken: &Taken<u8, char, u8>, limits: Limits) {
@@ -86,10 +69,6 @@ impl Model {
             owed <= self.now,
             "{taken:?} before its time {owed}, now {}",
             self.now
-        );
-        assert!(
-            !self.is_held(taken.lane, taken.priority),
-            "{taken:?} despite a hold"
         );
         let lane = self.lanes.get(&taken.key).copied().unwrap_or(0);
         assert_eq!(taken.lane, lane, "{taken:?}");
@@ -164,14 +143,6 @@ fn apply(queue: &mut TestQueue, model: &mut Model, op: &Op, limits: Limits) {
                 model.not_before.remove(&key);
             }
         }
-        Op::Hold { lane, seconds, from } => {
-            queue.hold(lane, at(model.now + seconds), from);
-            model.holds.insert(lane, (model.now + seconds, from));
-        }
-        Op::Release { lane } => {
-            queue.release(&lane);
-            model.holds.remove(&lane);
-        }
         Op::Pass { seconds } => model.now += seconds,
     }
 }
@@ -179,7 +150,7 @@ fn apply(queue: &mut TestQueue, model: &mut Model, op: &Op, limits: Limits) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
-    /// Nothing early, nothing held, nothing twice in flight, no limit passed; and once time passes and passes end, every turn
+    /// Nothing early, nothing twice in flight, no limit passed; and once time passes and passes end, every turn
     /// that was owed is given, and no other.
     #[test]
     fn nothing_is_lost_and_nothing_runs_twice(
@@ -204,7 +175,7 @@ proptest! {
             prop_assert_ne!(before, (model.in_flight.len(), model.owed.len()), "stuck, owing {:?}", model.owed);
         }
         prop_assert_eq!(queue.take(at(model.now)), None);
-        prop_assert_eq!(queue.next_due(at(model.now)), None);
+        prop_assert_eq!(queue.next_due(), None);
         prop_assert!(queue.counts().is_empty());
     }
 
@@ -219,7 +190,7 @@ proptest! {
         while let Some(taken) = queue.take(at(model.now)) {
             model.took(&taken, PLENTY);
         }
-        if let Some(due) = queue.next_due(at(model.now)) {
+        if let Some(due) = queue.next_due() {
             prop_assert!(due > at(model.now));
             prop_assert_eq!(queue.take(due - SignedDuration::from_millis(1)), None);
         } else {
