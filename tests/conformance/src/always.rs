@@ -133,14 +133,19 @@ impl Watch {
         for operation in &parts.operations {
             self.operation(method, operation);
         }
+        for operation in &parts.found_operations {
+            self.operation(Method::Observe, operation);
+        }
         if !self.canaries.is_empty() {
             self.secrets(method, answer, &parts);
         }
     }
 
     /// Judges a status that came instead of a body. Only of a call that nothing interfered with.
-    pub(crate) fn status(&self, method: Method, status: &Status) {
-        self.judge(NO_BARE_ERRORS, no_bare_error(method, status));
+    pub(crate) fn status(&self, method: Method, status: &Status, is_the_plugins: bool) {
+        if is_the_plugins {
+            self.judge(NO_BARE_ERRORS, no_bare_error(method, status));
+        }
         if let Some(what) = self.canaries.found_in(status.message().as_bytes()) {
             self.judge(
                 NO_SECRETS_IN_ERRORS,
@@ -245,6 +250,7 @@ impl Watch {
         let in_handle = parts
             .operations
             .iter()
+            .chain(&parts.found_operations)
             .find_map(|operation| self.canaries.found_in(operation.handle.as_bytes()));
         let in_failure = parts.failures.iter().find_map(|failure| {
             self.canaries
@@ -257,7 +263,7 @@ impl Watch {
             Some(what) => Err(format!("the answer to {method} holds the {what}")),
             None => Ok(()),
         };
-        if !parts.operations.is_empty() {
+        if !parts.operations.is_empty() || !parts.found_operations.is_empty() {
             self.judge(NO_SECRETS_IN_HANDLES, leak(in_handle));
         }
         if !parts.failures.is_empty() {
@@ -316,15 +322,7 @@ fn verb(method: Method, verb: wire::OperationVerb) -> Judgement {
 fn no_bare_error(method: Method, status: &Status) -> Judgement {
     let is_about_the_call = matches!(
         status.code(),
-        Code::InvalidArgument
-            | Code::FailedPrecondition
-            | Code::NotFound
-            | Code::Unimplemented
-            | Code::DeadlineExceeded
-            | Code::Cancelled
-            | Code::Unavailable
-            | Code::ResourceExhausted
-            | Code::OutOfRange
+        Code::InvalidArgument | Code::FailedPrecondition | Code::NotFound | Code::Unimplemented
     );
     holds(is_about_the_call, || {
         format!(

@@ -11,6 +11,8 @@ use prost::Message;
 pub(crate) struct Parts<'a> {
     pub failures: Vec<&'a wire::Failure>,
     pub operations: Vec<&'a wire::Operation>,
+    /// Those that a look found running, whoever began them.
+    pub found_operations: Vec<&'a wire::Operation>,
     pub external_names: Vec<&'a str>,
     pub provider_states: Vec<&'a str>,
     pub connection_keys: Vec<&'a str>,
@@ -22,7 +24,7 @@ impl<'a> Parts<'a> {
         self.provider_states.push(&observation.provider_state);
         self.connection_keys
             .extend(observation.connection_details.keys().map(String::as_str));
-        self.operations.extend(&observation.operation);
+        self.found_operations.extend(&observation.operation);
     }
 
     fn outcome(&mut self, outcome: &'a wire::Outcome) {

@@ -31,6 +31,8 @@ pub(crate) struct Bench {
     /// What the plugin says of itself; `None` until it was asked.
     pub info: Option<Arc<PluginInfo>>,
     pub kinds: Arc<Vec<Arc<Kind>>>,
+    /// Those that are judged.
+    pub chosen: Arc<Vec<Arc<Kind>>>,
     pub fixtures: Arc<Fixtures>,
     /// Credentials that no upstream can know, where there are any at all.
     pub made_up_config: Option<Arc<ConfigFixture>>,
@@ -67,6 +69,14 @@ impl Bench {
 
     pub(crate) fn note(&self, assertion: &'static Assertion, verdict: Verdict) {
         self.book.note(assertion, self.subject(), verdict);
+    }
+
+    /// Whether it is known by now that it does not hold. What builds on it then tells nothing.
+    pub(crate) fn has_failed(&self, assertion: &Assertion) -> bool {
+        matches!(
+            self.book.verdict(assertion, self.subject()),
+            Some(Verdict::Failed(_))
+        )
     }
 
     pub(crate) fn not_applicable(&self, assertion: &'static Assertion, why: &str) {

@@ -92,10 +92,10 @@ pub struct Cli {
     /// A second replica of the plugin.
     #[arg(long, help_heading = "Durable")]
     pub endpoint_b: Option<String>,
-    /// Kills the plugin with SIGKILL and starts it again at the same endpoint.
+    /// Kills the plugin with SIGKILL and starts it again at the same endpoint; after --upgrade-cmd, the former build.
     #[arg(long, help_heading = "Durable")]
     pub restart_cmd: Option<String>,
-    /// Replaces the plugin by its next build at the same endpoint.
+    /// Replaces the plugin by its next build at the same endpoint; once for each kind, if --restart-cmd brings the former build back.
     #[arg(long, help_heading = "Durable")]
     pub upgrade_cmd: Option<String>,
     /// The plugin's next build, where --plugin-command starts it.
@@ -234,6 +234,11 @@ impl Cli {
             levels: self.level.iter().copied().map(Level::from).collect(),
             kinds: self.kind.clone(),
         };
+        if let Some(stray) = selection.stray() {
+            return Err(format!(
+                "{stray:?} is the id or the area of no assertion; --list shows them all"
+            ));
+        }
         let (repeat, patience) = (self.repeat as usize, Duration::from_secs(self.patience));
         Run::new(endpoint, self.fixtures()?, hands, selection, repeat, patience)
     }

@@ -184,9 +184,10 @@ impl Client {
             }
             Err(status) => {
                 if !terms.rough {
-                    // Either side may have cut it, each with a status of its own.
-                    self.watch.time(method, sent.elapsed() < limit, limit);
-                    self.watch.status(method, &status);
+                    let in_time = sent.elapsed() < limit;
+                    self.watch.time(method, in_time, limit);
+                    // After it either side may have cut the call, each with a status of its own.
+                    self.watch.status(method, &status, in_time);
                 }
                 Err(status)
             }

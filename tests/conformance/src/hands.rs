@@ -47,6 +47,8 @@ pub(crate) struct Hooks {
 pub(crate) struct Hands {
     hooks: Hooks,
     own: Option<Own>,
+    /// By the author's hook, and nothing has brought the first build back.
+    is_upgraded: AtomicBool,
 }
 
 /// A plugin beside the first one.
@@ -60,7 +62,9 @@ pub(crate) struct Replica<P = Process> {
 
 #[derive(Debug)]
 struct Own {
+    /// The build in force.
     command: Mutex<PluginCommand>,
+    first_build: PluginCommand,
     endpoint: Endpoint,
     folder: TempDir,
     process: Mutex<Option<Process>>,
@@ -70,7 +74,11 @@ struct Own {
 
 impl Hands {
     pub(crate) fn new(hooks: Hooks) -> Self {
-        Self { hooks, own: None }
+        Self {
+            hooks,
+            own: None,
+            is_upgraded: AtomicBool::new(false),
+        }
     }
 
     /// The plugin as a process of the kit's own, not started yet. Without an endpoint it gets a socket.
@@ -89,7 +97,8 @@ impl Hands {
                 .map_err(|error| error.to_string())?,
         };
         let own = Own {
-            command: Mutex::new(command),
+            command: Mutex::new(command.clone()),
+            first_build: command,
             endpoint: endpoint.clone(),
             folder,
             process: Mutex::new(None),
@@ -100,6 +109,7 @@ impl Hands {
             Self {
                 hooks,
                 own: Some(own),
+                is_upgraded: AtomicBool::new(false),
             },
             endpoint,
         ))
@@ -169,6 +179,11 @@ impl Hands {
 
     /// Whether the plugin can be replaced by its next build.
     pub(crate) fn can_upgrade(&self) -> Result<(), Stop> {
+        if self.is_upgraded.load(Ordering::Relaxed) {
+            return Err(Stop::not_applicable(
+                "the next build is in force already; give --restart-cmd, which brings the first one back",
+            ));
+        }
         match (&self.own, &self.hooks.next, &self.hooks.upgrade) {
             (Some(_), Some(_), _) | (_, _, Some(_)) => Ok(()),
             _ => Err(Stop::not_applicable(
@@ -185,9 +200,25 @@ impl Hands {
             return self.restart(channel).await;
         }
         if let Some(hook) = &self.hooks.upgrade {
+            self.is_upgraded.store(true, Ordering::Relaxed);
             run(hook, "upgrade").await?;
         }
         serves(channel).await
+    }
+
+    /// Brings the first build back, where that is in anybody's hands: the next kind begins with it too.
+    pub(crate) async fn downgrade(&self, channel: &Channel) -> Result<(), Stop> {
+        if let Some(own) = &self.own
+            && self.hooks.next.is_some()
+        {
+            own.command.lock().await.clone_from(&own.first_build);
+            return self.restart(channel).await;
+        }
+        if self.hooks.restart.is_some() {
+            self.restart(channel).await?;
+            self.is_upgraded.store(false, Ordering::Relaxed);
+        }
+        Ok(())
     }
 
     pub(crate) fn can_fault(&self) -> bool {

@@ -10,6 +10,7 @@ mod book;
 pub mod certificates;
 pub mod cli;
 mod client;
+mod clock;
 mod endpoint;
 mod fixtures;
 mod hands;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
+use crossbridge_proto::checked::Example;
 
 /// Shorter ones occur by chance.
 const SHORTEST: usize = 6;
@@ -26,6 +27,13 @@ impl Canaries {
             forms.insert(quoted.trim_matches('"').as_bytes().to_vec());
         }
         self.values.push((what.to_owned(), forms));
+    }
+
+    /// The secrets of an example.
+    pub(crate) fn add_sensitive(&mut self, example: &Example) {
+        for (pointer, value) in &example.sensitive_values {
+            self.add(&format!("sensitive value {pointer}"), value.as_bytes());
+        }
     }
 
     /// What was found, by the secret's name.

@@ -1,91 +1,57 @@
-//! A wish and what came of it, compared as the bridge would.
+//! A wish and what came of it, compared by the bridge's own comparison.
 
-use crossbridge_proto::checked::{Comparison, Document, Kind};
+use bridge_core::{external::FieldDiff, kind as bridge, managed::differences_by_rules};
+use crossbridge_proto::checked::{Comparison, Document, FieldRule, Kind};
 use serde_json::Value;
 
-/// Up to here a double holds every integer: 2^53.
-const EXACT: f64 = 9_007_199_254_740_992.0;
-
-/// What of a wish did not come back as it was wished: JSON Pointers, each with a word.
-pub(crate) fn unfulfilled(kind: &Kind, wish: &Document, fact: &Document) -> Vec<String> {
-    let mut missing = Vec::new();
-    compare(
-        kind,
-        &Value::Object(wish.clone()),
-        Some(&Value::Object(fact.clone())),
-        "",
-        &mut missing,
-    );
-    missing
+/// What of a wish did not come back as it was wished.
+pub(crate) fn unfulfilled(kind: &Kind, wish: &Document, fact: &Document) -> Vec<FieldDiff> {
+    let rules: Vec<bridge::FieldRule> = kind.field_rules.iter().map(rule).collect();
+    let schema = Value::Object(kind.parameters_schema.clone());
+    differences_by_rules(&schema, &rules, wish, fact)
 }
 
-fn compare(kind: &Kind, wish: &Value, fact: Option<&Value>, at: &str, missing: &mut Vec<String>) {
-    let rule = kind.field_rules.iter().find(|rule| covers(&rule.path, at));
-    let comparison = rule.map_or(Comparison::Json, |rule| rule.comparison);
-    if comparison == Comparison::WriteOnly || rule.is_some_and(|rule| rule.sensitive) {
-        return;
+/// One line for people, without the values, which may be long.
+pub(crate) fn told(differences: &[FieldDiff]) -> String {
+    let lines: Vec<String> = differences
+        .iter()
+        .map(|diff| match &diff.observed {
+            None | Some(Value::Null) => format!("{} is not there", diff.path),
+            Some(_) => format!("{} is another", diff.path),
+        })
+        .collect();
+    lines.join(", ")
+}
+
+/// As far as it bears on comparisons.
+fn rule(rule: &FieldRule) -> bridge::FieldRule {
+    bridge::FieldRule {
+        path: rule.path.clone(),
+        sensitive: rule.sensitive,
+        comparison: match rule.comparison {
+            Comparison::Json => bridge::Comparison::Json,
+            Comparison::CaseInsensitive => bridge::Comparison::CaseInsensitive,
+            Comparison::JsonText => bridge::Comparison::JsonText,
+            Comparison::Quantity => bridge::Comparison::Quantity,
+            Comparison::WriteOnly => bridge::Comparison::WriteOnly,
+        },
+        ..bridge::FieldRule::default()
     }
-    let Some(fact) = fact else {
-        missing.push(format!("{at} is not there"));
-        return;
-    };
-    match (wish, fact) {
-        (Value::Object(wish), Value::Object(fact)) => {
-            for (name, value) in wish {
-                let at = format!("{at}/{}", name.replace('~', "~0").replace('/', "~1"));
-                compare(kind, value, fact.get(name), &at, missing);
+}
+
+/// The first field that two looks at one thing show differently. What only one of them shows does not count: an answer may follow the shape
+/// of the wish that it was asked with. Nor do lists here, which have an order of their own.
+pub(crate) fn contradiction(one: &Document, other: &Document) -> Option<String> {
+    one.iter().find_map(|(name, value)| {
+        let at = format!("/{}", name.replace('~', "~0").replace('/', "~1"));
+        match (value, other.get(name)?) {
+            (Value::Object(one), Value::Object(other)) => {
+                contradiction(one, other).map(|inner| format!("{at}{inner}"))
             }
+            (Value::Array(_), Value::Array(_)) => None,
+            (one, other) => (one != other).then_some(at),
         }
-        // Lists may be sets or maps, whose order is nobody's: each wished item must be there.
-        (Value::Array(wish), Value::Array(fact)) => {
-            for (index, item) in wish.iter().enumerate() {
-                let at = format!("{at}/{index}");
-                let is_there = fact.iter().any(|fact| {
-                    let mut none = Vec::new();
-                    compare(kind, item, Some(fact), &at, &mut none);
-                    none.is_empty()
-                });
-                if !is_there {
-                    missing.push(format!("{at} is not there"));
-                }
-            }
-        }
-        _ if same(comparison, wish, fact) => {}
-        _ => missing.push(format!("{at} is another")),
-    }
-}
-
-fn same(comparison: Comparison, wish: &Value, fact: &Value) -> bool {
-    match (comparison, wish, fact) {
-        (Comparison::CaseInsensitive, Value::String(wish), Value::String(fact)) => {
-            wish.eq_ignore_ascii_case(fact)
-        }
-        (Comparison::JsonText, Value::String(wish), Value::String(fact)) => {
-            let parse = |text: &str| serde_json::from_str::<Value>(text).ok();
-            parse(wish).is_some() && parse(wish) == parse(fact)
-        }
-        // Kubernetes spells one quantity in many ways; the bridge knows them, the kit only that there is one.
-        (Comparison::Quantity, _, _) => true,
-        _ => wish == fact || same_number(wish, fact),
-    }
-}
-
-/// 1 and 1.0. That large integers keep their last digits has an assertion of its own.
-fn same_number(wish: &Value, fact: &Value) -> bool {
-    match (wish, fact) {
-        (Value::Number(wish), Value::Number(fact)) => {
-            let is_exact =
-                !wish.is_f64() && !fact.is_f64() && wish.as_f64().is_some_and(|value| value.abs() < EXACT);
-            !is_exact && wish.as_f64() == fact.as_f64()
-        }
-        _ => false,
-    }
-}
-
-/// Whether a rule's path, with `*` for any part, leads here.
-fn covers(rule: &str, at: &str) -> bool {
-    let (rule, at): (Vec<_>, Vec<_>) = (rule.split('/').collect(), at.split('/').collect());
-    rule.len() == at.len() && rule.iter().zip(&at).all(|(rule, at)| *rule == "*" || rule == at)
+    })
 }
 
 /// Integers beyond what a double holds: their pointers and values.
@@ -120,5 +86,32 @@ fn collect(value: &Value, at: String, found: &mut Vec<(String, Value)>) {
             found.push((at, value.clone()));
         }
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn document(value: &Value) -> Document {
+        value.as_object().cloned().unwrap()
+    }
+
+    #[test]
+    fn two_looks_contradict_each_other_only_where_both_show_something() {
+        let one = json!({"a": 1, "b": {"c/d": "x", "e": true}, "list": [1, 2]});
+        for (other, expected) in [
+            (one.clone(), None),
+            (json!({"b": {}, "new": 7}), None),
+            (json!({"list": [2]}), None),
+            (json!({"a": 2}), Some("/a")),
+            (json!({"b": {"c/d": "y"}}), Some("/b/c~1d")),
+            (json!({"b": "gone"}), Some("/b")),
+        ] {
+            let found = contradiction(&document(&one), &document(&other));
+            assert_eq!(found.as_deref(), expected, "{other}");
+        }
     }
 }

@@ -21,6 +21,11 @@ fn a_wrong_command_line_ends_with_2_and_says_what_to_write() {
             "/there/is/none",
         ),
         (&["--endpoint=unix:/x", "--repeat=0"], "--repeat"),
+        (&["--endpoint=unix:/x", "--only=creat"], "creat"),
+        (
+            &["--endpoint=unix:/x", "--skip=create/completes,create/once-was"],
+            "create/once-was",
+        ),
     ] {
         let output = kit(arguments);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();

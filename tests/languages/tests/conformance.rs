@@ -17,21 +17,42 @@ const DONE_AT_ONCE: &[&str] = &[
     "durable/handle-after-kill",
     "durable/handle-on-next-build",
     "durable/handle-on-replica",
+    "marker/former-polled",
     "operation/ended-answer-stable",
+    "operation/foreign-handle-refused",
     "operation/handle-kept",
     "operation/old-handles-valid",
+    "operation/others-not-found",
     "operation/progress-never-falls",
+    "delete/during-create-accepted",
+    "update/during-operation-accepted",
 ];
 const NO_TOKEN: &[&str] = &[
     "create/gone-is-not-remade",
     "create/token-of-another-wish-refused",
     "durable/token-after-kill",
 ];
-const NO_MARKER: &[&str] = &["observe/found-without-name", "observe/unknown-marker-is-absent"];
+const NO_MARKER: &[&str] = &[
+    "create/nothing-after-cancelled",
+    "create/nothing-after-the-deadline",
+    "marker/former-found-without-name",
+    "observe/found-without-name",
+    "observe/unknown-marker-is-absent",
+];
+/// Whose second one nobody could see.
+const NOT_COUNTED: &[&str] = &[
+    "create/cut-at-50ms-one-resource",
+    "create/ten-at-once-one-resource",
+    "create/ten-times-one-resource",
+    "durable/killed-in-create-one-resource",
+];
+/// Takes no Update while an operation runs.
+const ONE_AT_A_TIME: &[&str] = &["update/during-operation-accepted"];
 const MARKER_ALONE: &[&str] = &["create/ten-at-once-one-resource"];
 const NO_CREDENTIALS: &[&str] = &[
     "config/bad-credentials-code",
     "config/bad-credentials-never-absent",
+    "config/check-refuses-what-calls-refuse",
 ];
 const NAMED_BY_USER: &[&str] = &["observe/absent-says-derived-name"];
 const NAMED_UPSTREAM: &[&str] = &[
@@ -107,6 +128,7 @@ async fn the_plugin_in_go_conforms() {
         NO_CREDENTIALS,
         NAME_DERIVED,
         LOOKS_WITHOUT_NAME,
+        ONE_AT_A_TIME,
         NO_BIG_INTEGER,
         NO_THROTTLE,
     ];
@@ -135,6 +157,7 @@ async fn the_plugin_in_typescript_conforms() {
         DOES_ALL,
         NO_LISTS,
         NO_MARKER,
+        NOT_COUNTED,
         NO_CREDENTIALS,
         NAMED_UPSTREAM,
         NO_BIG_INTEGER,

@@ -79,6 +79,8 @@ def check_name(kind: kind_pb2.ResourceKind, request) -> None:
         if isinstance(request, pb.PollOperationRequest) or isinstance(request, pb.ObserveRequest) and by_marker:
             return
         raise Refused("target.external_name is required, and is not set")
+    if len(name.encode()) > rules.max_length > 0:
+        raise Failed("INVALID_SPEC", "InvalidName", f"A name has at most {rules.max_length} bytes.", path="")
     if not re.fullmatch(rules.pattern, name):
         raise Failed("INVALID_SPEC", "InvalidName", f"The name {name!r} must match {rules.pattern}.", path="")
     # 0: no limit of its own.

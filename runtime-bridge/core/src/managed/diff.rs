@@ -12,18 +12,27 @@ pub fn differences(kind: &Kind, wish: &Document, observation: &Observation) -> V
     if kind.capabilities.diff_mode == DiffMode::Plugin {
         return of_the_plugin(observation);
     }
+    differences_by_rules(
+        &kind.parameters_schema,
+        &kind.field_rules,
+        wish,
+        &observation.parameters,
+    )
+}
+
+/// The bridge's own comparison of a wish with the parameters observed: for whoever judges an observation as the bridge will.
+pub fn differences_by_rules(
+    parameters_schema: &Value,
+    rules: &[FieldRule],
+    wish: &Document,
+    parameters: &Document,
+) -> Vec<FieldDiff> {
     let mut found = Vec::new();
     let mut walk = Walk {
-        rules: &kind.field_rules,
+        rules,
         found: &mut found,
     };
-    walk.object(
-        &mut Vec::new(),
-        wish,
-        Some(&observation.parameters),
-        &kind.parameters_schema,
-        false,
-    );
+    walk.object(&mut Vec::new(), wish, Some(parameters), parameters_schema, false);
     found
 }
 

@@ -29,7 +29,7 @@ mod world;
 
 pub use decide::{decide, decide_unasked};
 pub use decision::{Action, Asked, Call, Decision, Event, MetadataChange, Purpose, Rest, StatusWrite};
-pub use diff::differences;
+pub use diff::{differences, differences_by_rules};
 pub use duration::parse_go;
 pub use failure::{Reaction, back_off, delay, reaction};
 pub use memory::{Attempt, Found, Looked, Memory, Stamp, Trouble};

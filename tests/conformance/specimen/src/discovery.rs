@@ -19,6 +19,9 @@ impl DiscoveryService for Specimen {
         &self,
         request: Request<wire::ListExternalRequest>,
     ) -> Result<Response<wire::ListExternalResponse>, Status> {
+        if !self.lists {
+            return Err(Status::unimplemented("it lists nothing"));
+        }
         let list =
             List::try_from(request.into_inner()).map_err(|violation| invalid(&self.faults, &violation))?;
         let spec = kinds::find(&list.resource_type.clone().into())

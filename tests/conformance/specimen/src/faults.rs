@@ -24,9 +24,18 @@ impl Faults {
         self.id = id;
     }
 
-    /// Whether this rule is to be broken.
+    /// Whether this rule is to be broken. Behind a `#` stands in which of several ways.
     pub fn on(&self, id: &str) -> bool {
         self.id == id
+    }
+
+    /// In which way this rule is to be broken; empty: the usual one.
+    pub fn way(&self, id: &str) -> Option<&str> {
+        let rest = self.id.strip_prefix(id)?;
+        if rest.is_empty() {
+            return Some("");
+        }
+        rest.strip_prefix('#')
     }
 
     /// True the first time only.

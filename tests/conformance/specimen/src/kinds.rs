@@ -23,8 +23,10 @@ const BIG: u64 = 9_007_199_254_740_993;
 pub struct Spec {
     pub kind: &'static str,
     pub source: ExternalNameSource,
-    pub recovery: CreateRecovery,
+    pub recovery: &'static [CreateRecovery],
     pub is_asynchronous: bool,
+    /// Takes an Update or a Delete while an operation runs.
+    pub overlaps: bool,
     pub plugin_compares: bool,
     pub holds_marker: bool,
     pub has_etag: bool,
@@ -32,12 +34,24 @@ pub struct Spec {
 }
 
 /// In the order of their names.
-pub const ALL: [Spec; 5] = [
+pub const ALL: [Spec; 6] = [
+    Spec {
+        kind: "Disk",
+        source: ExternalNameSource::Provider,
+        recovery: &[CreateRecovery::ClientToken, CreateRecovery::Marker],
+        is_asynchronous: true,
+        overlaps: true,
+        plugin_compares: false,
+        holds_marker: true,
+        has_etag: false,
+        can_update: true,
+    },
     Spec {
         kind: "Draw",
         source: ExternalNameSource::Provider,
-        recovery: CreateRecovery::None,
+        recovery: &[CreateRecovery::None],
         is_asynchronous: false,
+        overlaps: false,
         plugin_compares: false,
         holds_marker: false,
         has_etag: false,
@@ -46,8 +60,9 @@ pub const ALL: [Spec; 5] = [
     Spec {
         kind: "Note",
         source: ExternalNameSource::User,
-        recovery: CreateRecovery::DeterministicName,
+        recovery: &[CreateRecovery::DeterministicName],
         is_asynchronous: false,
+        overlaps: false,
         plugin_compares: false,
         holds_marker: true,
         has_etag: true,
@@ -56,8 +71,9 @@ pub const ALL: [Spec; 5] = [
     Spec {
         kind: "Record",
         source: ExternalNameSource::Derived,
-        recovery: CreateRecovery::DeterministicName,
+        recovery: &[CreateRecovery::DeterministicName],
         is_asynchronous: false,
+        overlaps: false,
         plugin_compares: false,
         holds_marker: false,
         has_etag: false,
@@ -66,8 +82,9 @@ pub const ALL: [Spec; 5] = [
     Spec {
         kind: "Ticket",
         source: ExternalNameSource::Provider,
-        recovery: CreateRecovery::Marker,
+        recovery: &[CreateRecovery::Marker],
         is_asynchronous: false,
+        overlaps: false,
         plugin_compares: false,
         holds_marker: true,
         has_etag: false,
@@ -76,8 +93,9 @@ pub const ALL: [Spec; 5] = [
     Spec {
         kind: "Volume",
         source: ExternalNameSource::Provider,
-        recovery: CreateRecovery::ClientToken,
+        recovery: &[CreateRecovery::ClientToken],
         is_asynchronous: true,
+        overlaps: false,
         plugin_compares: true,
         holds_marker: true,
         has_etag: false,
@@ -93,7 +111,11 @@ pub fn find(resource_type: &wire::ResourceType) -> Option<&'static Spec> {
 
 impl Spec {
     pub fn finds_by_marker(&self) -> bool {
-        self.recovery == CreateRecovery::Marker
+        self.recovery.contains(&CreateRecovery::Marker)
+    }
+
+    pub fn takes_tokens(&self) -> bool {
+        self.recovery.contains(&CreateRecovery::ClientToken)
     }
 
     pub fn resource_type(&self) -> wire::ResourceType {
@@ -139,6 +161,7 @@ impl Spec {
                     "size": {"type": "integer", "format": "int64"},
                     "color": {"type": "string", "enum": ["red", "blue"]},
                     "secret": {"type": "string"},
+                    "tags": {"type": "array", "items": {"type": "string"}},
                 },
                 "required": ["text"],
             })
@@ -172,7 +195,6 @@ impl Spec {
     }
 
     fn capabilities(&self) -> wire::KindCapabilities {
-        let by_token = self.recovery == CreateRecovery::ClientToken;
         let mode = if self.plugin_compares {
             DiffMode::Plugin
         } else {
@@ -182,8 +204,10 @@ impl Spec {
             can_create: true,
             can_update: self.can_update,
             can_delete: true,
-            create_recovery: vec![self.recovery.into()],
-            token_retention: by_token.then(|| seconds(315_576_000_000)),
+            create_recovery: self.recovery.iter().copied().map(Into::into).collect(),
+            token_retention: self.takes_tokens().then(|| seconds(315_576_000_000)),
+            concurrent_update: self.overlaps,
+            delete_during_create: self.overlaps,
             holds_marker: self.holds_marker,
             diff_mode: mode.into(),
             ..Default::default()
@@ -228,8 +252,12 @@ impl Spec {
             } else {
                 String::new()
             },
-            create_parameters: Some(document(&json!({"text": "abc", "size": BIG, "color": "red"}))),
-            update_parameters: Some(document(&json!({"text": "abc", "size": 5, "color": "red"}))),
+            create_parameters: Some(document(
+                &json!({"text": "abc", "size": BIG, "color": "red", "tags": ["b", "a"]}),
+            )),
+            update_parameters: Some(document(
+                &json!({"text": "abc", "size": 5, "color": "red", "tags": ["b", "a"]}),
+            )),
             invalid_parameters: Some(document(&invalid)),
             sensitive_values: sensitive,
             requires: if is("examples/requirements-exist") {

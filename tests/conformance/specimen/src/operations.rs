@@ -1,10 +1,13 @@
 //! Work that outlasts a call: handles, and what a poll finds.
 
-use crossbridge_proto::v1alpha1::{self as wire, Effect, FailureCode, OperationVerb, outcome};
+use crossbridge_proto::{
+    checked::Target,
+    v1alpha1::{self as wire, Effect, FailureCode, OperationVerb, outcome},
+};
 use tonic::Status;
 
 use crate::{
-    call::{KEY, failure},
+    call::{KEY, Refusal, failure, refuse},
     cloud::{Cloud, now},
     kinds::Spec,
     plugin::Specimen,
@@ -31,17 +34,35 @@ impl Specimen {
             () if self.on("operation/handle-kept") => text.push_str(&format!("/{}", uuid::Uuid::new_v4())),
             () if self.on("operation/handle-size") => text.push_str(&"x".repeat(5000)),
             () if self.on("secrets/not-in-handles") => text.push_str(&format!("/{KEY}")),
-            () if self.on("operation/old-handles-valid") => text.push_str(stage),
-            () if self.on("durable/handle-after-kill") => {
+            () if self.forgets_handles(handle) => text.push_str(stage),
+            () if self.faults.way("durable/handle-after-kill").is_some() => {
                 text.push_str(&format!("/{}@{}", self.instance, self.endpoint.replace('/', "_")));
             }
             () if self.on("durable/handle-on-replica") => {
                 text.push_str(&format!("/{}", self.endpoint.replace('/', "_")));
             }
-            () if self.on("durable/handle-on-next-build") => text.push_str(&format!("/{}", self.build)),
+            () if self.faults.way("durable/handle-on-next-build").is_some() => {
+                text.push_str(&format!("/{}", self.build));
+            }
             () => {}
         }
         text
+    }
+
+    /// Whether a handle is no longer known once another was given.
+    fn forgets_handles(&self, handle: &Handle) -> bool {
+        match self.faults.way("operation/old-handles-valid") {
+            Some("update") => handle.verb == OperationVerb::Update,
+            way => way.is_some(),
+        }
+    }
+
+    /// Whether another process has given this handle, to one of the same place.
+    fn is_of_former_process(&self, extra: &str) -> bool {
+        let endpoint = self.endpoint.replace('/', "_");
+        extra
+            .split_once('@')
+            .is_some_and(|(instance, place)| place == endpoint && instance != self.instance)
     }
 
     pub fn parse_handle(&self, text: &str) -> Result<Handle, Status> {
@@ -59,10 +80,8 @@ impl Specimen {
         };
         let endpoint = self.endpoint.replace('/', "_");
         let is_foreign = match () {
-            () if self.on("operation/old-handles-valid") => self.faults.knows(&format!("old {text}")),
-            () if self.on("durable/handle-after-kill") => extra
-                .split_once('@')
-                .is_some_and(|(instance, place)| place == endpoint && instance != self.instance),
+            () if self.forgets_handles(&handle) => self.faults.knows(&format!("old {text}")),
+            () if self.on("durable/handle-after-kill") => self.is_of_former_process(extra),
             () if self.on("durable/handle-on-replica") => extra != endpoint,
             () if self.on("durable/handle-on-next-build") => extra != self.build.to_string(),
             () => false,
@@ -106,9 +125,7 @@ impl Specimen {
             // Steady, so that a handle that changes alone is told from one that moved.
             progress_percent: match () {
                 () if self.on("operation/handle-kept") => None,
-                () if self.on("operation/progress-never-falls") => {
-                    Some(if before.is_some() { 10 } else { 90 })
-                }
+                () if self.falls_back(handle) => Some(if before.is_some() { 10 } else { 90 }),
                 () if self.on("operation/progress-in-range") => Some(done + 101),
                 () => Some(done),
             },
@@ -121,8 +138,42 @@ impl Specimen {
         }
     }
 
+    fn falls_back(&self, handle: &Handle) -> bool {
+        match self.faults.way("operation/progress-never-falls") {
+            Some("update") => handle.verb == OperationVerb::Update,
+            way => way.is_some(),
+        }
+    }
+
+    /// Why the one who asks is not told.
+    fn hidden(&self, spec: &Spec, cloud: &Cloud, target: &Target, handle: &Handle) -> Result<(), Refusal> {
+        let asked = target.external_name.as_str();
+        if !matches!(handle.name.as_str(), "-")
+            && !asked.is_empty()
+            && asked != handle.name
+            && !self.on("operation/foreign-handle-refused")
+        {
+            return Err(Status::invalid_argument("handle is of another resource").into());
+        }
+        let Some(resource) = cloud.get(&handle.name)? else {
+            return Ok(());
+        };
+        let is_former = resource.marker == target.former_marker && !self.on("marker/former-polled");
+        let is_ours = resource.marker == target.ownership_marker || is_former;
+        if spec.holds_marker && !is_ours && !self.on("operation/others-not-found") {
+            return Err(refuse(FailureCode::NotFound, "NotFound").into());
+        }
+        Ok(())
+    }
+
     /// Where an operation has got to.
-    pub fn poll(&self, spec: &Spec, cloud: &Cloud, text: &str) -> Result<wire::Outcome, Status> {
+    pub fn poll(
+        &self,
+        spec: &Spec,
+        cloud: &Cloud,
+        target: &Target,
+        text: &str,
+    ) -> Result<wire::Outcome, Refusal> {
         let handle = match self.parse_handle(text) {
             Err(_) if self.on("operation/garbage-handle-refused") && !text.contains('/') => {
                 return Ok(failed(failure(
@@ -134,9 +185,17 @@ impl Specimen {
             }
             parsed => parsed?,
         };
+        self.hidden(spec, cloud, target, &handle)?;
+        let extra = text.splitn(4, '/').nth(3).unwrap_or_default();
+        if self.on("durable/handle-on-next-build#internal") && extra != self.build.to_string() {
+            return Err(refuse(FailureCode::Internal, "Unreadable").into());
+        }
+        let is_lost = self.on("durable/handle-after-kill#never-ends") && self.is_of_former_process(extra);
         let is_unnamed = self.on("create/name-known-at-the-end");
         let external_name = if is_unnamed {
             String::new()
+        } else if self.on("operation/foreign-handle-refused") && !target.external_name.is_empty() {
+            target.external_name.clone()
         } else {
             handle.name.clone()
         };
@@ -147,11 +206,19 @@ impl Specimen {
             handle.until,
             handle.name
         ));
-        if now() < handle.until || is_first {
+        if now() < handle.until || is_first || is_lost {
+            let operation = self.operation(&handle, Some(text));
             let is_late = self.on("create/name-told-when-known") && handle.verb == OperationVerb::Create;
             return Ok(wire::Outcome {
                 external_name: if is_late { String::new() } else { external_name },
-                result: Some(outcome::Result::Operation(self.operation(&handle, Some(text)))),
+                result: Some(outcome::Result::Operation(wire::Operation {
+                    handle: if is_lost {
+                        text.to_owned()
+                    } else {
+                        operation.handle.clone()
+                    },
+                    ..operation
+                })),
                 ..Default::default()
             });
         }
@@ -175,7 +242,6 @@ impl Specimen {
                 ..resource
             })?;
         }
-        let _ = spec;
         Ok(wire::Outcome {
             external_name,
             result: Some(outcome::Result::Completed(wire::Completed::default())),

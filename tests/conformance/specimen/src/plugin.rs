@@ -25,6 +25,8 @@ pub struct Specimen {
     pub instance: String,
     pub endpoint: String,
     pub build: u32,
+    /// Whether it advertises that it lists.
+    pub lists: bool,
     /// One creation after the other, for faults that would else be races.
     pub turn: Arc<tokio::sync::Mutex<()>>,
 }
@@ -92,7 +94,11 @@ impl PluginService for Specimen {
                 }
                 .to_owned(),
             ],
-            features: vec![wire::Feature::ListExternal.into()],
+            features: self
+                .lists
+                .then(|| wire::Feature::ListExternal.into())
+                .into_iter()
+                .collect(),
             instance_id,
             max_message_bytes: i64::try_from(limit).unwrap_or_default(),
             config_schema_json: schema.to_string(),
@@ -170,6 +176,13 @@ impl PluginService for Specimen {
         let failure = match open(&self.faults, &config, "Note", Word::Check) {
             Err(Refusal::Status(status)) => return Err(status),
             Err(Refusal::Failure(_)) if !has_key && self.on("config/missing-credential-unauthenticated") => {
+                None
+            }
+            Err(Refusal::Failure(failure))
+                if self.on("config/check-refuses-what-calls-refuse")
+                    && failure.reason == "BadKey"
+                    && has_key =>
+            {
                 None
             }
             Err(Refusal::Failure(failure)) => Some(*failure),

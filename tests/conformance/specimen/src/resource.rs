@@ -3,6 +3,8 @@
 mod create;
 mod observe;
 
+use std::time::Duration;
+
 use crossbridge_proto::{
     checked::{Config, Create, Delete, Desired, Observe, Poll, Target, Update},
     v1alpha1::{
@@ -10,7 +12,8 @@ use crossbridge_proto::{
     },
 };
 use serde_json::{Map, Value};
-use tonic::{Request, Response, Status, async_trait};
+use tokio::time::sleep;
+use tonic::{Code, Request, Response, Status, async_trait};
 
 use crate::{
     call::{Refusal, Word, check_deadline, failure, invalid, open, refuse, spec, timeout},
@@ -19,6 +22,9 @@ use crate::{
     operations::{Handle, TAKES, failed},
     plugin::Specimen,
 };
+
+/// So many drained calls are done at once, where the others take their time.
+const SOON: usize = 8;
 
 type Answer = Result<wire::Outcome, Refusal>;
 
@@ -57,6 +63,9 @@ impl ResourceService for Specimen {
         let time = timeout(request.metadata());
         let create =
             Create::try_from(request.into_inner()).map_err(|violation| invalid(&self.faults, &violation))?;
+        if self.falls_late(&create.target) {
+            return self.unavailable_after_all(&create).await;
+        }
         let outcome = outcome(self.make(create, time).await)?;
         Ok(Response::new(wire::CreateResponse { outcome }))
     }
@@ -83,7 +92,7 @@ impl ResourceService for Specimen {
             && self.is_changed(&delete.target)
             && self.faults.once("slow delete");
         if is_first_of_changed {
-            tokio::time::sleep(std::time::Duration::from_secs(5)).await;
+            sleep(Duration::from_secs(5)).await;
         }
         let outcome = outcome(self.remove(&delete))?;
         Ok(Response::new(wire::DeleteResponse { outcome }))
@@ -137,26 +146,66 @@ impl Specimen {
     }
 
     async fn slow_when_drained(&self, target: &Target) {
-        if self.on("process/sigterm-lets-calls-end") && target.owner.name == "drained" {
-            // The last to come is the first to go.
-            let turn = self.faults.count("drained") as u64;
-            tokio::time::sleep(std::time::Duration::from_millis(
-                600_u64.saturating_sub(15 * turn),
-            ))
-            .await;
+        let Some(way) = self.faults.way("process/sigterm-lets-calls-end") else {
+            return;
+        };
+        if target.owner.name != "drained" {
+            return;
         }
+        match way {
+            "" => {
+                // The last to come is the first to go.
+                let turn = self.faults.count("drained") as u64;
+                sleep(Duration::from_millis(600_u64.saturating_sub(15 * turn))).await;
+            }
+            "in-order" => {
+                let _turn = self.turn.lock().await;
+                sleep(Duration::from_millis(25)).await;
+            }
+            _ if self.faults.count("drained") > SOON => sleep(Duration::from_millis(200)).await,
+            _ => {}
+        }
+    }
+
+    /// A creation that is under way when the process is told to end.
+    fn falls_late(&self, target: &Target) -> bool {
+        self.on("process/sigterm-lets-calls-end#effect")
+            && target.owner.name == "drained"
+            && self.faults.count("drained") > SOON
+    }
+
+    /// Says that it was not begun, and makes it.
+    async fn unavailable_after_all(&self, create: &Create) -> Result<Response<wire::CreateResponse>, Status> {
+        sleep(Duration::from_millis(200)).await;
+        if let Ok((spec, cloud)) = self.cloud(&create.target, Word::Change) {
+            let name = match create.target.external_name.as_str() {
+                "" => spec.draw_name(),
+                name => name.to_owned(),
+            };
+            cloud.make(&self.resource(&create.target, &create.desired, &name, 0))?;
+        }
+        Err(Status::unavailable("the process ends"))
     }
 
     /// What is there under the name and is ours.
     fn ours(&self, spec: &Spec, cloud: &Cloud, target: &Target, fault: &str) -> Result<Resource, Refusal> {
         let gone = || refuse(FailureCode::NotFound, "NotFound");
         let resource = cloud.get(&target.external_name)?.ok_or_else(gone)?;
-        let is_former = resource.marker == target.former_marker && !self.on("marker/former-accepted");
+        let former = match fault {
+            "delete/others-not-found" => "marker/former-deleted",
+            _ => "marker/former-accepted",
+        };
+        let is_former = resource.marker == target.former_marker && !self.on(former);
         let is_ours = resource.marker == target.ownership_marker || is_former;
         if spec.holds_marker && !is_ours && !self.on(fault) {
             return Err(gone().into());
         }
         Ok(resource)
+    }
+
+    /// By another process at the same place.
+    fn made_before(&self, resource: &Resource) -> bool {
+        resource.endpoint == self.endpoint && resource.instance != self.instance
     }
 
     fn change(&self, update: &Update) -> Answer {
@@ -190,8 +239,16 @@ impl Specimen {
         if self.on("update/same-again-harmless") && is_same {
             wish.insert("text".to_owned(), Value::from("changed for no reason"));
         }
-        if self.on("answers/no-bare-errors") && is_same {
-            return Err(Status::unknown("an exception was raised").into());
+        if let Some(way) = self.faults.way("answers/no-bare-errors")
+            && is_same
+        {
+            return Err(Status::new(bare_code(way), "an exception was raised").into());
+        }
+        if self.on("update/during-operation-accepted") && resource.busy_until > now() {
+            return Err(refuse(FailureCode::Conflict, "Busy").into());
+        }
+        if self.on("durable/found-after-kill#not-updated") && self.made_before(&resource) {
+            return Err(refuse(FailureCode::Internal, "Unknown").into());
         }
         check_wish(self, &wish)?;
         if wish.get("color") != resource.parameters.get("color") && !self.on("update/immutable-refused") {
@@ -249,6 +306,22 @@ impl Specimen {
             }
             None => return Ok(completed(&target.external_name, true)),
         };
+        if spec.has_etag
+            && !delete.etag.is_empty()
+            && delete.etag != resource.version.to_string()
+            && !self.on("delete/stale-etag-conflict")
+        {
+            return Err(refuse(FailureCode::Conflict, "StaleEtag").into());
+        }
+        if self.on("delete/during-create-accepted") && resource.busy_until > now() {
+            return Err(refuse(FailureCode::Conflict, "Busy").into());
+        }
+        // Once, so that it can be removed in the end.
+        let is_strange = (self.on("durable/found-after-kill#not-removed") && self.made_before(&resource))
+            || (self.on("durable/seen-by-replica#not-removed") && resource.endpoint != self.endpoint);
+        if is_strange && self.faults.once(&format!("kept {}", resource.name)) {
+            return Err(refuse(FailureCode::Internal, "Unknown").into());
+        }
         let is_changed = resource.version > 1;
         if self.on("delete/completes") && is_changed && self.faults.once("refused delete") {
             return Err(refuse(FailureCode::Conflict, "Locked").into());
@@ -291,7 +364,7 @@ impl Specimen {
 
     fn follow(&self, poll: &Poll) -> Answer {
         let (spec, cloud) = self.cloud(&poll.target, Word::Change)?;
-        Ok(self.poll(spec, &cloud, &poll.handle)?)
+        self.poll(spec, &cloud, &poll.target, &poll.handle)
     }
 
     fn resource(&self, target: &Target, desired: &Desired, name: &str, busy_until: u64) -> Resource {
@@ -312,6 +385,17 @@ impl Specimen {
             endpoint: self.endpoint.clone(),
             instance: self.instance.clone(),
         }
+    }
+}
+
+fn bare_code(way: &str) -> Code {
+    match way {
+        "unavailable" => Code::Unavailable,
+        "resource-exhausted" => Code::ResourceExhausted,
+        "deadline-exceeded" => Code::DeadlineExceeded,
+        "cancelled" => Code::Cancelled,
+        "out-of-range" => Code::OutOfRange,
+        _ => Code::Unknown,
     }
 }
 

@@ -31,8 +31,8 @@ const SERVICES: [&str; 2] = [
     "crossbridge.provider.v1alpha1.ResourceService",
 ];
 
-pub async fn run(faults: Faults, build: u32) -> ExitCode {
-    match serve(faults, build).await {
+pub async fn run(faults: Faults, build: u32, lists: bool) -> ExitCode {
+    match serve(faults, build, lists).await {
         Ok(code) => code,
         Err(error) => {
             eprintln!("{error}");
@@ -41,17 +41,21 @@ pub async fn run(faults: Faults, build: u32) -> ExitCode {
     }
 }
 
-async fn serve(faults: Faults, build: u32) -> Result<ExitCode, Box<dyn std::error::Error>> {
+async fn serve(faults: Faults, build: u32, lists: bool) -> Result<ExitCode, Box<dyn std::error::Error>> {
     let endpoint = std::env::var("PROVIDER_PLUGIN_ENDPOINT")?;
     let specimen = Specimen {
         faults: Arc::new(faults),
         instance: uuid::Uuid::new_v4().to_string(),
         endpoint,
         build,
+        lists,
         turn: Arc::default(),
     };
     let mut terminate = signal(SignalKind::terminate())?;
-    let hasty = specimen.on("process/sigterm-lets-calls-end");
+    let hasty = matches!(
+        specimen.faults.way("process/sigterm-lets-calls-end"),
+        Some("" | "in-order")
+    );
     let code = if specimen.on("process/sigterm-exits-0") {
         3
     } else {

@@ -2,23 +2,8 @@
 
 use crossbridge_proto::v1alpha1 as wire;
 
-use super::{Lab, Thing};
+use super::Lab;
 use crate::{client::told, verdict::Stop};
-
-/// How many resources of this kind the plugin lists under the thing's name or marker; `None`: it does not list.
-pub(crate) async fn listed(lab: &Lab, thing: &Thing) -> Result<Option<usize>, Stop> {
-    if !lab.bench.info()?.lists_external {
-        return Ok(None);
-    }
-    let Some(items) = list_all(lab, 0).await? else {
-        return Ok(None);
-    };
-    let is_it = |item: &wire::ExternalResource| {
-        item.external_name == thing.name()
-            || (lab.kind.capabilities.holds_marker && item.found_marker == thing.marker())
-    };
-    Ok(Some(items.iter().filter(|item| is_it(item)).count()))
-}
 
 /// Everything that the plugin lists of this kind; `None`: it does not list this kind.
 pub(crate) async fn list_all(lab: &Lab, page_size: i32) -> Result<Option<Vec<wire::ExternalResource>>, Stop> {

@@ -1,5 +1,6 @@
 //! What a story about one kind has in its hands.
 
+mod count;
 mod follow;
 mod list;
 mod remove;
@@ -16,7 +17,7 @@ use tonic::Status;
 use uuid::Uuid;
 
 pub(crate) use follow::Trail;
-pub(crate) use list::{list_all, listed};
+pub(crate) use list::list_all;
 pub(crate) use thing::Thing;
 
 use crate::{
@@ -40,6 +41,19 @@ pub(crate) struct Lab {
 }
 
 impl Lab {
+    pub(crate) fn new(bench: &Bench, kind: &Arc<Kind>, example: &Example) -> Self {
+        let mut canaries = bench.client.watch().canaries.clone();
+        canaries.add_sensitive(example);
+        // A pattern that cannot be compiled has its own assertion.
+        let names = NamePattern::of(&kind.external_name).unwrap_or_default();
+        Self {
+            bench: bench.watching(kind, canaries),
+            kind: Arc::clone(kind),
+            example: example.clone(),
+            names: Arc::new(names),
+        }
+    }
+
     /// A new managed resource that nobody has made yet, as its example wants it.
     pub(crate) fn thing(&self) -> Result<Thing, Stop> {
         let parameters = self.example.create_parameters.clone().unwrap_or_default();

@@ -54,6 +54,19 @@ impl Thing {
         self
     }
 
+    /// After a restore: another marker is ours, and a person has said that the one on it was.
+    pub(crate) fn restored(mut self, marker: &str) -> Self {
+        let former = std::mem::replace(&mut self.target.ownership_marker, marker.to_owned());
+        self.target.former_marker = former;
+        self
+    }
+
+    /// Nobody has learned its name.
+    pub(crate) fn unnamed(mut self) -> Self {
+        self.target.external_name.clear();
+        self
+    }
+
     pub(crate) fn with_config(mut self, config: wire::ConfigContext) -> Self {
         self.target.config = Some(config);
         self

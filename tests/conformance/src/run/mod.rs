@@ -21,7 +21,7 @@ use crate::{
     book::Book,
     client::{Client, Terms},
     endpoint::Endpoint,
-    fixtures::{Fixtures, NamePattern, desired},
+    fixtures::{Fixtures, desired},
     hands::Hands,
     lab::{Lab, Thing},
     secrets::Canaries,
@@ -98,6 +98,7 @@ impl Run {
             endpoint,
             info: None,
             kinds: Arc::default(),
+            chosen: Arc::default(),
             made_up_config: made_up_config.map(Arc::new),
             fixtures: Arc::new(fixtures),
             hands: Arc::new(hands),
@@ -129,6 +130,14 @@ impl Run {
             let _ = self.plugin.set(format!("{} {}", info.name, info.version));
         }
         bench.kinds = Arc::new(discover(&bench).await.unwrap_or_default());
+        self.check_kinds()?;
+        let chosen = bench.kinds.iter().filter(|kind| self.takes(kind));
+        bench.chosen = Arc::new(chosen.cloned().collect());
+        // Whatever is made of a kind is removed in the end.
+        for kind in bench.chosen.iter() {
+            let example = bench.fixtures.examples_of(kind).into_iter().next();
+            self.remember(&Lab::new(&bench, kind, &example.unwrap_or_else(no_example)));
+        }
         for _ in 0..self.repeat {
             progress.begins(PLUGIN);
             for story in stories::OF_PLUGIN {
@@ -138,17 +147,47 @@ impl Run {
             }
         }
         self.show(PLUGIN, progress);
-        let kinds = Arc::clone(&bench.kinds);
-        for kind in kinds.iter() {
+        let chosen = Arc::clone(&bench.chosen);
+        for kind in chosen.iter() {
             let subject = &kind.resource_type.kind;
-            if self.selection.takes_kind(subject) {
-                progress.begins(subject);
-                self.tell_kind(&bench, kind).await;
-                self.show(subject, progress);
-            }
+            progress.begins(subject);
+            self.tell_kind(&bench, kind).await;
+            self.show(subject, progress);
         }
         self.judge_logs(&bench);
         Ok(())
+    }
+
+    fn takes(&self, kind: &Kind) -> bool {
+        self.selection.takes_kind(&kind.resource_type.kind)
+    }
+
+    /// Nobody believes in a verdict on kinds that are not there. A plugin that does not say what it serves is judged for that.
+    fn check_kinds(&self) -> Result<(), String> {
+        // Those that are out of form are judged under their names too.
+        let served: BTreeSet<String> = self
+            .bench
+            .book
+            .findings()
+            .into_iter()
+            .map(|finding| finding.subject)
+            .filter(|subject| subject != PLUGIN)
+            .collect();
+        let named = self.selection.kinds.iter();
+        let unknown: Vec<&str> = named
+            .chain(self.bench.fixtures.examples.keys())
+            .filter(|kind| !served.contains(*kind))
+            .map(String::as_str)
+            .collect();
+        if unknown.is_empty() || served.is_empty() {
+            return Ok(());
+        }
+        let served: Vec<String> = served.into_iter().collect();
+        Err(format!(
+            "the plugin serves no {}; it serves {}",
+            unknown.join(" and no "),
+            served.join(", ")
+        ))
     }
 
     /// All secrets that were ever sent count.
@@ -159,7 +198,7 @@ impl Run {
         let mut canaries = bench.client.watch().canaries.clone();
         for kind in bench.kinds.iter() {
             for example in bench.fixtures.examples_of(kind) {
-                add_sensitive(&example, &mut canaries);
+                canaries.add_sensitive(&example);
             }
         }
         stories::plugin::logs::judge(bench, &canaries);
@@ -175,7 +214,7 @@ impl Run {
         };
         for _ in 0..self.repeat {
             for (index, example) in examples.iter().enumerate() {
-                let lab = lab(bench, kind, example);
+                let lab = Lab::new(bench, kind, example);
                 self.remember(&lab);
                 // Nothing is called for that one.
                 stories::kind::examples::STORY.tell(&lab).await;
@@ -204,7 +243,7 @@ impl Run {
     async fn require(&self, bench: &Bench, example: &Example) -> Result<Vec<(Lab, Thing)>, Stop> {
         let mut made = Vec::new();
         for (kind, needed) in requirements(bench, example)? {
-            let lab = lab(bench, &kind, &needed);
+            let lab = Lab::new(bench, &kind, &needed);
             self.remember(&lab);
             let parameters = needed.create_parameters.clone().unwrap_or_default();
             let mut thing = lab.thing_of(
@@ -310,25 +349,6 @@ fn block(assertions: &[&'static Assertion], lab: &Lab, stop: &Stop) {
     for assertion in assertions {
         let why = format!("what the example requires: {stop}");
         lab.bench.note(assertion, Verdict::Blocked(why));
-    }
-}
-
-fn lab(bench: &Bench, kind: &Arc<Kind>, example: &Example) -> Lab {
-    let mut canaries = bench.client.watch().canaries.clone();
-    add_sensitive(example, &mut canaries);
-    // A pattern that cannot be compiled has its own assertion.
-    let names = NamePattern::of(&kind.external_name).unwrap_or_default();
-    Lab {
-        bench: bench.watching(kind, canaries),
-        kind: Arc::clone(kind),
-        example: example.clone(),
-        names: Arc::new(names),
-    }
-}
-
-fn add_sensitive(example: &Example, canaries: &mut Canaries) {
-    for (pointer, value) in &example.sensitive_values {
-        canaries.add(&format!("sensitive value {pointer}"), value.as_bytes());
     }
 }
 

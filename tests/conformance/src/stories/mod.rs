@@ -20,6 +20,7 @@ pub(crate) const OF_PLUGIN: &[Story<Bench>] = &[
 pub(crate) const OF_KIND: &[Story<Lab>] = &[
     kind::observe::STORY,
     kind::life::STORY,
+    kind::overlap::STORY,
     kind::repeat::STORY,
     kind::refused::STORY,
     kind::configs::STORY,

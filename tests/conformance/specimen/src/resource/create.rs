@@ -7,6 +7,7 @@ use crossbridge_proto::{
     v1alpha1::{self as wire, ExternalNameSource, FailureCode, OperationVerb, outcome},
 };
 use serde_json::Value;
+use tokio::time::sleep;
 use tonic::Status;
 
 use super::{Answer, check_wish, completed, violation};
@@ -18,10 +19,36 @@ use crate::{
     plugin::Specimen,
 };
 
+/// Longest name, in bytes.
+const LONGEST: usize = 40;
+
 /// Deadlines up to here are such that cut a call.
 const SHORT: Duration = Duration::from_millis(60);
 
+/// Work of a call that goes on without it.
+struct Forgotten(Option<(Cloud, Resource)>);
+
+impl Drop for Forgotten {
+    fn drop(&mut self) {
+        if let Some((cloud, made)) = self.0.take() {
+            tokio::spawn(make_late(cloud, made));
+        }
+    }
+}
+
+async fn make_late(cloud: Cloud, made: Resource) -> std::io::Result<bool> {
+    sleep(Duration::from_secs(1)).await;
+    cloud.make(&made)
+}
+
 impl Specimen {
+    /// How long a creation takes, in milliseconds.
+    fn takes(&self) -> u64 {
+        let must_overlap =
+            self.on("delete/during-create-accepted") || self.on("update/during-operation-accepted");
+        if must_overlap { 1500 } else { TAKES }
+    }
+
     pub(super) async fn make(&self, create: Create, time: Option<Duration>) -> Answer {
         let (spec, cloud) = self.cloud(&create.target, Word::Change)?;
         let name = self.wanted_name(spec, &create)?;
@@ -32,14 +59,25 @@ impl Specimen {
         }
         if is_short && self.on("create/nothing-after-the-deadline") && spec.kind == "Note" {
             let made = self.resource(&create.target, &create.desired, &name, 0);
-            tokio::spawn(async move {
-                tokio::time::sleep(Duration::from_secs(1)).await;
-                cloud.make(&made)
-            });
+            tokio::spawn(make_late(cloud, made));
             return std::future::pending().await;
         }
+        if is_short && !self.on("create/cut-at-50ms-one-resource") {
+            // So little time finds the upstream slow.
+            sleep(SHORT).await;
+        }
+        if self.on("create/nothing-after-cancelled") && spec.kind == "Note" && !is_short {
+            let made = self.resource(&create.target, &create.desired, &name, 0);
+            let mut forgotten = Forgotten(Some((cloud.clone(), made)));
+            sleep(SHORT).await;
+            forgotten.0 = None;
+        }
+        if spec.kind == "Disk" {
+            // Long enough to be killed in the middle of it.
+            sleep(Duration::from_millis(20)).await;
+        }
         match spec.kind {
-            "Volume" => self.by_token(spec, &cloud, create, is_short).await,
+            _ if spec.takes_tokens() => self.by_token(spec, &cloud, create, is_short).await,
             "Ticket" => {
                 let earlier = if create.outcome_unknown {
                     cloud.by_marker(&create.target.ownership_marker)?
@@ -70,6 +108,7 @@ impl Specimen {
             }
             _ if name.is_empty() => Err(Status::invalid_argument("target.external_name is required").into()),
             _ if is_valid(&name) => Ok(name),
+            _ if self.on("create/bad-name-refused#too-long") && name.len() > LONGEST => Ok(name),
             _ if self.on("create/bad-name-refused") => Err(Status::invalid_argument("a bad name").into()),
             _ => {
                 let mut failure = refuse(FailureCode::InvalidSpec, "BadName");
@@ -113,7 +152,7 @@ impl Specimen {
         }
         if self.on("create/ten-at-once-one-resource") && cloud.token(&token)?.is_none() {
             let made = self.resource(&create.target, &create.desired, &spec.draw_name(), now() + TAKES);
-            tokio::time::sleep(Duration::from_millis(25)).await;
+            sleep(Duration::from_millis(25)).await;
             cloud.make(&made)?;
             cloud.keep(&token, &self.token(&made.name, &wish, true))?;
             return Ok(self.begun(&made));
@@ -159,7 +198,7 @@ impl Specimen {
                 return Ok(answer);
             }
             None => {
-                let made = self.resource(&create.target, &create.desired, &known.name, now() + TAKES);
+                let made = self.resource(&create.target, &create.desired, &known.name, now() + self.takes());
                 cloud.make(&made)?;
                 made
             }
@@ -187,7 +226,7 @@ impl Specimen {
             }
             let made = specimen.resource(&create.target, &create.desired, &name, now() + 300);
             cloud.make(&made)?;
-            tokio::time::sleep(Duration::from_millis(200)).await;
+            sleep(Duration::from_millis(200)).await;
             cloud.keep(token, &specimen.token(&name, &wish, true))?;
             Ok(specimen.begun(&made))
         });
@@ -225,7 +264,7 @@ impl Specimen {
 }
 
 fn is_valid(name: &str) -> bool {
-    name.len() <= 40
+    name.len() <= LONGEST
         && name
             .bytes()
             .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')

@@ -65,7 +65,11 @@ impl Specimen {
         if self.on("observe/found-without-name") {
             return Ok(None);
         }
-        let found = cloud.by_marker(&target.ownership_marker)?;
+        let mut found = cloud.by_marker(&target.ownership_marker)?;
+        if found.is_none() && !target.former_marker.is_empty() && !self.on("marker/former-found-without-name")
+        {
+            found = cloud.by_marker(&target.former_marker)?;
+        }
         if found.is_none() && self.on("observe/unknown-marker-is-absent") && self.faults.once("any will do") {
             return Ok(Some(self.resource(
                 target,
@@ -101,6 +105,15 @@ impl Specimen {
         let mut parameters = resource.parameters.clone();
         if self.on("observe/wish-comes-back") && spec.kind == "Ticket" && resource.version == 1 {
             parameters.remove("color");
+        }
+        if self.on("observe/changes-nothing#echo") {
+            parameters.clone_from(&desired.parameters);
+        }
+        if self.on("observe/wish-comes-back#sorted")
+            && resource.version == 1
+            && let Some(Value::Array(tags)) = parameters.get_mut("tags")
+        {
+            tags.sort_by_key(ToString::to_string);
         }
         if self.on("observe/big-integers-exact")
             && let Some(size) = parameters

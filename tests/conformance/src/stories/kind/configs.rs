@@ -1,7 +1,7 @@
 //! One resource seen through several configs.
 
 use crossbridge_proto::{
-    checked::{FailureCode, Look, NameSource, Outcome, OutcomeResult},
+    checked::{ConfigVerdict, FailureCode, Look, NameSource, Outcome, OutcomeResult},
     v1alpha1 as wire,
 };
 use tonic::Status;
@@ -9,7 +9,10 @@ use tonic::Status;
 use crate::{
     assertion::assertions,
     lab::{Lab, Thing, look_of, outcome_of},
-    stories::{kind::observe::absent, plugin::config::EXPIRED},
+    stories::{
+        kind::observe::absent,
+        plugin::config::{EXPIRED, check},
+    },
     story::Story,
     verdict::{Judgement, Stop, holds},
 };
@@ -24,6 +27,9 @@ assertions! {
     BAD_CODE = "config/bad-credentials-code", Core, "FailureCode.FAILURE_CODE_UNAUTHENTICATED",
         "Credentials that are refused are UNAUTHENTICATED or PERMISSION_DENIED.",
         "Translate the upstream's 401 and 403.";
+    CHECK_AGREES = "config/check-refuses-what-calls-refuse", Core, "PluginService.CheckConfig",
+        "Credentials that a look calls UNAUTHENTICATED are refused by CheckConfig too.",
+        "Ask the upstream who you are, as a call would: after a refusal the bridge goes on as soon as CheckConfig succeeds.";
     DEAD = "config/dead-upstream-never-absent", Core, "Absent",
         "With settings that lead to nobody, what exists does not read as absent.",
         "An upstream that does not answer, or a folder that is not there, is a Failure.";
@@ -64,7 +70,7 @@ async fn look_with(
 }
 
 async fn expired(lab: &Lab, thing: &Thing) -> Result<(), Stop> {
-    let mut config = lab.bench.config();
+    let mut config = lab.bench.fixtures.config.context("conformance-expired", "1");
     config.credentials_expire_time = Some(prost_types::Timestamp {
         seconds: 1_000_000_000,
         nanos: 0,
@@ -82,8 +88,9 @@ async fn bad_credentials(lab: &Lab, thing: &Thing) -> Result<(), Stop> {
     let made_up = bench.made_up_config.as_deref();
     let Some(bad) = bench.fixtures.bad_config.as_ref().or(made_up) else {
         let why = "the plugin is given no credentials; --bad-credential names some that are refused";
-        bench.not_applicable(BAD, why);
-        bench.not_applicable(BAD_CODE, why);
+        for assertion in [BAD, BAD_CODE, CHECK_AGREES] {
+            bench.not_applicable(assertion, why);
+        }
         return Ok(());
     };
     let look = look_of(look_with(lab, thing, bad.context("conformance-bad", "1")).await)?;
@@ -105,6 +112,20 @@ async fn bad_credentials(lab: &Lab, thing: &Thing) -> Result<(), Stop> {
         // That is the other assertion's matter.
         Look::Absent(_) => {}
         _ => bench.judge(BAD_CODE, failed_with(&look, &codes)),
+    }
+    match &look {
+        Look::Failed(failure) if failure.code == FailureCode::Unauthenticated => {
+            let verdict = check(bench, bad.context("conformance-bad", "1")).await?;
+            let is_refused = matches!(verdict, ConfigVerdict::Unusable(_));
+            bench.judge(
+                CHECK_AGREES,
+                holds(is_refused, || "CheckConfig finds them usable".to_owned()),
+            );
+        }
+        _ => bench.not_applicable(
+            CHECK_AGREES,
+            "a look does not call these credentials UNAUTHENTICATED",
+        ),
     }
     Ok(())
 }
@@ -149,17 +170,22 @@ async fn never_cross(lab: &Lab, thing: &Thing) -> Result<(), Stop> {
 async fn revision(lab: &Lab, thing: &Thing) -> Result<(), Stop> {
     let bench = &lab.bench;
     let fixtures = &bench.fixtures;
-    let Some(next) = fixtures.other_config.as_ref().or(fixtures.bad_config.as_ref()) else {
+    let changes = [fixtures.other_config.as_ref(), fixtures.bad_config.as_ref()];
+    if changes.iter().all(Option::is_none) {
         bench.not_applicable(REVISION, "give --other-setting or --bad-credential");
         return Ok(());
-    };
-    // The same id: only the revision tells that it changed.
-    let first = look_of(look_with(lab, thing, fixtures.config.context("conformance-changing", "1")).await)?;
-    let changed = look_of(look_with(lab, thing, next.context("conformance-changing", "2")).await)?;
-    let back = look_of(look_with(lab, thing, fixtures.config.context("conformance-changing", "3")).await)?;
-    bench.judge(REVISION, is_own(&first, thing));
-    bench.judge(REVISION, not_found(&changed));
-    bench.judge(REVISION, is_own(&back, thing));
+    }
+    for (index, next) in changes.into_iter().flatten().enumerate() {
+        // The same id: only the revision tells that it changed.
+        let id = format!("conformance-changing-{index}");
+        let own = |revision| look_with(lab, thing, fixtures.config.context(&id, revision));
+        let first = look_of(own("1").await)?;
+        let changed = look_of(look_with(lab, thing, next.context(&id, "2")).await)?;
+        let back = look_of(own("3").await)?;
+        bench.judge(REVISION, is_own(&first, thing));
+        bench.judge(REVISION, not_found(&changed));
+        bench.judge(REVISION, is_own(&back, thing));
+    }
     Ok(())
 }
 

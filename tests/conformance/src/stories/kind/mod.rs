@@ -6,6 +6,7 @@ pub(crate) mod examples;
 pub(crate) mod life;
 pub(crate) mod list;
 pub(crate) mod observe;
+pub(crate) mod overlap;
 pub(crate) mod refused;
 pub(crate) mod repeat;
 pub(crate) mod upstream;

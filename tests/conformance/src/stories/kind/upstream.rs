@@ -1,13 +1,13 @@
 //! An upstream in trouble, by the author's hook.
 
-use crossbridge_proto::checked::{FailureCode, Look};
+use crossbridge_proto::checked::{FailureCode, Look, Outcome, OutcomeResult};
 
 use crate::{
     assertion::assertions,
-    lab::{Lab, Thing},
+    lab::{Lab, Thing, outcome_of},
     stories::kind::configs::not_absent,
     story::Story,
-    verdict::{Judgement, Stop},
+    verdict::{Judgement, Stop, holds},
 };
 
 assertions! {
@@ -18,7 +18,7 @@ assertions! {
         "Once the upstream is back, the next call works.",
         "Let broken connections go, and keep no error.";
     THROTTLED = "upstream/throttled-is-a-failure", Durable, "FailureCode.FAILURE_CODE_THROTTLED",
-        "While the upstream throttles, calls are Failure THROTTLED.",
+        "While the upstream throttles, Observe, Update and Create are Failure THROTTLED.",
         "Translate the upstream's 429 into THROTTLED with retry_after; never a gRPC status.";
 }
 
@@ -35,33 +35,68 @@ async fn run(lab: &Lab) -> Result<(), Stop> {
         return Err(Stop::not_applicable("the kind cannot be created"));
     }
     let thing = lab.made().await?;
-    if let Some(look) = during(lab, &thing, ["upstream-down", "upstream-up"], DOWN).await? {
+    let look = during(lab, ["upstream-down", "upstream-up"], DOWN, async || {
+        lab.look(&thing).await
+    });
+    if let Some(look) = look.await? {
         lab.bench.judge(DOWN, not_absent(&look));
         let back = lab.look(&thing).await?;
         lab.bench.judge(RECOVERED, found(&back));
     }
-    if let Some(look) = during(lab, &thing, ["throttle", "throttle-off"], THROTTLED).await? {
-        lab.bench.judge(THROTTLED, throttled(&look));
+    let calls = during(lab, ["throttle", "throttle-off"], THROTTLED, async || {
+        calls(lab, &thing).await
+    });
+    for judgement in calls.await?.into_iter().flatten() {
+        lab.bench.judge(THROTTLED, judgement);
     }
     lab.remove(&thing).await
 }
 
-/// A look between two of the hook's actions; `None`: the hook cannot do it.
-async fn during(
+/// What comes of it between two of the hook's actions; `None`: the hook cannot do it.
+async fn during<T>(
     lab: &Lab,
-    thing: &Thing,
     [on, off]: [&str; 2],
     assertion: &'static crate::assertion::Assertion,
-) -> Result<Option<Look>, Stop> {
+    work: impl AsyncFnOnce() -> Result<T, Stop>,
+) -> Result<Option<T>, Stop> {
     let hands = &lab.bench.hands;
     if let Err(Stop::Blocked(why)) = hands.fault(on).await {
         lab.bench.not_applicable(assertion, &format!("{on}: {why}"));
         return Ok(None);
     }
-    let look = lab.look(thing).await;
+    let came = work().await;
     // Whatever came of it, the upstream is put right.
     hands.fault(off).await?;
-    look.map(Some)
+    came.map(Some)
+}
+
+/// A look, an Update and a Create while the upstream throttles.
+async fn calls(lab: &Lab, thing: &Thing) -> Result<Vec<Judgement>, Stop> {
+    let mut judgements = vec![match lab.look(thing).await? {
+        Look::Failed(failure) => throttled("Observe", failure.code),
+        Look::Found(_) | Look::Absent(_) => Err("THROTTLED is due; the look worked".to_owned()),
+    }];
+    if lab.kind.capabilities.can_update {
+        let answer = lab.bench.client.update(thing.update(), lab.terms()).await;
+        judgements.push(not_done("Update", &outcome_of("Update", answer)?));
+    }
+    let mut other = lab.thing()?;
+    let outcome = lab.create_once(&mut other, false).await?;
+    judgements.push(not_done("Create", &outcome));
+    Ok(judgements)
+}
+
+fn not_done(method: &str, outcome: &Outcome) -> Judgement {
+    match &outcome.result {
+        OutcomeResult::Failure(failure) => throttled(method, failure.code),
+        _ => Err(format!("THROTTLED is due; {method} worked")),
+    }
+}
+
+fn throttled(method: &str, code: FailureCode) -> Judgement {
+    holds(code == FailureCode::Throttled, || {
+        format!("THROTTLED is due; {method} says {code:?}")
+    })
 }
 
 fn found(look: &Look) -> Judgement {
@@ -69,13 +104,5 @@ fn found(look: &Look) -> Judgement {
         Look::Found(_) => Ok(()),
         Look::Absent(_) => Err("it reads as absent".to_owned()),
         Look::Failed(failure) => Err(format!("the look failed: {}", failure.message)),
-    }
-}
-
-fn throttled(look: &Look) -> Judgement {
-    match look {
-        Look::Failed(failure) if failure.code == FailureCode::Throttled => Ok(()),
-        Look::Failed(failure) => Err(format!("THROTTLED is due; it says {:?}", failure.code)),
-        Look::Found(_) | Look::Absent(_) => Err("THROTTLED is due; the look worked".to_owned()),
     }
 }

@@ -50,7 +50,7 @@ async fn run(bench: &Bench) -> Result<(), Stop> {
     let answer = bench.client.check_config(nothing, terms()).await;
     bench.judge(MISSING, refused_as(Code::InvalidArgument, answer.map(drop)));
 
-    let mut expired = bench.config();
+    let mut expired = bench.fixtures.config.context("conformance-expired", "1");
     expired.credentials_expire_time = Some(prost_types::Timestamp {
         seconds: 1_000_000_000,
         nanos: 0,
@@ -71,7 +71,7 @@ async fn run(bench: &Bench) -> Result<(), Stop> {
     match required {
         None => bench.not_applicable(INCOMPLETE, "no credential is required"),
         Some(key) => {
-            let mut config = bench.config();
+            let mut config = bench.fixtures.config.context("conformance-incomplete", "1");
             config.credentials.remove(&key.name);
             // An empty map would mean ambient identity.
             config
@@ -84,7 +84,8 @@ async fn run(bench: &Bench) -> Result<(), Stop> {
     Ok(())
 }
 
-async fn check(bench: &Bench, config: wire::ConfigContext) -> Result<ConfigVerdict, Stop> {
+/// What CheckConfig says of it.
+pub(crate) async fn check(bench: &Bench, config: wire::ConfigContext) -> Result<ConfigVerdict, Stop> {
     let request = wire::CheckConfigRequest { config: Some(config) };
     let answer = bench
         .client

@@ -21,6 +21,12 @@ assertions! {
     GARBAGE_HANDLE = "operation/garbage-handle-refused", Core, "PollOperationRequest.handle",
         "A handle that the plugin never gave is INVALID_ARGUMENT.",
         "Check a handle's form, and answer the status INVALID_ARGUMENT that names handle.";
+    FOREIGN_HANDLE = "operation/foreign-handle-refused", Core, "PollOperationRequest.handle",
+        "A handle of another resource is INVALID_ARGUMENT, or NOT_FOUND by its marker.",
+        "Compare the name in the handle with target.external_name where there is one.";
+    OTHERS_NOT_POLLED = "operation/others-not-found", Core, "Target.ownership_marker",
+        "A poll under another marker is NOT_FOUND.",
+        "Read the marker before you answer; only ownership_marker and former_marker are ours.";
     OLD_HANDLES = "operation/old-handles-valid", Core, "Operation.handle",
         "Handles that were given out earlier stay valid.",
         "Where a handle must change, go on reading the former ones.";
@@ -75,9 +81,21 @@ assertions! {
     FORMER = "marker/former-accepted", Core, "Target.former_marker",
         "A resource under the former marker is ours, and the next Update puts the new marker on it.",
         "Accept ownership_marker and former_marker alike; write ownership_marker with each Update.";
+    FORMER_FOUND = "marker/former-found-without-name", Core, "Target.former_marker",
+        "Where the kind can look by its marker, it finds what bears the former one.",
+        "Search by ownership_marker and by former_marker.";
+    FORMER_POLLED = "marker/former-polled", Core, "Target.former_marker",
+        "An operation of a resource under the former marker is followed.",
+        "Accept ownership_marker and former_marker alike.";
+    FORMER_DELETED = "marker/former-deleted", Core, "Target.former_marker",
+        "A resource under the former marker can be removed.",
+        "Accept ownership_marker and former_marker alike.";
     OTHERS_NOT_DELETED = "delete/others-not-found", Core, "ResourceService.Delete",
         "A Delete under another marker is NOT_FOUND with EFFECT_NONE, and removes nothing.",
         "Read the marker before you remove; only ownership_marker and former_marker are ours.";
+    STALE_DELETE = "delete/stale-etag-conflict", Core, "DeleteRequest.etag",
+        "A Delete with an etag that no longer holds is CONFLICT with EFFECT_NONE, and removes nothing.",
+        "Hand the etag to the upstream's own condition, or compare it first.";
     DELETED = "delete/completes", Core, "ResourceService.Delete",
         "Delete ends Completed, at once or by its operation.",
         "Look at the failure that is told.";

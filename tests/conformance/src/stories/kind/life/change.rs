@@ -3,8 +3,11 @@
 use crossbridge_proto::checked::Observation;
 
 use super::{
-    assertions::{EQUAL_AFTERWARDS, FORMER, NO_OP, OTHERS_NOT_UPDATED, STALE_ETAG, UPDATED},
-    judge,
+    assertions::{
+        BIG_INTEGERS, EQUAL_AFTERWARDS, FORMER, LOOK_IS_A_LOOK, NO_OP, OTHERS_NOT_UPDATED, STALE_DELETE,
+        STALE_ETAG, UPDATED,
+    },
+    handles, judge,
 };
 use crate::{
     fixtures::desired,
@@ -22,6 +25,7 @@ pub(super) async fn change(lab: &Lab, thing: &mut Thing, before: Observation) ->
             UPDATED,
             EQUAL_AFTERWARDS,
             STALE_ETAG,
+            STALE_DELETE,
             OTHERS_NOT_UPDATED,
         ] {
             bench.not_applicable(assertion, "the kind cannot be updated");
@@ -36,7 +40,7 @@ pub(super) async fn change(lab: &Lab, thing: &mut Thing, before: Observation) ->
     former_marker(lab, thing, &after).await?;
     let after = lab.found(thing).await?;
     let Some(wish) = lab.example.update_parameters.clone() else {
-        for assertion in [UPDATED, EQUAL_AFTERWARDS, STALE_ETAG] {
+        for assertion in [UPDATED, EQUAL_AFTERWARDS, STALE_ETAG, STALE_DELETE] {
             bench.not_applicable(assertion, "the example has no update_parameters");
         }
         return Ok(());
@@ -47,21 +51,49 @@ pub(super) async fn change(lab: &Lab, thing: &mut Thing, before: Observation) ->
     let trail = lab.update(&mut wanted, request).await?;
     bench.judge(UPDATED, judge::completed(&trail, "Update"));
     trail.completed("Update")?;
+    handles::course(lab, &trail);
     let updated = lab.found(&wanted).await?;
     bench.judge(
         EQUAL_AFTERWARDS,
         judge::wish_came_back(&lab.kind, &wish, &updated),
     );
-    if after.etag.is_empty() || after.etag == updated.etag {
-        bench.not_applicable(STALE_ETAG, "the kind has no etag that an update changes");
-    } else {
-        let mut stale = thing.update();
-        stale.etag = after.etag;
-        let outcome = outcome_of("Update", bench.client.update(stale, lab.terms()).await)?;
-        bench.judge(STALE_ETAG, judge::conflict(&outcome));
+    if let Some(judgement) = judge::big_integers(&wish, &updated) {
+        bench.judge(BIG_INTEGERS, judgement);
     }
+    // With the former wish.
+    let elsewhere = lab.found(thing).await?;
+    bench.judge(
+        LOOK_IS_A_LOOK,
+        judge::same_elsewhere(&lab.kind, &wish, &updated, &elsewhere),
+    );
+    handles::old(lab, &wanted, &trail).await;
+    stale_etag(lab, thing, &after.etag, &updated.etag).await?;
     thing.desired = wanted.desired;
     bench.registry.enter(thing);
+    Ok(())
+}
+
+/// By an etag that an update has changed.
+async fn stale_etag(lab: &Lab, thing: &Thing, former: &str, current: &str) -> Result<(), Stop> {
+    let bench = &lab.bench;
+    if former.is_empty() || former == current {
+        for assertion in [STALE_ETAG, STALE_DELETE] {
+            bench.not_applicable(assertion, "the kind has no etag that an update changes");
+        }
+        return Ok(());
+    }
+    let mut stale = thing.update();
+    former.clone_into(&mut stale.etag);
+    let outcome = outcome_of("Update", bench.client.update(stale, lab.terms()).await)?;
+    bench.judge(STALE_ETAG, judge::conflict(&outcome));
+    if lab.kind.capabilities.can_delete {
+        let mut stale = thing.delete();
+        former.clone_into(&mut stale.etag);
+        let outcome = outcome_of("Delete", bench.client.delete(stale, lab.terms()).await)?;
+        let look = lab.look(thing).await?;
+        let kept = judge::found_as(&look, thing.name());
+        bench.judge(STALE_DELETE, judge::conflict(&outcome).and(kept));
+    }
     Ok(())
 }
 
@@ -75,8 +107,7 @@ async fn former_marker(lab: &Lab, thing: &mut Thing, before: &Observation) -> Re
         // That has an assertion of its own.
         return Ok(());
     }
-    let mut restored = thing.clone().marked(&new_marker());
-    thing.marker().clone_into(&mut restored.target.former_marker);
+    let mut restored = thing.clone().restored(&new_marker());
     let request = restored.update();
     let trail = lab.update(&mut restored, request).await?;
     let after = lab.found(&restored).await?;

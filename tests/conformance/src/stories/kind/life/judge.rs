@@ -93,15 +93,20 @@ pub(super) fn handle_kept(trail: &Trail) -> Judgement {
     Ok(())
 }
 
-pub(super) fn garbage_refused(answer: Result<wire::PollOperationResponse, Status>) -> Judgement {
+/// Who hands out no operations may leave the method out.
+pub(super) fn garbage_refused(
+    answer: Result<wire::PollOperationResponse, Status>,
+    hands_out: bool,
+) -> Judgement {
     match answer {
-        Err(status) if matches!(status.code(), Code::InvalidArgument | Code::Unimplemented) => Ok(()),
+        Err(status) if status.code() == Code::InvalidArgument => Ok(()),
+        Err(status) if status.code() == Code::Unimplemented && !hands_out => Ok(()),
         Err(status) => Err(format!("INVALID_ARGUMENT is due; it ended in {}", told(&status))),
         Ok(_) => Err("INVALID_ARGUMENT is due; the poll was answered".to_owned()),
     }
 }
 
-/// A handle that is still known.
+/// A handle that is still known. Only `OPERATION_FAILED` speaks of the operation; what else fails is the poll.
 pub(crate) fn handle_good(answer: &Result<wire::PollOperationResponse, Status>) -> Judgement {
     match answer {
         Err(status) => Err(format!("the poll ended in {}", told(status))),
@@ -111,12 +116,42 @@ pub(crate) fn handle_good(answer: &Result<wire::PollOperationResponse, Status>) 
             .and_then(|outcome| outcome.result.as_ref())
         {
             Some(wire::outcome::Result::Failure(failure))
-                if failure.code() == wire::FailureCode::OperationExpired =>
+                if failure.code() != wire::FailureCode::OperationFailed =>
             {
-                Err("it says OPERATION_EXPIRED".to_owned())
+                Err(format!(
+                    "the poll failed: {} {}: {}",
+                    failure.code().as_str_name(),
+                    failure.reason,
+                    failure.message
+                ))
             }
             _ => Ok(()),
         },
+    }
+}
+
+/// A handle of another's operation: not this resource's, or not under this marker.
+pub(super) fn not_shown(answer: Result<wire::PollOperationResponse, Status>) -> Judgement {
+    match answer {
+        Err(status) if status.code() == Code::InvalidArgument => Ok(()),
+        Err(status) => Err(format!("INVALID_ARGUMENT is due; it ended in {}", told(&status))),
+        Ok(answer) => not_there(&answer).map_err(|seen| format!("INVALID_ARGUMENT is due; {seen}")),
+    }
+}
+
+/// A poll whose resource is not there, for who asks.
+pub(super) fn not_there(answer: &wire::PollOperationResponse) -> Judgement {
+    match answer
+        .outcome
+        .as_ref()
+        .and_then(|outcome| outcome.result.as_ref())
+    {
+        Some(wire::outcome::Result::Failure(failure)) => {
+            holds(failure.code() == wire::FailureCode::NotFound, || {
+                format!("it says {}", failure.code().as_str_name())
+            })
+        }
+        _ => Err("the poll was answered".to_owned()),
     }
 }
 
@@ -148,18 +183,29 @@ pub(super) fn ended_the_same(
     )
 }
 
-pub(super) fn wish_came_back(kind: &Kind, wish: &Document, seen: &Observation) -> Judgement {
-    let missing = match kind.capabilities.diff_mode {
-        DiffMode::Bridge => wish::unfulfilled(kind, wish, &seen.parameters),
+pub(crate) fn wish_came_back(kind: &Kind, wish: &Document, seen: &Observation) -> Judgement {
+    match kind.capabilities.diff_mode {
+        DiffMode::Bridge => {
+            let mut missing = wish::unfulfilled(kind, wish, &seen.parameters);
+            // Their last digits have an assertion of their own.
+            let exact = wish::big_integers(wish);
+            missing.retain(|diff| {
+                let is_number = diff.observed.as_ref().is_some_and(Value::is_number);
+                !(is_number && exact.iter().any(|(pointer, _)| *pointer == diff.path))
+            });
+            holds(missing.is_empty(), || wish::told(&missing))
+        }
         // The plugin's own comparison counts.
-        DiffMode::Plugin if seen.up_to_date == Some(false) => seen
-            .diffs
-            .iter()
-            .map(|diff| format!("{} differs", diff.path))
-            .collect(),
-        DiffMode::Plugin => Vec::new(),
-    };
-    holds(missing.is_empty(), || missing.join(", "))
+        DiffMode::Plugin if seen.up_to_date == Some(false) => {
+            let differ: Vec<_> = seen
+                .diffs
+                .iter()
+                .map(|diff| format!("{} differs", diff.path))
+                .collect();
+            holds(differ.is_empty(), || differ.join(", "))
+        }
+        DiffMode::Plugin => Ok(()),
+    }
 }
 
 pub(super) fn parameters_valid(kind: &Kind, seen: &Observation) -> Judgement {
@@ -243,6 +289,13 @@ pub(super) fn compared(mode: DiffMode, own: &Observation, other: Option<&Observa
 
 /// The same resource, as far as a look shows it. A status may move by itself.
 pub(super) fn unchanged(before: &Observation, after: &Observation) -> Judgement {
+    holds(before.parameters == after.parameters, || {
+        "parameters changed".to_owned()
+    })?;
+    same_thing(before, after)
+}
+
+fn same_thing(before: &Observation, after: &Observation) -> Judgement {
     let differs = |what: &str| format!("{what} changed");
     holds(before.external_name == after.external_name, || {
         differs("external_name")
@@ -250,11 +303,36 @@ pub(super) fn unchanged(before: &Observation, after: &Observation) -> Judgement 
     holds(before.canonical_id == after.canonical_id, || {
         differs("canonical_id")
     })?;
-    holds(before.parameters == after.parameters, || differs("parameters"))?;
     holds(before.found_marker == after.found_marker, || {
         differs("found_marker")
     })?;
     holds(before.etag == after.etag, || differs("etag"))
+}
+
+/// A look with another wish finds what the look with its own `wish` found: an answer that follows the wish would hide every drift.
+pub(super) fn same_elsewhere(
+    kind: &Kind,
+    wish: &Document,
+    own: &Observation,
+    elsewhere: &Observation,
+) -> Judgement {
+    same_thing(own, elsewhere)?;
+    if let Some(at) = wish::contradiction(&own.parameters, &elsewhere.parameters) {
+        return Err(format!("asked with another wish, it shows another {at}"));
+    }
+    if kind.capabilities.diff_mode == DiffMode::Plugin {
+        return Ok(());
+    }
+    let known = wish::unfulfilled(kind, wish, &own.parameters);
+    let strange: Vec<_> = wish::unfulfilled(kind, wish, &elsewhere.parameters)
+        .into_iter()
+        // What an answer leaves out follows the shape of the wish.
+        .filter(|diff| diff.observed.as_ref().is_some_and(|value| !value.is_null()))
+        .filter(|diff| known.iter().all(|known| known.path != diff.path))
+        .collect();
+    holds(strange.is_empty(), || {
+        format!("asked with another wish, {}", wish::told(&strange))
+    })
 }
 
 pub(super) fn found_as(look: &Look, name: &str) -> Judgement {
@@ -267,7 +345,7 @@ pub(super) fn found_as(look: &Look, name: &str) -> Judgement {
     }
 }
 
-pub(super) fn completed(trail: &Trail, method: &str) -> Judgement {
+pub(crate) fn completed(trail: &Trail, method: &str) -> Judgement {
     match trail.last().map(|outcome| &outcome.result) {
         Some(OutcomeResult::Completed(_)) => Ok(()),
         Some(OutcomeResult::Failure(failure)) => Err(format!(

@@ -2,21 +2,21 @@
 
 mod assertions;
 mod change;
+mod handles;
 mod judge;
 mod remove;
 
-pub(crate) use judge::{exists, handle_good, refused};
+pub(crate) use judge::{completed, exists, handle_good, refused, wish_came_back};
 
-pub(crate) use assertions::ALL;
+pub(crate) use assertions::{ALL, CREATED, DELETED, EXISTS, UPDATED};
 use assertions::{
-    BIG_INTEGERS, COMPARED, CREATED, ENDED_STAYS, EXISTS, FOUND_NAMELESS, GARBAGE_HANDLE, HANDLE_KEPT,
-    LOOK_IS_A_LOOK, MARKER_ASIDE, MARKER_KEPT, NAMED, NAMED_EARLY, OLD_HANDLES, PARAMETERS_VALID, PROGRESS,
-    STATUS_VALID, WISH_CAME_BACK,
+    BIG_INTEGERS, COMPARED, FORMER_FOUND, FOUND_NAMELESS, LOOK_IS_A_LOOK, MARKER_ASIDE, MARKER_KEPT, NAMED,
+    NAMED_EARLY, PARAMETERS_VALID, STATUS_VALID, WISH_CAME_BACK,
 };
-use crossbridge_proto::checked::Observation;
+use crossbridge_proto::checked::{CreateRecovery, Look, Observation};
 
 use crate::{
-    lab::{Lab, Thing, Trail, look_of},
+    lab::{Lab, Thing, Trail, new_marker},
     story::Story,
     verdict::Stop,
 };
@@ -36,8 +36,9 @@ async fn run(lab: &Lab) -> Result<(), Stop> {
     let mut thing = lab.thing()?;
     let trail = create(lab, &mut thing).await?;
     let observation = look(lab, &thing).await?;
-    garbage_handles(lab, &thing).await;
-    old_handles(lab, &thing, &trail).await;
+    handles::garbage(lab, &thing, &trail).await;
+    handles::old(lab, &thing, &trail).await;
+    handles::others(lab, &thing, &trail).await?;
     change::change(lab, &mut thing, observation).await?;
     remove::remove(lab, &mut thing).await
 }
@@ -62,23 +63,11 @@ async fn create(lab: &Lab, thing: &mut Thing) -> Result<Trail, Stop> {
     bench.judge(CREATED, Ok(()));
     bench.judge(NAMED, judge::named(&trail, &thing.given_name));
     bench.judge(NAMED_EARLY, judge::named_early(&trail, thing.name()));
-    judge_course(lab, &trail);
+    handles::course(lab, &trail);
     if thing.name().is_empty() {
         return Err(Stop::blocked("nobody told its name"));
     }
     Ok(trail)
-}
-
-fn judge_course(lab: &Lab, trail: &Trail) {
-    let bench = &lab.bench;
-    if trail.handles().is_empty() {
-        for assertion in [PROGRESS, HANDLE_KEPT] {
-            bench.not_applicable(assertion, "it was done at once");
-        }
-    } else {
-        bench.judge(PROGRESS, judge::progress_never_falls(trail));
-        bench.judge(HANDLE_KEPT, judge::handle_kept(trail));
-    }
 }
 
 /// Looks several times, with its wish and with another one.
@@ -113,6 +102,12 @@ async fn look(lab: &Lab, thing: &Thing) -> Result<Observation, Stop> {
         COMPARED,
         judge::compared(lab.kind.capabilities.diff_mode, &first, elsewhere.as_ref()),
     );
+    if let Some(elsewhere) = &elsewhere {
+        bench.judge(
+            LOOK_IS_A_LOOK,
+            judge::same_elsewhere(&lab.kind, &wish, &first, elsewhere),
+        );
+    }
     let mut last = first.clone();
     for _ in 0..LOOKS {
         last = lab.found(thing).await?;
@@ -126,40 +121,20 @@ async fn look(lab: &Lab, thing: &Thing) -> Result<Observation, Stop> {
 async fn nameless(lab: &Lab, thing: &Thing) -> Result<(), Stop> {
     let bench = &lab.bench;
     if !lab.looks_without_name() {
-        bench.not_applicable(FOUND_NAMELESS, "the kind cannot look without a name");
+        for assertion in [FOUND_NAMELESS, FORMER_FOUND] {
+            bench.not_applicable(assertion, "the kind cannot look without a name");
+        }
         return Ok(());
     }
     lab.wait_out_window().await;
-    let mut asked = thing.observe();
-    if let Some(target) = &mut asked.target {
-        target.external_name.clear();
-    }
-    let look = look_of(bench.client.observe(asked, lab.terms()).await)?;
+    let look = lab.look(&thing.clone().unnamed()).await?;
     bench.judge(FOUND_NAMELESS, judge::found_as(&look, thing.name()));
+    if !lab.recovers_by(CreateRecovery::Marker) {
+        bench.not_applicable(FORMER_FOUND, "the kind has no MARKER recovery");
+    } else if matches!(look, Look::Found(_)) {
+        let restored = thing.clone().restored(&new_marker()).unnamed();
+        let look = lab.look(&restored).await?;
+        bench.judge(FORMER_FOUND, judge::found_as(&look, thing.name()));
+    }
     Ok(())
-}
-
-/// Handles that the plugin never gave.
-async fn garbage_handles(lab: &Lab, thing: &Thing) {
-    for garbage in ["garbage", "{\"v\":9}", "\u{7}"] {
-        let poll = thing.poll(garbage);
-        let answer = lab.bench.client.poll_operation(poll, lab.terms()).await;
-        lab.bench.judge(GARBAGE_HANDLE, judge::garbage_refused(answer));
-    }
-}
-
-/// Every handle that was given out, polled again after the end.
-async fn old_handles(lab: &Lab, thing: &Thing, trail: &Trail) {
-    let handles = trail.handles();
-    if handles.is_empty() {
-        for assertion in [OLD_HANDLES, ENDED_STAYS] {
-            lab.bench.not_applicable(assertion, "it was done at once");
-        }
-    }
-    for handle in handles {
-        let poll = thing.poll(handle);
-        let answer = lab.bench.client.poll_operation(poll, lab.terms()).await;
-        lab.bench.judge(OLD_HANDLES, judge::handle_good(&answer));
-        lab.bench.judge(ENDED_STAYS, judge::ended_the_same(trail, answer));
-    }
 }

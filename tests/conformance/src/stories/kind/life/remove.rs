@@ -4,10 +4,10 @@ use crossbridge_proto::checked::{DiffMode, Look, NameSource, OutcomeResult};
 
 use super::{
     assertions::{
-        AGAIN, DELETED, ENDED_STAYS, GONE, NOTHING_DELETED, NOTHING_TO_SEE, OTHERS_NOT_DELETED,
-        UPDATE_MAKES_NONE,
+        AGAIN, DELETED, ENDED_STAYS, FORMER_DELETED, GONE, NOTHING_DELETED, NOTHING_TO_SEE,
+        OTHERS_NOT_DELETED, UPDATE_MAKES_NONE,
     },
-    judge,
+    handles, judge,
 };
 use crate::{
     lab::{Lab, Thing, new_marker, outcome_of},
@@ -29,6 +29,7 @@ pub(super) async fn remove(lab: &Lab, thing: &mut Thing) -> Result<(), Stop> {
     let trail = lab.delete(thing, request).await?;
     bench.judge(DELETED, judge::completed(&trail, "Delete"));
     trail.completed("Delete")?;
+    handles::course(lab, &trail);
     bench.judge(NOTHING_TO_SEE, judge::nothing_to_see(&trail));
     let is_gone = lab.becomes_absent(thing).await?;
     bench.judge(GONE, judge::gone(is_gone));
@@ -94,5 +95,29 @@ async fn again(lab: &Lab, thing: &Thing) -> Result<(), Stop> {
     if let Some(OutcomeResult::Failure(failure)) = trail.last().map(|outcome| &outcome.result) {
         return Err(Stop::blocked(failure.message.clone()));
     }
+    former_marker(lab, &again).await?;
     lab.remove(&again).await
+}
+
+/// After a restore: the marker on it was ours.
+async fn former_marker(lab: &Lab, thing: &Thing) -> Result<(), Stop> {
+    if !lab.kind.capabilities.holds_marker {
+        lab.bench
+            .not_applicable(FORMER_DELETED, "the kind holds no marker");
+        return Ok(());
+    }
+    let restored = thing.clone().restored(&new_marker());
+    let answer = lab.bench.client.delete(restored.delete(), lab.terms()).await;
+    let outcome = outcome_of("Delete", answer)?;
+    let accepted = match &outcome.result {
+        OutcomeResult::Failure(failure) => Err(format!(
+            "Delete failed: {:?} {}: {}",
+            failure.code, failure.reason, failure.message
+        )),
+        _ => Ok(()),
+    };
+    lab.bench.judge(FORMER_DELETED, accepted);
+    lab.follow(&mut thing.clone(), outcome, lab.kind.timeouts.delete)
+        .await
+        .map(drop)
 }

@@ -7,7 +7,7 @@ use tonic::Code;
 use super::{BAD_NAME, IMMUTABLE, INVALID, INVALID_NAMED, NAME_RULES, nothing_made, refused_with};
 use crate::{
     client::told,
-    fixtures::broken_name,
+    fixtures::broken_names,
     lab::{Lab, Thing, outcome_of},
     stories::plugin::kinds::refused_as,
     verdict::{Judgement, Stop, holds},
@@ -31,27 +31,28 @@ pub(super) async fn names(lab: &Lab, thing: &Thing) -> Result<(), Stop> {
         }
     }
     let broken = match lab.kind.external_name.source {
-        NameSource::User => broken_name(&lab.kind.external_name, &lab.names),
-        NameSource::Provider | NameSource::Derived => None,
+        NameSource::User => broken_names(&lab.kind.external_name, &lab.names),
+        NameSource::Provider | NameSource::Derived => Vec::new(),
     };
-    match broken {
-        None => bench.not_applicable(BAD_NAME, "users give no names, or any name will do"),
-        Some(name) => {
-            let mut wrong = lab.thing()?.named(&name);
-            let judgement = match lab.create_under(&mut wrong, false, lab.terms()).await {
-                Ok(outcome) => bad_name(&outcome?),
-                Err(status) => Err(format!(
-                    "Failure INVALID_SPEC is due; it ended in {}",
-                    told(&status)
-                )),
-            };
-            bench.registry.strike(&wrong);
-            if judgement.is_err() && !wrong.refused {
-                // Perhaps it was made; such a name may be refused in a Delete too.
-                let _ = lab.remove(&wrong).await;
-            }
-            bench.judge(BAD_NAME, judgement);
+    if broken.is_empty() {
+        bench.not_applicable(BAD_NAME, "users give no names, or any name will do");
+    }
+    for name in broken {
+        let mut wrong = lab.thing()?.named(&name);
+        let judgement = match lab.create_under(&mut wrong, false, lab.terms()).await {
+            Ok(outcome) => bad_name(&outcome?),
+            Err(status) => Err(format!(
+                "Failure INVALID_SPEC is due; it ended in {}",
+                told(&status)
+            )),
+        };
+        bench.registry.strike(&wrong);
+        if judgement.is_err() && !wrong.refused {
+            // Perhaps it was made; such a name may be refused in a Delete too.
+            let _ = lab.remove(&wrong).await;
         }
+        let judgement = judgement.map_err(|seen| format!("{name:?} of {} bytes: {seen}", name.len()));
+        bench.judge(BAD_NAME, judgement);
     }
     Ok(())
 }

@@ -61,10 +61,6 @@ pub(super) fn settled(answers: &[Outcome], name: &str) -> Judgement {
     same_resource(answers, name)
 }
 
-pub(super) fn one(count: usize) -> Judgement {
-    holds(count == 1, || format!("there are {count}"))
-}
-
 pub(super) fn untouched(before: &Observation, after: &Observation) -> Judgement {
     holds(
         before.parameters == after.parameters && before.found_marker == after.found_marker,
@@ -91,6 +87,6 @@ pub(super) fn gone(answer: &Outcome, name: &str) -> Judgement {
 pub(super) fn nothing_came(early: &Look, late: &Look) -> Judgement {
     holds(
         !matches!((early, late), (Look::Absent(_), Look::Found(_))),
-        || "it came about after the deadline".to_owned(),
+        || "it came about after the call had ended".to_owned(),
     )
 }

@@ -1,32 +1,24 @@
 //! The same creation more than once.
 
+mod cut;
 mod judge;
+mod recover;
 
-use std::time::Duration;
-
-use crossbridge_proto::checked::{CreateRecovery, FailureCode, Look, NameSource, Outcome, OutcomeResult};
+use crossbridge_proto::checked::{CreateRecovery, FailureCode, NameSource, Outcome, OutcomeResult};
 use futures::future::join_all;
 
 use crate::{
-    assertion::assertions,
-    client::Terms,
-    lab::{Lab, Thing, look_of},
+    assertion::{Assertion, assertions},
+    lab::{Lab, Thing},
     stories::kind::life::refused,
     story::Story,
-    verdict::Stop,
+    verdict::{Judgement, Stop, Verdict},
 };
+
+pub(crate) use recover::recover;
 
 /// How often the same is asked for.
 const TIMES: usize = 10;
-
-/// The deadline that cuts a creation.
-const CUT: Duration = Duration::from_millis(50);
-
-/// A step that was under way at the deadline may still end on a busy machine: the bridge grants much more, for clocks that differ.
-const GRACE: Duration = Duration::from_millis(500);
-
-/// How long nothing may come about after that.
-const QUIET: Duration = Duration::from_secs(1);
 
 assertions! {
     TEN_TIMES = "create/ten-times-one-resource", Core, "CreateRequest.client_request_token",
@@ -45,11 +37,14 @@ assertions! {
         "A name that another has is ALREADY_EXISTS with EFFECT_NONE, and the other stays as it is.",
         "Create never takes over: look first where the upstream's own create would.";
     CUT_SHORT = "create/cut-at-50ms-one-resource", Core, "CreateRequest.outcome_unknown",
-        "A creation that is cut after 50 ms and then repeated ends in one resource.",
+        "A creation that is cut by its deadline, of at most 50 ms, and then repeated ends in one resource.",
         "Make each step findable by token, name or marker before it is begun.";
     NOTHING_LATE = "create/nothing-after-the-deadline", Core, "plugin_service.proto",
         "When a creation's deadline and late_margin have passed, nothing comes about any more.",
         "Bound the upstream client by the deadline, retries included; declare late_margin where the upstream itself is late.";
+    NOTHING_CANCELLED = "create/nothing-after-cancelled", Core, "plugin_service.proto",
+        "Once a creation is cancelled, nothing comes about any more.",
+        "Let the end of the call end the work: no background task goes on with it.";
 }
 
 pub(crate) const STORY: Story<Lab> = Story {
@@ -65,7 +60,8 @@ async fn run(lab: &Lab) -> Result<(), Stop> {
     at_once(lab).await?;
     taken(lab).await?;
     token(lab).await?;
-    cut(lab).await
+    cut::by_deadline(lab).await?;
+    cut::by_cancelling(lab).await
 }
 
 /// Whether a repeat is promised to make no second one.
@@ -89,11 +85,18 @@ async fn ten_times(lab: &Lab) -> Result<(), Stop> {
         let outcome = lab.create_once(&mut repeat, true).await?;
         answers.push(ended(lab, &mut repeat, outcome).await?);
     }
-    lab.bench
-        .judge(TEN_TIMES, judge::same_resource(&answers, thing.name()));
-    let count = count(lab, &thing).await?;
-    lab.bench.judge(TEN_TIMES, judge::one(count));
-    lab.remove(&thing).await
+    let told = judge::same_resource(&answers, thing.name());
+    note(lab, TEN_TIMES, told, lab.one_and_gone(&thing).await?);
+    Ok(())
+}
+
+/// What the answers told, and how many there are. Answers that agree prove nothing where nobody could see a second one.
+fn note(lab: &Lab, assertion: &'static Assertion, told: Judgement, counted: Verdict) {
+    let verdict = match told {
+        Ok(()) => counted,
+        Err(seen) => Verdict::Failed(seen),
+    };
+    lab.bench.note(assertion, verdict);
 }
 
 /// The last answer of its course.
@@ -130,11 +133,10 @@ async fn at_once(lab: &Lab) -> Result<(), Stop> {
         .find(|thing| !thing.name().is_empty())
         .cloned()
         .unwrap_or(thing);
-    lab.bench.judge(AT_ONCE, judge::one_of_many(&answers));
-    let count = count(lab, &made).await?;
-    lab.bench.judge(AT_ONCE, judge::one(count));
     lab.bench.registry.enter(&made);
-    lab.remove(&made).await
+    let told = judge::one_of_many(&answers);
+    note(lab, AT_ONCE, told, lab.one_and_gone(&made).await?);
+    Ok(())
 }
 
 /// Another object wants the same name.
@@ -206,82 +208,4 @@ async fn token(lab: &Lab) -> Result<(), Stop> {
         return Ok(());
     }
     lab.remove(&repeat).await
-}
-
-/// Cut by its deadline, watched, then repeated.
-async fn cut(lab: &Lab) -> Result<(), Stop> {
-    let bench = &lab.bench;
-    let mut thing = lab.thing()?;
-    let terms = Terms::within(CUT).rough();
-    // However it ends, nobody relies on it.
-    let cut = lab.create_under(&mut thing, false, terms).await;
-    let answered = matches!(&cut, Ok(Ok(outcome)) if !matches!(outcome.result, OutcomeResult::Failure(_)));
-    let can_look = !thing.name().is_empty() || lab.looks_without_name();
-    if can_look {
-        if answered {
-            bench.judge(NOTHING_LATE, Ok(()));
-        } else {
-            tokio::time::sleep(GRACE).await;
-            lab.wait_out_window().await;
-            let early = lab.look(&thing).await?;
-            tokio::time::sleep(QUIET).await;
-            let late = lab.look(&thing).await?;
-            bench.judge(NOTHING_LATE, judge::nothing_came(&early, &late));
-        }
-    } else {
-        bench.not_applicable(NOTHING_LATE, "the kind cannot look without a name");
-    }
-    recover(lab, &mut thing, CUT_SHORT).await?;
-    lab.remove(&thing).await
-}
-
-/// Clears up a creation whose end nobody knows, as the bridge would, and judges that one resource comes of it.
-pub(crate) async fn recover(
-    lab: &Lab,
-    thing: &mut Thing,
-    assertion: &'static crate::assertion::Assertion,
-) -> Result<(), Stop> {
-    if !promises(lab) {
-        lab.bench
-            .not_applicable(assertion, "the kind declares no recovery: a person is asked");
-        return Ok(());
-    }
-    let first = lab.kind.capabilities.create_recovery.first().copied();
-    let found = if first == Some(CreateRecovery::ClientToken) {
-        None
-    } else {
-        lab.wait_out_window().await;
-        let look = look_of(lab.bench.client.observe(thing.observe(), lab.terms()).await)?;
-        match look {
-            Look::Found(found) => Some(found.external_name),
-            _ => None,
-        }
-    };
-    let mut answers = Vec::new();
-    if let Some(name) = found {
-        thing.target.external_name = name;
-    } else {
-        // Once to settle it, once more to see that it is settled.
-        for _ in 0..2 {
-            let outcome = lab.create_once(thing, true).await?;
-            answers.push(ended(lab, thing, outcome).await?);
-            lab.wait_out_window().await;
-        }
-    }
-    lab.bench.registry.enter(thing);
-    lab.bench.judge(assertion, judge::settled(&answers, thing.name()));
-    if !thing.name().is_empty() {
-        let count = count(lab, thing).await?;
-        lab.bench.judge(assertion, judge::one(count));
-    }
-    Ok(())
-}
-
-/// How many there are under its marker or name, where the plugin lists; else whether there is one.
-pub(crate) async fn count(lab: &Lab, thing: &Thing) -> Result<usize, Stop> {
-    lab.wait_out_window().await;
-    if let Some(listed) = crate::lab::listed(lab, thing).await? {
-        return Ok(listed);
-    }
-    Ok(usize::from(matches!(lab.look(thing).await?, Look::Found(_))))
 }

@@ -1,10 +1,10 @@
 //! The plugin as a process: how it starts, and how it ends.
 
+mod drain;
+
 use std::{os::unix::fs::PermissionsExt, time::Duration};
 
-use crossbridge_proto::v1alpha1::{self as wire, resource_service_client::ResourceServiceClient};
-use futures::{StreamExt, stream::FuturesUnordered};
-use tonic::Request;
+use crossbridge_proto::v1alpha1 as wire;
 
 use crate::{
     assertion::assertions,
@@ -14,12 +14,6 @@ use crate::{
     story::Story,
     verdict::{Judgement, Stop, holds},
 };
-
-/// Calls under way when the plugin is told to end.
-const CALLS: usize = 32;
-
-/// Calls that are answered before it is told.
-const ANSWERED: usize = 4;
 
 /// Calls may take 60 s; the end itself no longer than this beyond.
 const END_LIMIT: Duration = Duration::from_secs(75);
@@ -38,8 +32,8 @@ assertions! {
         "After a restart the instance id is another one.",
         "Draw it at random when the process starts.";
     DRAINED = "process/sigterm-lets-calls-end", Durable, "plugin_service.proto",
-        "Calls that run at SIGTERM are answered.",
-        "Stop accepting, wait for the running calls, then end.";
+        "Each call of the moment of SIGTERM is answered, or refused as UNAVAILABLE or CANCELLED and does nothing.",
+        "Stop accepting, wait for the calls that were accepted, then end.";
     ENDED = "process/sigterm-exits-0", Durable, "plugin_service.proto",
         "After SIGTERM the process ends by itself, with exit code 0.",
         "End when no call runs any more, also if connections are still open.";
@@ -55,8 +49,7 @@ async fn run(bench: &Bench) -> Result<(), Stop> {
     let mut replica = bench.hands.own_replica().await?;
     bench.judge(PRIVATE, private(&replica));
     bench.judge(IN_USE, in_use(bench, &replica).await);
-    let answers = terminated(bench, &mut replica).await?;
-    bench.judge(DRAINED, answers);
+    let drained = drain::Drained::begin(bench, &replica).await?;
     let end = replica.process.ended(END_LIMIT).await;
     bench.judge(
         ENDED,
@@ -65,6 +58,8 @@ async fn run(bench: &Bench) -> Result<(), Stop> {
             Some(status) => holds(status.success(), || format!("it ended with {status}")),
         },
     );
+    let judgement = drained.judgement().await?;
+    bench.judge(DRAINED, judgement);
     Ok(())
 }
 
@@ -131,76 +126,4 @@ async fn in_use(bench: &Bench, replica: &Replica) -> Judgement {
         Some(status) => holds(!status.success(), || "the second one ended with 0".to_owned()),
         None => Err("the second one serves there too".to_owned()),
     }
-}
-
-/// Tells it to end while calls run; whether they were all answered.
-///
-/// One connection keeps the order: once a call is answered, all that were sent before it have reached the plugin. Later ones may rightly
-/// be refused.
-async fn terminated(bench: &Bench, replica: &mut Replica) -> Result<Judgement, Stop> {
-    let request = looking(bench)?;
-    let mut calls: FuturesUnordered<_> = (0..CALLS)
-        .map(|index| {
-            let mut client = ResourceServiceClient::new(replica.channel.clone());
-            let mut request = Request::new(request.clone());
-            request.set_timeout(Duration::from_secs(30));
-            async move { (index, client.observe(request).await) }
-        })
-        .collect();
-    let mut answers = Vec::new();
-    let mut begun = 0;
-    while answers.len() < ANSWERED
-        && let Some((index, answer)) = calls.next().await
-    {
-        begun = begun.max(index);
-        answers.push((index, answer));
-    }
-    replica
-        .process
-        .terminate()
-        .map_err(|error| Stop::blocked(format!("cannot send SIGTERM: {error}")))?;
-    while let Some(answered) = calls.next().await {
-        answers.push(answered);
-    }
-    let cut = answers
-        .iter()
-        .filter(|(index, _)| *index <= begun)
-        .find_map(|(_, answer)| answer.as_ref().err());
-    Ok(match cut {
-        None => Ok(()),
-        Some(status) => Err(format!("a running call ended in {}", told(status))),
-    })
-}
-
-/// A look at something of the first kind, which nobody has.
-fn looking(bench: &Bench) -> Result<wire::ObserveRequest, Stop> {
-    let kind = bench
-        .kinds
-        .first()
-        .ok_or_else(|| Stop::not_applicable("the plugin serves no kind"))?;
-    let name = kind.external_name.example.clone();
-    let parameters = kind
-        .examples
-        .first()
-        .and_then(|example| example.create_parameters.clone())
-        .unwrap_or_default();
-    Ok(wire::ObserveRequest {
-        target: Some(wire::Target {
-            resource_type: Some(kind.resource_type.clone().into()),
-            config: Some(bench.config()),
-            owner: Some(wire::ObjectRef {
-                namespace: "conformance".to_owned(),
-                name: "drained".to_owned(),
-                uid: uuid::Uuid::new_v4().to_string(),
-                generation: 1,
-            }),
-            external_name: name,
-            ownership_marker: crate::lab::new_marker(),
-            ..Default::default()
-        }),
-        desired: Some(wire::DesiredState {
-            parameters: Some(wire::Document::of(parameters)),
-            ..Default::default()
-        }),
-    })
 }

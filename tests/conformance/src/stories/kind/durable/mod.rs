@@ -1,6 +1,6 @@
 //! What must survive the plugin's processes.
 
-use std::time::Duration;
+mod killed;
 
 use crossbridge_proto::checked::{CreateRecovery, Outcome, OutcomeResult};
 
@@ -8,20 +8,10 @@ use crate::{
     assertion::{Assertion, assertions},
     client::Client,
     lab::{Lab, Thing},
-    stories::kind::{
-        life::{exists, handle_good},
-        repeat::recover,
-    },
+    stories::kind::life::{CREATED, DELETED, UPDATED, completed, exists, handle_good, wish_came_back},
     story::Story,
-    verdict::{Stop, Verdict, holds},
+    verdict::{Judgement, Stop, holds},
 };
-
-/// How long a creation runs before the plugin is killed.
-const BEFORE_KILL: [Duration; 3] = [
-    Duration::ZERO,
-    Duration::from_millis(4),
-    Duration::from_millis(30),
-];
 
 assertions! {
     KILLED = "durable/killed-in-create-one-resource", Durable, "CreateRequest.outcome_unknown",
@@ -56,10 +46,13 @@ async fn run(lab: &Lab) -> Result<(), Stop> {
     if !lab.kind.capabilities.can_create {
         return Err(Stop::not_applicable("the kind cannot be created"));
     }
+    if lab.bench.has_failed(CREATED) {
+        return Err(Stop::blocked("a creation does not complete even without that"));
+    }
     unless(lab, &[HANDLE_ON_REPLICA, REPLICA], on_replica(lab).await);
     unless(lab, &[HANDLE_AFTER_KILL, FOUND, TOKEN], after_kill(lab).await);
     unless(lab, &[HANDLE_ON_NEXT], on_next_build(lab).await);
-    killed_inside(lab).await
+    killed::killed_inside(lab).await
 }
 
 /// What was not possible is noted, and the story goes on.
@@ -86,7 +79,7 @@ async fn begin(lab: &Lab) -> Result<(Thing, Outcome, Option<String>), Stop> {
     Ok((thing, outcome, handle))
 }
 
-/// Polls the handle with this client, judges that it is good, and follows it to the end.
+/// Polls the handle with this client, follows it, and judges that it ends as it would have.
 async fn follow_elsewhere(
     lab: &Lab,
     assertion: &'static Assertion,
@@ -103,10 +96,55 @@ async fn follow_elsewhere(
         .client
         .poll_operation(thing.poll(&handle), lab.terms())
         .await;
-    lab.bench.judge(assertion, handle_good(&answer));
-    answer.map_err(|status| Stop::blocked(crate::client::told(&status)))?;
-    let trail = lab.follow(thing, outcome, lab.kind.timeouts.create).await?;
-    trail.completed("Create").map(drop)
+    let good = handle_good(&answer);
+    if good.is_err() {
+        lab.bench.judge(assertion, good.clone());
+        return good.map_err(Stop::Blocked);
+    }
+    let followed = lab.follow(thing, outcome, lab.kind.timeouts.create).await;
+    let ended = match followed {
+        Ok(trail) => completed(&trail, "Create"),
+        Err(stop) => Err(stop.to_string()),
+    };
+    lab.bench.judge(assertion, ended.clone());
+    ended.map_err(Stop::Blocked)
+}
+
+/// Removes it through these hands; what resists is removed by the usual ones, later.
+async fn removed(lab: &Lab, thing: &mut Thing) -> Result<Judgement, Stop> {
+    if !lab.kind.capabilities.can_delete || lab.bench.has_failed(DELETED) {
+        return Ok(Ok(()));
+    }
+    let request = thing.delete();
+    let deleted = completed(&lab.delete(thing, request).await?, "Delete");
+    if deleted.is_err() {
+        return Ok(deleted);
+    }
+    let is_gone = lab.becomes_absent(thing).await?;
+    if is_gone {
+        lab.bench.registry.strike(thing);
+    }
+    Ok(holds(is_gone, || {
+        "it was not removed, though Delete was completed".to_owned()
+    }))
+}
+
+/// Changes it through these hands.
+async fn updated(lab: &Lab, thing: &mut Thing) -> Result<Judgement, Stop> {
+    let Some(wish) = &lab.example.update_parameters else {
+        return Ok(Ok(()));
+    };
+    if !lab.kind.capabilities.can_update || lab.bench.has_failed(UPDATED) {
+        return Ok(Ok(()));
+    }
+    *thing = thing.clone().with_parameters(wish);
+    let request = thing.update();
+    let done = completed(&lab.update(thing, request).await?, "Update");
+    if done.is_err() {
+        return Ok(done);
+    }
+    let seen = lab.found(thing).await?;
+    Ok(wish_came_back(&lab.kind, wish, &seen))
 }
 
 async fn after_kill(lab: &Lab) -> Result<(), Stop> {
@@ -117,7 +155,8 @@ async fn after_kill(lab: &Lab) -> Result<(), Stop> {
     follow_elsewhere(lab, HANDLE_AFTER_KILL, &mut thing, (outcome, handle)).await?;
     lab.bench.hands.restart(&channel).await?;
     let seen = lab.presence(&thing).await?;
-    lab.bench.judge(FOUND, exists(seen.as_ref()));
+    let found = exists(seen.as_ref());
+    lab.bench.judge(FOUND, found.clone());
     if lab.recovers_by(CreateRecovery::ClientToken) {
         let mut repeat = thing.clone();
         let outcome = lab.create_once(&mut repeat, true).await?;
@@ -141,7 +180,18 @@ async fn after_kill(lab: &Lab) -> Result<(), Stop> {
         lab.bench
             .not_applicable(TOKEN, "the kind has no CLIENT_TOKEN recovery");
     }
+    if found.is_ok() {
+        let changed = worked(updated(lab, &mut thing).await);
+        lab.bench.judge(FOUND, changed);
+        let gone = worked(removed(lab, &mut thing).await);
+        lab.bench.judge(FOUND, gone);
+    }
     lab.remove(&thing).await
+}
+
+/// A step that could not be taken at all does not hold either: it could, by the process that made the thing.
+fn worked(judged: Result<Judgement, Stop>) -> Judgement {
+    judged.unwrap_or_else(|stop| Err(stop.to_string()))
 }
 
 async fn on_replica(lab: &Lab) -> Result<(), Stop> {
@@ -151,52 +201,37 @@ async fn on_replica(lab: &Lab) -> Result<(), Stop> {
     let (mut thing, outcome, handle) = begin(lab).await?;
     follow_elsewhere(&other, HANDLE_ON_REPLICA, &mut thing, (outcome, handle)).await?;
     let seen = other.presence(&thing).await?;
-    lab.bench.judge(REPLICA, exists(seen.as_ref()));
-    other.remove(&thing).await
+    let found = exists(seen.as_ref());
+    lab.bench.judge(REPLICA, found.clone());
+    if found.is_ok() {
+        lab.bench
+            .judge(REPLICA, worked(removed(&other, &mut thing).await));
+    }
+    lab.remove(&thing).await
 }
 
 async fn on_next_build(lab: &Lab) -> Result<(), Stop> {
     lab.bench.hands.can_upgrade()?;
-    let after_kill = lab.bench.book.verdict(HANDLE_AFTER_KILL, lab.bench.subject());
-    if matches!(after_kill, Some(Verdict::Failed(_))) {
+    if lab.bench.has_failed(HANDLE_AFTER_KILL) {
         return Err(Stop::blocked(
             "a new process of the same build does not follow it either",
         ));
     }
     let (mut thing, outcome, handle) = begin(lab).await?;
-    if handle.is_some() {
-        lab.bench.hands.upgrade(&lab.bench.client.channel()).await?;
-    }
-    follow_elsewhere(lab, HANDLE_ON_NEXT, &mut thing, (outcome, handle)).await?;
-    lab.remove(&thing).await
-}
-
-/// Killed while Create runs, at several moments.
-async fn killed_inside(lab: &Lab) -> Result<(), Stop> {
-    if lab.kind.capabilities.create_recovery.is_empty() {
-        return Err(Stop::not_applicable(
-            "the kind declares no recovery: a person is asked",
-        ));
-    }
-    lab.bench.hands.can_restart()?;
     let channel = lab.bench.client.channel();
-    // A plugin that cannot even create is none that loses creations.
-    lab.remove(&lab.made().await?).await?;
-    for before in BEFORE_KILL {
-        let mut thing = lab.thing()?;
-        lab.bench.registry.enter(&thing);
-        let running = tokio::spawn({
-            let client = lab.bench.client.clone();
-            let request = thing.create(false);
-            let terms = lab.terms().rough();
-            // However it ends: the bridge that sent it has lost the answer.
-            async move { client.create(request, terms).await.map(drop) }
-        });
-        tokio::time::sleep(before).await;
-        lab.bench.hands.restart(&channel).await?;
-        running.abort();
-        recover(lab, &mut thing, KILLED).await?;
-        lab.remove(&thing).await?;
+    let is_due = handle.is_some();
+    let upgraded = if is_due {
+        lab.bench.hands.upgrade(&channel).await
+    } else {
+        Ok(())
+    };
+    let followed = match upgraded {
+        Ok(()) => follow_elsewhere(lab, HANDLE_ON_NEXT, &mut thing, (outcome, handle)).await,
+        Err(stop) => Err(stop),
+    };
+    if is_due {
+        lab.bench.hands.downgrade(&channel).await?;
     }
-    Ok(())
+    followed?;
+    lab.remove(&thing).await
 }
