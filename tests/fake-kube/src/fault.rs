@@ -103,6 +103,9 @@ pub trait Chaos: Send + Sync + 'static {
         Telling::default()
     }
 
+    /// A watch of this resource was opened, or has ended.
+    fn watching(&self, _resource: &str, _opened: bool) {}
+
     /// A request was carried out, or refused, with this code.
     fn served(&self, _request: &Request, _code: u16) {}
 

@@ -82,8 +82,8 @@ impl Connection {
             Outcome::Serve | Outcome::BreakAfter | Outcome::HangAfter | Outcome::ErrorAfter => {}
         }
         let response = self.carry_out(&call);
-        self.opened().await;
         self.chaos.served(&told, response.status().as_u16());
+        self.opened().await;
         match fate.outcome {
             Outcome::BreakAfter => return Err(broken()),
             Outcome::HangAfter => return pending().await,

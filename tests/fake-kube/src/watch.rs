@@ -69,6 +69,7 @@ impl Watch {
             over: false,
             resource,
         };
+        watch.chaos.watching(&watch.resource.plural, true);
         let from = call.number("resourceVersion").unwrap_or(0);
         let initial = call.parameter("sendInitialEvents") == Some("true");
         if initial && call.parameter("resourceVersionMatch") != Some("NotOlderThan") {
@@ -212,6 +213,12 @@ impl Watch {
         }
         self.seen = state.history.len();
         self.revision = state.revision;
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.chaos.watching(&self.resource.plural, false);
     }
 }
 

@@ -287,10 +287,9 @@ impl Cloud {
         due.min_by_key(|(_, (at, _))| *at).map(|(at, _)| at)
     }
 
-    /// Whether such a call on behalf of this uid has yet to take effect.
-    pub fn expects(&self, uid: &str, rpc: Rpc) -> bool {
-        let concerns = |ask: &Ask| ask.target().is_some_and(|target| target.owner.uid == uid);
-        self.late.iter().any(|(_, ask)| ask.rpc() == rpc && concerns(ask))
+    /// Calls that have yet to take effect.
+    pub fn expected(&self) -> impl Iterator<Item = &Ask> {
+        self.late.iter().map(|(_, ask)| ask)
     }
 
     fn find(&self, kind: &str, name: &str) -> Option<&External> {

@@ -18,7 +18,11 @@ use runtime_bridge::{
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::{kube_link::KubeLink, plugin_host::PluginHost, world::World};
+use super::{
+    kube_link::KubeLink,
+    plugin_host::PluginHost,
+    world::{Process, World},
+};
 
 /// How long a process takes to be started again.
 const RESTART: Duration = Duration::from_secs(1);
@@ -28,9 +32,13 @@ const RESTART: Duration = Duration::from_secs(1);
 /// `number`: which of the bridges.
 pub(crate) async fn run(world: Arc<World>, plugin: Arc<PluginHost>, number: usize, stop: CancellationToken) {
     loop {
-        let this = stop.child_token();
-        world.stops.lock()[number] = this.clone();
-        match serve(&world, &plugin, number, &this).await {
+        let process = world.begin_process(number, stop.child_token());
+        let ended = tokio::select! {
+            biased;
+            () = process.death.cancelled() => Err("it was killed".to_owned()),
+            ended = serve(&world, &plugin, number, &process) => ended,
+        };
+        match ended {
             Ok(()) => world.log.note(|| format!("bridge {number} ends")),
             Err(why) => world.log.note(|| format!("bridge {number} ends: {why}")),
         }
@@ -45,20 +53,21 @@ async fn serve(
     world: &Arc<World>,
     host: &Arc<PluginHost>,
     number: usize,
-    stop: &CancellationToken,
+    process: &Process,
 ) -> Result<(), String> {
+    let stop = &process.stop;
     world.log.note(|| format!("bridge {number} starts"));
     let background = CancellationToken::new();
     let _ends = background.clone().drop_guard();
     let connected = tokio::select! {
         biased;
         () = stop.cancelled() => return Ok(()),
-        connected = connect(world, host, number, &background) => connected?,
+        connected = connect(world, host, number, process, &background) => connected?,
     };
     let metrics = Arc::new(Metrics::new());
     let client = || {
         ApiClient::new(
-            world.kube.client(Arc::new(KubeLink::new(world, number))),
+            world.kube.client(Arc::new(KubeLink::new(world, number, process))),
             Arc::clone(&metrics),
             DEADLINE,
         )
@@ -75,7 +84,7 @@ async fn serve(
         () = stop.cancelled() => return Ok(()),
         read = Identity::read(&clients, "default", until) => read.map_err(|error| error.to_string())?,
     };
-    let (elector, leadership) = elect(world, &clients, number);
+    let (elector, leadership) = elect(world, &clients, process);
     let led = CancellationToken::new();
     let _leads = led.clone().drop_guard();
     let election = elector.map(|elector| tokio::spawn(elector.run(led.clone())));
@@ -103,14 +112,14 @@ async fn serve(
 }
 
 /// Who leads: with one bridge, that one.
-fn elect(world: &World, clients: &Clients, number: usize) -> (Option<Elector>, Leadership) {
+fn elect(world: &World, clients: &Clients, process: &Process) -> (Option<Elector>, Leadership) {
     if world.bridges == 1 {
         return (None, Leadership::unopposed());
     }
     let options = ElectionOptions {
         namespace: "default".to_owned(),
         name: "crossbridge-fake".to_owned(),
-        identity: format!("bridge-{number} since {}", world.time.now()),
+        identity: process.identity.clone(),
         timing: Timing::default(),
     };
     let (elector, leadership) = Elector::new(&clients.write, Arc::new(world.time.clone()), &options);
@@ -121,6 +130,7 @@ async fn connect(
     world: &World,
     host: &Arc<PluginHost>,
     number: usize,
+    process: &Process,
     background: &CancellationToken,
 ) -> Result<Connected, String> {
     let endpoint: Endpoint = "unix:///plugin.sock"
@@ -130,7 +140,7 @@ async fn connect(
     let mut options = Options::new(endpoint.clone());
     options.now = Arc::new(move || time.now());
     let (plugin, supervision) = loop {
-        match Plugin::connect_over(host.channel(number), options.clone()).await {
+        match Plugin::connect_over(host.channel(number, process), options.clone()).await {
             Ok(connected) => break connected,
             Err(error) if error.is_temporary() => tokio::time::sleep(Duration::from_millis(500)).await,
             Err(error) => return Err(error.to_string()),

@@ -13,12 +13,12 @@ use jiff::Timestamp;
 
 use super::world::{Side, World};
 
-/// The plugin's way to the cloud.
-pub(super) struct CloudLink(Arc<World>);
+/// The plugin's way to the cloud, for the calls of one bridge.
+pub(super) struct CloudLink(Arc<World>, usize);
 
 impl CloudLink {
-    pub(super) fn new(world: &Arc<World>) -> Self {
-        Self(Arc::clone(world))
+    pub(super) fn new(world: &Arc<World>, bridge: usize) -> Self {
+        Self(Arc::clone(world), bridge)
     }
 
     fn fate(&self, ask: &Ask, deadline: Option<Timestamp>) -> Fate {
@@ -84,7 +84,7 @@ impl Link for CloudLink {
     async fn ask(&self, ask: Ask, deadline: Option<Timestamp>) -> Result<Verdict, Unreachable> {
         let world = &self.0;
         let latency = world.storm.lock().latency;
-        let _flight = world.begin_call(&ask, deadline);
+        let _flight = world.begin_call(self.1, &ask, deadline);
         let crash = if is_change(&ask) {
             world.crash.passes()
         } else {
@@ -131,7 +131,7 @@ impl Link for CloudLink {
     fn came_late(&self, deadline: Timestamp) {
         // It was refused. What was sent in time and held up on its way may come late; nothing else may.
         let sent = deadline - CALL;
-        if !self.0.valves.iter().any(|valve| valve.was_closed_since(sent)) {
+        if !self.0.process(self.1).valve.was_closed_since(sent) {
             self.0.blame(format!("a call came after its deadline {deadline}"));
         }
     }

@@ -4,14 +4,14 @@ use std::{sync::Arc, time::Duration};
 
 use fake_kube::fault::{Chaos, Fate, Outcome, Request, Telling};
 
-use super::world::{Side, World};
+use super::world::{Process, Side, World};
 
-/// One bridge's way to the API server.
-pub(super) struct KubeLink(Arc<World>, usize);
+/// The way of one bridge's process to the API server.
+pub(super) struct KubeLink(Arc<World>, usize, Process);
 
 impl KubeLink {
-    pub(super) fn new(world: &Arc<World>, bridge: usize) -> Self {
-        Self(Arc::clone(world), bridge)
+    pub(super) fn new(world: &Arc<World>, bridge: usize, process: &Process) -> Self {
+        Self(Arc::clone(world), bridge, process.clone())
     }
 
     fn outcome(&self, request: &Request, storm: f64) -> Outcome {
@@ -91,7 +91,17 @@ impl Chaos for KubeLink {
     }
 
     fn closed(&self) -> bool {
-        self.0.valves[self.1].is_closed()
+        self.2.valve.is_closed()
+    }
+
+    fn watching(&self, resource: &str, opened: bool) {
+        let mut watches = self.0.watches.lock();
+        let count = watches.entry((self.1, resource.to_owned())).or_default();
+        *count = if opened {
+            *count + 1
+        } else {
+            count.saturating_sub(1)
+        };
     }
 
     fn telling(&self, _: &str) -> Telling {
@@ -113,6 +123,7 @@ impl Chaos for KubeLink {
         if counts(request) {
             self.0.log.note(|| format!("api: {request}: {code}"));
         }
-        self.0.watch_api();
+        let writer = (self.0.bridges > 1).then_some(self.2.identity.as_str());
+        self.0.watch_api(writer);
     }
 }

@@ -32,6 +32,8 @@ pub(crate) enum Step {
     TerminateBridge,
     /// One of two.
     TerminateOne(usize),
+    /// The other one lives on.
+    KillOne(usize),
     /// Nothing comes to it and goes from it for so many seconds.
     Stall(usize, u32),
     /// The password that objects refer to changes.
@@ -132,6 +134,7 @@ impl Plan {
             (7, Step::KillBridgeAt(requests, Side::After)),
             (2, Step::TerminateBridge),
             (2, Step::TerminateOne(bridge)),
+            (3, Step::KillOne(bridge)),
             (4, Step::Stall(bridge, seconds / 2)),
             (1, Step::Rotate),
             (3, Step::KillPlugin),

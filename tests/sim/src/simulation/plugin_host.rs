@@ -13,7 +13,7 @@ use tonic::transport::{Channel, Endpoint, Server, Uri};
 use super::{
     cloud_link::CloudLink,
     wire::{Cutter, Wire},
-    world::World,
+    world::{Process, World},
 };
 
 /// Where the plugin is, or is not.
@@ -24,7 +24,8 @@ pub(crate) struct PluginHost {
 }
 
 struct Running {
-    accept: mpsc::UnboundedSender<io::Result<Wire>>,
+    /// Connections of each bridge.
+    accept: Vec<mpsc::UnboundedSender<io::Result<Wire>>>,
     cutter: Cutter,
 }
 
@@ -46,6 +47,17 @@ impl PluginHost {
         let mut starts = self.starts.lock();
         *starts += 1;
         let instance = format!("{}-{}", self.world.time.now(), *starts);
+        // They differ in whose calls they serve, so that each call is known to be of its bridge.
+        let accept = (0..self.world.bridges).map(|bridge| self.serve(bridge, &instance));
+        let accept = accept.collect();
+        *running = Some(Running {
+            accept,
+            cutter: Cutter::default(),
+        });
+        self.world.log.note(|| "the plugin starts".to_owned());
+    }
+
+    fn serve(self: &Arc<Self>, bridge: usize, instance: &str) -> mpsc::UnboundedSender<io::Result<Wire>> {
         let (host, time) = (Arc::downgrade(self), self.world.time.clone());
         let die = move || {
             if let Some(host) = host.upgrade() {
@@ -53,10 +65,10 @@ impl PluginHost {
             }
         };
         let plugin = Plugin::new(
-            Arc::new(CloudLink::new(&self.world)),
+            Arc::new(CloudLink::new(&self.world, bridge)),
             Arc::new(move || time.now()),
             Arc::new(die),
-            instance,
+            instance.to_owned(),
         );
         let (accept, accepted) = mpsc::unbounded_channel();
         let kinds: Vec<&str> = self.world.kinds.iter().map(String::as_str).collect();
@@ -67,11 +79,7 @@ impl PluginHost {
                 .serve_with_incoming(UnboundedReceiverStream::new(accepted))
                 .await;
         });
-        *running = Some(Running {
-            accept,
-            cutter: Cutter::default(),
-        });
-        self.world.log.note(|| "the plugin starts".to_owned());
+        accept
     }
 
     /// `kill -9`.
@@ -82,25 +90,27 @@ impl PluginHost {
         }
     }
 
-    fn connect(&self, bridge: usize) -> io::Result<Wire> {
+    fn connect(&self, bridge: usize, process: &Process) -> io::Result<Wire> {
         let refused = || io::Error::new(io::ErrorKind::ConnectionRefused, "connection refused");
         let running = self.running.lock();
         let running = running.as_ref().ok_or_else(refused)?;
         let (ours, theirs) = tokio::io::duplex(64 << 10);
         let wire = |stream| Wire {
             stream,
-            cutter: running.cutter.clone(),
-            valve: self.world.valves[bridge].clone(),
+            cutters: [running.cutter.clone(), process.cutter.clone()],
+            valve: process.valve.clone(),
         };
-        running.accept.send(Ok(wire(theirs))).map_err(|_| refused())?;
+        running.accept[bridge]
+            .send(Ok(wire(theirs)))
+            .map_err(|_| refused())?;
         Ok(wire(ours))
     }
 
     /// A channel that connects when it is used, and again when the connection is lost.
-    pub(crate) fn channel(self: &Arc<Self>, bridge: usize) -> Channel {
-        let host = Arc::clone(self);
+    pub(crate) fn channel(self: &Arc<Self>, bridge: usize, process: &Process) -> Channel {
+        let (host, process) = (Arc::clone(self), process.clone());
         let connector = tower::service_fn(move |_: Uri| {
-            let connected = host.connect(bridge).map(TokioIo::new);
+            let connected = host.connect(bridge, &process).map(TokioIo::new);
             async move { connected }
         });
         Endpoint::from_static("http://plugin").connect_with_connector_lazy(connector)

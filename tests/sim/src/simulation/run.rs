@@ -29,6 +29,8 @@ use super::{
 const CONVERGES_WITHIN: Duration = Duration::from_mins(30);
 /// At rest nothing is written for so long.
 const AT_REST: Duration = Duration::from_mins(3);
+/// A watch that ended begins again in this time.
+const WATCHED_WITHIN: Duration = Duration::from_mins(1);
 /// The kinds are served in this time after the first start.
 const SERVED_WITHIN: Duration = Duration::from_mins(1);
 
@@ -272,13 +274,14 @@ impl Course {
         };
         match step {
             Step::Apply(number) => object(number).apply(1, self.plan.password, self.plan.policies),
-            Step::TerminateOne(number) => world.stops.lock()[number].cancel(),
+            Step::TerminateOne(number) => world.process(number).stop.cancel(),
+            Step::KillOne(number) => world.process(number).kill(),
             Step::Stall(number, seconds) => {
-                world.valves[number].close();
-                let world = Arc::clone(world);
+                let (world, valve) = (Arc::clone(world), world.process(number).valve);
+                valve.close();
                 tokio::spawn(async move {
                     tokio::time::sleep(Duration::from_secs(seconds.into())).await;
-                    world.valves[number].open(world.time.now());
+                    valve.open(world.time.now());
                 });
             }
             Step::Rotate => {
@@ -326,7 +329,7 @@ impl Course {
             Step::Compact => world.kube.state().compact(),
             Step::ForgetOperations => world.cloud.lock().mood.forgets_operations = true,
         }
-        world.watch_api();
+        world.watch_api(None);
         false
     }
 
@@ -362,6 +365,8 @@ impl Course {
         // Events come behind, and the last status after what it tells of.
         tokio::time::sleep(Duration::from_mins(2)).await;
         self.rest().await;
+        world.watch_api(None);
+        world.watch_cloud();
         if let Some(trouble) = self.trouble() {
             world.blame(format!("it does not stay as it should be: {trouble}"));
         }
@@ -375,24 +380,20 @@ impl Course {
         })
     }
 
-    /// Nothing is written at rest.
     async fn rest(&self) {
-        let before = self.world.kube.state().history.len();
+        let world = &self.world;
+        let (commits, since) = (world.kube.state().history.len(), world.time.now());
         tokio::time::sleep(AT_REST).await;
-        let state = self.world.kube.state();
-        let written = state.history[before..]
-            .iter()
-            .find(|commit| commit.resource.0 != "leases");
-        let written = written.map(|commit| {
-            let name = commit.new["metadata"]["name"]
-                .as_str()
-                .unwrap_or_default()
-                .to_owned();
-            format!("{} {name}", commit.resource.0)
-        });
-        drop(state);
-        if let Some(written) = written {
-            self.world.blame(format!("{written} is written at rest"));
+        world.zero_writes_at_rest(commits);
+        world.no_key_starves(since);
+        // A watch ends now and then, and the next one begins soon.
+        let end = Instant::now() + WATCHED_WITHIN;
+        while let Some(wrong) = world.the_watch_set_equals_the_plan() {
+            if Instant::now() > end {
+                world.blame(wrong);
+                return;
+            }
+            tokio::time::sleep(Duration::from_secs(1)).await;
         }
     }
 }

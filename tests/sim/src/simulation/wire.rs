@@ -19,6 +19,8 @@ pub(crate) struct Valve(Arc<Mutex<Closed>>);
 #[derive(Default)]
 struct Closed {
     shut: bool,
+    /// For ever.
+    welded: bool,
     /// When it was opened last.
     opened: Option<Timestamp>,
     waiting: Vec<Waker>,
@@ -29,9 +31,16 @@ impl Valve {
         self.0.lock().shut = true;
     }
 
+    /// It is never opened again.
+    pub(crate) fn weld(&self) {
+        let mut state = self.0.lock();
+        state.shut = true;
+        state.welded = true;
+    }
+
     pub(crate) fn open(&self, now: Timestamp) {
         let mut state = self.0.lock();
-        if !std::mem::take(&mut state.shut) {
+        if state.welded || !std::mem::take(&mut state.shut) {
             return;
         }
         state.opened = Some(now);
@@ -62,7 +71,7 @@ impl Valve {
 
 /// Cuts all pipes that belong to it, once.
 #[derive(Clone, Default)]
-pub(super) struct Cutter(Arc<Mutex<Cut>>);
+pub(crate) struct Cutter(Arc<Mutex<Cut>>);
 
 #[derive(Default)]
 struct Cut {
@@ -71,7 +80,7 @@ struct Cut {
 }
 
 impl Cutter {
-    pub(super) fn cut(&self) {
+    pub(crate) fn cut(&self) {
         let mut cut = self.0.lock();
         cut.done = true;
         for waker in cut.waiting.drain(..) {
@@ -79,7 +88,7 @@ impl Cutter {
         }
     }
 
-    /// Whether it is cut; if not, the task is woken when it is.
+    /// An error once it is cut; until then, the task is woken when it is.
     fn check(&self, cx: &Context<'_>) -> io::Result<()> {
         let mut cut = self.0.lock();
         if cut.done {
@@ -98,8 +107,15 @@ impl Cutter {
 /// One end of a pipe.
 pub(super) struct Wire {
     pub(super) stream: DuplexStream,
-    pub(super) cutter: Cutter,
+    /// The plugin's, and that of the bridge's process.
+    pub(super) cutters: [Cutter; 2],
     pub(super) valve: Valve,
+}
+
+impl Wire {
+    fn check(&self, cx: &Context<'_>) -> io::Result<()> {
+        self.cutters.iter().try_for_each(|cutter| cutter.check(cx))
+    }
 }
 
 impl AsyncRead for Wire {
@@ -108,7 +124,7 @@ impl AsyncRead for Wire {
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        self.cutter.check(cx)?;
+        self.check(cx)?;
         if !self.valve.passes(cx) {
             return Poll::Pending;
         }
@@ -118,7 +134,7 @@ impl AsyncRead for Wire {
 
 impl AsyncWrite for Wire {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        self.cutter.check(cx)?;
+        self.check(cx)?;
         if !self.valve.passes(cx) {
             return Poll::Pending;
         }
@@ -126,7 +142,7 @@ impl AsyncWrite for Wire {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.cutter.check(cx)?;
+        self.check(cx)?;
         Pin::new(&mut self.stream).poll_flush(cx)
     }
 

@@ -1,6 +1,6 @@
 //! What outlives every process of a simulation.
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, net::SocketAddr, sync::Arc, time::Duration};
 
 use bridge_core::managed::Settings;
 use bridge_engine::clock::Clock;
@@ -15,7 +15,14 @@ use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tracing_subscriber::{filter::LevelFilter, layer::SubscriberExt};
 
-use super::{chance::Chance, invariants::Watcher, journal::Journal, plan::Storm, time::Time, wire::Valve};
+use super::{
+    chance::Chance,
+    invariants::Watcher,
+    journal::Journal,
+    plan::Storm,
+    time::Time,
+    wire::{Cutter, Valve},
+};
 
 /// What outlives every process of a simulation.
 pub(crate) struct World {
@@ -33,10 +40,10 @@ pub(crate) struct World {
     /// How bridges behave.
     pub(crate) behaviour: BehaviourArgs,
     pub(crate) crash: CrashPoint,
-    /// What holds up each bridge.
-    pub(crate) valves: [Valve; 2],
-    /// Ends each bridge by SIGTERM.
-    pub(crate) stops: Mutex<[CancellationToken; 2]>,
+    /// The process of each bridge.
+    processes: Mutex<[Process; 2]>,
+    /// Watches that the API server serves, by bridge and plural.
+    pub(crate) watches: Mutex<BTreeMap<(usize, String), usize>>,
     /// Bridges at once; two elect a leader.
     pub(crate) bridges: usize,
     /// The bridge that runs, to be asked how it is.
@@ -64,8 +71,8 @@ impl World {
             log: Journal::new(time.clone(), keeps_journal),
             behaviour: behaviour(settings),
             crash: CrashPoint::default(),
-            valves: <[Valve; 2]>::default(),
-            stops: Mutex::default(),
+            processes: Mutex::default(),
+            watches: Mutex::default(),
             bridges,
             bridge: Mutex::new(None),
             time,
@@ -82,10 +89,26 @@ impl World {
         tracing::subscriber::with_default(subscriber, work)
     }
 
+    /// The process that is this bridge now.
+    pub(crate) fn process(&self, bridge: usize) -> Process {
+        self.processes.lock()[bridge].clone()
+    }
+
+    /// Another process takes its place.
+    pub(crate) fn begin_process(&self, bridge: usize, stop: CancellationToken) -> Process {
+        let process = Process {
+            identity: format!("bridge-{bridge} since {}", self.time.now()),
+            stop,
+            ..Process::default()
+        };
+        self.processes.lock()[bridge] = process.clone();
+        process
+    }
+
     /// Nothing is held up any more.
     pub(crate) fn open_valves(&self) {
-        for valve in &self.valves {
-            valve.open(self.time.now());
+        for process in self.processes.lock().iter() {
+            process.valve.open(self.time.now());
         }
     }
 
@@ -114,6 +137,30 @@ fn behaviour(settings: &Settings) -> BehaviourArgs {
         max_concurrent_reconciles: 128,
         namespaced_host_credentials: false,
         admin_address: SocketAddr::from(([127, 0, 0, 1], 0)),
+    }
+}
+
+/// One process of a bridge.
+#[derive(Clone, Default)]
+pub(crate) struct Process {
+    /// By which it elects.
+    pub(crate) identity: String,
+    /// Holds it up.
+    pub(crate) valve: Valve,
+    /// Cuts its connections.
+    pub(crate) cutter: Cutter,
+    /// Ends it by SIGTERM.
+    pub(crate) stop: CancellationToken,
+    /// See [`Self::kill`].
+    pub(crate) death: CancellationToken,
+}
+
+impl Process {
+    /// SIGKILL. Whatever it left running in the runtime reaches nobody any more.
+    pub(crate) fn kill(&self) {
+        self.valve.weld();
+        self.cutter.cut();
+        self.death.cancel();
     }
 }
 

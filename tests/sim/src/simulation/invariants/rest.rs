@@ -1,0 +1,81 @@
+//! What must hold when everything is as it should be and nothing happens.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bridge_engine::clock::Clock;
+use fake_cloud::{fault::Rpc, kinds::GROUP};
+use jiff::Timestamp;
+
+use super::{plural_of, text};
+use crate::simulation::world::World;
+
+impl World {
+    /// Whatever was written since so many commits had been made; elections go on.
+    pub(crate) fn zero_writes_at_rest(&self, since: usize) {
+        let state = self.kube.state();
+        let written = state.history[since..]
+            .iter()
+            .find(|commit| commit.resource.0 != "leases");
+        let written = written.map(|commit| {
+            let name = text(&commit.new, "/metadata/name");
+            format!("zero_writes_at_rest: {} {name}", commit.resource.0)
+        });
+        drop(state);
+        if let Some(written) = written {
+            self.blame(written);
+        }
+    }
+
+    /// Each object that there is was looked at since then.
+    pub(crate) fn no_key_starves(&self, since: Timestamp) {
+        let living: BTreeSet<String> = {
+            let state = self.kube.state();
+            let plurals: Vec<String> = self.kinds.iter().map(|kind| plural_of(kind)).collect();
+            let objects = plurals.iter().flat_map(|plural| state.all(plural, GROUP));
+            objects
+                .map(|object| text(object, "/metadata/uid").to_owned())
+                .collect()
+        };
+        let starved = {
+            let cloud = self.cloud.lock();
+            let looked: BTreeSet<&str> = cloud
+                .entries
+                .iter()
+                .filter(|entry| entry.at >= since && entry.rpc == Rpc::Observe)
+                .map(|entry| entry.uid.as_str())
+                .collect();
+            living.into_iter().find(|uid| !looked.contains(uid.as_str()))
+        };
+        if let Some(starved) = starved {
+            self.blame(format!(
+                "no_key_starves: {starved} was not looked at from {since} to {}",
+                self.time.now()
+            ));
+        }
+    }
+
+    /// Each bridge watches what the state of the world asks for: each kind that is served, and what the kinds refer to. Once. Returns
+    /// how a bridge watches otherwise.
+    pub(crate) fn the_watch_set_equals_the_plan(&self) -> Option<String> {
+        let mut planned: BTreeMap<String, usize> = [
+            "customresourcedefinitions",
+            "secrets",
+            "providerconfigs",
+            "clusterproviderconfigs",
+        ]
+        .into_iter()
+        .map(|plural| (plural.to_owned(), 1))
+        .collect();
+        planned.extend(self.kinds.iter().map(|kind| (plural_of(kind), 1)));
+        let open = self.watches.lock();
+        let wrong = (0..self.bridges).find_map(|bridge| {
+            let open: BTreeMap<String, usize> = open
+                .iter()
+                .filter(|((watcher, _), count)| *watcher == bridge && **count > 0)
+                .map(|((_, plural), count)| (plural.clone(), *count))
+                .collect();
+            (open != planned).then(|| format!("bridge {bridge} watches {open:?}, not {planned:?}"))
+        });
+        wrong.map(|wrong| format!("the_watch_set_equals_the_plan: {wrong}"))
+    }
+}

@@ -1,0 +1,137 @@
+//! What must hold after each write to the API server, and whenever the cloud changed.
+
+use bridge_core::managed::names;
+use fake_cloud::{
+    cloud::{Cloud, State},
+    kinds::CALL,
+};
+use fake_kube::state::Commit;
+use serde_json::Value;
+
+use super::{Watcher, annotation, broken, is_paused, record_of, text};
+
+/// A write that was committed, and what is known at that moment.
+pub(super) struct Written<'a> {
+    pub(super) watcher: &'a Watcher,
+    pub(super) cloud: &'a Cloud,
+    pub(super) commit: &'a Commit,
+    /// Identity of the bridge that wrote it, where bridges elect a leader; `None`: somebody else.
+    pub(super) writer: Option<&'a str>,
+}
+
+impl Written<'_> {
+    fn is_of_a_bridge(&self) -> bool {
+        self.commit.manager.starts_with("crossbridge.dev")
+    }
+
+    fn name(&self) -> &str {
+        text(&self.commit.new, "/metadata/name")
+    }
+
+    /// An intent is another token, or another deadline of the same.
+    fn new_intent(&self) -> Option<jiff::Timestamp> {
+        let intent = |object: &Value| {
+            let intent = record_of(object)?.intent?;
+            Some((intent.token, intent.deadline))
+        };
+        let (before, after) = (intent(&self.commit.old), intent(&self.commit.new));
+        let new = after.filter(|after| before.as_ref() != Some(after))?;
+        self.is_of_a_bridge().then_some(new.1)
+    }
+}
+
+/// What does not hold after it.
+pub(super) fn broken_by(written: &Written) -> Vec<String> {
+    broken! { written:
+        no_intent_while_paused,
+        no_intent_without_the_lease,
+        no_name_is_lost,
+        no_secret_is_told,
+    }
+}
+
+fn no_intent_while_paused(written: &Written) -> Option<String> {
+    let paused = is_paused(&written.commit.old);
+    (paused && written.new_intent().is_some()).then(|| format!("for {}", written.name()))
+}
+
+/// The lease is asked for when the intent is drawn up; on its way, the object's version guards it.
+fn no_intent_without_the_lease(written: &Written) -> Option<String> {
+    let writer = written.writer?;
+    let drawn_up = written.new_intent()?.checked_sub(CALL).ok()?;
+    let holder = written.watcher.holder_at(drawn_up);
+    (holder != writer).then(|| {
+        format!(
+            "for {} by {writer}, when {holder:?} had the lease",
+            written.name()
+        )
+    })
+}
+
+/// Of what there is, the bridge keeps the name.
+fn no_name_is_lost(written: &Written) -> Option<String> {
+    let Commit { old, new, .. } = written.commit;
+    let (before, after) = (
+        annotation(old, names::EXTERNAL_NAME),
+        annotation(new, names::EXTERNAL_NAME),
+    );
+    let mut made = written.cloud.made_for(text(new, "/metadata/uid"));
+    let lost = !before.is_empty()
+        && before != after
+        && made.any(|one| one.name == before && !matches!(one.state, State::Deleting(_)));
+    (lost && written.is_of_a_bridge()).then(|| format!("{before:?} of {}", written.name()))
+}
+
+fn no_secret_is_told(written: &Written) -> Option<String> {
+    let (plural, _) = &written.commit.resource;
+    let told = plural != "secrets" && written.commit.new.to_string().contains("canary");
+    told.then(|| format!("in {plural} {}", written.name()))
+}
+
+/// The cloud as it is, and what is known of the objects.
+pub(super) struct Standing<'a> {
+    pub(super) watcher: &'a Watcher,
+    pub(super) cloud: &'a Cloud,
+}
+
+/// What does not hold.
+pub(super) fn broken_in(standing: &Standing) -> Vec<String> {
+    broken! { standing:
+        at_most_one_external_object,
+        nothing_is_left_behind,
+        nothing_of_others_is_deleted,
+    }
+}
+
+fn at_most_one_external_object(standing: &Standing) -> Option<String> {
+    let mut uids = standing.watcher.objects.keys();
+    let doubled = uids.find(|uid| standing.cloud.made_for(uid).count() > 1)?;
+    Some(format!("two for {doubled}"))
+}
+
+/// The finalizer goes only after the absence of what was made.
+fn nothing_is_left_behind(standing: &Standing) -> Option<String> {
+    let exists = |uid: &str| standing.cloud.made_for(uid).next().is_some();
+    let (left, seen) = standing
+        .watcher
+        .objects
+        .iter()
+        .find(|(uid, seen)| seen.gone.is_some() && !seen.may_leave && exists(uid))?;
+    Some(format!(
+        "{} {left} is gone, and its external object is not",
+        seen.kind
+    ))
+}
+
+fn nothing_of_others_is_deleted(standing: &Standing) -> Option<String> {
+    let removed = &standing.cloud.removed;
+    let new = &removed[standing.watcher.removed.min(removed.len())..];
+    let wrong = new.iter().find(|removed| {
+        let ours = removed.external.made_for == removed.by || removed.external.marker == removed.by_marker;
+        !removed.by.is_empty() && !ours
+    })?;
+    Some(format!(
+        "{} deleted {:?}, made for {:?}",
+        wrong.by, wrong.external.name, wrong.external.made_for
+    ))
+}
