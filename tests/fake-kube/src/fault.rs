@@ -57,6 +57,10 @@ pub enum Outcome {
     HangAfter,
     /// 503, and nothing was done.
     Unavailable,
+    /// Nobody answers, and it is carried out so many seconds later, though nobody waits any more.
+    Late(u32),
+    /// A list for which any version will do is as it was so many commits ago.
+    Stale(u32),
     /// 500, and it was done all the same.
     ErrorAfter,
     /// 409, and nothing was done.

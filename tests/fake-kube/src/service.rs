@@ -79,7 +79,24 @@ impl Connection {
                 reply.retry_after = Some(seconds);
                 return Ok(respond(reply));
             }
-            Outcome::Serve | Outcome::BreakAfter | Outcome::HangAfter | Outcome::ErrorAfter => {}
+            Outcome::Late(seconds) => {
+                tokio::spawn(async move {
+                    tokio::time::sleep(Duration::from_secs(seconds.into())).await;
+                    if !self.shared.state.lock().down {
+                        let response = self.carry_out(&call);
+                        self.chaos.served(&told, response.status().as_u16());
+                    }
+                });
+                return pending().await;
+            }
+            Outcome::Stale(commits) if call.takes_any_version() => {
+                return Ok(self.as_it_was(&call, commits));
+            }
+            Outcome::Serve
+            | Outcome::Stale(_)
+            | Outcome::BreakAfter
+            | Outcome::HangAfter
+            | Outcome::ErrorAfter => {}
         }
         let response = self.carry_out(&call);
         self.chaos.served(&told, response.status().as_u16());
@@ -101,6 +118,18 @@ impl Connection {
         while self.chaos.closed() {
             tokio::time::sleep(CLOSED).await;
         }
+    }
+
+    fn as_it_was(&self, call: &Call, commits: u32) -> Response<ResponseBody> {
+        let now = (self.shared.now)();
+        let mut state = self.shared.state.lock();
+        let served = state.served();
+        let Some(resource) = served.iter().find(|resource| call.is_of(resource)) else {
+            return respond(not_served().0);
+        };
+        let mut past = state.past(&resource.id(), commits);
+        drop(state);
+        respond(api::carry_out(&mut past, resource, call, now))
     }
 
     fn carry_out(&self, call: &Call) -> Response<ResponseBody> {

@@ -63,6 +63,8 @@ pub struct State {
     pub(crate) cut: u64,
     /// Nobody can reach it.
     pub down: bool,
+    /// Lists are not streamed, as by older API servers.
+    pub no_streaming: bool,
     /// Definitions are not established before this is false again.
     pub slow_definitions: bool,
     uids: u64,
@@ -115,6 +117,35 @@ impl State {
         let served = Arc::new(served);
         self.served = Some(Arc::clone(&served));
         served
+    }
+
+    /// A resource as it was so many commits ago, but not before what was forgotten.
+    pub(crate) fn past(&self, id: &Id, commits: u32) -> Self {
+        let mut objects = self.objects.get(id).cloned().unwrap_or_default();
+        let mut revision = self.revision;
+        let known = |commit: &&Commit| commit.revision > self.compacted;
+        for commit in self.history.iter().rev().take(commits as usize).take_while(known) {
+            revision = commit.revision - 1;
+            if commit.resource != *id {
+                continue;
+            }
+            let text = |field| {
+                commit.new["metadata"][field]
+                    .as_str()
+                    .unwrap_or_default()
+                    .to_owned()
+            };
+            let place = (text("namespace"), text("name"));
+            match commit.happened {
+                Happened::Added => drop(objects.remove(&place)),
+                Happened::Modified | Happened::Deleted => drop(objects.insert(place, commit.old.clone())),
+            }
+        }
+        Self {
+            objects: BTreeMap::from([(id.clone(), objects)]),
+            revision,
+            ..Self::default()
+        }
     }
 
     /// Of the definition behind a resource; empty: it has none, or none any more.

@@ -10,7 +10,7 @@ use crate::{
     Shared,
     api::{Call, metadata_only},
     fault::Chaos,
-    reply::{Refusal, bad_request, expired},
+    reply::{Refusal, bad_request, expired, invalid},
     resource::{Id, Resource},
     service::CLOSED,
     state::{Happened, State},
@@ -49,6 +49,11 @@ impl Watch {
         call: &Call,
         resource: Resource,
     ) -> Result<Self, Refusal> {
+        let initial = call.parameter("sendInitialEvents") == Some("true");
+        if initial && state.no_streaming {
+            let why = "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled";
+            return Err(invalid(&resource, "", why));
+        }
         let id = resource.id();
         let seconds = call.number("timeoutSeconds").unwrap_or(1800);
         let now = Instant::now();
@@ -71,7 +76,6 @@ impl Watch {
         };
         watch.chaos.watching(&watch.resource.plural, true);
         let from = call.number("resourceVersion").unwrap_or(0);
-        let initial = call.parameter("sendInitialEvents") == Some("true");
         if initial && call.parameter("resourceVersionMatch") != Some("NotOlderThan") {
             return Err(bad_request(
                 &watch.resource,

@@ -85,6 +85,11 @@ impl Call {
         }
     }
 
+    /// A list that may come from a cache, however old.
+    pub(crate) fn takes_any_version(&self) -> bool {
+        self.verb == Verb::List && self.parameter("resourceVersion") == Some("0")
+    }
+
     fn place(&self) -> Place {
         (self.namespace.clone(), self.name.clone())
     }

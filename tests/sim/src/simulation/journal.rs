@@ -1,6 +1,12 @@
 //! What happened, in words, and what the bridge logged.
 
-use std::{fmt::Write, sync::Arc};
+use std::{
+    fmt::Write,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use parking_lot::Mutex;
 use tracing::{
@@ -18,6 +24,8 @@ pub(crate) struct Journal {
     /// `None`: nobody is going to read it.
     lines: Option<Arc<Mutex<Vec<String>>>>,
     errors: Arc<Mutex<Vec<String>>>,
+    /// What the bridge logs is looked through for secrets, as it logs by default.
+    listens: Arc<AtomicBool>,
 }
 
 impl Journal {
@@ -26,7 +34,13 @@ impl Journal {
             time,
             lines: kept.then(Arc::default),
             errors: Arc::default(),
+            listens: Arc::default(),
         }
+    }
+
+    /// What the bridge logs is looked through for secrets.
+    pub(crate) fn listen(&self) {
+        self.listens.store(true, Ordering::Relaxed);
     }
 
     /// One line.
@@ -44,14 +58,14 @@ impl Journal {
             .unwrap_or_default()
     }
 
-    /// What the bridge logged as errors.
+    /// What the bridge logged and should not have.
     pub(crate) fn errors(&self) -> Vec<String> {
         self.errors.lock().clone()
     }
 
     /// For tracing.
     pub(crate) fn level(&self) -> Level {
-        if self.lines.is_some() {
+        if self.lines.is_some() || self.listens.load(Ordering::Relaxed) {
             Level::INFO
         } else {
             Level::ERROR
@@ -84,7 +98,10 @@ impl<S: Subscriber> Layer<S> for Journal {
         let level = *event.metadata().level();
         let text = Self::without_chance(&words.0);
         if level == Level::ERROR {
-            self.errors.lock().push(text.clone());
+            self.errors.lock().push(format!("no_error_is_logged:{text}"));
+        }
+        if text.contains("canary") {
+            self.errors.lock().push(format!("no_secret_is_logged:{text}"));
         }
         self.note(|| {
             format!(

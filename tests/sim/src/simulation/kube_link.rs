@@ -31,12 +31,14 @@ impl KubeLink {
                 (4, Outcome::Conflict),
                 (2, Outcome::Throttle(wait)),
                 (1, Outcome::Invalid),
+                (3, Outcome::Late(wait * 12)),
             ]
         } else if matches!(request.verb, "list" | "watch") {
             &[
                 (4, Outcome::BreakBefore),
                 (2, Outcome::Unavailable),
                 (2, Outcome::Gone),
+                (6, Outcome::Stale(wait * 3)),
                 (1, Outcome::Throttle(wait)),
             ]
         } else {

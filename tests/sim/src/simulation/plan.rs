@@ -26,6 +26,8 @@ pub(crate) enum Step {
     Pause(usize),
     Unpause(usize),
     RemoveByHand(usize),
+    /// Somebody else makes an external object of its name.
+    Foreign(usize),
     Spoil(usize),
     KillBridge,
     KillBridgeAt(u32, Side),
@@ -58,6 +60,8 @@ pub(crate) struct Plan {
     pub(crate) password: bool,
     /// Objects name their policies, without `LateInitialize`.
     pub(crate) policies: bool,
+    /// The API server streams its lists.
+    pub(crate) streaming: bool,
     /// By time.
     pub(crate) steps: Vec<(Duration, Step)>,
     pub(crate) storm: Storm,
@@ -97,6 +101,10 @@ impl Plan {
         let mut steps: Vec<(Duration, Step)> = (0..count)
             .map(|object| (chance.millis(3_000), Step::Apply(object)))
             .collect();
+        if chance.happens(0.1) {
+            let object = chance.below(u32::try_from(count).unwrap_or(1)) as usize;
+            steps.push((Duration::ZERO, Step::Foreign(object)));
+        }
         for _ in 0..2 + chance.below(10) {
             if let Some(step) = Self::step(&chance, count) {
                 steps.push((chance.millis(length), step));
@@ -107,6 +115,7 @@ impl Plan {
             bridges: if chance.happens(0.25) { 2 } else { 1 },
             password: chance.happens(0.3),
             policies: chance.happens(0.3),
+            streaming: chance.happens(0.6),
             kinds,
             objects,
             steps,
@@ -128,6 +137,7 @@ impl Plan {
             (2, Step::Pause(object)),
             (2, Step::Unpause(object)),
             (1, Step::RemoveByHand(object)),
+            (1, Step::Foreign(object)),
             (1, Step::Spoil(object)),
             (2, Step::KillBridge),
             (5, Step::KillBridgeAt(requests, Side::Before)),
@@ -138,7 +148,7 @@ impl Plan {
             (4, Step::Stall(bridge, seconds / 2)),
             (1, Step::Rotate),
             (3, Step::KillPlugin),
-            (2, Step::ApiDown(seconds)),
+            (2, Step::ApiDown(seconds * 2)),
             (1, Step::CloudDown(seconds)),
             (1, Step::CutWatches),
             (1, Step::Compact),

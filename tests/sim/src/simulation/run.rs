@@ -70,6 +70,10 @@ pub fn known_seeds() -> Vec<u64> {
 pub fn run(seed: u64, keeps_journal: bool) -> Report {
     let plan = Plan::draw(seed);
     let world = World::new(seed, plan.kinds.clone(), keeps_journal, &settings(), plan.bridges);
+    world.kube.state().no_streaming = !plan.streaming;
+    if plan.password {
+        world.log.listen();
+    }
     let live = || World::logging(&world, || Course::new(&world, plan).run(seed));
     let bridges = panic::catch_unwind(AssertUnwindSafe(live)).unwrap_or_else(|_| {
         world.blame("the simulation panicked".to_owned());
@@ -296,6 +300,7 @@ impl Course {
             Step::Pause(number) => object(number).annotate(names::PAUSED, "true".into()),
             Step::Unpause(number) => object(number).annotate(names::PAUSED, Value::Null),
             Step::RemoveByHand(number) => object(number).remove_by_hand(),
+            Step::Foreign(number) => object(number).foreign(),
             Step::Spoil(number) => {
                 object(number).patch(&json!({"spec": {"forProvider": {"invalid": true}}}));
             }
@@ -348,6 +353,7 @@ impl Course {
         host.start();
         for (kind, name) in &self.plan.objects {
             let object = world.object(kind, name);
+            object.remove_foreign();
             object.annotate(names::PAUSED, Value::Null);
             object.patch(&json!({"spec": {"forProvider": {"invalid": null}}}));
         }

@@ -2,7 +2,10 @@
 
 use bridge_core::managed::names;
 use bridge_engine::clock::Clock;
-use fake_cloud::kinds::{GROUP, VERSION};
+use fake_cloud::{
+    cloud::Cloud,
+    kinds::{GROUP, VERSION},
+};
 use http::Method;
 use serde_json::{Value, json};
 
@@ -117,6 +120,41 @@ impl Object<'_> {
         let made = cloud.made_for(text(&object, "/metadata/uid")).next().cloned();
         if let Some(made) = made {
             cloud.remove_by_hand(&made.kind, &made.name);
+        }
+    }
+
+    /// Its external name, where it can be known beforehand by anybody and its kind tells whose it is; empty otherwise.
+    fn foreseen_name(&self) -> String {
+        match self.kind {
+            "Bucket" | "Table" => self.name.to_owned(),
+            "Queue" => format!("https://cloud/{NAMESPACE}/{}", self.name),
+            _ => String::new(),
+        }
+    }
+
+    /// Somebody else makes an external object of its name, unless there is one.
+    pub(crate) fn foreign(&self) {
+        let (name, now) = (self.foreseen_name(), self.world.time.now());
+        let mut cloud = self.world.cloud.lock();
+        let exists = |cloud: &Cloud| {
+            let mut objects = cloud.objects.iter();
+            objects.any(|one| one.kind == self.kind && one.name == name)
+        };
+        if !name.is_empty() && !exists(&cloud) {
+            cloud.foreign(self.kind, &name, "somebody-else", now);
+        }
+    }
+
+    /// Somebody else has no use for it any more.
+    pub(crate) fn remove_foreign(&self) {
+        let name = self.foreseen_name();
+        let mut cloud = self.world.cloud.lock();
+        let foreign = cloud
+            .objects
+            .iter()
+            .any(|one| one.kind == self.kind && one.name == name && one.made_for.is_empty());
+        if foreign {
+            cloud.remove_by_hand(self.kind, &name);
         }
     }
 

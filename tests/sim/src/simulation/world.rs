@@ -121,7 +121,7 @@ impl World {
     pub(crate) fn violations(&self) -> Vec<String> {
         let mut violations = self.watcher.lock().violations().to_vec();
         let errors = self.log.errors();
-        violations.extend(errors.iter().map(|error| format!("an error was logged:{error}")));
+        violations.extend(errors);
         violations
     }
 }
