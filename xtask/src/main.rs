@@ -48,7 +48,7 @@ enum Command {
         #[arg(long, conflicts_with = "part")]
         sample: bool,
     },
-    /// Run the model world's search and the whole crash matrix, and write the numbers of docs/reliability.md.
+    /// Run the model world's search, seeds of the simulation and the whole crash matrix, and write the numbers of docs/reliability.md.
     Reliability {
         /// Run nothing: take the results that are there.
         #[arg(long)]

@@ -100,6 +100,20 @@ impl Link for CloudLink {
                 .unwrap_or_default();
             format!("{:?} {owner} {name:?}", ask.rpc())
         };
+        // A call that is on its way when its caller dies takes its effect at any time until its deadline.
+        if crash == Some(Side::After) && deadline.is_some() && world.cloud_chance.happens(0.4) {
+            let wait = world.cloud_chance.below(3_000);
+            world
+                .cloud
+                .lock()
+                .serve_as(&ask, deadline, world.time.now(), Fate::Late(wait));
+            world
+                .log
+                .note(|| format!("the bridge dies on the way of: {}: {wait} ms", about()));
+            world.watch_cloud();
+            world.crash.reach();
+            return pending().await;
+        }
         if crash == Some(Side::Before) {
             world.log.note(|| format!("the bridge dies before: {}", about()));
             world.crash.reach();

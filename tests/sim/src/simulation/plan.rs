@@ -30,7 +30,7 @@ pub(crate) enum Step {
     Foreign(usize),
     Spoil(usize),
     KillBridge,
-    KillBridgeAt(u32, Side),
+    KillBridgeAt(u32, Side, Deed),
     TerminateBridge,
     /// One of two.
     TerminateOne(usize),
@@ -48,6 +48,15 @@ pub(crate) enum Step {
     ForgetOperations,
 }
 
+/// What users do with every object in the moment in which the bridge dies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Deed {
+    Nothing,
+    Resize,
+    Pause,
+    Delete,
+}
+
 /// What is going to happen.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
@@ -60,6 +69,8 @@ pub(crate) struct Plan {
     pub(crate) password: bool,
     /// Objects name their policies, without `LateInitialize`.
     pub(crate) policies: bool,
+    /// The second object names the external object of the first.
+    pub(crate) rivals: bool,
     /// The API server streams its lists.
     pub(crate) streaming: bool,
     /// By time.
@@ -85,7 +96,13 @@ impl Plan {
         }
         kinds.sort();
         kinds.dedup();
-        let count = 1 + chance.below(3) as usize;
+        // The marker tells whose it is.
+        let rivals = chance.happens(0.06);
+        if rivals {
+            kinds = vec![["Bucket", "Table"][chance.below(2) as usize].to_owned()];
+        }
+        let most = 1 + chance.below(3) as usize;
+        let count = if rivals { most.max(2) } else { most };
         let objects: Vec<(String, String)> = (0..count)
             .map(|number| (kinds[number % kinds.len()].clone(), format!("object-{number}")))
             .collect();
@@ -97,7 +114,12 @@ impl Plan {
             cloud: level(),
             latency: [0, 5, 50, 400][chance.below(4) as usize],
         };
-        let length = 30_000 + chance.below(120_000);
+        // Often one thing comes upon the other.
+        let length = if chance.happens(0.3) {
+            1_000 + chance.below(8_000)
+        } else {
+            30_000 + chance.below(120_000)
+        };
         let mut steps: Vec<(Duration, Step)> = (0..count)
             .map(|object| (chance.millis(3_000), Step::Apply(object)))
             .collect();
@@ -116,6 +138,7 @@ impl Plan {
             password: chance.happens(0.3),
             policies: chance.happens(0.3),
             streaming: chance.happens(0.6),
+            rivals,
             kinds,
             objects,
             steps,
@@ -130,6 +153,13 @@ impl Plan {
         let requests = 1 + chance.below(8);
         let seconds = 1 + chance.below(90);
         let bridge = chance.below(2) as usize;
+        let deeds = [
+            (4, Deed::Nothing),
+            (1, Deed::Resize),
+            (1, Deed::Pause),
+            (2, Deed::Delete),
+        ];
+        let deed = chance.weighted(&deeds).unwrap_or(Deed::Nothing);
         chance.weighted(&[
             (4, Step::Apply(object)),
             (4, Step::Resize(object)),
@@ -140,8 +170,8 @@ impl Plan {
             (1, Step::Foreign(object)),
             (1, Step::Spoil(object)),
             (2, Step::KillBridge),
-            (5, Step::KillBridgeAt(requests, Side::Before)),
-            (7, Step::KillBridgeAt(requests, Side::After)),
+            (5, Step::KillBridgeAt(requests, Side::Before, deed)),
+            (7, Step::KillBridgeAt(requests, Side::After, deed)),
             (2, Step::TerminateBridge),
             (2, Step::TerminateOne(bridge)),
             (3, Step::KillOne(bridge)),

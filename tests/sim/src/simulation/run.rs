@@ -20,8 +20,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     bridge::run as run_bridge,
-    plan::{Plan, Step, Storm},
+    plan::{Deed, Plan, Step, Storm},
     plugin_host::PluginHost,
+    user::Wish,
     world::World,
 };
 
@@ -141,6 +142,8 @@ struct Course {
     /// Steps that are done.
     done: usize,
     began: bool,
+    /// What users do when the bridge dies at a request.
+    deed: Deed,
     /// The last that was wished.
     size: u32,
 }
@@ -152,6 +155,7 @@ impl Course {
             plan,
             done: 0,
             began: false,
+            deed: Deed::Nothing,
             size: 1,
         }
     }
@@ -198,7 +202,10 @@ impl Course {
         }
         tokio::select! {
             biased;
-            () = world.crash.reached() => return Ended::Bridge,
+            () = world.crash.reached() => {
+                self.do_deed();
+                return Ended::Bridge;
+            }
             ended = self.storm(&host) => match ended {
                 Some(Step::TerminateBridge) => {
                     stop.cancel();
@@ -277,7 +284,7 @@ impl Course {
             world.object(kind, name)
         };
         match step {
-            Step::Apply(number) => object(number).apply(1, self.plan.password, self.plan.policies),
+            Step::Apply(number) => self.apply(number),
             Step::TerminateOne(number) => world.process(number).stop.cancel(),
             Step::KillOne(number) => world.process(number).kill(),
             Step::Stall(number, seconds) => {
@@ -305,7 +312,10 @@ impl Course {
                 object(number).patch(&json!({"spec": {"forProvider": {"invalid": true}}}));
             }
             Step::KillBridge | Step::TerminateBridge => return true,
-            Step::KillBridgeAt(requests, side) => world.crash.arm(requests, side),
+            Step::KillBridgeAt(requests, side, deed) => {
+                self.deed = deed;
+                world.crash.arm(requests, side);
+            }
             Step::KillPlugin => {
                 host.kill();
                 let host = Arc::clone(host);
@@ -338,6 +348,32 @@ impl Course {
         false
     }
 
+    fn do_deed(&self) {
+        self.world.log.note(|| format!("{:?}", self.deed));
+        for (kind, name) in &self.plan.objects {
+            let object = self.world.object(kind, name);
+            match self.deed {
+                Deed::Nothing => {}
+                Deed::Resize => object.patch(&json!({"spec": {"forProvider": {"size": self.size + 1}}})),
+                Deed::Pause => object.annotate(names::PAUSED, "true".into()),
+                Deed::Delete => object.delete(),
+            }
+        }
+        self.world.watch_api(None);
+    }
+
+    fn apply(&self, number: usize) {
+        let plan = &self.plan;
+        let (kind, name) = &plan.objects[number];
+        let rival = (plan.rivals && number == 1).then(|| plan.objects[0].1.as_str());
+        let wish = Wish {
+            password: plan.password,
+            policies: plan.policies,
+            external_name: rival,
+        };
+        self.world.object(kind, name).apply(&wish);
+    }
+
     /// Nothing goes wrong any more: everything becomes as it should be, and rests.
     async fn converge(&self, host: &Arc<PluginHost>) {
         let world = &self.world;
@@ -356,6 +392,11 @@ impl Course {
             object.remove_foreign();
             object.annotate(names::PAUSED, Value::Null);
             object.patch(&json!({"spec": {"forProvider": {"invalid": null}}}));
+        }
+        // Two cannot both have it.
+        if self.plan.rivals {
+            let (kind, name) = &self.plan.objects[1];
+            world.object(kind, name).delete();
         }
         let end = Instant::now() + CONVERGES_WITHIN;
         while let Some(trouble) = self.trouble() {

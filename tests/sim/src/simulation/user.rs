@@ -23,6 +23,16 @@ pub(crate) struct Object<'a> {
     name: &'a str,
 }
 
+/// How an object is made.
+pub(crate) struct Wish<'a> {
+    /// With a password from a Secret.
+    pub(crate) password: bool,
+    /// With policies of its own.
+    pub(crate) policies: bool,
+    /// Of this external name.
+    pub(crate) external_name: Option<&'a str>,
+}
+
 impl World {
     pub(crate) fn object<'a>(&'a self, kind: &'a str, name: &'a str) -> Object<'a> {
         Object {
@@ -80,15 +90,18 @@ impl Object<'_> {
     }
 
     /// Makes it, unless it is there.
-    pub(crate) fn apply(&self, size: u32, password: bool, policies: bool) {
+    pub(crate) fn apply(&self, wish: &Wish) {
         let mut object = json!({
             "metadata": {"name": self.name},
-            "spec": {"forProvider": {"size": size}, "writeConnectionSecretToRef": {"name": self.name}},
+            "spec": {"forProvider": {"size": 1}, "writeConnectionSecretToRef": {"name": self.name}},
         });
-        if password {
+        if let Some(name) = wish.external_name {
+            object["metadata"]["annotations"] = json!({names::EXTERNAL_NAME: name});
+        }
+        if wish.password {
             object["spec"]["forProvider"]["passwordSecretRef"] = json!({"name": "password", "key": "it"});
         }
-        if policies {
+        if wish.policies {
             object["spec"]["managementPolicies"] = json!(["Observe", "Create", "Update", "Delete"]);
         }
         self.world

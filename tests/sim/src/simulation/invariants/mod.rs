@@ -12,7 +12,11 @@ use std::{
 
 use bridge_core::managed::{IntentVerb, Record, Stored, names};
 use bridge_engine::clock::Clock;
-use fake_cloud::{cloud::Ask, kinds::GROUP};
+use fake_cloud::{
+    cloud::{Ask, Entry},
+    fault::Rpc,
+    kinds::GROUP,
+};
 use fake_kube::state::{Commit, Happened};
 use jiff::Timestamp;
 use serde_json::Value;
@@ -260,13 +264,14 @@ impl World {
         self.watcher.lock().flights.clear();
     }
 
-    /// Its creation is confirmed, and it is not to be deleted.
+    /// Its creation is confirmed, and no Delete was sent.
     pub(crate) fn is_settled(&self, uid: &str) -> bool {
+        let removed = |entry: &Entry| entry.uid == uid && entry.rpc == Rpc::Delete;
+        if self.cloud.lock().entries.iter().any(removed) {
+            return false;
+        }
         let state = self.kube.state();
-        let settled = |object: &Value| {
-            let settled = record_of(object).is_some_and(|record| record.intent.is_none());
-            settled && object["metadata"]["deletionTimestamp"].is_null()
-        };
+        let settled = |object: &Value| record_of(object).is_some_and(|record| record.intent.is_none());
         self.kinds.iter().any(|kind| {
             let plural = plural_of(kind);
             let mut all = state.all(&plural, GROUP);

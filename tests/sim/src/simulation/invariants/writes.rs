@@ -126,10 +126,9 @@ fn nothing_is_left_behind(standing: &Standing) -> Option<String> {
 fn nothing_of_others_is_deleted(standing: &Standing) -> Option<String> {
     let removed = &standing.cloud.removed;
     let new = &removed[standing.watcher.removed.min(removed.len())..];
-    let wrong = new.iter().find(|removed| {
-        let ours = removed.external.made_for == removed.by || removed.external.marker == removed.by_marker;
-        !removed.by.is_empty() && !ours
-    })?;
+    let wrong = new
+        .iter()
+        .find(|removed| !removed.by.is_empty() && removed.by != removed.external.made_for)?;
     Some(format!(
         "{} deleted {:?}, made for {:?}",
         wrong.by, wrong.external.name, wrong.external.made_for
