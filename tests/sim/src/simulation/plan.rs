@@ -59,6 +59,7 @@ pub(crate) enum Deed {
 
 /// What is going to happen.
 #[derive(Debug, Clone)]
+#[allow(clippy::struct_excessive_bools)] // Each is drawn by itself.
 pub(crate) struct Plan {
     pub(crate) kinds: Vec<String>,
     /// Kind and name.
