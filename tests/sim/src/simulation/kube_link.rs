@@ -110,7 +110,7 @@ impl Chaos for KubeLink {
         let storm = *self.0.storm.lock();
         let chance = &self.0.kube_chance;
         let late = if chance.happens(storm.watch) {
-            chance.millis(3_000)
+            chance.millis(storm.lag)
         } else {
             chance.millis(storm.latency)
         };

@@ -11,6 +11,8 @@ pub(crate) struct Storm {
     pub(crate) kube: f64,
     /// Share of news that a watch tells.
     pub(crate) watch: f64,
+    /// Milliseconds by which such news come late at most.
+    pub(crate) lag: u32,
     /// Share of calls to the cloud.
     pub(crate) cloud: f64,
     /// Milliseconds that each way takes at most.
@@ -28,6 +30,8 @@ pub(crate) enum Step {
     RemoveByHand(usize),
     /// Somebody else makes an external object of its name.
     Foreign(usize),
+    /// Somebody else puts theirs in the place of its external object.
+    Usurp(usize),
     Spoil(usize),
     KillBridge,
     KillBridgeAt(u32, Side, Deed),
@@ -112,6 +116,7 @@ impl Plan {
         let storm = Storm {
             kube: level(),
             watch: level(),
+            lag: [3_000, 3_000, 20_000][chance.below(3) as usize],
             cloud: level(),
             latency: [0, 5, 50, 400][chance.below(4) as usize],
         };
@@ -169,6 +174,7 @@ impl Plan {
             (2, Step::Unpause(object)),
             (1, Step::RemoveByHand(object)),
             (1, Step::Foreign(object)),
+            (1, Step::Usurp(object)),
             (1, Step::Spoil(object)),
             (2, Step::KillBridge),
             (5, Step::KillBridgeAt(requests, Side::Before, deed)),

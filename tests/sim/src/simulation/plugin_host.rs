@@ -1,6 +1,6 @@
 //! The plugin as a process that can die and start again.
 
-use std::{io, sync::Arc};
+use std::{io, sync::Arc, time::Duration};
 
 use bridge_engine::clock::Clock;
 use fake_cloud::plugin::Plugin;
@@ -15,6 +15,9 @@ use super::{
     wire::{Cutter, Wire},
     world::{Process, World},
 };
+
+/// How long a process takes to be started again.
+const RESTART: Duration = Duration::from_millis(700);
 
 /// Where the plugin is, or is not.
 pub(crate) struct PluginHost {
@@ -61,7 +64,7 @@ impl PluginHost {
         let (host, time) = (Arc::downgrade(self), self.world.time.clone());
         let die = move || {
             if let Some(host) = host.upgrade() {
-                host.kill();
+                host.die();
             }
         };
         let plugin = Plugin::new(
@@ -80,6 +83,16 @@ impl PluginHost {
                 .await;
         });
         accept
+    }
+
+    /// It dies, and is started again soon.
+    pub(crate) fn die(self: &Arc<Self>) {
+        self.kill();
+        let host = Arc::clone(self);
+        tokio::spawn(async move {
+            tokio::time::sleep(RESTART).await;
+            host.start();
+        });
     }
 
     /// `kill -9`.

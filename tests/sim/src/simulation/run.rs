@@ -308,6 +308,10 @@ impl Course {
             Step::Unpause(number) => object(number).annotate(names::PAUSED, Value::Null),
             Step::RemoveByHand(number) => object(number).remove_by_hand(),
             Step::Foreign(number) => object(number).foreign(),
+            Step::Usurp(number) => {
+                object(number).remove_by_hand();
+                object(number).foreign();
+            }
             Step::Spoil(number) => {
                 object(number).patch(&json!({"spec": {"forProvider": {"invalid": true}}}));
             }
@@ -316,14 +320,7 @@ impl Course {
                 self.deed = deed;
                 world.crash.arm(requests, side);
             }
-            Step::KillPlugin => {
-                host.kill();
-                let host = Arc::clone(host);
-                tokio::spawn(async move {
-                    tokio::time::sleep(Duration::from_millis(700)).await;
-                    host.start();
-                });
-            }
+            Step::KillPlugin => host.die(),
             Step::ApiDown(seconds) => {
                 world.kube.state().down = true;
                 let world = Arc::clone(world);
