@@ -17,7 +17,7 @@ pub struct HealthcheckArgs {
     /// Time it has to answer.
     #[arg(
         long,
-        env = "CROSSBRIDGE_TIMEOUT",
+        env = "CROSSBRIDGE_HEALTHCHECK_TIMEOUT",
         value_name = "DURATION",
         default_value = "3s",
         value_parser = crate::duration::parse_positive

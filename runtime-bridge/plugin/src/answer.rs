@@ -5,15 +5,20 @@ use bridge_core::external::{
     OperationVerb, Outcome, OutcomeResult, Secrets, Warning,
 };
 use crossbridge_proto::{
-    checked::{self, Violation},
+    checked::{self, Rule, Violation},
     v1alpha1 as wire,
 };
 use jiff::Timestamp;
 
 pub(crate) type Answered<T> = Result<T, Violation>;
 
-pub(crate) fn look(answer: wire::ObserveResponse) -> Answered<Look> {
+/// The answer to a look; where the plugin compares, it must say how the comparison went, as nothing would ever be updated otherwise.
+pub(crate) fn look(answer: wire::ObserveResponse, plugin_compares: bool) -> Answered<Look> {
     Ok(match checked::Look::try_from(answer)? {
+        checked::Look::Found(found) if plugin_compares && found.up_to_date.is_none() => {
+            let when = "where the plugin compares";
+            return Err(Violation::new("up_to_date", Rule::RequiredWhere { when }));
+        }
         checked::Look::Found(found) => Look::Found(Box::new(observation(*found))),
         checked::Look::Absent(absent) => Look::Absent(Absent {
             external_name: absent.external_name,

@@ -2,7 +2,10 @@
 
 use std::{future::Future, sync::Arc};
 
-use bridge_core::external::{Answer, CallError, Config, DesiredState, Failure, Look, Target};
+use bridge_core::{
+    external::{Answer, CallError, Config, DesiredState, Failure, Look, Target},
+    kind::DiffMode,
+};
 use crossbridge_proto::{
     checked::OperationVerb,
     v1alpha1::{plugin_service_client::PluginServiceClient, resource_service_client::ResourceServiceClient},
@@ -99,7 +102,7 @@ impl Plugin {
             Some(target),
             request,
             deadline,
-            answer::look,
+            |answer| answer::look(answer, self.compares(target)),
             |request| async move { client.observe(request).await },
         )
         .await
@@ -209,6 +212,16 @@ impl Plugin {
             |request| async move { client.check_config(request).await },
         )
         .await
+    }
+
+    /// Does the plugin compare wish and fact itself, for this kind?
+    fn compares(&self, target: &Target) -> bool {
+        let served = &self.state.borrow().served;
+        let kind = served
+            .kinds
+            .iter()
+            .find(|kind| kind.resource_type == target.resource_type);
+        kind.is_some_and(|kind| kind.capabilities.diff_mode == DiffMode::Plugin)
     }
 
     fn resources(&self) -> ResourceServiceClient<Guarded> {

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use bridge_core::external::{Answer, CallError, FailureCode, Look, OutcomeResult};
 use crossbridge_proto::v1alpha1::{
-    Absent, CheckConfigResponse, CreateResponse, Effect, Failure, FailureCode as WireCode, ObserveResponse,
-    Operation, OperationVerb, Outcome, observe_response, outcome,
+    Absent, CheckConfigResponse, CreateResponse, DiffMode, Document, Effect, Failure,
+    FailureCode as WireCode, KindCapabilities, Observation, ObserveResponse, Operation, OperationVerb,
+    Outcome, Tristate, observe_response, outcome,
 };
 use fake::{Fake, Say, Script, config, desired, in_millis, in_seconds, target};
 use tonic::{Code, Status};
@@ -324,6 +325,42 @@ async fn only_absent_is_absence() {
         .observe(&target(), &desired(), in_seconds(30))
         .await;
     assert_eq!(unknown(look).0, "INVALID_ANSWER");
+}
+
+#[tokio::test]
+async fn a_plugin_that_compares_must_say_how_it_went() {
+    let said = [
+        (Tristate::Unspecified, Err("INVALID_ANSWER".to_owned())),
+        (Tristate::False, Ok(Some(false))),
+        (Tristate::True, Ok(Some(true))),
+    ];
+    for (says, expected) in said {
+        let mut script = Script {
+            observe: Say::Answer(ObserveResponse {
+                result: Some(observe_response::Result::Observation(Observation {
+                    external_name: "logs".into(),
+                    parameters: Some(Document { json: "{}".into() }),
+                    up_to_date: says.into(),
+                    ..Observation::default()
+                })),
+            }),
+            ..Script::default()
+        };
+        let comparing = KindCapabilities {
+            diff_mode: DiffMode::Plugin.into(),
+            ..KindCapabilities::default()
+        };
+        for (_, kind) in script.kinds.values_mut() {
+            kind.capabilities = Some(comparing.clone());
+        }
+        let plugin = Fake::start(script).connect().await;
+        let look = plugin.observe(&target(), &desired(), in_seconds(30)).await;
+        let told = match look {
+            Ok(Look::Found(found)) => Ok(found.up_to_date),
+            other => Err(unknown(other).0),
+        };
+        assert_eq!(told, expected);
+    }
 }
 
 #[tokio::test]

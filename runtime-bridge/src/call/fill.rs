@@ -6,8 +6,8 @@ use base64::{Engine as _, prelude::BASE64_STANDARD};
 use bridge_core::{
     crd::split_wish,
     external::Config,
-    kind::Kind,
-    managed::{Status, Stored, names},
+    kind::{Kind, NameSource},
+    managed::{IntentVerb, Snapshot, Status, Stored, former_marker, names},
 };
 use bridge_engine::{
     clock::SystemClock,
@@ -21,8 +21,16 @@ use serde_json::{Map, Value, json};
 use super::{CallArgs, CallError, method::Method};
 use crate::{live::Reader, plugins::PluginExternal};
 
+/// A request that stands for the bridge's own.
+#[derive(Debug, PartialEq)]
+pub(super) struct Filled {
+    pub(super) request: Value,
+    /// It changes something that the bridge guards.
+    pub(super) changes: bool,
+}
+
 /// The request of this method for a live object.
-pub(super) async fn request(args: &CallArgs, object: &str, method: &Method) -> Result<Value, CallError> {
+pub(super) async fn request(args: &CallArgs, object: &str, method: &Method) -> Result<Filled, CallError> {
     let not_filled = |why: String| CallError::NotFilled(why);
     let (object, reader) = args.live.find(object).await?;
     let mut options = Options::new(args.endpoint.clone());
@@ -55,6 +63,7 @@ pub(super) async fn request(args: &CallArgs, object: &str, method: &Method) -> R
     let live = Live {
         cluster_id: reader.cluster_id().await?,
         wish: wish(kind, &object, &reader).await?,
+        cloud_named: kind.external_name.source == NameSource::Provider,
         object,
         config,
     };
@@ -63,6 +72,8 @@ pub(super) async fn request(args: &CallArgs, object: &str, method: &Method) -> R
 
 /// What a request is made of.
 struct Live {
+    /// The upstream gives the names of this kind.
+    cloud_named: bool,
     object: Object,
     config: Arc<Config>,
     cluster_id: String,
@@ -100,7 +111,7 @@ async fn wish(kind: &Kind, object: &Object, reader: &Reader) -> Result<Value, Ca
 }
 
 impl Live {
-    fn request(&self, method: &str) -> Result<Value, String> {
+    fn request(&self, method: &str) -> Result<Filled, String> {
         let object = &self.object;
         let record = match Stored::read(object.annotation(names::RECORD), object.uid()) {
             Stored::Ours(record) => Some(record),
@@ -113,6 +124,8 @@ impl Live {
             .map(|record| record.external_name.clone())
             .filter(|name| !name.is_empty());
         let name = recorded.or_else(|| object.annotation(names::EXTERNAL_NAME).map(str::to_owned));
+        let marker = ownership_marker(&self.cluster_id, object.uid());
+        let adopt = object.annotation(names::ADOPT).unwrap_or_default();
         let target = json!({
             "resourceType": {
                 "group": object.api.kind.group(), "version": object.api.version, "kind": object.api.kind.kind(),
@@ -125,13 +138,27 @@ impl Live {
                 "generation": object.generation().to_string(),
             },
             "externalName": name.unwrap_or_default(),
-            "ownershipMarker": ownership_marker(&self.cluster_id, object.uid()),
+            "ownershipMarker": marker,
+            "formerMarker": former_marker(adopt, &marker),
             "providerState": record.as_ref().map(|record| record.provider_state.clone()).unwrap_or_default(),
         });
         let mut request = json!({ "target": target, "desired": self.wish });
+        let mut changes = false;
         match method {
-            "Observe" | "Update" | "Delete" => {}
+            "Observe" => {}
+            "Update" | "Delete" => changes = true,
             "Create" => {
+                changes = true;
+                // A name that an answer told is no part of the request that led to it.
+                if self.cloud_named {
+                    request["target"]["externalName"] = json!("");
+                }
+                // What is repeated is the request as it was recorded, not today's wish.
+                let intent = intent.filter(|intent| intent.verb == IntentVerb::Create);
+                match intent.map(|intent| &intent.parameters) {
+                    Some(Snapshot::Whole(parameters)) => request["desired"]["parameters"] = json!(parameters),
+                    Some(Snapshot::Digest(_)) | None => {}
+                }
                 let token =
                     intent.map_or_else(|| uuid::Uuid::new_v4().to_string(), |intent| intent.token.clone());
                 request["clientRequestToken"] = json!(token);
@@ -140,21 +167,23 @@ impl Live {
             "PollOperation" => {
                 let of_create = intent
                     .and_then(|intent| intent.operation.as_ref())
-                    .map(|operation| operation.handle.clone());
+                    .map(|operation| (operation.handle.clone(), operation.poll_driven));
                 let reported = Status::read(&object.status_value()).progress.operation;
-                let handle = of_create.or_else(|| {
-                    reported
-                        .map(|operation| operation.handle)
-                        .filter(|handle| !handle.is_empty())
-                });
-                request["handle"] =
-                    json!(handle.ok_or("the object has no operation that could be asked after")?);
+                let reported = reported
+                    .filter(|operation| !operation.handle.is_empty())
+                    .map(|operation| (operation.handle, operation.poll_driven));
+                let (handle, poll_driven) = of_create
+                    .or(reported)
+                    .ok_or("the object has no operation that could be asked after")?;
+                request["handle"] = json!(handle);
+                // Such an operation moves only when polled: the poll is the change.
+                changes = poll_driven;
             }
             "CheckConfig" => request = json!({ "config": self.config() }),
             "GetResourceKind" => request = json!({ "resourceType": request["target"]["resourceType"] }),
             other => return Err(format!("{other} is about no object: leave KIND/NAME out")),
         }
-        Ok(request)
+        Ok(Filled { request, changes })
     }
 
     fn config(&self) -> Value {
@@ -202,6 +231,7 @@ mod tests {
             credentials_expire: None,
         };
         Live {
+            cloud_named: true,
             object: Object::decode(
                 &Arc::new(ApiType::new(&resource, "books", true)),
                 &value.to_string(),
@@ -215,32 +245,49 @@ mod tests {
 
     #[test]
     fn a_recorded_operation_is_asked_after() {
-        let request = live(&json!({ "crossbridge.dev/record": RECORD })).request("PollOperation");
+        let annotations = json!({ "crossbridge.dev/record": RECORD, "crossbridge.dev/adopt": "ccluster-v" });
+        let request = live(&annotations).request("PollOperation");
         assert_eq!(
             request,
-            Ok(json!({
-                "target": {
-                    "resourceType": { "group": "press.example.org", "version": "v1alpha1", "kind": "Book" },
-                    "config": { "configId": "c", "revision": "r", "settings": { "folder": "/press" }, "credentials": { "key": "c2VzYW1l" } },
-                    "owner": { "namespace": "default", "name": "jerome", "uid": "u", "generation": "2" },
-                    "externalName": "three-men",
-                    "ownershipMarker": "ccluster-u",
-                    "providerState": "",
-                },
-                "desired": { "parameters": { "pages": 5 } },
-                "handle": "create/3",
-            }))
+            Ok(Filled {
+                request: json!({
+                    "target": {
+                        "resourceType": { "group": "press.example.org", "version": "v1alpha1", "kind": "Book" },
+                        "config": { "configId": "c", "revision": "r", "settings": { "folder": "/press" }, "credentials": { "key": "c2VzYW1l" } },
+                        "owner": { "namespace": "default", "name": "jerome", "uid": "u", "generation": "2" },
+                        "externalName": "three-men",
+                        "ownershipMarker": "ccluster-u",
+                        "formerMarker": "ccluster-v",
+                        "providerState": "",
+                    },
+                    "desired": { "parameters": { "pages": 5 } },
+                    "handle": "create/3",
+                }),
+                changes: false,
+            })
         );
     }
 
     #[test]
-    fn a_create_is_shown_under_its_recorded_token() {
-        let request = live(&json!({ "crossbridge.dev/record": RECORD }))
-            .request("Create")
-            .expect("a request");
+    fn an_operation_that_moves_only_when_polled_is_not_polled_by_hand() {
+        let driven = RECORD.replace(r#""attempt":1}},"#, r#""attempt":1,"pollDriven":true}},"#);
+        let filled = live(&json!({ "crossbridge.dev/record": driven })).request("PollOperation");
+        assert!(filled.expect("a request").changes);
+    }
+
+    #[test]
+    fn a_create_is_shown_as_it_was_recorded() {
+        let filled = live(&json!({ "crossbridge.dev/record": RECORD })).request("Create");
+        let Filled { request, changes } = filled.expect("a request");
+        assert!(changes);
         assert_eq!(
             (&request["clientRequestToken"], &request["outcomeUnknown"]),
             (&json!("t"), &json!(true))
+        );
+        assert_eq!(request["desired"], json!({ "parameters": { "pages": 3 } }));
+        assert_eq!(
+            request["target"]["externalName"], "",
+            "an answer told it, the request did not"
         );
     }
 

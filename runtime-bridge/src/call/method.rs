@@ -44,10 +44,6 @@ impl Method {
         self.0.name()
     }
 
-    pub(super) fn changes(&self) -> bool {
-        matches!(self.name(), "Create" | "Update" | "Delete")
-    }
-
     pub(super) fn request_name(&self) -> String {
         self.0.input().name().to_owned()
     }

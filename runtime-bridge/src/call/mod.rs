@@ -15,7 +15,7 @@ use bridge_plugin::{Endpoint, EndpointError, HandshakeError, TlsFiles};
 use clap::Args;
 use serde_json::Value;
 
-use self::method::Method;
+use self::{fill::Filled, method::Method};
 use crate::live::{LiveArgs, LiveError};
 
 /// What to call, and where.
@@ -50,7 +50,7 @@ pub struct CallArgs {
     /// Deadline of the call; at most 60 s for one that changes something.
     #[arg(
         long,
-        env = "CROSSBRIDGE_TIMEOUT",
+        env = "CROSSBRIDGE_CALL_TIMEOUT",
         value_name = "DURATION",
         default_value = "30s",
         value_parser = crate::duration::parse_positive
@@ -137,14 +137,17 @@ pub enum CallError {
 /// Calls once, and prints the answer.
 pub async fn run(args: CallArgs) -> Result<(), CallError> {
     let method = Method::find(&args.method)?;
-    let request = match &args.object {
+    let Filled { request, changes } = match &args.object {
         Some(object) => fill::request(&args, object, &method).await?,
-        None => given(&args.data, &method)?,
+        None => Filled {
+            request: given(&args.data, &method)?,
+            changes: false,
+        },
     };
     let message = method.request(&request)?;
     let answer = if args.print_request {
         method.print(&message, args.show_secrets)
-    } else if args.object.is_some() && method.changes() {
+    } else if changes {
         return Err(CallError::Change(method.name().to_owned()));
     } else {
         let channel = args.endpoint.channel(args.tls().as_ref())?;

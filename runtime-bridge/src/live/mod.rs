@@ -31,12 +31,12 @@ pub struct LiveArgs {
     #[arg(
         long,
         short,
-        env = "CROSSBRIDGE_NAMESPACE",
+        env = "CROSSBRIDGE_OBJECT_NAMESPACE",
         value_name = "NAME",
         default_value = "default"
     )]
     pub namespace: String,
-    /// Kubeconfig file. Without it: KUBECONFIG, else ~/.kube/config.
+    /// Kubeconfig file. Without it: KUBECONFIG, else the pod's service account, else ~/.kube/config.
     #[arg(long, env = "CROSSBRIDGE_KUBECONFIG", value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
     /// Context of the kubeconfig; its current one if not given.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::{external::Verb, kind::NameSource};
 
 use super::{
-    decision::{Decision, Purpose},
+    decision::{Decision, Event, Purpose},
     names,
     pass::Pass,
     record::{ConfigIdentity, Details, Intent, IntentVerb, Record, Snapshot},
@@ -45,11 +45,10 @@ pub(super) fn send_what_was_just_recorded(pass: &Pass) -> Option<Decision> {
 pub(super) fn begin(pass: &Pass, derived: &str) -> Decision {
     let world = pass.world;
     if !world.managed.policies.create || !world.kind.capabilities.can_create {
-        let report = Report::failed(
-            "ReconcileError",
-            "observe failed: external resource does not exist",
-        )
-        .ready(super::status::Says::no("Unavailable", ""));
+        let missing = "external resource does not exist";
+        let report = Report::failed("ReconcileError", format!("observe failed: {missing}"))
+            .ready(super::status::Says::no("Unavailable", ""))
+            .event(Event::warning("CannotObserveExternalResource", missing));
         return pass.wait(report, None, Purpose::Drift);
     }
     if let Some(trouble) = pass.memory.refused(world, Verb::Create) {

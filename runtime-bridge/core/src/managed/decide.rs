@@ -220,17 +220,13 @@ fn trouble_outside(
     until: Option<jiff::Timestamp>,
 ) -> Decision {
     let message = format!("{}: {}", problem.reason, problem.message);
-    let mut report = Report {
+    let report = Report {
         event: Some(Event::warning("CannotConnectToProvider", &message)),
         operation: world.managed.status.progress.operation.clone(),
         question: world.managed.status.progress.question.clone(),
         ..Report::failed("ReconcileError", format!("connect failed: {message}"))
-    };
-    if world.managed.deletion.is_some() {
-        report = report.deleting();
-    } else if world.managed.condition(READY).is_none() {
-        report = report.creating();
     }
+    .towards(world);
     // What is in the way is watched; the slow retry is for what cannot be.
     let wake = until.unwrap_or(world.now + std::time::Duration::from_mins(1));
     report.conclude(

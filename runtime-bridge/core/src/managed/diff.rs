@@ -10,7 +10,7 @@ use crate::{
 /// What differs, in the order of the wish. In the plugin's own diff mode, what the plugin says.
 pub fn differences(kind: &Kind, wish: &Document, observation: &Observation) -> Vec<FieldDiff> {
     if kind.capabilities.diff_mode == DiffMode::Plugin {
-        return of_the_plugin(observation);
+        return of_the_plugin(observation.up_to_date, &observation.diffs);
     }
     differences_by_rules(
         &kind.parameters_schema,
@@ -36,9 +36,9 @@ pub fn differences_by_rules(
     found
 }
 
-fn of_the_plugin(observation: &Observation) -> Vec<FieldDiff> {
-    match observation.up_to_date {
-        Some(false) if observation.diffs.is_empty() => {
+fn of_the_plugin(up_to_date: Option<bool>, diffs: &[FieldDiff]) -> Vec<FieldDiff> {
+    match up_to_date {
+        Some(false) if diffs.is_empty() => {
             vec![FieldDiff {
                 path: String::new(),
                 desired: None,
@@ -46,7 +46,7 @@ fn of_the_plugin(observation: &Observation) -> Vec<FieldDiff> {
                 needs_replacement: false,
             }]
         }
-        Some(false) => observation.diffs.clone(),
+        Some(false) => diffs.to_vec(),
         Some(true) | None => Vec::new(),
     }
 }

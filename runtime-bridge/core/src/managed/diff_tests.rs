@@ -169,3 +169,28 @@ fn field_rules_say_how_and_what_it_means() {
         );
     }
 }
+
+#[test]
+fn where_the_plugin_compares_its_word_counts() {
+    let observation = |up_to_date, diffs: &[FieldDiff]| {
+        of_the_plugin(up_to_date, diffs)
+            .into_iter()
+            .map(|diff| (diff.path, diff.needs_replacement))
+            .collect::<Vec<_>>()
+    };
+    let region = FieldDiff {
+        path: "/region".to_owned(),
+        desired: Some(json!("b")),
+        observed: Some(json!("a")),
+        needs_replacement: true,
+    };
+    let told = std::slice::from_ref(&region);
+    assert_eq!(observation(Some(true), &[]), []);
+    assert_eq!(observation(Some(true), told), [], "what it would not change");
+    assert_eq!(
+        observation(Some(false), &[]),
+        [(String::new(), false)],
+        "it does not say what"
+    );
+    assert_eq!(observation(Some(false), told), [("/region".to_owned(), true)]);
+}

@@ -22,6 +22,8 @@ pub enum Reaction {
     RetrySlowly,
     /// Every object of this config waits until its revision changes or CheckConfig succeeds.
     HoldConfig,
+    /// The credentials are read afresh and the call is repeated once; then like `HoldConfig`.
+    ReadAfresh,
     /// Every object of this config and rate-limit group waits.
     HoldGroup,
 }
@@ -43,9 +45,8 @@ pub fn reaction(code: FailureCode) -> Reaction {
         | FailureCode::TokenReused
         | FailureCode::Internal => Reaction::BackOff,
         FailureCode::PermissionDenied | FailureCode::QuotaExceeded => Reaction::RetrySlowly,
-        FailureCode::InvalidConfig | FailureCode::Unauthenticated | FailureCode::CredentialsExpired => {
-            Reaction::HoldConfig
-        }
+        FailureCode::InvalidConfig | FailureCode::Unauthenticated => Reaction::HoldConfig,
+        FailureCode::CredentialsExpired => Reaction::ReadAfresh,
         FailureCode::Throttled => Reaction::HoldGroup,
     }
 }
@@ -53,10 +54,10 @@ pub fn reaction(code: FailureCode) -> Reaction {
 /// How long to wait after the `failures`-th failure in a row (from 1), with `jitter` from 0 to 1 taking off up to a third.
 pub fn delay(failure: Option<&Failure>, failures: u32, jitter: f64) -> Duration {
     let (first, longest) = match failure.map(|failure| reaction(failure.code)) {
+        Some(Reaction::LookAgain | Reaction::ReadAfresh) if failures <= 1 => (Duration::ZERO, Duration::ZERO),
         Some(Reaction::RetrySlowly) => (Duration::from_secs(30), Duration::from_mins(10)),
-        Some(Reaction::HoldConfig) => (Duration::from_secs(5), Duration::from_mins(5)),
+        Some(Reaction::HoldConfig | Reaction::ReadAfresh) => (Duration::from_secs(5), Duration::from_mins(5)),
         Some(Reaction::HoldGroup) => (Duration::from_secs(2), Duration::from_mins(2)),
-        Some(Reaction::LookAgain) if failures <= 1 => (Duration::ZERO, Duration::ZERO),
         _ => (Duration::from_secs(1), Duration::from_mins(1)),
     };
     back_off(first, longest, failures, jitter).max(
@@ -166,9 +167,12 @@ mod tests {
             delay(Some(&failure(FailureCode::Throttled, Some(90))), 1, 1.0),
             Duration::from_secs(90)
         );
+        for at_once in [FailureCode::NotFound, FailureCode::CredentialsExpired] {
+            assert_eq!(delay(Some(&failure(at_once, None)), 1, 0.0), Duration::ZERO);
+        }
         assert_eq!(
-            delay(Some(&failure(FailureCode::NotFound, None)), 1, 0.0),
-            Duration::ZERO
+            delay(Some(&failure(FailureCode::CredentialsExpired, None)), 2, 0.0),
+            Duration::from_secs(10)
         );
         assert!(delay(None, u32::MAX, 1.0) >= Duration::from_secs(40));
     }

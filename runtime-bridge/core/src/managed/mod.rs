@@ -40,4 +40,4 @@ pub use record::{
 pub use resume::resume;
 pub use settle::{Settled, settle};
 pub use status::{Condition, OperationReport, Progress, Question, Says, Status};
-pub use world::{Blocker, Fresh, Hold, Managed, Problem, Settings, Wish, World};
+pub use world::{Blocker, Fresh, Hold, Managed, Problem, Settings, Wish, World, former_marker};

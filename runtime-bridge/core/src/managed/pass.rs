@@ -218,12 +218,7 @@ impl Pass<'_> {
             synced: Some(Says::no(reason, message)),
             ..report
         };
-        let report = if self.deleting() {
-            report.deleting()
-        } else {
-            report
-        };
-        self.wait(report, None, Purpose::Drift)
+        self.wait(report.towards(self.world), None, Purpose::Drift)
     }
 }
 

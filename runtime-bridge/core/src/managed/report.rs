@@ -80,9 +80,27 @@ impl Report {
         self.ready(ready)
     }
 
+    /// Where nothing is known of the resource, `Ready` tells at least what is wanted of it.
+    pub fn towards(self, world: &World) -> Self {
+        if world.managed.deletion.is_some() {
+            self.deleting()
+        } else if self.ready.is_none() && world.managed.condition(READY).is_none() {
+            self.creating()
+        } else {
+            self
+        }
+    }
+
     /// What stands in the way of the deletion.
     pub fn blocked(self, message: impl Into<String>) -> Self {
         self.ready(Says::no("Deleting", message))
+    }
+
+    pub fn event(self, event: Event) -> Self {
+        Self {
+            event: Some(event),
+            ..self
+        }
     }
 
     pub fn operation(self, operation: OperationReport) -> Self {

@@ -67,8 +67,12 @@ fn not_there(pass: &Pass, looked: &Looked, name: &str, derived: &str) -> Decisio
             "Unavailable",
             "the external resource cannot be found; looking again before it is made anew",
         ));
+        let event = Event::normal(
+            "PendingExternalResource",
+            "Waiting for external resource existence to be confirmed",
+        );
         return pass.wait(
-            report,
+            report.event(event),
             Some(believed + std::time::Duration::from_millis(1)),
             Purpose::Operation,
         );

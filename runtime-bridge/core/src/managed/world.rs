@@ -200,6 +200,16 @@ pub struct World {
     pub now: Timestamp,
 }
 
+/// What the annotation [`names::ADOPT`] says where it is a marker, and not our own; else empty.
+pub fn former_marker<'a>(word: &'a str, own: &str) -> &'a str {
+    let fits = word.len() <= 63
+        && word.starts_with(|first: char| first.is_ascii_lowercase())
+        && word
+            .bytes()
+            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
+    if fits && word != own { word } else { "" }
+}
+
 impl World {
     /// Does the kind declare this recovery?
     pub fn recovers_by(&self, recovery: CreateRecovery) -> bool {
@@ -213,13 +223,7 @@ impl World {
 
     /// A marker of another object that a person has said is ours too; empty: none.
     pub fn former_marker(&self) -> &str {
-        let word = self.managed.annotation(names::ADOPT);
-        let fits = word.len() <= 63
-            && word.starts_with(|first: char| first.is_ascii_lowercase())
-            && word
-                .bytes()
-                .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
-        if fits && word != self.marker { word } else { "" }
+        former_marker(self.managed.annotation(names::ADOPT), &self.marker)
     }
 
     /// Clock skew and the kind's late margin: after a deadline plus this nothing of the call can still happen.

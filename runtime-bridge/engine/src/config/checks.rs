@@ -6,6 +6,7 @@ use std::time::Duration;
 use bridge_core::{
     back_off::doubled,
     external::{CallError, Config, Failure},
+    managed::{Reaction, reaction},
 };
 use jiff::Timestamp;
 use parking_lot::Mutex;
@@ -27,7 +28,16 @@ const IN_A_ROW: Duration = Duration::from_mins(5);
 
 /// The checks of one config.
 #[derive(Default)]
-pub(super) struct Checks(Mutex<Option<Failed>>);
+pub(super) struct Checks {
+    failed: Mutex<Option<Failed>>,
+    read_afresh: Mutex<Option<ReadAfresh>>,
+}
+
+/// The last time that credentials had expired, and were read afresh for it.
+struct ReadAfresh {
+    revision: String,
+    at: Timestamp,
+}
 
 /// The last failure of a revision.
 struct Failed {
@@ -43,7 +53,7 @@ struct Failed {
 impl Checks {
     /// When the next one may be asked, unless the last one went well.
     pub(super) fn again_at(&self) -> Option<Timestamp> {
-        self.0.lock().as_ref().map(|failed| failed.until)
+        self.failed.lock().as_ref().map(|failed| failed.until)
     }
 
     /// Whom the upstream takes us for. A refusal is kept for a while, so that a thousand objects do not ask a thousand times.
@@ -55,7 +65,7 @@ impl Checks {
         config: &Config,
     ) -> Result<String, ConfigError> {
         let now = clock.now();
-        if let Some(failed) = self.0.lock().as_ref()
+        if let Some(failed) = self.failed.lock().as_ref()
             && failed.revision == config.revision
             && now < failed.until
         {
@@ -93,9 +103,12 @@ impl Checks {
         began: Timestamp,
         now: Timestamp,
     ) {
+        if reaction(failure.code) == Reaction::ReadAfresh && self.may_read_afresh(config, began, now) {
+            return;
+        }
         // Answers of calls that were on their way together are one failure, not many.
         let known = self
-            .0
+            .failed
             .lock()
             .as_ref()
             .is_some_and(|failed| failed.revision == config.revision && began < failed.since);
@@ -108,14 +121,31 @@ impl Checks {
         }
     }
 
+    /// Once; and not again if what was read afresh is refused soon after.
+    fn may_read_afresh(&self, config: &Config, began: Timestamp, now: Timestamp) -> bool {
+        let mut last = self.read_afresh.lock();
+        match last.as_ref().filter(|last| last.revision == config.revision) {
+            // Calls that were on their way together.
+            Some(last) if began <= last.at => true,
+            Some(last) if now < last.at + IN_A_ROW => false,
+            _ => {
+                *last = Some(ReadAfresh {
+                    revision: config.revision.clone(),
+                    at: now,
+                });
+                true
+            }
+        }
+    }
+
     fn pass(&self) {
-        if let Some(failed) = self.0.lock().as_mut() {
+        if let Some(failed) = self.failed.lock().as_mut() {
             failed.passed = true;
         }
     }
 
     fn fail(&self, config: &Config, error: ConfigError, now: Timestamp) {
-        let mut failed = self.0.lock();
+        let mut failed = self.failed.lock();
         let times = match failed.as_ref() {
             Some(last)
                 if last.revision == config.revision && (!last.passed || now < last.until + IN_A_ROW) =>

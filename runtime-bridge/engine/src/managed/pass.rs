@@ -348,7 +348,7 @@ impl ManagedReconciler {
     fn learn_reach(&self, world: &World, failure: &Failure, began: Timestamp) {
         let Ok(config) = &world.config else { return };
         match reaction(failure.code) {
-            Reaction::HoldConfig => self.configs.refused(config, failure, began),
+            Reaction::HoldConfig | Reaction::ReadAfresh => self.configs.refused(config, failure, began),
             Reaction::HoldGroup => {
                 let group = &self.kind.capabilities.rate_limit_group;
                 let (holds, jitter) = (&self.shared.holds, world.fresh.jitter);

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use bridge_core::{
     external::{Effect, FailureCode, Verb},
+    kind::DiffMode,
     managed::{Blocker, Found, Hold, Problem, names},
 };
 use serde_json::json;
@@ -472,4 +473,18 @@ fn a_request_to_reconcile_is_answered_with_an_event_once() {
     model.advance(Duration::from_secs(61));
     model.rest();
     assert_eq!(answers(&model), 1);
+}
+
+#[test]
+fn where_the_plugin_compares_its_word_leads_to_an_update() {
+    let compared = kinds::named().can(|can| can.diff_mode = DiffMode::Plugin);
+    let mut model = Model::started(&compared);
+    model.ends_ready();
+    assert_eq!(model.calls("update"), 0);
+    model.edit("size", json!(2));
+    model.ends_ready();
+    assert_eq!(model.calls("update"), 1);
+    model.advance(Duration::from_secs(61));
+    model.rest();
+    assert_eq!(model.calls("update"), 1, "it says that nothing differs");
 }

@@ -112,6 +112,38 @@ async fn a_call_that_is_refused_holds_its_config_until_a_check_goes_well() {
     assert_eq!(condition["status"], "True");
 }
 
+#[tokio::test]
+async fn expired_credentials_are_read_afresh_once_before_they_hold_their_config() {
+    let shared = Shared::default();
+    shared.config(None, 1, &with_secret(None));
+    shared.secret(1, &[("token", "canary")]);
+    let resolver = shared.resolver(false);
+    let expired = Failure {
+        code: FailureCode::CredentialsExpired,
+        ..refusal()
+    };
+    let sent = shared.now();
+    let config = resolver.config_of(&cluster_wide()).await.unwrap();
+    resolver.refused(&config, &expired, shared.now());
+    let config = resolver.config_of(&cluster_wide()).await.unwrap();
+    assert_eq!(shared.counts(), (2, 2), "read and checked afresh, without a wait");
+    // Another call that was under way with the former ones.
+    resolver.refused(&config, &expired, sent);
+    let config = resolver.config_of(&cluster_wide()).await.unwrap();
+
+    shared.wait(1);
+    resolver.refused(&config, &expired, shared.now());
+    assert_eq!(reason(&resolver, &cluster_wide()).await, "BadKey");
+    shared.wait(5);
+    let config = resolver.config_of(&cluster_wide()).await.unwrap();
+    shared.wait(900);
+    resolver.refused(&config, &expired, shared.now());
+    resolver
+        .config_of(&cluster_wide())
+        .await
+        .expect("those that expire later are read afresh again");
+}
+
 /// `CheckConfig` says nothing, or yes; calls say no.
 async fn is_refused_by_calls_alone(verdict: Option<Result<Result<String, Failure>, CallError>>) {
     let shared = Shared::default();

@@ -11,7 +11,7 @@ use bridge_core::{
     external::{
         Absent, DesiredState, Document, Effect, Look, Observation, Operation, OperationVerb, Secrets, Target,
     },
-    kind::{CreateRecovery, NameSource},
+    kind::{CreateRecovery, DiffMode, NameSource},
     managed::{Asked, Call},
 };
 use jiff::Timestamp;
@@ -386,6 +386,7 @@ impl Cloud {
                 one.name == *name
             }
         });
+        let compares = self.subject.kind.capabilities.diff_mode == DiffMode::Plugin;
         let blipped = self.blip.is_some_and(|until| now <= until);
         match found.next().filter(|_| !blipped) {
             Some(one) => Look::Found(Box::new(Observation {
@@ -395,6 +396,7 @@ impl Cloud {
                 } else {
                     String::new()
                 },
+                up_to_date: compares.then(|| one.parameters == asked.desired.parameters),
                 ..answer::observation(one, now)
             })),
             None => Look::Absent(Absent {
