@@ -171,6 +171,19 @@ impl Kind {
                 },
             ));
         }
+        let by_look = by_name
+            || self
+                .capabilities
+                .create_recovery
+                .contains(&CreateRecovery::Marker);
+        if self.capabilities.can_create && !by_look && self.external_name.source != NameSource::Provider {
+            return Err(Violation::new(
+                "capabilities.create_recovery",
+                Rule::RequiredWhere {
+                    when: "where the name is known before anything is made: DETERMINISTIC_NAME, or MARKER, or both",
+                },
+            ));
+        }
         Ok(())
     }
 

@@ -155,6 +155,10 @@ fn each_rule_of_a_kind_is_checked() {
         ("capabilities.create_recovery", |kind| {
             names(kind).set_source(wire::ExternalNameSource::Provider);
         }),
+        // A name known beforehand, and nothing by which a Create of it is found again.
+        ("capabilities.create_recovery", |kind| {
+            can(kind).create_recovery = vec![wire::CreateRecovery::ClientToken.into()];
+        }),
         ("external_name", |kind| kind.external_name = None),
         ("external_name.source", |kind| names(kind).source = 0),
         ("external_name.example", |kind| names(kind).example.clear()),

@@ -45,7 +45,7 @@ pub fn decide_unasked(world: &World, memory: &Memory) -> Option<Decision> {
     }
     // What is not to be deleted needs the config for anything more.
     managed.deletion?;
-    if let Some(decision) = leave(world) {
+    if let Some(decision) = leave(world, memory) {
         return Some(decision);
     }
     if shows_deleting(world) {
@@ -94,11 +94,12 @@ pub fn decide(world: &World, memory: &Memory) -> Decision {
     if let Err(problem) = &world.config {
         return trouble_outside(world, memory, problem, None);
     }
-    if let Some(hold) = &world.hold {
-        return wait_for_the_hold(world, memory, hold);
-    }
+    // Before a hold: it is one call, and nobody would know what became of it.
     if let Some(decision) = super::create::send_what_was_just_recorded(&pass) {
         return decision;
+    }
+    if let Some(hold) = &world.hold {
+        return wait_for_the_hold(world, memory, hold);
     }
     if let Some(trouble) = memory.held_back(world) {
         let report = super::operate::with_operation(&pass, Report::of_trouble(Some(trouble)));
@@ -160,7 +161,7 @@ pub(super) fn unmade(pass: &Pass, report: Report) -> Report {
 }
 
 /// The policy, or a person, lets the object go without its resource.
-fn leave(world: &World) -> Option<Decision> {
+fn leave(world: &World, memory: &Memory) -> Option<Decision> {
     let managed = &world.managed;
     let record = match managed.record() {
         Stored::Ours(record) => Some(record),
@@ -170,6 +171,19 @@ fn leave(world: &World) -> Option<Decision> {
     let observe_only = !world.kind.capabilities.can_delete;
     if managed.policies.delete && !marked && !observe_only {
         return None;
+    }
+    let busy = |record: &Record| rules::may_still_run_until(world, record, memory);
+    // The finalizer goes only when no recorded call can execute, whatever lets the object go (trace 38).
+    if let Some(over) = record.as_deref().and_then(busy) {
+        let report = Report {
+            operation: managed.status.progress.operation.clone(),
+            ..Report::synced().blocked(super::remove::BUSY)
+        };
+        let rest = Rest {
+            wake: Some(over),
+            purpose: Purpose::Operation,
+        };
+        return Some(report.conclude(world, memory, rest));
     }
     let name = record.as_ref().map_or("", |record| &record.external_name);
     let may_exist = record

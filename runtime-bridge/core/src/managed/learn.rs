@@ -12,8 +12,9 @@ use super::{
     decision::{Call, Event, MetadataChange},
     memory::{Found, Looked, Memory, Stamp, next_look, recorded},
     operate::POLL_AFTER,
+    record::Stored,
     status::OperationReport,
-    world::World,
+    world::{Managed, World},
 };
 
 impl Memory {
@@ -43,6 +44,23 @@ impl Memory {
         }
     }
 
+    /// This write is about to be sent: whether or not it lands, the call of an intent that is new with it has not begun.
+    pub fn begin_write(&mut self, managed: &Managed, change: &MetadataChange) {
+        let Some((token, _)) = &change.allows else { return };
+        let is_recorded = matches!(managed.record(), Stored::Ours(record)
+            if record.intent.as_ref().is_some_and(|intent| intent.token == *token));
+        if !is_recorded {
+            self.unsent = Some(token.clone());
+        }
+    }
+
+    /// A call is about to be sent: from here on nobody knows, until the answer is in.
+    pub fn begin_call(&mut self) {
+        self.may_send = None;
+        self.unsent = None;
+        self.proven = None;
+    }
+
     fn note_answered(&mut self, call: &Call) {
         if matches!(call.verb, Verb::Create | Verb::Delete) && !call.token.is_empty() {
             self.answered = Some(((call.token.clone(), call.attempt), call.deadline));
@@ -50,7 +68,9 @@ impl Memory {
     }
 
     fn learn_outcome(&mut self, world: &World, call: &Call, outcome: &Outcome) {
-        self.note_answered(call);
+        if super::rules::nothing_more_comes(&outcome.result) {
+            self.note_answered(call);
+        }
         self.unpublished |= self.keep_details(&outcome.connection_details);
         self.tell_warnings(&outcome.warnings);
         match &outcome.result {

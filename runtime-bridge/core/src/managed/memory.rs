@@ -134,8 +134,12 @@ pub struct Memory {
     pub looked: Option<Looked>,
     /// When the first of an unbroken row of looks began that found a known resource absent.
     pub absent_since: Option<Timestamp>,
+    /// During which time of leading this was learned: another leader may have done anything in between.
+    pub term: u64,
     /// The intent that this process has just written, and may send.
     pub may_send: Option<Attempt>,
+    /// Token of the intent that this process began to write, and whose call it has not begun. Nobody else begins attempt 0.
+    pub unsent: Option<String>,
     /// The recorded call whose answer has come to this process, by attempt and deadline: a poll that drives it on moves the deadline.
     pub answered: Option<(Attempt, Timestamp)>,
     /// When a Delete was last answered with success.
@@ -173,8 +177,20 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Forgets what holds for one pass only.
-    pub fn begin_pass(&mut self) {
+    /// Forgets what holds for one pass only; and, having not led all the time since the last one, all but what came once and what is untold.
+    pub fn begin_pass(&mut self, term: u64) {
+        if self.term != term {
+            let former = std::mem::take(self);
+            *self = Self {
+                term,
+                unsent: former.unsent,
+                details: former.details,
+                unpublished: former.unpublished,
+                publish_problem: former.publish_problem,
+                events: former.events,
+                ..Self::default()
+            };
+        }
         self.may_send = None;
         self.proven = None;
         self.proofs = 0;

@@ -14,6 +14,8 @@ use super::{
     status::Question,
 };
 
+const ABSENT: &str = "settle the create as absent";
+
 /// In this order: a look that finds it, the retained token, absence after the time, a person.
 pub(super) fn recover(pass: &Pass) -> Decision {
     let (Some(record), world) = (&pass.record, pass.world) else {
@@ -22,6 +24,9 @@ pub(super) fn recover(pass: &Pass) -> Decision {
     let Some(intent) = record.create() else {
         return super::steady::steady(pass);
     };
+    if rules::never_sent(pass.memory, intent) {
+        return settled_as_absent(pass, record, "close the create that was never sent");
+    }
     if !rules::same_place(world, record) {
         return pass.stop(
             "ConfigIdentityChanged",
@@ -123,22 +128,22 @@ fn by_absence(
     let world = pass.world;
     match &pass.memory.looked {
         Some(looked) if rules::absence_settles(world, intent.deadline, looked) => {
-            settled_as_absent(pass, record)
+            settled_as_absent(pass, record, ABSENT)
         }
         // Somebody else's, or an unmarked one after the time: for a kind whose creating request marks it is absence too.
-        Some(looked) if looked.began > settles => settled_as_absent(pass, record),
+        Some(looked) if looked.began > settles => settled_as_absent(pass, record, ABSENT),
         _ if world.now > settles => look(pass, intent, name),
         _ => wait_for_the_time(pass, settles),
     }
 }
 
 /// Nothing was made. What was recorded is closed, so that a new token may be drawn, or the object go.
-fn settled_as_absent(pass: &Pass, record: &Record) -> Decision {
+fn settled_as_absent(pass: &Pass, record: &Record, why: &'static str) -> Decision {
     let mut record = record.clone();
     let mut annotations = std::collections::BTreeMap::new();
     settle::absent(pass.world, &pass.world.managed, &mut record, &mut annotations);
     record.deadline = None;
-    pass.write_record("settle the create as absent", &record, annotations)
+    pass.write_record(why, &record, annotations)
 }
 
 fn wait_for_the_time(pass: &Pass, settles: jiff::Timestamp) -> Decision {
@@ -165,7 +170,7 @@ fn ask(pass: &Pass, record: &Record, intent: &Intent, settles: jiff::Timestamp) 
     if let Some(question) = &asked {
         let answer = world.managed.annotation(names::CREATE_OUTCOME);
         if answer == format!("absent/{}", question.id) {
-            return settled_as_absent(pass, record);
+            return settled_as_absent(pass, record, ABSENT);
         }
         let name = answer
             .strip_prefix("exists/")

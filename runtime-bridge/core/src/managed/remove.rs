@@ -25,6 +25,9 @@ const LOOK_AGAIN: Duration = Duration::from_secs(2);
 /// An answered Delete that shows no effect is repeated after this.
 const DELETE_AGAIN: Duration = Duration::from_secs(30);
 
+/// Why a deletion waits for a call before it.
+pub(super) const BUSY: &str = "waiting until an earlier call can no longer take effect";
+
 /// What the removal is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Removal {
@@ -195,8 +198,7 @@ fn send(pass: &Pass, name: &str, etag: &str) -> Decision {
         .as_ref()
         .and_then(|record| rules::may_still_run_until(world, record, pass.memory));
     if let Some(over) = busy {
-        let report = Report::synced().blocked("waiting until an earlier call can no longer take effect");
-        return pass.wait(report, Some(over), Purpose::Operation);
+        return pass.wait(Report::synced().blocked(BUSY), Some(over), Purpose::Operation);
     }
     if !rules::delete_needs_intent(world) {
         return pass.after_proof(name, Verb::Delete, |call| etag.clone_into(&mut call.etag));
@@ -253,8 +255,7 @@ fn finish(pass: &Pass, why: Removal, event: Option<Event>) -> Decision {
         .as_ref()
         .and_then(|record| rules::may_still_run_until(world, record, pass.memory));
     if let Some(over) = busy {
-        let report = Report::synced().blocked("waiting until an earlier call can no longer take effect");
-        return pass.wait(report, Some(over), Purpose::Operation);
+        return pass.wait(Report::synced().blocked(BUSY), Some(over), Purpose::Operation);
     }
     match (why, &pass.record) {
         (Removal::Replacement, Some(record)) => {

@@ -4,7 +4,7 @@
 use jiff::Timestamp;
 
 use crate::{
-    external::{Document, Effect, Failure, FailureCode, Observation, Operation, OperationVerb},
+    external::{Document, Effect, Failure, FailureCode, Observation, Operation, OperationVerb, OutcomeResult},
     kind::{CreateRecovery, Kind},
 };
 
@@ -93,6 +93,19 @@ pub fn absence_settles(world: &World, deadline: Timestamp, looked: &Looked) -> b
     matches!(looked.found, Found::Absent(_)) && looked.began > settles_at(world, deadline)
 }
 
+/// After this answer the call does nothing more. A plugin that cannot tell the effect has given up, not the upstream (trace 35).
+pub fn nothing_more_comes(result: &OutcomeResult) -> bool {
+    match result {
+        OutcomeResult::Completed(_) | OutcomeResult::Operation(_) => true,
+        OutcomeResult::Failure(failure) => failure.effect == Effect::None,
+    }
+}
+
+/// This process wrote the intent, or tried to, and never began its call: there is nothing to recover (trace 37).
+pub fn never_sent(memory: &Memory, intent: &Intent) -> bool {
+    memory.unsent.as_ref() == Some(&intent.token) && intent.attempt == 0
+}
+
 /// One call at a time: until then a recorded call may still run, so no new intent is written and no Delete sent (trace 12).
 /// An answer to this process ends attempt 0; of later ones an earlier attempt may still be on its way.
 pub fn may_still_run_until(world: &World, record: &Record, memory: &Memory) -> Option<Timestamp> {
@@ -106,6 +119,7 @@ pub fn may_still_run_until(world: &World, record: &Record, memory: &Memory) -> O
     };
     let deadline = match &record.intent {
         Some(intent) if intent.attempt == 0 && ended(intent) => None,
+        Some(intent) if never_sent(memory, intent) => None,
         Some(intent) => Some(intent.deadline),
         None => record.deadline,
     };

@@ -23,7 +23,7 @@ use crate::{
     reconcile::{Next, Pass, Reconcile},
     store::{Change, Listener, Store},
     watch::Watches,
-    write::Writer,
+    write::{Still, Writer},
 };
 
 /// On a config that is used (crossplane-runtime).
@@ -138,7 +138,7 @@ impl Reconcile for InUse {
             Step::Hold => self.writer.put(&held(&config)).await.map(drop),
             Step::Release => self
                 .writer
-                .remove_finalizer(&config.api, key, config.uid(), FINALIZER)
+                .remove_finalizer(&config.api, key, config.uid(), FINALIZER, Still::Whatever)
                 .await
                 .map(drop),
             Step::Tell => self.tell(&config, &users, count).await,

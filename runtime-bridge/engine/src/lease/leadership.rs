@@ -26,6 +26,7 @@ enum Inner {
 struct Known {
     holder: String,
     until: Option<Duration>,
+    term: u64,
 }
 
 /// For `/debug/state`.
@@ -74,6 +75,14 @@ impl Leadership {
         }
     }
 
+    /// Which time of leading this is, or the last one was: it counts up whenever this process begins to lead. Another may have led in between.
+    pub fn term(&self) -> u64 {
+        match &*self.0 {
+            Inner::Unopposed(_) => 0,
+            Inner::Elected { known, .. } => known.read().term,
+        }
+    }
+
     /// Changes when the leadership begins or ends; a stalled process notices late, so that whoever acts asks [`Leadership::leads`] too.
     pub fn watch(&self) -> watch::Receiver<bool> {
         match &*self.0 {
@@ -115,18 +124,22 @@ impl Leadership {
 
     pub(super) fn learn(&self, election: &Election) {
         let Inner::Elected {
+            clock,
             known,
             leads,
             lease,
             identity,
-            ..
         } = &*self.0
         else {
             return;
         };
+        let now = clock.ticks();
         let former = {
             let mut known = known.write();
+            let led = known.until.is_some_and(|until| now < until);
             known.until = election.leads_until();
+            let leads = known.until.is_some_and(|until| now < until);
+            known.term += u64::from(leads && !led);
             std::mem::replace(&mut known.holder, election.holder().to_owned())
         };
         let now = self.leads();
@@ -175,8 +188,9 @@ mod tests {
             ..Terms::default()
         };
         let written: Result<_, NotWritten> = Ok("1".to_owned());
-        election.learn_written(terms, written, clock.ticks(), clock.ticks());
+        election.learn_written(terms.clone(), written.clone(), clock.ticks(), clock.ticks());
         leadership.learn(&election);
+        assert_eq!(leadership.term(), 1);
         let watched = leadership.watch();
         assert!(leadership.leads() && *watched.borrow());
         *clock.0.lock() += Duration::from_secs(10);
@@ -184,5 +198,11 @@ mod tests {
         assert!(*watched.borrow(), "nobody has told it yet");
         leadership.learn(&election);
         assert!(!*watched.borrow());
+
+        election.learn_written(terms, written, clock.ticks(), clock.ticks());
+        leadership.learn(&election);
+        leadership.learn(&election);
+        assert!(leadership.leads());
+        assert_eq!(leadership.term(), 2, "another may have led in between");
     }
 }

@@ -60,7 +60,7 @@ impl ManagedReconciler {
 
     /// While draining, a call whose intent stands is sent all the same: else nobody would know what became of it.
     fn may_go_on(&self, memory: &Memory) -> bool {
-        self.shared.may_begin() || self.shared.leads() && memory.may_send.is_some()
+        self.shared.may_begin(memory) || self.shared.leads(memory) && memory.may_send.is_some()
     }
 
     fn rival(&self, world: &World, object: &Object, memory: &Memory) -> Option<String> {

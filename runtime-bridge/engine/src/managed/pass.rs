@@ -25,7 +25,7 @@ use crate::{
     event::EventType,
     object::{Key, Object},
     reconcile::Next,
-    write::Finalized,
+    write::{Finalized, Still},
 };
 
 /// A pass takes far fewer steps; one that reaches this goes round in circles, which is a bug.
@@ -43,7 +43,7 @@ enum After {
 pub(super) async fn run(of: Arc<ManagedReconciler>, first: Arc<Object>, mut memory: MemoryGuard) -> Next {
     let span = tracing::info_span!("pass", object = %first.key(), uid = first.uid());
     async move {
-        memory.begin_pass();
+        memory.begin_pass(of.shared.term());
         let next = of.steps(&first, &mut memory).await;
         of.publish_before_it_is_lost(&first, &mut memory).await;
         of.count(&first, &memory);
@@ -104,11 +104,11 @@ impl ManagedReconciler {
     fn may_do(&self, action: &Action, memory: &Memory) -> bool {
         let shared = &self.shared;
         match action {
-            Action::WriteMetadata(change) if change.allows.is_some() => shared.may_begin(),
+            Action::WriteMetadata(change) if change.allows.is_some() => shared.may_begin(memory),
             // Its intent stands: it is sent, or nobody would know what became of it.
-            Action::Call(_) if memory.may_send.is_some() => shared.leads(),
-            Action::Call(_) => shared.may_begin(),
-            Action::Release(_) => shared.leads(),
+            Action::Call(_) if memory.may_send.is_some() => shared.leads(memory),
+            Action::Call(_) => shared.may_begin(memory),
+            Action::Release(_) => shared.leads(memory),
             Action::Observe(_)
             | Action::Prove
             | Action::WriteMetadata(_)
@@ -204,6 +204,7 @@ impl ManagedReconciler {
 
     async fn write_metadata(&self, object: &Object, change: &MetadataChange, memory: &mut Memory) -> After {
         let began = self.shared.clock.now();
+        memory.begin_write(&view::managed(object), change);
         match self.shared.writer.put(&view::changed(object, change)).await {
             Ok(new) => {
                 memory.learn_metadata(change, &new.resource_version().to_string(), began);
@@ -242,9 +243,7 @@ impl ManagedReconciler {
         memory: &mut Memory,
         place: &mut Place,
     ) -> After {
-        // From here on nobody knows, until the answer is in.
-        memory.may_send = None;
-        memory.proven = None;
+        memory.begin_call();
         let began = self.shared.clock.now();
         let (target, desired, deadline) = (&call.target, &call.desired, call.deadline);
         let answer = match call.verb {
@@ -296,10 +295,15 @@ impl ManagedReconciler {
         if let Some(event) = event {
             self.record(object, &event);
         }
-        match self
-            .shared
-            .writer
-            .remove_finalizer(&self.api, &object.key(), object.uid(), names::FINALIZER)
+        // Of another record nothing was decided: it may hold a call of another leader.
+        let still = match object.annotation(names::RECORD) {
+            Some(record) => Still::Annotated(names::RECORD, record),
+            None => Still::Version(object.resource_version()),
+        };
+        let (key, uid) = (object.key(), object.uid());
+        let writer = &self.shared.writer;
+        match writer
+            .remove_finalizer(&self.api, &key, uid, names::FINALIZER, still)
             .await
         {
             Ok(Finalized::Gone) => {

@@ -34,7 +34,7 @@ impl ManagedReconciler {
     /// Connection details may come only once: where no further pass may come, they are published with this one. A Secret that is another's stays
     /// so until a person does something: what a look can show again does not wait for that.
     pub(super) async fn publish_before_it_is_lost(&self, first: &Object, memory: &mut Memory) {
-        while !self.shared.may_begin() && memory.unpublished {
+        while !self.shared.acts() && memory.unpublished {
             let newest = self.shared.store.get(&first.key());
             let Some(object) = newest
                 .filter(|newest| newest.uid() == first.uid())

@@ -11,7 +11,7 @@ use std::{
 use async_trait::async_trait;
 use bridge_core::{
     kind::Kind,
-    managed::{Settings, resume},
+    managed::{Memory, Settings, resume},
     queue::{Priority, Wake},
 };
 use jiff::Timestamp;
@@ -116,14 +116,24 @@ impl Shared {
         self.draining.load(Ordering::SeqCst)
     }
 
-    /// By the clock, now: a process that was stopped in the middle of a pass does not lead when it wakes.
-    pub(super) fn leads(&self) -> bool {
-        self.leadership.leads()
+    /// Which time of leading this is.
+    pub(super) fn term(&self) -> u64 {
+        self.leadership.term()
     }
 
-    /// May something new be begun?
-    pub(super) fn may_begin(&self) -> bool {
-        self.leads() && !self.draining()
+    /// By the clock, now, and ever since this was remembered: a process that was stopped in the middle of a pass does not lead when it wakes.
+    pub(super) fn leads(&self, memory: &Memory) -> bool {
+        self.leadership.leads() && self.term() == memory.term
+    }
+
+    /// May a new pass begin something?
+    pub(super) fn acts(&self) -> bool {
+        self.leadership.leads() && !self.draining()
+    }
+
+    /// May this pass begin something new?
+    pub(super) fn may_begin(&self, memory: &Memory) -> bool {
+        self.leads(memory) && !self.draining()
     }
 
     /// Waits until every call that was begun, by whichever engine, has ended and its answer is persisted, but not longer than `limit`.

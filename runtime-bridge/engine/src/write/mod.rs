@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use http::{Method, Request, header};
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 pub use self::connection_secret::{CONNECTION_SECRET_TYPE, ConnectionSecrets, PublishError, Published};
 use crate::{
@@ -29,6 +29,35 @@ pub enum Finalized {
     Gone,
     /// It stays: it is not being deleted, or others hold it.
     Remains(Arc<Object>),
+}
+
+/// What must not have changed of an object since something was decided about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Still<'a> {
+    /// Nothing else matters.
+    Whatever,
+    /// The annotation of this name has this value.
+    Annotated(&'a str, &'a str),
+    /// It is of this `resourceVersion`.
+    Version(u64),
+}
+
+impl Still<'_> {
+    /// As an operation of a JSON patch (RFC 6902).
+    fn test(self) -> Option<Value> {
+        match self {
+            Self::Whatever => None,
+            Self::Annotated(name, value) => {
+                let name = name.replace('~', "~0").replace('/', "~1");
+                let path = format!("/metadata/annotations/{name}");
+                Some(json!({"op": "test", "path": path, "value": value}))
+            }
+            Self::Version(version) => {
+                let version = version.to_string();
+                Some(json!({"op": "test", "path": "/metadata/resourceVersion", "value": version}))
+            }
+        }
+    }
 }
 
 /// Writes objects under one field manager.
@@ -88,14 +117,15 @@ impl Writer {
         self.replace(object, &path, object.clone()).await
     }
 
-    /// Takes a finalizer off the object with this uid, whatever its `resourceVersion`. [`ApiError::Conflict`] if the list of
-    /// finalizers changed meanwhile. Not to find it, or to find another object of that name, is success.
+    /// Takes a finalizer off the object with this uid, if it is `still` as it was when that was decided. [`ApiError::Conflict`] if that, or
+    /// the list of finalizers, changed meanwhile. Not to find it, or to find another object of that name, is success.
     pub async fn remove_finalizer(
         &self,
         api: &Arc<ApiType>,
         key: &Key,
         uid: &str,
         finalizer: &str,
+        still: Still<'_>,
     ) -> Result<Finalized, ApiError> {
         let known = match self.store.get(key) {
             Some(object) if object.uid() == uid => Ok(object),
@@ -116,11 +146,13 @@ impl Writer {
             return Ok(Finalized::Remains(object));
         };
         let place = format!("/metadata/finalizers/{place}");
-        let change = json!([
-            {"op": "test", "path": "/metadata/uid", "value": uid},
-            {"op": "test", "path": place, "value": finalizer},
-            {"op": "remove", "path": place},
-        ]);
+        let mut change = vec![
+            json!({"op": "test", "path": "/metadata/uid", "value": uid}),
+            json!({"op": "test", "path": place, "value": finalizer}),
+        ];
+        change.extend(still.test());
+        change.push(json!({"op": "remove", "path": place}));
+        let change = Value::from(change);
         let path = api.object_path(key)?;
         match self
             .send("patch", Method::PATCH, api, &path, patch::JSON, &change)
@@ -138,7 +170,7 @@ impl Writer {
             Err(ApiError::NotFound(_)) => Ok(self.gone(key, uid)),
             // So the API server answers when a test of a patch fails, and says no more.
             Err(ApiError::Invalid(message)) if message.starts_with("the server rejected our request") => Err(
-                ApiError::Conflict("its finalizers changed, or it is another object".to_owned()),
+                ApiError::Conflict("it, or its finalizers, changed, or it is another object".to_owned()),
             ),
             Err(error) => Err(error),
         }

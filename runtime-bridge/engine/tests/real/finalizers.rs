@@ -3,7 +3,7 @@ use std::sync::Arc;
 use bridge_engine::{
     api_error::ApiError,
     store::Store,
-    write::{Finalized, Writer},
+    write::{Finalized, Still, Writer},
 };
 use serde_json::json;
 
@@ -19,7 +19,7 @@ async fn a_finalizer_is_taken_off_the_right_object_whatever_its_version() {
             stage
                 .engine
                 .writer
-                .remove_finalizer(api, &stage.key(name), &uid, finalizer)
+                .remove_finalizer(api, &stage.key(name), &uid, finalizer, Still::Whatever)
                 .await
         }
     };
@@ -111,10 +111,45 @@ async fn a_list_of_finalizers_that_changed_meanwhile_is_a_conflict() {
         .unwrap();
     for finalizer in ["x/1", "x/2"] {
         let refused = writer
-            .remove_finalizer(&stage.kind.api, &stage.key("a"), &uid, finalizer)
+            .remove_finalizer(&stage.kind.api, &stage.key("a"), &uid, finalizer, Still::Whatever)
             .await;
         assert!(matches!(refused, Err(ApiError::Conflict(_))), "{refused:?}");
     }
     let live = stage.admin.get(&stage.path("a")).await.unwrap();
     assert_eq!(live["metadata"]["finalizers"], json!(["x/2"]));
+}
+
+#[tokio::test]
+async fn a_finalizer_stays_where_another_call_was_recorded_meanwhile() {
+    let stage = Stage::live().await;
+    let uid = stage.bucket("a").await.uid().to_owned();
+    let meta = json!({"metadata": {"finalizers": ["x/1", "x/2"], "annotations": {"x.dev/record": "one"}}});
+    stage.admin.patch(&stage.path("a"), &meta).await.unwrap();
+    let (api, key) = (&stage.kind.api, stage.key("a"));
+    let writer = &stage.engine.writer;
+    let seen = writer.get_live(api, &key).await.unwrap();
+    let another = json!({"metadata": {"annotations": {"x.dev/record": "two"}}});
+    stage.admin.patch(&stage.path("a"), &another).await.unwrap();
+    for still in [
+        Still::Annotated("x.dev/record", "one"),
+        Still::Version(seen.resource_version()),
+    ] {
+        let refused = writer.remove_finalizer(api, &key, &uid, "x/1", still).await;
+        assert!(matches!(refused, Err(ApiError::Conflict(_))), "{refused:?}");
+    }
+    let still = Still::Annotated("x.dev/record", "two");
+    let remains = writer
+        .remove_finalizer(api, &key, &uid, "x/1", still)
+        .await
+        .unwrap();
+    let Finalized::Remains(remains) = remains else {
+        panic!("nobody deletes it");
+    };
+    let still = Still::Version(remains.resource_version());
+    writer
+        .remove_finalizer(api, &key, &uid, "x/2", still)
+        .await
+        .unwrap();
+    let live = stage.admin.get(&stage.path("a")).await.unwrap();
+    assert_eq!(live["metadata"]["finalizers"], json!(null));
 }

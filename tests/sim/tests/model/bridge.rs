@@ -79,6 +79,8 @@ pub struct Bridge {
     pub stalled_until: Option<Timestamp>,
     /// It may begin calls.
     pub leads: bool,
+    /// How many times it has begun to lead.
+    pub term: u64,
     /// Its clock, against the true time.
     pub offset: SignedDuration,
     pub phase: Phase,
@@ -100,6 +102,7 @@ impl Bridge {
             lags_until: None,
             stalled_until: None,
             leads,
+            term: u64::from(leads),
             offset: SignedDuration::ZERO,
             phase: Phase::Resting(None),
             dirty: true,
@@ -110,10 +113,23 @@ impl Bridge {
         }
     }
 
+    /// The lease is its own now.
+    pub fn take_the_lead(&mut self) {
+        self.term += u64::from(!self.leads);
+        self.leads = true;
+        self.dirty = true;
+    }
+
+    /// It leads, and did so when its pass began.
+    pub fn may_act(&self) -> bool {
+        self.leads && self.memory.term == self.term
+    }
+
     /// The process dies, and another takes its place.
     pub fn crash(&mut self) {
         *self = Self {
             leads: self.leads,
+            term: self.term,
             offset: self.offset,
             told: std::mem::take(&mut self.told),
             ..Self::new(false)
@@ -158,5 +174,5 @@ impl Bridge {
 pub enum LateWrite {
     Metadata(Object, MetadataChange),
     Status(Object, bridge_core::managed::Status),
-    Release(String),
+    Release(Box<bridge_core::managed::Managed>),
 }

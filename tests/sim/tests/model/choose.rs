@@ -140,6 +140,7 @@ const MAKES: &[CallFate] = &[
     CallFate::LostBefore,
     CallFate::LostAfter,
     CallFate::Late,
+    CallFate::GivesUp,
     CallFate::SlowAnswer(Duration::from_secs(4)),
     CallFate::Fails(FailureCode::Throttled, Effect::None),
     CallFate::Fails(FailureCode::Unavailable, Effect::Unknown),

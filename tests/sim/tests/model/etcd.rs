@@ -155,14 +155,18 @@ impl Etcd {
         Ok(self.put(object))
     }
 
-    /// Takes the finalizer away: needs the uid alone.
-    pub fn release(&mut self, uid: &str, now: Timestamp) -> Result<(), Refused> {
-        if self
-            .object
-            .as_ref()
-            .is_none_or(|object| object.managed.uid != uid)
-        {
+    /// Takes the finalizer away: needs the uid, and the record that was decided upon; where there was none, the version.
+    pub fn release(&mut self, base: &Managed, now: Timestamp) -> Result<(), Refused> {
+        let there = self.object.as_ref().map(|object| &object.managed);
+        let Some(there) = there.filter(|there| there.uid == base.uid) else {
             return Err(Refused::NotFound);
+        };
+        let same = match base.annotations.get(names::RECORD) {
+            Some(record) => there.annotations.get(names::RECORD) == Some(record),
+            None => there.resource_version == base.resource_version,
+        };
+        if !same {
+            return Err(Refused::Conflict);
         }
         self.touch(|object| {
             object

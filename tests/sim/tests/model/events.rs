@@ -98,8 +98,7 @@ impl Model {
                 let moves = |model: &mut Self| {
                     model.bridges[leader].leads = false;
                     model.bridges[leader].stalled_until = Some(now + Duration::from_secs(still));
-                    model.bridges[1 - leader].leads = true;
-                    model.bridges[1 - leader].dirty = true;
+                    model.bridges[1 - leader].take_the_lead();
                 };
                 moves(self);
                 self.beside(moves);

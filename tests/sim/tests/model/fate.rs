@@ -18,6 +18,8 @@ pub enum CallFate {
     LostAfter,
     /// The answer is lost at once, and the call takes effect at the last moment.
     Late,
+    /// The plugin gives up and says that it does not know; the call takes effect at the last moment.
+    GivesUp,
     /// Takes effect at once, and is answered after this.
     SlowAnswer(Duration),
     /// The plugin refuses; the cloud knows nothing of it.

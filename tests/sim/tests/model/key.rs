@@ -93,6 +93,7 @@ impl Bridge {
         } else {
             let _ = write!(text, "{:?} ", self.store);
         }
+        let _ = write!(text, "{} ", self.memory.term == self.term);
         memory(text, &self.memory);
         match &self.phase {
             Phase::Resting(wake) => {
@@ -137,7 +138,12 @@ impl Bridge {
 }
 
 fn memory(text: &mut String, memory: &Memory) {
-    let _ = write!(text, "{memory:?} ");
+    // Which time of leading it is does not matter, only whether it is the present one.
+    let told = Memory {
+        term: 0,
+        ..memory.clone()
+    };
+    let _ = write!(text, "{told:?} ");
     // Secrets do not print themselves.
     for value in memory.details.0.values() {
         let _ = write!(text, "{} ", String::from_utf8_lossy(value));

@@ -109,7 +109,7 @@ impl Model {
     pub fn is_beside(&self, write: &LateWrite) -> bool {
         let uid = match write {
             LateWrite::Metadata(base, _) | LateWrite::Status(base, _) => &base.managed.uid,
-            LateWrite::Release(uid) => uid,
+            LateWrite::Release(base) => &base.uid,
         };
         let Some(lane) = &self.second else { return false };
         lane.etcd

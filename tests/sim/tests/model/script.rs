@@ -125,8 +125,7 @@ impl Model {
     /// The lease moves; the former leader does not know before it decides anew.
     pub fn lead(&mut self, b: usize) {
         self.bridges[1 - b].leads = false;
-        self.bridges[b].leads = true;
-        self.bridges[b].dirty = true;
+        self.bridges[b].take_the_lead();
     }
 
     /// The one external object that was made for the object, or for the last one that is gone.

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use bridge_core::{
-    external::{Absent, Answer, CallError, Look, OperationVerb, Outcome, OutcomeResult, Verb},
+    external::{
+        Absent, Answer, CallError, Effect, FailureCode, Look, OperationVerb, Outcome, OutcomeResult, Verb,
+    },
     managed::{
         Action, Asked, Call, Decision, Memory, MetadataChange, Settled, StatusWrite, World, decide, settle,
     },
@@ -28,7 +30,8 @@ impl Model {
             Phase::Resting(_) => {
                 let bridge = &mut self.bridges[b];
                 (bridge.dirty, bridge.steps) = (false, 0);
-                bridge.memory.begin_pass();
+                let term = bridge.term;
+                bridge.memory.begin_pass(term);
                 self.decide(b);
             }
             Phase::Deciding => self.decide(b),
@@ -60,6 +63,7 @@ impl Model {
             let gone = std::mem::replace(&mut bridge.uid, object.managed.uid.clone());
             self.claims[b].retain(|_, (uid, _)| *uid != gone);
             bridge.memory = Memory::default();
+            bridge.memory.begin_pass(bridge.term);
         }
         let world = self.gather(b, &object);
         let decision = decide(&world, &self.bridges[b].memory);
@@ -108,10 +112,10 @@ impl Model {
             Action::Release(event) => {
                 self.bridges[b].told.extend(event);
                 self.writes.release += 1;
-                let uid = world.managed.uid.clone();
                 let now = self.now;
-                self.write(b, "release", fates, LateWrite::Release(uid.clone()), |model| {
-                    model.etcd.release(&uid, now).map(|()| None)
+                let base = Box::new(world.managed);
+                self.write(b, "release", fates, LateWrite::Release(base.clone()), |model| {
+                    model.etcd.release(&base, now).map(|()| None)
                 });
                 if matches!(self.bridges[b].phase, Phase::Deciding) {
                     self.bridges[b].phase = Phase::Resting(None);
@@ -152,8 +156,7 @@ impl Model {
 
     /// Sends a call, unless its deadline has passed.
     fn send(&mut self, b: usize, world: World, call: Call, fates: &mut dyn Fates) {
-        self.bridges[b].memory.may_send = None;
-        self.bridges[b].memory.proven = None;
+        self.bridges[b].memory.begin_call();
         let fate = fates.call(&call);
         self.note(|| format!("{} sends {} ({fate:?})", ["A", "B"][b], verb(&call)));
         if self.clock(b) >= call.deadline {
@@ -196,6 +199,15 @@ impl Model {
             CallFate::Fails(code, kind) => {
                 let name = call.target.external_name.clone();
                 (Ok(crate::cloud::failed(&name, code, kind)), calling, None)
+            }
+            CallFate::GivesUp => {
+                self.flights.push(crate::world::Flight {
+                    at: last,
+                    call: call.clone(),
+                });
+                let name = call.target.external_name.clone();
+                let told = crate::cloud::failed(&name, FailureCode::Timeout, Effect::Unknown);
+                (Ok(told), calling, None)
             }
             CallFate::Refused => (Err(refused("FAILED_PRECONDITION")), calling, None),
             CallFate::Unfit => (Err(refused("INVALID_ARGUMENT")), calling, None),
@@ -338,6 +350,7 @@ impl Model {
         };
         let began = self.clock(b);
         self.writes.metadata += 1;
+        self.bridges[b].memory.begin_write(&base.managed, change);
         let late = LateWrite::Metadata(base.clone(), change.clone());
         let landed = self.write(b, change.why, fates, late, |model| {
             model.watch_write(&base, change);

@@ -299,7 +299,7 @@ fn without_the_lease_nothing_is_begun() {
         model.bridges[A].leads = false;
         model.pass(A);
         assert_eq!((model.calls("observe"), model.writes.of_the_object()), (0, 0));
-        model.bridges[A].leads = true;
+        model.bridges[A].take_the_lead();
         model.ends_ready();
         model.etcd.delete(model.now);
         model.bridges[A].leads = false;

@@ -183,7 +183,7 @@ impl Model {
             hold: self.hold.clone().filter(|hold| hold.until > self.clock(b)),
             blocker: self.blocker.clone(),
             rival: self.rival.clone(),
-            may_act: self.bridges[b].leads,
+            may_act: self.bridges[b].may_act(),
             marker: marker(&object.managed.uid),
             plugin_version: "1.0.0".to_owned(),
             settings: Arc::clone(&self.settings),
@@ -287,7 +287,7 @@ impl Model {
                 self.etcd.put_metadata(base, change).map(|_| ())
             }
             LateWrite::Status(base, status) => self.etcd.put_status(base, status).map(|_| ()),
-            LateWrite::Release(uid) => self.etcd.release(uid, self.now),
+            LateWrite::Release(base) => self.etcd.release(base, self.now),
         };
         self.note(|| format!("LATE WRITE: {landed:?}"));
         self.wake_all();

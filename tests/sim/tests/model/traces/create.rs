@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bridge_core::{
     external::{Effect, FailureCode, Verb},
-    managed::names,
+    managed::{Hold, Problem, names},
 };
 use serde_json::json;
 
@@ -322,5 +322,66 @@ fn trace_33_an_unanswered_create_is_looked_for_where_it_was_wished() {
             );
             model.ends_gone();
         }
+    }
+}
+
+#[test]
+fn trace_37_what_was_certainly_never_sent_asks_nobody() {
+    // Found by reading: of a hundred creations in an account that throttles, each whose intent was just written asked a person.
+    let held = |model: &Model| Hold {
+        until: model.now + Duration::from_mins(2),
+        problem: Problem {
+            reason: "Throttled".to_owned(),
+            message: "slow down".to_owned(),
+        },
+    };
+    for subject in kinds::families() {
+        let mut model = Model::started(&subject);
+        model.stop_before(A, "write metadata: record the intent to create");
+        model.step(A, &mut Script::default());
+        model.hold = Some(held(&model));
+        model.rest();
+        assert_eq!(model.calls("create"), 1, "{}: it is one call more", subject.name);
+        model.ends_ready();
+
+        let mut model = Model::started(&subject);
+        model.rest_after(Script::write("record the intent to create", WriteFate::LostAfter));
+        model.ends_ready();
+        assert_eq!(
+            (model.calls("create"), model.tokens()),
+            (1, 2),
+            "{}",
+            subject.name
+        );
+
+        let mut model = Model::started(&subject);
+        model.stop_before(A, "write metadata: record the intent to create");
+        model.step(A, &mut Script::default());
+        let config = std::mem::replace(
+            &mut model.config,
+            Err(Problem {
+                reason: "BadKey".to_owned(),
+                message: "refused".to_owned(),
+            }),
+        );
+        model.pass(A);
+        model.advance(Duration::from_mins(5));
+        model.config = config;
+        model.ends_ready();
+        assert_eq!(model.calls("create"), 1, "{}", subject.name);
+    }
+}
+
+#[test]
+fn trace_37_what_another_has_repeated_is_no_more_unsent() {
+    for subject in [kinds::token(), kinds::named_with_token()] {
+        let mut model = Model::started(&subject);
+        model.stop_before(A, "write metadata: record the intent to create");
+        model.step(A, &mut Script::default());
+        model.lead(B);
+        model.stop_before(B, "create");
+        model.step(B, &mut Script::on(Verb::Create, CallFate::Late));
+        model.lead(A);
+        model.ends_ready();
     }
 }

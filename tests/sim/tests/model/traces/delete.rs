@@ -10,6 +10,7 @@ use jiff::SignedDuration;
 use serde_json::json;
 
 use crate::{
+    bridge::Phase,
     fate::{CallFate, Fates, LookFate, Well, WriteFate},
     kinds::{self, Pace},
     script::Script,
@@ -414,4 +415,80 @@ fn a_delete_that_fails_is_tried_again_and_told() {
     assert_eq!(model.says("Ready"), "False/Deleting");
     assert!(model.message().starts_with("delete failed"));
     model.ends_gone();
+}
+
+#[test]
+fn trace_35_an_answer_that_cannot_tell_the_effect_ends_nothing() {
+    // Found by reading: the plugin gave up, the next Delete succeeded, and the first took effect upon the successor.
+    let mut model = Model::at_rest(&kinds::named());
+    grow_old(&mut model);
+    model.etcd.delete(model.now);
+    model.rest_after(Script::on(Verb::Delete, CallFate::GivesUp));
+    assert!(model.etcd.object.is_none());
+    model.create();
+    model.rest();
+    model.advance(Duration::from_mins(1));
+    model.ends_ready();
+}
+
+#[test]
+fn trace_38_an_orphan_goes_only_when_no_recorded_call_can_execute() {
+    // Found by reading: whoever takes back a deletion made by mistake lost the resource after all, under the object made anew.
+    let mut model = Model::at_rest(&kinds::named());
+    grow_old(&mut model);
+    model.etcd.delete(model.now);
+    model.stop_before(A, "delete");
+    model.step(A, &mut Script::on(Verb::Delete, CallFate::CrashLate));
+    let uid = model.object().managed.uid.clone();
+    model.etcd.annotate(names::ORPHAN, Some(&uid));
+    model.pass(A);
+    assert_eq!(model.says("Ready"), "False/Deleting", "it stays until then");
+    model.rest();
+    assert!(model.etcd.object.is_none());
+    model.create();
+    model.rest();
+    model.advance(Duration::from_mins(1));
+    model.ends_ready();
+}
+
+#[test]
+fn trace_39_what_was_learned_in_another_time_of_leading_counts_no_more() {
+    // Found by reading: A has sent the Delete of a replacement, B finishes it and makes the next one, A leads again and is asked to delete.
+    let mut model = Model::at_rest(&kinds::named());
+    model.edit("fixed", json!("b"));
+    model.rest();
+    model.etcd.annotate(names::APPROVE_REPLACEMENT, Some("2"));
+    model.stop_before(A, "delete");
+    model.step(A, &mut Script::default());
+    while model.calls("delete") == 0 || !matches!(model.bridges[A].phase, Phase::Deciding) {
+        model.step(A, &mut Script::default());
+    }
+    model.lead(B);
+    model.ends_ready();
+    model.advance(Duration::from_mins(5));
+    model.lead(A);
+    model.etcd.delete(model.now);
+    model.rest_after(Script::look(LookFate::Absent));
+    model.ends_gone();
+    assert_eq!(model.calls("delete"), 2);
+}
+
+#[test]
+fn trace_42_the_finalizer_goes_only_upon_the_record_that_was_decided_upon() {
+    // Found by reading: A decides to let go and is stopped; B, which knows of no answer, deletes once more; A wakes while that is under way.
+    let mut model = Model::at_rest(&kinds::named());
+    grow_old(&mut model);
+    model.etcd.delete(model.now);
+    model.stop_before(A, "remove the finalizer");
+    model.lead(B);
+    model.stop_before(B, "delete");
+    model.step(B, &mut Script::on(Verb::Delete, CallFate::Late));
+    model.step(A, &mut Script::default());
+    assert!(model.etcd.object.is_some(), "B has recorded another Delete");
+    model.rest();
+    assert!(model.etcd.object.is_none());
+    model.create();
+    model.rest();
+    model.advance(Duration::from_mins(1));
+    model.ends_ready();
 }
