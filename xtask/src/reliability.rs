@@ -70,6 +70,7 @@ async fn model(project: &Project, results: &Path) -> Result<(), Failure> {
             .map_err(|error| Failure::new(format!("cannot remove {}: {error}", counts.display())))?;
     }
     let tests = cargo(&project.root).args(["test", "--locked", "-p", "bridge-sim", "--test", "model"]);
+    let tests = tests.args(["--", "--include-ignored"]);
     run(tests.env("SIM_COUNTS", counts)).await
 }
 
