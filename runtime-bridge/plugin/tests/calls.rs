@@ -353,7 +353,8 @@ async fn a_plugin_that_compares_must_say_how_it_went() {
         for (_, kind) in script.kinds.values_mut() {
             kind.capabilities = Some(comparing.clone());
         }
-        let plugin = Fake::start(script).connect().await;
+        let fake = Fake::start(script);
+        let plugin = fake.connect().await;
         let look = plugin.observe(&target(), &desired(), in_seconds(30)).await;
         let told = match look {
             Ok(Look::Found(found)) => Ok(found.up_to_date),

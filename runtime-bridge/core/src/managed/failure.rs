@@ -93,7 +93,7 @@ mod tests {
     /// How far a code reaches, and how long it makes its objects wait: first and longest.
     fn documented(code: FailureCode) -> [String; 2] {
         let reach = match reaction(code) {
-            Reaction::HoldConfig => "config",
+            Reaction::HoldConfig | Reaction::ReadAfresh => "config",
             Reaction::HoldGroup => "config and rate-limit group",
             Reaction::WaitForUser
             | Reaction::LookAgain
@@ -107,7 +107,7 @@ mod tests {
         };
         let waits = match reaction(code) {
             Reaction::WaitForUser => "for a person".to_owned(),
-            Reaction::LookAgain => format!("not, then up to {}", after(u32::MAX)),
+            Reaction::LookAgain | Reaction::ReadAfresh => format!("not, then up to {}", after(u32::MAX)),
             _ => format!("{} to {}", after(1), after(u32::MAX)),
         };
         [reach.to_owned(), waits]
