@@ -4,7 +4,9 @@
 use jiff::Timestamp;
 
 use crate::{
-    external::{Document, Effect, Failure, FailureCode, Observation, Operation, OperationVerb, OutcomeResult},
+    external::{
+        Document, Effect, Failure, FailureCode, Observation, Operation, OperationVerb, OutcomeResult,
+    },
     kind::{CreateRecovery, Kind},
 };
 
