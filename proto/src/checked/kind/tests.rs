@@ -114,6 +114,21 @@ fn defaults_are_filled_in() -> Result<(), Violation> {
 type Spoil = fn(&mut wire::ResourceKind);
 
 #[test]
+fn a_kind_whose_names_are_known_beforehand_is_found_by_them_or_by_its_marker() {
+    for (recovery, served) in [
+        (wire::CreateRecovery::ClientToken, false),
+        (wire::CreateRecovery::DeterministicName, true),
+        (wire::CreateRecovery::Marker, true),
+    ] {
+        let mut wire = kind();
+        can(&mut wire).create_recovery = vec![recovery.into()];
+        let field = Kind::try_from(wire).err().map(|error| error.field);
+        let expected = (!served).then(|| "capabilities.create_recovery".to_owned());
+        assert_eq!(field, expected, "{recovery:?}");
+    }
+}
+
+#[test]
 fn each_rule_of_a_kind_is_checked() {
     let cases: &[(&str, Spoil)] = &[
         ("resource_type", |kind| kind.resource_type = None),
@@ -154,10 +169,6 @@ fn each_rule_of_a_kind_is_checked() {
         }),
         ("capabilities.create_recovery", |kind| {
             names(kind).set_source(wire::ExternalNameSource::Provider);
-        }),
-        // A name known beforehand, and nothing by which a Create of it is found again.
-        ("capabilities.create_recovery", |kind| {
-            can(kind).create_recovery = vec![wire::CreateRecovery::ClientToken.into()];
         }),
         ("external_name", |kind| kind.external_name = None),
         ("external_name.source", |kind| names(kind).source = 0),
