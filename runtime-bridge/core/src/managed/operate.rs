@@ -126,7 +126,7 @@ pub(super) fn with_operation(pass: &Pass, report: Report) -> Report {
 }
 
 /// What runs, where the plugin would be asked about it: another account knows nothing of it.
-fn known_there(pass: &Pass) -> Option<OperationReport> {
+pub(super) fn followed(pass: &Pass) -> Option<OperationReport> {
     let record = pass.record.as_ref();
     let elsewhere = record.is_some_and(|record| rules::in_another_account(pass.world, record));
     running(pass).filter(|_| !elsewhere)
@@ -134,7 +134,7 @@ fn known_there(pass: &Pass) -> Option<OperationReport> {
 
 /// Polls what is due; waits for what is not. `None`: nothing runs, or what runs does not stand in the way.
 pub(super) fn follow(pass: &Pass) -> Option<Decision> {
-    let operation = known_there(pass)?;
+    let operation = followed(pass)?;
     let world = pass.world;
     let name = pass
         .record
@@ -161,7 +161,7 @@ pub(super) fn follow(pass: &Pass) -> Option<Decision> {
 
 /// The poll that is due of what goes on by itself: it needs no wish.
 pub(super) fn follow_by_itself(pass: &Pass) -> Option<Decision> {
-    let operation = known_there(pass).filter(|operation| !operation.poll_driven)?;
+    let operation = followed(pass).filter(|operation| !operation.poll_driven)?;
     let due = pass.memory.next_poll.is_none_or(|next| next <= pass.world.now);
     let name = pass.record.as_ref().map_or("", |record| &record.external_name);
     due.then(|| poll(pass, &operation, name))

@@ -34,7 +34,7 @@ pub(super) fn steady(pass: &Pass) -> Decision {
 fn not_there(pass: &Pass, looked: &Looked, name: &str, derived: &str) -> Decision {
     let world = pass.world;
     // Made, and not to be seen yet: beside what runs nothing is begun.
-    if operate::running(pass).is_some() {
+    if operate::followed(pass).is_some() {
         return operate::wait(pass, pass.memory.next_poll);
     }
     let known = pass

@@ -101,6 +101,36 @@ fn trace_34_nor_is_an_operation_asked_about_there() {
 }
 
 #[test]
+fn trace_34_nor_does_an_update_that_runs_keep_the_stop_from_being_said() {
+    for subject in [kinds::named(), kinds::table(), kinds::nothing()] {
+        let subject = subject.with(|manners| manners.update = Pace::Long);
+        let mut model = Model::at_rest(&subject);
+        model.edit("size", json!(7));
+        model.stop_before(A, "poll");
+        let polls = model.calls("poll");
+        model.config = Ok(config("account-2"));
+        for crash in [false, true] {
+            if crash {
+                model.bridges[A].crash();
+            } else {
+                model.bridges[A].phase = crate::bridge::Phase::Resting(None);
+            }
+            model.rest();
+            model.verify();
+            assert_eq!(
+                model.says("Synced"),
+                "False/ConfigIdentityChanged",
+                "{}",
+                subject.name
+            );
+            assert_eq!(model.calls("poll"), polls);
+        }
+        model.config = Ok(config("account-1"));
+        model.ends_ready();
+    }
+}
+
+#[test]
 fn what_bears_our_marker_is_ours_whatever_the_account_is_called() {
     // A plugin may come to tell the account in other words.
     let mut model = Model::at_rest(&kinds::table());
