@@ -2,10 +2,7 @@
 
 use std::time::Duration;
 
-use bridge_core::{
-    external::{Effect, FailureCode, Verb},
-    managed::Policies,
-};
+use bridge_core::external::{Effect, FailureCode, Verb};
 use serde_json::json;
 
 use crate::{
@@ -300,35 +297,6 @@ fn an_operation_that_a_look_finds_is_told_waited_for_and_followed() {
     model.ends_ready();
     assert_eq!(model.calls("update"), 1);
     assert!(model.calls("poll") >= 1);
-}
-
-#[test]
-fn trace_41_a_removal_that_nobody_here_asked_for_is_not_driven_on() {
-    // Somebody began to remove it, and could have thought better of it.
-    for policies in [json!({}), json!({"managementPolicies": ["Observe"]})] {
-        for subject in [kinds::distribution(), kinds::marked(), kinds::nothing()] {
-            let mut model = Model::at_rest(&subject.paced(Pace::AtOnce, Pace::Driven));
-            model
-                .etcd
-                .edit(|object| object.managed.policies = Policies::of(&policies));
-            let name = model.made()[0].name.clone();
-            model.cloud.begin_removal_by_hand(&name);
-            model.advance(Duration::from_mins(2));
-            model.rest();
-            model.verify();
-            assert_eq!(model.calls("poll"), 0, "{}", model.log.join("\n"));
-            assert_eq!(model.made().len(), 1);
-        }
-    }
-}
-
-#[test]
-fn trace_41_nor_left_alone_where_it_is_wanted() {
-    let mut model = Model::at_rest(&kinds::marked().paced(Pace::AtOnce, Pace::Driven));
-    let name = model.made()[0].name.clone();
-    model.cloud.begin_removal_by_hand(&name);
-    model.ends_gone();
-    assert_eq!(model.calls("poll"), 1);
 }
 
 #[test]

@@ -1,8 +1,12 @@
-//! Names that somebody else has, or takes.
+//! Names that somebody else has, or takes, and what others do to what is ours.
 
 use std::time::Duration;
 
-use bridge_core::{external::Verb, kind::CreateRecovery, managed::names};
+use bridge_core::{
+    external::Verb,
+    kind::CreateRecovery,
+    managed::{Policies, names},
+};
 use serde_json::{Map, json};
 
 use crate::{
@@ -259,4 +263,33 @@ fn a_known_name_that_is_gone_for_good_is_made_again() {
         model.ends_ready();
         assert_eq!(model.calls("create"), 2, "{}", subject.name);
     }
+}
+
+#[test]
+fn trace_41_a_removal_that_nobody_here_asked_for_is_not_driven_on() {
+    // Somebody began to remove it, and could have thought better of it.
+    for policies in [json!({}), json!({"managementPolicies": ["Observe"]})] {
+        for subject in [kinds::distribution(), kinds::marked(), kinds::nothing()] {
+            let mut model = Model::at_rest(&subject.paced(Pace::AtOnce, Pace::Driven));
+            model
+                .etcd
+                .edit(|object| object.managed.policies = Policies::of(&policies));
+            let name = model.made()[0].name.clone();
+            model.cloud.begin_removal_by_hand(&name);
+            model.advance(Duration::from_mins(2));
+            model.rest();
+            model.verify();
+            assert_eq!(model.calls("poll"), 0, "{}", model.log.join("\n"));
+            assert_eq!(model.made().len(), 1);
+        }
+    }
+}
+
+#[test]
+fn trace_41_nor_left_alone_where_it_is_wanted() {
+    let mut model = Model::at_rest(&kinds::marked().paced(Pace::AtOnce, Pace::Driven));
+    let name = model.made()[0].name.clone();
+    model.cloud.begin_removal_by_hand(&name);
+    model.ends_gone();
+    assert_eq!(model.calls("poll"), 1);
 }
