@@ -222,6 +222,34 @@ fn trace_24_nor_the_end_of_an_older_operation_while_the_last_attempt_may_be_unde
 }
 
 #[test]
+fn trace_24_nor_the_absence_of_the_name_that_an_older_attempt_told() {
+    let subject = kinds::token()
+        .paced(Pace::Long, Pace::AtOnce)
+        .with(|manners| manners.frees_tokens = true);
+    let mut model = Model::new(&subject);
+    model.sensitive = crate::cloud::secrets(&[("/password", "one")]);
+    model.create();
+    model.cloud.next_creation_fails = Some(Effect::None);
+    model.cloud.work_takes = Duration::from_secs(1);
+    model.stop_before(A, "create");
+    model.step(A, &mut Well);
+    // A stands still with the answer. The repeat is refused, and is repeated alone; that one is on its way when A goes on.
+    model.advance(Duration::from_secs(2));
+    model.lead(B);
+    let refused = CallFate::Fails(FailureCode::InvalidSpec, Effect::None);
+    model.stop_before_with(B, "create \"\" attempt 2", &mut Script::on(Verb::Create, refused));
+    model.step(B, &mut Script::on(Verb::Create, CallFate::Late));
+    // Nor may the token be repeated any more: only a person can tell.
+    model.sensitive = crate::cloud::secrets(&[("/password", "two")]);
+    model.pass(A);
+    model.lead(A);
+    model.rest();
+    model.verify();
+    assert_eq!((model.tokens(), model.made().len()), (1, 1));
+    assert_eq!(model.says("Synced"), "False/CreateOutcomeUnknown");
+}
+
+#[test]
 fn trace_25_a_refused_token_does_not_stick() {
     // The intent stands, nothing was sent, its parameters are invalid, and the user corrects them.
     for subject in [kinds::token(), kinds::named_with_token(), kinds::distribution()] {
