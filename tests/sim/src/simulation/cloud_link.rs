@@ -14,16 +14,22 @@ use jiff::Timestamp;
 use super::world::{Side, World};
 
 /// The plugin's way to the cloud, for the calls of one bridge.
-pub(super) struct CloudLink(Arc<World>, usize);
+pub(super) struct CloudLink {
+    world: Arc<World>,
+    bridge: usize,
+}
 
 impl CloudLink {
     pub(super) fn new(world: &Arc<World>, bridge: usize) -> Self {
-        Self(Arc::clone(world), bridge)
+        Self {
+            world: Arc::clone(world),
+            bridge,
+        }
     }
 
     fn fate(&self, ask: &Ask, deadline: Option<Timestamp>) -> Fate {
-        let storm = *self.0.storm.lock();
-        let chance = &self.0.cloud_chance;
+        let storm = *self.world.storm.lock();
+        let chance = &self.world.cloud_chance;
         if !chance.happens(storm.cloud) {
             return Fate::Serve;
         }
@@ -71,20 +77,20 @@ impl CloudLink {
         let Some(target) = ask.target() else { return false };
         let uid = &target.owner.uid;
         let ready = {
-            let cloud = self.0.cloud.lock();
+            let cloud = self.world.cloud.lock();
             let mut made = cloud.made_for(uid);
             made.next().is_some_and(|one| one.state == State::Ready)
         };
-        ready && self.0.is_settled(uid) && self.0.watcher.lock().lies(uid, self.0.time.now())
+        ready && self.world.is_settled(uid) && self.world.watcher.lock().lies(uid, self.world.time.now())
     }
 }
 
 #[tonic::async_trait]
 impl Link for CloudLink {
     async fn ask(&self, ask: Ask, deadline: Option<Timestamp>) -> Result<Verdict, Unreachable> {
-        let world = &self.0;
+        let world = &self.world;
         let latency = world.storm.lock().latency;
-        let _flight = world.begin_call(self.1, &ask, deadline);
+        let _flight = world.begin_call(self.bridge, &ask, deadline);
         let crash = if is_change(&ask) {
             world.crash.passes()
         } else {
@@ -145,8 +151,9 @@ impl Link for CloudLink {
     fn came_late(&self, deadline: Timestamp) {
         // It was refused. What was sent in time and held up on its way may come late; nothing else may.
         let sent = deadline - CALL;
-        if !self.0.process(self.1).valve.was_closed_since(sent) {
-            self.0.blame(format!("a call came after its deadline {deadline}"));
+        if !self.world.process(self.bridge).valve.was_closed_since(sent) {
+            self.world
+                .blame(format!("a call came after its deadline {deadline}"));
         }
     }
 }

@@ -7,15 +7,23 @@ use fake_kube::fault::{Chaos, Fate, Outcome, Request, Telling};
 use super::world::{Process, Side, World};
 
 /// The way of one bridge's process to the API server.
-pub(super) struct KubeLink(Arc<World>, usize, Process);
+pub(super) struct KubeLink {
+    world: Arc<World>,
+    bridge: usize,
+    process: Process,
+}
 
 impl KubeLink {
     pub(super) fn new(world: &Arc<World>, bridge: usize, process: &Process) -> Self {
-        Self(Arc::clone(world), bridge, process.clone())
+        Self {
+            world: Arc::clone(world),
+            bridge,
+            process: process.clone(),
+        }
     }
 
     fn outcome(&self, request: &Request, storm: f64) -> Outcome {
-        let chance = &self.0.kube_chance;
+        let chance = &self.world.kube_chance;
         if !chance.happens(storm) {
             return Outcome::Serve;
         }
@@ -60,19 +68,21 @@ fn counts(request: &Request) -> bool {
 
 impl Chaos for KubeLink {
     fn fate(&self, request: &Request) -> Fate {
-        let storm = *self.0.storm.lock();
-        let chance = &self.0.kube_chance;
+        let storm = *self.world.storm.lock();
+        let chance = &self.world.kube_chance;
         let mut fate = Fate {
             before: chance.millis(storm.latency),
             outcome: self.outcome(request, storm.kube),
             after: chance.millis(storm.latency),
         };
         if counts(request) {
-            match self.0.crash.passes() {
+            match self.world.crash.passes() {
                 Some(Side::Before) => {
                     fate.outcome = Outcome::HangBefore;
-                    self.0.log.note(|| format!("the bridge dies before: {request}"));
-                    self.0.crash.reach();
+                    self.world
+                        .log
+                        .note(|| format!("the bridge dies before: {request}"));
+                    self.world.crash.reach();
                 }
                 Some(Side::After) => {
                     fate = Fate {
@@ -80,25 +90,29 @@ impl Chaos for KubeLink {
                         outcome: Outcome::HangAfter,
                         after: Duration::ZERO,
                     };
-                    self.0.log.note(|| format!("the bridge dies after: {request}"));
-                    self.0.crash.reach();
+                    self.world
+                        .log
+                        .note(|| format!("the bridge dies after: {request}"));
+                    self.world.crash.reach();
                 }
                 None => {}
             }
         }
         if fate.outcome != Outcome::Serve {
-            self.0.log.note(|| format!("api: {request}: {:?}", fate.outcome));
+            self.world
+                .log
+                .note(|| format!("api: {request}: {:?}", fate.outcome));
         }
         fate
     }
 
     fn closed(&self) -> bool {
-        self.2.valve.is_closed()
+        self.process.valve.is_closed()
     }
 
     fn watching(&self, resource: &str, opened: bool) {
-        let mut watches = self.0.watches.lock();
-        let count = watches.entry((self.1, resource.to_owned())).or_default();
+        let mut watches = self.world.watches.lock();
+        let count = watches.entry((self.bridge, resource.to_owned())).or_default();
         *count = if opened {
             *count + 1
         } else {
@@ -107,8 +121,8 @@ impl Chaos for KubeLink {
     }
 
     fn telling(&self, _: &str) -> Telling {
-        let storm = *self.0.storm.lock();
-        let chance = &self.0.kube_chance;
+        let storm = *self.world.storm.lock();
+        let chance = &self.world.kube_chance;
         let late = if chance.happens(storm.watch) {
             chance.millis(storm.lag)
         } else {
@@ -123,9 +137,9 @@ impl Chaos for KubeLink {
 
     fn served(&self, request: &Request, code: u16) {
         if counts(request) {
-            self.0.log.note(|| format!("api: {request}: {code}"));
+            self.world.log.note(|| format!("api: {request}: {code}"));
         }
-        let writer = (self.0.bridges > 1).then_some(self.2.identity.as_str());
-        self.0.watch_api(writer);
+        let writer = (self.world.bridges > 1).then_some(self.process.identity.as_str());
+        self.world.watch_api(writer);
     }
 }
