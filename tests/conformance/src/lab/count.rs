@@ -12,8 +12,8 @@ use crate::verdict::{Stop, Verdict};
 const MOST: usize = 30;
 
 /// Of a kind of which a second one would not be seen.
-const UNCOUNTABLE: &str = "nobody could see a second one: the upstream gives the names, and the kind neither serves ListExternal nor \
-                           looks by marker";
+const UNCOUNTABLE: &str = "nobody could see a second one: the upstream gives the names, and the kind neither lists what \
+                           bears its marker nor looks for it";
 
 impl Lab {
     /// Counts what was made as this thing, and removes all of it: one is due.
@@ -53,14 +53,18 @@ impl Lab {
 
     /// The names of what bears its name or its marker; `None`: nobody could see more than one.
     async fn bearers(&self, thing: &Thing) -> Result<Option<BTreeSet<String>>, Stop> {
+        // Whoever gives the name before it is made has one thing of that name at most.
+        let is_named = self.kind.external_name.source != NameSource::Provider;
+        let holds_marker = self.kind.capabilities.holds_marker;
+        let by_marker = self.recovers_by(CreateRecovery::Marker);
         self.wait_out_window().await;
         let mut names = BTreeSet::new();
-        if self.bench.info()?.lists_external
+        if (is_named || holds_marker)
+            && self.bench.info()?.lists_external
             && let Some(items) = list_all(self, 0).await?
         {
-            let is_it = |name: &str, marker: &str| {
-                name == thing.name() || self.kind.capabilities.holds_marker && marker == thing.marker()
-            };
+            let is_it =
+                |name: &str, marker: &str| name == thing.name() || holds_marker && marker == thing.marker();
             names.extend(
                 items
                     .into_iter()
@@ -69,9 +73,7 @@ impl Lab {
             );
             return Ok(Some(names));
         }
-        let by_marker = self.recovers_by(CreateRecovery::Marker);
-        // Whoever gives the name before it is made has one thing of that name at most.
-        if self.kind.external_name.source == NameSource::Provider && !by_marker {
+        if !is_named && !by_marker {
             return Ok(None);
         }
         let looks = [Some(thing.clone()), by_marker.then(|| thing.clone().unnamed())];

@@ -25,8 +25,18 @@ const QUIET: Duration = Duration::from_secs(1);
 
 const TOO_FAST: &str = "a creation is done before it can be cut";
 
+/// In both ways, and at the same time where two things have two names: most of it is waiting.
+pub(super) async fn cut(lab: &Lab) -> Result<(), Stop> {
+    if lab.kind.external_name.source == NameSource::Derived {
+        by_deadline(lab).await?;
+        return by_cancelling(lab).await;
+    }
+    let (by_deadline, by_cancelling) = tokio::join!(by_deadline(lab), by_cancelling(lab));
+    by_deadline.and(by_cancelling)
+}
+
 /// Cut by its deadline, watched, then repeated.
-pub(super) async fn by_deadline(lab: &Lab) -> Result<(), Stop> {
+async fn by_deadline(lab: &Lab) -> Result<(), Stop> {
     let bench = &lab.bench;
     if !can_look(lab) {
         bench.not_applicable(NOTHING_LATE, "the kind cannot look without a name");
@@ -39,7 +49,7 @@ pub(super) async fn by_deadline(lab: &Lab) -> Result<(), Stop> {
         let mut thing = lab.thing()?;
         // However it ends, nobody relies on it.
         let terms = Terms::within(limit).rough();
-        if let Some(outcome) = cut(lab, &mut thing, terms, limit).await {
+        if let Some(outcome) = created_within(lab, &mut thing, terms, limit).await {
             finish(lab, &mut thing, outcome).await?;
             continue;
         }
@@ -57,7 +67,7 @@ pub(super) async fn by_deadline(lab: &Lab) -> Result<(), Stop> {
 }
 
 /// The caller goes away, and watches from afar.
-pub(super) async fn by_cancelling(lab: &Lab) -> Result<(), Stop> {
+async fn by_cancelling(lab: &Lab) -> Result<(), Stop> {
     let bench = &lab.bench;
     if !can_look(lab) {
         bench.not_applicable(NOTHING_CANCELLED, "the kind cannot look without a name");
@@ -66,7 +76,7 @@ pub(super) async fn by_cancelling(lab: &Lab) -> Result<(), Stop> {
     for limit in CUTS.map(Duration::from_micros) {
         let mut thing = lab.thing()?;
         let terms = lab.terms().rough();
-        if let Some(outcome) = cut(lab, &mut thing, terms, limit).await {
+        if let Some(outcome) = created_within(lab, &mut thing, terms, limit).await {
             finish(lab, &mut thing, outcome).await?;
             continue;
         }
@@ -82,7 +92,7 @@ fn can_look(lab: &Lab) -> bool {
 }
 
 /// Creates it, and waits no longer than this; what was made in time, where a failure is nothing.
-async fn cut(lab: &Lab, thing: &mut Thing, terms: Terms, limit: Duration) -> Option<Outcome> {
+async fn created_within(lab: &Lab, thing: &mut Thing, terms: Terms, limit: Duration) -> Option<Outcome> {
     let answer = tokio::select! {
         answer = lab.create_under(thing, false, terms) => answer,
         () = pass(limit) => return None,

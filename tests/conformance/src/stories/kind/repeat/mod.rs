@@ -60,8 +60,7 @@ async fn run(lab: &Lab) -> Result<(), Stop> {
     at_once(lab).await?;
     taken(lab).await?;
     token(lab).await?;
-    cut::by_deadline(lab).await?;
-    cut::by_cancelling(lab).await
+    Box::pin(cut::cut(lab)).await
 }
 
 /// Whether a repeat is promised to make no second one.

@@ -1,6 +1,6 @@
 //! Told to end while calls run.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, error::Error, time::Duration};
 
 use crossbridge_proto::checked::{CreateRecovery, Kind, Look, NameSource};
 use futures::{StreamExt, future::BoxFuture, stream::FuturesUnordered};
@@ -98,7 +98,19 @@ impl Drained {
 /// Somebody said that it is not begun: the plugin, its gRPC library, or the one of this side, where the connection was closed before the
 /// call was sent. A connection that breaks is another status.
 fn is_refused(status: &Status) -> bool {
-    matches!(status.code(), Code::Unavailable | Code::Cancelled)
+    matches!(status.code(), Code::Unavailable | Code::Cancelled) || is_left_out(status)
+}
+
+/// The other side's last word on the connection says which calls it takes, and this is none of them.
+fn is_left_out(status: &Status) -> bool {
+    let mut cause = status.source();
+    while let Some(error) = cause {
+        if let Some(error) = error.downcast_ref::<h2::Error>() {
+            return error.is_go_away() && error.is_remote() && error.reason() == Some(h2::Reason::NO_ERROR);
+        }
+        cause = error.source();
+    }
+    false
 }
 
 type Call<'a> = BoxFuture<'a, (usize, Result<(), Status>)>;
