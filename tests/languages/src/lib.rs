@@ -6,10 +6,12 @@ mod build;
 mod grpcurl;
 mod kit;
 mod language;
+mod session;
 mod source;
 
 pub use build::{BuildError, built};
 pub use grpcurl::grpcurl;
 pub use kit::{Judged, Trial};
 pub use language::Language;
+pub use session::Session;
 pub use source::{binary, target};

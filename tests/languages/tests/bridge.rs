@@ -11,7 +11,7 @@ use bridge_control_plane::{
     ControlPlane, Options,
     process::{Output, Process, ScratchDir, Spawn},
 };
-use bridge_languages::{Language, binary};
+use bridge_languages::{Language, Session, binary};
 use kube::{
     Api, Client, Config,
     api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams},
@@ -21,6 +21,7 @@ use kube::{
 };
 use serde_json::{Value, json};
 
+const DOCUMENT: &str = include_str!("../../../docs/debugging.md");
 const LIMIT: Duration = Duration::from_mins(2);
 
 /// An object that a plugin looks after, and what is changed of it.
@@ -434,6 +435,47 @@ impl Stage {
         }
     }
 
+    /// The sessions of docs/debugging.md about an object that is being made.
+    async fn sessions(&self) {
+        let group = "press.example.org";
+        let parameters = json!({ "title": "Three Men in a Boat", "pages": 1000 });
+        let reference = json!({ "kind": "ProviderConfig", "name": "default" });
+        let spec = json!({ "providerConfigRef": reference, "forProvider": parameters });
+        let object = json!({ "metadata": { "name": "jerome" }, "spec": spec });
+        self.cluster.create(group, "v1alpha1", "Book", object).await;
+        let api = self.cluster.api(group, "v1alpha1", "Book");
+        let is_printed = |object: Option<&DynamicObject>| {
+            let operation =
+                object.and_then(|object| object.data.pointer("/status/crossbridge/operation/phase"));
+            operation.is_some()
+        };
+        let printed = tokio::time::timeout(LIMIT, await_condition(api, "jerome", is_printed)).await;
+        printed.expect("it is being printed").expect("a watch");
+
+        let kubeconfig = self.cluster.plane.kubeconfig().display().to_string();
+        let (_, plugin) = self
+            .plugins
+            .iter()
+            .find(|(language, _)| *language == Language::Go)
+            .expect("its plugin");
+        let folder = self.folder(group).display().to_string();
+        let place = |text: &str| {
+            text.replace("~/.kube/config", &kubeconfig)
+                .replace("unix:///run/plugin.sock", &plugin.endpoint)
+                .replace("/tmp/press", &folder)
+        };
+        let bridge = binary("runtime-bridge");
+        let path = [
+            bridge.parent().unwrap_or(Path::new("/")).display().to_string(),
+            std::env::var("PATH").unwrap_or_default(),
+        ];
+        let bash = Spawn::new("bash")
+            .env("PATH", path.join(":"))
+            .env("KUBECONFIG", &kubeconfig)
+            .env("CROSSBRIDGE_ADMIN_ADDRESS", &self.admin);
+        Session::of(DOCUMENT, "live").goes(bash, place).await;
+    }
+
     async fn delete(&self, things: &[Thing]) {
         for thing in things {
             let told = thing
@@ -481,6 +523,8 @@ async fn objects_live_and_go_through_plugins_of_every_language() {
     for thing in things.iter().filter(|thing| thing.leaves_nothing()) {
         assert_eq!(count(&stage.folder(thing.group), thing.kind), 0, "{}", thing.kind);
     }
+    // Last: it is still being made when the bridge stops.
+    stage.sessions().await;
     assert!(stage.bridge.stop(LIMIT).await.success());
     for (language, plugin) in stage.plugins {
         assert!(plugin.process.stop(LIMIT).await.success(), "{}", language.name());

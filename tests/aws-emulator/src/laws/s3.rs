@@ -1,5 +1,5 @@
 //! Bucket names are shared by the whole world: one may be another account's. A bucket is in one region, and only there it
-//! answers.
+//! answers. Its tags go with it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,6 +13,8 @@ use crate::reply::{AwsError, Reply};
 pub(super) struct Buckets {
     elsewhere: BTreeSet<String>,
     regions: BTreeMap<String, String>,
+    /// Made, and not tagged since: moto would tell the tags of the bucket that had this name before.
+    untagged: BTreeSet<String>,
 }
 
 impl Buckets {
@@ -30,6 +32,14 @@ impl Buckets {
             } else {
                 AwsError::new(StatusCode::FORBIDDEN, "AccessDenied", "Access Denied")
             }));
+        }
+        if request.action() == "GetBucketTagging" && self.untagged.contains(bucket) {
+            let message = "The TagSet does not exist";
+            return Some(Ruling::Refuse(AwsError::new(
+                StatusCode::NOT_FOUND,
+                "NoSuchTagSet",
+                message,
+            )));
         }
         let region = self
             .regions
@@ -58,10 +68,17 @@ impl Buckets {
                     .into();
             }
             "CreateBucket" => {
+                if reply.status.is_success() {
+                    self.untagged.insert(bucket.clone());
+                }
                 self.regions.insert(bucket, request.call.region.clone());
+            }
+            "PutBucketTagging" => {
+                self.untagged.remove(&bucket);
             }
             "DeleteBucket" => {
                 self.regions.remove(&bucket);
+                self.untagged.remove(&bucket);
             }
             _ => {}
         }

@@ -9,7 +9,9 @@ mod thing;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use crossbridge_proto::{
-    checked::{CreateRecovery, Example, Kind, Look, NameSource, Observation, Outcome, OutcomeResult},
+    checked::{
+        CreateRecovery, Example, FailureCode, Kind, Look, NameSource, Observation, Outcome, OutcomeResult,
+    },
     v1alpha1 as wire,
 };
 use tokio::time::{Instant, sleep};
@@ -178,11 +180,20 @@ impl Lab {
         sleep(capabilities.consistency_window + capabilities.late_margin).await;
     }
 
-    /// Sends one Create and takes in the answer. The thing is entered for removal before.
+    /// Sends one Create and takes in the answer. The thing is entered for removal before. What must wait for something else is asked for
+    /// again, as the bridge would: a name may have to rest.
     pub(crate) async fn create_once(&self, thing: &mut Thing, unknown: bool) -> Result<Outcome, Stop> {
-        self.create_under(thing, unknown, self.terms())
-            .await
-            .map_err(|status| Stop::blocked(format!("Create was not processed: {}", told(&status))))?
+        let until = Instant::now() + self.bench.patience;
+        loop {
+            let outcome = self
+                .create_under(thing, unknown, self.terms())
+                .await
+                .map_err(|status| Stop::blocked(format!("Create was not processed: {}", told(&status))))??;
+            match wait(&outcome) {
+                Some(wait) if Instant::now() + wait < until => sleep(wait).await,
+                _ => return Ok(outcome),
+            }
+        }
     }
 
     /// The same under other terms: the status that came instead, or an answer out of form.
@@ -253,6 +264,16 @@ fn is_refusal(outcome: &Outcome) -> bool {
     )
 }
 
+/// How long a creation that did nothing has to wait for something else; `None`: it need not.
+fn wait(outcome: &Outcome) -> Option<Duration> {
+    match &outcome.result {
+        OutcomeResult::Failure(failure) if failure.code == FailureCode::DependencyNotReady => {
+            is_refusal(outcome).then(|| failure.retry_after.unwrap_or_default().max(PAUSE))
+        }
+        _ => None,
+    }
+}
+
 /// A marker of nobody else.
 pub(crate) fn new_marker() -> String {
     format!("cb-conformance-{}", Uuid::new_v4().simple())
@@ -274,4 +295,47 @@ where
         answer.map_err(|status| Stop::blocked(format!("{method} was not processed: {}", told(&status))))?;
     Outcome::try_from(answer)
         .map_err(|violation| Stop::blocked(format!("the answer to {method}: {violation}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use crossbridge_proto::{checked::Outcome, v1alpha1 as wire};
+
+    use super::{PAUSE, wait};
+
+    fn failed(code: wire::FailureCode, effect: wire::Effect, retry_after: Option<i64>) -> Outcome {
+        let failure = wire::Failure {
+            code: code.into(),
+            effect: effect.into(),
+            reason: "NameRests".to_owned(),
+            message: "the name rests".to_owned(),
+            retry_after: retry_after.map(|seconds| prost_types::Duration { seconds, nanos: 0 }),
+            ..Default::default()
+        };
+        let answer = wire::CreateResponse {
+            outcome: Some(wire::Outcome {
+                result: Some(wire::outcome::Result::Failure(failure)),
+                ..Default::default()
+            }),
+        };
+        answer.try_into().expect("it is in form")
+    }
+
+    #[test]
+    fn only_what_did_nothing_and_must_wait_is_asked_for_again_and_no_sooner_than_advised() {
+        use wire::{
+            Effect,
+            FailureCode::{AlreadyExists, DependencyNotReady},
+        };
+        let waits = |code, effect, after| wait(&failed(code, effect, after));
+        assert_eq!(
+            waits(DependencyNotReady, Effect::None, Some(60)),
+            Some(Duration::from_mins(1))
+        );
+        assert_eq!(waits(DependencyNotReady, Effect::None, None), Some(PAUSE));
+        assert_eq!(waits(DependencyNotReady, Effect::Partial, Some(60)), None);
+        assert_eq!(waits(AlreadyExists, Effect::None, Some(60)), None);
+    }
 }
