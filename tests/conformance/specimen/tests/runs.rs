@@ -138,8 +138,14 @@ async fn hooks_of_the_author_do_what_processes_of_the_kit_do() {
     run.tell(&Silent).await.expect("the plugin serves");
     let report = run.finish().await;
     assert_eq!(report.exit_code(), 0, "{:#?}", report.findings);
+    // The shell of a hook may take longer than a creation, which is told.
+    let killed = "durable/killed-in-create-one-resource";
+    assert!(
+        verdicts(&report, killed)
+            .all(|verdict| matches!(verdict, Verdict::Passed | Verdict::NotApplicable(_))),
+        "{killed} was not tried"
+    );
     for id in [
-        "durable/killed-in-create-one-resource",
         "durable/found-after-kill",
         "durable/token-after-kill",
         "durable/handle-after-kill",
