@@ -30,7 +30,7 @@ macro_rules! declared {
             fn kind() -> Kind {
                 let change: fn(Kind) -> Kind = $change;
                 let names = ExternalName::by_user("a").pattern("[a-z]+").max_length(5);
-                change(Kind::new("things.example.org", "v1", "Thing", names))
+                change(Kind::new("things.example.org", "v1", "Thing", names).recover_by_name())
             }
 
             async fn observe(&self, _: &Call, _: &Known<Parameters>) -> Result<Observed<Self>, Failure> {

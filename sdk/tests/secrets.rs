@@ -60,6 +60,7 @@ impl Resource for Chatty {
 
     fn kind() -> Kind {
         Kind::new(thing::GROUP, "v1", "Thing", ExternalName::by_user("a"))
+            .recover_by_name()
             .sensitive("/password")
             .connection_key("password", "As it is now.")
             .example(Example::new("plain", &json!({})).external_name("a"))
