@@ -107,13 +107,14 @@ mod tests {
                 let variable = flag
                     .get_env()
                     .map(|variable| variable.to_string_lossy().into_owned());
-                let expected = format!(
-                    "CROSSBRIDGE_{}",
-                    flag.get_long()
-                        .unwrap_or_default()
-                        .replace('-', "_")
-                        .to_uppercase()
-                );
+                // Where two commands mean different things by one flag, the variable says which.
+                let long = match name.as_str() {
+                    "call --namespace" | "trace --namespace" => "object-namespace",
+                    "call --timeout" => "call-timeout",
+                    "healthcheck --timeout" => "healthcheck-timeout",
+                    _ => flag.get_long().unwrap_or_default(),
+                };
+                let expected = format!("CROSSBRIDGE_{}", long.replace('-', "_").to_uppercase());
                 assert_eq!(variable, Some(expected), "{name}");
                 assert!(flag.get_help().is_some(), "{name}");
             }

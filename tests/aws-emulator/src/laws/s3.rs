@@ -68,7 +68,8 @@ impl Buckets {
                     .into();
             }
             "CreateBucket" => {
-                if reply.status.is_success() {
+                // us-east-1 answers so, too, where the bucket is there already: it keeps its tags.
+                if reply.status.is_success() && !self.regions.contains_key(&bucket) {
                     self.untagged.insert(bucket.clone());
                 }
                 self.regions.insert(bucket, request.call.region.clone());
