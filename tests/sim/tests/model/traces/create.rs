@@ -340,7 +340,7 @@ fn trace_37_what_was_certainly_never_sent_asks_nobody() {
         model.stop_before(A, "write metadata: record the intent to create");
         model.step(A, &mut Script::default());
         model.hold = Some(held(&model));
-        model.rest();
+        model.pass(A);
         assert_eq!(model.calls("create"), 1, "{}: it is one call more", subject.name);
         model.ends_ready();
 
