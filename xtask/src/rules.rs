@@ -130,10 +130,8 @@ async fn take_out_each(
         make_copy(&project.root, &copy(number), round)?;
     }
     for (number, round) in rounds.into_iter().enumerate() {
-        let (copy, target) = (copy(number), scratch.join("target"));
-        let tests = report
-            .step(&format!("build copy {number}"), build(&copy, &target))
-            .await?;
+        let copy = copy(number);
+        let tests = report.step(&format!("build copy {number}"), build(&copy)).await?;
         let sound = try_out(&tests, "", WAYS[0].1).await?;
         if !sound.is_empty() {
             return Err(Failure::new(format!(
@@ -265,12 +263,12 @@ fn failed(file: &Path, error: &std::io::Error) -> Failure {
 }
 
 /// The test program.
-async fn build(copy: &Path, target: &Path) -> Result<PathBuf, Failure> {
+async fn build(copy: &Path) -> Result<PathBuf, Failure> {
     let program = Arc::new(Mutex::new(None));
     let seen = Arc::clone(&program);
     let build = cargo(copy)
-        // What both copies are made of is built once.
-        .env("CARGO_TARGET_DIR", target)
+        // Of its own: cargo would take one copy's packages for the other's.
+        .env("CARGO_TARGET_DIR", copy.join("target"))
         .args([
             "test",
             "-p",
