@@ -177,6 +177,7 @@ fn leave(world: &World, memory: &Memory) -> Option<Decision> {
     if let Some(over) = record.as_deref().and_then(busy) {
         let report = Report {
             operation: managed.status.progress.operation.clone(),
+            question: managed.status.progress.question.clone(),
             ..Report::synced().blocked(super::remove::BUSY)
         };
         let rest = Rest {
