@@ -34,7 +34,7 @@ pub(super) async fn request(args: &CallArgs, object: &str, method: &Method) -> R
     let not_filled = |why: String| CallError::NotFilled(why);
     let (object, reader) = args.live.find(object).await?;
     let mut options = Options::new(args.endpoint.clone());
-    options.tls = args.tls();
+    options.tls = args.tls.files();
     let (plugin, _) = Plugin::connect(options).await?;
     let served = Arc::clone(&plugin.state().borrow().served);
     let is_of = |kind: &&Arc<Kind>| {

@@ -7,16 +7,18 @@ mod method;
 
 use std::{
     io::{self, Read},
-    path::PathBuf,
     time::Duration,
 };
 
-use bridge_plugin::{Endpoint, EndpointError, HandshakeError, TlsFiles};
+use bridge_plugin::{Endpoint, EndpointError, HandshakeError};
 use clap::Args;
 use serde_json::Value;
 
 use self::{fill::Filled, method::Method};
-use crate::live::{LiveArgs, LiveError};
+use crate::{
+    live::{LiveArgs, LiveError},
+    plugins::TlsArgs,
+};
 
 /// What to call, and where.
 #[derive(Debug, Clone, Args)]
@@ -56,30 +58,9 @@ pub struct CallArgs {
         value_parser = crate::duration::parse_positive
     )]
     pub timeout: Duration,
-    /// PEM file of the authorities that sign the plugin's certificate, for https:// endpoints.
-    #[arg(
-        long,
-        env = "CROSSBRIDGE_PLUGIN_CA",
-        value_name = "FILE",
-        requires = "plugin_cert"
-    )]
-    pub plugin_ca: Option<PathBuf>,
-    /// PEM file of our certificate.
-    #[arg(
-        long,
-        env = "CROSSBRIDGE_PLUGIN_CERT",
-        value_name = "FILE",
-        requires = "plugin_key"
-    )]
-    pub plugin_cert: Option<PathBuf>,
-    /// PEM file of its key.
-    #[arg(
-        long,
-        env = "CROSSBRIDGE_PLUGIN_KEY",
-        value_name = "FILE",
-        requires = "plugin_ca"
-    )]
-    pub plugin_key: Option<PathBuf>,
+    /// For https:// endpoints.
+    #[command(flatten)]
+    pub tls: TlsArgs,
     #[command(flatten)]
     pub live: LiveArgs,
 }
@@ -150,7 +131,7 @@ pub async fn run(args: CallArgs) -> Result<(), CallError> {
     } else if changes {
         return Err(CallError::Change(method.name().to_owned()));
     } else {
-        let channel = args.endpoint.channel(args.tls().as_ref())?;
+        let channel = args.endpoint.channel(args.tls.files().as_ref())?;
         let answer = method.call(channel, message, args.timeout).await?;
         method.print(&answer, args.show_secrets)
     };
@@ -168,14 +149,4 @@ fn given(data: &str, method: &Method) -> Result<Value, CallError> {
         message: method.request_name(),
         why: error.to_string(),
     })
-}
-
-impl CallArgs {
-    fn tls(&self) -> Option<TlsFiles> {
-        Some(TlsFiles {
-            ca: self.plugin_ca.clone()?,
-            certificate: self.plugin_cert.clone()?,
-            key: self.plugin_key.clone()?,
-        })
-    }
 }

@@ -4,10 +4,11 @@
 mod calls;
 mod external;
 mod recent;
+mod tls;
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
-use bridge_plugin::{Endpoint, HandshakeError, Options, Plugin, Served, Supervision, TlsFiles};
+use bridge_plugin::{Endpoint, HandshakeError, Options, Plugin, Served, Supervision};
 use clap::Args;
 use futures::future::try_join_all;
 use tokio::time::Instant;
@@ -15,6 +16,7 @@ use tokio::time::Instant;
 pub use calls::CallMetrics;
 pub use external::PluginExternal;
 pub use recent::{RecentCall, RecentCalls};
+pub use tls::TlsArgs;
 
 use crate::patience::patiently;
 
@@ -32,30 +34,9 @@ pub struct PluginArgs {
         value_delimiter = ','
     )]
     pub endpoints: Vec<Endpoint>,
-    /// PEM file of the authorities that sign plugins' certificates, for https:// endpoints.
-    #[arg(
-        long,
-        env = "CROSSBRIDGE_PLUGIN_CA",
-        value_name = "FILE",
-        requires = "plugin_cert"
-    )]
-    pub plugin_ca: Option<PathBuf>,
-    /// PEM file of the bridge's certificate, for https:// endpoints.
-    #[arg(
-        long,
-        env = "CROSSBRIDGE_PLUGIN_CERT",
-        value_name = "FILE",
-        requires = "plugin_key"
-    )]
-    pub plugin_cert: Option<PathBuf>,
-    /// PEM file of the certificate's key.
-    #[arg(
-        long,
-        env = "CROSSBRIDGE_PLUGIN_KEY",
-        value_name = "FILE",
-        requires = "plugin_ca"
-    )]
-    pub plugin_key: Option<PathBuf>,
+    /// For https:// endpoints.
+    #[command(flatten)]
+    pub tls: TlsArgs,
     /// How long a plugin or an API server that is not there yet is waited for at start.
     #[arg(
         long,
@@ -119,7 +100,7 @@ impl PluginArgs {
     ) -> Result<(Vec<Connected>, Vec<Supervision>), PluginsError> {
         let connecting = self.endpoints.iter().map(|endpoint| {
             let mut options = Options::new(endpoint.clone());
-            options.tls = self.tls();
+            options.tls = self.tls.files();
             options.bridge_version = env!("CARGO_PKG_VERSION").into();
             options.observer = Arc::clone(calls) as _;
             async move {
@@ -134,14 +115,6 @@ impl PluginArgs {
         let (connected, supervisions): (Vec<_>, Vec<_>) = try_join_all(connecting).await?.into_iter().unzip();
         check_distinct(&connected)?;
         Ok((connected, supervisions))
-    }
-
-    fn tls(&self) -> Option<TlsFiles> {
-        Some(TlsFiles {
-            ca: self.plugin_ca.clone()?,
-            certificate: self.plugin_cert.clone()?,
-            key: self.plugin_key.clone()?,
-        })
     }
 }
 
