@@ -1,14 +1,11 @@
 //! The crash matrix: real processes, killed at every fault point.
 
-use std::fs;
-use std::path::PathBuf;
-
 use bridge_control_plane::process::Spawn;
 
 use crate::Failure;
 use crate::project::Project;
 use crate::report::Report;
-use crate::run::{cargo, output, run};
+use crate::run::{build_all, output, run};
 
 /// As many parts the matrix has, so that one takes a few minutes on two cores.
 const PARTS: u64 = 20;
@@ -34,14 +31,12 @@ pub(crate) fn part(text: &str) -> Result<u64, String> {
 
 pub(crate) async fn run_all(choice: Choice) -> Result<(), Failure> {
     let (report, project) = (Report::new(), Project::find().await?);
+    report.step("build everything", build_all(&project.root)).await?;
     run_part(&project, &report, choice).await
 }
 
-/// Builds what it needs, runs it, and leaves `crash-matrix.jsonl` (a line for each case) and `crash-matrix.json` (the sum) behind.
+/// Runs what is built, and leaves `crash-matrix.jsonl` (a line for each case) and `crash-matrix.json` (the sum) behind.
 pub(crate) async fn run_part(project: &Project, report: &Report, choice: Choice) -> Result<(), Failure> {
-    let bridge = report
-        .step("build a bridge with fault points", build(project))
-        .await?;
     let part = match choice {
         Choice::Whole => "0/1".to_owned(),
         Choice::OfThisCommit => format!("{}/{PARTS}", part_of_head(project).await?),
@@ -50,37 +45,11 @@ pub(crate) async fn run_part(project: &Project, report: &Report, choice: Choice)
     let folder = project.results()?;
     let matrix = Spawn::new(project.binary("crash-matrix"))
         .args(["--part", &part])
-        .arg("--bridge")
-        .arg(bridge)
-        .arg("--plugin")
-        .arg(project.binary("fake-cloud-plugin"))
         .arg("--out")
         .arg(folder);
     report
         .step(&format!("crash matrix, part {part}"), run(matrix))
         .await
-}
-
-/// The bridge with fault points lies apart: nobody is to take it for the one that is shipped, which is put back in its place.
-async fn build(project: &Project) -> Result<PathBuf, Failure> {
-    let build = |flags: &[&str]| run(cargo(&project.root).args(["build", "--locked"]).args(flags));
-    build(&["-p", "runtime-bridge", "--features", "fault-points"]).await?;
-    let apart = project.binary("with-fault-points");
-    let failed = |error: std::io::Error| Failure::new(format!("cannot put {}: {error}", apart.display()));
-    fs::create_dir_all(&apart).map_err(failed)?;
-    let bridge = apart.join("runtime-bridge");
-    fs::copy(project.binary("runtime-bridge"), &bridge).map_err(failed)?;
-    build(&[
-        "-p",
-        "runtime-bridge",
-        "-p",
-        "crash-matrix",
-        "-p",
-        "fake-cloud",
-        "--bins",
-    ])
-    .await?;
-    Ok(bridge)
 }
 
 /// Rotates with the commit, so that all parts are run in the course of time.

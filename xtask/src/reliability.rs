@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::project::Project;
 use crate::report::Report;
-use crate::run::{cargo, run};
+use crate::run::{build_all, cargo, run};
 use crate::{Failure, crash_matrix, rules, simulate};
 
 /// What is shown of a result that has one: file, field, and what it is called.
@@ -45,6 +45,7 @@ pub(crate) async fn run_all(reuse: bool) -> Result<(), Failure> {
             .await?;
         rules::run_all(&project, &report).await?;
         simulate::sample(&project, &report).await?;
+        report.step("build everything", build_all(&project.root)).await?;
         crash_matrix::run_part(&project, &report, crash_matrix::Choice::Whole).await?;
     }
     let page = project.root.join("docs/reliability.md");

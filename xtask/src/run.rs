@@ -51,6 +51,12 @@ fn lines() -> (Output, Receiver<String>) {
     )
 }
 
+/// Builds all that the tests are made of, and the binaries that they start: always so, as cargo builds the dependencies of a part of the
+/// workspace, or without the tests, anew.
+pub(crate) async fn build_all(root: &Path) -> Result<(), Failure> {
+    run(cargo(root).args(["build", "--workspace", "--all-targets", "--locked"])).await
+}
+
 /// The cargo that runs us, in the project's folder.
 pub(crate) fn cargo(root: &Path) -> Spawn {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());

@@ -7,7 +7,7 @@ use bridge_control_plane::process::{Output, Spawn};
 
 use crate::project::Project;
 use crate::report::Report;
-use crate::run::{cargo, run, status};
+use crate::run::{build_all, cargo, run, status};
 use crate::{Failure, crash_matrix, lint, rules, simulate};
 
 pub(crate) async fn run_all() -> Result<(), Failure> {
@@ -15,7 +15,10 @@ pub(crate) async fn run_all() -> Result<(), Failure> {
     let project = Project::find().await?;
     lint::all(&project, &report).await?;
     report
-        .step("build everything, tests and binaries too", build(&project))
+        .step(
+            "build everything, tests and binaries too",
+            build_all(&project.root),
+        )
         .await?;
     report.step("control plane", control_plane()).await?;
     report.step("emulated AWS", emulator(&project)).await?;
@@ -41,11 +44,6 @@ pub(crate) async fn run_all() -> Result<(), Failure> {
     examples.and(tests).and(seeds)?;
     rules::run_all(&project, &report).await?;
     crash_matrix::run_part(&project, &report, crash_matrix::Choice::OfThisCommit).await
-}
-
-/// Builds all that the tests are made of, and the binaries that they start.
-async fn build(project: &Project) -> Result<(), Failure> {
-    run(cargo(&project.root).args(["build", "--workspace", "--all-targets", "--locked"])).await
 }
 
 /// The tests find it in the cache.

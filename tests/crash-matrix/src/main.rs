@@ -20,12 +20,6 @@ use crash_matrix::{
 /// Kills the bridge, the plugin and both, right before and right after each write and each call.
 #[derive(Debug, Parser)]
 struct Arguments {
-    /// `runtime-bridge`, built with the feature `fault-points`.
-    #[arg(long)]
-    bridge: PathBuf,
-    /// `fake-cloud-plugin`.
-    #[arg(long)]
-    plugin: PathBuf,
     /// One part of the matrix, as `3/8`: the parts 0/8 to 7/8 make up the whole.
     #[arg(long, value_parser = part, default_value = "0/1")]
     part: Part,
@@ -79,13 +73,7 @@ async fn main() -> ExitCode {
 async fn run(arguments: Arguments) -> Result<Sum, Trouble> {
     let begun = Instant::now();
     let flags = ["--clock-skew", "200ms", "--max-concurrent-reconciles", "4000"];
-    let programs = Programs {
-        bridge: arguments.bridge.clone(),
-        plugin: arguments.plugin.clone(),
-        flags: flags.map(str::to_owned).to_vec(),
-        call_seconds: None,
-    };
-    let mut stage = Stage::start(programs).await?;
+    let mut stage = Stage::start(Programs::beside("halting-bridge", &flags)?).await?;
     let points = batch::record(&mut stage).await?;
     let whole = matrix(&points);
     let chosen: Vec<Case> = whole

@@ -66,11 +66,11 @@ pub struct Stage {
 }
 
 impl Programs {
-    /// Those that lie beside the running program.
+    /// Those that lie beside the running program; `bridge` is `runtime-bridge` or `halting-bridge`.
     ///
     /// # Errors
     /// They are not built.
-    pub fn beside(flags: &[&str]) -> Result<Self, Trouble> {
+    pub fn beside(bridge: &str, flags: &[&str]) -> Result<Self, Trouble> {
         let own = std::env::current_exe().map_err(Trouble::from)?;
         // target/PROFILE/crash-matrix, or target/PROFILE/deps/TEST
         let find = |name: &str| {
@@ -78,13 +78,13 @@ impl Programs {
             let mut found = found.filter(|path| path.is_file());
             found.next().ok_or_else(|| {
                 Trouble(format!(
-                    "{name} is not built beside {}; run `cargo build --workspace --bins` first",
+                    "{name} is not built beside {}; run `cargo build --workspace --all-targets` first",
                     own.display()
                 ))
             })
         };
         Ok(Self {
-            bridge: find("runtime-bridge")?,
+            bridge: find(bridge)?,
             plugin: find("fake-cloud-plugin")?,
             flags: flags.iter().map(|flag| (*flag).to_owned()).collect(),
             call_seconds: None,

@@ -26,7 +26,9 @@ struct Real {
 
 impl Real {
     async fn start() -> Self {
-        let stage = Stage::start(Programs::beside(&FLAGS).unwrap()).await.unwrap();
+        let stage = Stage::start(Programs::beside("runtime-bridge", &FLAGS).unwrap())
+            .await
+            .unwrap();
         let kubeconfig = Kubeconfig::read_from(stage.plane.kubeconfig()).unwrap();
         let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
         // One that hangs is asked again.

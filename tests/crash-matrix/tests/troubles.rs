@@ -29,7 +29,7 @@ async fn stage(call_seconds: Option<u32>) -> Stage {
     ];
     let programs = Programs {
         call_seconds,
-        ..Programs::beside(&flags).unwrap()
+        ..Programs::beside("runtime-bridge", &flags).unwrap()
     };
     let stage = Stage::start(programs).await.unwrap();
     stage.cluster.namespace(NAMESPACE).await.unwrap();

@@ -6,7 +6,7 @@ mod config_source;
 mod counts;
 mod detached;
 mod digest;
-mod fault_point;
+pub mod fault_point;
 mod gather;
 mod holds;
 mod memories;
