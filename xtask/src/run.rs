@@ -57,8 +57,13 @@ pub(crate) async fn build_all(root: &Path) -> Result<(), Failure> {
     run(cargo(root).args(["build", "--workspace", "--all-targets", "--locked"])).await
 }
 
-/// The cargo that runs us, in the project's folder.
+/// The cargo that runs us, in the project's folder. What the cargo above told us of our own package it must not see: build scripts that ask
+/// for it, such as ring's, would run anew each time that cargo is called in the other way, and half of the workspace with them.
 pub(crate) fn cargo(root: &Path) -> Spawn {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    Spawn::new(cargo).current_dir(root)
+    let ours = std::env::vars_os().map(|(name, _)| name).filter(|name| {
+        let name = name.to_string_lossy();
+        name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")
+    });
+    ours.fold(Spawn::new(cargo).current_dir(root), Spawn::env_remove)
 }

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::external::{Absent, CallError, Failure, Look, Observation, Operation, Secrets, Verb};
+use crate::external::{Absent, CallError, Look, Observation, Operation, Secrets, Verb};
 
 use super::{
     decision::{Asked, Event},
     names,
     record::Stored,
     status::OperationReport,
+    trouble::Trouble,
     world::{Managed, Settings, World},
 };
 
@@ -105,25 +106,6 @@ pub(super) enum Given {
     Not,
 }
 
-/// Something that did not work, shown until a later attempt does.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Trouble {
-    /// What was tried.
-    pub verb: Verb,
-    /// As it stands in the condition: `create failed: …`.
-    pub message: String,
-    /// Told as waiting, not as an error.
-    pub waiting: bool,
-    /// How many in a row.
-    pub failures: u32,
-    /// No call before; `None`: not before the user changes something.
-    pub until: Option<Timestamp>,
-    /// What the user wanted when it failed.
-    pub stamp: Stamp,
-    /// The same call is not tried again for this wish, though others are.
-    pub for_this_wish: bool,
-}
-
 /// The recorded call, by token and attempt.
 pub type Attempt = (String, u32);
 
@@ -215,20 +197,6 @@ impl Memory {
                 && looked.stamp == Stamp::of(world)
                 && (looked.name == name
                     || matches!(&looked.found, Found::There(found) if found.external_name == name))
-        })
-    }
-
-    /// Whatever stands in the way of calls now.
-    pub fn held_back(&self, world: &World) -> Option<&Trouble> {
-        self.trouble.as_ref().filter(|trouble| {
-            trouble.stamp == Stamp::of(world) && trouble.until.is_none_or(|until| until > world.now)
-        })
-    }
-
-    /// This wish was refused for this verb, and waits for the user.
-    pub fn refused(&self, world: &World, verb: Verb) -> Option<&Trouble> {
-        self.trouble.as_ref().filter(|trouble| {
-            trouble.for_this_wish && trouble.verb == verb && trouble.stamp == Stamp::of(world)
         })
     }
 
@@ -373,78 +341,6 @@ impl Memory {
                 .map(|warning| Event::warning(&warning.reason, &warning.message)),
         );
     }
-
-    /// A call brought a failure.
-    pub fn learn_failure(&mut self, world: &World, verb: Verb, failure: &Failure) {
-        use super::failure::{Reaction, delay, reaction};
-        let failures = self.failures_of(verb) + 1;
-        let reacts = reaction(failure.code);
-        let code = if failure.upstream_code.is_empty() {
-            String::new()
-        } else {
-            format!(" ({})", failure.upstream_code)
-        };
-        let mut message = format!("{}: {}: {}{code}", prefix(verb), failure.reason, failure.message);
-        for violation in &failure.violations {
-            let field = if violation.path.is_empty() {
-                "external name"
-            } else {
-                &violation.path
-            };
-            message.push_str(&format!("; {field}: {}", violation.message));
-        }
-        let for_this_wish = reacts == Reaction::WaitForUser;
-        let wait = if for_this_wish && verb == Verb::Observe {
-            poll_interval(world)
-        } else {
-            delay(Some(failure), failures, world.fresh.jitter)
-        };
-        self.fail(Trouble {
-            verb,
-            message,
-            waiting: reacts == Reaction::WaitForOthers,
-            failures,
-            until: Some(world.now + wait),
-            stamp: Stamp::of(world),
-            for_this_wish: for_this_wish && verb != Verb::Observe,
-        });
-    }
-
-    /// A call brought no answer, or was refused as a bug.
-    pub fn learn_call_error(&mut self, world: &World, verb: Verb, error: &CallError) {
-        let failures = self.failures_of(verb) + 1;
-        self.fail(Trouble {
-            verb,
-            message: format!("{}: {error}", prefix(verb)),
-            waiting: false,
-            failures,
-            until: Some(world.now + super::failure::delay(None, failures, world.fresh.jitter)),
-            stamp: Stamp::of(world),
-            for_this_wish: false,
-        });
-    }
-
-    fn fail(&mut self, trouble: Trouble) {
-        if !trouble.waiting {
-            self.events
-                .push(Event::warning(event_reason(trouble.verb), &trouble.message));
-        }
-        self.trouble = Some(trouble);
-    }
-
-    fn failures_of(&self, verb: Verb) -> u32 {
-        self.trouble
-            .as_ref()
-            .filter(|trouble| trouble.verb == verb)
-            .map_or(0, |trouble| trouble.failures)
-    }
-
-    /// A call of this verb worked.
-    pub fn clear_trouble(&mut self, verb: Verb) {
-        if self.trouble.as_ref().is_some_and(|trouble| trouble.verb == verb) {
-            self.trouble = None;
-        }
-    }
 }
 
 /// The call that the object's record holds.
@@ -470,7 +366,7 @@ pub(super) fn next_look(world: &World, observation: &Observation) -> Timestamp {
 }
 
 /// Between drift polls of this object: the annotation, else the operator's setting, jittered.
-fn poll_interval(world: &World) -> std::time::Duration {
+pub(super) fn poll_interval(world: &World) -> std::time::Duration {
     poll_interval_of(&world.managed, &world.settings, world.fresh.jitter)
 }
 
@@ -482,24 +378,4 @@ pub(super) fn poll_interval_of(managed: &Managed, settings: &Settings, jitter: f
     let interval = interval.max(std::time::Duration::from_secs(1));
     let spread = settings.poll_jitter.min(interval / 2);
     interval.saturating_sub(spread) + spread.mul_f64(2.0 * jitter.clamp(0.0, 1.0))
-}
-
-/// As crossplane-runtime wraps errors.
-fn prefix(verb: Verb) -> &'static str {
-    match verb {
-        Verb::Observe => "observe failed",
-        Verb::Create => "create failed",
-        Verb::Update => "update failed",
-        Verb::Delete => "delete failed",
-        Verb::Poll => "operation failed",
-    }
-}
-
-fn event_reason(verb: Verb) -> &'static str {
-    match verb {
-        Verb::Observe | Verb::Poll => "CannotObserveExternalResource",
-        Verb::Create => "CannotCreateExternalResource",
-        Verb::Update => "CannotUpdateExternalResource",
-        Verb::Delete => "CannotDeleteExternalResource",
-    }
 }

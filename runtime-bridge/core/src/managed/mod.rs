@@ -25,6 +25,7 @@ pub mod rules;
 mod settle;
 pub mod status;
 mod steady;
+mod trouble;
 mod world;
 
 pub use decide::{decide, decide_unasked};
@@ -32,7 +33,7 @@ pub use decision::{Action, Asked, Call, Decision, Event, MetadataChange, Purpose
 pub use diff::{differences, differences_by_rules};
 pub use duration::parse_go;
 pub use failure::{Reaction, back_off, delay, reaction};
-pub use memory::{Attempt, Found, Looked, Memory, Stamp, Trouble};
+pub use memory::{Attempt, Found, Looked, Memory, Stamp};
 pub use policy::Policies;
 pub use record::{
     ConfigIdentity, Details, Intent, IntentVerb, Record, RecordedOperation, SNAPSHOT_LIMIT, Snapshot, Stored,
@@ -40,4 +41,5 @@ pub use record::{
 pub use resume::resume;
 pub use settle::{Settled, settle};
 pub use status::{Condition, OperationReport, Progress, Question, Says, Status};
+pub use trouble::Trouble;
 pub use world::{Blocker, Fresh, Hold, Managed, Problem, Settings, Wish, World, former_marker};

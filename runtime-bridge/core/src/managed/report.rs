@@ -6,11 +6,12 @@ use crate::external::{Document, OperationVerb};
 
 use super::{
     decision::{Action, Decision, Event, Rest, StatusWrite},
-    memory::{Memory, Trouble},
+    memory::Memory,
     names,
     record::{Details, Stored},
     rules,
     status::{ASYNC_OPERATION, CONNECTION_DETAILS, OperationReport, Question, READY, SYNCED, Says, Status},
+    trouble::Trouble,
     world::World,
 };
 
