@@ -163,9 +163,10 @@ pub(super) fn unmade(pass: &Pass, report: Report) -> Report {
 /// The policy, or a person, lets the object go without its resource.
 fn leave(world: &World, memory: &Memory) -> Option<Decision> {
     let managed = &world.managed;
-    let record = match managed.record() {
-        Stored::Ours(record) => Some(record),
-        Stored::None | Stored::Unreadable(_) => None,
+    let (record, unreadable) = match managed.record() {
+        Stored::Ours(record) => (Some(record), false),
+        Stored::None => (None, false),
+        Stored::Unreadable(_) => (None, true),
     };
     let marked = managed.annotation(names::ORPHAN) == managed.uid;
     let observe_only = !world.kind.capabilities.can_delete;
@@ -186,10 +187,16 @@ fn leave(world: &World, memory: &Memory) -> Option<Decision> {
         };
         return Some(report.conclude(world, memory, rest));
     }
-    let name = record.as_ref().map_or("", |record| &record.external_name);
-    let may_exist = record
-        .as_ref()
-        .is_some_and(|record| managed.confirms(record) || record.intent.is_some());
+    // Nobody can tell what an unreadable record held: the annotation is then the best word there is.
+    let name = match &record {
+        Some(record) => record.external_name.as_str(),
+        None if unreadable => managed.annotation(names::EXTERNAL_NAME),
+        None => "",
+    };
+    let may_exist = unreadable
+        || record
+            .as_ref()
+            .is_some_and(|record| managed.confirms(record) || record.intent.is_some());
     let why = if marked {
         "the annotation crossbridge.dev/orphan says so"
     } else if observe_only {

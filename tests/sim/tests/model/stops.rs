@@ -55,6 +55,26 @@ fn a_record_that_cannot_be_read_stops_everything() {
 }
 
 #[test]
+fn what_is_let_go_with_an_unreadable_record_is_told_by_name() {
+    let mut model = Model::at_rest(&kinds::token());
+    let name = model.object().managed.annotation(names::EXTERNAL_NAME).to_owned();
+    model.etcd.annotate(names::RECORD, Some("{"));
+    let uid = model.object().managed.uid.clone();
+    model.etcd.annotate(names::ORPHAN, Some(&uid));
+    model.etcd.delete(model.now);
+    model.rest();
+    assert!(model.etcd.object.is_none());
+    assert!(model.events().contains(&"LeftExternalResource"));
+    assert!(
+        model.bridges[A]
+            .told
+            .iter()
+            .any(|event| event.message.contains(&name)),
+        "{name}"
+    );
+}
+
+#[test]
 fn a_record_of_another_object_is_none() {
     for subject in [kinds::named(), kinds::marked(), kinds::token()] {
         let mut model = Model::new(&subject);
