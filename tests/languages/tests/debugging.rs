@@ -20,6 +20,9 @@ async fn every_session_goes_as_it_is_written() {
         .unwrap_or_else(|error| panic!("{error}"));
     let tools = grpcurl().await.unwrap_or_else(|error| panic!("{error}"));
     let folder = ScratchDir::new("cb-debugging-").expect("a folder");
+    // As `cargo xtask descriptor` writes it.
+    let descriptors = folder.path().join("crossbridge.binpb");
+    std::fs::write(descriptors, crossbridge_proto::FILE_DESCRIPTOR_SET).expect("it can be written");
     let port = free_port();
     let place = |text: &str| {
         text.replace("/tmp/press", &folder.path().display().to_string())
