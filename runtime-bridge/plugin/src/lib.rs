@@ -22,6 +22,7 @@ pub use call::Plugin;
 pub use endpoint::{Endpoint, EndpointError, TlsFiles};
 pub use handshake::HandshakeError;
 pub use observer::{CallObserver, CallRecord, Unobserved};
+pub use send::with_metadata;
 pub use state::{Link, RefusedKind, Served, State};
 pub use supervision::{Now, Options, Supervision};
 

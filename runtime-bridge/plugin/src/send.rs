@@ -32,7 +32,7 @@ where
     }
     let _place = place(state, now, deadline).await?;
     let left = left(now, deadline)?;
-    let answered = timeout(left, call(with_metadata(request, deadline, left))).await;
+    let answered = timeout(left, call(with_metadata(request, deadline, left).0)).await;
     let answer = answered.map_err(|_| CallError::Unknown {
         code: status::name(Code::DeadlineExceeded).into(),
         message: "the plugin did not answer before the deadline".into(),
@@ -65,7 +65,9 @@ fn left(now: &Now, deadline: Timestamp) -> Result<Duration, CallError> {
         .ok_or_else(|| status::not_sent("the deadline of the call had passed".into()))
 }
 
-fn with_metadata<Q>(message: Q, deadline: Timestamp, left: Duration) -> Request<Q> {
+/// A request as the contract wants each of them: with its deadline, by this clock and as time that is left, with an id and a trace. Gives the
+/// id too, by which the plugin's log tells of the call.
+pub fn with_metadata<Q>(message: Q, deadline: Timestamp, left: Duration) -> (Request<Q>, String) {
     let mut request = Request::new(message);
     request.set_timeout(left);
     let metadata = request.metadata_mut();
@@ -75,11 +77,11 @@ fn with_metadata<Q>(message: Q, deadline: Timestamp, left: Duration) -> Request<
     );
     let call_id = uuid::Uuid::new_v4().to_string();
     // What is made of hexadecimal digits is always a valid value.
-    if let (Ok(call_id), Ok(traceparent)) = (call_id.parse(), traceparent().parse()) {
-        metadata.insert("crossbridge-call-id", call_id);
+    if let (Ok(value), Ok(traceparent)) = (call_id.parse(), traceparent().parse()) {
+        metadata.insert("crossbridge-call-id", value);
         metadata.insert("traceparent", traceparent);
     }
-    request
+    (request, call_id)
 }
 
 /// W3C trace context of a new, sampled trace.

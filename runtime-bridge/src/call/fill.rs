@@ -63,7 +63,7 @@ pub(super) async fn request(args: &CallArgs, object: &str, method: &Method) -> R
     let live = Live {
         cluster_id: reader.cluster_id().await?,
         wish: wish(kind, &object, &reader).await?,
-        cloud_named: kind.external_name.source == NameSource::Provider,
+        named_by: kind.external_name.source,
         object,
         config,
     };
@@ -72,8 +72,8 @@ pub(super) async fn request(args: &CallArgs, object: &str, method: &Method) -> R
 
 /// What a request is made of.
 struct Live {
-    /// The upstream gives the names of this kind.
-    cloud_named: bool,
+    /// Who gives the names of this kind.
+    named_by: NameSource,
     object: Object,
     config: Arc<Config>,
     cluster_id: String,
@@ -123,7 +123,9 @@ impl Live {
             .as_ref()
             .map(|record| record.external_name.clone())
             .filter(|name| !name.is_empty());
-        let name = recorded.or_else(|| object.annotation(names::EXTERNAL_NAME).map(str::to_owned));
+        let name = recorded
+            .or_else(|| object.annotation(names::EXTERNAL_NAME).map(str::to_owned))
+            .or_else(|| (self.named_by == NameSource::User).then(|| object.name().to_owned()));
         let marker = ownership_marker(&self.cluster_id, object.uid());
         let adopt = object.annotation(names::ADOPT).unwrap_or_default();
         let target = json!({
@@ -150,7 +152,7 @@ impl Live {
             "Create" => {
                 changes = true;
                 // A name that an answer told is no part of the request that led to it.
-                if self.cloud_named {
+                if self.named_by == NameSource::Provider {
                     request["target"]["externalName"] = json!("");
                 }
                 // What is repeated is the request as it was recorded, not today's wish.
@@ -231,7 +233,7 @@ mod tests {
             credentials_expire: None,
         };
         Live {
-            cloud_named: true,
+            named_by: NameSource::Provider,
             object: Object::decode(
                 &Arc::new(ApiType::new(&resource, "books", true)),
                 &value.to_string(),
@@ -289,6 +291,22 @@ mod tests {
             request["target"]["externalName"], "",
             "an answer told it, the request did not"
         );
+    }
+
+    #[test]
+    fn without_another_name_what_its_user_names_has_that_of_its_object() {
+        let name = |named_by, annotations: &Value| {
+            let live = Live {
+                named_by,
+                ..live(annotations)
+            };
+            live.request("Observe").expect("a request").request["target"]["externalName"].clone()
+        };
+        let annotated = json!({ "crossplane.io/external-name": "other" });
+        assert_eq!(name(NameSource::User, &json!({})), "jerome");
+        assert_eq!(name(NameSource::User, &annotated), "other");
+        assert_eq!(name(NameSource::Derived, &json!({})), "");
+        assert_eq!(name(NameSource::Provider, &json!({})), "");
     }
 
     #[test]

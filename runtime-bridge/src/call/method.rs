@@ -1,17 +1,18 @@
 //! A method of the contract, by its descriptor: no type of its own for any message.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
+use bridge_plugin::with_metadata;
 use crossbridge_proto::FILE_DESCRIPTOR_SET;
+use jiff::Timestamp;
 use prost::Message;
 use prost_reflect::{DescriptorPool, DynamicMessage, MessageDescriptor, MethodDescriptor};
 use serde_json::Value;
 use tonic::{
-    Request, Status,
+    Status,
     client::Grpc,
     codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder},
     codegen::http::uri::PathAndQuery,
-    metadata::MetadataValue,
     transport::Channel,
 };
 
@@ -77,14 +78,10 @@ impl Method {
         let path: PathAndQuery = path
             .parse()
             .map_err(|_| failed(&Status::internal("the method's name makes no path")))?;
-        let mut request = Request::new(message);
-        request.set_timeout(timeout);
-        let deadline = SystemTime::now() + timeout;
-        if let Ok(since) = deadline.duration_since(UNIX_EPOCH) {
-            let milliseconds = u64::try_from(since.as_millis()).unwrap_or(u64::MAX);
-            let value = MetadataValue::from(milliseconds);
-            request.metadata_mut().insert("crossbridge-deadline-ms", value);
-        }
+        let deadline = Timestamp::now().saturating_add(timeout).unwrap_or(Timestamp::MAX);
+        let (request, id) = with_metadata(message, deadline, timeout);
+        // By it the plugin's log tells of the call.
+        eprintln!("call {id}");
         let mut client = Grpc::new(channel);
         client
             .ready()

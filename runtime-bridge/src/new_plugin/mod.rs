@@ -69,9 +69,13 @@ pub fn run(args: &NewPluginArgs) -> Result<(), NewPluginError> {
         write(&folder.join(path), &text)?;
     }
     println!("{} is written. Then:\n", folder.display());
+    println!("  cd {}", folder.display());
     for line in args.lang.next_steps(&args.name) {
         println!("  {line}");
     }
+    println!(
+        "\nThe repository of Crossbridge builds provider-conformance: cargo build --package provider-conformance"
+    );
     Ok(())
 }
 

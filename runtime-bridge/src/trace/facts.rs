@@ -17,6 +17,8 @@ pub(super) struct Facts {
     pub(super) now: Timestamp,
     pub(super) object: Object,
     pub(super) config: Reference,
+    /// The Secrets that it refers to, and how they stand.
+    pub(super) secrets: Vec<String>,
     /// Or why the bridge could not be asked.
     pub(super) seen: Result<Seen, String>,
 }
@@ -53,7 +55,9 @@ impl Facts {
             .with(deleting)
             .with([self.conditions(&status)])
             .with([Tree::new(name), self.record(), self.operation(&status)])
-            .with([Tree::new("refers to").with([self.reference()])])
+            .with([Tree::new("refers to")
+                .with([self.reference()])
+                .with(self.secrets.iter().map(|line| Tree::new(line.as_str())))])
             .with([self.calls(), self.waits_for(&status), self.next()])
     }
 
@@ -241,12 +245,23 @@ impl Facts {
             format!("{} to exist", self.config.name)
         } else if let Some(operation) = &status.progress.operation {
             format!("the operation that it began: {:?}", operation.verb)
+        } else if !self.is_looked_at(status) {
+            match &self.seen {
+                Ok(_) => "the bridge to look at it".to_owned(),
+                Err(_) => "a bridge that looks at it".to_owned(),
+            }
         } else if let Some(condition) = unmet("Synced").or_else(|| unmet("Ready")) {
             sentence(condition)
         } else {
             "nothing".to_owned()
         };
         Tree::new(format!("waits for: {what}"))
+    }
+
+    /// Its conditions tell of its spec as it is.
+    fn is_looked_at(&self, status: &Status) -> bool {
+        let synced = status.conditions.iter().find(|one| one.kind == "Synced");
+        synced.is_some_and(|synced| synced.observed_generation == self.object.generation())
     }
 
     fn next(&self) -> Tree {

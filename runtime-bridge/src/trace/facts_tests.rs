@@ -69,6 +69,7 @@ fn an_object_that_is_being_made_shows_all_that_is_known() {
             &json!({ "conditions": conditions, "crossbridge": { "operation": operation } }),
         ),
         config: config(&json!({ "conditions": [condition("Ready", "True", "Usable", "acts as /press", 0)] })),
+        secrets: Vec::new(),
         seen: Ok(Seen {
             planned: Some(Planned {
                 next: Some("2026-01-01T00:01:00.2Z".parse().expect("a time")),
@@ -128,6 +129,7 @@ fn what_is_missing_is_said() {
             name: "ClusterProviderConfig default".to_owned(),
             object: Ok(None),
         },
+        secrets: Vec::new(),
         seen: Err("no bridge answers at 127.0.0.1:8081".to_owned()),
     };
     expect_test::expect![[r#"
@@ -160,6 +162,7 @@ fn a_question_comes_before_what_else_is_waited_for() {
             now: now(),
             object: book(annotations, status),
             config: config(&json!({})),
+            secrets: Vec::new(),
             seen: Ok(Seen::default()),
         };
         facts.waits_for(&Status::read(status)).to_string()
@@ -178,5 +181,15 @@ fn a_question_comes_before_what_else_is_waited_for() {
         waits(&json!({}), &unasked),
         "waits for: it is not known whether it was made\n"
     );
-    assert_eq!(waits(&json!({}), &json!({})), "waits for: nothing\n");
+    assert_eq!(
+        waits(&json!({}), &json!({})),
+        "waits for: the bridge to look at it\n"
+    );
+    let former = json!({ "conditions": [condition("Synced", "True", "ReconcileSuccess", "", 1)] });
+    assert_eq!(
+        waits(&json!({}), &former),
+        "waits for: the bridge to look at it\n"
+    );
+    let synced = json!({ "conditions": [condition("Synced", "True", "ReconcileSuccess", "", 2)] });
+    assert_eq!(waits(&json!({}), &synced), "waits for: nothing\n");
 }

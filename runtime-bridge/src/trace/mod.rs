@@ -2,27 +2,20 @@
 #![allow(clippy::doc_markdown)] // Some comments are help texts.
 
 mod facts;
+mod references;
 mod tree;
 
 use std::net::SocketAddr;
 
-use bridge_core::{
-    crd::{CLUSTER_PROVIDER_CONFIG, PROVIDER_CONFIG},
-    watch_plan::GroupKind,
-};
-use bridge_engine::{
-    config::ConfigObjects,
-    engine::Lookup,
-    object::{Key, Object},
-};
+use bridge_engine::object::Object;
 use clap::Args;
 use jiff::Timestamp;
 
-use self::facts::{Facts, Reference};
+use self::facts::Facts;
 use crate::{
     admin::{self, NO_NAMESPACE, Seen},
     healthcheck::ask,
-    live::{LiveArgs, LiveError, Reader},
+    live::{LiveArgs, LiveError},
 };
 
 /// Which object.
@@ -43,40 +36,13 @@ pub async fn run(args: TraceArgs) -> Result<(), LiveError> {
     let (object, reader) = args.live.find(&args.object).await?;
     let facts = Facts {
         now: Timestamp::now(),
-        config: config(&object, &reader).await,
+        config: references::config(&object, &reader).await,
+        secrets: references::secrets(&object, &reader).await,
         seen: seen(&object, args.admin_address).await,
         object,
     };
     print!("{}", facts.tree());
     Ok(())
-}
-
-/// The config that it refers to. A plugin's configs are of the plugin's group, of which the object's group is, or is below.
-async fn config(object: &Object, reader: &Reader) -> Reference {
-    let spec = object.spec_value();
-    let named = |field: &str, or: &str| spec["providerConfigRef"][field].as_str().unwrap_or(or).to_owned();
-    let (kind, name) = (named("kind", CLUSTER_PROVIDER_CONFIG), named("name", "default"));
-    let namespace = object.namespace().filter(|_| kind == PROVIDER_CONFIG);
-    let group = object.api.kind.group();
-    let mut found = Lookup::Direct(None);
-    let groups = group.match_indices('.').map(|(dot, _)| &group[dot + 1..]);
-    for group in std::iter::once(group).chain(groups) {
-        let key = Key::new(GroupKind::new(group, &kind), namespace, &name);
-        found = reader.get(&key).await;
-        if !matches!(found, Lookup::Direct(None)) {
-            break;
-        }
-    }
-    let place = namespace
-        .map(|namespace| format!("{namespace}/"))
-        .unwrap_or_default();
-    Reference {
-        name: format!("{kind} {place}{name}"),
-        object: match found {
-            Lookup::Live(found) | Lookup::Direct(found) => Ok(found),
-            Lookup::Unavailable(error) => Err(error.to_string()),
-        },
-    }
 }
 
 async fn seen(object: &Object, address: SocketAddr) -> Result<Seen, String> {

@@ -54,6 +54,13 @@ pub(super) fn begin(pass: &Pass, derived: &str) -> Decision {
     if let Some(trouble) = pass.memory.refused(world, Verb::Create) {
         return pass.wait(Report::of_trouble(Some(trouble)).creating(), None, Purpose::Drift);
     }
+    // Beside another that makes the same, nobody could tell afterwards whose it is (trace 45).
+    if let Some(rival) = world.rival.as_ref().filter(|_| !world.cloud_named()) {
+        return pass.stop(
+            "DoublyOwned",
+            format!("{rival} has the same external name, or is making it; give this object a name of its own with {}, or delete one of the two", names::EXTERNAL_NAME),
+        );
+    }
     if let Some(over) = pass
         .record
         .as_ref()

@@ -10,7 +10,7 @@ use super::{
     record::{Record, Stored},
     report::Report,
     rules,
-    status::{READY, SYNCED, Says},
+    status::{SYNCED, Says},
     world::{Hold, Problem, Wish, World},
 };
 
@@ -48,7 +48,7 @@ pub fn decide_unasked(world: &World, memory: &Memory) -> Option<Decision> {
     if let Some(decision) = leave(world, memory) {
         return Some(decision);
     }
-    if shows_deleting(world) {
+    if managed.shows_deleting() {
         return None;
     }
     let report = Report {
@@ -168,12 +168,13 @@ fn leave(world: &World, memory: &Memory) -> Option<Decision> {
         Stored::None => (None, false),
         Stored::Unreadable(_) => (None, true),
     };
-    let marked = managed.annotation(names::ORPHAN) == managed.uid;
-    let observe_only = !world.kind.capabilities.can_delete;
-    if managed.policies.delete && !marked && !observe_only {
+    if !rules::is_to_be_left(world) {
         return None;
     }
-    let busy = |record: &Record| rules::may_still_run_until(world, record, memory);
+    let busy = |record: &Record| {
+        let unrecorded = rules::unrecorded_delete_may_run_until(world, record, memory);
+        rules::may_still_run_until(world, record, memory).max(unrecorded)
+    };
     // The finalizer goes only when no recorded call can execute, whatever lets the object go (trace 38).
     if let Some(over) = record.as_deref().and_then(busy) {
         let report = Report {
@@ -197,9 +198,9 @@ fn leave(world: &World, memory: &Memory) -> Option<Decision> {
         || record
             .as_ref()
             .is_some_and(|record| managed.confirms(record) || record.intent.is_some());
-    let why = if marked {
+    let why = if managed.annotation(names::ORPHAN) == managed.uid {
         "the annotation crossbridge.dev/orphan says so"
-    } else if observe_only {
+    } else if !world.kind.capabilities.can_delete {
         "the kind cannot be deleted"
     } else {
         "managementPolicies or deletionPolicy do not include Delete"
@@ -207,13 +208,6 @@ fn leave(world: &World, memory: &Memory) -> Option<Decision> {
     Some(Decision::Act(Action::Release(
         may_exist.then(|| left_behind(world, name, why)),
     )))
-}
-
-fn shows_deleting(world: &World) -> bool {
-    world
-        .managed
-        .condition(READY)
-        .is_some_and(|ready| ready.reason == "Deleting")
 }
 
 /// Whoever has changed something is told, once. Those at rest only wait, or a thousand of them would write twice for each hold.

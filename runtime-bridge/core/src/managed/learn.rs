@@ -17,6 +17,9 @@ use super::{
     world::{Managed, World},
 };
 
+/// So many intents in a row may be lost on their way.
+const UNSENT: usize = 4;
+
 impl Memory {
     /// Takes in the answer of a call, after what must be persisted of it was. `world` is as of now.
     pub fn learn_answer(&mut self, world: &World, call: &Call, answer: &Answer) {
@@ -49,15 +52,17 @@ impl Memory {
         let Some((token, _)) = &change.allows else { return };
         let is_recorded = matches!(managed.record(), Stored::Ours(record)
             if record.intent.as_ref().is_some_and(|intent| intent.token == *token));
-        if !is_recorded {
-            self.unsent = Some(token.clone());
+        if !is_recorded && !self.unsent.contains(token) {
+            self.unsent.push(token.clone());
+            let old = self.unsent.len().saturating_sub(UNSENT);
+            self.unsent.drain(..old);
         }
     }
 
     /// A call is about to be sent: from here on nobody knows, until the answer is in.
-    pub fn begin_call(&mut self) {
+    pub fn begin_call(&mut self, call: &Call) {
         self.may_send = None;
-        self.unsent = None;
+        self.unsent.retain(|token| *token != call.token);
         self.proven = None;
     }
 

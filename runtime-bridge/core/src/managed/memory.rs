@@ -120,8 +120,11 @@ pub struct Memory {
     pub term: u64,
     /// The intent that this process has just written, and may send.
     pub may_send: Option<Attempt>,
-    /// Token of the intent that this process began to write, and whose call it has not begun. Nobody else begins attempt 0.
-    pub unsent: Option<String>,
+    /// Tokens of the newest intents that this process began to write, and whose call it has not begun. Nobody else begins attempt 0, and a write
+    /// that was given up may land yet.
+    pub unsent: Vec<String>,
+    /// Since when an object whose deletion was begun is to be let go without its resource.
+    pub leaving_since: Option<Timestamp>,
     /// The recorded call whose answer has come to this process, by attempt and deadline: a poll that drives it on moves the deadline.
     pub answered: Option<(Attempt, Timestamp)>,
     /// When a Delete was last answered with success.
@@ -177,6 +180,12 @@ impl Memory {
         self.proven = None;
         self.proofs = 0;
         self.offered = false;
+    }
+
+    /// Takes in what each decision may need to know of the ones before it.
+    pub fn notice(&mut self, world: &World) {
+        let leaves = super::rules::is_to_be_left(world);
+        self.leaving_since = self.leaving_since.or(Some(world.now)).filter(|_| leaves);
     }
 
     /// The look, if it still tells the truth: nothing was changed since, the user wants the same, and its time is not over.

@@ -33,7 +33,7 @@ pub(super) fn recover(pass: &Pass) -> Decision {
             "a creation is unanswered, and the ProviderConfig now means another account or has other settings than when it was sent; put it back until the creation is settled".to_owned(),
         );
     }
-    let settles = rules::settles_at(world, intent.deadline);
+    let settles = rules::settles_at(world, rules::create_ends(world, intent));
     let by_marker = world.recovers_by(CreateRecovery::Marker);
     let name = rules::name_to_recover_by(world, record);
     let by_name = if world.cloud_named() {
@@ -127,7 +127,7 @@ fn by_absence(
 ) -> Decision {
     let world = pass.world;
     match &pass.memory.looked {
-        Some(looked) if rules::absence_settles(world, intent.deadline, looked) => {
+        Some(looked) if rules::absence_settles(world, rules::create_ends(world, intent), looked) => {
             settled_as_absent(pass, record, ABSENT)
         }
         // Somebody else's, or an unmarked one after the time: for a kind whose creating request marks it is absence too.
@@ -153,11 +153,11 @@ fn wait_for_the_time(pass: &Pass, settles: jiff::Timestamp) -> Decision {
     } else {
         report.creating()
     };
-    pass.wait(
-        report,
-        Some(settles + std::time::Duration::from_millis(1)),
-        Purpose::Operation,
-    )
+    // What is looked for may be seen before the time, which may be an hour away.
+    let next_look = pass.memory.looked.as_ref().map(|looked| looked.next);
+    let settled = settles + std::time::Duration::from_millis(1);
+    let wake = next_look.filter(|next| *next > pass.world.now).unwrap_or(settled);
+    pass.wait(report, Some(wake.min(settled)), Purpose::Operation)
 }
 
 /// Nothing that we could do would tell: a person is asked, after the time, a question drawn for this token (trace 30).

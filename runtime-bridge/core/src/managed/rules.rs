@@ -7,16 +7,20 @@ use crate::{
     external::{
         Document, Effect, Failure, FailureCode, Observation, Operation, OperationVerb, OutcomeResult,
     },
-    kind::{CreateRecovery, Kind},
+    kind::{CreateRecovery, Kind, NameSource},
 };
 
 use super::{
+    diff::differences_by_rules,
     memory::{Found, Looked, Memory},
     names,
-    record::{ConfigIdentity, Intent, IntentVerb, Record, Snapshot, Stored},
+    record::{ConfigIdentity, Intent, IntentVerb, Record, RecordedOperation, Snapshot, Stored},
     status::Question,
     world::{Managed, Wish, World},
 };
+
+/// Where a kind does not say how long a creation may take.
+const LONGEST_CREATION: std::time::Duration = std::time::Duration::from_hours(1);
 
 /// Whose is it?
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,6 +78,47 @@ pub fn right_by_record(managed: &Managed, name: &str) -> Option<Right> {
     (record.create().is_some() && !record.taken).then_some(Right::Intent)
 }
 
+/// The other object's record names the same resource, by no lesser right than ours: it has it, or both are making it, and nobody can tell whose
+/// it is (trace 45). Looks alone know more where the resource bears a marker.
+pub fn is_rival(other: &Managed, name: &str, ours: Option<Right>) -> bool {
+    let theirs = right_by_record(other, name);
+    theirs.is_some() && theirs >= ours && ours < Some(Right::Record)
+}
+
+/// Two wishes that agree in all that cannot be changed speak of the same place, as far as one can tell: in another region, for instance, the same
+/// name is another's.
+pub fn mean_the_same_place(kind: &Kind, one: &Document, other: &Document) -> bool {
+    let parts = |wish, fact| {
+        let differences = differences_by_rules(&kind.parameters_schema, &kind.field_rules, wish, fact);
+        differences.iter().any(|difference| difference.needs_replacement)
+    };
+    !parts(one, other) && !parts(other, one)
+}
+
+/// The name of what this object is about to make, where it is known beforehand: as long as nothing of it is recorded.
+pub fn name_to_make(world: &World, memory: &Memory) -> Option<String> {
+    let managed = &world.managed;
+    let makes = managed.policies.create && world.kind.capabilities.can_create && managed.deletion.is_none();
+    let recorded = match managed.record() {
+        Stored::Ours(record) => bound(world, &record),
+        Stored::None => false,
+        Stored::Unreadable(_) => true,
+    };
+    if !makes || recorded {
+        return None;
+    }
+    let Some(Found::Absent(absent)) = memory.looked.as_ref().map(|looked| &looked.found) else {
+        return None;
+    };
+    let annotated = managed.annotation(names::EXTERNAL_NAME);
+    match world.kind.external_name.source {
+        NameSource::User if annotated.is_empty() => Some(managed.name.clone()),
+        NameSource::User => Some(annotated.to_owned()),
+        NameSource::Derived => Some(absent.external_name.clone()).filter(|name| !name.is_empty()),
+        NameSource::Provider => None,
+    }
+}
+
 /// Another object of ours has what was found, and it does not bear our marker.
 pub fn rival<'w>(world: &'w World, observation: &Observation) -> Option<&'w str> {
     let unmarked = ownership(world, observation) != Ownership::Ours;
@@ -88,6 +133,17 @@ pub fn over_at(world: &World, deadline: Timestamp) -> Timestamp {
 /// A look that began later than this tells the truth about a create with this deadline.
 pub fn settles_at(world: &World, deadline: Timestamp) -> Timestamp {
     over_at(world, deadline) + world.kind.capabilities.consistency_window
+}
+
+/// Nothing of a create comes after this: not of its call, nor of the operation that it began and whose end nobody knows (trace 44). What moves
+/// only when polled moves no more.
+pub fn create_ends(world: &World, intent: &Intent) -> Timestamp {
+    let goes_on = |operation: &RecordedOperation| !operation.poll_driven;
+    if !intent.operation.as_ref().is_some_and(goes_on) {
+        return intent.deadline;
+    }
+    let whole = world.kind.timeouts.create.unwrap_or(LONGEST_CREATION);
+    intent.deadline.max(intent.started_at + whole)
 }
 
 /// Absence settles an unanswered create only if the look *began* after its time (traces 1 to 4).
@@ -105,7 +161,7 @@ pub fn nothing_more_comes(result: &OutcomeResult) -> bool {
 
 /// This process wrote the intent, or tried to, and never began its call: there is nothing to recover (trace 37).
 pub fn never_sent(memory: &Memory, intent: &Intent) -> bool {
-    memory.unsent.as_ref() == Some(&intent.token) && intent.attempt == 0
+    memory.unsent.contains(&intent.token) && intent.attempt == 0
 }
 
 /// One call at a time: until then a recorded call may still run, so no new intent is written and no Delete sent (trace 12).
@@ -244,9 +300,25 @@ pub fn absence_confirmed(world: &World, memory: &Memory, looked: &Looked) -> boo
             .is_some_and(|first| looked.began > first + window)
 }
 
-/// A Delete needs an intent where names are deterministic and no marker protects a successor (traces 13, 31).
+/// A Delete needs an intent where a successor can have the same name (traces 13, 31). A marker protects another object's, if the upstream
+/// compares and deletes in one step, and never the replacement, which is of the same object (trace 43).
 pub fn delete_needs_intent(world: &World) -> bool {
-    !world.cloud_named() && !world.recovers_by(CreateRecovery::Marker)
+    !world.cloud_named()
+}
+
+/// The policy, or a person, lets the object go without its resource.
+pub fn is_to_be_left(world: &World) -> bool {
+    let managed = &world.managed;
+    let marked = managed.annotation(names::ORPHAN) == managed.uid;
+    managed.deletion.is_some() && (!managed.policies.delete || marked || !world.kind.capabilities.can_delete)
+}
+
+/// Where a Delete is not recorded, one of a former process may still execute for as long as a call may, from when nobody sends one any more:
+/// until then nothing is let go without its resource (trace 38).
+pub fn unrecorded_delete_may_run_until(world: &World, record: &Record, memory: &Memory) -> Option<Timestamp> {
+    let begun = !delete_needs_intent(world) && confirmed(world, record) && world.managed.shows_deleting();
+    let since = memory.leaving_since.unwrap_or(world.now);
+    Some(over_at(world, since + world.kind.timeouts.call)).filter(|over| begun && *over > world.now)
 }
 
 /// An unmarked resource under the recorded name is ours while our create of it is unanswered, unless the creating request would have
@@ -391,7 +463,7 @@ pub fn lost_details(kind: &Kind) -> String {
 
 /// A person is asked when nothing can come any more (trace 30).
 pub fn may_be_asked(world: &World, intent: &Intent) -> bool {
-    world.now > settles_at(world, intent.deadline)
+    world.now > settles_at(world, create_ends(world, intent))
 }
 
 /// Of an intent that ends: with a repeat among its attempts, or polls that drove it, an earlier call may still run, and its deadline stays.

@@ -72,6 +72,8 @@ fn of_create(
                 OutcomeResult::Failure(failure) if call.verb == Verb::Poll => {
                     if rules::failed_operation_settles(intent, &call.handle, failure) {
                         close_as_failed(world, managed, &mut new, &mut annotations, failure);
+                    } else if failure.code == FailureCode::OperationFailed {
+                        end_operation(&mut new, &call.handle);
                     }
                 }
                 // The token had its effect, and what it made is gone again: it was made, under this name.
@@ -163,6 +165,13 @@ fn hold_operation(new: &mut Record, call: &Call, operation: &Operation) {
         expire_time: operation.expire_time,
         poll_driven: operation.poll_driven,
     });
+}
+
+/// It comes to nothing more: only what its call did is still to be looked for.
+fn end_operation(new: &mut Record, handle: &str) {
+    if let Some(intent) = new.intent.as_mut() {
+        intent.operation.take_if(|operation| operation.handle == handle);
+    }
 }
 
 fn fail(

@@ -55,6 +55,12 @@ impl Managed {
         time.filter(|time| super::duration::within_reach(*time))
     }
 
+    /// Its deletion was begun, and everybody may see it.
+    pub fn shows_deleting(&self) -> bool {
+        self.condition(super::status::READY)
+            .is_some_and(|ready| ready.reason == "Deleting")
+    }
+
     /// The create or adoption of this record, which is the object's, is confirmed: by metadata, or by the status that names its token.
     pub fn confirms(&self, record: &Record) -> bool {
         record.confirmed
@@ -184,7 +190,7 @@ pub struct World {
     pub hold: Option<Hold>,
     /// Before the external Delete.
     pub blocker: Option<Blocker>,
-    /// Another object of ours that has the same external resource, by canonical id.
+    /// Another object of ours that has the same external resource, or is making one of the name that this one is about to make.
     pub rival: Option<String>,
     /// May new calls be begun: the lease is ours, and no shutdown is on.
     pub may_act: bool,

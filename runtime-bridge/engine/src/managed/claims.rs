@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 
-use bridge_core::managed::rules::Right;
+use bridge_core::{managed::rules::Right, watch_plan::GroupKind};
 use parking_lot::Mutex;
+
+use crate::object::{Key, Object};
 
 /// One claim for each canonical id, and one canonical id for each object. Kept by those alone who have a right to it, or a restart would give
 /// it to whoever looks first.
@@ -14,6 +16,9 @@ pub struct Claims(Mutex<Inner>);
 struct Inner {
     by_id: HashMap<String, Claim>,
     by_uid: HashMap<String, String>,
+    /// Who is about to make something of this kind and name, in the order in which they came, and its other side.
+    makers: HashMap<(GroupKind, String), Vec<(String, Key)>>,
+    makes: HashMap<String, (GroupKind, String)>,
 }
 
 #[derive(Debug)]
@@ -51,9 +56,30 @@ impl Claims {
         self.0.lock().by_uid.contains_key(uid)
     }
 
+    /// The object is about to make something of this name. The answer are those that said so before: of two that begin at once each could find
+    /// that the other has recorded nothing yet.
+    pub(super) fn begin(&self, name: &str, object: &Object) -> Vec<Key> {
+        let (mut claims, key) = (self.0.lock(), object.key());
+        let place = (key.kind().clone(), name.to_owned());
+        if claims.makes.get(object.uid()) != Some(&place) {
+            claims.end(object.uid());
+            claims.makes.insert(object.uid().to_owned(), place.clone());
+            let makers = claims.makers.entry(place.clone());
+            makers.or_default().push((object.uid().to_owned(), key.clone()));
+        }
+        let makers = claims.makers.get(&place);
+        let before = makers
+            .into_iter()
+            .flatten()
+            .take_while(|(uid, _)| uid != object.uid());
+        before.map(|(_, key)| key.clone()).collect()
+    }
+
     /// The object is gone.
     pub(super) fn release(&self, uid: &str) {
-        self.0.lock().release(uid);
+        let mut claims = self.0.lock();
+        claims.release(uid);
+        claims.end(uid);
     }
 }
 
@@ -78,6 +104,18 @@ impl Inner {
     fn release(&mut self, uid: &str) {
         if let Some(id) = self.by_uid.remove(uid) {
             self.by_id.remove(&id);
+        }
+    }
+
+    fn end(&mut self, uid: &str) {
+        let Some(place) = self.makes.remove(uid) else {
+            return;
+        };
+        if let Some(makers) = self.makers.get_mut(&place) {
+            makers.retain(|(maker, _)| maker != uid);
+            if makers.is_empty() {
+                self.makers.remove(&place);
+            }
         }
     }
 }

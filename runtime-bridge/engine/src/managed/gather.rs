@@ -2,12 +2,9 @@
 
 use std::sync::Arc;
 
-use bridge_core::{
-    external::Observation,
-    managed::{
-        ConfigIdentity, Found, Fresh, Memory, Problem, Stored, World,
-        rules::{self, Right},
-    },
+use bridge_core::managed::{
+    ConfigIdentity, Found, Fresh, Memory, Problem, Stored, World,
+    rules::{self, Right},
 };
 
 use super::{reconciler::ManagedReconciler, view};
@@ -65,13 +62,17 @@ impl ManagedReconciler {
 
     fn rival(&self, world: &World, object: &Object, memory: &Memory) -> Option<String> {
         let Some(Found::There(observation)) = memory.looked.as_ref().map(|looked| &looked.found) else {
-            return None;
+            return self.maker_of_the_same(world, object, memory);
         };
         let right = rules::right(world, observation);
-        if let Some(recorded) = self.recorded_by_another(world, object, observation, right) {
+        let claims = &self.shared.claims;
+        // Of which no look of this process has told yet what it has.
+        let unclaimed = |other: &Object| !claims.has_claimed(other.uid());
+        let name = &observation.external_name;
+        if let Some(recorded) = self.recorded_by_another(world, object, name, right, unclaimed) {
             return Some(recorded);
         }
-        self.shared.claims.claim(
+        claims.claim(
             &observation.canonical_id,
             object.uid(),
             &self.name_of(object),
@@ -79,34 +80,47 @@ impl ManagedReconciler {
         )
     }
 
-    /// Another object whose record has this name, confirmed or by an unanswered create, with more right than ours, and of which no look of this
-    /// process has told yet what it has.
+    /// Another object whose record has the name that this one is about to make, or that is about to make it too.
+    fn maker_of_the_same(&self, world: &World, object: &Object, memory: &Memory) -> Option<String> {
+        let name = rules::name_to_make(world, memory)?;
+        if let Some(recorded) = self.recorded_by_another(world, object, &name, None, |_| true) {
+            return Some(recorded);
+        }
+        let before = self.shared.claims.begin(&name, object);
+        let mut others = before.iter().filter_map(|key| self.shared.store.get(key));
+        let other = others.find(|other| self.is_of_the_same_place(world, object, other))?;
+        Some(self.name_of(&other))
+    }
+
     fn recorded_by_another(
         &self,
         world: &World,
         object: &Object,
-        observation: &Observation,
+        name: &str,
         right: Option<Right>,
+        counts: impl Fn(&Object) -> bool,
     ) -> Option<String> {
-        if right >= Some(Right::Record) {
-            return None;
-        }
-        let ours = ConfigIdentity::of(world.config.as_ref().ok()?);
-        let name = &observation.external_name;
-        let (store, claims) = (&self.shared.store, &self.shared.claims);
+        let store = &self.shared.store;
         let others = store.with_external_name(&self.api.kind, name).into_iter();
         others
             .filter_map(|key| store.get(&key))
-            .filter(|other| other.uid() != object.uid() && !claims.has_claimed(other.uid()))
+            .filter(|other| other.uid() != object.uid() && counts(other))
             .find(|other| {
-                let managed = view::managed(other);
-                let here = match managed.record() {
-                    Stored::Ours(record) => record.config.shares_names_with(&ours),
-                    Stored::None | Stored::Unreadable(_) => false,
-                };
-                here && rules::right_by_record(&managed, name) > right
+                rules::is_rival(&view::managed(other), name, right)
+                    && self.is_of_the_same_place(world, object, other)
             })
             .map(|other| self.name_of(&other))
+    }
+
+    /// The other object's names mean the same as this one's.
+    fn is_of_the_same_place(&self, world: &World, object: &Object, other: &Object) -> bool {
+        let config = match (&world.config, view::managed(other).record()) {
+            (Ok(ours), Stored::Ours(record)) => record.config.shares_names_with(&ConfigIdentity::of(ours)),
+            // What has not begun is to be made by the config that its spec names.
+            (Ok(_), Stored::None) => self.lane(object) == self.lane(other),
+            (Ok(_), Stored::Unreadable(_)) | (Err(_), _) => false,
+        };
+        config && rules::mean_the_same_place(&self.kind, &world.bare, &super::wish::bare(&self.kind, other))
     }
 
     fn name_of(&self, object: &Object) -> String {

@@ -68,6 +68,7 @@ impl ManagedReconciler {
                 return Next::idle();
             };
             let mut world = self.glance(&object, memory);
+            memory.notice(&world);
             let decision = if let Some(decision) = decide_unasked(&world, memory) {
                 decision
             } else {
@@ -243,7 +244,7 @@ impl ManagedReconciler {
         memory: &mut Memory,
         place: &mut Place,
     ) -> After {
-        memory.begin_call();
+        memory.begin_call(call);
         let began = self.shared.clock.now();
         let (target, desired, deadline) = (&call.target, &call.desired, call.deadline);
         let answer = match call.verb {

@@ -379,8 +379,7 @@ fn a_successor_of_the_same_name() {
 
 #[test]
 fn two_objects_of_names_given_beforehand() {
-    // Without a marker nobody can tell whose it is: see what cannot be promised.
-    for subject in [kinds::bucket(), kinds::queue(), kinds::table()] {
+    for subject in [kinds::named(), kinds::bucket(), kinds::queue(), kinds::table()] {
         search_two(subject, [1, 2]);
     }
 }

@@ -56,7 +56,11 @@ impl Model {
         self.describe_object(text);
         if let Some(lane) = &self.second {
             let newest = lane.etcd.object.as_ref();
-            let _ = write!(text, "{:?} {newest:?} {:?} ", self.claims, lane.etcd.gone);
+            let _ = write!(
+                text,
+                "{:?} {:?} {newest:?} {:?} ",
+                self.claims, self.makers, lane.etcd.gone
+            );
             let _ = write!(text, "{:?} ", lane.paused_since);
             for bridge in &lane.bridges {
                 bridge.describe(text, newest, self.now);

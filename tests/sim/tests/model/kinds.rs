@@ -33,6 +33,8 @@ pub struct Manners {
     pub delete: Pace,
     /// A long creation tells its name only when it ends.
     pub name_at_end: bool,
+    /// What a long creation makes is seen by nobody before it ends.
+    pub shown_at_end: bool,
     /// A token is forgotten with the object or the operation that it made.
     pub frees_tokens: bool,
     /// The marker is put on by a second call.
@@ -115,6 +117,7 @@ impl Subject {
             update: Pace::AtOnce,
             delete: Pace::AtOnce,
             name_at_end: false,
+            shown_at_end: false,
             frees_tokens: false,
             marks_later: false,
             bare: false,

@@ -25,6 +25,9 @@ pub struct Lane {
 /// Which object has which external resource, by canonical id, as one process knows it.
 pub type Claims = BTreeMap<String, (String, Right)>;
 
+/// Which object has said first that it is about to make one of this name, as one process knows it.
+pub type Makers = BTreeMap<String, String>;
+
 impl Model {
     /// Gives it a second object, not made yet.
     pub fn add_lane(&mut self) {
@@ -71,6 +74,7 @@ impl Model {
         self.bridges[b].crash();
         self.beside(|model| model.bridges[b].crash());
         self.claims[b].clear();
+        self.makers[b].clear();
     }
 
     /// Another object of ours that has the same external resource, as the engine finds it.
@@ -80,14 +84,23 @@ impl Model {
         let beside = lane.bridges[b].store.clone().or_else(|| lane.etcd.object.clone());
         let looked = self.bridges[b].memory.looked.as_ref()?;
         let Found::There(observation) = &looked.found else {
-            return None;
+            let name = rules::name_to_make(world, &self.bridges[b].memory)?;
+            let uid = &world.managed.uid;
+            let maker = self.makers[b].entry(name.clone()).or_insert_with(|| uid.clone());
+            let beside = beside
+                .filter(|other| rules::mean_the_same_place(&world.kind, &world.bare, &other.parameters))?;
+            let other = beside.managed.uid.clone();
+            let before = *maker == other || rules::is_rival(&beside.managed, &name, None);
+            return before.then_some(other);
         };
         let right = rules::right(world, observation);
         let claims = &mut self.claims[b];
         // Its record has the name with more right, and no look has told yet what it has.
         let recorded = beside.filter(|other| {
             let claimed = claims.values().any(|(uid, _)| *uid == other.managed.uid);
-            !claimed && rules::right_by_record(&other.managed, &observation.external_name) > right
+            !claimed
+                && rules::is_rival(&other.managed, &observation.external_name, right)
+                && rules::mean_the_same_place(&world.kind, &world.bare, &other.parameters)
         });
         if let Some(other) = recorded {
             return Some(other.managed.uid);

@@ -54,6 +54,7 @@ impl Model {
         let Some(object) = self.bridges[b].store.clone() else {
             let gone = std::mem::take(&mut self.bridges[b].uid);
             self.claims[b].retain(|_, (uid, _)| *uid != gone);
+            self.makers[b].retain(|_, uid| *uid != gone);
             self.bridges[b].memory = Memory::default();
             self.bridges[b].phase = Phase::Resting(None);
             return;
@@ -62,10 +63,12 @@ impl Model {
         if bridge.uid != object.managed.uid {
             let gone = std::mem::replace(&mut bridge.uid, object.managed.uid.clone());
             self.claims[b].retain(|_, (uid, _)| *uid != gone);
+            self.makers[b].retain(|_, uid| *uid != gone);
             bridge.memory = Memory::default();
             bridge.memory.begin_pass(bridge.term);
         }
         let world = self.gather(b, &object);
+        self.bridges[b].memory.notice(&world);
         let decision = decide(&world, &self.bridges[b].memory);
         self.note(|| format!("{} decides: {decision}", ["A", "B"][b]));
         let bridge = &mut self.bridges[b];
@@ -156,7 +159,7 @@ impl Model {
 
     /// Sends a call, unless its deadline has passed.
     fn send(&mut self, b: usize, world: World, call: Call, fates: &mut dyn Fates) {
-        self.bridges[b].memory.begin_call();
+        self.bridges[b].memory.begin_call(&call);
         let fate = fates.call(&call);
         self.note(|| format!("{} sends {} ({fate:?})", ["A", "B"][b], verb(&call)));
         if self.clock(b) >= call.deadline {

@@ -16,7 +16,7 @@ use crate::{
     fate::{Fates, Well},
     invariants::Watcher,
     kinds::Subject,
-    lane::{Claims, Lane},
+    lane::{Claims, Lane, Makers},
 };
 
 /// The process that leads at first.
@@ -91,6 +91,7 @@ pub struct Model {
     pub second: Option<Box<Lane>>,
     /// What each process knows of who has what.
     pub claims: [Claims; 2],
+    pub makers: [Makers; 2],
     pub flights: Vec<Flight>,
     pub late_writes: Vec<(Timestamp, LateWrite)>,
     pub tempo: Tempo,
@@ -124,6 +125,7 @@ impl Model {
             bridges: [Bridge::new(true), Bridge::new(false)],
             second: None,
             claims: Default::default(),
+            makers: Default::default(),
             flights: Vec::new(),
             late_writes: Vec::new(),
             tempo: Tempo::LIFELIKE,

@@ -7,6 +7,8 @@ use bridge_core::{
     kind::{CreateRecovery, NameSource},
     managed::Call,
 };
+use std::time::Duration;
+
 use jiff::Timestamp;
 
 use super::{Cloud, External, Id, State, Used, Work, answer, derived_name, is_ours};
@@ -166,6 +168,11 @@ impl Cloud {
             Pace::Long => State::Creating(Some(now + self.work_takes)),
             Pace::Driven => State::Creating(None),
         };
+        let hidden = if self.subject.manners.shown_at_end && self.subject.manners.create == Pace::Long {
+            self.work_takes
+        } else {
+            Duration::ZERO
+        };
         self.objects.push(External {
             id: Id(self.count),
             name: name.to_owned(),
@@ -176,7 +183,7 @@ impl Cloud {
             parameters: call.desired.parameters.clone(),
             sensitive: call.desired.sensitive.clone(),
             state,
-            visible: now + self.visibility,
+            visible: now + self.visibility.max(hidden),
             marker_visible: now + self.visibility.max(self.marker_visibility),
         });
         Id(self.count)

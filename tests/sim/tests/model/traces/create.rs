@@ -137,9 +137,56 @@ fn trace_08_where_nothing_helps_a_person_is_asked() {
     model.pass(A);
     model.cloud.forget_operations();
     model.rest();
+    model.advance(Duration::from_mins(11));
+    model.rest();
     model.verify();
     assert_eq!(model.says("Synced"), "False/CreateOutcomeUnknown");
     assert_eq!(model.made().len(), 1);
+}
+
+#[test]
+fn trace_44_what_a_forgotten_operation_makes_may_be_seen_only_when_it_ends() {
+    // Found by reading: absence was judged by the deadline of the call, minutes before the operation that it began had ended.
+    for subject in [kinds::marked(), kinds::named(), kinds::queue(), kinds::nothing()] {
+        let subject = subject
+            .paced(Pace::Long, Pace::AtOnce)
+            .with(|manners| (manners.name_at_end, manners.shown_at_end) = (true, true));
+        let mut model = Model::started(&subject);
+        model.cloud.work_takes = Duration::from_mins(5);
+        model.pass(A);
+        model.cloud.forget_operations();
+        model.advance(Duration::from_mins(2));
+        model.rest();
+        assert_eq!(model.tokens(), 1, "{}", subject.name);
+        assert_ne!(
+            model.says("Synced"),
+            "False/CreateOutcomeUnknown",
+            "{}",
+            subject.name
+        );
+        if subject.name == "nothing" {
+            // Its creation may take ten minutes.
+            model.advance(Duration::from_mins(9));
+            model.rest();
+            assert_eq!(model.says("Synced"), "False/CreateOutcomeUnknown");
+            continue;
+        }
+        model.ends_ready();
+        assert_eq!(model.tokens(), 1, "{}", subject.name);
+    }
+}
+
+#[test]
+fn trace_44_an_operation_that_failed_has_ended() {
+    let unknown = CallFate::Fails(FailureCode::OperationFailed, Effect::Unknown);
+    let subject = kinds::marked()
+        .paced(Pace::Long, Pace::AtOnce)
+        .with(|manners| manners.name_at_end = true);
+    let mut model = Model::started(&subject);
+    model.pass(A);
+    model.advance(Duration::from_secs(11));
+    model.pass_with(A, &mut Script::on(Verb::Poll, unknown));
+    assert_eq!(model.record().intent.map(|intent| intent.operation), Some(None));
 }
 
 #[test]
@@ -367,6 +414,19 @@ fn trace_37_what_was_certainly_never_sent_asks_nobody() {
         model.pass(A);
         model.advance(Duration::from_mins(5));
         model.config = config;
+        model.ends_ready();
+        assert_eq!(model.calls("create"), 1, "{}", subject.name);
+    }
+}
+
+#[test]
+fn trace_37_nor_does_a_write_that_lands_after_the_next_one_was_begun() {
+    // Found by reading: only the newest intent was remembered as unsent.
+    for subject in kinds::families() {
+        let mut model = Model::started(&subject);
+        let late = WriteFate::Late(Duration::from_secs(1));
+        model.pass_with(A, &mut Script::write("record the intent to create", late));
+        model.bridges[A].lags_until = Some(model.now + Duration::from_secs(5));
         model.ends_ready();
         assert_eq!(model.calls("create"), 1, "{}", subject.name);
     }

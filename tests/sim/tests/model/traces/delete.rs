@@ -432,23 +432,61 @@ fn trace_35_an_answer_that_cannot_tell_the_effect_ends_nothing() {
 }
 
 #[test]
-fn trace_38_an_orphan_goes_only_when_no_recorded_call_can_execute() {
+fn trace_38_an_orphan_goes_only_when_no_delete_can_execute() {
     // Found by reading: whoever takes back a deletion made by mistake lost the resource after all, under the object made anew.
-    let mut model = Model::at_rest(&kinds::named());
-    grow_old(&mut model);
-    model.etcd.delete(model.now);
-    model.stop_before(A, "delete");
-    model.step(A, &mut Script::on(Verb::Delete, CallFate::CrashLate));
-    let uid = model.object().managed.uid.clone();
-    model.etcd.annotate(names::ORPHAN, Some(&uid));
-    model.pass(A);
-    assert_eq!(model.says("Ready"), "False/Deleting", "it stays until then");
-    model.rest();
-    assert!(model.etcd.object.is_none());
-    model.create();
-    model.rest();
-    model.advance(Duration::from_mins(1));
-    model.ends_ready();
+    for subject in kinds::families() {
+        let subject = subject.paced(Pace::AtOnce, Pace::AtOnce);
+        let mut model = Model::at_rest(&subject);
+        grow_old(&mut model);
+        model.etcd.delete(model.now);
+        model.stop_before(A, "delete");
+        model.step(A, &mut Script::on(Verb::Delete, CallFate::CrashLate));
+        let uid = model.object().managed.uid.clone();
+        model.etcd.annotate(names::ORPHAN, Some(&uid));
+        model.pass(A);
+        assert_eq!(
+            model.says("Ready"),
+            "False/Deleting",
+            "{} stays until then",
+            subject.name
+        );
+        model.rest();
+        assert!(model.etcd.object.is_none(), "{}", subject.name);
+        let left = model.made().len();
+        model.advance(Duration::from_mins(1));
+        assert_eq!(model.made().len(), left, "{}: what is let go stays", subject.name);
+    }
+}
+
+#[test]
+fn trace_38_what_nobody_began_to_delete_is_let_go_at_once() {
+    for subject in kinds::families() {
+        let mut model = Model::at_rest(&subject);
+        grow_old(&mut model);
+        let uid = model.object().managed.uid.clone();
+        model.etcd.annotate(names::ORPHAN, Some(&uid));
+        model.etcd.delete(model.now);
+        model.pass(A);
+        assert!(model.etcd.object.is_none(), "{}", subject.name);
+    }
+}
+
+#[test]
+fn trace_43_a_late_delete_does_not_hit_the_replacement() {
+    // Found by reading: the marker of the replacement is that of the same object.
+    for subject in kinds::families() {
+        let subject = subject.paced(Pace::AtOnce, Pace::AtOnce);
+        let mut model = Model::at_rest(&subject);
+        model.edit("fixed", json!("b"));
+        model.rest();
+        model.etcd.annotate(names::APPROVE_REPLACEMENT, Some("2"));
+        model.stop_before(A, "delete");
+        model.step(A, &mut Script::on(Verb::Delete, CallFate::CrashLate));
+        model.rest();
+        model.advance(Duration::from_mins(1));
+        model.ends_ready();
+        assert_eq!(model.calls("create"), 2, "{}", subject.name);
+    }
 }
 
 #[test]

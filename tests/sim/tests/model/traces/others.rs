@@ -162,6 +162,79 @@ fn trace_40_what_another_object_of_ours_is_making_is_not_adopted() {
 }
 
 #[test]
+fn trace_45_beside_one_that_is_about_to_make_the_name_nothing_is_begun() {
+    // Found by reading: one chart in two namespaces; with both answers lost each believed that it had made what is there.
+    for subject in [kinds::named(), kinds::bucket()] {
+        let mut model = Model::started(&subject);
+        model.add_lane();
+        model.stop_before(A, "write metadata: record the intent to create");
+        let second = |model: &mut Model| {
+            model.create();
+            model.rest();
+            model.says("Synced")
+        };
+        let says = model.beside(second);
+        let says = says.as_deref();
+        assert_eq!(says, Some("False/DoublyOwned"), "{}", model.log.join("\n"));
+        model.ends_ready();
+        assert_eq!(model.calls("create"), 1, "{}", subject.name);
+    }
+}
+
+#[test]
+fn trace_45_where_both_make_one_name_neither_has_it() {
+    // The second is begun by a process that does not see yet what the first has recorded.
+    let mut model = Model::started(&kinds::named());
+    model.add_lane();
+    let unbegun = model.object().clone();
+    model.stop_before(A, "create");
+    model.lead(B);
+    model.bridges[B].store = Some(unbegun);
+    let second = |model: &mut Model| {
+        model.lead(B);
+        model.create();
+        model.stop_before(B, "create");
+    };
+    model.beside(second);
+    model.step(A, &mut Script::on(Verb::Create, CallFate::CrashBeforePersist));
+    model.beside(|model| model.step(B, &mut Script::on(Verb::Create, CallFate::CrashBeforePersist)));
+    let asks = |model: &mut Model| {
+        model.rest();
+        assert_eq!(
+            model.says("Synced"),
+            "False/DoublyOwned",
+            "{}",
+            model.log.join("\n")
+        );
+    };
+    asks(&mut model);
+    model.beside(asks);
+    let leaves = |model: &mut Model| {
+        model.etcd.delete(model.now);
+        model.rest();
+        assert!(model.etcd.object.is_none());
+    };
+    model.beside(leaves);
+    assert_eq!(model.calls("delete"), 0);
+    model.ends_ready();
+}
+
+#[test]
+fn trace_45_names_in_different_places_are_two() {
+    let subject = kinds::named().with(|manners| manners.placed = true);
+    let mut model = Model::started(&subject);
+    model.add_lane();
+    model.stop_before(A, "create");
+    let elsewhere = |model: &mut Model| {
+        model.create();
+        model.edit("fixed", json!("south"));
+        model.ends_ready();
+    };
+    model.beside(elsewhere);
+    model.ends_ready();
+}
+
+#[test]
 fn trace_28_adoption_waits_until_no_create_can_come() {
     // Attempt 0 is on its way; somebody else is faster; a person gives his to us at once.
     let subject = kinds::table().paced(Pace::AtOnce, Pace::AtOnce);

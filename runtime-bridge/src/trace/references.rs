@@ -1,0 +1,161 @@
+//! What an object refers to, read as it is now.
+
+use bridge_core::{
+    crd::{CLUSTER_PROVIDER_CONFIG, PROVIDER_CONFIG},
+    watch_plan::GroupKind,
+};
+use bridge_engine::{
+    config::{ConfigObjects, SecretSource},
+    engine::Lookup,
+    object::{Key, Object},
+    secret::SecretError,
+};
+use serde_json::Value;
+
+use super::facts::Reference;
+use crate::live::Reader;
+
+/// The config that it refers to. A plugin's configs are of the plugin's group, of which the object's group is, or is below.
+pub(super) async fn config(object: &Object, reader: &Reader) -> Reference {
+    let spec = object.spec_value();
+    let named = |field: &str, or: &str| spec["providerConfigRef"][field].as_str().unwrap_or(or).to_owned();
+    let (kind, name) = (named("kind", CLUSTER_PROVIDER_CONFIG), named("name", "default"));
+    let namespace = object.namespace().filter(|_| kind == PROVIDER_CONFIG);
+    let group = object.api.kind.group();
+    let mut found = Lookup::Direct(None);
+    let groups = group.match_indices('.').map(|(dot, _)| &group[dot + 1..]);
+    for group in std::iter::once(group).chain(groups) {
+        let key = Key::new(GroupKind::new(group, &kind), namespace, &name);
+        found = reader.get(&key).await;
+        if !matches!(found, Lookup::Direct(None)) {
+            break;
+        }
+    }
+    let place = namespace
+        .map(|namespace| format!("{namespace}/"))
+        .unwrap_or_default();
+    Reference {
+        name: format!("{kind} {place}{name}"),
+        object: match found {
+            Lookup::Live(found) | Lookup::Direct(found) => Ok(found),
+            Lookup::Unavailable(error) => Err(error.to_string()),
+        },
+    }
+}
+
+/// A Secret that the spec names.
+#[derive(Debug, PartialEq, Eq)]
+struct Named {
+    /// The field of the spec, as in `forProvider.passwordSecretRef`.
+    field: String,
+    namespace: String,
+    name: String,
+    /// `None`: the bridge writes it, and needs no key.
+    key: Option<String>,
+}
+
+/// The Secrets that it refers to, a line each: which field, which Secret, and whether what is asked of it is there.
+pub(super) async fn secrets(object: &Object, reader: &Reader) -> Vec<String> {
+    let mut lines = Vec::new();
+    for named in named(&object.spec_value(), object.namespace()) {
+        let read = SecretSource::read(reader, &named.namespace, &named.name).await;
+        let stands = match (&read, &named.key) {
+            (Ok(secret), Some(key)) if !secret.data.0.contains_key(key) => format!("has no key {key:?}"),
+            (Ok(_), Some(key)) => format!("key {key:?}"),
+            (Ok(_), None) => "written by the bridge".to_owned(),
+            (Err(SecretError::NotFound { .. }), Some(_)) => "does not exist".to_owned(),
+            (Err(SecretError::NotFound { .. }), None) => "not written yet".to_owned(),
+            (Err(SecretError::Api { source, .. }), _) => format!("cannot be read: {source}"),
+        };
+        lines.push(format!(
+            "Secret {}/{} ({}): {stands}",
+            named.namespace, named.name, named.field
+        ));
+    }
+    lines
+}
+
+fn named(spec: &Value, namespace: Option<&str>) -> Vec<Named> {
+    let mut found = Vec::new();
+    find(&spec["forProvider"], "forProvider", namespace, &mut found);
+    found.extend(secret_of(
+        &spec["writeConnectionSecretToRef"],
+        "writeConnectionSecretToRef",
+        namespace,
+    ));
+    found
+}
+
+/// References to a key of a Secret stand in fields that end so, see docs/provider-config.md.
+fn find(value: &Value, path: &str, namespace: Option<&str>, found: &mut Vec<Named>) {
+    let children: Vec<(String, &Value)> = match value {
+        Value::Object(fields) => fields.iter().map(|(name, value)| (name.clone(), value)).collect(),
+        Value::Array(items) => items
+            .iter()
+            .enumerate()
+            .map(|(number, value)| (number.to_string(), value))
+            .collect(),
+        _ => return,
+    };
+    for (name, value) in children {
+        let path = format!("{path}.{name}");
+        let secret = secret_of(value, &path, namespace).filter(|_| name.ends_with("SecretRef"));
+        match secret {
+            Some(secret) => found.push(secret),
+            None => find(value, &path, namespace, found),
+        }
+    }
+}
+
+fn secret_of(reference: &Value, field: &str, namespace: Option<&str>) -> Option<Named> {
+    let text = |name: &str| reference[name].as_str().map(str::to_owned);
+    Some(Named {
+        field: field.to_owned(),
+        // An object of a namespace reads and writes there only.
+        namespace: namespace.map(str::to_owned).or_else(|| text("namespace"))?,
+        name: text("name")?,
+        key: text("key"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn secrets_are_found_wherever_the_spec_names_them() {
+        let spec = json!({
+            "forProvider": {
+                "size": 1,
+                "passwordSecretRef": { "name": "password", "key": "it", "namespace": "other" },
+                "users": [{ "tokenSecretRef": { "name": "tokens", "key": "one" } }],
+                "fakeSecretRef": "text",
+            },
+            "writeConnectionSecretToRef": { "name": "connection" },
+        });
+        let secret = |field: &str, name: &str, key: Option<&str>| Named {
+            field: field.to_owned(),
+            namespace: "team".to_owned(),
+            name: name.to_owned(),
+            key: key.map(str::to_owned),
+        };
+        assert_eq!(
+            named(&spec, Some("team")),
+            [
+                secret("forProvider.passwordSecretRef", "password", Some("it")),
+                secret("forProvider.users.0.tokenSecretRef", "tokens", Some("one")),
+                secret("writeConnectionSecretToRef", "connection", None),
+            ]
+        );
+        let named: Vec<Named> = named(&spec, None);
+        assert_eq!(
+            named
+                .iter()
+                .map(|secret| secret.namespace.as_str())
+                .collect::<Vec<_>>(),
+            ["other"]
+        );
+    }
+}
