@@ -425,8 +425,10 @@ fn trace_37_nor_does_a_write_that_lands_after_the_next_one_was_begun() {
     for subject in kinds::families() {
         let mut model = Model::started(&subject);
         let late = WriteFate::Late(Duration::from_secs(1));
-        model.pass_with(A, &mut Script::write("record the intent to create", late));
-        model.bridges[A].lags_until = Some(model.now + Duration::from_secs(5));
+        model.stop_before(A, "write metadata: record the intent to create");
+        model.step(A, &mut Script::write("record the intent to create", late));
+        model.stop_before(A, "write metadata: record the intent to create");
+        model.advance(Duration::from_secs(2));
         model.ends_ready();
         assert_eq!(model.calls("create"), 1, "{}", subject.name);
     }

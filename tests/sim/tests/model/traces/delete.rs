@@ -477,6 +477,7 @@ fn trace_43_a_late_delete_does_not_hit_the_replacement() {
     for subject in kinds::families() {
         let subject = subject.paced(Pace::AtOnce, Pace::AtOnce);
         let mut model = Model::at_rest(&subject);
+        grow_old(&mut model);
         model.edit("fixed", json!("b"));
         model.rest();
         model.etcd.annotate(names::APPROVE_REPLACEMENT, Some("2"));
