@@ -194,8 +194,25 @@ fn conclude(noticed: &[Noticed]) -> Result<(), Failure> {
         .filter(|one| one.by.is_empty())
         .map(|one| one.rule.name.as_str())
         .collect();
-    if missed.is_empty() {
+    let deaf: Vec<String> = noticed
+        .iter()
+        .filter(|one| !one.by.is_empty())
+        .flat_map(|one| {
+            let failed: Vec<String> = one.by.iter().flat_map(|(_, tests)| tests.clone()).collect();
+            let traces = one.rule.deaf_traces(&failed);
+            traces
+                .into_iter()
+                .map(|number| format!("{number} ({})", one.rule.name))
+        })
+        .collect();
+    if missed.is_empty() && deaf.is_empty() {
         return Ok(());
+    }
+    if missed.is_empty() {
+        return Err(Failure::new(format!(
+            "these traces are told to be closed by a rule that their own tests do not miss: {}",
+            deaf.join("; ")
+        )));
     }
     Err(Failure::new(format!(
         "nobody misses these rules, so that they are not needed or not tested: {}",
