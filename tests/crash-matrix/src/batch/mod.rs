@@ -52,6 +52,19 @@ struct Member {
 /// A point that comes again and again is taken twice: how often an operation is polled is a matter of time.
 const TIMES: [&str; 2] = ["#1", "#2"];
 /// In an undisturbed life no call is cut off, however busy the machine is.
+impl Member {
+    /// A person is asked what became of its creation.
+    fn asks(&mut self, phase: Phase) {
+        self.line.asked = true;
+        if self.case.is_none() {
+            self.line
+                .wrong(phase, "a person was asked, and nothing went wrong");
+        } else if !self.sort.may_ask() {
+            self.line.wrong(phase, "a person was asked what can be found out");
+        }
+    }
+}
+
 const PLENTY: u32 = 60;
 
 /// Lets one object of each sort live undisturbed, and returns the points that it came by.
@@ -265,6 +278,7 @@ impl<'s> Batch<'s> {
             for (i, question, name) in answers {
                 self.answer(i, question, name).await?;
             }
+                self.members[i].asks(phase);
             if open.is_empty() {
                 return Ok(());
             }
@@ -292,7 +306,6 @@ impl<'s> Batch<'s> {
             None => format!("absent/{question}"),
         };
         member.answered.insert(question);
-        member.line.asked = true;
         let handle = self
             .stage
             .cluster
@@ -335,6 +348,10 @@ impl<'s> Batch<'s> {
         for member in &mut self.members {
             let there = left.get(&member.uid).map_or(0, Vec::len);
             let gone = removed
+            if member.line.hit && !member.line.asked && member.case.as_ref().is_some_and(Case::must_ask) {
+                let what = "nobody was asked what became of the creation, though nothing tells it";
+                member.line.wrong(Phase::Create, what);
+            }
                 .iter()
                 .filter(|one| one.external.made_for == member.uid)
                 .count();

@@ -16,6 +16,8 @@ use super::{
 
 const NAMESPACE: &str = "default";
 
+/// The Secret that objects take their password from.
+pub(crate) const PASSWORD: &str = "password";
 /// An object that users look after.
 pub(crate) struct Object<'a> {
     world: &'a World,
@@ -56,9 +58,9 @@ impl World {
     pub(crate) fn make_password(&self, number: u32) {
         let data = ["Y2FuYXJ5LTA=", "Y2FuYXJ5LTE=", "Y2FuYXJ5LTI="][number as usize % 3];
         let secrets = "/api/v1/namespaces/default/secrets";
-        let secret = json!({"metadata": {"name": "password"}, "data": {"it": data}});
+        let secret = json!({"metadata": {"name": PASSWORD}, "data": {"it": data}});
         if self.kube.request(&Method::POST, secrets, &secret).0 == 409 {
-            let path = format!("{secrets}/password");
+            let path = format!("{secrets}/{PASSWORD}");
             self.kube.request(&Method::PATCH, &path, &secret);
         }
     }
@@ -99,7 +101,7 @@ impl Object<'_> {
             object["metadata"]["annotations"] = json!({names::EXTERNAL_NAME: name});
         }
         if wish.password {
-            object["spec"]["forProvider"]["passwordSecretRef"] = json!({"name": "password", "key": "it"});
+            object["spec"]["forProvider"]["passwordSecretRef"] = json!({"name": PASSWORD, "key": "it"});
         }
         if wish.policies {
             object["spec"]["managementPolicies"] = json!(["Observe", "Create", "Update", "Delete"]);

@@ -25,7 +25,7 @@ use self::{
     calls::Sent,
     writes::{Standing, Written},
 };
-use super::world::World;
+use super::{user::PASSWORD, world::World};
 
 /// What of these does not hold, each with its name. An invariant is a function that tells what is wrong.
 macro_rules! broken {
@@ -54,6 +54,8 @@ pub(crate) struct Watcher {
     lies: BTreeMap<String, Timestamp>,
     /// Of every Create that came.
     tokens: BTreeSet<String>,
+    /// The Secret that objects take their password from was changed.
+    rotated: bool,
     /// Who held the lease, from when on.
     holders: Vec<(Timestamp, String)>,
 }
@@ -120,6 +122,9 @@ impl Watcher {
         text(&commit.new, "/kind").clone_into(&mut seen.kind);
         if commit.happened == Happened::Deleted {
             seen.gone = Some(commit.at);
+        // Connection details have other names.
+        let password = plural == "secrets" && text(&commit.new, "/metadata/name") == PASSWORD;
+        self.rotated |= password && !commit.old.is_null() && commit.old["data"] != commit.new["data"];
             return;
         }
         let paused = is_paused(&commit.new);

@@ -2,6 +2,7 @@
 
 use bridge_core::managed::names;
 use fake_cloud::{
+    checked::CreateRecovery,
     cloud::{Cloud, State},
     kinds::CALL,
 };
@@ -9,6 +10,9 @@ use fake_kube::state::Commit;
 use serde_json::Value;
 
 use super::{Watcher, annotation, broken, is_paused, record_of, text};
+
+/// Where a status holds the id of the question to a person.
+const QUESTION: &str = "/status/crossbridge/question/id";
 
 /// A write that was committed, and what is known at that moment.
 pub(super) struct Written<'a> {
@@ -47,6 +51,7 @@ pub(super) fn broken_by(written: &Written) -> Vec<String> {
         no_intent_without_the_lease,
         no_name_is_lost,
         no_secret_is_told,
+        nobody_is_asked_what_can_be_found_out,
     }
 }
 
@@ -86,6 +91,22 @@ fn no_secret_is_told(written: &Written) -> Option<String> {
     let (plural, _) = &written.commit.resource;
     let told = plural != "secrets" && written.commit.new.to_string().contains("canary");
     told.then(|| format!("in {plural} {}", written.name()))
+}
+
+/// A person is asked only where nobody can look, and the request cannot be sent again: there is no token, or what it stood for held a
+/// secret that has changed.
+fn nobody_is_asked_what_can_be_found_out(written: &Written) -> Option<String> {
+    let Commit { old, new, .. } = written.commit;
+    let question = text(new, QUESTION);
+    if question.is_empty() || question == text(old, QUESTION) {
+        return None;
+    }
+    let kind = text(new, "/kind");
+    let subject = written.cloud.subject(kind)?;
+    let looks = [CreateRecovery::DeterministicName, CreateRecovery::Marker];
+    let can_look = looks.into_iter().any(|way| subject.recovers_by(way));
+    let can_repeat = subject.recovers_by(CreateRecovery::ClientToken) && !written.watcher.rotated;
+    (can_look || can_repeat).then(|| format!("about {} ({kind})", written.name()))
 }
 
 /// The cloud as it is, and what is known of the objects.
