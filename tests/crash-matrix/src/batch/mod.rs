@@ -1,5 +1,6 @@
 //! Many cases at once: each object halts where its case says, and when all have halted, one kill hits them all.
 
+mod leader;
 mod strike;
 
 use std::{
@@ -37,6 +38,8 @@ pub struct Batch<'s> {
     members: Vec<Member>,
     points: Points,
     starts: u32,
+    /// The leader slept in this phase.
+    sleep: Option<leader::Sleep>,
 }
 
 /// One object.
@@ -49,9 +52,6 @@ struct Member {
     line: Line,
 }
 
-/// A point that comes again and again is taken twice: how often an operation is polled is a matter of time.
-const TIMES: [&str; 2] = ["#1", "#2"];
-/// In an undisturbed life no call is cut off, however busy the machine is.
 impl Member {
     /// A person is asked what became of its creation.
     fn asks(&mut self, phase: Phase) {
@@ -65,6 +65,9 @@ impl Member {
     }
 }
 
+/// A point that comes again and again is taken twice: how often an operation is polled is a matter of time.
+const TIMES: [&str; 2] = ["#1", "#2"];
+/// In an undisturbed life no call is cut off, however busy the machine is.
 const PLENTY: u32 = 60;
 
 /// Lets one object of each sort live undisturbed, and returns the points that it came by.
@@ -152,6 +155,7 @@ impl<'s> Batch<'s> {
             points: Points::new(folder, &BTreeMap::new())?,
             stage,
             starts: 0,
+            sleep: None,
         };
         if batch.has(Victim::Leader) {
             batch.stage.stop_pair().await?;
@@ -209,15 +213,13 @@ impl<'s> Batch<'s> {
             }
             self.settle(phase).await?;
             if victim == Some(Victim::Leader) {
-                self.old_leader_began_nothing(phase);
-            }
-            if victim == Some(Victim::Leader) && phase != Phase::Delete {
+                let transitions = self.stage.lease_transitions().await?;
                 self.stage.stop_pair().await?;
-                self.start_pair(Some(phase)).await?;
+                self.judge_the_old_leader(phase, transitions);
+                if phase != Phase::Delete {
+                    self.start_pair(Some(phase)).await?;
+                }
             }
-        }
-        if victim == Some(Victim::Leader) {
-            self.stage.stop_pair().await?;
         }
         self.count().await
     }
@@ -276,9 +278,9 @@ impl<'s> Batch<'s> {
                 !is_settled(phase, &member.sort, object, made)
             });
             for (i, question, name) in answers {
+                self.members[i].asks(phase);
                 self.answer(i, question, name).await?;
             }
-                self.members[i].asks(phase);
             if open.is_empty() {
                 return Ok(());
             }
@@ -346,12 +348,12 @@ impl<'s> Batch<'s> {
         let left = self.made().await?;
         let removed = self.stage.cloud.removed().await.map_err(Trouble::from)?;
         for member in &mut self.members {
-            let there = left.get(&member.uid).map_or(0, Vec::len);
-            let gone = removed
             if member.line.hit && !member.line.asked && member.case.as_ref().is_some_and(Case::must_ask) {
                 let what = "nobody was asked what became of the creation, though nothing tells it";
                 member.line.wrong(Phase::Create, what);
             }
+            let there = left.get(&member.uid).map_or(0, Vec::len);
+            let gone = removed
                 .iter()
                 .filter(|one| one.external.made_for == member.uid)
                 .count();
