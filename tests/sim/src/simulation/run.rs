@@ -22,6 +22,7 @@ use super::{
     bridge::run as run_bridge,
     plan::{Deed, Plan, Step, Storm},
     plugin_host::PluginHost,
+    tally::{Counts, Scene},
     user::Wish,
     world::World,
 };
@@ -46,6 +47,8 @@ pub struct Report {
     pub journal: Vec<String>,
     /// Bridges that were started.
     pub bridges: u32,
+    /// What happened, and how often.
+    pub happened: Counts,
 }
 
 /// Seeds that once failed, of the file `seeds.txt`.
@@ -75,13 +78,25 @@ pub fn run(seed: u64, keeps_journal: bool) -> Report {
     if plan.password {
         world.log.listen();
     }
+    for (is_so, scene) in [
+        (plan.bridges > 1, Scene::TwoBridges),
+        (plan.rivals, Scene::Rivals),
+    ] {
+        if is_so {
+            world.tally.count("world", scene);
+        }
+    }
     let live = || World::logging(&world, || Course::new(&world, plan).run(seed));
     let bridges = panic::catch_unwind(AssertUnwindSafe(live)).unwrap_or_else(|_| {
         world.blame("the simulation panicked".to_owned());
         0
     });
+    for _ in 0..world.watcher.lock().lease_moves() {
+        world.tally.count("world", Scene::LeaseMoved);
+    }
     Report {
         seed,
+        happened: world.tally.counts(),
         violations: world.violations(),
         journal: world.journal(),
         bridges,
@@ -278,6 +293,9 @@ impl Course {
 
     /// Returns whether it ends the bridge.
     fn take(&mut self, step: Step, host: &Arc<PluginHost>) -> bool {
+        if self.takes_effect(step) {
+            self.world.tally.count("step", step);
+        }
         let world = &self.world;
         let object = |number: usize| {
             let (kind, name) = &self.plan.objects[number];
@@ -306,11 +324,21 @@ impl Course {
             Step::Delete(number) => object(number).delete(),
             Step::Pause(number) => object(number).annotate(names::PAUSED, "true".into()),
             Step::Unpause(number) => object(number).annotate(names::PAUSED, Value::Null),
-            Step::RemoveByHand(number) => object(number).remove_by_hand(),
-            Step::Foreign(number) => object(number).foreign(),
+            Step::RemoveByHand(number) => {
+                if object(number).remove_by_hand() {
+                    world.tally.count("step", step);
+                }
+            }
+            Step::Foreign(number) => {
+                if object(number).foreign() {
+                    world.tally.count("step", step);
+                }
+            }
             Step::Usurp(number) => {
-                object(number).remove_by_hand();
-                object(number).foreign();
+                let removed = object(number).remove_by_hand();
+                if object(number).foreign() && removed {
+                    world.tally.count("step", step);
+                }
             }
             Step::Spoil(number) => {
                 object(number).patch(&json!({"spec": {"forProvider": {"invalid": true}}}));
@@ -345,7 +373,39 @@ impl Course {
         false
     }
 
+    /// Whether there is anything for it to do, as far as is known before it is taken.
+    fn takes_effect(&self, step: Step) -> bool {
+        let exists = |number: usize| {
+            let (kind, name) = &self.plan.objects[number];
+            self.world.object(kind, name).get().is_some()
+        };
+        match step {
+            Step::Apply(number) => !exists(number),
+            Step::Resize(number)
+            | Step::Delete(number)
+            | Step::Pause(number)
+            | Step::Unpause(number)
+            | Step::Spoil(number) => exists(number),
+            Step::TerminateOne(number) | Step::KillOne(number) | Step::Stall(number, _) => {
+                number < self.world.bridges
+            }
+            Step::Rotate => self.plan.password,
+            // These tell it themselves.
+            Step::RemoveByHand(_) | Step::Foreign(_) | Step::Usurp(_) => false,
+            Step::KillBridge
+            | Step::KillBridgeAt(..)
+            | Step::TerminateBridge
+            | Step::KillPlugin
+            | Step::ApiDown(_)
+            | Step::CloudDown(_)
+            | Step::CutWatches
+            | Step::Compact
+            | Step::ForgetOperations => true,
+        }
+    }
+
     fn do_deed(&self) {
+        self.world.tally.count("and then", self.deed);
         self.world.log.note(|| format!("{:?}", self.deed));
         for (kind, name) in &self.plan.objects {
             let object = self.world.object(kind, name);

@@ -103,6 +103,14 @@ impl Watcher {
         holder.map(|(_, holder)| holder.as_str()).unwrap_or_default()
     }
 
+    /// How often one bridge led after another.
+    pub(crate) fn lease_moves(&self) -> usize {
+        let mut holders: Vec<&str> = self.holders.iter().map(|(_, holder)| holder.as_str()).collect();
+        holders.retain(|holder| !holder.is_empty());
+        holders.dedup();
+        holders.len().saturating_sub(1)
+    }
+
     fn flights(&self, bridge: usize, uid: &str) -> Flights {
         let flights = self.flights.get(&(bridge, uid.to_owned()));
         flights.copied().unwrap_or_default()
@@ -114,6 +122,9 @@ impl Watcher {
             let holder = text(&commit.new, "/spec/holderIdentity");
             self.holders.push((commit.at, holder.to_owned()));
         }
+        // Connection details have other names.
+        let password = plural == "secrets" && text(&commit.new, "/metadata/name") == PASSWORD;
+        self.rotated |= password && !commit.old.is_null() && commit.old["data"] != commit.new["data"];
         if group != GROUP || plural.ends_with("providerconfigs") {
             return;
         }
@@ -122,9 +133,6 @@ impl Watcher {
         text(&commit.new, "/kind").clone_into(&mut seen.kind);
         if commit.happened == Happened::Deleted {
             seen.gone = Some(commit.at);
-        // Connection details have other names.
-        let password = plural == "secrets" && text(&commit.new, "/metadata/name") == PASSWORD;
-        self.rotated |= password && !commit.old.is_null() && commit.old["data"] != commit.new["data"];
             return;
         }
         let paused = is_paused(&commit.new);
