@@ -165,6 +165,7 @@ impl Link for CloudLink {
             .log
             .note(|| format!("cloud: {}: {fate:?} -> {}", about(), told(&verdict)));
         self.count(fate, &verdict);
+        world.end_call(&ask, &verdict);
         world.watch_cloud();
         if crash == Some(Side::After) {
             world.log.note(|| format!("the bridge dies after: {}", about()));

@@ -1,6 +1,7 @@
 //! What must hold after every event. Each invariant is one named function.
 
 mod calls;
+mod end;
 mod rest;
 mod writes;
 
@@ -23,6 +24,7 @@ use serde_json::Value;
 
 use self::{
     calls::Sent,
+    end::End,
     writes::{Standing, Written},
 };
 use super::{user::PASSWORD, world::World};
@@ -76,6 +78,8 @@ struct Seen {
     gone: Option<Timestamp>,
     /// It may go without its external object.
     may_leave: bool,
+    /// Of its external object.
+    end: End,
     /// Create intents: token and deadline.
     intents: Vec<(String, Timestamp)>,
 }
@@ -260,6 +264,12 @@ impl World {
             if let Ask::Create(create) = ask {
                 watcher.tokens.insert(create.client_request_token.clone());
             }
+            watcher
+                .objects
+                .entry(uid.clone())
+                .or_default()
+                .end
+                .begin(ask.rpc());
             let flights = watcher.flights.entry((bridge, uid.clone())).or_default();
             flights.all += 1;
             flights.changes += u32::from(changes);

@@ -6,10 +6,10 @@ use fake_cloud::{
     cloud::{Cloud, State},
     kinds::CALL,
 };
-use fake_kube::state::Commit;
+use fake_kube::state::{Commit, Happened};
 use serde_json::Value;
 
-use super::{Watcher, annotation, broken, is_paused, record_of, text};
+use super::{Watcher, annotation, broken, is_paused, may_leave, record_of, text};
 
 /// Where a status holds the id of the question to a person.
 const QUESTION: &str = "/status/crossbridge/question/id";
@@ -52,6 +52,7 @@ pub(super) fn broken_by(written: &Written) -> Vec<String> {
         no_name_is_lost,
         no_secret_is_told,
         nobody_is_asked_what_can_be_found_out,
+        the_finalizer_goes_after_an_absence,
     }
 }
 
@@ -107,6 +108,27 @@ fn nobody_is_asked_what_can_be_found_out(written: &Written) -> Option<String> {
     let can_look = looks.into_iter().any(|way| subject.recovers_by(way));
     let can_repeat = subject.recovers_by(CreateRecovery::ClientToken) && !written.watcher.rotated;
     (can_look || can_repeat).then(|| format!("about {} ({kind})", written.name()))
+}
+
+/// What was made and is known by its record goes first, and is seen to be gone, also where it is removed at once.
+fn the_finalizer_goes_after_an_absence(written: &Written) -> Option<String> {
+    let Commit {
+        old, new, happened, ..
+    } = written.commit;
+    let goes = is_kept(old) && (*happened == Happened::Deleted || !is_kept(new));
+    let uid = text(old, "/metadata/uid");
+    let made = record_of(old).is_some_and(|record| record.confirmed);
+    if !goes || !made || !written.is_of_a_bridge() || may_leave(old, uid) {
+        return None;
+    }
+    let seen = written.watcher.objects.get(uid)?.end.is_seen();
+    (!seen).then(|| format!("{} is let go unseen", written.name()))
+}
+
+/// It bears our finalizer.
+fn is_kept(object: &Value) -> bool {
+    let finalizers = object["metadata"]["finalizers"].as_array();
+    finalizers.is_some_and(|all| all.iter().any(|one| one == names::FINALIZER))
 }
 
 /// The cloud as it is, and what is known of the objects.
