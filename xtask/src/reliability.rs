@@ -16,8 +16,8 @@ use crate::{Failure, crash_matrix, rules, simulate};
 const SHOWN: [(&str, &str, &str); 10] = [
     ("rules", "out", "rules of the machine taken out, one at a time"),
     ("rules", "missed", "of them missed by a test"),
-    ("simulation", "seeds", "seeds of the whole bridge in virtual time"),
-    ("simulation", "violations", "violated invariants in them"),
+    (SIMULATION, "seeds", "seeds of the whole bridge in virtual time"),
+    (SIMULATION, "violations", "violated invariants in them"),
     (MATRIX, "cases", "cases of the crash matrix, all of it"),
     (MATRIX, "hit", "of them hit at their point"),
     (MATRIX, "kills", "real processes killed with SIGKILL"),
@@ -31,6 +31,7 @@ const SHOWN: [(&str, &str, &str); 10] = [
 ];
 /// Of which the page tells the whole or nothing.
 const MATRIX: &str = "crash-matrix";
+const SIMULATION: &str = "simulation";
 /// What the model world's tests say of themselves, a line of JSON each.
 const MODEL: &str = "model.jsonl";
 
@@ -53,6 +54,7 @@ pub(crate) async fn run_all(reuse: bool) -> Result<(), Failure> {
     let text = read(&page)?;
     let text = between(&text, "numbers", &numbers(&results)?)?;
     let text = between(&text, "points", &points_of_the_whole(&results)?)?;
+    let text = between(&text, "faults", &faults(&result(&results, SIMULATION)?))?;
     fs::write(&page, text)
         .map_err(|error| Failure::new(format!("cannot write {}: {error}", page.display())))?;
     report.say(&format!("wrote {}", page.display()));
@@ -109,6 +111,22 @@ fn points_of_the_whole(results: &Path) -> Result<String, Failure> {
         return Ok("The whole matrix was not run since this page was written.\n".to_owned());
     }
     points(&read(&results.join("crash-matrix.jsonl"))?)
+}
+
+/// What happened in the simulation, a line for each group.
+fn faults(simulation: &Value) -> String {
+    let mut groups: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    let happened = simulation["happened"].as_object();
+    for (name, times) in happened.into_iter().flatten() {
+        let (group, what) = name.split_once(": ").unwrap_or(("", name));
+        let times = grouped(times.as_u64().unwrap_or_default());
+        groups.entry(group).or_default().push(format!("{what} {times}"));
+    }
+    let mut table = "| of what | what, and how often |\n|---|---|\n".to_owned();
+    for (group, all) in groups {
+        let _ = writeln!(table, "| {group} | {} |", all.join(", "));
+    }
+    table
 }
 
 /// What was not run is left out.
@@ -214,6 +232,17 @@ mod tests {
         );
         assert_eq!(between(&once, "numbers", "new\n").unwrap(), once);
         assert!(between("a", "numbers", "").is_err());
+    }
+
+    #[test]
+    fn faults_are_told_by_group() {
+        let simulation =
+            serde_json::json!({"happened": {"api: Gone": 2, "api: Late": 1_234, "watch: Cut": 3}});
+        let table = faults(&simulation);
+        assert!(
+            table.ends_with("|\n| api | Gone 2, Late 1,234 |\n| watch | Cut 3 |\n"),
+            "{table}"
+        );
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod kube_link;
 mod plan;
 mod plugin_host;
 mod run;
+mod steps;
 mod tally;
 mod time;
 mod user;
