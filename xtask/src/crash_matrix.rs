@@ -9,6 +9,11 @@ use crate::run::{build_all, output, run};
 
 /// As many parts the matrix has, so that one takes a few minutes on two cores.
 const PARTS: u64 = 20;
+/// A part that takes longer, in seconds, fails: it is run for every commit.
+const PART_WITHIN: u64 = 600;
+
+/// All of it, as the results say it.
+pub(crate) const WHOLE: &str = "0/1";
 
 /// What of the matrix is run.
 #[derive(Debug, Clone, Copy)]
@@ -37,14 +42,14 @@ pub(crate) async fn run_all(choice: Choice) -> Result<(), Failure> {
 
 /// Runs what is built, and leaves `crash-matrix.jsonl` (a line for each case) and `crash-matrix.json` (the sum) behind.
 pub(crate) async fn run_part(project: &Project, report: &Report, choice: Choice) -> Result<(), Failure> {
-    let part = match choice {
-        Choice::Whole => "0/1".to_owned(),
-        Choice::OfThisCommit => format!("{}/{PARTS}", part_of_head(project).await?),
-        Choice::Part(part) => format!("{part}/{PARTS}"),
+    let (part, within) = match choice {
+        Choice::Whole => (WHOLE.to_owned(), 0),
+        Choice::OfThisCommit => (format!("{}/{PARTS}", part_of_head(project).await?), PART_WITHIN),
+        Choice::Part(part) => (format!("{part}/{PARTS}"), PART_WITHIN),
     };
     let folder = project.results()?;
     let matrix = Spawn::new(project.binary("crash-matrix"))
-        .args(["--part", &part])
+        .args(["--part", &part, "--within", &within.to_string()])
         .arg("--out")
         .arg(folder);
     report

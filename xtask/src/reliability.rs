@@ -13,23 +13,25 @@ use crate::run::{build_all, cargo, run};
 use crate::{Failure, crash_matrix, rules, simulate};
 
 /// What is shown of a result that has one: file, field, and what it is called.
-const SHOWN: [(&str, &str, &str); 11] = [
+const SHOWN: [(&str, &str, &str); 10] = [
     ("rules", "out", "rules of the machine taken out, one at a time"),
     ("rules", "missed", "of them missed by a test"),
-    ("simulation", "seeds", "seeds of the whole bridge in virtual time"),
-    ("simulation", "violations", "violated invariants in them"),
-    ("crash-matrix", "part", "part of the crash matrix that was run"),
-    ("crash-matrix", "cases", "its cases"),
-    ("crash-matrix", "hit", "of them hit at their point"),
-    ("crash-matrix", "kills", "real processes killed with SIGKILL"),
+    (SIMULATION, "seeds", "seeds of the whole bridge in virtual time"),
+    (SIMULATION, "violations", "violated invariants in them"),
+    (MATRIX, "cases", "cases of the crash matrix, all of it"),
+    (MATRIX, "hit", "of them hit at their point"),
+    (MATRIX, "kills", "real processes killed with SIGKILL"),
     (
-        "crash-matrix",
+        MATRIX,
         "asked",
         "cases in which a person was asked (kinds without a recovery)",
     ),
-    ("crash-matrix", "lost", "external objects lost"),
-    ("crash-matrix", "duplicates", "duplicates"),
+    (MATRIX, "lost", "external objects lost"),
+    (MATRIX, "duplicates", "duplicates"),
 ];
+/// Of which the page tells the whole or nothing.
+const MATRIX: &str = "crash-matrix";
+const SIMULATION: &str = "simulation";
 /// What the model world's tests say of themselves, a line of JSON each.
 const MODEL: &str = "model.jsonl";
 
@@ -51,11 +53,8 @@ pub(crate) async fn run_all(reuse: bool) -> Result<(), Failure> {
     let page = project.root.join("docs/reliability.md");
     let text = read(&page)?;
     let text = between(&text, "numbers", &numbers(&results)?)?;
-    let text = between(
-        &text,
-        "points",
-        &points(&read(&results.join("crash-matrix.jsonl"))?)?,
-    )?;
+    let text = between(&text, "points", &points_of_the_whole(&results)?)?;
+    let text = between(&text, "faults", &faults(&result(&results, SIMULATION)?))?;
     fs::write(&page, text)
         .map_err(|error| Failure::new(format!("cannot write {}: {error}", page.display())))?;
     report.say(&format!("wrote {}", page.display()));
@@ -95,6 +94,41 @@ fn between(text: &str, mark: &str, new: &str) -> Result<String, Failure> {
     }
 }
 
+/// A result; `Null`: it was not run, or not all of it, of which the page says nothing.
+fn result(results: &Path, file: &str) -> Result<Value, Failure> {
+    let path = results.join(format!("{file}.json"));
+    if !path.exists() {
+        return Ok(Value::Null);
+    }
+    let result: Value = serde_json::from_str(&read(&path)?)
+        .map_err(|error| Failure::new(format!("{} is no JSON: {error}", path.display())))?;
+    let whole = file != MATRIX || result["part"] == crash_matrix::WHOLE;
+    Ok(if whole { result } else { Value::Null })
+}
+
+fn points_of_the_whole(results: &Path) -> Result<String, Failure> {
+    if result(results, MATRIX)?.is_null() {
+        return Ok("The whole matrix was not run since this page was written.\n".to_owned());
+    }
+    points(&read(&results.join("crash-matrix.jsonl"))?)
+}
+
+/// What happened in the simulation, a line for each group.
+fn faults(simulation: &Value) -> String {
+    let mut groups: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    let happened = simulation["happened"].as_object();
+    for (name, times) in happened.into_iter().flatten() {
+        let (group, what) = name.split_once(": ").unwrap_or(("", name));
+        let times = grouped(times.as_u64().unwrap_or_default());
+        groups.entry(group).or_default().push(format!("{what} {times}"));
+    }
+    let mut table = "| of what | what, and how often |\n|---|---|\n".to_owned();
+    for (group, all) in groups {
+        let _ = writeln!(table, "| {group} | {} |", all.join(", "));
+    }
+    table
+}
+
 /// What was not run is left out.
 fn numbers(results: &Path) -> Result<String, Failure> {
     let mut table = "| what | number |\n|---|---|\n".to_owned();
@@ -117,21 +151,14 @@ fn numbers(results: &Path) -> Result<String, Failure> {
         }
     }
     for (file, field, what) in SHOWN {
-        let path = results.join(format!("{file}.json"));
-        if !path.exists() {
+        let result = result(results, file)?;
+        if result.is_null() {
             continue;
         }
-        let result: Value = serde_json::from_str(&read(&path)?)
-            .map_err(|error| Failure::new(format!("{} is no JSON: {error}", path.display())))?;
-        let number = match &result[field] {
-            Value::String(text) if text == "0/1" => "all".to_owned(),
-            Value::String(text) => text.clone(),
-            number => number
-                .as_u64()
-                .map(grouped)
-                .ok_or_else(|| Failure::new(format!("{} does not tell {field}", path.display())))?,
-        };
-        let _ = writeln!(table, "| {what} | {number} |");
+        let number = result[field]
+            .as_u64()
+            .ok_or_else(|| Failure::new(format!("{file}.json does not tell {field}")))?;
+        let _ = writeln!(table, "| {what} | {} |", grouped(number));
     }
     Ok(table)
 }
@@ -208,6 +235,17 @@ mod tests {
     }
 
     #[test]
+    fn faults_are_told_by_group() {
+        let simulation =
+            serde_json::json!({"happened": {"api: Gone": 2, "api: Late": 1_234, "watch: Cut": 3}});
+        let table = faults(&simulation);
+        assert!(
+            table.ends_with("|\n| api | Gone 2, Late 1,234 |\n| watch | Cut 3 |\n"),
+            "{table}"
+        );
+    }
+
+    #[test]
     fn points_are_counted_by_victim() {
         let lines = r#"{"case":"Named [*] create/before intent#1 Bridge","point":"create/before intent#1","hit":true,"wrong":[]}
 {"case":"Named [*] create/before intent#2 Both","point":"create/before intent#2","hit":true,"wrong":["x"]}"#;
@@ -215,6 +253,30 @@ mod tests {
         assert!(
             table.ends_with("| `create/before intent` | 1 | 0 | 1 | 0 | 1 |\n"),
             "{table}"
+        );
+    }
+
+    #[test]
+    fn the_page_tells_of_the_whole_matrix_or_of_none() {
+        let folder = std::env::temp_dir().join(format!("crossbridge-page-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let sum = |part| {
+            let sum = serde_json::json!({"part": part, "cases": 13_288, "hit": 13_288, "kills": 200, "asked": 90, "lost": 0, "duplicates": 0});
+            fs::write(folder.join("crash-matrix.json"), sum.to_string()).unwrap();
+        };
+        fs::write(folder.join("crash-matrix.jsonl"), "").unwrap();
+        sum("7/20");
+        let of_a_part = (numbers(&folder).unwrap(), points_of_the_whole(&folder).unwrap());
+        sum(crash_matrix::WHOLE);
+        let of_all = (numbers(&folder).unwrap(), points_of_the_whole(&folder).unwrap());
+        fs::remove_dir_all(&folder).unwrap();
+        assert!(
+            !of_a_part.0.contains("matrix") && !of_a_part.1.contains('|'),
+            "{of_a_part:?}"
+        );
+        assert!(
+            of_all.0.contains("all of it | 13,288 |") && of_all.1.starts_with('|'),
+            "{of_all:?}"
         );
     }
 

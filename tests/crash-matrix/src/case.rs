@@ -1,10 +1,10 @@
 //! One case of the matrix: an object of a kind under a set of policies, where it is hit, and who is killed.
 
-use std::fmt;
+use std::{collections::BTreeMap, fmt, sync::LazyLock};
 
 use fake_cloud::{
     fault::{Fate, Rpc},
-    kinds,
+    kinds::{self, Subject},
 };
 use serde::Serialize;
 
@@ -20,6 +20,11 @@ pub const CREATING_POLICIES: [&[&str]; 9] = [
     &["Observe", "Create", "Delete"],
     &["Observe", "Create"],
 ];
+
+static KINDS: LazyLock<BTreeMap<String, Subject>> = LazyLock::new(|| {
+    let all = kinds::all().into_iter();
+    all.map(|subject| (subject.name().to_owned(), subject)).collect()
+});
 
 /// What an object is, apart from its name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -110,7 +115,21 @@ impl Case {
         let (_, fate) = HANGS.into_iter().find(|(name, _)| *name == how)?;
         Some((rpc, fate))
     }
+
+    /// Nothing but a question is left: a Create was sent, the answer died with whoever had it, and nobody can look or repeat.
+    pub fn must_ask(&self) -> bool {
+        let answer_died = match self.victim {
+            Victim::Bridge | Victim::Both => UNANSWERED.contains(&self.point.as_str()),
+            Victim::Plugin => matches!(self.amid(), Some((Rpc::Create, _))),
+            // It may wake in time to write what it knows.
+            Victim::Leader => false,
+        };
+        answer_died && self.sort.may_ask()
+    }
 }
+
+/// Where the bridge alone knows the answer to a Create.
+const UNANSWERED: [&str; 2] = ["create/after create#1", "create/before persist#1"];
 
 impl Victim {
     /// All.
@@ -132,6 +151,17 @@ impl Sort {
     /// The policies themselves.
     pub fn policies(&self) -> &'static [&'static str] {
         CREATING_POLICIES[self.policies]
+    }
+
+    /// Of the fake cloud; `None`: it has no such kind.
+    pub fn subject(&self) -> Option<&'static Subject> {
+        KINDS.get(&self.kind)
+    }
+
+    /// A person may be asked what became of a creation: only where nobody can look for it, or repeat it. Tokens are kept for ever here.
+    pub fn may_ask(&self) -> bool {
+        self.subject()
+            .is_some_and(|subject| subject.kind.capabilities.create_recovery.is_empty())
     }
 
     /// The policies include this verb.
@@ -215,6 +245,60 @@ mod tests {
             taken += count;
         }
         assert_eq!(taken, cases.len());
+    }
+
+    fn case(kind: &str, point: &str, victim: Victim) -> Case {
+        Case {
+            victim,
+            sort: Sort {
+                kind: kind.to_owned(),
+                policies: 0,
+            },
+            phase: Phase::of(point).unwrap(),
+            point: point.to_owned(),
+        }
+    }
+
+    #[test]
+    fn only_kinds_without_recovery_may_ask() {
+        let mut may = Sort::all();
+        may.retain(|sort| sort.policies == 0 && sort.may_ask());
+        let kinds: Vec<&str> = may.iter().map(|sort| sort.kind.as_str()).collect();
+        assert_eq!(kinds, ["Nothing", "LongNothing"]);
+    }
+
+    #[test]
+    fn a_question_is_demanded_where_the_answer_died_and_nothing_else_helps() {
+        let must = |point: &str, victim| case("Nothing", point, victim).must_ask();
+        for point in UNANSWERED {
+            assert!(
+                must(point, Victim::Bridge) && must(point, Victim::Both),
+                "{point}"
+            );
+            // The bridge lives and has the answer, or wakes with it.
+            assert!(
+                !must(point, Victim::Plugin) && !must(point, Victim::Leader),
+                "{point}"
+            );
+            for kind in ["Named", "Token", "Marked", "Cluster"] {
+                assert!(!case(kind, point, Victim::Both).must_ask(), "{kind} {point}");
+            }
+        }
+        for (how, _) in HANGS {
+            assert!(
+                must(&format!("create/amid create {how}"), Victim::Plugin),
+                "{how}"
+            );
+            assert!(!must(&format!("create/amid poll {how}"), Victim::Plugin), "{how}");
+        }
+        // Nobody can know there whether it was sent, or everything is stored.
+        for point in [
+            "create/before intent#1",
+            "create/before persist#2",
+            "create/after persist#1",
+        ] {
+            assert!(!must(point, Victim::Both), "{point}");
+        }
     }
 
     #[test]

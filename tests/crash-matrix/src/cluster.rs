@@ -79,18 +79,31 @@ impl Cluster {
             .map_err(Trouble::from)
     }
 
+    /// All leases.
+    ///
+    /// # Errors
+    /// The API server's.
+    pub async fn leases(&self) -> Result<Vec<Value>, Trouble> {
+        let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("coordination.k8s.io", "v1", "Lease"));
+        list(&Api::all_with(self.client.clone(), &resource)).await
+    }
+
     /// All objects of a kind in a namespace.
     ///
     /// # Errors
     /// The API server's.
     pub async fn list(&self, kind: &str, namespace: &str) -> Result<Vec<Value>, Trouble> {
         let api: Api<DynamicObject> = Api::namespaced_with(self.client.clone(), namespace, &resource(kind));
-        let list = api.list(&ListParams::default()).await.map_err(Trouble::from)?;
-        list.items
-            .into_iter()
-            .map(|object| serde_json::to_value(object).map_err(Trouble::from))
-            .collect()
+        list(&api).await
     }
+}
+
+async fn list(api: &Api<DynamicObject>) -> Result<Vec<Value>, Trouble> {
+    let list = api.list(&ListParams::default()).await.map_err(Trouble::from)?;
+    let objects = list.items.into_iter();
+    objects
+        .map(|object| serde_json::to_value(object).map_err(Trouble::from))
+        .collect()
 }
 
 impl Handle {

@@ -7,6 +7,7 @@
 pub mod batch;
 pub mod case;
 pub mod cluster;
+pub mod hits;
 pub mod points;
 pub mod stage;
 pub mod verdict;

@@ -35,7 +35,16 @@ impl Points {
 
     /// Every point that was reached, in order.
     pub fn reached(&self) -> Vec<Reached> {
-        let log = fs::read_to_string(self.folder.join("reached.log")).unwrap_or_default();
+        self.lines_of("reached.log")
+    }
+
+    /// Every halt that is over, in order.
+    pub fn went_on(&self) -> Vec<Reached> {
+        self.lines_of("went-on.log")
+    }
+
+    fn lines_of(&self, file: &str) -> Vec<Reached> {
+        let log = fs::read_to_string(self.folder.join(file)).unwrap_or_default();
         // The last line may be half written.
         let whole = log.rfind('\n').map_or("", |end| &log[..end]);
         let lines = whole.lines().filter_map(|line| line.split_once(' '));

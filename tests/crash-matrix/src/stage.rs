@@ -210,6 +210,20 @@ impl Stage {
         }
     }
 
+    /// How often the bridges' lease has changed hands.
+    ///
+    /// # Errors
+    /// There is none, or it cannot be read.
+    pub async fn lease_transitions(&self) -> Result<u64, Trouble> {
+        let leases = self.cluster.leases().await?;
+        let name = |lease: &Value| lease["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+        let ours = leases
+            .iter()
+            .find(|lease| name(lease).starts_with("crossbridge-"));
+        ours.and_then(|lease| lease["spec"]["leaseTransitions"].as_u64())
+            .ok_or_else(|| Trouble("there is no lease that tells how often it changed hands".to_owned()))
+    }
+
     /// SIGTERM to both bridges.
     ///
     /// # Errors

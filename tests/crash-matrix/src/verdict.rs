@@ -46,8 +46,12 @@ pub struct Sum {
     pub lost: usize,
     /// Cases in which anything was wrong.
     pub wrong: usize,
+    /// Points that were missed too often to prove anything.
+    pub too_few: Vec<String>,
     /// Seconds that it took.
     pub seconds: u64,
+    /// Seconds that it may take; 0: as many as it likes.
+    pub within: u64,
 }
 
 impl Line {
@@ -80,13 +84,38 @@ impl Line {
     }
 }
 
-/// Of twenty cases so many may miss their point: on a busy machine a life takes another turn than the recorded one.
-const MISSES_OF_TWENTY: usize = 2;
-
 impl Sum {
-    /// Nothing was wrong, and nearly all points were hit.
+    /// Nothing was wrong, each point was hit often enough, and it did not take too long.
     pub fn is_proof(&self) -> bool {
-        self.cases > 0 && self.wrong == 0 && (self.cases - self.hit) * 20 <= self.cases * MISSES_OF_TWENTY
+        self.cases > 0 && self.wrong == 0 && self.too_few.is_empty() && self.is_in_time()
+    }
+
+    fn is_in_time(&self) -> bool {
+        self.within == 0 || self.seconds <= self.within
+    }
+
+    /// What is amiss with it, in words.
+    pub fn told(&self) -> String {
+        let mut amiss = Vec::new();
+        if self.cases == 0 {
+            amiss.push("there was no case".to_owned());
+        }
+        if self.wrong > 0 {
+            amiss.push(format!("{} cases went wrong", self.wrong));
+        }
+        if !self.too_few.is_empty() {
+            amiss.push(format!(
+                "too few cases hit their point: {}",
+                self.too_few.join(", ")
+            ));
+        }
+        if !self.is_in_time() {
+            amiss.push(format!(
+                "it took {} s, and may take {}",
+                self.seconds, self.within
+            ));
+        }
+        amiss.join("; ")
     }
 
     /// Adds one.
@@ -97,5 +126,55 @@ impl Sum {
         self.duplicates += usize::from(line.made > 1);
         self.lost += usize::from(line.made == 0 || line.left != usize::from(keeps));
         self.wrong += usize::from(!line.wrong.is_empty());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Sum;
+
+    fn sum() -> Sum {
+        Sum {
+            cases: 650,
+            hit: 650,
+            seconds: 190,
+            within: 600,
+            ..Sum::default()
+        }
+    }
+
+    #[test]
+    fn whatever_is_amiss_is_told_and_is_no_proof() {
+        assert!(sum().is_proof() && sum().told().is_empty());
+        let without_limit = Sum {
+            seconds: 4_000,
+            within: 0,
+            ..sum()
+        };
+        assert!(without_limit.is_proof());
+        for (amiss, word) in [
+            (Sum { cases: 0, ..sum() }, "no case"),
+            (Sum { wrong: 1, ..sum() }, "1 cases went wrong"),
+            (
+                Sum {
+                    too_few: vec!["create/before persist: 0 of 4".to_owned()],
+                    ..sum()
+                },
+                "before persist",
+            ),
+            (
+                Sum {
+                    seconds: 601,
+                    ..sum()
+                },
+                "601 s",
+            ),
+        ] {
+            assert!(
+                !amiss.is_proof() && amiss.told().contains(word),
+                "{}",
+                amiss.told()
+            );
+        }
     }
 }

@@ -9,6 +9,7 @@ use crash_matrix::stage::{Programs, Stage};
 use fake_cloud::{cloud::Mood, fault::Fault};
 use http::{Method, Request};
 use http_body_util::BodyExt;
+use jiff::Timestamp;
 use kube::{
     Client, Config,
     client::Body,
@@ -84,6 +85,7 @@ impl bridge_sim::scenario::Stage for Real {
 
     async fn cloud(&mut self) -> Result<Snapshot, Unexpected> {
         Ok(Snapshot {
+            now: Timestamp::now(),
             objects: self.stage.cloud.objects().await.map_err(unexpected)?,
             entries: self.stage.cloud.entries().await.map_err(unexpected)?,
         })

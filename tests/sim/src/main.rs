@@ -12,7 +12,7 @@ use std::{
 
 use bridge_sim::{
     scenario::{Scenario, simulate},
-    simulation::{Report, known_seeds, run},
+    simulation::{Counts, ENOUGH_SEEDS, Report, known_seeds, never_happened, run},
 };
 use clap::Parser;
 use serde_json::json;
@@ -74,11 +74,11 @@ fn run_seeds(args: &Args) -> ExitCode {
         {
             let report = run(seed, false);
             tell(&report);
-            reports.push((seed, report.violations.len()));
+            reports.push(report);
         }
         reports
     };
-    let ended: Vec<(u64, usize)> = thread::scope(|scope| {
+    let ended: Vec<Report> = thread::scope(|scope| {
         let threads: Vec<_> = (0..args.jobs).map(|_| scope.spawn(work)).collect();
         let ended = threads
             .into_iter()
@@ -87,7 +87,7 @@ fn run_seeds(args: &Args) -> ExitCode {
     });
     let failed: Vec<u64> = ended
         .iter()
-        .filter_map(|(seed, violations)| (*violations > 0).then_some(*seed))
+        .filter_map(|report| (!report.violations.is_empty()).then_some(report.seed))
         .collect();
     println!(
         "{} seeds from {} in {:.1} s, {} failed",
@@ -96,11 +96,18 @@ fn run_seeds(args: &Args) -> ExitCode {
         begun.elapsed().as_secs_f64(),
         failed.len()
     );
+    let mut happened = Counts::new();
+    for (what, times) in ended.iter().flat_map(|report| &report.happened) {
+        *happened.entry(what.clone()).or_default() += times;
+    }
+    let never = never_happened(&happened);
     let result = json!({
         "seeds": ended.len(),
         "from": args.from,
-        "violations": ended.iter().map(|(_, violations)| violations).sum::<usize>(),
+        "violations": ended.iter().map(|report| report.violations.len()).sum::<usize>(),
         "failed": failed,
+        "happened": happened,
+        "never": never,
         "seconds": begun.elapsed().as_secs(),
     });
     if let Some(folder) = &args.out {
@@ -110,7 +117,11 @@ fn run_seeds(args: &Args) -> ExitCode {
             return ExitCode::FAILURE;
         }
     }
-    if failed.is_empty() {
+    let too_few = ended.len() >= ENOUGH_SEEDS && !never.is_empty();
+    if too_few {
+        println!("in so many seeds these never happened: {}", never.join(", "));
+    }
+    if failed.is_empty() && !too_few {
         ExitCode::SUCCESS
     } else {
         ExitCode::FAILURE

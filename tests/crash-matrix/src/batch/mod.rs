@@ -1,5 +1,6 @@
 //! Many cases at once: each object halts where its case says, and when all have halted, one kill hits them all.
 
+mod leader;
 mod strike;
 
 use std::{
@@ -37,6 +38,8 @@ pub struct Batch<'s> {
     members: Vec<Member>,
     points: Points,
     starts: u32,
+    /// The leader slept in this phase.
+    sleep: Option<leader::Sleep>,
 }
 
 /// One object.
@@ -47,6 +50,19 @@ struct Member {
     uid: String,
     answered: BTreeSet<String>,
     line: Line,
+}
+
+impl Member {
+    /// A person is asked what became of its creation.
+    fn asks(&mut self, phase: Phase) {
+        self.line.asked = true;
+        if self.case.is_none() {
+            self.line
+                .wrong(phase, "a person was asked, and nothing went wrong");
+        } else if !self.sort.may_ask() {
+            self.line.wrong(phase, "a person was asked what can be found out");
+        }
+    }
 }
 
 /// A point that comes again and again is taken twice: how often an operation is polled is a matter of time.
@@ -139,6 +155,7 @@ impl<'s> Batch<'s> {
             points: Points::new(folder, &BTreeMap::new())?,
             stage,
             starts: 0,
+            sleep: None,
         };
         if batch.has(Victim::Leader) {
             batch.stage.stop_pair().await?;
@@ -196,15 +213,13 @@ impl<'s> Batch<'s> {
             }
             self.settle(phase).await?;
             if victim == Some(Victim::Leader) {
-                self.old_leader_began_nothing(phase);
-            }
-            if victim == Some(Victim::Leader) && phase != Phase::Delete {
+                let transitions = self.stage.lease_transitions().await?;
                 self.stage.stop_pair().await?;
-                self.start_pair(Some(phase)).await?;
+                self.judge_the_old_leader(phase, transitions);
+                if phase != Phase::Delete {
+                    self.start_pair(Some(phase)).await?;
+                }
             }
-        }
-        if victim == Some(Victim::Leader) {
-            self.stage.stop_pair().await?;
         }
         self.count().await
     }
@@ -263,6 +278,7 @@ impl<'s> Batch<'s> {
                 !is_settled(phase, &member.sort, object, made)
             });
             for (i, question, name) in answers {
+                self.members[i].asks(phase);
                 self.answer(i, question, name).await?;
             }
             if open.is_empty() {
@@ -292,7 +308,6 @@ impl<'s> Batch<'s> {
             None => format!("absent/{question}"),
         };
         member.answered.insert(question);
-        member.line.asked = true;
         let handle = self
             .stage
             .cluster
@@ -333,6 +348,10 @@ impl<'s> Batch<'s> {
         let left = self.made().await?;
         let removed = self.stage.cloud.removed().await.map_err(Trouble::from)?;
         for member in &mut self.members {
+            if member.line.hit && !member.line.asked && member.case.as_ref().is_some_and(Case::must_ask) {
+                let what = "nobody was asked what became of the creation, though nothing tells it";
+                member.line.wrong(Phase::Create, what);
+            }
             let there = left.get(&member.uid).map_or(0, Vec::len);
             let gone = removed
                 .iter()

@@ -22,9 +22,6 @@ const DEAD_FOR: Duration = Duration::from_secs(1);
 /// Milliseconds before the deadline of a call.
 const GIVEN_UP_SOON: i64 = 300;
 
-/// What only a leader begins.
-const NEEDS_THE_LEASE: [&str; 6] = ["intent", "create", "update", "delete", "poll", "finalizer"];
-
 impl Batch<'_> {
     /// Waits until every object of this phase's cases has halted, and kills.
     pub(super) async fn strike(&mut self, phase: Phase, victim: Victim) -> Result<(), Trouble> {
@@ -59,7 +56,7 @@ impl Batch<'_> {
                 let before = self.points.reached().len();
                 self.stage.kill_plugin().await;
                 self.points.go(phase)?;
-                self.until_moved_on(before, &halted).await;
+                self.until_moved_on(before, &halted, DEAD_FOR).await;
                 self.stage.start_plugin()?;
             }
             Victim::Both => {
@@ -68,11 +65,7 @@ impl Batch<'_> {
                 self.stage.start_plugin()?;
                 self.start_bridge(Some(phase))?;
             }
-            Victim::Leader => {
-                self.stage.stall_leader().await?;
-                self.points.go(phase)?;
-                self.stage.wake_old_leader();
-            }
+            Victim::Leader => halted = self.outlive_the_lease(phase, &halted).await?,
         }
         for i in 0..self.members.len() {
             let hit = self.members[i]
@@ -148,32 +141,9 @@ impl Batch<'_> {
         }
     }
 
-    /// A leader that slept through its lease right before something does not do it.
-    pub(super) fn old_leader_began_nothing(&mut self, phase: Phase) {
-        let reached: BTreeSet<Reached> = self.points.reached().into_iter().collect();
-        for i in 0..self.members.len() {
-            let member = &self.members[i];
-            let Some(case) = member
-                .case
-                .as_ref()
-                .filter(|case| case.phase == phase && member.line.hit)
-            else {
-                continue;
-            };
-            let needs_the_lease = NEEDS_THE_LEASE
-                .iter()
-                .any(|what| case.point.contains(&format!("/before {what}#")));
-            let after = (self.key(member), case.point.replace("/before ", "/after "));
-            if needs_the_lease && reached.contains(&after) {
-                self.members[i]
-                    .line
-                    .wrong(phase, "the old leader went on without the lease");
-            }
-        }
-    }
-
-    async fn until_moved_on(&self, before: usize, halted: &BTreeSet<Reached>) {
-        let end = Instant::now() + DEAD_FOR;
+    /// Waits until each of these objects has come by a later point, but not for longer.
+    pub(super) async fn until_moved_on(&self, before: usize, halted: &BTreeSet<Reached>, longest: Duration) {
+        let end = Instant::now() + longest;
         let moved = || {
             let later = self.points.reached();
             let moved: BTreeSet<&str> = later[before..]

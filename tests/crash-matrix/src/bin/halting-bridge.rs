@@ -2,7 +2,7 @@
 //!
 //! `CROSSBRIDGE_FAULT_POINTS` names a folder. `halt.json` in it says which object halts where: `{"ns/name": "create/before intent#1"}`. Each
 //! point that is reached is a line of `reached.log`: `ns/name create/before intent#1`. Whoever halts there goes on once there is a file
-//! `go-create`.
+//! `go-create`, and says so by the same line in `went-on.log`.
 
 use std::{
     collections::HashMap,
@@ -30,6 +30,7 @@ struct Points {
     folder: PathBuf,
     halt: HashMap<String, String>,
     reached: Mutex<(HashMap<String, u32>, File)>,
+    went_on: Mutex<File>,
 }
 
 async fn halt(point: Point) {
@@ -48,6 +49,7 @@ async fn halt(point: Point) {
         while !points.folder.join(format!("go-{phase}")).exists() {
             tokio::time::sleep(ASK_AGAIN).await;
         }
+        points.note_going_on(&point.object, &here);
     }
 }
 
@@ -56,11 +58,17 @@ impl Points {
     fn from_environment() -> Option<Self> {
         let folder = PathBuf::from(std::env::var_os("CROSSBRIDGE_FAULT_POINTS")?);
         let halt = std::fs::read(folder.join("halt.json")).expect("halt.json can be read");
-        let log = folder.join("reached.log");
-        let reached = OpenOptions::new().append(true).create(true).open(log);
+        let log = |name: &str| {
+            let log = OpenOptions::new()
+                .append(true)
+                .create(true)
+                .open(folder.join(name));
+            log.expect("the logs can be written")
+        };
         Some(Self {
             halt: serde_json::from_slice(&halt).expect("halt.json is a map of names to points"),
-            reached: Mutex::new((HashMap::new(), reached.expect("reached.log can be written"))),
+            reached: Mutex::new((HashMap::new(), log("reached.log"))),
+            went_on: Mutex::new(log("went-on.log")),
             folder,
         })
     }
@@ -75,5 +83,11 @@ impl Points {
         file.write_all(format!("{name} {point}\n").as_bytes())
             .expect("reached.log can be written");
         point
+    }
+
+    fn note_going_on(&self, name: &str, point: &str) {
+        let mut file = self.went_on.lock().unwrap_or_else(PoisonError::into_inner);
+        file.write_all(format!("{name} {point}\n").as_bytes())
+            .expect("went-on.log can be written");
     }
 }

@@ -173,6 +173,10 @@ pub struct Expectation {
     pub creates: Option<usize>,
     /// Calls of Delete.
     pub deletes: Option<usize>,
+    /// Looks that said that nothing is there, though it is.
+    pub lies: Option<usize>,
+    /// Calls that had no answer yet when the bridge was told to stop last.
+    pub unanswered: Option<usize>,
 }
 
 /// How the bridge is to behave: [`FLAGS`] say the same on a command line.

@@ -6,10 +6,11 @@ use async_trait::async_trait;
 use bridge_core::managed::names;
 use fake_cloud::{
     cloud::{Entry, External, Mood},
-    fault::{Fault, Rpc},
+    fault::{Fate, Fault, Rpc},
     kinds::{GROUP, VERSION},
 };
 use http::Method;
+use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -32,6 +33,21 @@ pub struct Snapshot {
     pub objects: Vec<External>,
     /// Every call that came.
     pub entries: Vec<Entry>,
+    /// When it was so.
+    pub now: Timestamp,
+}
+
+impl Snapshot {
+    /// Calls on behalf of this uid that have no answer yet, or get none.
+    fn unanswered(&self, uid: &str) -> usize {
+        let waits = |entry: &&Entry| match entry.fate {
+            Fate::Slow(wait) => self.now.duration_since(entry.at).as_millis() < i128::from(wait),
+            Fate::Hang | Fate::LoseAnswer | Fate::Late(_) => self.now.as_millisecond() < entry.deadline,
+            _ => false,
+        };
+        let entries = self.entries.iter().filter(|entry| entry.uid == uid);
+        entries.filter(waits).count()
+    }
 }
 
 /// Whether a stage can go on.
@@ -82,6 +98,8 @@ pub struct Runner {
     /// uids that were seen, by object.
     uids: BTreeMap<String, String>,
     definitions: Vec<Value>,
+    /// The cloud when the bridge was told to stop last.
+    at_stop: Snapshot,
 }
 
 impl Runner {
@@ -98,6 +116,7 @@ impl Runner {
             taken: 0,
             uids: BTreeMap::new(),
             definitions: Vec::new(),
+            at_stop: Snapshot::default(),
         }
     }
 
@@ -125,7 +144,10 @@ impl Runner {
     async fn take(&mut self, step: &Step, stage: &mut dyn Stage) -> Result<Flow, Unexpected> {
         match step {
             Step::Crash(process) => return stage.crash(*process).await,
-            Step::Terminate => return stage.terminate().await,
+            Step::Terminate => {
+                self.at_stop = stage.cloud().await?;
+                return stage.terminate().await;
+            }
             Step::Start(process) => stage.start(*process).await?,
             Step::Api(power) => stage.power(*power).await?,
             Step::Mood(mood) => stage.set_mood(mood.clone()).await?,
@@ -383,6 +405,17 @@ impl Runner {
         );
         compare("creates", json!(calls(Rpc::Create)), json!(wanted.creates));
         compare("deletes", json!(calls(Rpc::Delete)), json!(wanted.deletes));
+        let lies = |entry: &&Entry| entry.fate == Fate::Lie && entry.uid == uid;
+        compare(
+            "lies",
+            json!(cloud.entries.iter().filter(lies).count()),
+            json!(wanted.lies),
+        );
+        compare(
+            "unanswered calls",
+            json!(self.at_stop.unanswered(uid)),
+            json!(wanted.unanswered),
+        );
         (!missing.is_empty()).then(|| {
             let told = object.map(conditions).unwrap_or_default();
             format!("{}; {told}", missing.join(", "))

@@ -112,8 +112,10 @@ impl Stage for Simulated {
 
     async fn cloud(&mut self) -> Result<Snapshot, Unexpected> {
         let mut cloud = self.world.cloud.lock();
-        cloud.settle(self.world.time.now());
+        let now = self.world.time.now();
+        cloud.settle(now);
         Ok(Snapshot {
+            now,
             objects: cloud.objects.clone(),
             entries: cloud.entries.clone(),
         })

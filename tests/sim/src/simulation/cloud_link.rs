@@ -4,14 +4,18 @@ use std::{future::pending, sync::Arc, time::Duration};
 
 use bridge_engine::clock::Clock;
 use fake_cloud::{
-    cloud::{Ask, State, Verdict},
+    checked::OutcomeResult,
+    cloud::{Answer, Ask, State, Verdict},
     fault::{Fate, Rpc},
     kinds::CALL,
     link::{Link, Unreachable},
 };
 use jiff::Timestamp;
 
-use super::world::{Side, World};
+use super::{
+    tally::Death,
+    world::{Side, World},
+};
 
 /// The plugin's way to the cloud, for the calls of one bridge.
 pub(super) struct CloudLink {
@@ -72,6 +76,26 @@ impl CloudLink {
         fate
     }
 
+    /// What came of a call. In a mood that answers everything, a fate is none.
+    fn count(&self, fate: Fate, verdict: &Verdict) {
+        let world = &self.world;
+        let failure = match verdict {
+            Verdict::Answer(Answer::Outcome(outcome), _) => match &outcome.result {
+                OutcomeResult::Failure(failure) => Some(failure.code),
+                _ => None,
+            },
+            _ => None,
+        };
+        if let Some(code) = failure {
+            world.tally.count("answer", code);
+        }
+        let dooms = matches!(verdict, Verdict::Answer(Answer::Outcome(outcome), _) if matches!(outcome.result, OutcomeResult::Operation(_)));
+        let happens = fate != Fate::Serve && (fate != Fate::Doom || dooms);
+        if happens && !world.cloud.lock().mood.down {
+            world.tally.count("cloud", fate);
+        }
+    }
+
     /// A lie that nobody can be blamed for not believing: one at a time, of what is there and was confirmed, within what the kind declares.
     fn may_lie(&self, ask: &Ask) -> bool {
         let Some(target) = ask.target() else { return false };
@@ -116,12 +140,14 @@ impl Link for CloudLink {
             world
                 .log
                 .note(|| format!("the bridge dies on the way of: {}: {wait} ms", about()));
+            world.tally.count("bridge dies", Death::AmidCall);
             world.watch_cloud();
             world.crash.reach();
             return pending().await;
         }
         if crash == Some(Side::Before) {
             world.log.note(|| format!("the bridge dies before: {}", about()));
+            world.tally.count("bridge dies", Death::BeforeCall);
             world.crash.reach();
             return pending().await;
         }
@@ -138,9 +164,12 @@ impl Link for CloudLink {
         world
             .log
             .note(|| format!("cloud: {}: {fate:?} -> {}", about(), told(&verdict)));
+        self.count(fate, &verdict);
+        world.end_call(&ask, &verdict);
         world.watch_cloud();
         if crash == Some(Side::After) {
             world.log.note(|| format!("the bridge dies after: {}", about()));
+            world.tally.count("bridge dies", Death::AfterCall);
             world.crash.reach();
             return pending().await;
         }
@@ -163,7 +192,6 @@ fn is_change(ask: &Ask) -> bool {
 }
 
 fn told(verdict: &Verdict) -> String {
-    use fake_cloud::cloud::Answer;
     match verdict {
         Verdict::Answer(answer, wait) => {
             let wait = if *wait == Duration::ZERO {

@@ -4,7 +4,10 @@ use std::{sync::Arc, time::Duration};
 
 use fake_kube::fault::{Chaos, Fate, Outcome, Request, Telling};
 
-use super::world::{Process, Side, World};
+use super::{
+    tally::{Death, News},
+    world::{Process, Side, World},
+};
 
 /// The way of one bridge's process to the API server.
 pub(super) struct KubeLink {
@@ -75,9 +78,13 @@ impl Chaos for KubeLink {
             outcome: self.outcome(request, storm.kube),
             after: chance.millis(storm.latency),
         };
+        if fate.outcome != Outcome::Serve {
+            self.world.tally.count("api", fate.outcome);
+        }
         if counts(request) {
             match self.world.crash.passes() {
                 Some(Side::Before) => {
+                    self.world.tally.count("bridge dies", Death::BeforeWrite);
                     fate.outcome = Outcome::HangBefore;
                     self.world
                         .log
@@ -85,6 +92,7 @@ impl Chaos for KubeLink {
                     self.world.crash.reach();
                 }
                 Some(Side::After) => {
+                    self.world.tally.count("bridge dies", Death::AfterWrite);
                     fate = Fate {
                         before: Duration::ZERO,
                         outcome: Outcome::HangAfter,
@@ -128,11 +136,23 @@ impl Chaos for KubeLink {
         } else {
             chance.millis(storm.latency)
         };
-        Telling {
+        let telling = Telling {
             late,
             twice: chance.happens(storm.watch),
             cut: chance.happens(storm.watch / 4.0),
+        };
+        let latency = Duration::from_millis(storm.latency.into());
+        let news = [
+            (late > latency, News::Late),
+            (telling.twice, News::Twice),
+            (telling.cut, News::Cut),
+        ];
+        for (happens, what) in news {
+            if happens {
+                self.world.tally.count("watch", what);
+            }
         }
+        telling
     }
 
     fn served(&self, request: &Request, code: u16) {

@@ -12,15 +12,20 @@ mod kube_link;
 mod plan;
 mod plugin_host;
 mod run;
+mod steps;
+mod tally;
 mod time;
 mod user;
 mod wire;
 mod world;
 
-pub use self::run::{Report, known_seeds, run};
 pub(crate) use self::{
     bridge::run as run_bridge,
     plugin_host::PluginHost,
     run::{collect_garbage, in_runtime},
     world::World,
+};
+pub use self::{
+    run::{Report, known_seeds, run},
+    tally::{Counts, ENOUGH_SEEDS, never_happened},
 };

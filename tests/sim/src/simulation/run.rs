@@ -22,7 +22,7 @@ use super::{
     bridge::run as run_bridge,
     plan::{Deed, Plan, Step, Storm},
     plugin_host::PluginHost,
-    user::Wish,
+    tally::{Counts, Scene},
     world::World,
 };
 
@@ -46,6 +46,8 @@ pub struct Report {
     pub journal: Vec<String>,
     /// Bridges that were started.
     pub bridges: u32,
+    /// What happened, and how often.
+    pub happened: Counts,
 }
 
 /// Seeds that once failed, of the file `seeds.txt`.
@@ -75,13 +77,25 @@ pub fn run(seed: u64, keeps_journal: bool) -> Report {
     if plan.password {
         world.log.listen();
     }
+    for (is_so, scene) in [
+        (plan.bridges > 1, Scene::TwoBridges),
+        (plan.rivals, Scene::Rivals),
+    ] {
+        if is_so {
+            world.tally.count("world", scene);
+        }
+    }
     let live = || World::logging(&world, || Course::new(&world, plan).run(seed));
     let bridges = panic::catch_unwind(AssertUnwindSafe(live)).unwrap_or_else(|_| {
         world.blame("the simulation panicked".to_owned());
         0
     });
+    for _ in 0..world.watcher.lock().lease_moves() {
+        world.tally.count("world", Scene::LeaseMoved);
+    }
     Report {
         seed,
+        happened: world.tally.counts(),
         violations: world.violations(),
         journal: world.journal(),
         bridges,
@@ -136,16 +150,16 @@ enum Ended {
     All,
 }
 
-struct Course {
-    world: Arc<World>,
-    plan: Plan,
+pub(super) struct Course {
+    pub(super) world: Arc<World>,
+    pub(super) plan: Plan,
     /// Steps that are done.
     done: usize,
     began: bool,
     /// What users do when the bridge dies at a request.
-    deed: Deed,
+    pub(super) deed: Deed,
     /// The last that was wished.
-    size: u32,
+    pub(super) size: u32,
 }
 
 impl Course {
@@ -274,101 +288,6 @@ impl Course {
         // What was begun may go wrong for a while.
         tokio::time::sleep(Duration::from_secs(10)).await;
         None
-    }
-
-    /// Returns whether it ends the bridge.
-    fn take(&mut self, step: Step, host: &Arc<PluginHost>) -> bool {
-        let world = &self.world;
-        let object = |number: usize| {
-            let (kind, name) = &self.plan.objects[number];
-            world.object(kind, name)
-        };
-        match step {
-            Step::Apply(number) => self.apply(number),
-            Step::TerminateOne(number) => world.process(number).stop.cancel(),
-            Step::KillOne(number) => world.process(number).kill(),
-            Step::Stall(number, seconds) => {
-                let (world, valve) = (Arc::clone(world), world.process(number).valve);
-                valve.close();
-                tokio::spawn(async move {
-                    tokio::time::sleep(Duration::from_secs(seconds.into())).await;
-                    valve.open(world.time.now());
-                });
-            }
-            Step::Rotate => {
-                self.size += 1;
-                world.make_password(self.size);
-            }
-            Step::Resize(number) => {
-                self.size += 1;
-                object(number).patch(&json!({"spec": {"forProvider": {"size": self.size}}}));
-            }
-            Step::Delete(number) => object(number).delete(),
-            Step::Pause(number) => object(number).annotate(names::PAUSED, "true".into()),
-            Step::Unpause(number) => object(number).annotate(names::PAUSED, Value::Null),
-            Step::RemoveByHand(number) => object(number).remove_by_hand(),
-            Step::Foreign(number) => object(number).foreign(),
-            Step::Usurp(number) => {
-                object(number).remove_by_hand();
-                object(number).foreign();
-            }
-            Step::Spoil(number) => {
-                object(number).patch(&json!({"spec": {"forProvider": {"invalid": true}}}));
-            }
-            Step::KillBridge | Step::TerminateBridge => return true,
-            Step::KillBridgeAt(requests, side, deed) => {
-                self.deed = deed;
-                world.crash.arm(requests, side);
-            }
-            Step::KillPlugin => host.die(),
-            Step::ApiDown(seconds) => {
-                world.kube.state().down = true;
-                let world = Arc::clone(world);
-                tokio::spawn(async move {
-                    tokio::time::sleep(Duration::from_secs(seconds.into())).await;
-                    world.kube.state().down = false;
-                });
-            }
-            Step::CloudDown(seconds) => {
-                world.cloud.lock().mood.down = true;
-                let world = Arc::clone(world);
-                tokio::spawn(async move {
-                    tokio::time::sleep(Duration::from_secs(seconds.into())).await;
-                    world.cloud.lock().mood.down = false;
-                });
-            }
-            Step::CutWatches => world.kube.state().cut_watches(),
-            Step::Compact => world.kube.state().compact(),
-            Step::ForgetOperations => world.cloud.lock().mood.forgets_operations = true,
-        }
-        world.watch_api(None);
-        false
-    }
-
-    fn do_deed(&self) {
-        self.world.log.note(|| format!("{:?}", self.deed));
-        for (kind, name) in &self.plan.objects {
-            let object = self.world.object(kind, name);
-            match self.deed {
-                Deed::Nothing => {}
-                Deed::Resize => object.patch(&json!({"spec": {"forProvider": {"size": self.size + 1}}})),
-                Deed::Pause => object.annotate(names::PAUSED, "true".into()),
-                Deed::Delete => object.delete(),
-            }
-        }
-        self.world.watch_api(None);
-    }
-
-    fn apply(&self, number: usize) {
-        let plan = &self.plan;
-        let (kind, name) = &plan.objects[number];
-        let rival = (plan.rivals && number == 1).then(|| plan.objects[0].1.as_str());
-        let wish = Wish {
-            password: plan.password,
-            policies: plan.policies,
-            external_name: rival,
-        };
-        self.world.object(kind, name).apply(&wish);
     }
 
     /// Nothing goes wrong any more: everything becomes as it should be, and rests.

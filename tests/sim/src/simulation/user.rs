@@ -11,10 +11,13 @@ use serde_json::{Value, json};
 
 use super::{
     invariants::{annotation, plural_of, text},
+    tally::Scene,
     world::World,
 };
 
 const NAMESPACE: &str = "default";
+/// The Secret that objects take their password from.
+pub(crate) const PASSWORD: &str = "password";
 
 /// An object that users look after.
 pub(crate) struct Object<'a> {
@@ -56,9 +59,9 @@ impl World {
     pub(crate) fn make_password(&self, number: u32) {
         let data = ["Y2FuYXJ5LTA=", "Y2FuYXJ5LTE=", "Y2FuYXJ5LTI="][number as usize % 3];
         let secrets = "/api/v1/namespaces/default/secrets";
-        let secret = json!({"metadata": {"name": "password"}, "data": {"it": data}});
+        let secret = json!({"metadata": {"name": PASSWORD}, "data": {"it": data}});
         if self.kube.request(&Method::POST, secrets, &secret).0 == 409 {
-            let path = format!("{secrets}/password");
+            let path = format!("{secrets}/{PASSWORD}");
             self.kube.request(&Method::PATCH, &path, &secret);
         }
     }
@@ -99,7 +102,7 @@ impl Object<'_> {
             object["metadata"]["annotations"] = json!({names::EXTERNAL_NAME: name});
         }
         if wish.password {
-            object["spec"]["forProvider"]["passwordSecretRef"] = json!({"name": "password", "key": "it"});
+            object["spec"]["forProvider"]["passwordSecretRef"] = json!({"name": PASSWORD, "key": "it"});
         }
         if wish.policies {
             object["spec"]["managementPolicies"] = json!(["Observe", "Create", "Update", "Delete"]);
@@ -126,14 +129,15 @@ impl Object<'_> {
         self.patch(&json!({"metadata": {"annotations": annotations}}));
     }
 
-    /// Somebody removes its external object by hand.
-    pub(crate) fn remove_by_hand(&self) {
-        let Some(object) = self.get() else { return };
+    /// Somebody removes its external object by hand. False: there was none.
+    pub(crate) fn remove_by_hand(&self) -> bool {
+        let Some(object) = self.get() else { return false };
         let mut cloud = self.world.cloud.lock();
         let made = cloud.made_for(text(&object, "/metadata/uid")).next().cloned();
-        if let Some(made) = made {
+        if let Some(made) = &made {
             cloud.remove_by_hand(&made.kind, &made.name);
         }
+        made.is_some()
     }
 
     /// Its external name, where it can be known beforehand by anybody and its kind tells whose it is; empty otherwise.
@@ -145,17 +149,19 @@ impl Object<'_> {
         }
     }
 
-    /// Somebody else makes an external object of its name, unless there is one.
-    pub(crate) fn foreign(&self) {
+    /// Somebody else makes an external object of its name, unless there is one. False: there is, or its name cannot be known.
+    pub(crate) fn foreign(&self) -> bool {
         let (name, now) = (self.foreseen_name(), self.world.time.now());
         let mut cloud = self.world.cloud.lock();
         let exists = |cloud: &Cloud| {
             let mut objects = cloud.objects.iter();
             objects.any(|one| one.kind == self.kind && one.name == name)
         };
-        if !name.is_empty() && !exists(&cloud) {
+        let makes = !name.is_empty() && !exists(&cloud);
+        if makes {
             cloud.foreign(self.kind, &name, "somebody-else", now);
         }
+        makes
     }
 
     /// Somebody else has no use for it any more.
@@ -191,6 +197,7 @@ impl Object<'_> {
                 let word = answer.split('/').next().unwrap_or_default();
                 format!("user: {} answers: {word}", self.name)
             });
+            self.world.tally.count("world", Scene::Answered);
             self.annotate(names::CREATE_OUTCOME, answer.into());
         }
     }

@@ -20,6 +20,7 @@ use super::{
     invariants::Watcher,
     journal::Journal,
     plan::Storm,
+    tally::Tally,
     time::Time,
     wire::{Cutter, Valve},
 };
@@ -37,6 +38,7 @@ pub(crate) struct World {
     pub(crate) cloud_chance: Chance,
     pub(crate) watcher: Mutex<Watcher>,
     pub(crate) log: Journal,
+    pub(crate) tally: Tally,
     /// How bridges behave.
     pub(crate) behaviour: BehaviourArgs,
     pub(crate) crash: CrashPoint,
@@ -68,6 +70,7 @@ impl World {
             kube_chance: Chance::new(seed, 1),
             cloud_chance: Chance::new(seed, 2),
             watcher: Mutex::default(),
+            tally: Tally::default(),
             log: Journal::new(time.clone(), keeps_journal),
             behaviour: behaviour(settings),
             crash: CrashPoint::default(),

@@ -1,6 +1,7 @@
 //! What must hold whenever a call comes to the cloud.
 
 use fake_cloud::{
+    checked::CreateRecovery,
     cloud::{Ask, Cloud},
     fault::Rpc,
     kinds::CALL,
@@ -103,10 +104,9 @@ fn no_create_is_blindly_repeated(sent: &Sent) -> Option<String> {
         return None;
     }
     let kind = &create.target.resource_type.kind;
-    let settles = sent
-        .cloud
-        .subject(kind)
-        .is_some_and(|subject| !subject.kind.capabilities.create_recovery.is_empty());
+    let subject = sent.cloud.subject(kind);
+    // A name or a marker is looked for. That the cloud does so upon a repeat is its kindness, and nothing to lean on.
+    let settles = subject.is_some_and(|subject| subject.recovers_by(CreateRecovery::ClientToken));
     (!settles || !create.outcome_unknown).then(|| format!("{} ({kind}) is a blind repeat", sent.told()))
 }
 

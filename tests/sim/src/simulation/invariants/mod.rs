@@ -1,6 +1,7 @@
 //! What must hold after every event. Each invariant is one named function.
 
 mod calls;
+mod end;
 mod rest;
 mod writes;
 
@@ -23,9 +24,10 @@ use serde_json::Value;
 
 use self::{
     calls::Sent,
+    end::End,
     writes::{Standing, Written},
 };
-use super::world::World;
+use super::{user::PASSWORD, world::World};
 
 /// What of these does not hold, each with its name. An invariant is a function that tells what is wrong.
 macro_rules! broken {
@@ -54,6 +56,8 @@ pub(crate) struct Watcher {
     lies: BTreeMap<String, Timestamp>,
     /// Of every Create that came.
     tokens: BTreeSet<String>,
+    /// The Secret that objects take their password from was changed.
+    rotated: bool,
     /// Who held the lease, from when on.
     holders: Vec<(Timestamp, String)>,
 }
@@ -74,6 +78,8 @@ struct Seen {
     gone: Option<Timestamp>,
     /// It may go without its external object.
     may_leave: bool,
+    /// Of its external object.
+    end: End,
     /// Create intents: token and deadline.
     intents: Vec<(String, Timestamp)>,
 }
@@ -101,6 +107,14 @@ impl Watcher {
         holder.map(|(_, holder)| holder.as_str()).unwrap_or_default()
     }
 
+    /// How often one bridge led after another.
+    pub(crate) fn lease_moves(&self) -> usize {
+        let mut holders: Vec<&str> = self.holders.iter().map(|(_, holder)| holder.as_str()).collect();
+        holders.retain(|holder| !holder.is_empty());
+        holders.dedup();
+        holders.len().saturating_sub(1)
+    }
+
     fn flights(&self, bridge: usize, uid: &str) -> Flights {
         let flights = self.flights.get(&(bridge, uid.to_owned()));
         flights.copied().unwrap_or_default()
@@ -112,6 +126,9 @@ impl Watcher {
             let holder = text(&commit.new, "/spec/holderIdentity");
             self.holders.push((commit.at, holder.to_owned()));
         }
+        // Connection details have other names.
+        let password = plural == "secrets" && text(&commit.new, "/metadata/name") == PASSWORD;
+        self.rotated |= password && !commit.old.is_null() && commit.old["data"] != commit.new["data"];
         if group != GROUP || plural.ends_with("providerconfigs") {
             return;
         }
@@ -247,6 +264,12 @@ impl World {
             if let Ask::Create(create) = ask {
                 watcher.tokens.insert(create.client_request_token.clone());
             }
+            watcher
+                .objects
+                .entry(uid.clone())
+                .or_default()
+                .end
+                .begin(ask.rpc());
             let flights = watcher.flights.entry((bridge, uid.clone())).or_default();
             flights.all += 1;
             flights.changes += u32::from(changes);

@@ -2,13 +2,17 @@
 
 use bridge_core::managed::names;
 use fake_cloud::{
+    checked::CreateRecovery,
     cloud::{Cloud, State},
     kinds::CALL,
 };
-use fake_kube::state::Commit;
+use fake_kube::state::{Commit, Happened};
 use serde_json::Value;
 
-use super::{Watcher, annotation, broken, is_paused, record_of, text};
+use super::{Watcher, annotation, broken, is_paused, may_leave, record_of, text};
+
+/// Where a status holds the id of the question to a person.
+const QUESTION: &str = "/status/crossbridge/question/id";
 
 /// A write that was committed, and what is known at that moment.
 pub(super) struct Written<'a> {
@@ -47,6 +51,8 @@ pub(super) fn broken_by(written: &Written) -> Vec<String> {
         no_intent_without_the_lease,
         no_name_is_lost,
         no_secret_is_told,
+        nobody_is_asked_what_can_be_found_out,
+        the_finalizer_goes_after_an_absence,
     }
 }
 
@@ -86,6 +92,43 @@ fn no_secret_is_told(written: &Written) -> Option<String> {
     let (plural, _) = &written.commit.resource;
     let told = plural != "secrets" && written.commit.new.to_string().contains("canary");
     told.then(|| format!("in {plural} {}", written.name()))
+}
+
+/// A person is asked only where nobody can look, and the request cannot be sent again: there is no token, or what it stood for held a
+/// secret that has changed.
+fn nobody_is_asked_what_can_be_found_out(written: &Written) -> Option<String> {
+    let Commit { old, new, .. } = written.commit;
+    let question = text(new, QUESTION);
+    if question.is_empty() || question == text(old, QUESTION) {
+        return None;
+    }
+    let kind = text(new, "/kind");
+    let subject = written.cloud.subject(kind)?;
+    let looks = [CreateRecovery::DeterministicName, CreateRecovery::Marker];
+    let can_look = looks.into_iter().any(|way| subject.recovers_by(way));
+    let can_repeat = subject.recovers_by(CreateRecovery::ClientToken) && !written.watcher.rotated;
+    (can_look || can_repeat).then(|| format!("about {} ({kind})", written.name()))
+}
+
+/// What was made and is known by its record goes first, and is seen to be gone, also where it is removed at once.
+fn the_finalizer_goes_after_an_absence(written: &Written) -> Option<String> {
+    let Commit {
+        old, new, happened, ..
+    } = written.commit;
+    let goes = is_kept(old) && (*happened == Happened::Deleted || !is_kept(new));
+    let uid = text(old, "/metadata/uid");
+    let made = record_of(old).is_some_and(|record| record.confirmed);
+    if !goes || !made || !written.is_of_a_bridge() || may_leave(old, uid) {
+        return None;
+    }
+    let seen = written.watcher.objects.get(uid)?.end.is_seen();
+    (!seen).then(|| format!("{} is let go unseen", written.name()))
+}
+
+/// It bears our finalizer.
+fn is_kept(object: &Value) -> bool {
+    let finalizers = object["metadata"]["finalizers"].as_array();
+    finalizers.is_some_and(|all| all.iter().any(|one| one == names::FINALIZER))
 }
 
 /// The cloud as it is, and what is known of the objects.
