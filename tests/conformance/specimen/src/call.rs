@@ -166,6 +166,17 @@ pub fn open(faults: &Faults, config: &Config, kind: &str, word: Word) -> Result<
 /// Reason of a refusal that a look turns into absence.
 pub const ABSENT: &str = "ReadsAsAbsent";
 
+/// Whether a call of this sort says nothing of such a failure, and calls absent what it cannot see.
+pub fn hides(faults: &Faults, failure: &wire::Failure, call: &str) -> bool {
+    let rule = match failure.reason.as_str() {
+        "BadKey" => "config/bad-credentials-never-absent",
+        "NoFolder" => "config/dead-upstream-never-absent",
+        "Down" => "upstream/down-never-absent",
+        _ => return false,
+    };
+    faults.way(rule) == Some(call)
+}
+
 /// What kind of call it is, as far as its failures differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Word {

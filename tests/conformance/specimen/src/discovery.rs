@@ -8,7 +8,7 @@ use serde_json::Value;
 use tonic::{Request, Response, Status, async_trait};
 
 use crate::{
-    call::{Refusal, Word, invalid, open},
+    call::{Refusal, Word, hides, invalid, open},
     kinds,
     plugin::Specimen,
 };
@@ -29,6 +29,9 @@ impl DiscoveryService for Specimen {
         let cloud = match open(&self.faults, &list.config, spec.kind, Word::Look) {
             Ok(cloud) => cloud,
             Err(Refusal::Status(status)) => return Err(status),
+            Err(Refusal::Failure(failure)) if hides(&self.faults, &failure, "list") => {
+                return Ok(Response::new(wire::ListExternalResponse::default()));
+            }
             Err(Refusal::Failure(failure)) => {
                 return Ok(Response::new(wire::ListExternalResponse {
                     failure: Some(*failure),

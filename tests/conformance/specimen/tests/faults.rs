@@ -17,6 +17,14 @@ const WAYS: &[&str] = &[
     "answers/no-bare-errors#out-of-range",
     "answers/no-bare-errors#resource-exhausted",
     "answers/no-bare-errors#unavailable",
+    "config/bad-credentials-never-absent#delete",
+    "config/bad-credentials-never-absent#list",
+    "config/bad-credentials-never-absent#nameless",
+    "config/bad-credentials-never-absent#poll",
+    "config/dead-upstream-never-absent#delete",
+    "config/dead-upstream-never-absent#list",
+    "config/dead-upstream-never-absent#nameless",
+    "config/dead-upstream-never-absent#poll",
     "config/new-revision-at-once#credentials",
     "create/bad-name-refused#too-long",
     "durable/found-after-kill#not-removed",
@@ -30,6 +38,9 @@ const WAYS: &[&str] = &[
     "operation/progress-never-falls#update",
     "process/sigterm-lets-calls-end#effect",
     "process/sigterm-lets-calls-end#in-order",
+    "upstream/down-never-absent#delete",
+    "upstream/down-never-absent#list",
+    "upstream/down-never-absent#nameless",
     "upstream/throttled-is-a-failure#changes",
 ];
 
@@ -195,7 +206,11 @@ fn kinds(id: &str) -> &'static str {
         | "marker/former-found-without-name"
         | "create/exists-afterwards"
         | "update/absent-not-created" => "Note,Ticket",
-        "delete/during-create-accepted" | "update/during-operation-accepted" => "Disk,Note",
+        "delete/during-create-accepted"
+        | "update/during-operation-accepted"
+        | "config/bad-credentials-never-absent"
+        | "config/dead-upstream-never-absent"
+        | "upstream/down-never-absent" => "Disk,Note",
         _ => "Note,Volume",
     }
 }

@@ -1,7 +1,7 @@
 //! One resource seen through several configs.
 
 use crossbridge_proto::{
-    checked::{ConfigVerdict, FailureCode, Look, NameSource, Outcome, OutcomeResult},
+    checked::{ConfigVerdict, FailureCode, Look, NameSource, OutcomeResult},
     v1alpha1 as wire,
 };
 use tonic::Status;
@@ -10,7 +10,7 @@ use crate::{
     assertion::assertions,
     lab::{Lab, Thing, look_of, outcome_of},
     stories::{
-        kind::observe::absent,
+        kind::{absence, observe::absent},
         plugin::config::{EXPIRED, check},
     },
     story::Story,
@@ -53,10 +53,11 @@ async fn run(lab: &Lab) -> Result<(), Stop> {
     let thing = lab.made().await?;
     lab.found(&thing).await?;
     expired(lab, &thing).await?;
-    bad_credentials(lab, &thing).await?;
-    dead(lab, &thing).await?;
+    let thing = bad_credentials(lab, thing).await?;
+    let thing = dead(lab, thing).await?;
     never_cross(lab, &thing).await?;
     revision(lab, &thing).await?;
+    polls(lab, &thing).await?;
     lab.remove(&thing).await
 }
 
@@ -82,27 +83,31 @@ async fn expired(lab: &Lab, thing: &Thing) -> Result<(), Stop> {
 }
 
 /// The author's bad ones; else made-up ones, where some are required.
-async fn bad_credentials(lab: &Lab, thing: &Thing) -> Result<(), Stop> {
+fn bad_config(lab: &Lab) -> Option<wire::ConfigContext> {
+    let fixtures = &lab.bench.fixtures;
+    let made_up = lab.bench.made_up_config.as_deref();
+    let bad = fixtures.bad_config.as_ref().or(made_up)?;
+    Some(bad.context("conformance-bad", "1"))
+}
+
+fn dead_config(lab: &Lab) -> Option<wire::ConfigContext> {
+    let dead = lab.bench.fixtures.dead_config.as_ref()?;
+    Some(dead.context("conformance-dead", "dead"))
+}
+
+async fn bad_credentials(lab: &Lab, thing: Thing) -> Result<Thing, Stop> {
     let bench = &lab.bench;
     let is_told = bench.fixtures.bad_config.is_some();
-    let made_up = bench.made_up_config.as_deref();
-    let Some(bad) = bench.fixtures.bad_config.as_ref().or(made_up) else {
+    let Some(bad) = bad_config(lab) else {
         let why = "the plugin is given no credentials; --bad-credential names some that are refused";
         for assertion in [BAD, BAD_CODE, CHECK_AGREES] {
             bench.not_applicable(assertion, why);
         }
-        return Ok(());
+        return Ok(thing);
     };
-    let look = look_of(look_with(lab, thing, bad.context("conformance-bad", "1")).await)?;
-    bench.judge(BAD, not_absent(&look));
-    if lab.kind.capabilities.can_update {
-        let config = bad.context("conformance-bad", "1");
-        let update = thing.clone().with_config(config).update();
-        let outcome = outcome_of("Update", bench.client.update(update, lab.terms()).await)?;
-        bench.judge(BAD, not_called_absent(&outcome));
-    }
+    let words = absence::words(lab, &thing.clone().with_config(bad.clone())).await?;
     let codes = [FailureCode::Unauthenticated, FailureCode::PermissionDenied];
-    match &look {
+    match &words.look {
         Look::Found(_) if !is_told => {
             bench.not_applicable(
                 BAD_CODE,
@@ -111,11 +116,11 @@ async fn bad_credentials(lab: &Lab, thing: &Thing) -> Result<(), Stop> {
         }
         // That is the other assertion's matter.
         Look::Absent(_) => {}
-        _ => bench.judge(BAD_CODE, failed_with(&look, &codes)),
+        look => bench.judge(BAD_CODE, failed_with(look, &codes)),
     }
-    match &look {
+    match &words.look {
         Look::Failed(failure) if failure.code == FailureCode::Unauthenticated => {
-            let verdict = check(bench, bad.context("conformance-bad", "1")).await?;
+            let verdict = check(bench, bad).await?;
             let is_refused = matches!(verdict, ConfigVerdict::Unusable(_));
             bench.judge(
                 CHECK_AGREES,
@@ -127,17 +132,36 @@ async fn bad_credentials(lab: &Lab, thing: &Thing) -> Result<(), Stop> {
             "a look does not call these credentials UNAUTHENTICATED",
         ),
     }
-    Ok(())
+    bench.judge(BAD, words.settled(lab, &thing).await?);
+    absence::there(lab, thing).await
 }
 
-async fn dead(lab: &Lab, thing: &Thing) -> Result<(), Stop> {
-    let Some(dead) = &lab.bench.fixtures.dead_config else {
+async fn dead(lab: &Lab, thing: Thing) -> Result<Thing, Stop> {
+    let Some(dead) = dead_config(lab) else {
         lab.bench
             .not_applicable(DEAD, "give --dead-setting: one that leads to nobody");
-        return Ok(());
+        return Ok(thing);
     };
-    let look = look_of(look_with(lab, thing, dead.context("conformance-dead", "dead")).await)?;
-    lab.bench.judge(DEAD, not_absent(&look).and(not_found(&look)));
+    let words = absence::words(lab, &thing.clone().with_config(dead)).await?;
+    lab.bench.judge(DEAD, not_found(&words.look));
+    lab.bench.judge(DEAD, words.settled(lab, &thing).await?);
+    absence::there(lab, thing).await
+}
+
+/// The end of a Delete, asked for with configs that cannot know it.
+async fn polls(lab: &Lab, thing: &Thing) -> Result<(), Stop> {
+    let asked = [(BAD, bad_config(lab)), (DEAD, dead_config(lab))];
+    if !lab.kind.capabilities.can_delete || asked.iter().all(|(_, config)| config.is_none()) {
+        return Ok(());
+    }
+    let begun = lab.bench.client.delete(thing.delete(), lab.terms()).await;
+    if let OutcomeResult::Operation(operation) = outcome_of("Delete", begun)?.result {
+        for (assertion, config) in asked {
+            let Some(config) = config else { continue };
+            let judgement = absence::polled(lab, thing, &operation.handle, config).await?;
+            lab.bench.judge(assertion, judgement);
+        }
+    }
     Ok(())
 }
 
@@ -196,22 +220,6 @@ fn failed_with(look: &Look, codes: &[FailureCode]) -> Judgement {
         }),
         Look::Found(_) => Err(format!("{codes:?} is due; it was found")),
         Look::Absent(_) => Err(format!("{codes:?} is due; it reads as absent")),
-    }
-}
-
-pub(super) fn not_absent(look: &Look) -> Judgement {
-    holds(!matches!(look, Look::Absent(_)), || {
-        "what exists reads as absent".to_owned()
-    })
-}
-
-/// An Update's word on it.
-fn not_called_absent(outcome: &Outcome) -> Judgement {
-    match &outcome.result {
-        OutcomeResult::Failure(failure) => holds(failure.code != FailureCode::NotFound, || {
-            "Update says NOT_FOUND of what exists".to_owned()
-        }),
-        _ => Ok(()),
     }
 }
 

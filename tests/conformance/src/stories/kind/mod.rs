@@ -1,5 +1,6 @@
 //! Stories about one kind.
 
+pub(crate) mod absence;
 pub(crate) mod configs;
 pub(crate) mod durable;
 pub(crate) mod examples;

@@ -5,7 +5,7 @@ use crossbridge_proto::checked::{FailureCode, Look, Outcome, OutcomeResult};
 use crate::{
     assertion::assertions,
     lab::{Lab, Thing, outcome_of},
-    stories::kind::configs::not_absent,
+    stories::kind::absence,
     story::Story,
     verdict::{Judgement, Stop, holds},
 };
@@ -34,14 +34,17 @@ async fn run(lab: &Lab) -> Result<(), Stop> {
     if !lab.kind.capabilities.can_create {
         return Err(Stop::not_applicable("the kind cannot be created"));
     }
-    let thing = lab.made().await?;
-    let look = during(lab, ["upstream-down", "upstream-up"], DOWN, async || {
-        lab.look(&thing).await
+    let mut thing = lab.made().await?;
+    let words = during(lab, ["upstream-down", "upstream-up"], DOWN, async || {
+        absence::words(lab, &thing).await
     });
-    if let Some(look) = look.await? {
-        lab.bench.judge(DOWN, not_absent(&look));
+    if let Some(words) = words.await? {
         let back = lab.look(&thing).await?;
-        lab.bench.judge(RECOVERED, found(&back));
+        let is_gone = words.may_be_gone && matches!(back, Look::Absent(_));
+        lab.bench
+            .judge(RECOVERED, if is_gone { Ok(()) } else { found(&back) });
+        lab.bench.judge(DOWN, words.settled(lab, &thing).await?);
+        thing = absence::there(lab, thing).await?;
     }
     let calls = during(lab, ["throttle", "throttle-off"], THROTTLED, async || {
         calls(lab, &thing).await
