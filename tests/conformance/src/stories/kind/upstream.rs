@@ -55,7 +55,8 @@ async fn run(lab: &Lab) -> Result<(), Stop> {
     lab.remove(&thing).await
 }
 
-/// What comes of it between two of the hook's actions; `None`: the hook cannot do it.
+/// What comes of it between two of the hook's actions; `None`: the hook cannot do it. A hook that fails has perhaps done a part of it, and
+/// is told to put it right all the same.
 async fn during<T>(
     lab: &Lab,
     [on, off]: [&str; 2],
@@ -63,14 +64,24 @@ async fn during<T>(
     work: impl AsyncFnOnce() -> Result<T, Stop>,
 ) -> Result<Option<T>, Stop> {
     let hands = &lab.bench.hands;
-    if let Err(Stop::Blocked(why)) = hands.fault(on).await {
-        lab.bench.not_applicable(assertion, &format!("{on}: {why}"));
-        return Ok(None);
-    }
-    let came = work().await;
+    let came = match hands.fault(on).await {
+        Ok(false) => {
+            let why = format!("the hook ended with 2: it cannot do {on}");
+            lab.bench.not_applicable(assertion, &why);
+            return Ok(None);
+        }
+        Ok(true) => work().await,
+        Err(stop) => Err(stop),
+    };
     // Whatever came of it, the upstream is put right.
-    hands.fault(off).await?;
-    came.map(Some)
+    let off_again = hands.fault(off).await;
+    let came = came?;
+    if off_again? {
+        return Ok(Some(came));
+    }
+    Err(Stop::blocked(format!(
+        "the hook cannot do {off}, though it did {on}"
+    )))
 }
 
 /// A look, an Update and a Create while the upstream throttles.
