@@ -44,6 +44,8 @@ pub struct Report {
     pub plugin: String,
     /// By subject, then by id.
     pub findings: Vec<Finding>,
+    /// What was to be judged.
+    pub selection: Selection,
     /// What could not be removed, for people.
     pub left_behind: Vec<String>,
 }
@@ -325,6 +327,7 @@ impl Run {
         Report {
             plugin: self.plugin.get().cloned().unwrap_or_default(),
             findings: self.findings(),
+            selection: self.selection.clone(),
             left_behind: self.bench.registry.all().iter().map(told).collect(),
         }
     }
