@@ -18,6 +18,9 @@ use crate::{
 /// The credential that opens the cloud.
 pub const KEY: &str = "sesame-open-wide";
 
+/// Another one, of somebody else's account.
+pub const OTHER_KEY: &str = "speak-friend-and-enter";
+
 /// Longest call that changes something.
 const LIMIT: Duration = Duration::from_mins(1);
 
@@ -140,11 +143,15 @@ pub fn open(faults: &Faults, config: &Config, kind: &str, word: Word) -> Result<
     if faults.on("config/new-revision-at-once#credentials") {
         key = faults.first(&format!("key of {}", config.config_id), &key);
     }
-    if key != KEY {
+    if ![KEY, OTHER_KEY].contains(&key.as_str()) {
         return Err(bad_key(faults, config, word));
     }
-    if faults.on("secrets/not-in-logs") {
-        println!("a client with the key {KEY}");
+    let is_logged = match faults.way("secrets/not-in-logs") {
+        Some("other-config") => key == OTHER_KEY,
+        way => way.is_some(),
+    };
+    if is_logged {
+        println!("a client with the key {key}");
     }
     let folder = PathBuf::from(folder);
     if !folder.is_dir() {

@@ -38,6 +38,8 @@ const WAYS: &[&str] = &[
     "operation/progress-never-falls#update",
     "process/sigterm-lets-calls-end#effect",
     "process/sigterm-lets-calls-end#in-order",
+    "secrets/not-in-handles#base64",
+    "secrets/not-in-logs#other-config",
     "upstream/down-never-absent#delete",
     "upstream/down-never-absent#list",
     "upstream/down-never-absent#nameless",
@@ -83,6 +85,7 @@ fn command_line(folder: &TempDir, arguments: &str) -> Vec<String> {
         "--credential=key=sesame-open-wide".to_owned(),
         "--bad-credential=key=no-word-of-mine".to_owned(),
         format!("--other-setting=folder={other}"),
+        "--other-credential=key=speak-friend-and-enter".to_owned(),
         format!("--dead-setting=folder={nowhere}"),
         format!("--fault-cmd={}", fault_hook(Path::new(&own))),
         "--patience=4".to_owned(),
@@ -250,6 +253,7 @@ async fn noticed(fault: &'static str) -> Option<String> {
     // Another way of breaking a rule says nothing new about other areas. Those of every answer have no calls of their own.
     let area = match id.split_once('/') {
         Some(("answers", _)) | None => "--only=answers,update".to_owned(),
+        Some(("secrets", _)) => "--only=config,secrets,update".to_owned(),
         Some((area, _)) => format!("--only={area}"),
     };
     let chosen: &[&str] = if fault == id { &[] } else { &[&area] };

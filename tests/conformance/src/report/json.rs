@@ -16,6 +16,7 @@ struct Document<'a> {
     whole: bool,
     selection: &'a Selection,
     counts: Counts,
+    short_secrets: &'a [String],
     left_behind: &'a [String],
     findings: Vec<Entry<'a>>,
 }
@@ -41,6 +42,7 @@ pub(super) fn write(report: &Report) -> String {
         whole: extent::is_whole(report),
         selection: &report.selection,
         counts: count(&report.findings),
+        short_secrets: &report.short_secrets,
         left_behind: &report.left_behind,
         findings: report
             .findings

@@ -115,6 +115,12 @@ pub(super) fn verdict(report: &Report) -> String {
     if !skipped.is_empty() {
         text.push_str(&format!("\nskipped on demand: {}\n", skipped.join(", ")));
     }
+    if !report.short_secrets.is_empty() {
+        text.push_str(&format!(
+            "\nnot looked for in answers and logs, as they are too short: {}\n",
+            report.short_secrets.join(", ")
+        ));
+    }
     for left in &report.left_behind {
         text.push_str(&format!("\nleft behind, remove it by hand: {left}\n"));
     }

@@ -27,6 +27,7 @@ fn report(verdicts: Vec<Verdict>) -> Report {
             })
             .collect(),
         selection: Selection::default(),
+        short_secrets: Vec::new(),
         left_behind: Vec::new(),
     }
 }
@@ -164,6 +165,19 @@ fn what_would_let_it_judge_more_is_told_and_what_says_nothing_of_the_plugin_is_n
     assert_eq!(word(&elsewhere), "CONFORMS");
     let text = write(&elsewhere, Format::Text);
     assert!(text.contains("Core: 1 of 1 rules judged\n"), "{text}");
+}
+
+#[test]
+fn a_secret_that_is_not_looked_for_is_told() {
+    let mut short = report(vec![Verdict::Passed]);
+    short.short_secrets.push("credential \"pin\"".to_owned());
+    for (format, told) in [
+        (Format::Text, "credential \"pin\""),
+        (Format::Json, "credential \\\"pin\\\""),
+    ] {
+        let text = write(&short, format);
+        assert!(text.contains(told), "{text}");
+    }
 }
 
 #[test]
