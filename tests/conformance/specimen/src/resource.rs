@@ -251,11 +251,7 @@ impl Specimen {
             return Err(refuse(FailureCode::Internal, "Unknown").into());
         }
         check_wish(self, &wish)?;
-        if wish.get("color") != resource.parameters.get("color") && !self.on("update/immutable-refused") {
-            let mut failure = refuse(FailureCode::ImmutableField, "Immutable");
-            failure.violations.push(violation("/color"));
-            return Err(failure.into());
-        }
+        self.check_immutable(&resource.parameters, &wish)?;
         if self.on("update/completes") && !is_same {
             return Err(refuse(FailureCode::QuotaExceeded, "TooMany").into());
         }
@@ -294,6 +290,26 @@ impl Specimen {
             )));
         }
         Ok(answer)
+    }
+
+    fn check_immutable(&self, before: &Map<String, Value>, wish: &Map<String, Value>) -> Result<(), Refusal> {
+        let way = self.faults.way("update/immutable-refused");
+        let kept: &[&str] = match way {
+            None | Some("invalid-spec") => &["color", "flat"],
+            Some("second") => &["color"],
+            Some(_) => &[],
+        };
+        let Some(changed) = kept.iter().find(|field| wish.get(**field) != before.get(**field)) else {
+            return Ok(());
+        };
+        let code = if way == Some("invalid-spec") {
+            FailureCode::InvalidSpec
+        } else {
+            FailureCode::ImmutableField
+        };
+        let mut failure = refuse(code, "Immutable");
+        failure.violations.push(violation(&format!("/{changed}")));
+        Err(failure.into())
     }
 
     fn remove(&self, delete: &Delete) -> Answer {
@@ -436,8 +452,11 @@ fn check_wish(specimen: &Specimen, wish: &Map<String, Value>) -> Result<(), Refu
         "BadSize",
         "Give a size that is not negative.",
     );
-    if !specimen.on("create/invalid-field-named") {
-        refused.violations.push(violation("/size"));
+    match specimen.faults.way("create/invalid-field-named") {
+        None => refused.violations.push(violation("/size")),
+        Some("another-field") => refused.violations.push(violation("/text")),
+        Some("no-field") => refused.violations.push(violation("/siz")),
+        Some(_) => {}
     }
     Err(refused.into())
 }
