@@ -1,6 +1,7 @@
 //! The life of one resource.
 
 mod create;
+mod cross;
 mod observe;
 
 use std::time::Duration;
@@ -50,7 +51,9 @@ impl ResourceService for Specimen {
         {
             "malformed".clone_into(&mut target.ownership_marker);
         }
-        let observe = Observe::try_from(request).map_err(|violation| invalid(&self.faults, &violation))?;
+        let mut observe =
+            Observe::try_from(request).map_err(|violation| invalid(&self.faults, &violation))?;
+        self.cross(&mut observe.target, "Observe").await;
         self.slow_when_drained(&observe.target).await;
         Ok(Response::new(self.look(&observe)?))
     }
@@ -75,8 +78,9 @@ impl ResourceService for Specimen {
         request: Request<wire::UpdateRequest>,
     ) -> Result<Response<wire::UpdateResponse>, Status> {
         check_deadline(&self.faults, request.metadata())?;
-        let update =
+        let mut update =
             Update::try_from(request.into_inner()).map_err(|violation| invalid(&self.faults, &violation))?;
+        self.cross(&mut update.target, "Update").await;
         let outcome = outcome(self.change(&update))?;
         Ok(Response::new(wire::UpdateResponse { outcome }))
     }

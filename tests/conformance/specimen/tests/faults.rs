@@ -26,6 +26,9 @@ const WAYS: &[&str] = &[
     "config/dead-upstream-never-absent#nameless",
     "config/dead-upstream-never-absent#poll",
     "config/new-revision-at-once#credentials",
+    "config/two-never-cross#at-once",
+    "config/two-never-cross#unmarked",
+    "config/two-never-cross#updates",
     "create/bad-name-refused#too-long",
     "create/invalid-field-named#another-field",
     "create/invalid-field-named#no-field",
@@ -218,6 +221,7 @@ fn kinds(id: &str) -> &'static str {
         | "config/bad-credentials-never-absent"
         | "config/dead-upstream-never-absent"
         | "upstream/down-never-absent" => "Disk,Note",
+        "config/two-never-cross" => "Note,Record,Volume",
         _ => "Note,Volume",
     }
 }

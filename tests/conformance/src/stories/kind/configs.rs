@@ -1,7 +1,7 @@
 //! One resource seen through several configs.
 
 use crossbridge_proto::{
-    checked::{ConfigVerdict, FailureCode, Look, NameSource, OutcomeResult},
+    checked::{ConfigVerdict, FailureCode, Look, OutcomeResult},
     v1alpha1 as wire,
 };
 use tonic::Status;
@@ -10,15 +10,12 @@ use crate::{
     assertion::assertions,
     lab::{Lab, Thing, look_of, outcome_of},
     stories::{
-        kind::{absence, observe::absent},
+        kind::{absence, cross},
         plugin::config::{EXPIRED, check},
     },
     story::Story,
     verdict::{Judgement, Stop, holds},
 };
-
-/// How often two configs take turns.
-const TURNS: usize = 5;
 
 assertions! {
     BAD = "config/bad-credentials-never-absent", Core, "Absent",
@@ -34,7 +31,7 @@ assertions! {
         "With settings that lead to nobody, what exists does not read as absent.",
         "An upstream that does not answer, or a folder that is not there, is a Failure.";
     NEVER_CROSS = "config/two-never-cross", Core, "ConfigContext.config_id",
-        "Calls with two configs in turn each see their own side.",
+        "Calls with two configs, in turn and at once, each reach their own side.",
         "Cache clients by (config_id, revision), never one for the process.";
     REVISION = "config/new-revision-at-once", Core, "ConfigContext.revision",
         "A new revision of a config is used by the next call.",
@@ -55,13 +52,13 @@ async fn run(lab: &Lab) -> Result<(), Stop> {
     expired(lab, &thing).await?;
     let thing = bad_credentials(lab, thing).await?;
     let thing = dead(lab, thing).await?;
-    never_cross(lab, &thing).await?;
+    let thing = cross::run(lab, thing).await?;
     revision(lab, &thing).await?;
     polls(lab, &thing).await?;
     lab.remove(&thing).await
 }
 
-async fn look_with(
+pub(super) async fn look_with(
     lab: &Lab,
     thing: &Thing,
     config: wire::ConfigContext,
@@ -165,32 +162,6 @@ async fn polls(lab: &Lab, thing: &Thing) -> Result<(), Stop> {
     Ok(())
 }
 
-async fn never_cross(lab: &Lab, thing: &Thing) -> Result<(), Stop> {
-    let bench = &lab.bench;
-    let Some(other) = &bench.fixtures.other_config else {
-        bench.not_applicable(NEVER_CROSS, "give --other-setting: one that leads elsewhere");
-        return Ok(());
-    };
-    let other = other.context("conformance-other", "1");
-    let mut twin = lab.thing()?.with_config(other.clone());
-    if lab.kind.external_name.source == NameSource::User {
-        twin = twin.named(thing.name());
-    }
-    lab.make(&mut twin).await?;
-    for _ in 0..TURNS {
-        let own = look_of(look_with(lab, thing, bench.config()).await)?;
-        bench.judge(NEVER_CROSS, is_own(&own, thing));
-        let others = look_of(look_with(lab, &twin, other.clone()).await)?;
-        bench.judge(NEVER_CROSS, is_own(&others, &twin));
-    }
-    lab.remove(&twin).await?;
-    let own = look_of(look_with(lab, thing, bench.config()).await)?;
-    bench.judge(NEVER_CROSS, is_own(&own, thing));
-    let others = look_of(look_with(lab, thing, other).await)?;
-    bench.judge(NEVER_CROSS, absent(&others));
-    Ok(())
-}
-
 async fn revision(lab: &Lab, thing: &Thing) -> Result<(), Stop> {
     let bench = &lab.bench;
     let fixtures = &bench.fixtures;
@@ -229,7 +200,7 @@ fn not_found(look: &Look) -> Judgement {
     })
 }
 
-fn is_own(look: &Look, thing: &Thing) -> Judgement {
+pub(super) fn is_own(look: &Look, thing: &Thing) -> Judgement {
     match look {
         Look::Found(found) => holds(
             found.found_marker.is_empty() || found.found_marker == thing.marker(),

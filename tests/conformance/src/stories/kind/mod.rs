@@ -2,6 +2,7 @@
 
 pub(crate) mod absence;
 pub(crate) mod configs;
+pub(crate) mod cross;
 pub(crate) mod durable;
 pub(crate) mod examples;
 pub(crate) mod life;
