@@ -275,6 +275,20 @@ impl Hands {
         Ok(replica)
     }
 
+    /// A process of the kit's own that is told to serve without TLS on loopback. An error says why it does not serve.
+    pub(crate) async fn own_on_loopback(&self, address: &str) -> Result<Replica, Stop> {
+        let own = self.own()?;
+        let endpoint = Endpoint::new(address, None).map_err(|error| Stop::blocked(error.to_string()))?;
+        let mut process = own.start_at(&endpoint).await?;
+        let channel = channel(&endpoint)?;
+        own.serves_or_ends(&mut process, &channel).await?;
+        Ok(Replica {
+            endpoint,
+            channel,
+            process,
+        })
+    }
+
     /// A process of the kit's own that is told to serve with mutual TLS, asked by a client of its authority. An error says why it does
     /// not serve.
     pub(crate) async fn own_over_tls(

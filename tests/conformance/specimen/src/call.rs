@@ -223,7 +223,6 @@ fn bad_key(faults: &Faults, config: &Config, word: Word) -> Refusal {
 
 /// How the upstream is: a file says so.
 fn mood(faults: &Faults, folder: &std::path::Path, word: Word) -> Result<(), Refusal> {
-    let is_back = faults.on("upstream/recovers") && faults.knows("down") && faults.once("first call after");
     if folder.join("down").exists() {
         faults.first("down", "");
         if faults.on("upstream/down-never-absent") {
@@ -231,6 +230,7 @@ fn mood(faults: &Faults, folder: &std::path::Path, word: Word) -> Result<(), Ref
         }
         return Err(failure(FailureCode::Unavailable, Effect::None, "Down", "It is down.").into());
     }
+    let is_back = faults.on("upstream/recovers") && faults.knows("down") && faults.once("first call after");
     if is_back {
         return Err(failure(
             FailureCode::Unavailable,

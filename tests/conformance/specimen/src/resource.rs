@@ -106,8 +106,12 @@ impl ResourceService for Specimen {
         &self,
         request: Request<wire::PollOperationRequest>,
     ) -> Result<Response<wire::PollOperationResponse>, Status> {
-        let poll =
-            Poll::try_from(request.into_inner()).map_err(|violation| invalid(&self.faults, &violation))?;
+        let mut request = request.into_inner();
+        if let (true, Some(target)) = (self.on("calls/required-fields-checked#poll"), &mut request.target) {
+            target.owner.get_or_insert_default().uid.push('0');
+            target.owner.get_or_insert_default().name.push('0');
+        }
+        let poll = Poll::try_from(request).map_err(|violation| invalid(&self.faults, &violation))?;
         let outcome = outcome(self.follow(&poll))?;
         Ok(Response::new(wire::PollOperationResponse { outcome }))
     }

@@ -17,7 +17,15 @@ impl Specimen {
             Some("updates") => call == "Update",
             _ => false,
         };
-        let folder = |target: &Target| target.config.settings.as_ref()?.get("folder")?.as_str().map(str::to_owned);
+        let folder = |target: &Target| {
+            target
+                .config
+                .settings
+                .as_ref()?
+                .get("folder")?
+                .as_str()
+                .map(str::to_owned)
+        };
         if let (true, Some(own)) = (is_crossed, folder(target)) {
             self.faults.set_client(&own);
             sleep(Duration::from_millis(5)).await;
