@@ -146,7 +146,12 @@ impl Watch {
         if is_the_plugins {
             self.judge(NO_BARE_ERRORS, no_bare_error(method, status));
         }
-        if let Some(what) = self.canaries.found_in(status.message().as_bytes()) {
+    }
+
+    /// Judges whether a status, of any call, holds a secret.
+    pub(crate) fn leak(&self, method: Method, status: &Status) {
+        let said = [status.message().as_bytes(), status.details()];
+        if let Some(what) = said.iter().find_map(|part| self.canaries.found_in(part)) {
             self.judge(
                 NO_SECRETS_IN_ERRORS,
                 Err(format!("the status of {method} holds the {what}")),

@@ -18,7 +18,7 @@ pub struct Assertion {
 }
 
 /// When an assertion is judged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 pub enum Level {
     /// Of every plugin.
     Core,

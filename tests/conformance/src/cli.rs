@@ -101,7 +101,8 @@ pub struct Cli {
     /// The plugin's next build, where --plugin-command starts it.
     #[arg(long, requires = "plugin_command", help_heading = "Durable")]
     pub next_plugin_command: Option<String>,
-    /// Changes how the upstream behaves: $1 is upstream-down, upstream-up, throttle or throttle-off.
+    /// Changes how the upstream behaves: $1 is upstream-down, upstream-up, throttle or throttle-off. It ends with 0 once that is in
+    /// force, with 2 where it cannot be done here; any other end is a mistake, and nothing is judged.
     #[arg(long, help_heading = "Durable")]
     pub fault_cmd: Option<String>,
     /// A file to which the plugin logs: secrets are looked for in it.

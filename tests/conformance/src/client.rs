@@ -183,6 +183,7 @@ impl Client {
                 Ok(body)
             }
             Err(status) => {
+                self.watch.leak(method, &status);
                 if !terms.rough {
                     let in_time = sent.elapsed() < limit;
                     self.watch.time(method, in_time, limit);

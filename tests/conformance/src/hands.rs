@@ -2,7 +2,7 @@
 
 use std::{
     path::PathBuf,
-    process::Stdio,
+    process::{ExitStatus, Stdio},
     sync::atomic::{AtomicBool, AtomicU32, Ordering},
     time::Duration,
 };
@@ -21,6 +21,9 @@ use crate::{
 
 /// How long a hook may run.
 const HOOK_LIMIT: Duration = Duration::from_mins(2);
+
+/// A fault hook ends with it where an action cannot be done. Every other code but 0 is a fault of the hook.
+const CANNOT: i32 = 2;
 
 /// How long a plugin that should be there already is looked for.
 const FIND_LIMIT: Duration = Duration::from_secs(10);
@@ -225,12 +228,16 @@ impl Hands {
         self.hooks.fault.is_some()
     }
 
-    /// Tells the upstream how to behave.
-    pub(crate) async fn fault(&self, what: &str) -> Result<(), Stop> {
-        match &self.hooks.fault {
-            Some(hook) => run(hook, what).await,
-            None => Err(Stop::not_applicable("give --fault-cmd")),
+    /// Tells the upstream how to behave; false: the hook cannot do that.
+    pub(crate) async fn fault(&self, what: &str) -> Result<bool, Stop> {
+        let Some(hook) = &self.hooks.fault else {
+            return Err(Stop::not_applicable("give --fault-cmd"));
+        };
+        let status = ran(hook, what).await?;
+        if status.code() == Some(CANNOT) {
+            return Ok(false);
         }
+        succeeded(hook, status).map(|()| true)
     }
 
     /// A second replica: the author's, or a process of the kit's own.
@@ -266,6 +273,20 @@ impl Hands {
         };
         serves(&replica.channel).await?;
         Ok(replica)
+    }
+
+    /// A process of the kit's own that is told to serve without TLS on loopback. An error says why it does not serve.
+    pub(crate) async fn own_on_loopback(&self, address: &str) -> Result<Replica, Stop> {
+        let own = self.own()?;
+        let endpoint = Endpoint::new(address, None).map_err(|error| Stop::blocked(error.to_string()))?;
+        let mut process = own.start_at(&endpoint).await?;
+        let channel = channel(&endpoint)?;
+        own.serves_or_ends(&mut process, &channel).await?;
+        Ok(Replica {
+            endpoint,
+            channel,
+            process,
+        })
     }
 
     /// A process of the kit's own that is told to serve with mutual TLS, asked by a client of its authority. An error says why it does
@@ -361,8 +382,20 @@ fn channel(endpoint: &Endpoint) -> Result<Channel, Stop> {
         .map_err(|error| Stop::blocked(error.to_string()))
 }
 
-/// Runs a hook of the author's: a shell command that gets `argument` as `$1`.
+/// Runs a hook of the author's, which has to succeed.
 async fn run(hook: &str, argument: &str) -> Result<(), Stop> {
+    succeeded(hook, ran(hook, argument).await?)
+}
+
+fn succeeded(hook: &str, status: ExitStatus) -> Result<(), Stop> {
+    if status.success() {
+        return Ok(());
+    }
+    Err(Stop::blocked(format!("the hook `{hook}` ended with {status}")))
+}
+
+/// Runs a hook of the author's: a shell command that gets `argument` as `$1`.
+async fn ran(hook: &str, argument: &str) -> Result<ExitStatus, Stop> {
     let child = Command::new("sh")
         .args(["-c", hook, "hook", argument])
         .env("CONFORMANCE_ACTION", argument)
@@ -371,8 +404,7 @@ async fn run(hook: &str, argument: &str) -> Result<(), Stop> {
         .kill_on_drop(true)
         .status();
     match timeout(HOOK_LIMIT, child).await {
-        Ok(Ok(status)) if status.success() => Ok(()),
-        Ok(Ok(status)) => Err(Stop::blocked(format!("the hook `{hook}` ended with {status}"))),
+        Ok(Ok(status)) => Ok(status),
         Ok(Err(error)) => Err(Stop::blocked(format!("the hook `{hook}` did not start: {error}"))),
         Err(_) => Err(Stop::blocked(format!(
             "the hook `{hook}` did not end within {} s",

@@ -1,5 +1,7 @@
 //! A wish and what came of it, compared by the bridge's own comparison.
 
+use std::collections::BTreeSet;
+
 use bridge_core::{external::FieldDiff, kind as bridge, managed::differences_by_rules};
 use crossbridge_proto::checked::{Comparison, Document, FieldRule, Kind};
 use serde_json::Value;
@@ -52,6 +54,34 @@ pub(crate) fn contradiction(one: &Document, other: &Document) -> Option<String> 
             (one, other) => (one != other).then_some(at),
         }
     })
+}
+
+/// The pointers at which two wishes differ. A list is one of them as a whole.
+pub(crate) fn differences(one: &Document, other: &Document) -> Vec<String> {
+    let names: BTreeSet<&String> = one.keys().chain(other.keys()).collect();
+    let mut found = Vec::new();
+    for name in names {
+        let at = format!("/{}", name.replace('~', "~0").replace('/', "~1"));
+        match (one.get(name), other.get(name)) {
+            (Some(Value::Object(one)), Some(Value::Object(other))) => {
+                let inner = differences(one, other).into_iter();
+                found.extend(inner.map(|inner| format!("{at}{inner}")));
+            }
+            (one, other) if one == other => {}
+            _ => found.push(at),
+        }
+    }
+    found
+}
+
+/// Whether one pointer is the other's, or lies above or below it.
+pub(crate) fn is_about(one: &str, other: &str) -> bool {
+    let covers = |outer: &str, inner: &str| {
+        inner
+            .strip_prefix(outer)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    covers(one, other) || covers(other, one)
 }
 
 /// Integers beyond what a double holds: their pointers and values.
@@ -112,6 +142,27 @@ mod tests {
         ] {
             let found = contradiction(&document(&one), &document(&other));
             assert_eq!(found.as_deref(), expected, "{other}");
+        }
+    }
+
+    #[test]
+    fn two_wishes_differ_where_one_has_what_the_other_has_not() {
+        let one = json!({"a": 1, "b": {"c/d": "x", "e": true}, "list": [1, 2], "same": [3]});
+        let other = json!({"a": 2, "b": {"c/d": "y", "e": true}, "list": [1], "same": [3], "new": null});
+        let found = differences(&document(&one), &document(&other));
+        assert_eq!(found, ["/a", "/b/c~1d", "/list", "/new"]);
+    }
+
+    #[test]
+    fn a_pointer_is_about_what_lies_above_and_below_it() {
+        for (one, other, expected) in [
+            ("/a/b", "/a/b", true),
+            ("/a", "/a/b", true),
+            ("/list/0", "/list", true),
+            ("/a", "/ab", false),
+            ("/b", "/a", false),
+        ] {
+            assert_eq!(is_about(one, other), expected, "{one} {other}");
         }
     }
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use tonic::{Request, Response, Status, async_trait};
 
 use crate::{
-    call::{Refusal, Word, invalid, open},
+    call::{Refusal, Word, hides, invalid, open},
     kinds,
     plugin::Specimen,
 };
@@ -22,13 +22,24 @@ impl DiscoveryService for Specimen {
         if !self.lists {
             return Err(Status::unimplemented("it lists nothing"));
         }
-        let list =
-            List::try_from(request.into_inner()).map_err(|violation| invalid(&self.faults, &violation))?;
-        let spec = kinds::find(&list.resource_type.clone().into())
-            .ok_or_else(|| Status::not_found("it is not served"))?;
+        let mut request = request.into_inner();
+        if let (true, Some(config)) = (self.on("calls/required-fields-checked#list"), &mut request.config) {
+            config.revision.push('0');
+        }
+        let list = List::try_from(request).map_err(|violation| invalid(&self.faults, &violation))?;
+        let spec = kinds::find(&list.resource_type.clone().into()).ok_or_else(|| {
+            if self.on("calls/unknown-type-not-found#list") {
+                Status::unimplemented("it is not listed")
+            } else {
+                Status::not_found("it is not served")
+            }
+        })?;
         let cloud = match open(&self.faults, &list.config, spec.kind, Word::Look) {
             Ok(cloud) => cloud,
             Err(Refusal::Status(status)) => return Err(status),
+            Err(Refusal::Failure(failure)) if hides(&self.faults, &failure, "list") => {
+                return Ok(Response::new(wire::ListExternalResponse::default()));
+            }
             Err(Refusal::Failure(failure)) => {
                 return Ok(Response::new(wire::ListExternalResponse {
                     failure: Some(*failure),

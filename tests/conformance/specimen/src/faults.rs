@@ -17,6 +17,7 @@ struct Memory {
     seen: BTreeSet<String>,
     counts: BTreeMap<String, usize>,
     kept: BTreeMap<String, String>,
+    client: String,
 }
 
 impl Faults {
@@ -66,6 +67,16 @@ impl Faults {
     /// Whether something is kept under this key.
     pub fn knows(&self, key: &str) -> bool {
         self.remember(|memory| memory.kept.contains_key(key))
+    }
+
+    /// To which folder the one client of the process leads.
+    pub fn set_client(&self, folder: &str) {
+        self.remember(|memory| folder.clone_into(&mut memory.client));
+    }
+
+    /// That of the last who set it.
+    pub fn client(&self) -> String {
+        self.remember(|memory| memory.client.clone())
     }
 
     fn remember<T>(&self, change: impl FnOnce(&mut Memory) -> T) -> T {

@@ -160,6 +160,7 @@ impl Spec {
                     "text": {"type": "string"},
                     "size": {"type": "integer", "format": "int64"},
                     "color": {"type": "string", "enum": ["red", "blue"]},
+                    "flat": {"type": "boolean"},
                     "secret": {"type": "string"},
                     "tags": {"type": "array", "items": {"type": "string"}},
                 },
@@ -170,11 +171,8 @@ impl Spec {
             capabilities: Some(self.capabilities()),
             external_name: Some(self.names(faults)),
             field_rules: vec![
-                wire::FieldRule {
-                    path: "/color".to_owned(),
-                    mutability: Mutability::Immutable.into(),
-                    ..Default::default()
-                },
+                immutable("/color"),
+                immutable("/flat"),
                 wire::FieldRule {
                     path: "/secret".to_owned(),
                     sensitive: true,
@@ -253,10 +251,10 @@ impl Spec {
                 String::new()
             },
             create_parameters: Some(document(
-                &json!({"text": "abc", "size": BIG, "color": "red", "tags": ["b", "a"]}),
+                &json!({"text": "abc", "size": BIG, "color": "red", "flat": true, "tags": ["b", "a"]}),
             )),
             update_parameters: Some(document(
-                &json!({"text": "abc", "size": 5, "color": "red", "tags": ["b", "a"]}),
+                &json!({"text": "abc", "size": 5, "color": "red", "flat": true, "tags": ["b", "a"]}),
             )),
             invalid_parameters: Some(document(&invalid)),
             sensitive_values: sensitive,
@@ -266,6 +264,14 @@ impl Spec {
                 Vec::new()
             },
         }
+    }
+}
+
+fn immutable(path: &str) -> wire::FieldRule {
+    wire::FieldRule {
+        path: path.to_owned(),
+        mutability: Mutability::Immutable.into(),
+        ..Default::default()
     }
 }
 

@@ -1,5 +1,6 @@
 //! Work that outlasts a call: handles, and what a poll finds.
 
+use base64::{Engine, engine::general_purpose::STANDARD};
 use crossbridge_proto::{
     checked::Target,
     v1alpha1::{self as wire, Effect, FailureCode, OperationVerb, outcome},
@@ -34,6 +35,10 @@ impl Specimen {
             () if self.on("operation/handle-kept") => text.push_str(&format!("/{}", uuid::Uuid::new_v4())),
             () if self.on("operation/handle-size") => text.push_str(&"x".repeat(5000)),
             () if self.on("secrets/not-in-handles") => text.push_str(&format!("/{KEY}")),
+            () if self.on("secrets/not-in-handles#base64") => {
+                let document = serde_json::json!({"of": name, "with": KEY}).to_string();
+                text.push_str(&format!("/{}", STANDARD.encode(document)));
+            }
             () if self.forgets_handles(handle) => text.push_str(stage),
             () if self.faults.way("durable/handle-after-kill").is_some() => {
                 text.push_str(&format!("/{}@{}", self.instance, self.endpoint.replace('/', "_")));

@@ -170,8 +170,14 @@ impl PluginService for Specimen {
         if self.on("config/missing-refused") && request.get_ref().config.is_none() {
             return Ok(Response::new(wire::CheckConfigResponse::default()));
         }
-        let config =
-            Config::try_from(request.into_inner()).map_err(|violation| invalid(&self.faults, &violation))?;
+        let mut request = request.into_inner();
+        if let (true, Some(config)) = (
+            self.on("calls/required-fields-checked#check-config"),
+            &mut request.config,
+        ) {
+            config.config_id.push('x');
+        }
+        let config = Config::try_from(request).map_err(|violation| invalid(&self.faults, &violation))?;
         let has_key = config.credentials.0.contains_key("key");
         let failure = match open(&self.faults, &config, "Note", Word::Check) {
             Err(Refusal::Status(status)) => return Err(status),

@@ -1,6 +1,7 @@
 //! The life of one resource.
 
 mod create;
+mod cross;
 mod observe;
 
 use std::time::Duration;
@@ -16,7 +17,7 @@ use tokio::time::sleep;
 use tonic::{Code, Request, Response, Status, async_trait};
 
 use crate::{
-    call::{Refusal, Word, check_deadline, failure, invalid, open, refuse, spec, timeout},
+    call::{Refusal, Word, check_deadline, failure, hides, invalid, open, refuse, spec, timeout},
     cloud::{Cloud, Resource, now},
     kinds::Spec,
     operations::{Handle, TAKES, failed},
@@ -50,7 +51,9 @@ impl ResourceService for Specimen {
         {
             "malformed".clone_into(&mut target.ownership_marker);
         }
-        let observe = Observe::try_from(request).map_err(|violation| invalid(&self.faults, &violation))?;
+        let mut observe =
+            Observe::try_from(request).map_err(|violation| invalid(&self.faults, &violation))?;
+        self.cross(&mut observe.target, "Observe").await;
         self.slow_when_drained(&observe.target).await;
         Ok(Response::new(self.look(&observe)?))
     }
@@ -75,8 +78,9 @@ impl ResourceService for Specimen {
         request: Request<wire::UpdateRequest>,
     ) -> Result<Response<wire::UpdateResponse>, Status> {
         check_deadline(&self.faults, request.metadata())?;
-        let update =
+        let mut update =
             Update::try_from(request.into_inner()).map_err(|violation| invalid(&self.faults, &violation))?;
+        self.cross(&mut update.target, "Update").await;
         let outcome = outcome(self.change(&update))?;
         Ok(Response::new(wire::UpdateResponse { outcome }))
     }
@@ -102,8 +106,12 @@ impl ResourceService for Specimen {
         &self,
         request: Request<wire::PollOperationRequest>,
     ) -> Result<Response<wire::PollOperationResponse>, Status> {
-        let poll =
-            Poll::try_from(request.into_inner()).map_err(|violation| invalid(&self.faults, &violation))?;
+        let mut request = request.into_inner();
+        if let (true, Some(target)) = (self.on("calls/required-fields-checked#poll"), &mut request.target) {
+            target.owner.get_or_insert_default().uid.push('0');
+            target.owner.get_or_insert_default().name.push('0');
+        }
+        let poll = Poll::try_from(request).map_err(|violation| invalid(&self.faults, &violation))?;
         let outcome = outcome(self.follow(&poll))?;
         Ok(Response::new(wire::PollOperationResponse { outcome }))
     }
@@ -251,11 +259,7 @@ impl Specimen {
             return Err(refuse(FailureCode::Internal, "Unknown").into());
         }
         check_wish(self, &wish)?;
-        if wish.get("color") != resource.parameters.get("color") && !self.on("update/immutable-refused") {
-            let mut failure = refuse(FailureCode::ImmutableField, "Immutable");
-            failure.violations.push(violation("/color"));
-            return Err(failure.into());
-        }
+        self.check_immutable(&resource.parameters, &wish)?;
         if self.on("update/completes") && !is_same {
             return Err(refuse(FailureCode::QuotaExceeded, "TooMany").into());
         }
@@ -296,9 +300,34 @@ impl Specimen {
         Ok(answer)
     }
 
+    fn check_immutable(&self, before: &Map<String, Value>, wish: &Map<String, Value>) -> Result<(), Refusal> {
+        let way = self.faults.way("update/immutable-refused");
+        let kept: &[&str] = match way {
+            None | Some("invalid-spec") => &["color", "flat"],
+            Some("second") => &["color"],
+            Some(_) => &[],
+        };
+        let Some(changed) = kept.iter().find(|field| wish.get(**field) != before.get(**field)) else {
+            return Ok(());
+        };
+        let code = if way == Some("invalid-spec") {
+            FailureCode::InvalidSpec
+        } else {
+            FailureCode::ImmutableField
+        };
+        let mut failure = refuse(code, "Immutable");
+        failure.violations.push(violation(&format!("/{changed}")));
+        Err(failure.into())
+    }
+
     fn remove(&self, delete: &Delete) -> Answer {
         let target = &delete.target;
-        let (spec, cloud) = self.cloud(target, Word::Change)?;
+        let (spec, cloud) = match self.cloud(target, Word::Change) {
+            Err(Refusal::Failure(failure)) if hides(&self.faults, &failure, "delete") => {
+                return Ok(completed(&target.external_name, true));
+            }
+            opened => opened?,
+        };
         let resource = match cloud.get(&target.external_name)? {
             Some(_) => self.ours(spec, &cloud, target, "delete/others-not-found")?,
             None if self.on("delete/nothing-ten-times") => {
@@ -342,7 +371,7 @@ impl Specimen {
             let until = if resource.gone_at > 0 {
                 resource.gone_at
             } else {
-                now() + TAKES
+                now() + self.removal_takes()
             };
             cloud.put(&Resource {
                 gone_at: until,
@@ -362,8 +391,20 @@ impl Specimen {
         Ok(answer)
     }
 
+    /// In milliseconds. A poll that lies has to come before the end.
+    fn removal_takes(&self) -> u64 {
+        let lies = self.on("config/bad-credentials-never-absent#poll")
+            || self.on("config/dead-upstream-never-absent#poll");
+        if lies { 1000 } else { TAKES }
+    }
+
     fn follow(&self, poll: &Poll) -> Answer {
-        let (spec, cloud) = self.cloud(&poll.target, Word::Change)?;
+        let (spec, cloud) = match self.cloud(&poll.target, Word::Change) {
+            Err(Refusal::Failure(failure)) if hides(&self.faults, &failure, "poll") => {
+                return Ok(completed(&poll.target.external_name, true));
+            }
+            opened => opened?,
+        };
         self.poll(spec, &cloud, &poll.target, &poll.handle)
     }
 
@@ -419,8 +460,11 @@ fn check_wish(specimen: &Specimen, wish: &Map<String, Value>) -> Result<(), Refu
         "BadSize",
         "Give a size that is not negative.",
     );
-    if !specimen.on("create/invalid-field-named") {
-        refused.violations.push(violation("/size"));
+    match specimen.faults.way("create/invalid-field-named") {
+        None => refused.violations.push(violation("/size")),
+        Some("another-field") => refused.violations.push(violation("/text")),
+        Some("no-field") => refused.violations.push(violation("/siz")),
+        Some(_) => {}
     }
     Err(refused.into())
 }

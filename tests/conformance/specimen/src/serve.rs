@@ -18,7 +18,11 @@ use tonic::{
     codegen::http,
     transport::{Certificate, Identity, Server, ServerTlsConfig, server::Router},
 };
-use tonic_health::ServingStatus;
+use tonic_health::{
+    ServingStatus,
+    pb::health_server::{Health, HealthServer},
+    server::HealthReporter,
+};
 use tower::util::MapRequestLayer;
 
 use crate::{
@@ -26,10 +30,20 @@ use crate::{
     plugin::{LIMIT, Specimen},
 };
 
-const SERVICES: [&str; 2] = [
+const SERVICES: [&str; 3] = [
     "crossbridge.provider.v1alpha1.PluginService",
     "crossbridge.provider.v1alpha1.ResourceService",
+    "crossbridge.provider.v1alpha1.DiscoveryService",
 ];
+
+/// Those that it says it serves, in a place where this rule holds.
+fn told<'a>(specimen: &Specimen, rule: &str) -> &'a [&'a str] {
+    match specimen.faults.way(rule) {
+        None => &SERVICES,
+        Some("discovery") => &SERVICES[..2],
+        Some(_) => &SERVICES[..1],
+    }
+}
 
 pub async fn run(faults: Faults, build: u32, lists: bool) -> ExitCode {
     match serve(faults, build, lists).await {
@@ -61,22 +75,39 @@ async fn serve(faults: Faults, build: u32, lists: bool) -> Result<ExitCode, Box<
     } else {
         0
     };
+    let (health, health_service) = tonic_health::server::health_reporter();
+    let (told_health, says_so) = (health.clone(), !specimen.on("process/sigterm-not-serving"));
     let stop = async move {
         terminate.recv().await;
+        if says_so {
+            for service in SERVICES.into_iter().chain([""]) {
+                told_health
+                    .set_service_status(service, ServingStatus::NotServing)
+                    .await;
+            }
+        }
         if hasty {
+            // Long enough to have said so.
+            tokio::time::sleep(Duration::from_millis(30)).await;
             std::process::exit(0);
         }
     };
     if let Some(path) = specimen.endpoint.strip_prefix("unix://") {
         let listener = bind(&specimen, Path::new(path)).await?;
-        let router = router(&specimen, Server::builder()).await?;
+        let router = router(&specimen, Server::builder(), &health, health_service).await?;
         let serving = router.serve_with_incoming_shutdown(UnixListenerStream::new(listener), stop);
         serving.await?;
     } else {
-        let address = specimen.endpoint.strip_prefix("https://");
-        let address = address.ok_or("it serves unix:// and https://")?.parse()?;
-        let server = Server::builder().tls_config(mutual_tls(&specimen)?)?;
-        let router = router(&specimen, server).await?;
+        let (server, address) = if let Some(address) = specimen.endpoint.strip_prefix("https://") {
+            let server = Server::builder().tls_config(mutual_tls(&specimen)?)?;
+            (server, address)
+        } else {
+            let address = specimen.endpoint.strip_prefix("http://");
+            let address = address.filter(|_| !specimen.on("process/loopback-served"));
+            (Server::builder(), address.ok_or("it does not serve there")?)
+        };
+        let address = address.parse()?;
+        let router = router(&specimen, server, &health, health_service).await?;
         router.serve_with_shutdown(address, stop).await?;
     }
     Ok(ExitCode::from(code))
@@ -125,21 +156,20 @@ async fn bind(specimen: &Specimen, path: &Path) -> Result<UnixListener, Box<dyn 
 async fn router(
     specimen: &Specimen,
     server: Server,
+    health: &HealthReporter,
+    health_service: HealthServer<impl Health>,
 ) -> Result<
     Router<tower::layer::util::Stack<MapRequestLayer<ShowAuthority>, tower::layer::util::Identity>>,
     Box<dyn std::error::Error>,
 > {
-    let (health, health_service) = tonic_health::server::health_reporter();
     let status = if specimen.on("health/serving") {
         ServingStatus::NotServing
     } else {
         ServingStatus::Serving
     };
     health.set_service_status("", status).await;
-    if !specimen.on("health/each-service") {
-        for service in SERVICES {
-            health.set_service_status(service, ServingStatus::Serving).await;
-        }
+    for service in told(specimen, "health/each-service") {
+        health.set_service_status(*service, ServingStatus::Serving).await;
     }
     let limit = if specimen.on("transport/largest-message-taken") {
         LIMIT
@@ -152,12 +182,8 @@ async fn router(
     if !specimen.on("reflection/describes-the-contract") {
         reflection = reflection.register_encoded_file_descriptor_set(FILE_DESCRIPTOR_SET);
     }
-    if specimen.on("reflection/lists-services") {
-        reflection = reflection.with_service_name(SERVICES[0]);
-    } else {
-        reflection = reflection
-            .with_service_name(SERVICES[0])
-            .with_service_name(SERVICES[1]);
+    for service in told(specimen, "reflection/lists-services") {
+        reflection = reflection.with_service_name(*service);
     }
     let show: ShowAuthority = show_authority;
     Ok(server

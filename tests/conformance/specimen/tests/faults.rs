@@ -17,19 +17,45 @@ const WAYS: &[&str] = &[
     "answers/no-bare-errors#out-of-range",
     "answers/no-bare-errors#resource-exhausted",
     "answers/no-bare-errors#unavailable",
+    "calls/required-fields-checked#check-config",
+    "calls/required-fields-checked#list",
+    "calls/required-fields-checked#poll",
+    "calls/unknown-type-not-found#list",
+    "config/bad-credentials-never-absent#delete",
+    "config/bad-credentials-never-absent#list",
+    "config/bad-credentials-never-absent#nameless",
+    "config/bad-credentials-never-absent#poll",
+    "config/dead-upstream-never-absent#delete",
+    "config/dead-upstream-never-absent#list",
+    "config/dead-upstream-never-absent#nameless",
+    "config/dead-upstream-never-absent#poll",
     "config/new-revision-at-once#credentials",
+    "config/two-never-cross#at-once",
+    "config/two-never-cross#unmarked",
+    "config/two-never-cross#updates",
     "create/bad-name-refused#too-long",
+    "create/invalid-field-named#another-field",
+    "create/invalid-field-named#no-field",
     "durable/found-after-kill#not-removed",
     "durable/found-after-kill#not-updated",
     "durable/handle-after-kill#never-ends",
     "durable/handle-on-next-build#internal",
     "durable/seen-by-replica#not-removed",
+    "health/each-service#discovery",
     "observe/changes-nothing#echo",
     "observe/wish-comes-back#sorted",
     "operation/old-handles-valid#update",
     "operation/progress-never-falls#update",
     "process/sigterm-lets-calls-end#effect",
     "process/sigterm-lets-calls-end#in-order",
+    "reflection/lists-services#discovery",
+    "secrets/not-in-handles#base64",
+    "secrets/not-in-logs#other-config",
+    "update/immutable-refused#invalid-spec",
+    "update/immutable-refused#second",
+    "upstream/down-never-absent#delete",
+    "upstream/down-never-absent#list",
+    "upstream/down-never-absent#nameless",
     "upstream/throttled-is-a-failure#changes",
 ];
 
@@ -72,6 +98,7 @@ fn command_line(folder: &TempDir, arguments: &str) -> Vec<String> {
         "--credential=key=sesame-open-wide".to_owned(),
         "--bad-credential=key=no-word-of-mine".to_owned(),
         format!("--other-setting=folder={other}"),
+        "--other-credential=key=speak-friend-and-enter".to_owned(),
         format!("--dead-setting=folder={nowhere}"),
         format!("--fault-cmd={}", fault_hook(Path::new(&own))),
         "--patience=4".to_owned(),
@@ -195,7 +222,12 @@ fn kinds(id: &str) -> &'static str {
         | "marker/former-found-without-name"
         | "create/exists-afterwards"
         | "update/absent-not-created" => "Note,Ticket",
-        "delete/during-create-accepted" | "update/during-operation-accepted" => "Disk,Note",
+        "delete/during-create-accepted"
+        | "update/during-operation-accepted"
+        | "config/bad-credentials-never-absent"
+        | "config/dead-upstream-never-absent"
+        | "upstream/down-never-absent" => "Disk,Note",
+        "config/two-never-cross" => "Note,Record,Volume",
         _ => "Note,Volume",
     }
 }
@@ -235,6 +267,7 @@ async fn noticed(fault: &'static str) -> Option<String> {
     // Another way of breaking a rule says nothing new about other areas. Those of every answer have no calls of their own.
     let area = match id.split_once('/') {
         Some(("answers", _)) | None => "--only=answers,update".to_owned(),
+        Some(("secrets", _)) => "--only=config,secrets,update".to_owned(),
         Some((area, _)) => format!("--only={area}"),
     };
     let chosen: &[&str] = if fault == id { &[] } else { &[&area] };

@@ -97,6 +97,40 @@ async fn what_is_skipped_is_shown_and_what_is_not_chosen_is_not() {
     );
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fault_hook_that_fails_leaves_nothing_judged_and_is_told_to_put_things_right() {
+    let told = |hook: &'static str| async move {
+        let folder = tempfile::tempdir().expect("a folder");
+        let log = folder.path().join("told");
+        let more = [
+            format!("--plugin-command={SPECIMEN}"),
+            format!("--fault-cmd=echo $1 >> {}; {hook}", log.display()),
+            "--only=upstream".to_owned(),
+            "--kind=Note".to_owned(),
+        ];
+        let run = prepared(folder.path(), &more);
+        run.tell(&Silent).await.expect("the plugin starts");
+        let report = run.finish().await;
+        let told = std::fs::read_to_string(log).expect("it was called");
+        (report, told)
+    };
+    for hook in ["exit 127", "exit 1", "no-such-program-anywhere", "kill -9 $$"] {
+        let (report, told) = told(hook).await;
+        assert_eq!(told, "upstream-down\nupstream-up\n", "{hook}");
+        assert_eq!(report.exit_code(), 3, "{hook}: {:#?}", report.findings);
+        let is_blocked = |finding: &Finding| matches!(finding.verdict, Verdict::Blocked(_));
+        assert!(
+            report.findings.iter().all(is_blocked),
+            "{hook}: {:#?}",
+            report.findings
+        );
+    }
+    let (report, told) = told("exit 2").await;
+    assert_eq!(told, "upstream-down\nthrottle\n");
+    let is_left_out = |finding: &Finding| matches!(finding.verdict, Verdict::NotApplicable(_));
+    assert!(report.findings.iter().all(is_left_out), "{:#?}", report.findings);
+}
+
 /// Keeps a plugin running at a socket, and its process id in a file; all of it ends with this process.
 fn supervised(socket: &Path, pid: &Path) -> Child {
     let script = r#"

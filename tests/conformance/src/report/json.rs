@@ -2,14 +2,21 @@
 
 use serde::Serialize;
 
-use super::{Counts, count};
-use crate::{run::Report, verdict::Verdict};
+use super::{Counts, count, extent, rule_place};
+use crate::{
+    run::{Report, Selection},
+    verdict::Verdict,
+};
 
 #[derive(Serialize)]
 struct Document<'a> {
     plugin: &'a str,
     conforms: bool,
+    /// Whether nothing was left out: neither on demand, nor for want of something that the author can give.
+    whole: bool,
+    selection: &'a Selection,
     counts: Counts,
+    short_secrets: &'a [String],
     left_behind: &'a [String],
     findings: Vec<Entry<'a>>,
 }
@@ -21,6 +28,8 @@ struct Entry<'a> {
     subject: &'a str,
     title: &'a str,
     rule: &'a str,
+    /// With its file and line.
+    place: String,
     fix: &'a str,
     #[serde(flatten)]
     verdict: &'a Verdict,
@@ -30,7 +39,10 @@ pub(super) fn write(report: &Report) -> String {
     let document = Document {
         plugin: &report.plugin,
         conforms: report.exit_code() == 0,
+        whole: extent::is_whole(report),
+        selection: &report.selection,
         counts: count(&report.findings),
+        short_secrets: &report.short_secrets,
         left_behind: &report.left_behind,
         findings: report
             .findings
@@ -41,6 +53,7 @@ pub(super) fn write(report: &Report) -> String {
                 subject: &finding.subject,
                 title: finding.assertion.title,
                 rule: finding.assertion.rule,
+                place: rule_place(finding.assertion.rule),
                 fix: finding.assertion.fix,
                 verdict: &finding.verdict,
             })

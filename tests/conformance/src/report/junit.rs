@@ -1,8 +1,8 @@
 //! `JUnit` XML: one suite for each subject.
 
-use super::count;
+use super::{count, rule_place};
 use crate::{
-    run::Report,
+    run::{Report, Selection},
     verdict::{Finding, Verdict},
 };
 
@@ -22,13 +22,13 @@ pub(super) fn write(report: &Report) -> String {
             .filter(|finding| finding.subject == subject)
             .cloned()
             .collect();
-        text.push_str(&suite(subject, &findings));
+        text.push_str(&suite(subject, &report.selection, &findings));
     }
     text.push_str("</testsuites>\n");
     text
 }
 
-fn suite(subject: &str, findings: &[Finding]) -> String {
+fn suite(subject: &str, selection: &Selection, findings: &[Finding]) -> String {
     let counts = count(findings);
     let mut text = format!(
         "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\">\n",
@@ -38,6 +38,13 @@ fn suite(subject: &str, findings: &[Finding]) -> String {
         counts.blocked,
         counts.skipped + counts.not_applicable,
     );
+    let chosen = selection.to_string();
+    if !chosen.is_empty() {
+        text.push_str(&format!(
+            "    <properties><property name=\"selection\" value=\"{}\"/></properties>\n",
+            escape(&chosen)
+        ));
+    }
     for finding in findings {
         let inner = match &finding.verdict {
             Verdict::Passed => String::new(),
@@ -45,8 +52,9 @@ fn suite(subject: &str, findings: &[Finding]) -> String {
             Verdict::NotApplicable(why) => format!("<skipped message=\"{}\"/>", escape(why)),
             Verdict::Blocked(why) => format!("<error message=\"{}\"/>", escape(why)),
             Verdict::Failed(why) => format!(
-                "<failure message=\"{}\">{}</failure>",
+                "<failure message=\"{}\">{}: {}</failure>",
                 escape(why),
+                escape(&rule_place(finding.assertion.rule)),
                 escape(finding.assertion.fix)
             ),
         };

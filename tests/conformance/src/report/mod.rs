@@ -1,5 +1,6 @@
 //! What came out of a run, for people and for programs.
 
+mod extent;
 mod json;
 mod junit;
 mod markdown;
@@ -67,6 +68,12 @@ pub fn count(findings: &[Finding]) -> Counts {
 }
 
 impl Report {
+    /// Nothing that was judged speaks against it; something may have been left behind.
+    fn is_good(&self) -> bool {
+        let counts = count(&self.findings);
+        counts.failed == 0 && counts.blocked == 0 && counts.passed > 0
+    }
+
     /// 0: conforms; 1: it does not; 3: it could not be judged, or something was left behind.
     pub fn exit_code(&self) -> u8 {
         let counts = count(&self.findings);

@@ -1,12 +1,15 @@
 //! For people: progress, a verdict, what to fix, and where the rule stands.
 
-use std::io::Write;
+use std::{io::Write, sync::LazyLock};
 
 use crossbridge_proto::FILE_DESCRIPTOR_SET;
 use prost::Message;
 use prost_types::{FileDescriptorProto, FileDescriptorSet};
 
-use super::{Counts, count};
+use super::{
+    Counts, count,
+    extent::{self, Extent},
+};
 use crate::{
     run::{Progress, Report},
     verdict::{Finding, Verdict},
@@ -89,6 +92,20 @@ pub(super) fn verdict(report: &Report) -> String {
             ));
         }
     }
+    let mut blocked = String::new();
+    for finding in &report.findings {
+        if let Verdict::Blocked(why) = &finding.verdict {
+            blocked.push_str(&format!(
+                "  {} ({}): {why}\n",
+                finding.assertion.id, finding.subject
+            ));
+        }
+    }
+    if !blocked.is_empty() {
+        text.push_str(&format!(
+            "\nnot judged, as something before it did not work:\n{blocked}"
+        ));
+    }
     let skipped: Vec<_> = report
         .findings
         .iter()
@@ -98,26 +115,67 @@ pub(super) fn verdict(report: &Report) -> String {
     if !skipped.is_empty() {
         text.push_str(&format!("\nskipped on demand: {}\n", skipped.join(", ")));
     }
+    if !report.short_secrets.is_empty() {
+        text.push_str(&format!(
+            "\nnot looked for in answers and logs, as they are too short: {}\n",
+            report.short_secrets.join(", ")
+        ));
+    }
     for left in &report.left_behind {
         text.push_str(&format!("\nleft behind, remove it by hand: {left}\n"));
     }
-    let counts = count(&report.findings);
-    let word = match report.exit_code() {
-        0 if counts.skipped > 0 => "CONFORMS, as far as it was judged",
-        0 => "CONFORMS",
-        1 => "DOES NOT CONFORM",
-        _ => "COULD NOT BE JUDGED",
-    };
-    text.push_str(&format!("\n{word}: {} ({})\n", report.plugin, summary(counts)));
+    let chosen = report.selection.to_string();
+    if !chosen.is_empty() {
+        text.push_str(&format!("\njudged on demand: {chosen}\n"));
+    }
+    text.push('\n');
+    for extent in extent::extents(report) {
+        text.push_str(&told_extent(&extent));
+    }
+    text.push_str(&format!(
+        "\n{}: {} ({})\n",
+        word(report),
+        report.plugin,
+        summary(count(&report.findings))
+    ));
     text
+}
+
+/// `Core: 118 of 121 rules judged`, and what would let the others be judged.
+fn told_extent(extent: &Extent) -> String {
+    let all = extent.judged + extent.unjudged;
+    let judged = match extent.judged {
+        0 => "none".to_owned(),
+        judged => judged.to_string(),
+    };
+    let mut text = format!("{}: {judged} of {all} rules judged\n", extent.level);
+    for (what, ids) in &extent.wanted {
+        let ids: Vec<_> = ids.iter().copied().collect();
+        text.push_str(&format!("  {what}: {}\n", ids.join(", ")));
+    }
+    text
+}
+
+fn word(report: &Report) -> String {
+    let mut word = match report.exit_code() {
+        1 => return "DOES NOT CONFORM".to_owned(),
+        _ if report.is_good() => "CONFORMS".to_owned(),
+        _ => return "COULD NOT BE JUDGED".to_owned(),
+    };
+    if !extent::is_whole(report) {
+        word.push_str(", as far as it was judged");
+    }
+    if !report.left_behind.is_empty() {
+        word.push_str(", but left something behind");
+    }
+    word
 }
 
 /// Where a rule stands: its file with the line, and its name. The rule itself where it stands nowhere.
 pub fn rule_place(rule: &str) -> String {
-    let Ok(set) = FileDescriptorSet::decode(FILE_DESCRIPTOR_SET) else {
-        return rule.to_owned();
-    };
-    for file in &set.file {
+    static FILES: LazyLock<FileDescriptorSet> =
+        LazyLock::new(|| FileDescriptorSet::decode(FILE_DESCRIPTOR_SET).unwrap_or_default());
+    for file in &FILES.file {
         let name = file.name.as_deref().unwrap_or_default();
         if name.rsplit('/').next() == Some(rule) {
             return name.to_owned();

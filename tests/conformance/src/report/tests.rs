@@ -1,9 +1,9 @@
 //! The outcome in every format.
 
-use super::{Format, write};
+use super::{Format, rule_place, write};
 use crate::{
     assertion::{Assertion, Level},
-    run::Report,
+    run::{Report, Selection},
     verdict::{Finding, Verdict},
 };
 
@@ -26,6 +26,8 @@ fn report(verdicts: Vec<Verdict>) -> Report {
                 verdict,
             })
             .collect(),
+        selection: Selection::default(),
+        short_secrets: Vec::new(),
         left_behind: Vec::new(),
     }
 }
@@ -42,11 +44,13 @@ fn everything() -> Report {
 
 #[test]
 fn tap_has_a_plan_and_a_line_for_each() {
+    let place = rule_place(RULE.rule);
+    assert!(place.contains("resource_service.proto:"), "{place}");
     assert_eq!(
-        write(&everything(), Format::Tap),
+        write(&everything(), Format::Tap).replace(&place, "RULE_PLACE"),
         "TAP version 13\n1..5\n\
          ok 1 - area/rule (Kind)\n\
-         not ok 2 - area/rule (Kind)\n# seen: seen <that> & \"this\"\u{7}\n# fix: Do it.\n\
+         not ok 2 - area/rule (Kind)\n# seen: seen <that> & \"this\"\u{7}\n# rule: RULE_PLACE\n# fix: Do it.\n\
          not ok 3 - area/rule (Kind)\n# blocked: first this\n\
          ok 4 - area/rule (Kind) # SKIP on demand\n\
          ok 5 - area/rule (Kind) # SKIP no \\# such thing\n"
@@ -71,6 +75,11 @@ fn junit_is_well_formed_and_counts() {
         .find(|node| node.has_tag_name("failure"))
         .expect("a failure");
     assert_eq!(failure.attribute("message"), Some("seen <that> & \"this\""));
+    let told = failure.text().unwrap_or_default();
+    assert!(
+        told.contains("resource_service.proto:") && told.ends_with("Do it."),
+        "{told}"
+    );
 }
 
 #[test]
@@ -82,6 +91,8 @@ fn json_holds_every_finding() {
     assert_eq!(document["findings"][1]["verdict"], "failed");
     assert_eq!(document["findings"][1]["why"], "seen <that> & \"this\"\u{7}");
     assert_eq!(document["findings"][0]["verdict"], "passed");
+    assert_eq!(document["findings"][0]["place"], rule_place(RULE.rule));
+    assert_eq!(document["whole"], false, "something was skipped");
 }
 
 #[test]
@@ -92,6 +103,7 @@ fn people_read_what_to_fix_and_where_the_rule_stands() {
         "resource_service.proto:",
         "fix:  Do it.",
         "skipped on demand: area/rule",
+        "  area/rule (Kind): first\nthis\n",
         "DOES NOT CONFORM",
     ] {
         assert!(text.contains(part), "{part}: {text}");
@@ -108,4 +120,71 @@ fn the_exit_code_says_whether_it_conforms() {
     let mut left = report(vec![Verdict::Passed]);
     left.left_behind.push("Kind \"x\"".to_owned());
     assert_eq!(left.exit_code(), 3);
+}
+
+/// The last line of the verdict, up to the name.
+fn word(report: &Report) -> String {
+    let text = write(report, Format::Text);
+    let line = text.lines().last().unwrap_or_default();
+    line.split(':').next().unwrap_or_default().to_owned()
+}
+
+fn not_applicable(why: &str) -> Verdict {
+    Verdict::NotApplicable(why.to_owned())
+}
+
+#[test]
+fn what_was_left_out_is_told_with_the_verdict_in_every_format() {
+    let mut part = report(vec![Verdict::Passed]);
+    part.selection.only = vec!["info".to_owned()];
+    part.selection.kinds = vec!["Note".to_owned()];
+    assert_eq!(word(&part), "CONFORMS, as far as it was judged");
+    for format in [Format::Text, Format::Tap, Format::Junit] {
+        let text = write(&part, format);
+        assert!(text.contains("--only info --kind Note"), "{text}");
+    }
+    let text = write(&part, Format::Json);
+    let document: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert_eq!(document["selection"]["only"][0], "info");
+    assert_eq!(document["whole"], false);
+    assert_eq!(document["conforms"], true);
+}
+
+#[test]
+fn what_would_let_it_judge_more_is_told_and_what_says_nothing_of_the_plugin_is_not() {
+    let all = report(vec![Verdict::Passed, not_applicable("names are derived")]);
+    assert_eq!(word(&all), "CONFORMS");
+    let wanting = report(vec![not_applicable("give --dead-setting")]);
+    let text = write(&wanting, Format::Text);
+    assert!(
+        text.contains("Core: none of 1 rules judged\n  give --dead-setting: area/rule\n"),
+        "{text}"
+    );
+    // Judged about one kind is judged.
+    let elsewhere = report(vec![Verdict::Passed, not_applicable("give --dead-setting")]);
+    assert_eq!(word(&elsewhere), "CONFORMS");
+    let text = write(&elsewhere, Format::Text);
+    assert!(text.contains("Core: 1 of 1 rules judged\n"), "{text}");
+}
+
+#[test]
+fn a_secret_that_is_not_looked_for_is_told() {
+    let mut short = report(vec![Verdict::Passed]);
+    short.short_secrets.push("credential \"pin\"".to_owned());
+    for (format, told) in [
+        (Format::Text, "credential \"pin\""),
+        (Format::Json, "credential \\\"pin\\\""),
+    ] {
+        let text = write(&short, format);
+        assert!(text.contains(told), "{text}");
+    }
+}
+
+#[test]
+fn what_was_left_behind_says_nothing_against_the_plugin() {
+    let mut left = report(vec![Verdict::Passed]);
+    left.left_behind.push("Kind \"x\"".to_owned());
+    assert_eq!(word(&left), "CONFORMS, but left something behind");
+    let unjudged = report(vec![Verdict::Passed, Verdict::Blocked(String::new())]);
+    assert_eq!(word(&unjudged), "COULD NOT BE JUDGED");
 }

@@ -44,6 +44,10 @@ pub struct Report {
     pub plugin: String,
     /// By subject, then by id.
     pub findings: Vec<Finding>,
+    /// What was to be judged.
+    pub selection: Selection,
+    /// Secrets that no answer was searched for, by name.
+    pub short_secrets: Vec<String>,
     /// What could not be removed, for people.
     pub left_behind: Vec<String>,
 }
@@ -82,6 +86,8 @@ impl Run {
             Some(&fixtures.config),
             made_up_config.as_ref(),
             fixtures.bad_config.as_ref(),
+            fixtures.other_config.as_ref(),
+            fixtures.dead_config.as_ref(),
         ];
         for config in configs.into_iter().flatten() {
             canaries_of(config, &mut canaries);
@@ -322,9 +328,15 @@ impl Run {
             lab.tidy().await;
         }
         self.bench.hands.end().await;
+        let benches = labs.iter().map(|lab| &lab.bench).chain([&self.bench]);
+        let short_secrets: BTreeSet<&str> = benches
+            .flat_map(|bench| bench.client.watch().canaries.short())
+            .collect();
         Report {
             plugin: self.plugin.get().cloned().unwrap_or_default(),
             findings: self.findings(),
+            selection: self.selection.clone(),
+            short_secrets: short_secrets.into_iter().map(str::to_owned).collect(),
             left_behind: self.bench.registry.all().iter().map(told).collect(),
         }
     }

@@ -1,12 +1,16 @@
 //! What of the kit is run.
 
+use std::fmt;
+
+use serde::Serialize;
+
 use crate::{
     assertion::{Assertion, Level},
     stories::assertions,
 };
 
 /// Which assertions are judged.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct Selection {
     /// Ids, or beginnings of ids; empty: all.
     pub only: Vec<String>,
@@ -47,6 +51,28 @@ impl Selection {
     }
 }
 
+/// The flags that choose it; empty: everything.
+impl fmt::Display for Selection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let levels: Vec<String> = self
+            .levels
+            .iter()
+            .map(|level| level.to_string().to_lowercase())
+            .collect();
+        let flags: Vec<String> = [
+            ("only", &self.only),
+            ("skip", &self.skip),
+            ("level", &levels),
+            ("kind", &self.kinds),
+        ]
+        .iter()
+        .filter(|(_, chosen)| !chosen.is_empty())
+        .map(|(flag, chosen)| format!("--{flag} {}", chosen.join(",")))
+        .collect();
+        f.write_str(&flags.join(" "))
+    }
+}
+
 /// `create` and `create/` stand for all of `create/…`.
 fn matches(patterns: &[String], id: &str) -> bool {
     patterns.iter().any(|pattern| {
@@ -73,6 +99,21 @@ mod tests {
             .filter(|assertion| selection.takes(assertion))
             .map(|assertion| assertion.id)
             .collect()
+    }
+
+    #[test]
+    fn it_is_told_by_its_flags() {
+        let chosen = Selection {
+            only: vec!["create".to_owned(), "delete".to_owned()],
+            levels: vec![Level::Core],
+            kinds: vec!["Note".to_owned()],
+            ..Selection::default()
+        };
+        assert_eq!(
+            chosen.to_string(),
+            "--only create,delete --level core --kind Note"
+        );
+        assert_eq!(Selection::default().to_string(), "");
     }
 
     #[test]

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tonic::Status;
 
 use crate::{
-    call::{ABSENT, KEY, Refusal, Word, refuse},
+    call::{ABSENT, KEY, Refusal, Word, hides, refuse},
     cloud::{Cloud, Resource, now},
     kinds::{Spec, document},
     plugin::Specimen,
@@ -22,13 +22,18 @@ impl Specimen {
                 Seen::Observation(self.observation(spec, &resource, &observe.target, &observe.desired))
             }
             Ok((spec, None)) => self.absent(spec, observe),
-            Err(Refusal::Failure(failure)) if failure.reason == ABSENT => {
+            Err(Refusal::Failure(failure)) if self.reads_as_absent(observe, &failure) => {
                 Seen::Absent(wire::Absent::default())
             }
             Err(Refusal::Failure(failure)) => Seen::Failure(*failure),
             Err(Refusal::Status(status)) => return Err(status),
         };
         Ok(wire::ObserveResponse { result: Some(seen) })
+    }
+
+    fn reads_as_absent(&self, observe: &Observe, failure: &wire::Failure) -> bool {
+        let is_nameless = observe.target.external_name.is_empty();
+        failure.reason == ABSENT || is_nameless && hides(&self.faults, failure, "nameless")
     }
 
     fn absent(&self, spec: &Spec, observe: &Observe) -> observe_response::Result {

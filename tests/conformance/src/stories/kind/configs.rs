@@ -1,7 +1,7 @@
 //! One resource seen through several configs.
 
 use crossbridge_proto::{
-    checked::{ConfigVerdict, FailureCode, Look, NameSource, Outcome, OutcomeResult},
+    checked::{ConfigVerdict, FailureCode, Look, OutcomeResult},
     v1alpha1 as wire,
 };
 use tonic::Status;
@@ -10,15 +10,12 @@ use crate::{
     assertion::assertions,
     lab::{Lab, Thing, look_of, outcome_of},
     stories::{
-        kind::observe::absent,
+        kind::{absence, cross},
         plugin::config::{EXPIRED, check},
     },
     story::Story,
     verdict::{Judgement, Stop, holds},
 };
-
-/// How often two configs take turns.
-const TURNS: usize = 5;
 
 assertions! {
     BAD = "config/bad-credentials-never-absent", Core, "Absent",
@@ -34,7 +31,7 @@ assertions! {
         "With settings that lead to nobody, what exists does not read as absent.",
         "An upstream that does not answer, or a folder that is not there, is a Failure.";
     NEVER_CROSS = "config/two-never-cross", Core, "ConfigContext.config_id",
-        "Calls with two configs in turn each see their own side.",
+        "Calls with two configs, in turn and at once, each reach their own side.",
         "Cache clients by (config_id, revision), never one for the process.";
     REVISION = "config/new-revision-at-once", Core, "ConfigContext.revision",
         "A new revision of a config is used by the next call.",
@@ -53,14 +50,15 @@ async fn run(lab: &Lab) -> Result<(), Stop> {
     let thing = lab.made().await?;
     lab.found(&thing).await?;
     expired(lab, &thing).await?;
-    bad_credentials(lab, &thing).await?;
-    dead(lab, &thing).await?;
-    never_cross(lab, &thing).await?;
+    let thing = bad_credentials(lab, thing).await?;
+    let thing = dead(lab, thing).await?;
+    let thing = cross::run(lab, thing).await?;
     revision(lab, &thing).await?;
+    polls(lab, &thing).await?;
     lab.remove(&thing).await
 }
 
-async fn look_with(
+pub(super) async fn look_with(
     lab: &Lab,
     thing: &Thing,
     config: wire::ConfigContext,
@@ -82,27 +80,31 @@ async fn expired(lab: &Lab, thing: &Thing) -> Result<(), Stop> {
 }
 
 /// The author's bad ones; else made-up ones, where some are required.
-async fn bad_credentials(lab: &Lab, thing: &Thing) -> Result<(), Stop> {
+fn bad_config(lab: &Lab) -> Option<wire::ConfigContext> {
+    let fixtures = &lab.bench.fixtures;
+    let made_up = lab.bench.made_up_config.as_deref();
+    let bad = fixtures.bad_config.as_ref().or(made_up)?;
+    Some(bad.context("conformance-bad", "1"))
+}
+
+fn dead_config(lab: &Lab) -> Option<wire::ConfigContext> {
+    let dead = lab.bench.fixtures.dead_config.as_ref()?;
+    Some(dead.context("conformance-dead", "dead"))
+}
+
+async fn bad_credentials(lab: &Lab, thing: Thing) -> Result<Thing, Stop> {
     let bench = &lab.bench;
     let is_told = bench.fixtures.bad_config.is_some();
-    let made_up = bench.made_up_config.as_deref();
-    let Some(bad) = bench.fixtures.bad_config.as_ref().or(made_up) else {
+    let Some(bad) = bad_config(lab) else {
         let why = "the plugin is given no credentials; --bad-credential names some that are refused";
         for assertion in [BAD, BAD_CODE, CHECK_AGREES] {
             bench.not_applicable(assertion, why);
         }
-        return Ok(());
+        return Ok(thing);
     };
-    let look = look_of(look_with(lab, thing, bad.context("conformance-bad", "1")).await)?;
-    bench.judge(BAD, not_absent(&look));
-    if lab.kind.capabilities.can_update {
-        let config = bad.context("conformance-bad", "1");
-        let update = thing.clone().with_config(config).update();
-        let outcome = outcome_of("Update", bench.client.update(update, lab.terms()).await)?;
-        bench.judge(BAD, not_called_absent(&outcome));
-    }
+    let words = absence::words(lab, &thing.clone().with_config(bad.clone())).await?;
     let codes = [FailureCode::Unauthenticated, FailureCode::PermissionDenied];
-    match &look {
+    match &words.look {
         Look::Found(_) if !is_told => {
             bench.not_applicable(
                 BAD_CODE,
@@ -111,11 +113,11 @@ async fn bad_credentials(lab: &Lab, thing: &Thing) -> Result<(), Stop> {
         }
         // That is the other assertion's matter.
         Look::Absent(_) => {}
-        _ => bench.judge(BAD_CODE, failed_with(&look, &codes)),
+        look => bench.judge(BAD_CODE, failed_with(look, &codes)),
     }
-    match &look {
+    match &words.look {
         Look::Failed(failure) if failure.code == FailureCode::Unauthenticated => {
-            let verdict = check(bench, bad.context("conformance-bad", "1")).await?;
+            let verdict = check(bench, bad).await?;
             let is_refused = matches!(verdict, ConfigVerdict::Unusable(_));
             bench.judge(
                 CHECK_AGREES,
@@ -127,43 +129,36 @@ async fn bad_credentials(lab: &Lab, thing: &Thing) -> Result<(), Stop> {
             "a look does not call these credentials UNAUTHENTICATED",
         ),
     }
-    Ok(())
+    bench.judge(BAD, words.settled(lab, &thing).await?);
+    absence::there(lab, thing).await
 }
 
-async fn dead(lab: &Lab, thing: &Thing) -> Result<(), Stop> {
-    let Some(dead) = &lab.bench.fixtures.dead_config else {
+async fn dead(lab: &Lab, thing: Thing) -> Result<Thing, Stop> {
+    let Some(dead) = dead_config(lab) else {
         lab.bench
             .not_applicable(DEAD, "give --dead-setting: one that leads to nobody");
-        return Ok(());
+        return Ok(thing);
     };
-    let look = look_of(look_with(lab, thing, dead.context("conformance-dead", "dead")).await)?;
-    lab.bench.judge(DEAD, not_absent(&look).and(not_found(&look)));
-    Ok(())
+    let words = absence::words(lab, &thing.clone().with_config(dead)).await?;
+    lab.bench.judge(DEAD, not_found(&words.look));
+    lab.bench.judge(DEAD, words.settled(lab, &thing).await?);
+    absence::there(lab, thing).await
 }
 
-async fn never_cross(lab: &Lab, thing: &Thing) -> Result<(), Stop> {
-    let bench = &lab.bench;
-    let Some(other) = &bench.fixtures.other_config else {
-        bench.not_applicable(NEVER_CROSS, "give --other-setting: one that leads elsewhere");
+/// The end of a Delete, asked for with configs that cannot know it.
+async fn polls(lab: &Lab, thing: &Thing) -> Result<(), Stop> {
+    let asked = [(BAD, bad_config(lab)), (DEAD, dead_config(lab))];
+    if !lab.kind.capabilities.can_delete || asked.iter().all(|(_, config)| config.is_none()) {
         return Ok(());
-    };
-    let other = other.context("conformance-other", "1");
-    let mut twin = lab.thing()?.with_config(other.clone());
-    if lab.kind.external_name.source == NameSource::User {
-        twin = twin.named(thing.name());
     }
-    lab.make(&mut twin).await?;
-    for _ in 0..TURNS {
-        let own = look_of(look_with(lab, thing, bench.config()).await)?;
-        bench.judge(NEVER_CROSS, is_own(&own, thing));
-        let others = look_of(look_with(lab, &twin, other.clone()).await)?;
-        bench.judge(NEVER_CROSS, is_own(&others, &twin));
+    let begun = lab.bench.client.delete(thing.delete(), lab.terms()).await;
+    if let OutcomeResult::Operation(operation) = outcome_of("Delete", begun)?.result {
+        for (assertion, config) in asked {
+            let Some(config) = config else { continue };
+            let judgement = absence::polled(lab, thing, &operation.handle, config).await?;
+            lab.bench.judge(assertion, judgement);
+        }
     }
-    lab.remove(&twin).await?;
-    let own = look_of(look_with(lab, thing, bench.config()).await)?;
-    bench.judge(NEVER_CROSS, is_own(&own, thing));
-    let others = look_of(look_with(lab, thing, other).await)?;
-    bench.judge(NEVER_CROSS, absent(&others));
     Ok(())
 }
 
@@ -199,29 +194,13 @@ fn failed_with(look: &Look, codes: &[FailureCode]) -> Judgement {
     }
 }
 
-pub(super) fn not_absent(look: &Look) -> Judgement {
-    holds(!matches!(look, Look::Absent(_)), || {
-        "what exists reads as absent".to_owned()
-    })
-}
-
-/// An Update's word on it.
-fn not_called_absent(outcome: &Outcome) -> Judgement {
-    match &outcome.result {
-        OutcomeResult::Failure(failure) => holds(failure.code != FailureCode::NotFound, || {
-            "Update says NOT_FOUND of what exists".to_owned()
-        }),
-        _ => Ok(()),
-    }
-}
-
 fn not_found(look: &Look) -> Judgement {
     holds(!matches!(look, Look::Found(_)), || {
         "it is found all the same".to_owned()
     })
 }
 
-fn is_own(look: &Look, thing: &Thing) -> Judgement {
+pub(super) fn is_own(look: &Look, thing: &Thing) -> Judgement {
     match look {
         Look::Found(found) => holds(
             found.found_marker.is_empty() || found.found_marker == thing.marker(),

@@ -1,6 +1,8 @@
 //! Stories about one kind.
 
+pub(crate) mod absence;
 pub(crate) mod configs;
+pub(crate) mod cross;
 pub(crate) mod durable;
 pub(crate) mod examples;
 pub(crate) mod life;

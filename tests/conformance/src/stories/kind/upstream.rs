@@ -5,7 +5,7 @@ use crossbridge_proto::checked::{FailureCode, Look, Outcome, OutcomeResult};
 use crate::{
     assertion::assertions,
     lab::{Lab, Thing, outcome_of},
-    stories::kind::configs::not_absent,
+    stories::kind::absence,
     story::Story,
     verdict::{Judgement, Stop, holds},
 };
@@ -34,14 +34,17 @@ async fn run(lab: &Lab) -> Result<(), Stop> {
     if !lab.kind.capabilities.can_create {
         return Err(Stop::not_applicable("the kind cannot be created"));
     }
-    let thing = lab.made().await?;
-    let look = during(lab, ["upstream-down", "upstream-up"], DOWN, async || {
-        lab.look(&thing).await
+    let mut thing = lab.made().await?;
+    let words = during(lab, ["upstream-down", "upstream-up"], DOWN, async || {
+        absence::words(lab, &thing).await
     });
-    if let Some(look) = look.await? {
-        lab.bench.judge(DOWN, not_absent(&look));
+    if let Some(words) = words.await? {
         let back = lab.look(&thing).await?;
-        lab.bench.judge(RECOVERED, found(&back));
+        let is_gone = words.may_be_gone && matches!(back, Look::Absent(_));
+        lab.bench
+            .judge(RECOVERED, if is_gone { Ok(()) } else { found(&back) });
+        lab.bench.judge(DOWN, words.settled(lab, &thing).await?);
+        thing = absence::there(lab, thing).await?;
     }
     let calls = during(lab, ["throttle", "throttle-off"], THROTTLED, async || {
         calls(lab, &thing).await
@@ -52,7 +55,8 @@ async fn run(lab: &Lab) -> Result<(), Stop> {
     lab.remove(&thing).await
 }
 
-/// What comes of it between two of the hook's actions; `None`: the hook cannot do it.
+/// What comes of it between two of the hook's actions; `None`: the hook cannot do it. A hook that fails has perhaps done a part of it, and
+/// is told to put it right all the same.
 async fn during<T>(
     lab: &Lab,
     [on, off]: [&str; 2],
@@ -60,14 +64,24 @@ async fn during<T>(
     work: impl AsyncFnOnce() -> Result<T, Stop>,
 ) -> Result<Option<T>, Stop> {
     let hands = &lab.bench.hands;
-    if let Err(Stop::Blocked(why)) = hands.fault(on).await {
-        lab.bench.not_applicable(assertion, &format!("{on}: {why}"));
-        return Ok(None);
-    }
-    let came = work().await;
+    let came = match hands.fault(on).await {
+        Ok(false) => {
+            let why = format!("the hook ended with 2: it cannot do {on}");
+            lab.bench.not_applicable(assertion, &why);
+            return Ok(None);
+        }
+        Ok(true) => work().await,
+        Err(stop) => Err(stop),
+    };
     // Whatever came of it, the upstream is put right.
-    hands.fault(off).await?;
-    came.map(Some)
+    let off_again = hands.fault(off).await;
+    let came = came?;
+    if off_again? {
+        return Ok(Some(came));
+    }
+    Err(Stop::blocked(format!(
+        "the hook cannot do {off}, though it did {on}"
+    )))
 }
 
 /// A look, an Update and a Create while the upstream throttles.

@@ -20,6 +20,9 @@ const SERVICES: [&str; 2] = [
     "crossbridge.provider.v1alpha1.ResourceService",
 ];
 
+/// Served where the plugin lists what exists.
+const DISCOVERY: &str = "crossbridge.provider.v1alpha1.DiscoveryService";
+
 /// Longest wait for one of these answers.
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
 
@@ -48,11 +51,19 @@ pub(crate) const STORY: Story<Bench> = Story {
 
 async fn run(bench: &Bench) -> Result<(), Stop> {
     bench.judge(HEALTH, serving(bench, "").await);
-    for service in SERVICES {
+    let lists_external = bench.info.as_ref().is_some_and(|info| info.lists_external);
+    let served: Vec<&str> = SERVICES
+        .into_iter()
+        .chain(lists_external.then_some(DISCOVERY))
+        .collect();
+    for service in &served {
         bench.judge(EACH_HEALTH, serving(bench, service).await);
     }
     let services = ask_reflection(bench, Question::List).await;
-    bench.judge(REFLECTION, services.and_then(|services| lists(&services)));
+    bench.judge(
+        REFLECTION,
+        services.and_then(|services| lists(&served, &services)),
+    );
     let file = ask_reflection(bench, Question::File(SERVICES[1])).await;
     bench.judge(
         DESCRIBES,
@@ -76,8 +87,8 @@ async fn serving(bench: &Bench, service: &str) -> Judgement {
     })
 }
 
-fn lists(services: &[String]) -> Judgement {
-    let missing: Vec<_> = SERVICES
+fn lists(served: &[&str], services: &[String]) -> Judgement {
+    let missing: Vec<_> = served
         .iter()
         .filter(|service| !services.iter().any(|listed| listed == *service))
         .collect();

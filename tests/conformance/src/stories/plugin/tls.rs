@@ -19,6 +19,9 @@ use crate::{
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 
 assertions! {
+    LOOPBACK = "process/loopback-served", Durable, "plugin_service.proto",
+        "At http://127.0.0.1:port the plugin is served without TLS.",
+        "Listen on the address in PROVIDER_PLUGIN_ENDPOINT; speak HTTP/2 without an upgrade.";
     SERVED = "process/https-served", Durable, "plugin_service.proto",
         "At https:// a client whose certificate PROVIDER_PLUGIN_TLS_CA vouches for is served.",
         "Read certificate, key and the clients' CA from the PEM files that the variables name; speak HTTP/2 by ALPN.";
@@ -33,6 +36,7 @@ pub(crate) const STORY: Story<Bench> = Story {
 };
 
 async fn run(bench: &Bench) -> Result<(), Stop> {
+    loopback(bench).await?;
     let blocked = |error: std::io::Error| Stop::blocked(format!("cannot make certificates: {error}"));
     let folder = tempfile::tempdir().map_err(blocked)?;
     let certificates = Certificates::make(folder.path()).map_err(blocked)?;
@@ -46,11 +50,31 @@ async fn run(bench: &Bench) -> Result<(), Stop> {
     };
     bench.judge(SERVED, Ok(()));
     bench.judge(REFUSED, refused(&replica, &certificates).await);
-    replica
-        .process
-        .kill()
+    killed(replica).await
+}
+
+async fn loopback(bench: &Bench) -> Result<(), Stop> {
+    let address = free_address().map_err(|error| Stop::blocked(error.to_string()))?;
+    match bench
+        .hands
+        .own_on_loopback(&address.replace("https://", "http://"))
         .await
-        .map_err(|error| Stop::blocked(format!("cannot kill the plugin: {error}")))
+    {
+        Ok(replica) => {
+            bench.judge(LOOPBACK, Ok(()));
+            killed(replica).await
+        }
+        Err(Stop::Blocked(why)) => {
+            bench.judge(LOOPBACK, Err(why));
+            Ok(())
+        }
+        Err(stop) => Err(stop),
+    }
+}
+
+async fn killed(replica: Replica) -> Result<(), Stop> {
+    let killed = replica.process.kill().await;
+    killed.map_err(|error| Stop::blocked(format!("cannot kill the plugin: {error}")))
 }
 
 async fn refused(replica: &Replica, certificates: &Certificates) -> Judgement {

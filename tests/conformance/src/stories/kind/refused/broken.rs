@@ -1,12 +1,12 @@
 //! Requests that break the contract themselves.
 
-use crossbridge_proto::v1alpha1 as wire;
+use crossbridge_proto::{checked::OutcomeResult, v1alpha1 as wire};
 use tonic::{Code, Status};
 
 use super::{IMPOSSIBLE, MALFORMED, REQUIRED, REQUIRED_NAMED, UNKNOWN_TYPE};
 use crate::{
     client::told,
-    lab::{Lab, Thing},
+    lab::{Lab, Thing, outcome_of},
     required::without_each,
     stories::plugin::kinds::refused_as,
     verdict::{Stop, holds},
@@ -37,7 +37,7 @@ pub(super) async fn run(lab: &Lab, thing: &Thing) -> Result<(), Stop> {
     lab.bench.registry.enter(thing);
     required_fields(lab, thing).await?;
     malformed(lab, thing).await;
-    unknown_type(lab, thing).await;
+    unknown_type(lab, thing).await?;
     impossible(lab, thing).await;
     let mut left = thing.clone();
     left.refused = true;
@@ -82,6 +82,48 @@ async fn required_fields(lab: &Lab, thing: &Thing) -> Result<(), Stop> {
         let answer = lab.bench.client.delete(unnamed.delete(), lab.terms()).await;
         answers.push(nameless(answer.map(drop)));
     }
+    let config = wire::CheckConfigRequest {
+        config: known.target.config.clone(),
+    };
+    let mut checks = each_incomplete!(lab, check_config, config, "CheckConfigRequest");
+    // Without any config it has an assertion of its own.
+    checks.retain(|(field, _)| field != "config");
+    answers.extend(checks);
+    if let Some(list) = list(lab).await? {
+        answers.extend(each_incomplete!(lab, list_external, list, "ListExternalRequest"));
+    }
+    judge_incomplete(lab, answers);
+    Ok(())
+}
+
+/// A good request, where the plugin lists this kind.
+async fn list(lab: &Lab) -> Result<Option<wire::ListExternalRequest>, Stop> {
+    let list = wire::ListExternalRequest {
+        resource_type: Some(lab.kind.resource_type.clone().into()),
+        config: Some(lab.bench.config()),
+        ..Default::default()
+    };
+    if !lab.bench.info()?.lists_external {
+        return Ok(None);
+    }
+    let answer = lab.bench.client.list_external(list.clone(), lab.terms()).await;
+    Ok(answer.is_ok().then_some(list))
+}
+
+/// Polls of an operation, which are good but for what is missing. Removes the thing.
+pub(super) async fn polls(lab: &Lab, thing: &Thing) -> Result<(), Stop> {
+    if lab.kind.capabilities.can_delete {
+        let begun = lab.bench.client.delete(thing.delete(), lab.terms()).await;
+        if let OutcomeResult::Operation(operation) = outcome_of("Delete", begun)?.result {
+            let poll = thing.poll(&operation.handle);
+            let answers = each_incomplete!(lab, poll_operation, poll, "PollOperationRequest");
+            judge_incomplete(lab, answers);
+        }
+    }
+    lab.remove(thing).await
+}
+
+fn judge_incomplete(lab: &Lab, answers: Vec<(String, Result<(), Status>)>) {
     for (field, answer) in answers {
         let named = match &answer {
             Err(status) if status.code() == Code::InvalidArgument => {
@@ -97,7 +139,6 @@ async fn required_fields(lab: &Lab, thing: &Thing) -> Result<(), Stop> {
         lab.bench.judge(REQUIRED, refused);
         lab.bench.judge(REQUIRED_NAMED, named);
     }
-    Ok(())
 }
 
 /// Fields that are set and out of form.
@@ -136,7 +177,7 @@ async fn malformed(lab: &Lab, thing: &Thing) {
 }
 
 /// A type that nobody serves.
-async fn unknown_type(lab: &Lab, thing: &Thing) {
+async fn unknown_type(lab: &Lab, thing: &Thing) -> Result<(), Stop> {
     let mut known = named(lab, thing);
     known.target.resource_type = Some(wire::ResourceType {
         group: "conformance.example.org".to_owned(),
@@ -145,7 +186,7 @@ async fn unknown_type(lab: &Lab, thing: &Thing) {
     });
     known.given_name.clone_from(&known.target.external_name);
     let (client, terms) = (&lab.bench.client, lab.terms());
-    let answers = [
+    let mut answers = vec![
         ("Observe", client.observe(known.observe(), terms).await.map(drop)),
         (
             "Create",
@@ -158,10 +199,20 @@ async fn unknown_type(lab: &Lab, thing: &Thing) {
             client.poll_operation(known.poll("handle"), terms).await.map(drop),
         ),
     ];
+    if lab.bench.info()?.lists_external {
+        let list = wire::ListExternalRequest {
+            resource_type: known.target.resource_type.clone(),
+            config: known.target.config.clone(),
+            ..Default::default()
+        };
+        let answer = client.list_external(list, terms).await;
+        answers.push(("ListExternal", answer.map(drop)));
+    }
     for (method, answer) in answers {
         let refused = refused_as(Code::NotFound, answer).map_err(|problem| format!("{method}: {problem}"));
         lab.bench.judge(UNKNOWN_TYPE, refused);
     }
+    Ok(())
 }
 
 /// What the kind says that it cannot do.

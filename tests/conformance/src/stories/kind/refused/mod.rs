@@ -69,7 +69,9 @@ async fn run(lab: &Lab) -> Result<(), Stop> {
     deadlines::run(lab).await?;
     wishes::names(lab, &thing).await?;
     wishes::invalid(lab).await?;
-    wishes::immutable(lab).await
+    let thing = lab.made().await?;
+    wishes::immutable(lab, &thing).await?;
+    broken::polls(lab, &thing).await
 }
 
 /// Refused without effect with one of these codes.

@@ -1,6 +1,8 @@
 //! Names and wishes that the kind does not take.
 
-use crossbridge_proto::checked::{Document, FailureCode, Mutability, NameSource, Outcome, OutcomeResult};
+use crossbridge_proto::checked::{
+    Document, Failure, FailureCode, Mutability, NameSource, Outcome, OutcomeResult,
+};
 use serde_json::Value;
 use tonic::Code;
 
@@ -11,6 +13,7 @@ use crate::{
     lab::{Lab, Thing, outcome_of},
     stories::plugin::kinds::refused_as,
     verdict::{Judgement, Stop, holds},
+    wish::{differences, is_about},
 };
 
 /// A name where none may be, none where one must be, one that breaks the rules.
@@ -88,70 +91,115 @@ pub(super) async fn invalid(lab: &Lab) -> Result<(), Stop> {
         refused_with(&outcome, &[FailureCode::InvalidSpec]).and(made),
     );
     if let OutcomeResult::Failure(failure) = &outcome.result {
-        let names_it = failure
-            .violations
-            .iter()
-            .any(|violation| !violation.path.is_empty());
+        let good = lab.example.create_parameters.clone().unwrap_or_default();
         bench.judge(
             INVALID_NAMED,
-            holds(names_it, || {
-                format!("no field is named; it says {:?}", failure.message)
-            }),
+            names_fault(failure, &differences(&good, parameters)),
         );
     }
     lab.remove(&thing).await
 }
 
-/// Another value in an immutable field.
-pub(super) async fn immutable(lab: &Lab) -> Result<(), Stop> {
+/// What makes a good wish an invalid one is where they differ. Without any difference, a field must be named all the same.
+fn names_fault(failure: &Failure, differences: &[String]) -> Judgement {
+    let named: Vec<&str> = failure
+        .violations
+        .iter()
+        .map(|violation| violation.path.as_str())
+        .filter(|path| !path.is_empty())
+        .collect();
+    let is_at_fault = |path: &&str| differences.iter().any(|at| is_about(path, at));
+    holds(!named.is_empty(), || {
+        format!("no field is named; it says {:?}", failure.message)
+    })?;
+    holds(differences.is_empty() || named.iter().any(is_at_fault), || {
+        format!("it names {named:?}; what is invalid lies in {differences:?}")
+    })
+}
+
+/// Another value in each immutable field.
+pub(super) async fn immutable(lab: &Lab, thing: &Thing) -> Result<(), Stop> {
     let bench = &lab.bench;
     let wish = lab.example.create_parameters.clone().unwrap_or_default();
-    let other = lab
+    let others: Vec<_> = lab
         .kind
         .field_rules
         .iter()
         .filter(|rule| rule.mutability == Mutability::Immutable)
-        .find_map(|rule| changed(&lab.kind.parameters_schema, &wish, &rule.path));
-    let (Some(other), true) = (other, lab.kind.capabilities.can_update) else {
+        .filter_map(|rule| changed(&lab.kind.parameters_schema, &wish, &rule.path))
+        .collect();
+    if others.is_empty() || !lab.kind.capabilities.can_update {
         bench.not_applicable(
             IMMUTABLE,
             "the example sets no immutable field of a kind that can be updated",
         );
         return Ok(());
+    }
+    let before = lab.found(thing).await?;
+    for other in others {
+        let request = thing.clone().with_parameters(&other.wish).update();
+        let outcome = outcome_of("Update", bench.client.update(request, lab.terms()).await)?;
+        let after = lab.found(thing).await?;
+        let same = holds(before.parameters == after.parameters, || {
+            "it was changed".to_owned()
+        });
+        let judgement = refused_as_immutable(&outcome, &other).and(same);
+        bench.judge(
+            IMMUTABLE,
+            judgement.map_err(|seen| format!("{}: {seen}", other.pointer)),
+        );
+        if bench.has_failed(IMMUTABLE) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// A made-up value may be invalid besides, and one that the schema names may be where it meets another field.
+fn refused_as_immutable(outcome: &Outcome, other: &Changed) -> Judgement {
+    let is_invalid_elsewhere = match &outcome.result {
+        OutcomeResult::Failure(failure) => failure
+            .violations
+            .iter()
+            .any(|violation| !violation.path.is_empty() && !is_about(&violation.path, &other.pointer)),
+        _ => false,
     };
-    let thing = lab.made().await?;
-    let before = lab.found(&thing).await?;
-    let request = thing.clone().with_parameters(&other).update();
-    let outcome = outcome_of("Update", bench.client.update(request, lab.terms()).await)?;
-    let after = lab.found(&thing).await?;
-    let same = holds(before.parameters == after.parameters, || {
-        "it was changed".to_owned()
-    });
-    bench.judge(
-        IMMUTABLE,
-        // The made-up value may be invalid besides.
-        refused_with(&outcome, &[FailureCode::ImmutableField, FailureCode::InvalidSpec]).and(same),
-    );
-    lab.remove(&thing).await
+    if other.is_made_up || is_invalid_elsewhere {
+        return refused_with(outcome, &[FailureCode::ImmutableField, FailureCode::InvalidSpec]);
+    }
+    refused_with(outcome, &[FailureCode::ImmutableField])
+}
+
+/// A wish with another value in one field.
+struct Changed {
+    wish: Document,
+    pointer: String,
+    /// The schema says of no other value that it is a good one.
+    is_made_up: bool,
 }
 
 /// The wish with another value at a pointer that it holds.
-fn changed(schema: &Document, wish: &Document, pointer: &str) -> Option<Document> {
+fn changed(schema: &Document, wish: &Document, pointer: &str) -> Option<Changed> {
     let mut whole = Value::Object(wish.clone());
     let place = whole.pointer_mut(pointer)?;
-    let known = allowed_values(schema, pointer);
-    let other = match place {
-        Value::String(text) => known
-            .into_iter()
-            .find(|value| value.as_str().is_some_and(|known| known != text))
-            .unwrap_or_else(|| Value::from(format!("{text}x"))),
-        Value::Number(number) => Value::from(number.as_i64()?.checked_add(1)?),
-        Value::Bool(on) => Value::from(!*on),
+    let known = allowed_values(schema, pointer)
+        .into_iter()
+        .find(|known| known != place && !known.is_null());
+    let is_made_up = known.is_none() && !place.is_boolean();
+    let other = match (known, &*place) {
+        (Some(known), _) => known,
+        (None, Value::String(text)) => Value::from(format!("{text}x")),
+        (None, Value::Number(number)) => Value::from(number.as_i64()?.checked_add(1)?),
+        (None, Value::Bool(on)) => Value::from(!*on),
         _ => return None,
     };
     *place = other;
     match whole {
-        Value::Object(whole) => Some(whole),
+        Value::Object(wish) => Some(Changed {
+            wish,
+            pointer: pointer.to_owned(),
+            is_made_up,
+        }),
         _ => None,
     }
 }

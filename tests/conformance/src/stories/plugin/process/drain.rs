@@ -1,10 +1,19 @@
-//! Told to end while calls run.
+//! Told to end while calls run and somebody watches its health.
 
 use std::{collections::BTreeMap, error::Error, time::Duration};
 
 use crossbridge_proto::checked::{CreateRecovery, Kind, Look, NameSource};
-use futures::{StreamExt, future::BoxFuture, stream::FuturesUnordered};
-use tonic::{Code, Status};
+use futures::{
+    StreamExt,
+    future::{BoxFuture, OptionFuture},
+    stream::FuturesUnordered,
+};
+use tokio::time::timeout;
+use tonic::{Code, Status, Streaming};
+use tonic_health::pb::{
+    HealthCheckRequest, HealthCheckResponse, health_check_response::ServingStatus,
+    health_client::HealthClient,
+};
 
 use crate::{
     bench::Bench,
@@ -26,6 +35,9 @@ const ANSWERED: usize = 4;
 /// No end of a look comes from this side.
 const LOOK_LIMIT: Duration = Duration::from_secs(30);
 
+/// It says that it ends before anything else.
+const FAREWELL_LIMIT: Duration = Duration::from_secs(10);
+
 /// What became of the calls, by their number.
 #[derive(Debug)]
 pub(super) struct Drained {
@@ -33,6 +45,8 @@ pub(super) struct Drained {
     /// Those that are to be made.
     things: BTreeMap<usize, Thing>,
     answers: BTreeMap<usize, Result<(), Status>>,
+    /// What whoever watches its health hears at the end; `None`: its health cannot be watched.
+    pub farewell: Option<Judgement>,
 }
 
 impl Drained {
@@ -42,6 +56,7 @@ impl Drained {
         let (lab, creates) = lab(bench)?;
         let look = looked_for(&lab)?;
         let client = Client::over(&lab.bench.client, replica.channel.clone());
+        let health = watched(replica).await?;
         let mut things = BTreeMap::new();
         let mut calls = FuturesUnordered::new();
         for number in 0..CALLS {
@@ -65,11 +80,19 @@ impl Drained {
             .process
             .terminate()
             .map_err(|error| Stop::blocked(format!("cannot send SIGTERM: {error}")))?;
-        while let Some((number, answer)) = calls.next().await {
-            answers.insert(number, answer);
-        }
+        let others = async {
+            while let Some((number, answer)) = calls.next().await {
+                answers.insert(number, answer);
+            }
+        };
+        let (farewell, ()) = futures::join!(OptionFuture::from(health.map(farewell)), others);
         drop(calls);
-        Ok(Self { lab, things, answers })
+        Ok(Self {
+            lab,
+            things,
+            answers,
+            farewell,
+        })
     }
 
     /// Looks, through another process, for what was made, and removes it.
@@ -93,6 +116,47 @@ impl Drained {
             Some(status) => Err(format!("a call was cut: it ended in {}", told(status))),
         }
     }
+}
+
+/// Its health, over a connection that stays open. `None`: nobody can watch it, or it does not serve to begin with.
+async fn watched(replica: &Replica) -> Result<Option<Streaming<HealthCheckResponse>>, Stop> {
+    let channel = replica.endpoint.channel(None);
+    let channel = channel.map_err(|error| Stop::blocked(error.to_string()))?;
+    let asked = async {
+        let mut health = HealthClient::new(channel);
+        let mut said = health.watch(HealthCheckRequest::default()).await?.into_inner();
+        let first = said.message().await?;
+        Ok::<_, Status>((said, first.map(|first| first.status())))
+    };
+    match timeout(FAREWELL_LIMIT, asked).await {
+        Ok(Ok((said, Some(ServingStatus::Serving)))) => Ok(Some(said)),
+        _ => Ok(None),
+    }
+}
+
+/// What is watched no longer keeps the process from ending.
+async fn farewell(mut said: Streaming<HealthCheckResponse>) -> Judgement {
+    let told = async {
+        loop {
+            match said.message().await {
+                Ok(Some(now)) if now.status() == ServingStatus::NotServing => return Ok(()),
+                Ok(Some(_)) => {}
+                Ok(None) => return Err("whoever watches its health hears the end without it".to_owned()),
+                Err(status) => {
+                    return Err(format!(
+                        "whoever watches its health hears only {}",
+                        crate::client::told(&status)
+                    ));
+                }
+            }
+        }
+    };
+    timeout(FAREWELL_LIMIT, told).await.unwrap_or_else(|_| {
+        Err(format!(
+            "it does not say so within {} s",
+            FAREWELL_LIMIT.as_secs()
+        ))
+    })
 }
 
 /// Somebody said that it is not begun: the plugin, its gRPC library, or the one of this side, where the connection was closed before the

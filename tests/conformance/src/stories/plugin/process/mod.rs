@@ -34,6 +34,9 @@ assertions! {
     DRAINED = "process/sigterm-lets-calls-end", Durable, "plugin_service.proto",
         "Each call of the moment of SIGTERM is answered, or refused as UNAVAILABLE or CANCELLED and does nothing.",
         "Stop accepting, wait for the calls that were accepted, then end.";
+    FAREWELL = "process/sigterm-not-serving", Durable, "plugin_service.proto",
+        "At SIGTERM whoever watches its health hears NOT_SERVING.",
+        "Set the status of grpc.health.v1 before you stop accepting calls.";
     ENDED = "process/sigterm-exits-0", Durable, "plugin_service.proto",
         "After SIGTERM the process ends by itself, with exit code 0.",
         "End when no call runs any more, also if connections are still open.";
@@ -50,6 +53,10 @@ async fn run(bench: &Bench) -> Result<(), Stop> {
     bench.judge(PRIVATE, private(&replica));
     bench.judge(IN_USE, in_use(bench, &replica).await);
     let drained = drain::Drained::begin(bench, &replica).await?;
+    match drained.farewell.clone() {
+        Some(judgement) => bench.judge(FAREWELL, judgement),
+        None => bench.not_applicable(FAREWELL, "its health cannot be watched, or is not SERVING before"),
+    }
     let end = replica.process.ended(END_LIMIT).await;
     bench.judge(
         ENDED,
