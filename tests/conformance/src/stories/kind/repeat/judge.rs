@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crossbridge_proto::checked::{FailureCode, Look, Observation, Outcome, OutcomeResult};
+use crossbridge_proto::checked::{FailureCode, Observation, Outcome, OutcomeResult};
 
 use crate::verdict::{Judgement, holds};
 
@@ -83,10 +83,9 @@ pub(super) fn gone(answer: &Outcome, name: &str) -> Judgement {
     }
 }
 
-/// Two looks after a creation's end.
-pub(super) fn nothing_came(early: &Look, late: &Look) -> Judgement {
-    holds(
-        !matches!((early, late), (Look::Absent(_), Look::Found(_))),
-        || "it came about after the call had ended".to_owned(),
-    )
+/// What is there though its creation ended, and was not there just after that.
+pub(super) fn nothing_came(names: &BTreeSet<String>) -> Judgement {
+    holds(names.is_empty(), || {
+        format!("it came about after the call had ended: {names:?}")
+    })
 }

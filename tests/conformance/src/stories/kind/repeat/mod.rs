@@ -15,6 +15,7 @@ use crate::{
     verdict::{Judgement, Stop, Verdict},
 };
 
+pub(crate) use cut::came_late;
 pub(crate) use recover::recover;
 
 /// How often the same is asked for.
