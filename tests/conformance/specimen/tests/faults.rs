@@ -24,20 +24,28 @@ const WAYS: &[&str] = &[
     "create/nothing-after-the-deadline#token",
     "durable/found-after-kill#not-removed",
     "durable/found-after-kill#not-updated",
+    "durable/handle-after-kill#delete",
     "durable/handle-after-kill#never-ends",
+    "durable/handle-after-kill#update",
+    "durable/handle-on-next-build#delete",
     "durable/handle-on-next-build#internal",
+    "durable/handle-on-replica#update",
     "durable/seen-by-replica#not-removed",
     "observe/changes-nothing#echo",
     "observe/found-without-name#newest",
     "observe/unknown-marker-is-absent#first-of-all",
     "observe/unknown-name-is-absent#prefix",
     "observe/wish-comes-back#sorted",
+    "operation/ended-answer-stable#restart",
     "operation/old-handles-valid#update",
     "operation/progress-never-falls#update",
     "process/sigterm-lets-calls-end#effect",
     "process/sigterm-lets-calls-end#in-order",
     "upstream/throttled-is-a-failure#changes",
 ];
+
+/// Ways that show only once the plugin is another process.
+const DURABLE: &[&str] = &["operation/ended-answer-stable#restart"];
 
 struct Silent;
 
@@ -210,8 +218,9 @@ fn kinds(fault: &str) -> &'static str {
 }
 
 /// Restarts take most of the time, and tell nothing of a fault that shows without them.
-fn levels(assertion: &Assertion) -> &'static [&'static str] {
+fn levels(fault: &str, assertion: &Assertion) -> &'static [&'static str] {
     match assertion.level {
+        _ if DURABLE.contains(&fault) => &[],
         Level::Core | Level::Feature if assertion.id != "failure/throttled-says-until-when" => {
             &["--level=core,feature"]
         }
@@ -244,10 +253,11 @@ async fn noticed(fault: &'static str) -> Option<String> {
     // Another way of breaking a rule says nothing new about other areas. Those of every answer have no calls of their own.
     let area = match id.split_once('/') {
         Some(("answers", _)) | None => "--only=answers,update".to_owned(),
+        Some((area, _)) if DURABLE.contains(&fault) => format!("--only={area},durable"),
         Some((area, _)) => format!("--only={area}"),
     };
     let chosen: &[&str] = if fault == id { &[] } else { &[&area] };
-    let report = run(fault, &[levels(assertion), &[&kinds], chosen].concat()).await;
+    let report = run(fault, &[levels(fault, assertion), &[&kinds], chosen].concat()).await;
     let failed = failed(&report);
     if failed == BTreeSet::from([id]) {
         return None;

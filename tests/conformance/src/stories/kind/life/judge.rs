@@ -156,7 +156,7 @@ pub(super) fn not_there(answer: &wire::PollOperationResponse) -> Judgement {
 }
 
 /// A further poll of what has ended. An observation may be newer, and keys are given once.
-pub(super) fn ended_the_same(
+pub(crate) fn ended_the_same(
     trail: &Trail,
     answer: Result<wire::PollOperationResponse, Status>,
 ) -> Judgement {

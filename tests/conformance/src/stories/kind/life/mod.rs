@@ -6,9 +6,9 @@ mod handles;
 mod judge;
 mod remove;
 
-pub(crate) use judge::{completed, exists, handle_good, refused, wish_came_back};
+pub(crate) use judge::{completed, ended_the_same, exists, handle_good, refused, wish_came_back};
 
-pub(crate) use assertions::{ALL, CREATED, DELETED, EXISTS, UPDATED};
+pub(crate) use assertions::{ALL, CREATED, DELETED, ENDED_STAYS, EXISTS, UPDATED};
 use assertions::{
     BIG_INTEGERS, COMPARED, FORMER_FOUND, FOUND_NAMELESS, LOOK_IS_A_LOOK, MARKER_ASIDE, MARKER_KEPT, NAMED,
     NAMED_EARLY, PARAMETERS_VALID, STATUS_VALID, WISH_CAME_BACK,
