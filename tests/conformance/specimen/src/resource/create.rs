@@ -183,20 +183,32 @@ impl Specimen {
             cloud.make(&made)?;
             return Ok(completed(&made.name, false));
         }
+        let is_late_repeat = self.on("create/ten-times-one-resource#refused")
+            && create.outcome_unknown
+            && self.faults.count(&token) > 3;
+        if is_late_repeat && let Some(known) = cloud.token(&token)? {
+            let mut failure = refuse(FailureCode::AlreadyExists, "AlreadyExists");
+            failure.existing_external_name = known.name;
+            return Err(failure.into());
+        }
         let claimed = self.token(&spec.draw_name(), &wish, false);
         let mut known = if cloud.claim(&token, &claimed)? {
             claimed
         } else {
             cloud.token(&token)?.unwrap_or(claimed)
         };
-        let is_forgotten = self.on("durable/token-after-kill")
-            && known.is_done
+        let is_of_another = known.is_done
             && known.endpoint == self.endpoint
             && known.instance != self.instance
             && cloud
                 .get(&known.name)?
                 .is_some_and(|resource| resource.busy_until == 0);
-        if is_forgotten {
+        if is_of_another && self.on("durable/token-after-kill#failure") {
+            let mut answer = crate::operations::failed(refuse(FailureCode::NotFound, "Gone"));
+            answer.external_name = known.name;
+            return Ok(answer);
+        }
+        if is_of_another && self.on("durable/token-after-kill") {
             known = self.token(&spec.draw_name(), &wish, false);
         }
         if known.wish != wish && !self.on("create/token-of-another-wish-refused") {

@@ -10,7 +10,10 @@ use crate::{
     assertion::{Assertion, assertions},
     client::Client,
     lab::{Lab, Thing},
-    stories::kind::life::{CREATED, DELETED, UPDATED, completed, exists, wish_came_back},
+    stories::kind::{
+        life::{CREATED, DELETED, UPDATED, completed, exists, wish_came_back},
+        repeat::honoured,
+    },
     story::Story,
     verdict::{Judgement, Stop, holds},
 };
@@ -129,16 +132,7 @@ async fn after_kill(lab: &Lab) -> Result<(), Stop> {
     if lab.recovers_by(CreateRecovery::ClientToken) {
         let mut repeat = thing.clone();
         let outcome = lab.create_once(&mut repeat, true).await?;
-        lab.bench.judge(
-            TOKEN,
-            holds(outcome.external_name == thing.name(), || {
-                format!(
-                    "the first process made {:?}, the second {:?}",
-                    thing.name(),
-                    outcome.external_name
-                )
-            }),
-        );
+        lab.bench.judge(TOKEN, honoured(&outcome, thing.name()));
         if outcome.external_name != thing.name() {
             repeat.token = uuid::Uuid::new_v4().to_string();
             repeat.target.external_name.clone_from(&outcome.external_name);
