@@ -37,12 +37,14 @@ const WAYS: &[&str] = &[
     "observe/found-without-name#newest",
     "observe/unknown-marker-is-absent#first-of-all",
     "observe/unknown-name-is-absent#prefix",
+    "observe/wish-comes-back#plugin-compares",
     "observe/wish-comes-back#sorted",
     "operation/ended-answer-stable#restart",
     "operation/old-handles-valid#update",
     "operation/progress-never-falls#update",
     "process/sigterm-lets-calls-end#effect",
     "process/sigterm-lets-calls-end#in-order",
+    "update/wish-comes-back#plugin-compares",
     "upstream/throttled-is-a-failure#changes",
 ];
 
@@ -200,6 +202,7 @@ fn kinds(fault: &str) -> &'static str {
     let id = fault.split_once('#').map_or(fault, |(id, _)| id);
     match id {
         // Those after the first give it the time.
+        _ if fault == "observe/wish-comes-back#plugin-compares" => "Note,Volume",
         _ if fault == "create/nothing-after-the-deadline#in-the-end" => "Note,Record,Ticket,Volume",
         "examples/valid"
         | "examples/requirements-exist"

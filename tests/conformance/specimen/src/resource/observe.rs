@@ -126,6 +126,9 @@ impl Specimen {
         if self.on("observe/wish-comes-back") && spec.kind == "Ticket" && resource.version == 1 {
             parameters.remove("color");
         }
+        if self.on("observe/wish-comes-back#plugin-compares") && spec.plugin_compares {
+            parameters.remove("color");
+        }
         if self.on("observe/changes-nothing#echo") {
             parameters.clone_from(&desired.parameters);
         }
@@ -176,7 +179,8 @@ impl Specimen {
             observation.canonical_id = format!("look-{}", self.faults.count("looks"));
         }
         if spec.plugin_compares {
-            if is_same || self.on("observe/comparison-said") {
+            let is_pretended = self.on("update/wish-comes-back#plugin-compares") && resource.version > 1;
+            if is_same || is_pretended || self.on("observe/comparison-said") {
                 observation.set_up_to_date(Tristate::True);
             } else {
                 observation.set_up_to_date(Tristate::False);
