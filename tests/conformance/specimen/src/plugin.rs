@@ -198,10 +198,11 @@ impl PluginService for Specimen {
 
 impl Specimen {
     fn summary(&self, spec: &Spec) -> wire::ResourceKindSummary {
-        let digest = if self.on("kinds/digest-follows-the-kind") {
-            uuid::Uuid::new_v4().to_string()
-        } else {
-            format!("{}-1", spec.kind)
+        let digest = match self.faults.way("kinds/digest-follows-the-kind") {
+            Some("process") => format!("{}-{}", spec.kind, self.instance),
+            Some("build") => format!("{}-{}", spec.kind, self.build),
+            Some(_) => uuid::Uuid::new_v4().to_string(),
+            None => format!("{}-1", spec.kind),
         };
         wire::ResourceKindSummary {
             resource_type: Some(spec.resource_type()),

@@ -33,6 +33,8 @@ const WAYS: &[&str] = &[
     "durable/handle-on-replica#update",
     "durable/seen-by-replica#not-removed",
     "durable/token-after-kill#failure",
+    "kinds/digest-follows-the-kind#build",
+    "kinds/digest-follows-the-kind#process",
     "observe/changes-nothing#echo",
     "observe/found-without-name#newest",
     "observe/unknown-marker-is-absent#first-of-all",
@@ -49,7 +51,11 @@ const WAYS: &[&str] = &[
 ];
 
 /// Ways that show only once the plugin is another process.
-const DURABLE: &[&str] = &["operation/ended-answer-stable#restart"];
+const DURABLE: &[&str] = &[
+    "kinds/digest-follows-the-kind#build",
+    "kinds/digest-follows-the-kind#process",
+    "operation/ended-answer-stable#restart",
+];
 
 struct Silent;
 
@@ -258,7 +264,7 @@ async fn noticed(fault: &'static str) -> Option<String> {
     // Another way of breaking a rule says nothing new about other areas. Those of every answer have no calls of their own.
     let area = match id.split_once('/') {
         Some(("answers", _)) | None => "--only=answers,update".to_owned(),
-        Some((area, _)) if DURABLE.contains(&fault) => format!("--only={area},durable"),
+        Some((area, _)) if DURABLE.contains(&fault) => format!("--only={area},durable,process"),
         Some((area, _)) => format!("--only={area}"),
     };
     let chosen: &[&str] = if fault == id { &[] } else { &[&area] };

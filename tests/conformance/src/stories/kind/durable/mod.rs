@@ -14,6 +14,7 @@ use crate::{
         life::{CREATED, DELETED, UPDATED, completed, exists, wish_came_back},
         repeat::honoured,
     },
+    stories::plugin::kinds::{judge_elsewhere, snapshot},
     story::Story,
     verdict::{Judgement, Stop, holds},
 };
@@ -185,6 +186,8 @@ async fn on_next_build(lab: &Lab) -> Result<(), Stop> {
     let mut all = begin(lab).await?;
     let channel = lab.bench.client.channel();
     let is_due = all.iter().any(|begun| begun.handle().is_some());
+    let plugin = lab.bench.watching_plugin();
+    let kinds = snapshot(&plugin).await;
     let upgraded = if is_due {
         lab.bench.hands.upgrade(&channel).await
     } else {
@@ -195,6 +198,9 @@ async fn on_next_build(lab: &Lab) -> Result<(), Stop> {
         Err(stop) => Err(stop),
     };
     if is_due {
+        if let Ok(before) = &kinds {
+            judge_elsewhere(&plugin, before, "the next build").await;
+        }
         lab.bench.hands.downgrade(&channel).await?;
     }
     followed?;
