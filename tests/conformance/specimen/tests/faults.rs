@@ -46,6 +46,9 @@ const WAYS: &[&str] = &[
     "operation/progress-never-falls#update",
     "process/sigterm-lets-calls-end#effect",
     "process/sigterm-lets-calls-end#in-order",
+    "transport/call-after-oversized#connection",
+    "transport/largest-message-taken#resource-service",
+    "transport/oversized-refused#resource-service",
     "update/wish-comes-back#plugin-compares",
     "upstream/throttled-is-a-failure#changes",
 ];
