@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crossbridge_proto::checked::{NameSource, Outcome, OutcomeResult};
-use futures::future::try_join_all;
+use futures::future::join_all;
 
 use crate::{
     assertion::Assertion,
@@ -67,17 +67,18 @@ pub(super) struct Ended {
 /// Begins all that the kind can, each with a thing of its own, the creation last: its thing is the last one.
 pub(super) async fn begin(lab: &Lab) -> Result<Vec<Begun>, Stop> {
     let verbs = verbs(lab);
-    let made = try_join_all(verbs.iter().map(|_| lab.made())).await?;
+    let made = join_all(verbs.iter().map(|_| lab.made())).await;
+    // Some upstreams let only one of a wish be: then the creation alone is followed.
+    let made: Vec<Thing> = made.into_iter().collect::<Result<_, _>>().unwrap_or_default();
     let mut all = Vec::new();
     for (verb, mut thing) in verbs.into_iter().zip(made) {
         let client = &lab.bench.client;
-        let outcome = match verb {
-            Verb::Delete => outcome_of("Delete", client.delete(thing.delete(), lab.terms()).await)?,
-            _ => {
-                let wish = lab.example.update_parameters.clone().unwrap_or_default();
-                thing = thing.with_parameters(&wish);
-                outcome_of("Update", client.update(thing.update(), lab.terms()).await)?
-            }
+        let outcome = if verb == Verb::Delete {
+            outcome_of("Delete", client.delete(thing.delete(), lab.terms()).await)?
+        } else {
+            let wish = lab.example.update_parameters.clone().unwrap_or_default();
+            thing = thing.with_parameters(&wish);
+            outcome_of("Update", client.update(thing.update(), lab.terms()).await)?
         };
         all.push(Begun { verb, thing, outcome });
     }
