@@ -59,6 +59,20 @@ impl Bench {
         }
     }
 
+    /// The same, with a client whose verdicts are about the plugin as a whole: a kind may publish what no other answer may hold.
+    pub(crate) fn watching_plugin(&self) -> Self {
+        let watch = Watch {
+            book: Arc::clone(&self.book),
+            subject: PLUGIN.to_owned(),
+            canaries: Canaries::default(),
+            connection_keys: None,
+        };
+        Self {
+            client: Client::new(self.client.channel(), watch),
+            ..self.clone()
+        }
+    }
+
     pub(crate) fn subject(&self) -> &str {
         &self.client.watch().subject
     }

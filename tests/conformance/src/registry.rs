@@ -2,12 +2,14 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::lab::Thing;
+use crate::{assertion::Assertion, lab::Thing};
 
 /// What may exist upstream because of the kit. A thing is entered before its creation is sent.
 #[derive(Debug, Default)]
 pub(crate) struct Registry {
     things: Mutex<Vec<Thing>>,
+    /// What is gone for certain and must not come again, and what does not hold if it does.
+    watched: Mutex<Vec<(Thing, &'static Assertion)>>,
 }
 
 impl Registry {
@@ -28,6 +30,18 @@ impl Registry {
     /// The newest first, as later ones may need earlier ones.
     pub(crate) fn all(&self) -> Vec<Thing> {
         self.things().iter().rev().cloned().collect()
+    }
+
+    pub(crate) fn watch(&self, thing: Thing, assertion: &'static Assertion) {
+        let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        watched.push((thing, assertion));
+    }
+
+    /// Those of this kind.
+    pub(crate) fn watched(&self, kind: &str) -> Vec<(Thing, &'static Assertion)> {
+        let watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_kind = watched.iter().filter(|(thing, _)| thing.kind() == kind);
+        of_kind.cloned().collect()
     }
 
     fn things(&self) -> MutexGuard<'_, Vec<Thing>> {

@@ -13,6 +13,27 @@ pub(crate) fn unfulfilled(kind: &Kind, wish: &Document, fact: &Document) -> Vec<
     differences_by_rules(&schema, &rules, wish, fact)
 }
 
+/// What of a wish is not there at all, whatever its value. Lists have an order of their own, and count as a whole.
+pub(crate) fn missing(kind: &Kind, wish: &Document, fact: &Document) -> Vec<FieldDiff> {
+    let whole = Value::Object(wish.clone());
+    let in_list = |path: &str| {
+        let mut outer = path;
+        while let Some((parent, _)) = outer.rsplit_once('/') {
+            if whole.pointer(parent).is_some_and(Value::is_array) {
+                return true;
+            }
+            outer = parent;
+        }
+        false
+    };
+    let mut found = unfulfilled(kind, wish, fact);
+    found.retain(|diff| {
+        let is_there = diff.observed.as_ref().is_some_and(|value| !value.is_null());
+        !is_there && !in_list(&diff.path)
+    });
+    found
+}
+
 /// One line for people, without the values, which may be long.
 pub(crate) fn told(differences: &[FieldDiff]) -> String {
     let lines: Vec<String> = differences

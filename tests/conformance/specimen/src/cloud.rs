@@ -122,6 +122,11 @@ impl Cloud {
         fs::rename(temporary, self.token_file(token))
     }
 
+    /// Of all processes' polls of an operation.
+    pub fn is_first_poll(&self, operation: &str) -> io::Result<bool> {
+        self.link(&self.token_file(&format!("polled-{operation}")), &())
+    }
+
     /// Whole, or not at all, and only once.
     fn link(&self, path: &Path, value: &impl Serialize) -> io::Result<bool> {
         let temporary = self.temporary();

@@ -40,18 +40,27 @@ impl Specimen {
                 text.push_str(&format!("/{}", STANDARD.encode(document)));
             }
             () if self.forgets_handles(handle) => text.push_str(stage),
-            () if self.faults.way("durable/handle-after-kill").is_some() => {
+            () if self.loses(handle, "durable/handle-after-kill") => {
                 text.push_str(&format!("/{}@{}", self.instance, self.endpoint.replace('/', "_")));
             }
-            () if self.on("durable/handle-on-replica") => {
+            () if self.loses(handle, "durable/handle-on-replica") => {
                 text.push_str(&format!("/{}", self.endpoint.replace('/', "_")));
             }
-            () if self.faults.way("durable/handle-on-next-build").is_some() => {
+            () if self.loses(handle, "durable/handle-on-next-build") => {
                 text.push_str(&format!("/{}", self.build));
             }
             () => {}
         }
         text
+    }
+
+    /// Whether a fault makes this one the handle of a place or of a time.
+    fn loses(&self, handle: &Handle, id: &str) -> bool {
+        match self.faults.way(id) {
+            Some("update") => handle.verb == OperationVerb::Update,
+            Some("delete") => handle.verb == OperationVerb::Delete,
+            way => way.is_some(),
+        }
     }
 
     /// Whether a handle is no longer known once another was given.
@@ -86,9 +95,11 @@ impl Specimen {
         let endpoint = self.endpoint.replace('/', "_");
         let is_foreign = match () {
             () if self.forgets_handles(&handle) => self.faults.knows(&format!("old {text}")),
-            () if self.on("durable/handle-after-kill") => self.is_of_former_process(extra),
-            () if self.on("durable/handle-on-replica") => extra != endpoint,
-            () if self.on("durable/handle-on-next-build") => extra != self.build.to_string(),
+            () if self.on("durable/handle-after-kill#never-ends") => false,
+            () if self.on("durable/handle-on-next-build#internal") => false,
+            () if self.loses(&handle, "durable/handle-after-kill") => self.is_of_former_process(extra),
+            () if self.loses(&handle, "durable/handle-on-replica") => extra != endpoint,
+            () if self.loses(&handle, "durable/handle-on-next-build") => extra != self.build.to_string(),
             () => false,
         };
         if is_foreign { Err(refuse()) } else { Ok(handle) }
@@ -171,6 +182,17 @@ impl Specimen {
         Ok(())
     }
 
+    /// What has ended is known to the process that was asked for it then.
+    fn has_forgotten_the_end(&self, cloud: &Cloud, handle: &Handle) -> std::io::Result<bool> {
+        if !self.on("operation/ended-answer-stable#restart") || handle.verb != OperationVerb::Create {
+            return Ok(false);
+        }
+        let resource = cloud.get(&handle.name)?;
+        let has_ended = resource.is_some_and(|resource| resource.busy_until == 0);
+        let saw_it = !self.faults.once(&format!("ended {}", handle.name));
+        Ok(has_ended && !saw_it)
+    }
+
     /// Where an operation has got to.
     pub fn poll(
         &self,
@@ -205,12 +227,12 @@ impl Specimen {
             handle.name.clone()
         };
         // On a slow machine the time is over before the first poll.
-        let is_first = self.faults.once(&format!(
-            "polled {} {} {}",
+        let is_first = cloud.is_first_poll(&format!(
+            "{}-{}-{}",
             handle.verb.as_str_name(),
             handle.until,
             handle.name
-        ));
+        ))?;
         if now() < handle.until || is_first || is_lost {
             let operation = self.operation(&handle, Some(text));
             let is_late = self.on("create/name-told-when-known") && handle.verb == OperationVerb::Create;
@@ -236,6 +258,14 @@ impl Specimen {
                 Effect::None,
                 "Gone",
                 "It is gone.",
+            )));
+        }
+        if self.has_forgotten_the_end(cloud, &handle)? {
+            return Ok(failed(failure(
+                FailureCode::OperationFailed,
+                Effect::None,
+                "Unknown",
+                "Nobody remembers.",
             )));
         }
         if handle.verb == OperationVerb::Create

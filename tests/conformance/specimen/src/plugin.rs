@@ -1,6 +1,9 @@
 //! What the plugin is and what it serves.
 
-use std::sync::Arc;
+use std::{
+    os::unix::net::UnixStream,
+    sync::{Arc, Mutex},
+};
 
 use crossbridge_proto::{
     checked::Config,
@@ -29,6 +32,8 @@ pub struct Specimen {
     pub lists: bool,
     /// One creation after the other, for faults that would else be races.
     pub turn: Arc<tokio::sync::Mutex<()>>,
+    /// Those that a fault tears.
+    pub connections: Arc<Mutex<Vec<UnixStream>>>,
 }
 
 impl Specimen {
@@ -73,9 +78,9 @@ impl PluginService for Specimen {
             json!({"type": "object", "properties": {"folder": {"type": "string"}}, "required": ["folder"]})
         };
         let limit = match () {
-            () if self.on("transport/largest-message-taken") => LIMIT * 2,
+            () if self.faults.way("transport/largest-message-taken").is_some() => LIMIT * 2,
             () if self.on("transport/oversized-refused") => LIMIT / 2,
-            () if self.on("transport/call-after-oversized") => LIMIT / 2,
+            () if self.faults.way("transport/call-after-oversized").is_some() => LIMIT / 2,
             () => LIMIT,
         };
         Ok(Response::new(wire::GetPluginInfoResponse {
@@ -116,6 +121,9 @@ impl PluginService for Specimen {
         request: Request<wire::ListResourceKindsRequest>,
     ) -> Result<Response<wire::ListResourceKindsResponse>, Status> {
         let request = request.into_inner();
+        if self.on("transport/call-after-oversized#connection") && request.page_token.len() > LIMIT / 2 {
+            self.tear_connections();
+        }
         if self.on("transport/call-after-oversized") && request.page_token.len() > LIMIT / 2 {
             self.faults.first("poisoned", "");
             return Err(Status::resource_exhausted("too large"));
@@ -204,10 +212,11 @@ impl PluginService for Specimen {
 
 impl Specimen {
     fn summary(&self, spec: &Spec) -> wire::ResourceKindSummary {
-        let digest = if self.on("kinds/digest-follows-the-kind") {
-            uuid::Uuid::new_v4().to_string()
-        } else {
-            format!("{}-1", spec.kind)
+        let digest = match self.faults.way("kinds/digest-follows-the-kind") {
+            Some("process") => format!("{}-{}", spec.kind, self.instance),
+            Some("build") => format!("{}-{}", spec.kind, self.build),
+            Some(_) => uuid::Uuid::new_v4().to_string(),
+            None => format!("{}-1", spec.kind),
         };
         wire::ResourceKindSummary {
             resource_type: Some(spec.resource_type()),

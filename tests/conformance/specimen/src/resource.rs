@@ -266,10 +266,18 @@ impl Specimen {
         if self.on("update/wish-comes-back") && spec.kind == "Note" {
             wish.clone_from(&resource.parameters);
         }
+        let version = resource.version + u64::from(wish != resource.parameters);
+        if self.on("update/wish-comes-back#plugin-compares") && spec.plugin_compares && !is_same {
+            wish.clone_from(&resource.parameters);
+            cloud.put(&Resource {
+                version,
+                ..resource.clone()
+            })?;
+        }
         let is_adopted = resource.marker == target.former_marker;
         if wish != resource.parameters || is_adopted {
             cloud.put(&Resource {
-                version: resource.version + u64::from(wish != resource.parameters),
+                version,
                 parameters: wish,
                 marker: if is_adopted {
                     target.ownership_marker.clone()

@@ -1,6 +1,13 @@
 //! Socket, standard services, and the end.
 
-use std::{os::unix::fs::PermissionsExt, path::Path, process::ExitCode, sync::Arc, time::Duration};
+use std::{
+    net::Shutdown,
+    os::unix::fs::PermissionsExt,
+    path::Path,
+    process::ExitCode,
+    sync::{Arc, PoisonError},
+    time::Duration,
+};
 
 use crossbridge_proto::{
     FILE_DESCRIPTOR_SET,
@@ -13,7 +20,7 @@ use tokio::{
     net::{UnixListener, UnixStream},
     signal::unix::{SignalKind, signal},
 };
-use tokio_stream::wrappers::UnixListenerStream;
+use tokio_stream::{StreamExt, wrappers::UnixListenerStream};
 use tonic::{
     codegen::http,
     transport::{Certificate, Identity, Server, ServerTlsConfig, server::Router},
@@ -64,6 +71,7 @@ async fn serve(faults: Faults, build: u32, lists: bool) -> Result<ExitCode, Box<
         build,
         lists,
         turn: Arc::default(),
+        connections: Arc::default(),
     };
     let mut terminate = signal(SignalKind::terminate())?;
     let hasty = matches!(
@@ -95,7 +103,9 @@ async fn serve(faults: Faults, build: u32, lists: bool) -> Result<ExitCode, Box<
     if let Some(path) = specimen.endpoint.strip_prefix("unix://") {
         let listener = bind(&specimen, Path::new(path)).await?;
         let router = router(&specimen, Server::builder(), &health, health_service).await?;
-        let serving = router.serve_with_incoming_shutdown(UnixListenerStream::new(listener), stop);
+        let remembering = specimen.clone();
+        let incoming = UnixListenerStream::new(listener).map(move |stream| remembering.remember(stream?));
+        let serving = router.serve_with_incoming_shutdown(incoming, stop);
         serving.await?;
     } else {
         let (server, address) = if let Some(address) = specimen.endpoint.strip_prefix("https://") {
@@ -153,6 +163,27 @@ async fn bind(specimen: &Specimen, path: &Path) -> Result<UnixListener, Box<dyn 
     Ok(listener)
 }
 
+impl Specimen {
+    /// Keeps hold of a connection that is to be torn.
+    fn remember(&self, stream: UnixStream) -> std::io::Result<UnixStream> {
+        if !self.on("transport/call-after-oversized#connection") {
+            return Ok(stream);
+        }
+        let stream = stream.into_std()?;
+        let mut known = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
+        known.push(stream.try_clone()?);
+        UnixStream::from_std(stream)
+    }
+
+    pub fn tear_connections(&self) {
+        let mut known = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
+        for connection in known.drain(..) {
+            // It may be closed already.
+            let _ = connection.shutdown(Shutdown::Both);
+        }
+    }
+}
+
 async fn router(
     specimen: &Specimen,
     server: Server,
@@ -171,12 +202,18 @@ async fn router(
     for service in told(specimen, "health/each-service") {
         health.set_service_status(*service, ServingStatus::Serving).await;
     }
-    let limit = if specimen.on("transport/largest-message-taken") {
-        LIMIT
-    } else if specimen.on("transport/oversized-refused") || specimen.on("transport/call-after-oversized") {
-        LIMIT * 2
-    } else {
-        LIMIT
+    let limit = match () {
+        () if specimen.on("transport/largest-message-taken") => LIMIT,
+        () if specimen.on("transport/largest-message-taken#resource-service") => LIMIT * 2,
+        () if specimen.on("transport/oversized-refused") => LIMIT * 2,
+        () if specimen.faults.way("transport/call-after-oversized").is_some() => LIMIT * 2,
+        () => LIMIT,
+    };
+    let limit_of_resources = match () {
+        () if specimen.on("transport/oversized-refused") => LIMIT * 2,
+        () if specimen.on("transport/oversized-refused#resource-service") => LIMIT * 2,
+        () if specimen.faults.way("transport/call-after-oversized").is_some() => LIMIT / 2,
+        () => LIMIT,
     };
     let mut reflection = tonic_reflection::server::Builder::configure();
     if !specimen.on("reflection/describes-the-contract") {
@@ -192,7 +229,9 @@ async fn router(
         .add_service(health_service)
         .add_service(reflection.build_v1()?)
         .add_service(PluginServiceServer::new(specimen.clone()).max_decoding_message_size(limit))
-        .add_service(ResourceServiceServer::new(specimen.clone()).max_decoding_message_size(limit))
+        .add_service(
+            ResourceServiceServer::new(specimen.clone()).max_decoding_message_size(limit_of_resources),
+        )
         .add_service(DiscoveryServiceServer::new(specimen.clone())))
 }
 

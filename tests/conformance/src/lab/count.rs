@@ -52,7 +52,7 @@ impl Lab {
     }
 
     /// The names of what bears its name or its marker; `None`: nobody could see more than one.
-    async fn bearers(&self, thing: &Thing) -> Result<Option<BTreeSet<String>>, Stop> {
+    pub(crate) async fn bearers(&self, thing: &Thing) -> Result<Option<BTreeSet<String>>, Stop> {
         // Whoever gives the name before it is made has one thing of that name at most.
         let is_named = self.kind.external_name.source != NameSource::Provider;
         let holds_marker = self.kind.capabilities.holds_marker;

@@ -66,13 +66,7 @@ impl Lab {
     /// Removes all that was made; what resists stays entered.
     pub(crate) async fn tidy(&self) {
         for thing in self.bench.registry.all() {
-            if thing
-                .target
-                .resource_type
-                .as_ref()
-                .map(|found| found.kind.as_str())
-                == Some(self.kind.resource_type.kind.as_str())
-            {
+            if thing.kind() == self.kind.resource_type.kind {
                 // The last attempt, at the end of the run, reports what is left.
                 let _ = self.remove(&thing).await;
             }

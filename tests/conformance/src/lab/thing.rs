@@ -24,6 +24,11 @@ impl Thing {
         &self.target.external_name
     }
 
+    pub(crate) fn kind(&self) -> &str {
+        let resource_type = self.target.resource_type.as_ref();
+        resource_type.map_or("", |resource_type| &resource_type.kind)
+    }
+
     pub(crate) fn marker(&self) -> &str {
         &self.target.ownership_marker
     }

@@ -25,7 +25,7 @@ use crate::{
     hands::Hands,
     lab::{Lab, Thing},
     secrets::Canaries,
-    stories::{self, plugin::kinds::discover},
+    stories::{self, kind::repeat::came_late, plugin::kinds::discover},
     verdict::{Finding, Stop, Verdict},
 };
 
@@ -160,6 +160,9 @@ impl Run {
             self.tell_kind(&bench, kind).await;
             self.show(subject, progress);
         }
+        for lab in self.known_labs() {
+            came_late(&lab).await;
+        }
         self.judge_logs(&bench);
         Ok(())
     }
@@ -237,6 +240,7 @@ impl Run {
                         lab.tidy().await;
                     }
                 }
+                came_late(&lab).await;
                 for (lab, thing) in needed.unwrap_or_default().iter().rev() {
                     // What resists is told at the end.
                     let _ = lab.remove(thing).await;
@@ -273,6 +277,11 @@ impl Run {
         {
             labs.push(lab.clone());
         }
+    }
+
+    fn known_labs(&self) -> Vec<Lab> {
+        let labs = self.labs.lock();
+        labs.unwrap_or_else(std::sync::PoisonError::into_inner).clone()
     }
 
     fn show(&self, subject: &str, progress: &dyn Progress) {
@@ -315,11 +324,7 @@ impl Run {
 
     /// Removes all that was made, ends what was started, and says what came out.
     pub async fn finish(&self) -> Report {
-        let labs = self
-            .labs
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
-            .clone();
+        let labs = self.known_labs();
         if !self.bench.registry.all().is_empty() {
             // It may have been killed in the middle of a story.
             let _ = self.bench.hands.start(&self.bench.client.channel()).await;
@@ -343,11 +348,7 @@ impl Run {
 }
 
 fn told(thing: &Thing) -> String {
-    let kind = thing
-        .target
-        .resource_type
-        .as_ref()
-        .map_or("", |resource_type| resource_type.kind.as_str());
+    let kind = thing.kind();
     match thing.name() {
         "" => format!(
             "perhaps a {kind} whose name nobody learned, marker {}",

@@ -25,19 +25,28 @@ const LONGEST: usize = 40;
 /// Deadlines up to here are such that cut a call.
 const SHORT: Duration = Duration::from_millis(60);
 
+/// When work that nobody waits for any more takes effect.
+const LATE: Duration = Duration::from_secs(1);
+
+/// The same, when the kit is at its last kinds.
+const IN_THE_END: Duration = Duration::from_secs(4);
+
+/// A creation that takes its time.
+const SLOW: Duration = Duration::from_millis(800);
+
 /// Work of a call that goes on without it.
 struct Forgotten(Option<(Cloud, Resource)>);
 
 impl Drop for Forgotten {
     fn drop(&mut self) {
         if let Some((cloud, made)) = self.0.take() {
-            tokio::spawn(make_late(cloud, made));
+            tokio::spawn(make_late(cloud, made, LATE));
         }
     }
 }
 
-async fn make_late(cloud: Cloud, made: Resource) -> std::io::Result<bool> {
-    sleep(Duration::from_secs(1)).await;
+async fn make_late(cloud: Cloud, made: Resource, after: Duration) -> std::io::Result<bool> {
+    sleep(after).await;
     cloud.make(&made)
 }
 
@@ -57,10 +66,19 @@ impl Specimen {
         if self.on("create/completes") && spec.kind == "Draw" {
             return Err(refuse(FailureCode::QuotaExceeded, "TooMany").into());
         }
-        if is_short && self.on("create/nothing-after-the-deadline") && spec.kind == "Note" {
+        if is_short && let Some(way) = self.faults.way("create/nothing-after-the-deadline") {
             let made = self.resource(&create.target, &create.desired, &name, 0);
-            tokio::spawn(make_late(cloud, made));
+            match (way, spec.kind) {
+                ("", "Note") => drop(tokio::spawn(make_late(cloud, made, LATE))),
+                ("in-the-end", "Note") => drop(tokio::spawn(make_late(cloud, made, IN_THE_END))),
+                ("slow", "Note") => drop(tokio::spawn(make_late(cloud, made, SLOW * 5 / 2))),
+                ("token", "Volume") => drop(tokio::spawn(self.clone().by_token_late(spec, cloud, create))),
+                _ => sleep(SHORT).await,
+            }
             return std::future::pending().await;
+        }
+        if self.on("create/nothing-after-the-deadline#slow") && spec.kind == "Note" {
+            sleep(SLOW).await;
         }
         if is_short && !self.on("create/cut-at-50ms-one-resource") {
             // So little time finds the upstream slow.
@@ -165,26 +183,44 @@ impl Specimen {
             cloud.make(&made)?;
             return Ok(completed(&made.name, false));
         }
+        let is_late_repeat = self.on("create/ten-times-one-resource#refused")
+            && create.outcome_unknown
+            && self.faults.count(&token) > 3;
+        if is_late_repeat && let Some(known) = cloud.token(&token)? {
+            let mut failure = refuse(FailureCode::AlreadyExists, "AlreadyExists");
+            failure.existing_external_name = known.name;
+            return Err(failure.into());
+        }
         let claimed = self.token(&spec.draw_name(), &wish, false);
         let mut known = if cloud.claim(&token, &claimed)? {
             claimed
         } else {
             cloud.token(&token)?.unwrap_or(claimed)
         };
-        let is_forgotten = self.on("durable/token-after-kill")
-            && known.is_done
+        let is_of_another = known.is_done
             && known.endpoint == self.endpoint
             && known.instance != self.instance
             && cloud
                 .get(&known.name)?
                 .is_some_and(|resource| resource.busy_until == 0);
-        if is_forgotten {
+        if is_of_another && self.on("durable/token-after-kill#failure") {
+            let mut answer = crate::operations::failed(refuse(FailureCode::NotFound, "Gone"));
+            answer.external_name = known.name;
+            return Ok(answer);
+        }
+        if is_of_another && self.on("durable/token-after-kill") {
             known = self.token(&spec.draw_name(), &wish, false);
         }
         if known.wish != wish && !self.on("create/token-of-another-wish-refused") {
             return Err(refuse(FailureCode::TokenReused, "TokenReused").into());
         }
         self.continued(cloud, &create, &token, known)
+    }
+
+    async fn by_token_late(self, spec: &'static Spec, cloud: Cloud, create: Create) {
+        sleep(LATE).await;
+        // Nobody is there to be told.
+        let _ = self.by_token(spec, &cloud, create, false).await;
     }
 
     /// Makes what the token stands for, or says what became of it.

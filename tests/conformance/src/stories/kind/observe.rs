@@ -5,7 +5,7 @@ use tonic::Code;
 
 use crate::{
     assertion::assertions,
-    lab::Lab,
+    lab::{Lab, Thing},
     stories::plugin::kinds::refused_as,
     story::Story,
     verdict::{Judgement, Stop, holds},
@@ -26,12 +26,29 @@ assertions! {
         "Search by ownership_marker, and by nothing else.";
 }
 
+/// So many letters may be taken off a name that the kit drew, and leave it one that nobody has.
+const CUTS: usize = 3;
+
 pub(crate) const STORY: Story<Lab> = Story {
     assertions: ALL,
     run: |lab| Box::pin(run(lab)),
 };
 
 async fn run(lab: &Lab) -> Result<(), Stop> {
+    empty_handed(lab).await?;
+    // Where there is something, a look can find the wrong thing.
+    let derived = lab.kind.external_name.source == NameSource::Derived;
+    if !lab.kind.capabilities.can_create || derived {
+        return Ok(());
+    }
+    let made = lab.made().await?;
+    lab.found(&made).await?;
+    beside(lab, &made).await?;
+    lab.remove(&made).await
+}
+
+/// The kit has made nothing yet.
+async fn empty_handed(lab: &Lab) -> Result<(), Stop> {
     let bench = &lab.bench;
     let source = lab.kind.external_name.source;
     let mut thing = lab.thing()?;
@@ -61,6 +78,34 @@ async fn run(lab: &Lab) -> Result<(), Stop> {
         bench.judge(NAMELESS, refused_as(Code::InvalidArgument, answer.map(drop)));
     }
     Ok(())
+}
+
+/// By names like that of what was made, and by a marker that is not on it.
+async fn beside(lab: &Lab, made: &Thing) -> Result<(), Stop> {
+    let longer = lab.fresh_name(made.name()).ok();
+    for name in longer.into_iter().chain(shorter(lab, made)) {
+        let look = lab.look(&lab.thing()?.named(&name)).await?;
+        let judged = absent(&look).map_err(|seen| format!("beside {:?}, {name:?}: {seen}", made.name()));
+        lab.bench.judge(UNKNOWN, judged);
+    }
+    if lab.looks_without_name() {
+        let look = lab.look(&lab.thing()?.unnamed()).await?;
+        let judged = absent(&look).map_err(|seen| format!("beside {:?}, {seen}", made.name()));
+        lab.bench.judge(STRANGER, judged);
+    }
+    Ok(())
+}
+
+/// The beginning of a name that was drawn by the kit, so that nobody has it. Of the upstream's names nobody can say that.
+fn shorter(lab: &Lab, made: &Thing) -> Option<String> {
+    if lab.kind.external_name.source != NameSource::User {
+        return None;
+    }
+    let name = made.name();
+    let ends = name.char_indices().rev().map(|(end, _)| end).take(CUTS);
+    ends.filter_map(|end| name.get(..end))
+        .find(|start| lab.names.allows(start))
+        .map(str::to_owned)
 }
 
 pub(crate) fn absent(look: &Look) -> Judgement {

@@ -1,6 +1,9 @@
 //! What the plugin serves.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use crossbridge_proto::{
     checked::{Kind, KindPage, ResourceType},
@@ -32,7 +35,7 @@ assertions! {
         "Check the token before you use it.";
     DIGESTS = "kinds/digest-follows-the-kind", Core, "ResourceKindSummary.digest",
         "As long as a kind is the same, its digest is.",
-        "Digest the encoded ResourceKind, with maps in a fixed order.";
+        "Digest the encoded ResourceKind, with maps in a fixed order and by a hash that is the same in every process.";
     UNKNOWN = "kinds/unknown-type-not-found", Core, "PluginService.GetResourceKind",
         "A type that is not served is gRPC NOT_FOUND.",
         "Answer the status NOT_FOUND, in every service.";
@@ -211,6 +214,37 @@ fn pages(whole: &Walk, single: &Walk) -> Judgement {
             single.kinds.len()
         )
     })
+}
+
+/// What one process says of each kind: its digest, and the kind.
+#[derive(Debug)]
+pub(crate) struct Snapshot(BTreeMap<ResourceType, (String, wire::GetResourceKindResponse)>);
+
+pub(crate) async fn snapshot(bench: &Bench) -> Result<Snapshot, Stop> {
+    let mut kinds = BTreeMap::new();
+    for (resource_type, digest) in all(bench, 0).await?.kinds {
+        if let Ok(kind) = fetch(bench, &resource_type).await {
+            kinds.insert(resource_type, (digest, kind));
+        }
+    }
+    Ok(Snapshot(kinds))
+}
+
+/// Judges that another process gives the same digest to the same kind, and another one to another.
+pub(crate) async fn judge_elsewhere(bench: &Bench, before: &Snapshot, whose: &str) {
+    // One that does not answer has assertions of its own.
+    let Ok(Snapshot(now)) = snapshot(bench).await else {
+        return;
+    };
+    let pairs = before.0.iter().filter_map(|(kind, first)| {
+        let second = now.get(kind)?;
+        Some((kind, first, second))
+    });
+    for (resource_type, (digest, first), (again, second)) in pairs {
+        let same = same_digest(resource_type, first, second, digest, Some(again));
+        let judged = same.map_err(|seen| format!("{whose}: {seen}"));
+        bench.judge(DIGESTS, judged);
+    }
 }
 
 fn same_digest(

@@ -1,14 +1,20 @@
 //! What must survive the plugin's processes.
 
+mod handles;
 mod killed;
 
-use crossbridge_proto::checked::{CreateRecovery, Outcome, OutcomeResult};
+use crossbridge_proto::checked::CreateRecovery;
+use handles::{Begun, ask_again, begin, follow_elsewhere};
 
 use crate::{
     assertion::{Assertion, assertions},
     client::Client,
     lab::{Lab, Thing},
-    stories::kind::life::{CREATED, DELETED, UPDATED, completed, exists, handle_good, wish_came_back},
+    stories::kind::{
+        life::{CREATED, DELETED, UPDATED, completed, exists, wish_came_back},
+        repeat::honoured,
+    },
+    stories::plugin::kinds::{judge_elsewhere, snapshot},
     story::Story,
     verdict::{Judgement, Stop, holds},
 };
@@ -65,49 +71,14 @@ fn unless(lab: &Lab, assertions: &[&'static Assertion], ended: Result<(), Stop>)
     }
 }
 
-/// Begins a creation; the handle of its operation, if it has one.
-async fn begin(lab: &Lab) -> Result<(Thing, Outcome, Option<String>), Stop> {
-    let mut thing = lab.thing()?;
-    let outcome = lab.create_once(&mut thing, false).await?;
-    let handle = match &outcome.result {
-        OutcomeResult::Operation(operation) => Some(operation.handle.clone()),
-        OutcomeResult::Completed(_) => None,
-        OutcomeResult::Failure(failure) => {
-            return Err(Stop::blocked(format!("Create failed: {}", failure.message)));
-        }
-    };
-    Ok((thing, outcome, handle))
-}
-
-/// Polls the handle with this client, follows it, and judges that it ends as it would have.
-async fn follow_elsewhere(
-    lab: &Lab,
-    assertion: &'static Assertion,
-    thing: &mut Thing,
-    (outcome, handle): (Outcome, Option<String>),
-) -> Result<(), Stop> {
-    let Some(handle) = handle else {
-        lab.bench
-            .not_applicable(assertion, "its creation is done at once");
-        return Ok(());
-    };
-    let answer = lab
-        .bench
-        .client
-        .poll_operation(thing.poll(&handle), lab.terms())
-        .await;
-    let good = handle_good(&answer);
-    if good.is_err() {
-        lab.bench.judge(assertion, good.clone());
-        return good.map_err(Stop::Blocked);
+/// The one whose creation was begun, once the others are removed.
+async fn created(lab: &Lab, all: Vec<Begun>) -> Result<Thing, Stop> {
+    let mut things = all.into_iter().map(|begun| begun.thing).rev();
+    let created = things.next().ok_or_else(|| Stop::blocked("nothing was begun"))?;
+    for other in things {
+        lab.remove(&other).await?;
     }
-    let followed = lab.follow(thing, outcome, lab.kind.timeouts.create).await;
-    let ended = match followed {
-        Ok(trail) => completed(&trail, "Create"),
-        Err(stop) => Err(stop.to_string()),
-    };
-    lab.bench.judge(assertion, ended.clone());
-    ended.map_err(Stop::Blocked)
+    Ok(created)
 }
 
 /// Removes it through these hands; what resists is removed by the usual ones, later.
@@ -150,26 +121,19 @@ async fn updated(lab: &Lab, thing: &mut Thing) -> Result<Judgement, Stop> {
 async fn after_kill(lab: &Lab) -> Result<(), Stop> {
     lab.bench.hands.can_restart()?;
     let channel = lab.bench.client.channel();
-    let (mut thing, outcome, handle) = begin(lab).await?;
+    let mut all = begin(lab).await?;
     lab.bench.hands.restart(&channel).await?;
-    follow_elsewhere(lab, HANDLE_AFTER_KILL, &mut thing, (outcome, handle)).await?;
+    let ends = follow_elsewhere(lab, HANDLE_AFTER_KILL, &mut all).await?;
     lab.bench.hands.restart(&channel).await?;
+    ask_again(lab, &ends).await;
+    let mut thing = created(lab, all).await?;
     let seen = lab.presence(&thing).await?;
     let found = exists(seen.as_ref());
     lab.bench.judge(FOUND, found.clone());
     if lab.recovers_by(CreateRecovery::ClientToken) {
         let mut repeat = thing.clone();
         let outcome = lab.create_once(&mut repeat, true).await?;
-        lab.bench.judge(
-            TOKEN,
-            holds(outcome.external_name == thing.name(), || {
-                format!(
-                    "the first process made {:?}, the second {:?}",
-                    thing.name(),
-                    outcome.external_name
-                )
-            }),
-        );
+        lab.bench.judge(TOKEN, honoured(&outcome, thing.name()));
         if outcome.external_name != thing.name() {
             repeat.token = uuid::Uuid::new_v4().to_string();
             repeat.target.external_name.clone_from(&outcome.external_name);
@@ -198,8 +162,10 @@ async fn on_replica(lab: &Lab) -> Result<(), Stop> {
     let replica = lab.bench.hands.replica().await?;
     let mut other = lab.clone();
     other.bench.client = Client::over(&lab.bench.client, replica.channel.clone());
-    let (mut thing, outcome, handle) = begin(lab).await?;
-    follow_elsewhere(&other, HANDLE_ON_REPLICA, &mut thing, (outcome, handle)).await?;
+    let mut all = begin(lab).await?;
+    let ends = follow_elsewhere(&other, HANDLE_ON_REPLICA, &mut all).await?;
+    ask_again(lab, &ends).await;
+    let mut thing = created(lab, all).await?;
     let seen = other.presence(&thing).await?;
     let found = exists(seen.as_ref());
     lab.bench.judge(REPLICA, found.clone());
@@ -217,21 +183,27 @@ async fn on_next_build(lab: &Lab) -> Result<(), Stop> {
             "a new process of the same build does not follow it either",
         ));
     }
-    let (mut thing, outcome, handle) = begin(lab).await?;
+    let mut all = begin(lab).await?;
     let channel = lab.bench.client.channel();
-    let is_due = handle.is_some();
+    let is_due = all.iter().any(|begun| begun.handle().is_some());
+    let plugin = lab.bench.watching_plugin();
+    let kinds = snapshot(&plugin).await;
     let upgraded = if is_due {
         lab.bench.hands.upgrade(&channel).await
     } else {
         Ok(())
     };
     let followed = match upgraded {
-        Ok(()) => follow_elsewhere(lab, HANDLE_ON_NEXT, &mut thing, (outcome, handle)).await,
+        Ok(()) => follow_elsewhere(lab, HANDLE_ON_NEXT, &mut all).await,
         Err(stop) => Err(stop),
     };
     if is_due {
+        if let Ok(before) = &kinds {
+            judge_elsewhere(&plugin, before, "the next build").await;
+        }
         lab.bench.hands.downgrade(&channel).await?;
     }
     followed?;
+    let thing = created(lab, all).await?;
     lab.remove(&thing).await
 }

@@ -57,6 +57,9 @@ pub(super) async fn change(lab: &Lab, thing: &mut Thing, before: Observation) ->
         EQUAL_AFTERWARDS,
         judge::wish_came_back(&lab.kind, &wish, &updated),
     );
+    let former = lab.example.create_parameters.clone().unwrap_or_default();
+    let shows = judge::update_shows(&lab.kind, (&former, &wish), (&after, &updated));
+    bench.judge(EQUAL_AFTERWARDS, shows);
     if let Some(judgement) = judge::big_integers(&wish, &updated) {
         bench.judge(BIG_INTEGERS, judgement);
     }

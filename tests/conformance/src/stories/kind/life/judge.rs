@@ -156,7 +156,7 @@ pub(super) fn not_there(answer: &wire::PollOperationResponse) -> Judgement {
 }
 
 /// A further poll of what has ended. An observation may be newer, and keys are given once.
-pub(super) fn ended_the_same(
+pub(crate) fn ended_the_same(
     trail: &Trail,
     answer: Result<wire::PollOperationResponse, Status>,
 ) -> Judgement {
@@ -195,17 +195,40 @@ pub(crate) fn wish_came_back(kind: &Kind, wish: &Document, seen: &Observation) -
             });
             holds(missing.is_empty(), || wish::told(&missing))
         }
-        // The plugin's own comparison counts.
-        DiffMode::Plugin if seen.up_to_date == Some(false) => {
-            let differ: Vec<_> = seen
-                .diffs
-                .iter()
-                .map(|diff| format!("{} differs", diff.path))
-                .collect();
-            holds(differ.is_empty(), || differ.join(", "))
+        // Values may be spelled otherwise: the plugin's own comparison counts.
+        DiffMode::Plugin => {
+            let missing = wish::missing(kind, wish, &seen.parameters);
+            holds(missing.is_empty(), || wish::told(&missing))?;
+            let differ: Vec<_> = seen.diffs.iter().map(|diff| diff.path.as_str()).collect();
+            holds(seen.up_to_date == Some(true), || {
+                format!(
+                    "up_to_date is {:?}, with differences at {differ:?}",
+                    seen.up_to_date
+                )
+            })
         }
-        DiffMode::Plugin => Ok(()),
     }
+}
+
+/// Where the plugin compares, its word alone does not show that an Update did anything.
+pub(super) fn update_shows(
+    kind: &Kind,
+    (former, wish): (&Document, &Document),
+    (before, after): (&Observation, &Observation),
+) -> Judgement {
+    if kind.capabilities.diff_mode == DiffMode::Bridge {
+        return Ok(());
+    }
+    let changed = wish::unfulfilled(kind, wish, former);
+    let [before, after] = [before, after].map(|seen| Value::Object(seen.parameters.clone()));
+    let shows = |path: &str| before.pointer(path) != after.pointer(path);
+    holds(
+        changed.is_empty() || changed.iter().any(|diff| shows(&diff.path)),
+        || {
+            let paths: Vec<_> = changed.iter().map(|diff| diff.path.as_str()).collect();
+            format!("{paths:?} was to change, and nothing of it did")
+        },
+    )
 }
 
 pub(super) fn parameters_valid(kind: &Kind, seen: &Observation) -> Judgement {

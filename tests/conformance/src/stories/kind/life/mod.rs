@@ -6,14 +6,14 @@ mod handles;
 mod judge;
 mod remove;
 
-pub(crate) use judge::{completed, exists, handle_good, refused, wish_came_back};
+pub(crate) use judge::{completed, ended_the_same, exists, handle_good, refused, wish_came_back};
 
-pub(crate) use assertions::{ALL, CREATED, DELETED, EXISTS, UPDATED};
+pub(crate) use assertions::{ALL, CREATED, DELETED, ENDED_STAYS, EXISTS, UPDATED};
 use assertions::{
     BIG_INTEGERS, COMPARED, FORMER_FOUND, FOUND_NAMELESS, LOOK_IS_A_LOOK, MARKER_ASIDE, MARKER_KEPT, NAMED,
     NAMED_EARLY, PARAMETERS_VALID, STATUS_VALID, WISH_CAME_BACK,
 };
-use crossbridge_proto::checked::{CreateRecovery, Look, Observation};
+use crossbridge_proto::checked::{CreateRecovery, Look, NameSource, Observation};
 
 use crate::{
     lab::{Lab, Thing, Trail, new_marker},
@@ -129,6 +129,9 @@ async fn nameless(lab: &Lab, thing: &Thing) -> Result<(), Stop> {
     lab.wait_out_window().await;
     let look = lab.look(&thing.clone().unnamed()).await?;
     bench.judge(FOUND_NAMELESS, judge::found_as(&look, thing.name()));
+    if lab.recovers_by(CreateRecovery::Marker) && matches!(look, Look::Found(_)) {
+        among_others(lab, thing).await?;
+    }
     if !lab.recovers_by(CreateRecovery::Marker) {
         bench.not_applicable(FORMER_FOUND, "the kind has no MARKER recovery");
     } else if matches!(look, Look::Found(_)) {
@@ -137,4 +140,24 @@ async fn nameless(lab: &Lab, thing: &Thing) -> Result<(), Stop> {
         bench.judge(FORMER_FOUND, judge::found_as(&look, thing.name()));
     }
     Ok(())
+}
+
+/// Beside a younger one, each is found by its own marker.
+async fn among_others(lab: &Lab, thing: &Thing) -> Result<(), Stop> {
+    if lab.kind.external_name.source == NameSource::Derived {
+        // One wish is one name.
+        return Ok(());
+    }
+    let Ok(other) = lab.made().await else {
+        // Some upstreams let only one of a wish be.
+        return Ok(());
+    };
+    lab.wait_out_window().await;
+    for known in [thing, &other] {
+        let look = lab.look(&known.clone().unnamed()).await?;
+        let judged = judge::found_as(&look, known.name());
+        lab.bench
+            .judge(FOUND_NAMELESS, judged.map_err(|seen| format!("of two, {seen}")));
+    }
+    lab.remove(&other).await
 }

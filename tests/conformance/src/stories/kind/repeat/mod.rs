@@ -15,6 +15,8 @@ use crate::{
     verdict::{Judgement, Stop, Verdict},
 };
 
+pub(crate) use cut::came_late;
+pub(crate) use judge::honoured;
 pub(crate) use recover::recover;
 
 /// How often the same is asked for.
@@ -68,6 +70,10 @@ fn promises(lab: &Lab) -> bool {
     !lab.kind.capabilities.create_recovery.is_empty()
 }
 
+fn honours_token(lab: &Lab) -> bool {
+    lab.recovers_by(CreateRecovery::ClientToken)
+}
+
 async fn ten_times(lab: &Lab) -> Result<(), Stop> {
     if !promises(lab) {
         lab.bench
@@ -84,7 +90,7 @@ async fn ten_times(lab: &Lab) -> Result<(), Stop> {
         let outcome = lab.create_once(&mut repeat, true).await?;
         answers.push(ended(lab, &mut repeat, outcome).await?);
     }
-    let told = judge::same_resource(&answers, thing.name());
+    let told = judge::same_resource(&answers, thing.name(), honours_token(lab));
     note(lab, TEN_TIMES, told, lab.one_and_gone(&thing).await?);
     Ok(())
 }
@@ -133,7 +139,7 @@ async fn at_once(lab: &Lab) -> Result<(), Stop> {
         .cloned()
         .unwrap_or(thing);
     lab.bench.registry.enter(&made);
-    let told = judge::one_of_many(&answers);
+    let told = judge::one_of_many(&answers, honours_token(lab));
     note(lab, AT_ONCE, told, lab.one_and_gone(&made).await?);
     Ok(())
 }

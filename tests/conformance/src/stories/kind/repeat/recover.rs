@@ -2,7 +2,7 @@
 
 use crossbridge_proto::checked::{CreateRecovery, Look};
 
-use super::{ended, judge, promises};
+use super::{ended, honours_token, judge, promises};
 use crate::{
     lab::{Lab, Thing},
     verdict::{Stop, Verdict},
@@ -37,7 +37,7 @@ pub(crate) async fn recover(lab: &Lab, thing: &mut Thing) -> Result<Verdict, Sto
         }
     }
     lab.bench.registry.enter(thing);
-    let settled = judge::settled(&answers, thing.name());
+    let settled = judge::settled(&answers, thing.name(), honours_token(lab));
     if thing.name().is_empty() {
         lab.remove(thing).await?;
         return Ok(settled.map_or_else(Verdict::Failed, |()| Verdict::Passed));

@@ -11,6 +11,7 @@ use crate::{
     bench::Bench,
     client::{Terms, told},
     hands::Replica,
+    stories::plugin::kinds::{judge_elsewhere, snapshot},
     story::Story,
     verdict::{Judgement, Stop, holds},
 };
@@ -48,8 +49,17 @@ pub(crate) const STORY: Story<Bench> = Story {
 };
 
 async fn run(bench: &Bench) -> Result<(), Stop> {
+    let kinds = snapshot(bench).await;
     restart(bench).await?;
+    if let Ok(before) = &kinds {
+        judge_elsewhere(bench, before, "after a restart").await;
+    }
     let mut replica = bench.hands.own_replica().await?;
+    if let Ok(before) = &kinds {
+        let mut other = bench.clone();
+        other.client = bench.client.over(replica.channel.clone());
+        judge_elsewhere(&other, before, "a replica").await;
+    }
     bench.judge(PRIVATE, private(&replica));
     bench.judge(IN_USE, in_use(bench, &replica).await);
     let drained = drain::Drained::begin(bench, &replica).await?;
