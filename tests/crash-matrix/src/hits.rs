@@ -116,7 +116,7 @@ const STEPS: [Step; 18] = [
     ("delete", "status", |sort, _| sort.may("Delete")),
     // Of a name that a successor may have.
     ("delete", "intent", |sort, subject| {
-        sort.may("Delete") && !subject.cloud_named() && !subject.recovers_by(CreateRecovery::Marker)
+        sort.may("Delete") && !subject.cloud_named()
     }),
     ("delete", "delete", |sort, _| sort.may("Delete")),
     ("delete", "poll", |sort, subject| {
