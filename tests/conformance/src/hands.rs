@@ -243,9 +243,12 @@ impl Hands {
     /// A second replica: the author's, or a process of the kit's own.
     pub(crate) async fn replica(&self) -> Result<Replica<Option<Process>>, Stop> {
         if let Some(endpoint) = &self.hooks.endpoint_b {
+            let channel = channel(endpoint)?;
+            // It may have been started only just now, as the first one.
+            serves_within(&channel, FIND_LIMIT).await?;
             return Ok(Replica {
                 endpoint: endpoint.clone(),
-                channel: channel(endpoint)?,
+                channel,
                 process: None,
             });
         }
