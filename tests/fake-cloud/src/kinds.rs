@@ -13,6 +13,8 @@ use serde_json::json;
 
 /// API group of all kinds, and the plugin's name.
 pub const GROUP: &str = "fake.example.org";
+/// No creation takes longer, unless its operation is forgotten.
+const CREATION: Duration = Duration::from_mins(2);
 /// Their version.
 pub const VERSION: &str = "v1alpha1";
 /// Limit of one call.
@@ -300,6 +302,7 @@ fn publish(draft: &Draft) -> ResourceKind {
         }],
         timeouts: Some(Timeouts {
             call_timeout: wire_duration(CALL),
+            create_timeout: wire_duration(CREATION),
             ..Timeouts::default()
         }),
         examples: vec![KindExample {
