@@ -116,7 +116,7 @@ impl Case {
         Some((rpc, fate))
     }
 
-    /// Nothing but a question is left: a Create was sent, the answer died with whoever had it, and nobody can look or repeat.
+    /// Nothing but a question is left: a Create was recorded, what became of it died with whoever had it, and nobody can look or repeat.
     pub fn must_ask(&self) -> bool {
         let answer_died = match self.victim {
             Victim::Bridge | Victim::Both => UNANSWERED.contains(&self.point.as_str()),
@@ -128,8 +128,13 @@ impl Case {
     }
 }
 
-/// Where the bridge alone knows the answer to a Create.
-const UNANSWERED: [&str; 2] = ["create/after create#1", "create/before persist#1"];
+/// Where the bridge alone knows the answer to a Create, or that it has none: whoever comes after it cannot know that nothing was sent.
+const UNANSWERED: [&str; 4] = [
+    "create/after intent#1",
+    "create/before create#1",
+    "create/after create#1",
+    "create/before persist#1",
+];
 
 impl Victim {
     /// All.
