@@ -101,17 +101,26 @@ pub(crate) async fn run(asked: &Rules) -> Result<(), Failure> {
         return Ok(());
     }
     let ways = &WAYS[..asked.ways.min(WAYS.len())];
-    conclude(&take_out_each(&project, &Report::new(), &rules, ways, asked.thorough).await?)
+    let noticed = take_out_each(&project, &Report::new(), &rules, ways, asked.thorough).await?;
+    if asked.rule.is_none() {
+        leave_behind(&project, &noticed)?;
+    }
+    conclude(&noticed)
 }
 
-/// Takes out every rule, and leaves `rules.json` behind.
+/// Takes out every rule.
 pub(crate) async fn run_all(project: &Project, report: &Report) -> Result<(), Failure> {
     let rules = listed::read(&read(&project.root.join(LIST))?)?;
     let noticed = take_out_each(project, report, &rules, &WAYS[..QUICK], false).await?;
+    leave_behind(project, &noticed)?;
+    conclude(&noticed)
+}
+
+/// `rules.json`, for the numbers of docs/reliability.md.
+fn leave_behind(project: &Project, noticed: &[Noticed]) -> Result<(), Failure> {
     let missed = noticed.iter().filter(|one| !one.by.is_empty()).count();
     let result = json!({ "out": noticed.len(), "missed": missed }).to_string();
-    write(&project.results()?.join("rules.json"), &result)?;
-    conclude(&noticed)
+    write(&project.results()?.join("rules.json"), &result)
 }
 
 async fn take_out_each(
