@@ -5,6 +5,7 @@
 mod accounts;
 mod create;
 mod delete;
+mod letting_go;
 mod others;
 mod token;
 mod words;
