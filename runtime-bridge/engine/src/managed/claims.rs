@@ -75,6 +75,11 @@ impl Claims {
         before.map(|(_, key)| key.clone()).collect()
     }
 
+    /// The object is not about to make anything any more.
+    pub(super) fn end(&self, uid: &str) {
+        self.0.lock().end(uid);
+    }
+
     /// The object is gone.
     pub(super) fn release(&self, uid: &str) {
         let mut claims = self.0.lock();
@@ -153,6 +158,34 @@ mod tests {
             Some("b".to_owned())
         );
         assert!(!claims.has_claimed("1"));
+    }
+
+    #[test]
+    fn who_said_first_that_it_makes_a_name_goes_first_until_it_wants_another() {
+        let object = |name: &str| {
+            let resource = bridge_core::kind::ResourceType {
+                group: "example.org".to_owned(),
+                version: "v1".to_owned(),
+                kind: "Thing".to_owned(),
+            };
+            let api = std::sync::Arc::new(crate::object::ApiType::new(&resource, "things", true));
+            let metadata = serde_json::json!({
+                "name": name, "namespace": "default", "uid": format!("uid-{name}"), "resourceVersion": "1"
+            });
+            let text = serde_json::json!({ "metadata": metadata }).to_string();
+            Object::decode(&api, &text).unwrap()
+        };
+        let (claims, one, other) = (Claims::default(), object("one"), object("other"));
+        assert_eq!(claims.begin("x", &one), []);
+        assert_eq!(claims.begin("x", &other), [one.key()]);
+        assert_eq!(claims.begin("x", &one), []);
+        assert_eq!(claims.begin("y", &one), []);
+        assert_eq!(claims.begin("x", &other), []);
+        assert_eq!(claims.begin("x", &one), [other.key()]);
+        claims.end(other.uid());
+        assert_eq!(claims.begin("x", &one), []);
+        claims.release(one.uid());
+        assert_eq!(claims.begin("x", &other), []);
     }
 
     #[test]

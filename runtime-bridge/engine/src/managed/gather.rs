@@ -61,11 +61,13 @@ impl ManagedReconciler {
     }
 
     fn rival(&self, world: &World, object: &Object, memory: &Memory) -> Option<String> {
-        let Some(Found::There(observation)) = memory.looked.as_ref().map(|looked| &looked.found) else {
-            return self.maker_of_the_same(world, object, memory);
-        };
-        let right = rules::right(world, observation);
         let claims = &self.shared.claims;
+        let observation = match &memory.looked.as_ref()?.found {
+            Found::There(observation) => observation,
+            Found::Absent(_) => return self.maker_of_the_same(world, object, memory),
+        };
+        claims.end(object.uid());
+        let right = rules::right(world, observation);
         // Of which no look of this process has told yet what it has.
         let unclaimed = |other: &Object| !claims.has_claimed(other.uid());
         let name = &observation.external_name;
@@ -82,7 +84,11 @@ impl ManagedReconciler {
 
     /// Another object whose record has the name that this one is about to make, or that is about to make it too.
     fn maker_of_the_same(&self, world: &World, object: &Object, memory: &Memory) -> Option<String> {
-        let name = rules::name_to_make(world, memory)?;
+        let Some(name) = rules::name_to_make(world, memory) else {
+            // Its record says so from now on, or it wants another, or none.
+            self.shared.claims.end(object.uid());
+            return None;
+        };
         if let Some(recorded) = self.recorded_by_another(world, object, &name, None, |_| true) {
             return Some(recorded);
         }

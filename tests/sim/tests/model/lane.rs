@@ -84,8 +84,11 @@ impl Model {
         let beside = lane.bridges[b].store.clone().or_else(|| lane.etcd.object.clone());
         let looked = self.bridges[b].memory.looked.as_ref()?;
         let Found::There(observation) = &looked.found else {
-            let name = rules::name_to_make(world, &self.bridges[b].memory)?;
             let uid = &world.managed.uid;
+            let Some(name) = rules::name_to_make(world, &self.bridges[b].memory) else {
+                self.makers[b].retain(|_, maker| maker != uid);
+                return None;
+            };
             let maker = self.makers[b].entry(name.clone()).or_insert_with(|| uid.clone());
             let beside = beside
                 .filter(|other| rules::mean_the_same_place(&world.kind, &world.bare, &other.parameters))?;
@@ -93,6 +96,7 @@ impl Model {
             let before = *maker == other || rules::is_rival(&beside.managed, &name, None);
             return before.then_some(other);
         };
+        self.makers[b].retain(|_, maker| *maker != world.managed.uid);
         let right = rules::right(world, observation);
         let claims = &mut self.claims[b];
         // Its record has the name with more right, and no look has told yet what it has.
