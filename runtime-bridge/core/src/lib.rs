@@ -2,6 +2,7 @@
 
 pub mod back_off;
 pub mod crd;
+pub mod driver;
 mod error_chain;
 pub mod external;
 pub mod kind;

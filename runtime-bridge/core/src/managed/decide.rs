@@ -14,23 +14,18 @@ use super::{
     world::{Hold, Problem, Wish, World},
 };
 
-const NEVER: Rest = Rest {
-    wake: None,
-    purpose: Purpose::Drift,
-};
-
 /// What can be decided before anybody asks for the config or reads Secrets, which may take long: whatever `world` holds of those is not
 /// looked at. `None`: they are needed.
 pub fn decide_unasked(world: &World, memory: &Memory) -> Option<Decision> {
     let managed = &world.managed;
     if managed.deletion.is_some() && !managed.held() {
-        return Some(Decision::Rest(NEVER));
+        return Some(Decision::Rest(Rest::NEVER));
     }
     if let Some(decision) = super::report::publish_what_comes_once(world, memory) {
         return Some(decision);
     }
     if !world.may_act {
-        return Some(Decision::Rest(NEVER));
+        return Some(Decision::Rest(Rest::NEVER));
     }
     if managed.paused() {
         let message =
@@ -41,7 +36,7 @@ pub fn decide_unasked(world: &World, memory: &Memory) -> Option<Decision> {
             question: managed.status.progress.question.clone(),
             ..Report::failed("ReconcilePaused", "")
         };
-        return Some(report.conclude(world, memory, NEVER));
+        return Some(report.conclude(world, memory, Rest::NEVER));
     }
     // What is not to be deleted needs the config for anything more.
     managed.deletion?;
@@ -56,7 +51,7 @@ pub fn decide_unasked(world: &World, memory: &Memory) -> Option<Decision> {
         question: managed.status.progress.question.clone(),
         ..Report::default()
     };
-    Some(report.deleting().conclude(world, memory, NEVER))
+    Some(report.deleting().conclude(world, memory, Rest::NEVER))
 }
 
 /// Looks at what is known and returns one thing to do.

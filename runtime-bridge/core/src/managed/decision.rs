@@ -10,9 +10,9 @@ use super::status::Status;
 
 /// At most one thing to do.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Decision {
+pub enum Decision<A = Action> {
     /// Do it, take in what it brought, and decide again.
-    Act(Action),
+    Act(A),
     /// Nothing to do before this; `None`: before something changes.
     Rest(Rest),
 }
@@ -24,6 +24,14 @@ pub struct Rest {
     pub wake: Option<Timestamp>,
     /// What for.
     pub purpose: Purpose,
+}
+
+impl Rest {
+    /// Until something changes.
+    pub const NEVER: Self = Self {
+        wake: None,
+        purpose: Purpose::Drift,
+    };
 }
 
 /// What a later pass is for: it sets its priority.

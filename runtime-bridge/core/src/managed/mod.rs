@@ -11,9 +11,11 @@ mod diff;
 mod duration;
 mod failure;
 mod learn;
+mod machine;
 mod memory;
 pub mod names;
 mod operate;
+mod ownership;
 mod pass;
 mod policy;
 mod record;
@@ -33,7 +35,9 @@ pub use decision::{Action, Asked, Call, Decision, Event, MetadataChange, Purpose
 pub use diff::{differences, differences_by_rules};
 pub use duration::parse_go;
 pub use failure::{Reaction, back_off, delay, reaction};
+pub use machine::{ManagedMachine, Performed, SnapshotAdditions};
 pub use memory::{Attempt, Found, Looked, Memory, Stamp};
+pub use ownership::{Neighbour, Neighbours, OwnershipClaims};
 pub use policy::Policies;
 pub use record::{
     ConfigIdentity, Details, Intent, IntentVerb, Record, RecordedOperation, SNAPSHOT_LIMIT, Snapshot, Stored,

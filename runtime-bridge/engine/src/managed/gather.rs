@@ -2,17 +2,14 @@
 
 use std::sync::Arc;
 
-use bridge_core::managed::{
-    ConfigIdentity, Found, Fresh, Memory, Problem, Stored, World,
-    rules::{self, Right},
-};
+use bridge_core::managed::{Fresh, Memory, Neighbour, Neighbours, Problem, SnapshotAdditions, World};
 
 use super::{reconciler::ManagedReconciler, view};
-use crate::object::Object;
+use crate::object::{Key, Object};
 
 impl ManagedReconciler {
-    /// The world as far as it is known without asking anybody: enough for [`bridge_core::managed::decide_unasked`].
-    pub(super) fn glance(&self, object: &Object, memory: &Memory) -> World {
+    /// What is known of an object without asking anybody: enough for [`bridge_core::managed::decide_unasked`].
+    pub(super) fn collect_cached(&self, object: &Object) -> World {
         let shared = &self.shared;
         let unasked = Problem {
             reason: "NotAsked".to_owned(),
@@ -27,7 +24,8 @@ impl ManagedReconciler {
             hold: None,
             blocker: None,
             rival: None,
-            may_act: self.may_go_on(memory),
+            // The driver asks for the lease.
+            may_act: false,
             marker: view::ownership_marker(&shared.cluster_id, object.uid()),
             plugin_version: self.plugin_version.clone(),
             settings: Arc::clone(&shared.settings),
@@ -40,93 +38,29 @@ impl ManagedReconciler {
         }
     }
 
-    /// Adds what has to be asked for, which may take long.
-    pub(super) async fn gather(&self, world: &mut World, object: &Object, memory: &Memory) {
+    /// What has to be asked for, which may take long.
+    pub(super) async fn collect(&self, world: &World, object: &Object, memory: &Memory) -> SnapshotAdditions {
         let shared = &self.shared;
-        world.config = self.configs.resolve(object).await;
-        world.wish = super::wish::read(&self.kind, object, &shared.secrets, &shared.digester).await;
-        world.now = shared.clock.now();
-        world.may_act = self.may_go_on(memory);
+        let config = self.configs.resolve(object).await;
+        let desired = super::wish::read(&self.kind, object, &shared.secrets, &shared.digester).await;
+        let now = shared.clock.now();
         let group = &self.kind.capabilities.rate_limit_group;
-        world.hold = match &world.config {
-            Ok(config) => shared.holds.of(config, group, world.now),
-            Err(_) => None,
-        };
-        world.rival = self.rival(world, object, memory);
-    }
-
-    /// While draining, a call whose intent stands is sent all the same: else nobody would know what became of it.
-    fn may_go_on(&self, memory: &Memory) -> bool {
-        self.shared.may_begin(memory) || self.shared.leads(memory) && memory.may_send.is_some()
-    }
-
-    fn rival(&self, world: &World, object: &Object, memory: &Memory) -> Option<String> {
-        let claims = &self.shared.claims;
-        let observation = match &memory.looked.as_ref()?.found {
-            Found::There(observation) => observation,
-            Found::Absent(_) => return self.maker_of_the_same(world, object, memory),
-        };
-        claims.end(object.uid());
-        let right = rules::right(world, observation);
-        // Of which no look of this process has told yet what it has.
-        let unclaimed = |other: &Object| !claims.has_claimed(other.uid());
-        let name = &observation.external_name;
-        if let Some(recorded) = self.recorded_by_another(world, object, name, right, unclaimed) {
-            return Some(recorded);
+        let hold = config
+            .as_ref()
+            .ok()
+            .and_then(|config| shared.holds.of(config, group, now));
+        let neighbours = StoredNeighbours { of: self, object };
+        let title = self.name_of(object);
+        let mut claims = shared.claims.lock();
+        let conflicting_object = claims.conflicting_object(world, &config, memory, &title, &neighbours);
+        drop(claims);
+        SnapshotAdditions {
+            desired,
+            config,
+            hold,
+            conflicting_object,
+            now,
         }
-        claims.claim(
-            &observation.canonical_id,
-            object.uid(),
-            &self.name_of(object),
-            right,
-        )
-    }
-
-    /// Another object whose record has the name that this one is about to make, or that is about to make it too.
-    fn maker_of_the_same(&self, world: &World, object: &Object, memory: &Memory) -> Option<String> {
-        let Some(name) = rules::name_to_make(world, memory) else {
-            // Its record says so from now on, or it wants another, or none.
-            self.shared.claims.end(object.uid());
-            return None;
-        };
-        if let Some(recorded) = self.recorded_by_another(world, object, &name, None, |_| true) {
-            return Some(recorded);
-        }
-        let before = self.shared.claims.begin(&name, object);
-        let mut others = before.iter().filter_map(|key| self.shared.store.get(key));
-        let other = others.find(|other| self.is_of_the_same_place(world, object, other))?;
-        Some(self.name_of(&other))
-    }
-
-    fn recorded_by_another(
-        &self,
-        world: &World,
-        object: &Object,
-        name: &str,
-        right: Option<Right>,
-        counts: impl Fn(&Object) -> bool,
-    ) -> Option<String> {
-        let store = &self.shared.store;
-        let others = store.with_external_name(&self.api.kind, name).into_iter();
-        others
-            .filter_map(|key| store.get(&key))
-            .filter(|other| other.uid() != object.uid() && counts(other))
-            .find(|other| {
-                rules::is_rival(&view::managed(other), name, right)
-                    && self.is_of_the_same_place(world, object, other)
-            })
-            .map(|other| self.name_of(&other))
-    }
-
-    /// The other object's names mean the same as this one's.
-    fn is_of_the_same_place(&self, world: &World, object: &Object, other: &Object) -> bool {
-        let config = match (&world.config, view::managed(other).record()) {
-            (Ok(ours), Stored::Ours(record)) => record.config.shares_names_with(&ConfigIdentity::of(ours)),
-            // What has not begun is to be made by the config that its spec names.
-            (Ok(_), Stored::None) => self.lane(object) == self.lane(other),
-            (Ok(_), Stored::Unreadable(_)) | (Err(_), _) => false,
-        };
-        config && rules::mean_the_same_place(&self.kind, &world.bare, &super::wish::bare(&self.kind, other))
     }
 
     fn name_of(&self, object: &Object) -> String {
@@ -135,5 +69,38 @@ impl ManagedReconciler {
             Some(namespace) => format!("{kind} {namespace}/{}", object.name()),
             None => format!("{kind} {}", object.name()),
         }
+    }
+}
+
+/// The objects of a kind, as the store holds them, beside one of them.
+struct StoredNeighbours<'a> {
+    of: &'a ManagedReconciler,
+    object: &'a Object,
+}
+
+impl StoredNeighbours<'_> {
+    fn neighbour(&self, other: &Object) -> Neighbour {
+        Neighbour {
+            title: self.of.name_of(other),
+            managed: view::managed(other),
+            parameters: super::wish::bare(&self.of.kind, other),
+            same_config: self.of.lane(self.object) == self.of.lane(other),
+        }
+    }
+}
+
+impl Neighbours for StoredNeighbours<'_> {
+    fn with_external_name(&self, name: &str) -> Vec<Neighbour> {
+        let store = &self.of.shared.store;
+        let keys = store.with_external_name(&self.of.api.kind, name).into_iter();
+        keys.filter_map(|key| store.get(&key))
+            .map(|other| self.neighbour(&other))
+            .collect()
+    }
+
+    fn get(&self, namespace: &str, name: &str) -> Option<Neighbour> {
+        let namespace = Some(namespace).filter(|namespace| !namespace.is_empty());
+        let key = Key::new(self.of.api.kind.clone(), namespace, name);
+        self.of.shared.store.get(&key).map(|other| self.neighbour(&other))
     }
 }

@@ -1,7 +1,6 @@
 //! The shell of the managed-resource machine: gathers what is known, carries out the one thing that was decided, comes back with the result.
 //! No resource semantics: those are [`bridge_core::managed`].
 
-mod claims;
 mod config_source;
 mod counts;
 mod detached;
@@ -12,15 +11,12 @@ mod holds;
 mod memories;
 mod metrics;
 mod pass;
-mod persist;
 mod place;
 mod publish;
 mod reconciler;
 mod view;
 mod wish;
-mod write_again;
 
-pub use claims::Claims;
 pub use config_source::ConfigSource;
 pub use detached::Detached;
 pub use digest::{DIGEST_KEY_SECRET, DigestKeyError, Digester};

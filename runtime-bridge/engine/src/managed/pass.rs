@@ -1,12 +1,13 @@
-//! One pass: decide, act, take in, decide again, until there is nothing left to do.
+//! Carries out what the driver of a reconcile asks for: with real requests to the API server, the plugin and the clock.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use bridge_core::{
+    driver::{ApiFailure, ApiFailureKind, Driver, Effect, End, Input, Moment, Retry},
     external::{Answer, Failure, Look, OutcomeResult, Verb},
     managed::{
-        Action, Asked, Call, Decision, Event, Memory, MetadataChange, Purpose, Reaction, Rest, StatusWrite,
-        World, decide, decide_unasked, names, reaction, status,
+        Action, Asked, Call, Event, ManagedMachine, Memory, MetadataChange, Performed, Purpose, Reaction,
+        Rest, World, names, reaction, status,
     },
     queue::Priority,
 };
@@ -16,9 +17,10 @@ use tracing::Instrument;
 use super::{
     fault_point::{Side, reach},
     memories::MemoryGuard,
-    place::{Place, Taken},
+    place::Place,
+    publish,
     reconciler::ManagedReconciler,
-    view, write_again,
+    view,
 };
 use crate::{
     api_error::ApiError,
@@ -28,23 +30,14 @@ use crate::{
     write::{Finalized, Still},
 };
 
-/// A pass takes far fewer steps; one that reaches this goes round in circles, which is a bug.
-const MOST_STEPS: u32 = 64;
-/// Without the lease, or while draining, an object that wants something gets its turn after this.
-const STANDING_BY: Duration = Duration::from_secs(1);
+type ManagedDriver = Driver<ManagedMachine, Arc<Object>>;
+type ManagedInput = Input<ManagedMachine, Arc<Object>>;
 
-/// What follows a step.
-enum After {
-    Again,
-    End(Next),
-}
-
-/// Runs a pass to its end.
+/// Runs a reconcile to its end.
 pub(super) async fn run(of: Arc<ManagedReconciler>, first: Arc<Object>, mut memory: MemoryGuard) -> Next {
     let span = tracing::info_span!("pass", object = %first.key(), uid = first.uid());
     async move {
-        memory.begin_pass(of.shared.term());
-        let next = of.steps(&first, &mut memory).await;
+        let next = of.drive(&first, &mut memory).await;
         of.publish_before_it_is_lost(&first, &mut memory).await;
         of.count(&first, &memory);
         next
@@ -54,198 +47,161 @@ pub(super) async fn run(of: Arc<ManagedReconciler>, first: Arc<Object>, mut memo
 }
 
 impl ManagedReconciler {
-    async fn steps(&self, first: &Arc<Object>, memory: &mut Memory) -> Next {
-        let key = first.key();
-        let mut place = None;
-        for _ in 0..MOST_STEPS {
-            let Some(object) = self
-                .shared
-                .store
-                .get(&key)
-                .filter(|object| object.uid() == first.uid())
-            else {
+    async fn drive(&self, first: &Arc<Object>, memory: &mut Memory) -> Next {
+        let mut driver = ManagedDriver::begin(memory, &self.moment());
+        let mut permit = None;
+        loop {
+            let input = match driver.effect() {
+                Effect::End(end) => return self.ended(first, end),
+                effect => self.carry_out(first, &driver, effect, memory, &mut permit).await,
+            };
+            driver.resume(memory, &self.moment(), input);
+            if !driver.holds_permit() {
+                permit = None;
+            }
+            self.emit(first, memory);
+        }
+    }
+
+    fn moment(&self) -> Moment {
+        Moment {
+            now: self.shared.clock.now(),
+            leadership: self.shared.leadership(),
+            jitter: fastrand::f64(),
+        }
+    }
+
+    fn ended(&self, first: &Arc<Object>, end: &End) -> Next {
+        match end {
+            End::Gone => {
                 self.forget(first);
-                return Next::idle();
-            };
-            let mut world = self.glance(&object, memory);
-            memory.notice(&world);
-            let decision = if let Some(decision) = decide_unasked(&world, memory) {
-                decision
-            } else {
-                self.gather(&mut world, &object, memory).await;
-                decide(&world, memory)
-            };
-            tracing::debug!(%decision, version = object.resource_version());
-            let after = match decision {
-                // Its turn is not over: another pass looks, here or where the lease is.
-                Decision::Rest(_) if !world.may_act => self.stand_by(),
-                Decision::Rest(rest) => After::End(rest_until(&rest).in_lane(self.lane(&object))),
-                Decision::Act(action) => match self.take_place(&action, &mut place).await {
-                    Taken::AtOnce => self.act(&object, world, action, memory, &mut place).await,
-                    // What was gathered before, and every deadline, is of then: decide anew.
-                    Taken::Later => After::Again,
-                    Taken::Never => After::End(Next::at(
-                        self.shared.clock.now() + super::place::AGAIN,
-                        Priority::OperationPoll,
-                    )),
-                },
-            };
-            self.emit(&object, memory);
-            if let After::End(next) = after {
-                return next;
+                Next::idle()
+            }
+            End::Rest(rest) => {
+                let object = self.newest(first).unwrap_or_else(|| Arc::clone(first));
+                rest_until(rest).in_lane(self.lane(&object))
+            }
+            End::Retry { at, why } => {
+                if *why == Retry::Unfinished {
+                    tracing::error!(object = %first.key(), "a reconcile did not come to an end; this is a bug");
+                    return Next::at(*at, Priority::DriftPoll);
+                }
+                Next::at(*at, Priority::OperationPoll)
             }
         }
-        tracing::error!(object = %key, "a pass did not come to an end; this is a bug");
-        Next::at(
-            self.shared.clock.now() + Duration::from_secs(30),
-            Priority::DriftPoll,
-        )
     }
 
-    fn may_do(&self, action: &Action, memory: &Memory) -> bool {
-        let shared = &self.shared;
-        match action {
-            Action::WriteMetadata(change) if change.allows.is_some() => shared.may_begin(memory),
-            // Its intent stands: it is sent, or nobody would know what became of it.
-            Action::Call(_) if memory.may_send.is_some() => shared.leads(memory),
-            Action::Call(_) => shared.may_begin(memory),
-            Action::Release(_) => shared.leads(memory),
-            Action::Observe(_)
-            | Action::Prove
-            | Action::WriteMetadata(_)
-            | Action::Publish
-            | Action::WriteStatus(_) => true,
-        }
+    /// The newest version that is stored; `None`: the object is gone, or another one has its name.
+    fn newest(&self, first: &Object) -> Option<Arc<Object>> {
+        let newest = self.shared.store.get(&first.key());
+        newest.filter(|newest| newest.uid() == first.uid())
     }
 
-    fn stand_by(&self) -> After {
-        After::End(Next::at(
-            self.shared.clock.now() + STANDING_BY,
-            Priority::OperationPoll,
-        ))
-    }
-
-    async fn act(
+    async fn carry_out(
         &self,
-        object: &Arc<Object>,
-        world: World,
-        action: Action,
-        memory: &mut Memory,
-        place: &mut Place,
-    ) -> After {
-        let point = fault_point(&action);
-        reach(Side::Before, point, object).await;
-        // Asked at the last moment, as much may have happened since the world was gathered.
-        if !self.may_do(&action, memory) {
-            return self.stand_by();
+        first: &Arc<Object>,
+        driver: &ManagedDriver,
+        effect: Effect<'_, ManagedMachine, Arc<Object>>,
+        memory: &Memory,
+        permit: &mut Place,
+    ) -> ManagedInput {
+        match effect {
+            Effect::CollectCached => Input::Cached(self.newest(first).map(|object| {
+                let snapshot = Box::new(self.collect_cached(&object));
+                (object, snapshot)
+            })),
+            Effect::Collect { object, snapshot } => {
+                Input::Collected(Box::new(self.collect(snapshot, object, memory).await))
+            }
+            Effect::AcquirePermit => {
+                let (acquired, how) = self.acquire_permit().await;
+                *permit = acquired;
+                Input::Permit(how)
+            }
+            Effect::Begin { object, action } => {
+                tracing::debug!(decision = %action, version = object.resource_version());
+                reach(Side::Before, fault_point(action), object).await;
+                Input::Proceed
+            }
+            Effect::Perform { object, action } => {
+                let input = self.perform(driver, object, action, memory).await;
+                reach(Side::After, fault_point(action), object).await;
+                input
+            }
+            Effect::Newest | Effect::Stored => Input::Newest(self.newest(first).map(viewed)),
+            Effect::Persist {
+                object,
+                change,
+                action,
+            } => Input::Persisted(self.persist(object, change, action, driver.answer()).await),
+            Effect::Wait(pause) => {
+                tokio::time::sleep(pause).await;
+                Input::Waited
+            }
+            Effect::ReadLive => Input::Live(self.read_live(first).await),
+            Effect::End(_) => Input::Proceed,
         }
-        // After a call comes what persists its answer: its own point lies between the two.
-        let calls = matches!(action, Action::Call(_));
-        let after = self.perform(object, world, action, memory, place).await;
-        if !calls {
-            reach(Side::After, point, object).await;
-        }
-        after
     }
 
     async fn perform(
         &self,
+        driver: &ManagedDriver,
         object: &Arc<Object>,
-        world: World,
-        action: Action,
-        memory: &mut Memory,
-        place: &mut Place,
-    ) -> After {
-        match action {
-            Action::Observe(asked) => self.observe(world, &asked, memory, place).await,
-            Action::Prove => {
-                let began = self.shared.clock.now();
-                match self.shared.writer.get_live(&self.api, &object.key()).await {
-                    Ok(live) => {
-                        memory.learn_version(&live.resource_version().to_string(), began);
-                        After::Again
-                    }
-                    Err(error) => self.api_failed(object, "read", &error, memory).await,
-                }
+        action: &Action,
+        memory: &Memory,
+    ) -> ManagedInput {
+        let writer = &self.shared.writer;
+        let version = |object: Arc<Object>| Performed::Version(object.resource_version().to_string());
+        let result = match action {
+            Action::Observe(asked) => Ok(Performed::Observed(self.observe(driver, asked).await)),
+            Action::Call(call) => Ok(Performed::Answered(self.call(driver, object, call).await)),
+            Action::Prove => writer.get_live(&self.api, &object.key()).await.map(version),
+            Action::WriteMetadata(change) => writer.put(&view::changed(object, change)).await.map(version),
+            Action::WriteStatus(write) => {
+                let mut new = Object::clone(object);
+                new.set_status(&write.status.write());
+                writer.put_status(&new).await.map(version)
             }
-            Action::WriteMetadata(change) => self.write_metadata(object, &change, memory).await,
-            Action::Call(call) => self.call(object, world, &call, memory, place).await,
             Action::Publish => {
-                // The memory holds what went wrong, and when to try again.
-                let _ = self.publish(object, memory).await;
-                After::Again
+                let published = self.publish(object, memory).await;
+                let retry = self.shared.clock.now() + publish::RETRY;
+                Ok(Performed::Published(published.map_err(|error| {
+                    (format!("cannot publish connection details: {error}"), retry)
+                })))
             }
-            Action::WriteStatus(write) => self.write_status(object, *write, memory).await,
-            Action::Release(event) => self.release(object, event, memory).await,
+            Action::Release(_) => self.remove_finalizer(object).await,
+        };
+        match result {
+            Ok(performed) => Input::Performed(performed),
+            Err(error) => {
+                log_api_error(object, action, &error);
+                Input::Failed(self.api_failure(object, &error))
+            }
         }
     }
 
     async fn observe(
         &self,
-        mut world: World,
+        driver: &ManagedDriver,
         asked: &Asked,
-        memory: &mut Memory,
-        place: &mut Place,
-    ) -> After {
-        let began = self.shared.clock.now();
+    ) -> Result<Look, bridge_core::external::CallError> {
+        let began = driver.began().unwrap_or_else(|| self.shared.clock.now());
         let look = self
             .external
             .observe(&asked.target, &asked.desired, began + self.kind.timeouts.call)
             .await;
-        *place = None;
-        world.now = self.shared.clock.now();
-        match &look {
-            Ok(Look::Failed(failure)) => self.learn_reach(&world, failure, began),
-            Ok(_) => self.worked(&world, began),
-            Err(_) => {}
-        }
-        memory.learn_look(&world, asked, began, look);
-        After::Again
-    }
-
-    async fn write_metadata(&self, object: &Object, change: &MetadataChange, memory: &mut Memory) -> After {
-        let began = self.shared.clock.now();
-        memory.begin_write(&view::managed(object), change);
-        match self.shared.writer.put(&view::changed(object, change)).await {
-            Ok(new) => {
-                memory.learn_metadata(change, &new.resource_version().to_string(), began);
-                memory.failed_writes = 0;
-                After::Again
+        if let Some(world) = driver.snapshot() {
+            match &look {
+                Ok(Look::Failed(failure)) => self.learn_reach(world, failure, began),
+                Ok(_) => self.worked(world, began),
+                Err(_) => {}
             }
-            Err(error) => self.api_failed(object, change.why, &error, memory).await,
         }
+        look
     }
 
-    async fn write_status(&self, object: &Object, write: StatusWrite, memory: &mut Memory) -> After {
-        let began = self.shared.clock.now();
-        let mut new = object.clone();
-        let progress = write.status.progress.operation != view::managed(object).status.progress.operation;
-        new.set_status(&write.status.write());
-        match self.shared.writer.put_status(&new).await {
-            Ok(new) => {
-                memory.learn_version(&new.resource_version().to_string(), began);
-                memory.failed_writes = 0;
-                memory.events.extend(write.events);
-                if progress {
-                    memory.progress_written = Some(began);
-                }
-                After::Again
-            }
-            Err(error) => self.api_failed(object, "write the status", &error, memory).await,
-        }
-    }
-
-    /// Calls the plugin and persists the answer. This runs in a task that nothing cuts off.
-    async fn call(
-        &self,
-        object: &Arc<Object>,
-        mut world: World,
-        call: &Call,
-        memory: &mut Memory,
-        place: &mut Place,
-    ) -> After {
-        memory.begin_call(call);
-        let began = self.shared.clock.now();
+    async fn call(&self, driver: &ManagedDriver, object: &Object, call: &Call) -> Answer {
+        let began = driver.began().unwrap_or_else(|| self.shared.clock.now());
         let (target, desired, deadline) = (&call.target, &call.desired, call.deadline);
         let answer = match call.verb {
             Verb::Create => {
@@ -261,41 +217,24 @@ impl ManagedReconciler {
             Verb::Delete => self.external.delete(target, desired, &call.etag, deadline).await,
             Verb::Poll | Verb::Observe => self.external.poll(target, &call.handle, desired, deadline).await,
         };
-        *place = None;
-        reach(Side::After, verb_of(call.verb), object).await;
-        world.now = self.shared.clock.now();
         tracing::info!(verb = ?call.verb, external_name = target.external_name, outcome = %summary(&answer), "called");
-        self.persist(&world, Arc::clone(object), call, &answer).await;
-        let newest = self
-            .shared
-            .store
-            .get(&object.key())
-            .filter(|newest| newest.uid() == object.uid());
-        let wanted = world.managed.generation;
-        if let Some(newest) = newest {
-            world.managed = view::managed(&newest);
-            // What the user changed meanwhile is not what this answer is about.
-            world.managed.generation = wanted;
-        }
-        world.now = self.shared.clock.now();
+        let Some(world) = driver.snapshot() else {
+            return answer;
+        };
         match answer.as_ref().map(|outcome| &outcome.result) {
-            Ok(OutcomeResult::Failure(failure)) => self.learn_reach(&world, failure, began),
+            Ok(OutcomeResult::Failure(failure)) => self.learn_reach(world, failure, began),
             Ok(OutcomeResult::Completed(_) | OutcomeResult::Operation(_)) => {
-                self.worked(&world, began);
+                self.worked(world, began);
                 if call.verb == Verb::Update {
-                    self.shared.counts.updated(object.uid(), world.now);
+                    self.shared.counts.updated(object.uid(), self.shared.clock.now());
                 }
             }
             Err(_) => {}
         }
-        memory.learn_answer(&world, call, &answer);
-        After::Again
+        answer
     }
 
-    async fn release(&self, object: &Arc<Object>, event: Option<Event>, memory: &mut Memory) -> After {
-        if let Some(event) = event {
-            self.record(object, &event);
-        }
+    async fn remove_finalizer(&self, object: &Arc<Object>) -> Result<Performed, ApiError> {
         // Of another record nothing was decided: it may hold a call of another leader.
         let still = match object.annotation(names::RECORD) {
             Some(record) => Still::Annotated(names::RECORD, record),
@@ -303,50 +242,64 @@ impl ManagedReconciler {
         };
         let (key, uid) = (object.key(), object.uid());
         let writer = &self.shared.writer;
-        match writer
+        let removed = writer
             .remove_finalizer(&self.api, &key, uid, names::FINALIZER, still)
-            .await
-        {
-            Ok(Finalized::Gone) => {
-                self.forget(object);
-                After::End(Next::idle())
-            }
-            Ok(Finalized::Remains(_)) => After::End(Next::idle()),
+            .await?;
+        Ok(Performed::FinalizerRemoved(matches!(removed, Finalized::Gone)))
+    }
+
+    async fn persist(
+        &self,
+        newest: &Arc<Object>,
+        change: &MetadataChange,
+        action: &Action,
+        answer: Option<&Answer>,
+    ) -> Result<(), ApiFailure> {
+        reach(Side::Before, "persist", newest).await;
+        let written = self.shared.writer.put(&view::changed(newest, change)).await;
+        reach(Side::After, "persist", newest).await;
+        let Err(error) = written else { return Ok(()) };
+        if !matches!(error, ApiError::Conflict(_)) {
+            // The name goes into the log, so that a person can find the resource whatever becomes of this process.
+            let outcome = answer.and_then(|answer| answer.as_ref().ok());
+            let name = outcome.map_or("", |outcome| outcome.external_name.as_str());
+            tracing::warn!(object = %newest.key(), %action, external_name = name, %error, "the answer is not persisted yet; trying again");
+        }
+        Err(self.api_failure(newest, &error))
+    }
+
+    async fn read_live(
+        &self,
+        first: &Object,
+    ) -> Result<(Arc<Object>, bridge_core::managed::Managed), ApiFailure> {
+        match self.shared.writer.get_live(&self.api, &first.key()).await {
+            Ok(live) => Ok(viewed(live)),
             Err(error) => {
-                self.api_failed(object, "remove the finalizer", &error, memory)
-                    .await
+                tracing::debug!(object = %first.key(), %error, "the object cannot be read");
+                Err(self.api_failure(first, &error))
             }
         }
     }
 
-    /// What the API server will not take from us is for people.
-    pub(super) fn tell_refused(&self, object: &Object, what: &str, error: &ApiError) {
-        let message = format!("cannot {what}: {error}");
-        self.record(object, &Event::warning("CannotUpdateManagedResource", &message));
-    }
-
-    /// A request that was not carried out is no reason to guess: read live, come back, decide again.
-    async fn api_failed(&self, object: &Object, what: &str, error: &ApiError, memory: &mut Memory) -> After {
-        match error {
-            ApiError::Conflict(_) => tracing::debug!(object = %object.key(), what, "somebody was faster"),
-            ApiError::NotFound(_) => tracing::debug!(object = %object.key(), what, "the object is gone"),
-            error => tracing::warn!(object = %object.key(), what, %error, "the API server did not do it"),
-        }
-        if error.is_refusal() {
-            self.tell_refused(object, what, error);
-        }
-        let live = self.shared.writer.get_live(&self.api, &object.key()).await;
-        let error = match live {
-            Ok(_) => error,
-            Err(ApiError::NotFound(_)) => {
-                self.forget(object);
-                return After::End(Next::idle());
+    fn api_failure(&self, object: &Object, error: &ApiError) -> ApiFailure {
+        let kind = match error {
+            ApiError::Conflict(_) => ApiFailureKind::Conflict,
+            ApiError::NotFound(_) => ApiFailureKind::NotFound,
+            ApiError::NotServed(_) if self.shared.store.is_tombstoned(object.uid()) => {
+                ApiFailureKind::KindGone
             }
-            Err(ref unread) => unread,
+            error if error.is_refusal() => ApiFailureKind::Rejected,
+            _ => ApiFailureKind::Transient,
         };
-        memory.failed_writes = memory.failed_writes.saturating_add(1);
-        let pause = write_again::pause(error, memory.failed_writes, fastrand::f64());
-        After::End(Next::at(self.shared.clock.now() + pause, Priority::OperationPoll))
+        let retry_after = match error {
+            ApiError::Throttled { retry_after, .. } => *retry_after,
+            _ => std::time::Duration::ZERO,
+        };
+        ApiFailure {
+            kind,
+            retry_after,
+            message: error.to_string(),
+        }
     }
 
     /// Takes in a failure that reaches further than its object.
@@ -429,7 +382,7 @@ impl ManagedReconciler {
             .and_then(|last| last.meta.deletion_timestamp.as_ref())
             .map(|time| time.0);
         self.shared.counts.forget(uid, deleted, self.shared.clock.now());
-        self.shared.claims.release(uid);
+        self.shared.claims.lock().release(uid);
         self.shared.connection_secrets.forget(uid);
     }
 }
@@ -464,6 +417,20 @@ fn rest_until(rest: &Rest) -> Next {
         Purpose::Drift | Purpose::Retry => Priority::DriftPoll,
     };
     rest.wake.map_or_else(Next::idle, |wake| Next::at(wake, priority))
+}
+
+fn viewed(object: Arc<Object>) -> (Arc<Object>, bridge_core::managed::Managed) {
+    let view = view::managed(&object);
+    (object, view)
+}
+
+fn log_api_error(object: &Object, action: &Action, error: &ApiError) {
+    let key = object.key();
+    match error {
+        ApiError::Conflict(_) => tracing::debug!(object = %key, %action, "update conflict"),
+        ApiError::NotFound(_) => tracing::debug!(object = %key, %action, "the object is gone"),
+        error => tracing::warn!(object = %key, %action, %error, "the API server did not do it"),
+    }
 }
 
 /// For the log: how it ended, without anything that may be secret.

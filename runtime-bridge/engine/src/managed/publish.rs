@@ -8,27 +8,18 @@ use super::{reconciler::ManagedReconciler, view};
 use crate::{object::Object, write::PublishError};
 
 /// A connection Secret that could not be written is tried again after this.
-const RETRY_PUBLISH: Duration = Duration::from_secs(15);
+pub(super) const RETRY: Duration = Duration::from_secs(15);
 /// Connection details that a stopping process has not brought to where they belong yet.
 const TRY_AGAIN: Duration = Duration::from_secs(1);
 
 impl ManagedReconciler {
     /// Brings what the memory holds to where the object says; costs nothing where it is there.
-    pub(super) async fn publish(&self, object: &Object, memory: &mut Memory) -> Result<(), PublishError> {
+    pub(super) async fn publish(&self, object: &Object, memory: &Memory) -> Result<(), PublishError> {
         let Some(key) = view::connection_secret(object) else {
-            memory.learn_published();
             return Ok(());
         };
         let secrets = &self.shared.connection_secrets;
-        let published = secrets.publish(object, &key, &memory.details).await;
-        match &published {
-            Ok(_) => memory.learn_published(),
-            Err(error) => {
-                let retry = self.shared.clock.now() + RETRY_PUBLISH;
-                memory.learn_publish_problem(format!("cannot publish connection details: {error}"), retry);
-            }
-        }
-        published.map(|_| ())
+        secrets.publish(object, &key, &memory.details).await.map(|_| ())
     }
 
     /// Connection details may come only once: where no further pass may come, they are published with this one. A Secret that is another's stays
@@ -42,7 +33,11 @@ impl ManagedReconciler {
             else {
                 return;
             };
-            if let Err(error) = self.publish(&object, memory).await {
+            let published = self.publish(&object, memory).await;
+            if published.is_ok() {
+                memory.learn_published();
+            }
+            if let Err(error) = published {
                 let comes_once = self.kind.connection_keys.iter().any(|key| key.one_time);
                 if error.is_anothers() && !comes_once {
                     return;

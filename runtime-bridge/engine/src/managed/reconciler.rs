@@ -11,13 +11,13 @@ use std::{
 use async_trait::async_trait;
 use bridge_core::{
     kind::Kind,
-    managed::{Memory, Settings, resume},
+    managed::{OwnershipClaims, Settings, resume},
     queue::{Priority, Wake},
 };
 use jiff::Timestamp;
+use parking_lot::Mutex;
 
 use super::{
-    claims::Claims,
     config_source::ConfigSource,
     counts::Counts,
     detached::Detached,
@@ -58,7 +58,7 @@ pub struct Shared {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) digester: Digester,
     pub(super) holds: Holds,
-    pub(super) claims: Claims,
+    pub(super) claims: Mutex<OwnershipClaims>,
     pub(super) counts: Counts,
     pub(super) settings: Arc<Settings>,
     pub(super) cluster_id: String,
@@ -97,7 +97,7 @@ impl Shared {
             clock: Arc::clone(&engine.clock),
             digester,
             holds: Holds::default(),
-            claims: Claims::default(),
+            claims: Mutex::default(),
             counts: Counts::new(metrics),
             settings: Arc::new(options.settings),
             cluster_id: options.cluster_id,
@@ -116,24 +116,18 @@ impl Shared {
         self.draining.load(Ordering::SeqCst)
     }
 
-    /// Which time of leading this is.
-    pub(super) fn term(&self) -> u64 {
-        self.leadership.term()
-    }
-
-    /// By the clock, now, and ever since this was remembered: a process that was stopped in the middle of a pass does not lead when it wakes.
-    pub(super) fn leads(&self, memory: &Memory) -> bool {
-        self.leadership.leads() && self.term() == memory.term
+    /// The right to act, now.
+    pub(super) fn leadership(&self) -> bridge_core::driver::Leadership {
+        bridge_core::driver::Leadership {
+            leads: self.leadership.leads(),
+            term: self.leadership.term(),
+            draining: self.draining(),
+        }
     }
 
     /// May a new pass begin something?
     pub(super) fn acts(&self) -> bool {
         self.leadership.leads() && !self.draining()
-    }
-
-    /// May this pass begin something new?
-    pub(super) fn may_begin(&self, memory: &Memory) -> bool {
-        self.leads(memory) && !self.draining()
     }
 
     /// Waits until every call that was begun, by whichever engine, has ended and its answer is persisted, but not longer than `limit`.

@@ -1,53 +1,36 @@
 //! One process of the bridge: its memory, its cache, and where it is in its pass.
 
 use bridge_core::{
-    external::Answer,
-    managed::{Action, Asked, Call, Decision, Memory, MetadataChange, World},
+    driver::{Effect, Leadership},
+    managed::{Action, ManagedMachine, Memory, MetadataChange, Performed},
 };
 use jiff::{SignedDuration, Timestamp};
 
 use crate::etcd::Object;
 
-/// A pass of more steps goes round in circles.
-pub const MOST_STEPS: u32 = 50;
+/// A reconcile of the object, run by the driver that the engine runs too.
+pub type Driver = bridge_core::driver::Driver<ManagedMachine, Object>;
+
+/// What a driver is given.
+pub type Input = bridge_core::driver::Input<ManagedMachine, Object>;
 
 /// Where a process is.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub enum Phase {
     /// Nothing to do before then; `None`: before something changes.
     Resting(Option<Timestamp>),
-    /// To decide what is next.
-    Deciding,
-    /// It has decided, and not done it.
-    Decided(Box<World>, Action),
-    /// It waits for the answer to a look, or to a call.
+    /// In the middle of a reconcile.
+    Running(Box<Driver>),
+    /// It waits for the answer to an observation, or to a call.
     Waiting(Box<Wait>),
-    /// It has an answer that is to be persisted, upon what it takes for the newest version.
-    Persisting(Box<Persist>),
 }
 
 /// A request that is under way.
 #[derive(Debug, Clone)]
 pub struct Wait {
-    pub world: World,
+    pub driver: Driver,
     pub until: Timestamp,
-    pub answer: Awaited,
-}
-
-/// What is waited for.
-#[allow(clippy::large_enum_variant)] // Of a model: one lives at a time.
-#[derive(Debug, Clone)]
-pub enum Awaited {
-    Look {
-        asked: Box<Asked>,
-        began: Timestamp,
-        look: Result<bridge_core::external::Look, bridge_core::external::CallError>,
-    },
-    Call {
-        call: Call,
-        answer: Answer,
-        dies: Option<Dies>,
-    },
+    pub answer: Performed,
 }
 
 /// When a process dies over an answer.
@@ -57,14 +40,24 @@ pub enum Dies {
     AfterPersist,
 }
 
-/// An answer that is to be persisted.
-#[derive(Debug, Clone)]
-pub struct Persist {
-    pub world: World,
-    pub call: Call,
-    pub answer: Answer,
-    pub newest: Option<Object>,
-    pub dies: Option<Dies>,
+/// Where a process is, as tests ask for it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Stage<'a> {
+    Resting(Option<Timestamp>),
+    Deciding,
+    Decided(&'a Action),
+    Waiting(Timestamp),
+    Persisting,
+}
+
+impl Clone for Phase {
+    fn clone(&self) -> Self {
+        match self {
+            Self::Resting(wake) => Self::Resting(*wake),
+            Self::Running(driver) => Self::Running(driver.clone()),
+            Self::Waiting(wait) => Self::Waiting(wait.clone()),
+        }
+    }
 }
 
 /// A process.
@@ -86,8 +79,8 @@ pub struct Bridge {
     pub phase: Phase,
     /// Something changed since its pass began.
     pub dirty: bool,
-    pub steps: u32,
-    pub last: Option<Decision>,
+    /// It dies over the answer that it waits for, or has.
+    pub dies: Option<Dies>,
     /// Of the object that the memory is about.
     pub uid: String,
     /// Progress was written when.
@@ -106,8 +99,7 @@ impl Bridge {
             offset: SignedDuration::ZERO,
             phase: Phase::Resting(None),
             dirty: true,
-            steps: 0,
-            last: None,
+            dies: None,
             uid: String::new(),
             told: Vec::new(),
         }
@@ -120,9 +112,26 @@ impl Bridge {
         self.dirty = true;
     }
 
-    /// It leads, and did so when its pass began.
-    pub fn may_act(&self) -> bool {
-        self.leads && self.memory.term == self.term
+    /// Its right to act, now.
+    pub fn leadership(&self) -> Leadership {
+        Leadership {
+            leads: self.leads,
+            term: self.term,
+            draining: false,
+        }
+    }
+
+    /// Where it is.
+    pub fn stage(&self) -> Stage<'_> {
+        match &self.phase {
+            Phase::Resting(wake) => Stage::Resting(*wake),
+            Phase::Waiting(wait) => Stage::Waiting(wait.until),
+            Phase::Running(driver) => match driver.effect() {
+                Effect::Begin { action, .. } => Stage::Decided(action),
+                _ if driver.answer().is_some() => Stage::Persisting,
+                _ => Stage::Deciding,
+            },
+        }
     }
 
     /// The process dies, and another takes its place.
@@ -162,7 +171,7 @@ impl Bridge {
                     None => wake,
                 }
             }
-            Phase::Deciding | Phase::Decided(..) | Phase::Persisting(_) => Some(Timestamp::MIN),
+            Phase::Running(_) => Some(Timestamp::MIN),
             Phase::Waiting(wait) => Some(wait.until),
         };
         due.map(|due| self.stalled_until.map_or(due, |until| until.max(due)))

@@ -7,11 +7,14 @@ use std::{
     ops::Range,
 };
 
-use bridge_core::managed::{Memory, World};
+use bridge_core::{
+    driver::Effect,
+    managed::{Memory, World},
+};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::{
-    bridge::{Awaited, Bridge, Phase},
+    bridge::{Bridge, Driver, Phase},
     course::Course,
     etcd::Object,
     world::Model,
@@ -56,11 +59,7 @@ impl Model {
         self.describe_object(text);
         if let Some(lane) = &self.second {
             let newest = lane.etcd.object.as_ref();
-            let _ = write!(
-                text,
-                "{:?} {:?} {newest:?} {:?} ",
-                self.claims, self.makers, lane.etcd.gone
-            );
+            let _ = write!(text, "{:?} {newest:?} {:?} ", self.claims, lane.etcd.gone);
             let _ = write!(text, "{:?} ", lane.paused_since);
             for bridge in &lane.bridges {
                 bridge.describe(text, newest, self.now);
@@ -103,41 +102,42 @@ impl Bridge {
             Phase::Resting(wake) => {
                 let _ = write!(text, "resting {wake:?} ");
             }
-            Phase::Deciding => text.push_str("deciding "),
-            Phase::Decided(seen, action) => {
-                world(text, seen, self.store.as_ref());
-                let _ = write!(text, "{action:?} ");
-            }
+            Phase::Running(running) => driver(text, running, self.store.as_ref()),
             Phase::Waiting(wait) => {
-                world(text, &wait.world, self.store.as_ref());
-                let _ = write!(text, "{:?} ", wait.until);
-                let _ = match &wait.answer {
-                    Awaited::Look { asked, began, look } => write!(
-                        text,
-                        "{} {} {began:?} {look:?} ",
-                        asked.target.external_name, asked.as_recorded
-                    ),
-                    Awaited::Call { call, answer, dies } => {
-                        write!(text, "{call:?} {answer:?} {dies:?} ")
-                    }
-                };
-            }
-            Phase::Persisting(persist) => {
-                world(text, &persist.world, self.store.as_ref());
-                let newest = persist
-                    .newest
-                    .as_ref()
-                    .filter(|one| self.store.as_ref() != Some(one));
-                let _ = write!(
-                    text,
-                    "{:?} {:?} {newest:?} {} {:?} ",
-                    persist.call,
-                    persist.answer,
-                    persist.newest.is_some(),
-                    persist.dies
-                );
+                driver(text, &wait.driver, self.store.as_ref());
+                let _ = write!(text, "{:?} {:?} ", wait.until, wait.answer);
             }
         }
+        let _ = write!(text, "{:?} ", self.dies);
+    }
+}
+
+/// Where a reconcile is: what it was decided from, what is done, and upon which version.
+fn driver(text: &mut String, driver: &Driver, store: Option<&Object>) {
+    if let Some(snapshot) = driver.snapshot() {
+        world(text, snapshot, store);
+    }
+    let _ = write!(text, "{:?} {:?} ", driver.began(), driver.answer());
+    match driver.effect() {
+        Effect::Begin { object, action } | Effect::Perform { object, action } => {
+            version(text, object, store);
+            let _ = write!(text, "{action:?} ");
+        }
+        Effect::Persist { object, action, .. } => {
+            version(text, object, store);
+            let _ = write!(text, "{action:?} persists ");
+        }
+        other => {
+            let _ = write!(text, "{other:?} {:?} ", driver.action());
+        }
+    }
+}
+
+fn version(text: &mut String, object: &Object, store: Option<&Object>) {
+    if store == Some(object) {
+        text.push_str("as stored ");
+    } else {
+        let _ = write!(text, "{object:?} ");
     }
 }
 

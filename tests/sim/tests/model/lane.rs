@@ -1,16 +1,11 @@
 //! A second object of the same kind and the same name in another namespace: served by the same two processes, in the same cloud.
 
-use std::collections::BTreeMap;
-
-use bridge_core::managed::{
-    Found, World,
-    rules::{self, Right},
-};
+use bridge_core::managed::{Neighbour, Neighbours, OwnershipClaims, World, names};
 use jiff::Timestamp;
 
 use crate::{
     bridge::{Bridge, LateWrite},
-    etcd::Etcd,
+    etcd::{Etcd, Object},
     world::{A, B, Model},
 };
 
@@ -21,12 +16,6 @@ pub struct Lane {
     pub bridges: [Bridge; 2],
     pub paused_since: Option<Timestamp>,
 }
-
-/// Which object has which external resource, by canonical id, as one process knows it.
-pub type Claims = BTreeMap<String, (String, Right)>;
-
-/// Which object has said first that it is about to make one of this name, as one process knows it.
-pub type Makers = BTreeMap<String, String>;
 
 impl Model {
     /// Gives it a second object, not made yet.
@@ -73,53 +62,16 @@ impl Model {
     pub fn crash(&mut self, b: usize) {
         self.bridges[b].crash();
         self.beside(|model| model.bridges[b].crash());
-        self.claims[b].clear();
-        self.makers[b].clear();
+        self.claims[b] = OwnershipClaims::default();
     }
 
-    /// Another object of ours that has the same external resource, as the engine finds it.
-    pub fn rival_of(&mut self, b: usize, world: &World) -> Option<String> {
+    /// Another object of ours that has the same external resource, or is creating one of the same name.
+    pub fn conflicting_object(&mut self, b: usize, world: &World) -> Option<String> {
         let lane = self.second.as_ref()?;
         // A process lists before it does anything.
         let beside = lane.bridges[b].store.clone().or_else(|| lane.etcd.object.clone());
-        let looked = self.bridges[b].memory.looked.as_ref()?;
-        let Found::There(observation) = &looked.found else {
-            let uid = &world.managed.uid;
-            let Some(name) = rules::name_to_make(world, &self.bridges[b].memory) else {
-                self.makers[b].retain(|_, maker| maker != uid);
-                return None;
-            };
-            let maker = self.makers[b].entry(name.clone()).or_insert_with(|| uid.clone());
-            let beside = beside
-                .filter(|other| rules::mean_the_same_place(&world.kind, &world.bare, &other.parameters))?;
-            let other = beside.managed.uid.clone();
-            let before = *maker == other || rules::is_rival(&beside.managed, &name, None);
-            return before.then_some(other);
-        };
-        self.makers[b].retain(|_, maker| *maker != world.managed.uid);
-        let right = rules::right(world, observation);
-        let claims = &mut self.claims[b];
-        // Its record has the name with more right, and no look has told yet what it has.
-        let recorded = beside.filter(|other| {
-            let claimed = claims.values().any(|(uid, _)| *uid == other.managed.uid);
-            !claimed
-                && rules::is_rival(&other.managed, &observation.external_name, right)
-                && rules::mean_the_same_place(&world.kind, &world.bare, &other.parameters)
-        });
-        if let Some(other) = recorded {
-            return Some(other.managed.uid);
-        }
-        let uid = &world.managed.uid;
-        let claimed = claims
-            .get(&observation.canonical_id)
-            .filter(|(other, _)| other != uid);
-        if let Some((other, _)) = claimed.filter(|(_, held)| right.is_none_or(|right| right <= *held)) {
-            return Some(other.clone());
-        }
-        if let Some(right) = right {
-            claims.insert(observation.canonical_id.clone(), (uid.clone(), right));
-        }
-        None
+        let (memory, uid) = (&self.bridges[b].memory, &world.managed.uid);
+        self.claims[b].conflicting_object(world, &world.config, memory, uid, &Beside(beside))
     }
 
     /// Is this write one of the other object's?
@@ -133,5 +85,31 @@ impl Model {
             .object
             .as_ref()
             .is_some_and(|object| object.managed.uid == *uid)
+    }
+}
+
+/// The other object.
+struct Beside(Option<Object>);
+
+impl Beside {
+    fn neighbour(&self) -> Option<Neighbour> {
+        self.0.as_ref().map(|other| Neighbour {
+            title: other.managed.uid.clone(),
+            managed: other.managed.clone(),
+            parameters: other.parameters.clone(),
+            same_config: true,
+        })
+    }
+}
+
+impl Neighbours for Beside {
+    /// As the engine's index has it: by the annotation.
+    fn with_external_name(&self, name: &str) -> Vec<Neighbour> {
+        let named = |other: &Neighbour| other.managed.annotation(names::EXTERNAL_NAME) == name;
+        self.neighbour().into_iter().filter(named).collect()
+    }
+
+    fn get(&self, _namespace: &str, _name: &str) -> Option<Neighbour> {
+        self.neighbour()
     }
 }

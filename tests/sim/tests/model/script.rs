@@ -8,7 +8,7 @@ use bridge_core::{
 };
 
 use crate::{
-    bridge::Phase,
+    bridge::Stage,
     cloud::External,
     fate::{CallFate, Fates, LookFate, WriteFate},
     invariants::record_of,
@@ -105,17 +105,11 @@ impl Model {
     pub fn stop_before_with(&mut self, b: usize, what: &str, fates: &mut dyn Fates) {
         self.bridges[b].dirty = true;
         for _ in 0..400 {
-            match &self.bridges[b].phase {
-                Phase::Decided(_, action) if action.to_string().starts_with(what) => return,
-                Phase::Waiting(wait) => {
-                    let until = wait.until;
-                    self.advance_to(until);
-                }
-                Phase::Resting(Some(wake)) if !self.bridges[b].dirty => {
-                    let wake = *wake;
-                    self.advance_to(wake.max(self.now));
-                }
-                Phase::Resting(_) | Phase::Deciding | Phase::Decided(..) | Phase::Persisting(_) => {}
+            match self.bridges[b].stage() {
+                Stage::Decided(action) if action.to_string().starts_with(what) => return,
+                Stage::Waiting(until) => self.advance_to(until),
+                Stage::Resting(Some(wake)) if !self.bridges[b].dirty => self.advance_to(wake.max(self.now)),
+                Stage::Resting(_) | Stage::Deciding | Stage::Decided(..) | Stage::Persisting => {}
             }
             self.step(b, fates);
         }

@@ -1,134 +1,196 @@
-//! The shell in miniature: carries out what was decided, as the engine's does.
+//! Carries out the effects of the driver that the engine runs too: against one name in an API server, and one cloud.
 
 use std::time::Duration;
 
 use bridge_core::{
+    driver::{ApiFailure, ApiFailureKind, Effect, End, Moment, Permit, Retry},
     external::{
-        Absent, Answer, CallError, Effect, FailureCode, Look, OperationVerb, Outcome, OutcomeResult, Verb,
+        Absent, Answer, CallError, Effect as CallEffect, FailureCode, Look, OperationVerb, Outcome,
+        OutcomeResult, Verb,
     },
     managed::{
-        Action, Asked, Call, Decision, Memory, MetadataChange, Settled, StatusWrite, World, decide, settle,
+        Action, Asked, Call, Memory, MetadataChange, Performed, Problem, SnapshotAdditions, StatusWrite,
     },
 };
 
 use crate::{
-    bridge::{Awaited, Dies, LateWrite, MOST_STEPS, Persist, Phase, Wait},
+    bridge::{Dies, Driver, Input, LateWrite, Phase, Wait},
     cloud::failure,
     etcd::{Object, Refused},
     fate::{CallFate, Fates, LookFate, WriteFate},
     world::{Model, verb},
 };
 
-/// After an API request that failed.
-const RETRY: Duration = Duration::from_secs(1);
-
 impl Model {
     /// One step of a process.
     pub fn step(&mut self, b: usize, fates: &mut dyn Fates) {
-        let phase = std::mem::replace(&mut self.bridges[b].phase, Phase::Deciding);
+        let phase = std::mem::replace(&mut self.bridges[b].phase, Phase::Resting(None));
         match phase {
             Phase::Resting(_) => {
-                let bridge = &mut self.bridges[b];
-                (bridge.dirty, bridge.steps) = (false, 0);
-                let term = bridge.term;
-                bridge.memory.begin_pass(term);
-                self.decide(b);
+                self.bridges[b].dirty = false;
+                self.read_store(b);
+                let moment = self.moment(b);
+                let driver = Driver::begin(&mut self.bridges[b].memory, &moment);
+                self.decide(b, Box::new(driver));
             }
-            Phase::Deciding => self.decide(b),
-            Phase::Decided(world, action) => self.act(b, *world, action, fates),
+            Phase::Running(driver) => match driver.effect() {
+                Effect::Begin { .. } => self.act(b, driver, fates),
+                Effect::Newest | Effect::Stored | Effect::Persist { .. } => self.persist(b, driver, fates),
+                _ => self.decide(b, driver),
+            },
             Phase::Waiting(wait) => self.answered(b, *wait),
-            Phase::Persisting(persist) => self.persist(b, *persist, fates),
         }
-        let bridge = &mut self.bridges[b];
-        let told = std::mem::take(&mut bridge.memory.events);
-        bridge.told.extend(told);
         self.check();
     }
 
-    fn decide(&mut self, b: usize) {
+    fn moment(&self, b: usize) -> Moment {
+        Moment {
+            now: self.clock(b),
+            leadership: self.bridges[b].leadership(),
+            jitter: self.tempo.jitter,
+        }
+    }
+
+    fn resume(&mut self, b: usize, driver: &mut Driver, input: Input) {
+        let moment = self.moment(b);
+        let bridge = &mut self.bridges[b];
+        driver.resume(&mut bridge.memory, &moment, input);
+        let events = std::mem::take(&mut bridge.memory.events);
+        bridge.told.extend(events);
+    }
+
+    /// Goes on with a driver, or ends its reconcile.
+    fn keep(&mut self, b: usize, driver: Box<Driver>) {
+        let Effect::End(end) = driver.effect() else {
+            self.bridges[b].phase = Phase::Running(driver);
+            return;
+        };
+        let wake = match end {
+            End::Gone => {
+                self.forget(b);
+                None
+            }
+            End::Rest(rest) => {
+                if rest.wake.is_some_and(|wake| wake <= self.clock(b)) {
+                    self.watcher.violation("rests with a wake that has passed");
+                }
+                rest.wake
+            }
+            End::Retry { at, why } => {
+                if *why == Retry::Unfinished {
+                    self.watcher.violation("a pass does not come to an end");
+                }
+                Some(*at)
+            }
+        };
+        self.bridges[b].phase = Phase::Resting(wake);
+    }
+
+    /// What the watch has brought.
+    fn read_store(&mut self, b: usize) {
         let lags = self.bridges[b].lags_until.is_some_and(|until| until > self.now);
         if !lags {
             self.bridges[b].lags_until = None;
             self.bridges[b].store.clone_from(&self.etcd.object);
         }
-        let Some(object) = self.bridges[b].store.clone() else {
-            let gone = std::mem::take(&mut self.bridges[b].uid);
-            self.claims[b].retain(|_, (uid, _)| *uid != gone);
-            self.makers[b].retain(|_, uid| *uid != gone);
-            self.bridges[b].memory = Memory::default();
-            self.bridges[b].phase = Phase::Resting(None);
-            return;
-        };
-        let bridge = &mut self.bridges[b];
-        if bridge.uid != object.managed.uid {
-            let gone = std::mem::replace(&mut bridge.uid, object.managed.uid.clone());
-            self.claims[b].retain(|_, (uid, _)| *uid != gone);
-            self.makers[b].retain(|_, uid| *uid != gone);
-            bridge.memory = Memory::default();
-            bridge.memory.begin_pass(bridge.term);
-        }
-        let world = self.gather(b, &object);
-        self.bridges[b].memory.notice(&world);
-        let decision = decide(&world, &self.bridges[b].memory);
-        self.note(|| format!("{} decides: {decision}", ["A", "B"][b]));
-        let bridge = &mut self.bridges[b];
-        bridge.last = Some(decision.clone());
-        bridge.steps += 1;
-        bridge.phase = match decision {
-            Decision::Rest(rest) => {
-                if rest.wake.is_some_and(|wake| wake <= world.now) {
-                    self.watcher.violation("rests with a wake that has passed");
-                }
-                Phase::Resting(rest.wake)
-            }
-            Decision::Act(action) => Phase::Decided(Box::new(world), action),
-        };
-        if self.bridges[b].steps > MOST_STEPS {
-            self.watcher.violation("a pass does not come to an end");
+        let uid = self.bridges[b]
+            .store
+            .as_ref()
+            .map(|object| object.managed.uid.clone());
+        if uid.is_some_and(|uid| uid != self.bridges[b].uid) {
+            self.forget(b);
         }
     }
 
-    fn act(&mut self, b: usize, world: World, action: Action, fates: &mut dyn Fates) {
+    /// The object of this memory is gone. Another one of its name is an object of its own.
+    fn forget(&mut self, b: usize) {
+        let gone = std::mem::take(&mut self.bridges[b].uid);
+        self.claims[b].release(&gone);
+        let bridge = &mut self.bridges[b];
+        bridge.memory = Memory::default();
+        if let Some(other) = bridge.store.as_ref().filter(|other| other.managed.uid != gone) {
+            bridge.uid.clone_from(&other.managed.uid);
+            bridge.dirty = true;
+        }
+    }
+
+    fn decide(&mut self, b: usize, mut driver: Box<Driver>) {
+        self.read_store(b);
+        let uid = self.bridges[b].uid.clone();
+        let object = self.bridges[b]
+            .store
+            .clone()
+            .filter(|object| object.managed.uid == uid);
+        let Some(object) = object else {
+            self.resume(b, &mut driver, Input::Cached(None));
+            return self.keep(b, driver);
+        };
+        let mut snapshot = Box::new(self.gather(b, &object));
+        let not_asked = || Problem {
+            reason: "NotAsked".to_owned(),
+            message: "nobody has asked for it yet".to_owned(),
+        };
+        let additions = Box::new(SnapshotAdditions {
+            desired: std::mem::replace(&mut snapshot.wish, Err(not_asked())),
+            config: std::mem::replace(&mut snapshot.config, Err(not_asked())),
+            hold: snapshot.hold.take(),
+            conflicting_object: snapshot.rival.take(),
+            now: snapshot.now,
+        });
+        self.resume(b, &mut driver, Input::Cached(Some((object, snapshot))));
+        if matches!(driver.effect(), Effect::Collect { .. }) {
+            self.resume(b, &mut driver, Input::Collected(additions));
+        }
+        if matches!(driver.effect(), Effect::AcquirePermit) {
+            self.resume(b, &mut driver, Input::Permit(Permit::Unlimited));
+        }
+        self.note(|| format!("{} decides: {:?}", ["A", "B"][b], driver.effect()));
+        self.keep(b, driver);
+    }
+
+    fn act(&mut self, b: usize, mut driver: Box<Driver>, fates: &mut dyn Fates) {
+        self.resume(b, &mut driver, Input::Proceed);
+        let Effect::Perform { object, action } = driver.effect() else {
+            return self.keep(b, driver);
+        };
+        let (object, action) = (object.clone(), action.clone());
         match action {
-            Action::Observe(asked) => self.observe(b, world, &asked, fates),
+            Action::Observe(asked) => self.observe(b, driver, &asked, fates),
             Action::Prove => {
-                let began = self.clock(b);
                 self.read_live(b);
-                if let Some(live) = &self.bridges[b].store {
-                    let version = live.managed.resource_version.clone();
-                    self.bridges[b].memory.learn_version(&version, began);
-                }
+                let input = match &self.bridges[b].store {
+                    Some(live) => Input::Performed(Performed::Version(live.managed.resource_version.clone())),
+                    None => Input::Failed(api_failure(Some(Refused::NotFound))),
+                };
+                self.finish(b, driver, input);
             }
-            Action::WriteMetadata(change) => self.write_metadata(b, &change, fates),
-            Action::Call(call) => self.send(b, world, *call, fates),
+            Action::WriteMetadata(change) => self.write_metadata(b, driver, object, change, fates),
+            Action::Call(call) => self.send(b, driver, *call, fates),
             Action::Publish => {
-                let bridge = &mut self.bridges[b];
                 let mut secret = self.secret.clone();
-                secret.0.extend(bridge.memory.details.0.clone());
+                secret.0.extend(self.bridges[b].memory.details.0.clone());
                 if secret != self.secret {
                     self.secret = secret;
                     self.writes.secret += 1;
                 }
-                bridge.memory.learn_published();
+                self.finish(b, driver, Input::Performed(Performed::Published(Ok(()))));
             }
-            Action::WriteStatus(write) => self.write_status(b, *write, fates),
-            Action::Release(event) => {
-                self.bridges[b].told.extend(event);
-                self.writes.release += 1;
-                let now = self.now;
-                let base = Box::new(world.managed);
-                self.write(b, "release", fates, LateWrite::Release(base.clone()), |model| {
-                    model.etcd.release(&base, now).map(|()| None)
-                });
-                if matches!(self.bridges[b].phase, Phase::Deciding) {
-                    self.bridges[b].phase = Phase::Resting(None);
-                }
-            }
+            Action::WriteStatus(write) => self.write_status(b, driver, object, *write, fates),
+            Action::Release(_) => self.remove_finalizer(b, driver, object, fates),
         }
     }
 
-    fn observe(&mut self, b: usize, world: World, asked: &Asked, fates: &mut dyn Fates) {
-        let began = self.clock(b);
+    /// Hands the driver what came of an action, and what it asks for right after a failure.
+    fn finish(&mut self, b: usize, mut driver: Box<Driver>, input: Input) {
+        self.resume(b, &mut driver, input);
+        if matches!(driver.effect(), Effect::ReadLive) {
+            let input = Input::Live(self.live(b));
+            self.resume(b, &mut driver, input);
+        }
+        self.keep(b, driver);
+    }
+
+    fn observe(&mut self, b: usize, driver: Box<Driver>, asked: &Asked, fates: &mut dyn Fates) {
         let fate = fates.look(asked);
         let look = match fate {
             LookFate::Answered | LookFate::Slow(_) => Ok(self.cloud.look(asked, self.now)),
@@ -138,7 +200,7 @@ impl Model {
                 }),
                 other => other,
             }),
-            LookFate::Fails(code) => Ok(Look::Failed(failure(code, bridge_core::external::Effect::None))),
+            LookFate::Fails(code) => Ok(Look::Failed(failure(code, CallEffect::None))),
             LookFate::Unknown => Err(unknown()),
         };
         self.note(|| format!("{} looks ({fate:?}): {}", ["A", "B"][b], brief(&look)));
@@ -146,24 +208,16 @@ impl Model {
             LookFate::Slow(takes) => takes,
             _ => self.tempo.look,
         };
-        self.bridges[b].phase = Phase::Waiting(Box::new(Wait {
-            world,
-            until: self.now + takes,
-            answer: Awaited::Look {
-                asked: Box::new(asked.clone()),
-                began,
-                look,
-            },
-        }));
+        self.wait(b, driver, Performed::Observed(look), takes);
     }
 
     /// Sends a call, unless its deadline has passed.
-    fn send(&mut self, b: usize, world: World, call: Call, fates: &mut dyn Fates) {
-        self.bridges[b].memory.begin_call(&call);
+    fn send(&mut self, b: usize, driver: Box<Driver>, call: Call, fates: &mut dyn Fates) {
         let fate = fates.call(&call);
         self.note(|| format!("{} sends {} ({fate:?})", ["A", "B"][b], verb(&call)));
         if self.clock(b) >= call.deadline {
-            return self.wait(b, world, call, Err(refused("NOT_SENT")), Duration::ZERO, None);
+            let answer = Performed::Answered(Err(refused("NOT_SENT")));
+            return self.wait(b, driver, answer, Duration::ZERO);
         }
         if fate == CallFate::CrashBefore {
             return self.crash(b);
@@ -209,7 +263,7 @@ impl Model {
                     call: call.clone(),
                 });
                 let name = call.target.external_name.clone();
-                let told = crate::cloud::failed(&name, FailureCode::Timeout, Effect::Unknown);
+                let told = crate::cloud::failed(&name, FailureCode::Timeout, CallEffect::Unknown);
                 (Ok(told), calling, None)
             }
             CallFate::Refused => (Err(refused("FAILED_PRECONDITION")), calling, None),
@@ -222,23 +276,16 @@ impl Model {
             CallFate::CrashBeforePersist => (Ok(effect(self)), calling, Some(Dies::BeforePersist)),
             CallFate::CrashAfterPersist => (Ok(effect(self)), calling, Some(Dies::AfterPersist)),
         };
-        self.wait(b, world, call, answer, takes, dies);
+        self.note(|| format!("  answer: {}", told(&answer)));
+        self.bridges[b].dies = dies;
+        self.wait(b, driver, Performed::Answered(answer), takes);
     }
 
-    fn wait(
-        &mut self,
-        b: usize,
-        world: World,
-        call: Call,
-        answer: Answer,
-        takes: Duration,
-        dies: Option<Dies>,
-    ) {
-        self.note(|| format!("  answer: {}", told(&answer)));
+    fn wait(&mut self, b: usize, driver: Box<Driver>, answer: Performed, takes: Duration) {
         self.bridges[b].phase = Phase::Waiting(Box::new(Wait {
-            world,
+            driver: *driver,
             until: self.now + takes,
-            answer: Awaited::Call { call, answer, dies },
+            answer,
         }));
     }
 
@@ -269,44 +316,66 @@ impl Model {
 
     fn answered(&mut self, b: usize, wait: Wait) {
         self.advance_to(wait.until);
-        let mut world = wait.world;
-        world.now = self.clock(b);
-        match wait.answer {
-            Awaited::Look { asked, began, look } => {
-                self.bridges[b].memory.learn_look(&world, &asked, began, look);
-            }
-            Awaited::Call {
-                dies: Some(Dies::BeforePersist),
-                ..
-            } => self.crash(b),
-            Awaited::Call { call, answer, dies } => {
-                let newest = self.bridges[b].store.clone();
-                self.bridges[b].phase = Phase::Persisting(Box::new(Persist {
-                    world,
-                    call,
-                    answer,
-                    newest,
-                    dies,
-                }));
-            }
+        if self.bridges[b].dies == Some(Dies::BeforePersist) {
+            return self.crash(b);
         }
+        self.finish(b, Box::new(wait.driver), Input::Performed(wait.answer));
     }
 
     /// Retried until it lands, or the object or its record is another's.
-    fn persist(&mut self, b: usize, mut persist: Persist, fates: &mut dyn Fates) {
-        let change = match &persist.newest {
-            None => Settled::NotOurs,
-            Some(newest) => settle(&persist.world, &newest.managed, &persist.call, &persist.answer),
-        };
-        let Settled::Write(change) = change else {
-            return self.learn(b, persist);
-        };
-        let base = persist.newest.clone().expect("there is something to write");
+    fn persist(&mut self, b: usize, mut driver: Box<Driver>, fates: &mut dyn Fates) {
+        if matches!(driver.effect(), Effect::Newest) {
+            let newest = self.newest(b, &driver);
+            self.resume(b, &mut driver, Input::Newest(newest));
+        }
+        self.read_for_the_answer(b, &mut driver);
+        if let Effect::Persist { object, change, .. } = driver.effect() {
+            let (base, change) = (object.clone(), change.clone());
+            let Some(written) = self.write_answer(b, base, change, fates) else {
+                return; // The process died.
+            };
+            if written.is_err() {
+                self.now += self.tempo.persist_again;
+            }
+            self.resume(b, &mut driver, Input::Persisted(written));
+            self.read_for_the_answer(b, &mut driver);
+        }
+        if matches!(driver.effect(), Effect::Stored) {
+            if self.bridges[b].dies == Some(Dies::AfterPersist) {
+                return self.crash(b);
+            }
+            let newest = self.newest(b, &driver);
+            self.resume(b, &mut driver, Input::Newest(newest));
+        }
+        self.keep(b, driver);
+    }
+
+    fn read_for_the_answer(&mut self, b: usize, driver: &mut Driver) {
+        if matches!(driver.effect(), Effect::Wait(_)) {
+            self.resume(b, driver, Input::Waited);
+        }
+        if matches!(driver.effect(), Effect::ReadLive) {
+            let live = self.live(b);
+            self.resume(b, driver, Input::Live(live));
+        }
+    }
+
+    /// `None`: the process died over it.
+    fn write_answer(
+        &mut self,
+        b: usize,
+        base: Object,
+        change: MetadataChange,
+        fates: &mut dyn Fates,
+    ) -> Option<Result<(), ApiFailure>> {
         self.writes.metadata += 1;
         let fate = fates.write(change.why, true);
         self.note(|| format!("{} persists ({fate:?})", ["A", "B"][b]));
         match fate {
-            WriteFate::CrashBefore => return self.crash(b),
+            WriteFate::CrashBefore => {
+                self.crash(b);
+                return None;
+            }
             WriteFate::LostBefore => {}
             WriteFate::Late(after) => {
                 let late = LateWrite::Metadata(base, change);
@@ -316,127 +385,152 @@ impl Model {
                 let result = self.etcd.put_metadata(&base, &change);
                 self.wake_other(b);
                 if fate == WriteFate::CrashAfter {
-                    return self.crash(b);
+                    self.crash(b);
+                    return None;
                 }
-                if let (WriteFate::Lands, Ok(new)) = (fate, result) {
-                    self.bridges[b].learn_version(Some(new));
-                    return self.learn(b, persist);
+                match (fate, result) {
+                    (WriteFate::Lands, Ok(new)) => {
+                        self.bridges[b].learn_version(Some(new));
+                        return Some(Ok(()));
+                    }
+                    (WriteFate::Lands, Err(refused)) => return Some(Err(api_failure(Some(refused)))),
+                    _ => {}
                 }
             }
         }
-        self.now += self.tempo.persist_again;
-        persist.newest.clone_from(&self.etcd.object);
-        self.bridges[b].phase = Phase::Persisting(Box::new(persist));
+        Some(Err(api_failure(None)))
     }
 
-    fn learn(&mut self, b: usize, persist: Persist) {
-        if persist.dies == Some(Dies::AfterPersist) {
-            return self.crash(b);
-        }
-        let mut world = persist.world;
-        let wanted = world.managed.generation;
-        if let Some(newest) = &self.bridges[b].store
-            && newest.managed.uid == world.managed.uid
-        {
-            world.managed = newest.managed.clone();
-            world.managed.generation = wanted;
-        }
-        world.now = self.clock(b);
-        self.bridges[b]
-            .memory
-            .learn_answer(&world, &persist.call, &persist.answer);
+    /// The newest version of the object that the process knows.
+    fn newest(&self, b: usize, driver: &Driver) -> Option<(Object, bridge_core::managed::Managed)> {
+        let uid = driver.snapshot().map(|world| &world.managed.uid);
+        let newest = self.bridges[b].store.clone()?;
+        let view = newest.managed.clone();
+        uid.is_some_and(|uid| *uid == view.uid).then_some((newest, view))
     }
 
-    fn write_metadata(&mut self, b: usize, change: &MetadataChange, fates: &mut dyn Fates) {
-        let Some(base) = self.bridges[b].store.clone() else {
-            return;
-        };
-        let began = self.clock(b);
+    fn write_metadata(
+        &mut self,
+        b: usize,
+        driver: Box<Driver>,
+        base: Object,
+        change: MetadataChange,
+        fates: &mut dyn Fates,
+    ) {
         self.writes.metadata += 1;
-        self.bridges[b].memory.begin_write(&base.managed, change);
         let late = LateWrite::Metadata(base.clone(), change.clone());
-        let landed = self.write(b, change.why, fates, late, |model| {
-            model.watch_write(&base, change);
-            model.etcd.put_metadata(&base, change).map(Some)
+        self.write(b, driver, change.why, fates, late, |model| {
+            model.watch_write(&base, &change);
+            let new = model.etcd.put_metadata(&base, &change)?;
+            let version = new.managed.resource_version.clone();
+            Ok((Performed::Version(version), Some(new)))
         });
-        if let Some(new) = landed {
-            let version = new.managed.resource_version;
-            self.bridges[b].memory.learn_metadata(change, &version, began);
-        }
     }
 
-    fn write_status(&mut self, b: usize, write: StatusWrite, fates: &mut dyn Fates) {
-        let Some(base) = self.bridges[b].store.clone() else {
-            return;
-        };
-        let began = self.clock(b);
+    fn write_status(
+        &mut self,
+        b: usize,
+        driver: Box<Driver>,
+        base: Object,
+        write: StatusWrite,
+        fates: &mut dyn Fates,
+    ) {
         self.writes.status += 1;
-        let progress = write.status.progress.operation != base.managed.status.progress.operation;
         let late = LateWrite::Status(base.clone(), write.status.clone());
-        let landed = self.write(b, "status", fates, late, |model| {
-            model.etcd.put_status(&base, &write.status).map(Some)
+        self.write(b, driver, "status", fates, late, |model| {
+            let new = model.etcd.put_status(&base, &write.status)?;
+            let version = new.managed.resource_version.clone();
+            Ok((Performed::Version(version), Some(new)))
         });
-        if let Some(new) = landed {
-            let memory = &mut self.bridges[b].memory;
-            memory.learn_version(&new.managed.resource_version, began);
-            memory.events.extend(write.events);
-            if progress {
-                memory.progress_written = Some(began);
-            }
-        }
     }
 
-    /// One request to the API server. After an error: read live, and come back later.
+    fn remove_finalizer(&mut self, b: usize, driver: Box<Driver>, base: Object, fates: &mut dyn Fates) {
+        self.writes.release += 1;
+        let now = self.now;
+        let base = Box::new(base.managed);
+        self.write(
+            b,
+            driver,
+            "release",
+            fates,
+            LateWrite::Release(base.clone()),
+            |model| {
+                model.etcd.release(&base, now)?;
+                let gone = !model.etcd.holds(&base.uid);
+                Ok((Performed::FinalizerRemoved(gone), None))
+            },
+        );
+    }
+
+    /// One request to the API server.
     fn write(
         &mut self,
         b: usize,
+        driver: Box<Driver>,
         what: &str,
         fates: &mut dyn Fates,
         late: LateWrite,
-        write: impl FnOnce(&mut Self) -> Result<Option<Object>, Refused>,
-    ) -> Option<Object> {
+        write: impl FnOnce(&mut Self) -> Result<(Performed, Option<Object>), Refused>,
+    ) {
         let fate = fates.write(what, false);
         if fate != WriteFate::Lands {
             self.note(|| format!("  write fares {fate:?}"));
         }
+        let mut refused = None;
         match fate {
-            WriteFate::CrashBefore => {
-                self.crash(b);
-                return None;
-            }
-            WriteFate::Late(after) => {
-                self.late_writes.push((self.now + after, late));
-            }
+            WriteFate::CrashBefore => return self.crash(b),
+            WriteFate::Late(after) => self.late_writes.push((self.now + after, late)),
             WriteFate::LostBefore => {}
             WriteFate::Lands | WriteFate::LostAfter | WriteFate::CrashAfter => {
                 let result = write(self);
                 self.wake_other(b);
                 match (fate, result) {
-                    (WriteFate::CrashAfter, _) => {
-                        self.crash(b);
-                        return None;
-                    }
-                    (WriteFate::Lands, Ok(new)) => {
-                        if let Some(new) = &new {
-                            self.bridges[b].learn_version(Some(new.clone()));
+                    (WriteFate::CrashAfter, _) => return self.crash(b),
+                    (WriteFate::Lands, Ok((performed, new))) => {
+                        if new.is_some() {
+                            self.bridges[b].learn_version(new);
                         }
-                        return new;
+                        return self.finish(b, driver, Input::Performed(performed));
                     }
                     (_, result) => {
-                        self.note(|| format!("  write failed: {:?}", result.map(|_| ())));
+                        let failed = result.err();
+                        self.note(|| format!("  write failed: {failed:?}"));
+                        refused = failed.filter(|_| fate == WriteFate::Lands);
                     }
                 }
             }
         }
+        self.finish(b, driver, Input::Failed(api_failure(refused)));
+    }
+
+    fn live(&mut self, b: usize) -> Result<(Object, bridge_core::managed::Managed), ApiFailure> {
         self.read_live(b);
-        let pause = self.clock(b) + RETRY;
-        self.bridges[b].phase = Phase::Resting(Some(pause));
-        None
+        let live = self
+            .etcd
+            .object
+            .clone()
+            .ok_or(api_failure(Some(Refused::NotFound)))?;
+        let view = live.managed.clone();
+        Ok((live, view))
     }
 
     fn read_live(&mut self, b: usize) {
         let live = self.etcd.object.clone();
         self.bridges[b].learn_version(live);
+    }
+}
+
+/// `None`: nobody knows what became of it.
+fn api_failure(refused: Option<Refused>) -> ApiFailure {
+    let kind = match refused {
+        Some(Refused::Conflict) => ApiFailureKind::Conflict,
+        Some(Refused::NotFound) => ApiFailureKind::NotFound,
+        None => ApiFailureKind::Transient,
+    };
+    ApiFailure {
+        kind,
+        retry_after: Duration::ZERO,
+        message: format!("{kind:?}"),
     }
 }
 

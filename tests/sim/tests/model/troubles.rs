@@ -109,7 +109,7 @@ fn reads_that_take_long_do_not_keep_a_call_from_being_made() {
     for _ in 0..20 {
         model.step(A, &mut crate::fate::Well);
         // Gathering the wish takes more than half of a call's time.
-        if matches!(model.bridges[A].phase, crate::bridge::Phase::Deciding) {
+        if matches!(model.bridges[A].stage(), crate::bridge::Stage::Deciding) {
             model.advance(CALL * 6 / 10);
         }
     }

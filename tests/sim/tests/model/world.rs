@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use bridge_core::{
     external::{Config, Secrets},
-    managed::{Blocker, Fresh, Hold, Problem, Settings, Wish, World},
+    managed::{Blocker, Fresh, Hold, OwnershipClaims, Problem, Settings, Wish, World},
 };
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ use crate::{
     fate::{Fates, Well},
     invariants::Watcher,
     kinds::Subject,
-    lane::{Claims, Lane, Makers},
+    lane::Lane,
 };
 
 /// The process that leads at first.
@@ -90,8 +90,7 @@ pub struct Model {
     /// Another object that is worked upon in turn.
     pub second: Option<Box<Lane>>,
     /// What each process knows of who has what.
-    pub claims: [Claims; 2],
-    pub makers: [Makers; 2],
+    pub claims: [OwnershipClaims; 2],
     pub flights: Vec<Flight>,
     pub late_writes: Vec<(Timestamp, LateWrite)>,
     pub tempo: Tempo,
@@ -125,7 +124,6 @@ impl Model {
             bridges: [Bridge::new(true), Bridge::new(false)],
             second: None,
             claims: Default::default(),
-            makers: Default::default(),
             flights: Vec::new(),
             late_writes: Vec::new(),
             tempo: Tempo::LIFELIKE,
@@ -185,7 +183,8 @@ impl Model {
             hold: self.hold.clone().filter(|hold| hold.until > self.clock(b)),
             blocker: self.blocker.clone(),
             rival: self.rival.clone(),
-            may_act: self.bridges[b].may_act(),
+            // The driver asks for the lease.
+            may_act: false,
             marker: marker(&object.managed.uid),
             plugin_version: "1.0.0".to_owned(),
             settings: Arc::clone(&self.settings),
@@ -196,8 +195,8 @@ impl Model {
             },
             now: self.clock(b),
         };
-        if let Some(rival) = self.rival_of(b, &world) {
-            world.rival = Some(rival);
+        if let Some(conflicting) = self.conflicting_object(b, &world) {
+            world.rival = Some(conflicting);
         }
         world
     }

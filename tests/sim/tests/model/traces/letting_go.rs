@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::delete::grow_old;
 use crate::{
-    bridge::Phase,
+    bridge::Stage,
     fate::{CallFate, LookFate},
     kinds::{self, Pace},
     script::Script,
@@ -82,7 +82,7 @@ fn trace_39_what_was_learned_in_another_time_of_leading_counts_no_more() {
     model.etcd.annotate(names::APPROVE_REPLACEMENT, Some("2"));
     model.stop_before(A, "delete");
     model.step(A, &mut Script::default());
-    while model.calls("delete") == 0 || !matches!(model.bridges[A].phase, Phase::Deciding) {
+    while model.calls("delete") == 0 || !matches!(model.bridges[A].stage(), Stage::Deciding) {
         model.step(A, &mut Script::default());
     }
     model.lead(B);

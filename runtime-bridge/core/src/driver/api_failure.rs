@@ -1,0 +1,89 @@
+//! A request to the API server that was not carried out, as far as the driver acts upon it.
+
+use std::time::Duration;
+
+use crate::managed::back_off;
+
+/// What kind of failure it is: it sets the pause.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ApiFailureKind {
+    /// Another writer was faster.
+    Conflict,
+    /// The object is gone.
+    NotFound,
+    /// The kind, and every object of it, is gone for good.
+    KindGone,
+    /// The object is refused until a person changes something.
+    Rejected,
+    /// Anything that may succeed later by itself.
+    Transient,
+}
+
+/// Why a request gave no result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApiFailure {
+    /// What kind of failure it is.
+    pub kind: ApiFailureKind,
+    /// The least wait that the API server asks for.
+    pub retry_after: Duration,
+    /// For people.
+    pub message: String,
+}
+
+impl ApiFailure {
+    /// How long a reconcile waits after the `failures`-th failure in a row (from 1).
+    pub fn pause(&self, failures: u32, jitter: f64) -> Duration {
+        let (first, longest) = match self.kind {
+            // What the other one wrote has been read meanwhile.
+            ApiFailureKind::Conflict => (Duration::from_millis(10), Duration::from_secs(5)),
+            ApiFailureKind::Rejected => (Duration::from_secs(30), Duration::from_mins(10)),
+            ApiFailureKind::NotFound | ApiFailureKind::KindGone | ApiFailureKind::Transient => {
+                (Duration::from_secs(1), Duration::from_mins(1))
+            }
+        };
+        let pause = back_off(first, longest, failures, jitter);
+        if self.retry_after.is_zero() {
+            pause
+        } else {
+            self.retry_after + pause.mul_f64(jitter.clamp(0.0, 1.0))
+        }
+    }
+
+    /// How long the loop that persists an answer waits: nothing may go on before it is stored, so it waits less.
+    pub fn persist_pause(&self, failures: u32, jitter: f64) -> Duration {
+        let (first, longest) = (Duration::from_millis(50), Duration::from_secs(5));
+        self.retry_after + back_off(first, longest, failures, jitter)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failure(kind: ApiFailureKind) -> ApiFailure {
+        ApiFailure {
+            kind,
+            retry_after: Duration::ZERO,
+            message: String::new(),
+        }
+    }
+
+    #[test]
+    fn pauses_grow_to_a_limit_and_are_jittered() {
+        let seconds = |kind| [1, 2, 5, 30].map(|failures| failure(kind).pause(failures, 0.0).as_secs_f64());
+        assert_eq!(seconds(ApiFailureKind::Transient), [1.0, 2.0, 16.0, 60.0]);
+        assert_eq!(seconds(ApiFailureKind::Conflict), [0.01, 0.02, 0.16, 5.0]);
+        assert_eq!(seconds(ApiFailureKind::Rejected), [30.0, 60.0, 480.0, 600.0]);
+        assert!(failure(ApiFailureKind::Transient).pause(30, 1.0) < Duration::from_secs(41));
+    }
+
+    #[test]
+    fn the_api_servers_own_advice_is_the_least_pause() {
+        let throttled = ApiFailure {
+            retry_after: Duration::from_secs(7),
+            ..failure(ApiFailureKind::Transient)
+        };
+        assert_eq!(throttled.pause(1, 0.0), Duration::from_secs(7));
+        assert!(throttled.persist_pause(1, 0.5) > Duration::from_secs(7));
+    }
+}
