@@ -73,7 +73,6 @@ pub(super) fn recover(pass: &Pass) -> Decision {
     let repeatable = rules::token_may_be_repeated(world, record, intent, &pass.wish);
     if repeatable && !intent.turn_over {
         match unanswered::created_at(pass.memory, intent) {
-            None => return create::repeat(pass, record, false),
             // It was made: it is only not to be seen yet, or gone again.
             Some(_) if can_look => {}
             // And the answer told no name.
@@ -84,7 +83,7 @@ pub(super) fn recover(pass: &Pass) -> Decision {
                     Purpose::Operation,
                 );
             }
-            Some(_) => return create::repeat(pass, record, false),
+            Some(_) | None => return create::repeat(pass, record, false),
         }
     }
     if rules::absence_speaks_of_all(world, intent, by_marker, by_name) {
