@@ -28,7 +28,7 @@ impl Resource for File {
         let names = ExternalName::by_user("notes.txt").pattern("[a-z0-9][a-z0-9.-]*");
         let notes = Example::new("notes", &json!({"content": "Buy milk."})).external_name("notes.txt");
         let kind = Kind::new("files.example.org", "v1alpha1", "File", names);
-        kind.recover_by_name().example(notes)
+        kind.recover_by_name().visible_when_accepted().example(notes)
     }
     async fn observe(&self, call: &Call, _: &Known<Parameters>) -> Result<Observed<Self>, Failure> {
         let content = match fs::read_to_string(path(call)?).await {

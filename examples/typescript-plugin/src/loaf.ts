@@ -44,6 +44,7 @@ export const loaves: Kind = {
       holdsMarker: true,
       concurrentUpdate: true,
       deleteDuringCreate: true,
+      visibleWhenAccepted: true,
     },
     externalName: { source: ExternalNameSource.PROVIDER, pattern: "loaf-[0-9a-f]{16}", example: "loaf-0123456789abcdef" },
     fieldRules: ["/grams", "/bakeSeconds"].map((path) => ({ path, mutability: Mutability.IMMUTABLE })),

@@ -32,6 +32,7 @@ export const recipes: Kind = {
       canDelete: true,
       createRecovery: [CreateRecovery.MARKER],
       holdsMarker: true,
+      visibleWhenAccepted: true,
     },
     externalName: { source: ExternalNameSource.PROVIDER, pattern: "recipe-[0-9a-f]{12}", example: "recipe-0123456789ab" },
     fieldRules: [{ path: "/secretIngredient", sensitive: true }],

@@ -51,6 +51,7 @@ impl Resource for Distribution {
             .recover_by_token(Duration::MAX)
             .recover_by_marker()
             .consistency_window(Duration::from_secs(5))
+            .visible_when_accepted()
             .concurrent_update()
             .delete_during_create()
             .case_insensitive("/httpVersion")

@@ -22,6 +22,7 @@ pub(super) fn table() -> Kind {
         .recover_by_name()
         .recover_by_marker()
         .consistency_window(WINDOW)
+        .visible_when_accepted()
         .immutable("/region")
         .immutable("/keySchema")
         .immutable("/localSecondaryIndexes")

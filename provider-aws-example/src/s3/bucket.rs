@@ -83,6 +83,7 @@ impl Resource for Bucket {
             .recover_by_name()
             .holds_marker()
             .consistency_window(Duration::from_secs(5))
+            .visible_when_accepted()
             .immutable("/region")
             .immutable("/objectLockEnabled")
             .json_text("/policy")

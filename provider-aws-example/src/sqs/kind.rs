@@ -18,6 +18,7 @@ pub(super) fn queue() -> Kind {
         .recover_by_name()
         .holds_marker()
         .consistency_window(Duration::from_secs(5))
+        .visible_when_accepted()
         .immutable("/name")
         .immutable("/region")
         .immutable("/fifoQueue")

@@ -118,6 +118,8 @@ pub struct Capabilities {
     pub rate_limit_group: String,
     /// How long after its deadline an accepted request may still take effect.
     pub late_margin: Duration,
+    /// What a Create makes is seen as soon as the upstream has accepted the request, not only when its operation ends.
+    pub visible_when_accepted: bool,
 }
 
 /// Where external names come from.

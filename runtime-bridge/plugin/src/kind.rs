@@ -121,6 +121,7 @@ fn capabilities(capabilities: checked::Capabilities) -> Capabilities {
         delete_during_create: capabilities.delete_during_create,
         rate_limit_group: capabilities.rate_limit_group,
         late_margin: capabilities.late_margin,
+        visible_when_accepted: capabilities.visible_when_accepted,
     }
 }
 

@@ -71,6 +71,7 @@ fn kind(name: &str) -> Kind {
     let example = Example::new("groceries", &json!({ "title": "Buy milk" })).external_name("groceries");
     Kind::new("notes.example.org", "v1alpha1", name, names)
         .recover_by_name()
+        .visible_when_accepted()
         .sensitive("/password")
         .set_once("/colour")
         .connection_key("url", "Where it hangs.")

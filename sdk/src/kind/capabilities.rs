@@ -65,6 +65,13 @@ impl Kind {
         self.capability(|can| can.late_margin = wire_duration(margin))
     }
 
+    /// What a create makes is seen by a look from the moment at which the upstream has accepted the request, within the
+    /// [`consistency_window`](Self::consistency_window). Without this, a create whose answer was lost counts as under way for the
+    /// [`create_timeout`](Self::create_timeout), or an hour, and its absence is believed only then.
+    pub fn visible_when_accepted(self) -> Self {
+        self.capability(|can| can.visible_when_accepted = true)
+    }
+
     /// The plugin says what differs ([`Observation::differs`](crate::Observation::differs)), instead of the bridge.
     pub fn plugin_compares(self) -> Self {
         self.capability(|can| can.set_diff_mode(DiffMode::Plugin))

@@ -15,6 +15,8 @@ use serde_json::json;
 pub const GROUP: &str = "fake.example.org";
 /// No creation takes longer, unless its operation is forgotten.
 const CREATION: Duration = Duration::from_mins(2);
+/// Of those that nobody sees before they end, which has to be waited for.
+const HIDDEN_CREATION: Duration = Duration::from_secs(15);
 /// Their version.
 pub const VERSION: &str = "v1alpha1";
 /// Limit of one call.
@@ -42,6 +44,8 @@ pub struct Manners {
     pub delete: Pace,
     /// A long creation tells its name only when it ends.
     pub name_at_end: bool,
+    /// What a long creation makes is seen by nobody before it ends.
+    pub shown_at_end: bool,
 }
 
 /// A kind, and how the cloud treats it.
@@ -88,6 +92,7 @@ const AT_ONCE: Manners = Manners {
     update: Pace::AtOnce,
     delete: Pace::AtOnce,
     name_at_end: false,
+    shown_at_end: false,
 };
 
 const LONG: Manners = Manners {
@@ -95,6 +100,7 @@ const LONG: Manners = Manners {
     update: Pace::Long,
     delete: Pace::Long,
     name_at_end: false,
+    shown_at_end: false,
 };
 
 use CreateRecovery::{ClientToken, DeterministicName, Marker};
@@ -173,13 +179,16 @@ const DRAFTS: [Draft; 11] = [
         window: Duration::from_secs(2),
         late: Duration::from_secs(1),
     },
-    // The same, long.
+    // The same, long, and seen only when it is done.
     Draft {
         name: "Cluster",
         source: ExternalNameSource::Provider,
         recovery: &[Marker],
         holds_marker: true,
-        manners: LONG,
+        manners: Manners {
+            shown_at_end: true,
+            ..LONG
+        },
         window: Duration::ZERO,
         late: Duration::ZERO,
     },
@@ -249,6 +258,7 @@ fn publish(draft: &Draft) -> ResourceKind {
         holds_marker: draft.holds_marker,
         consistency_window: wire_duration(draft.window),
         late_margin: wire_duration(draft.late),
+        visible_when_accepted: !draft.manners.shown_at_end,
         token_retention: draft.recovery.contains(&ClientToken).then_some(FOR_EVER),
         // One group for all: what throttles one kind throttles the others.
         rate_limit_group: "fake".to_owned(),
@@ -302,7 +312,11 @@ fn publish(draft: &Draft) -> ResourceKind {
         }],
         timeouts: Some(Timeouts {
             call_timeout: wire_duration(CALL),
-            create_timeout: wire_duration(CREATION),
+            create_timeout: wire_duration(if draft.manners.shown_at_end {
+                HIDDEN_CREATION
+            } else {
+                CREATION
+            }),
             ..Timeouts::default()
         }),
         examples: vec![KindExample {

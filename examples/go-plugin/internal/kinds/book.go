@@ -67,8 +67,9 @@ func (Books) Described() *pb.ResourceKind {
 				pb.CreateRecovery_CREATE_RECOVERY_DETERMINISTIC_NAME,
 				pb.CreateRecovery_CREATE_RECOVERY_MARKER,
 			},
-			HoldsMarker:        true,
-			DeleteDuringCreate: true,
+			HoldsMarker:         true,
+			DeleteDuringCreate:  true,
+			VisibleWhenAccepted: true,
 		},
 		ExternalName: &pb.ExternalNameRules{
 			Source: pb.ExternalNameSource_EXTERNAL_NAME_SOURCE_DERIVED, Pattern: "[a-z0-9][a-z0-9-]*", MaxLength: 63, Example: "three-men-in-a-boat",

@@ -55,7 +55,8 @@ func (Pages) Described() *pb.ResourceKind {
 				pb.CreateRecovery_CREATE_RECOVERY_DETERMINISTIC_NAME,
 				pb.CreateRecovery_CREATE_RECOVERY_MARKER,
 			},
-			HoldsMarker: true,
+			HoldsMarker:         true,
+			VisibleWhenAccepted: true,
 		},
 		ExternalName: &pb.ExternalNameRules{
 			Source: pb.ExternalNameSource_EXTERNAL_NAME_SOURCE_USER, Pattern: "[a-z][a-z0-9-]*", MaxLength: 63, Example: "greeting",

@@ -43,6 +43,7 @@ class Beds:
             # Its name is its key in the table, and its marker is in the same row.
             create_recovery=[kinds.CREATE_RECOVERY_DETERMINISTIC_NAME, kinds.CREATE_RECOVERY_MARKER],
             holds_marker=True,
+            visible_when_accepted=True,
         ),
         external_name=kinds.ExternalNameRules(
             source=kinds.EXTERNAL_NAME_SOURCE_USER, pattern="[a-z][a-z0-9-]*", max_length=63, example="herbs"

@@ -53,6 +53,7 @@ class Plants:
             holds_marker=True,
             concurrent_update=True,
             delete_during_create=True,
+            visible_when_accepted=True,
         ),
         external_name=kinds.ExternalNameRules(
             source=kinds.EXTERNAL_NAME_SOURCE_PROVIDER, pattern="plant-[1-9][0-9]{0,17}", example="plant-1000000017"

@@ -64,6 +64,8 @@ pub struct Capabilities {
     pub rate_limit_group: String,
     /// How long after its deadline an accepted request may still take effect.
     pub late_margin: Duration,
+    /// What a Create makes is seen as soon as the upstream has accepted the request, not only when its operation ends.
+    pub visible_when_accepted: bool,
 }
 
 impl Capabilities {
@@ -114,6 +116,7 @@ impl TryFrom<wire::KindCapabilities> for Capabilities {
             delete_during_create: wire.delete_during_create,
             late_margin: text::duration(wire.late_margin, "late_margin")?.unwrap_or_default(),
             rate_limit_group: wire.rate_limit_group,
+            visible_when_accepted: wire.visible_when_accepted,
         })
     }
 }

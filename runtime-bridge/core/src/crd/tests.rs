@@ -80,6 +80,7 @@ fn database(namespaced: bool) -> Kind {
             delete_during_create: false,
             rate_limit_group: "Database".into(),
             late_margin: Duration::ZERO,
+            visible_when_accepted: true,
         },
         external_name: NameRules {
             source: NameSource::User,

@@ -10,7 +10,7 @@ use super::{
     pass::Pass,
     record::{ConfigIdentity, Details, Intent, IntentVerb, Record, Snapshot},
     report::Report,
-    rules, settle,
+    rules, settle, unanswered,
 };
 
 /// The intent was written in this pass: now, and only now, its call may go.
@@ -22,7 +22,8 @@ pub(super) fn send_what_was_just_recorded(pass: &Pass) -> Option<Decision> {
         return None; // A Delete, and a poll that drives on, are sent by their own branches.
     }
     // What was recorded, or nothing: a Secret or a config may have changed since.
-    if !rules::request_is_the_same(pass.world, record, intent, &pass.wish) {
+    let same = rules::request_is_the_same(pass.world, record, intent, &pass.wish);
+    if !same || !unanswered::secrets_are_recorded(record, intent, &pass.wish) {
         return None;
     }
     // The same request each time: a name that an answer told is no part of it.
@@ -104,6 +105,7 @@ pub(super) fn begin(pass: &Pass, derived: &str) -> Decision {
             started_at: world.now,
             deadline: world.now + world.kind.timeouts.call,
             operation: None,
+            operation_ended: false,
         }),
         deadline: None,
         provider_state: String::new(),
@@ -149,7 +151,11 @@ pub(super) fn repeat(pass: &Pass, record: &Record, alone: bool) -> Decision {
         // Alone, its turn begins anew: a mere hindrance ends nothing, and another refusal does.
         intent.turn_over &= !alone;
         intent.deadline = pass.world.now + pass.world.kind.timeouts.call;
-        intent.operation = None;
+        (intent.operation, intent.operation_ended) = (None, false);
+        // Which value an attempt brought nobody knows any more: what the resource holds then counts as another one.
+        if record.sensitive_digest != pass.wish.sensitive_digest {
+            record.sensitive_digest.clear();
+        }
     }
     pass.write_intent("record that the create is repeated", &record, BTreeMap::new())
 }

@@ -17,6 +17,16 @@ use super::{
     world::{Managed, World},
 };
 
+/// What the create that is recorded has made is observed as it was desired then, not as it is now.
+fn is_of_a_former_wish(world: &World) -> bool {
+    match (world.managed.record(), &world.wish) {
+        (Stored::Ours(record), Ok(wish)) => record
+            .create()
+            .is_some_and(|intent| super::rules::looked_for_as_recorded(intent, wish).is_some()),
+        _ => false,
+    }
+}
+
 /// So many intents in a row may be lost on their way.
 const UNSENT: usize = 4;
 
@@ -26,7 +36,14 @@ impl Memory {
         self.may_send = None;
         self.proven = None;
         self.looked = None;
-        match answer {
+        if let Some((outcome, failure)) = super::unanswered::contradicts_itself(call, answer) {
+            let message = format!(
+                "the creation is said to have had no effect ({}), and yet to have made {:?}: it counts as unknown what it did; this is a fault of the plugin",
+                failure.reason, outcome.external_name
+            );
+            self.events.push(Event::warning("ContradictoryAnswer", &message));
+        }
+        match &*super::unanswered::believed(call, answer) {
             Ok(outcome) => self.learn_outcome(world, call, outcome),
             Err(error) => {
                 if let CallError::Refused { code, .. } = error {
@@ -138,6 +155,7 @@ impl Memory {
                 ));
             }
             OperationVerb::Create => {
+                self.created = Some(((call.token.clone(), call.attempt), world.now));
                 self.absent_since = None;
                 self.events.push(Event::normal(
                     "CreatedExternalResource",
@@ -179,7 +197,7 @@ impl Memory {
             began: call.deadline - world.kind.timeouts.call,
             name: observation.external_name.clone(),
             recorded: recorded(world),
-            as_recorded: false,
+            as_recorded: does == OperationVerb::Create && is_of_a_former_wish(world),
             former_marker: call.target.former_marker.clone(),
             stamp: Stamp::of(world),
             found: Found::There(Arc::new(observation)),

@@ -127,6 +127,8 @@ pub struct Memory {
     pub leaving_since: Option<Timestamp>,
     /// The recorded call whose answer has come to this process, by attempt and deadline: a poll that drives it on moves the deadline.
     pub answered: Option<(Attempt, Timestamp)>,
+    /// The attempt of a Create that was answered with success, and when.
+    pub created: Option<(Attempt, Timestamp)>,
     /// When a Delete was last answered with success.
     pub delete_answered: Option<Timestamp>,
     /// The resourceVersion that a write or a live read of this pass proved, and when that began.

@@ -28,6 +28,7 @@ mod settle;
 pub mod status;
 mod steady;
 mod trouble;
+mod unanswered;
 mod world;
 
 pub use decide::{decide, decide_unasked};

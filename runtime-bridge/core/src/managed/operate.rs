@@ -11,6 +11,7 @@ use super::{
     report::{self, Report},
     rules,
     status::OperationReport,
+    unanswered,
 };
 
 /// A poll where the plugin gave no advice.
@@ -144,7 +145,7 @@ pub(super) fn follow(pass: &Pass) -> Option<Decision> {
     let capabilities = &world.kind.capabilities;
     if pass.deleting()
         && operation.verb == OperationVerb::Create
-        && capabilities.delete_during_create
+        && unanswered::may_be_deleted_while_created(world)
         && !name.is_empty()
     {
         return Some(super::remove::remove(pass, super::remove::Removal::Deletion));

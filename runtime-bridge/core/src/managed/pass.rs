@@ -8,7 +8,7 @@ use crate::external::{DesiredState, Document, Owner, Target, Verb};
 
 use super::{
     decision::{Action, Asked, Call, Decision, Event, MetadataChange, Purpose, Rest},
-    memory::{Attempt, Memory},
+    memory::{Attempt, Found, Memory},
     names, operate,
     record::Record,
     report::Report,
@@ -54,6 +54,15 @@ impl Pass<'_> {
                 .map(|record| record.provider_state.clone())
                 .unwrap_or_default(),
         })
+    }
+
+    /// The state that the last observation of this name returned; `None`: it returned none.
+    pub fn observed_state(&self, name: &str) -> Option<&str> {
+        match &self.memory.looked.as_ref()?.found {
+            Found::There(found) if found.external_name == name => Some(found.provider_state.as_str()),
+            Found::There(_) | Found::Absent(_) => None,
+        }
+        .filter(|state| !state.is_empty())
     }
 
     pub fn desired(&self) -> DesiredState {
@@ -109,9 +118,13 @@ impl Pass<'_> {
         deadline: Timestamp,
         fill: impl FnOnce(&mut Call),
     ) -> Decision {
-        let Some(target) = self.target(name) else {
+        let Some(mut target) = self.target(name) else {
             return self.wait(Report::default(), None, Purpose::Retry);
         };
+        // The record may not hold it yet.
+        if let Some(state) = self.observed_state(name).filter(|_| verb == Verb::Delete) {
+            state.clone_into(&mut target.provider_state);
+        }
         let mut call = Call {
             verb,
             target,
@@ -199,6 +212,18 @@ impl Pass<'_> {
     /// A named stop: only a person, or a change of theirs, goes on from here.
     pub fn stop(&self, reason: &str, message: String) -> Decision {
         self.stop_with(Report::default(), reason, message)
+    }
+
+    /// Likewise, where the change may come from where nobody tells of it: it is looked at again at the next drift poll.
+    pub fn stop_and_return(&self, reason: &str, message: String) -> Decision {
+        let wake = self.world.now + super::memory::poll_interval(self.world);
+        match self.stop(reason, message) {
+            Decision::Rest(rest) => Decision::Rest(Rest {
+                wake: rest.wake.or(Some(wake)),
+                ..rest
+            }),
+            act @ Decision::Act(_) => act,
+        }
     }
 
     /// Likewise, and the report says what there is all the same. A deletion that nobody can help can be ended without the resource.

@@ -95,6 +95,9 @@ pub struct Intent {
     /// The operation that answered it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operation: Option<RecordedOperation>,
+    /// That operation has failed, and left who knows what: nothing more comes of the create.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub operation_ended: bool,
 }
 
 /// Calls that need an intent.
@@ -261,3 +264,7 @@ impl Record {
 fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
+
+#[cfg(test)]
+#[path = "record_tests.rs"]
+mod tests;

@@ -12,7 +12,11 @@ use super::{
     report::Report,
     rules, settle,
     status::Question,
+    unanswered,
 };
+
+/// How soon a Create that was answered without a name is repeated.
+const ASK_AGAIN: std::time::Duration = std::time::Duration::from_secs(10);
 
 const ABSENT: &str = "settle the create as absent";
 
@@ -28,12 +32,12 @@ pub(super) fn recover(pass: &Pass) -> Decision {
         return settled_as_absent(pass, record, "close the create that was never sent");
     }
     if !rules::same_place(world, record) {
-        return pass.stop(
+        return pass.stop_and_return(
             "ConfigIdentityChanged",
             "a creation is unanswered, and the ProviderConfig now means another account or has other settings than when it was sent; put it back until the creation is settled".to_owned(),
         );
     }
-    let settles = rules::settles_at(world, rules::create_ends(world, intent));
+    let settles = rules::settles_at(world, unanswered::create_ends(world, intent));
     let by_marker = world.recovers_by(CreateRecovery::Marker);
     let name = rules::name_to_recover_by(world, record);
     let by_name = if world.cloud_named() {
@@ -68,7 +72,19 @@ pub(super) fn recover(pass: &Pass) -> Decision {
     }
     let repeatable = rules::token_may_be_repeated(world, record, intent, &pass.wish);
     if repeatable && !intent.turn_over {
-        return create::repeat(pass, record, false);
+        match unanswered::created_at(pass.memory, intent) {
+            // It was made: it is only not to be seen yet, or gone again.
+            Some(_) if can_look => {}
+            // And the answer told no name.
+            Some(at) if world.now < at + ASK_AGAIN => {
+                return pass.wait(
+                    Report::of_trouble(pass.memory.trouble.as_ref()).towards(world),
+                    Some(at + ASK_AGAIN),
+                    Purpose::Operation,
+                );
+            }
+            Some(_) | None => return create::repeat(pass, record, false),
+        }
     }
     if rules::absence_speaks_of_all(world, intent, by_marker, by_name) {
         return by_absence(pass, record, intent, &name, settles);
@@ -127,7 +143,7 @@ fn by_absence(
 ) -> Decision {
     let world = pass.world;
     match &pass.memory.looked {
-        Some(looked) if rules::absence_settles(world, rules::create_ends(world, intent), looked) => {
+        Some(looked) if rules::absence_settles(world, unanswered::create_ends(world, intent), looked) => {
             settled_as_absent(pass, record, ABSENT)
         }
         // Somebody else's, or an unmarked one after the time: for a kind whose creating request marks it is absence too.
@@ -167,6 +183,7 @@ fn ask(pass: &Pass, record: &Record, intent: &Intent, settles: jiff::Timestamp) 
         return wait_for_the_time(pass, settles);
     }
     let asked = pass.open_question();
+    let mut not_taken = String::new();
     if let Some(question) = &asked {
         let answer = world.managed.annotation(names::CREATE_OUTCOME);
         if answer == format!("absent/{}", question.id) {
@@ -177,7 +194,10 @@ fn ask(pass: &Pass, record: &Record, intent: &Intent, settles: jiff::Timestamp) 
             .and_then(|rest| rest.strip_prefix(&question.id))
             .and_then(|rest| rest.strip_prefix('/'));
         if let Some(name) = name.filter(|name| !name.is_empty()) {
-            return settled_as_found_by_a_person(pass, record, name);
+            match found_by_a_person(pass, record, intent, name) {
+                Ok(decision) => return decision,
+                Err(why) => not_taken = format!("; the answer {answer:?} was not taken: {why}"),
+            }
         }
     }
     let question = asked.unwrap_or_else(|| Question {
@@ -186,7 +206,7 @@ fn ask(pass: &Pass, record: &Record, intent: &Intent, settles: jiff::Timestamp) 
         attempt: intent.attempt,
     });
     let message = format!(
-        "nobody can tell whether the creation begun at {} made a resource; look in the external system, then annotate {}=absent/{} or {}=exists/{}/<its name>",
+        "nobody can tell whether the creation begun at {} made a resource; look in the external system, then annotate {}=absent/{} or {}=exists/{}/<its name>{not_taken}",
         intent.started_at,
         names::CREATE_OUTCOME,
         question.id,
@@ -206,10 +226,38 @@ fn ask(pass: &Pass, record: &Record, intent: &Intent, settles: jiff::Timestamp) 
     pass.wait(report, None, Purpose::Drift)
 }
 
-fn settled_as_found_by_a_person(pass: &Pass, record: &Record, name: &str) -> Decision {
+/// A person says that it exists under this name. A slip of the pen would make a second resource, or stop everything: it is taken only when an
+/// observation has found it there (trace 49). The error says why it is not.
+fn found_by_a_person(pass: &Pass, record: &Record, intent: &Intent, name: &str) -> Result<Decision, String> {
+    let world = pass.world;
+    if let Some(why) = unanswered::breaks_name_rules(&world.kind, name) {
+        return Err(why);
+    }
+    let as_recorded = rules::looked_for_as_recorded(intent, &pass.wish).is_some();
+    let fresh = pass.memory.fresh_look_for_the_create(world, name, as_recorded);
+    let Some(looked) = fresh.filter(|looked| rules::look_is_about(looked, intent)) else {
+        return Ok(look(pass, intent, name));
+    };
+    match &looked.found {
+        Found::Absent(_) => Err(format!("nothing of the name {name:?} is seen")),
+        Found::There(observation) => match super::steady::anothers(world, observation) {
+            Some(why) => Err(why),
+            None if !rules::may_be_its_work(world, record, observation) => Err(format!(
+                "{name:?} bears the marker {:?}",
+                observation.found_marker
+            )),
+            None => Ok(settled_by_a_person(pass, record, observation)),
+        },
+    }
+}
+
+fn settled_by_a_person(pass: &Pass, record: &Record, observation: &Observation) -> Decision {
     let mut record = record.clone();
     let mut annotations = std::collections::BTreeMap::new();
-    name.clone_into(&mut record.external_name);
+    record.external_name.clone_from(&observation.external_name);
+    if !observation.provider_state.is_empty() {
+        record.provider_state.clone_from(&observation.provider_state);
+    }
     settle::confirm(&mut record, &pass.world.managed, &mut annotations, pass.world.now);
     record.deadline = None;
     pass.write_record("take a person's word for the create", &record, annotations)

@@ -213,6 +213,9 @@ fn send(pass: &Pass, name: &str, etag: &str) -> Decision {
     // What was just made may not be seen everywhere yet: the time of its create stays known (trace 15).
     let made = record.create().map(|intent| intent.deadline);
     settle::close(&mut record);
+    if let Some(state) = pass.observed_state(name) {
+        state.clone_into(&mut record.provider_state);
+    }
     record.deadline = record.deadline.max(made);
     record.confirmed = true;
     record.intent = Some(Intent {
@@ -226,6 +229,7 @@ fn send(pass: &Pass, name: &str, etag: &str) -> Decision {
         started_at: world.now,
         deadline: world.now + world.kind.timeouts.call,
         operation: None,
+        operation_ended: false,
     });
     pass.write_intent("record the intent to delete", &record, BTreeMap::new())
 }

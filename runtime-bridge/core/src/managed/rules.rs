@@ -14,13 +14,14 @@ use super::{
     diff::differences_by_rules,
     memory::{Found, Looked, Memory},
     names,
-    record::{ConfigIdentity, Intent, IntentVerb, Record, RecordedOperation, Snapshot, Stored},
+    record::{ConfigIdentity, Intent, IntentVerb, Record, Snapshot, Stored},
     status::Question,
+    unanswered,
     world::{Managed, Wish, World},
 };
 
-/// Where a kind does not say how long a creation may take.
-const LONGEST_CREATION: std::time::Duration = std::time::Duration::from_hours(1);
+/// For at least so long an absence of what is known to exist is doubted.
+const LEAST_DOUBT: std::time::Duration = std::time::Duration::from_secs(5);
 
 /// Whose is it?
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -135,17 +136,6 @@ pub fn settles_at(world: &World, deadline: Timestamp) -> Timestamp {
     over_at(world, deadline) + world.kind.capabilities.consistency_window
 }
 
-/// Nothing of a create comes after this: not of its call, nor of the operation that it began and whose end nobody knows (trace 44). What moves
-/// only when polled moves no more.
-pub fn create_ends(world: &World, intent: &Intent) -> Timestamp {
-    let goes_on = |operation: &RecordedOperation| !operation.poll_driven;
-    if !intent.operation.as_ref().is_some_and(goes_on) {
-        return intent.deadline;
-    }
-    let whole = world.kind.timeouts.create.unwrap_or(LONGEST_CREATION);
-    intent.deadline.max(intent.started_at + whole)
-}
-
 /// Absence settles an unanswered create only if the look *began* after its time (traces 1 to 4).
 pub fn absence_settles(world: &World, deadline: Timestamp, looked: &Looked) -> bool {
     matches!(looked.found, Found::Absent(_)) && looked.began > settles_at(world, deadline)
@@ -215,8 +205,8 @@ pub fn token_may_be_repeated(world: &World, record: &Record, intent: &Intent, wi
         && request_is_the_same(world, record, intent, wish)
 }
 
-/// The recorded request can still be sent as it was: parameters, secrets and config, whose id is part of a
-/// request by the contract.
+/// The recorded request can still be sent as it was: parameters, and the config, whose id is part of a request by the contract. Secrets are not:
+/// a token is repeated with those of today (trace 50).
 pub fn request_is_the_same(world: &World, record: &Record, intent: &Intent, wish: &Wish) -> bool {
     let parameters = match &intent.parameters {
         Snapshot::Whole(_) => true,
@@ -224,7 +214,7 @@ pub fn request_is_the_same(world: &World, record: &Record, intent: &Intent, wish
     };
     let config = world.config.as_ref();
     let config = config.is_ok_and(|config| config.id == record.config.id) && same_place(world, record);
-    parameters && config && record.sensitive_digest == wish.sensitive_digest
+    parameters && config
 }
 
 /// The config still means the place that the record speaks of: elsewhere, absence means nothing.
@@ -293,11 +283,16 @@ fn refuses_the_request(code: FailureCode) -> bool {
 
 /// A known name that reads as absent is believed only if a later look, begun after the consistency window, finds it absent too (trace 29).
 pub fn absence_confirmed(world: &World, memory: &Memory, looked: &Looked) -> bool {
-    let window = world.kind.capabilities.consistency_window;
     matches!(looked.found, Found::Absent(_))
         && memory
             .absent_since
-            .is_some_and(|first| looked.began > first + window)
+            .is_some_and(|first| looked.began > absence_believed_after(world, first))
+}
+
+/// Only an observation that begins later confirms an absence first seen at `first`: a moment's 404 is none, whatever the kind declares
+/// (trace 47).
+pub fn absence_believed_after(world: &World, first: Timestamp) -> Timestamp {
+    first + world.kind.capabilities.consistency_window.max(LEAST_DOUBT)
 }
 
 /// A Delete needs an intent where a successor can have the same name (traces 13, 31). A marker protects another object's, if the upstream
@@ -463,7 +458,7 @@ pub fn lost_details(kind: &Kind) -> String {
 
 /// A person is asked when nothing can come any more (trace 30).
 pub fn may_be_asked(world: &World, intent: &Intent) -> bool {
-    world.now > settles_at(world, create_ends(world, intent))
+    world.now > settles_at(world, unanswered::create_ends(world, intent))
 }
 
 /// Of an intent that ends: with a repeat among its attempts, or polls that drove it, an earlier call may still run, and its deadline stays.

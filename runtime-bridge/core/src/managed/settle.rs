@@ -12,7 +12,7 @@ use super::{
     decision::{Call, MetadataChange},
     names,
     record::{Record, RecordedOperation, Stored},
-    rules,
+    rules, unanswered,
     world::{Managed, World},
 };
 
@@ -35,6 +35,7 @@ pub fn settle(world: &World, managed: &Managed, call: &Call, answer: &Answer) ->
     let Stored::Ours(record) = managed.record() else {
         return Settled::NotOurs;
     };
+    let answer = &*unanswered::believed(call, answer);
     let creates = call.verb == Verb::Create || call.operation == Some(OperationVerb::Create);
     let settled = if creates {
         of_create(world, managed, &record, call, answer)
@@ -165,11 +166,13 @@ fn hold_operation(new: &mut Record, call: &Call, operation: &Operation) {
         expire_time: operation.expire_time,
         poll_driven: operation.poll_driven,
     });
+    intent.operation_ended = false;
 }
 
 /// It comes to nothing more: only what its call did is still to be looked for.
 fn end_operation(new: &mut Record, handle: &str) {
     if let Some(intent) = new.intent.as_mut() {
+        intent.operation_ended |= unanswered::operation_ends_the_create(intent, handle);
         intent.operation.take_if(|operation| operation.handle == handle);
     }
 }

@@ -53,11 +53,10 @@ fn not_there(pass: &Pass, looked: &Looked, name: &str, derived: &str) -> Decisio
         );
     }
     if !rules::absence_confirmed(world, pass.memory, looked) {
-        let window = world.kind.capabilities.consistency_window;
         let record = pass.record.as_ref();
         let visible = record.and_then(|record| rules::visible_at(world, record));
         let believed = match pass.memory.absent_since {
-            Some(since) => since + window,
+            Some(since) => rules::absence_believed_after(world, since),
             None => visible.unwrap_or(looked.began),
         };
         if world.now > believed {

@@ -100,6 +100,7 @@ fn kind() -> Kind {
             delete_during_create: false,
             rate_limit_group: "Bucket".to_owned(),
             late_margin: Duration::ZERO,
+            visible_when_accepted: true,
         },
         external_name: NameRules {
             source: NameSource::User,

@@ -237,6 +237,7 @@ fn kind(group: &str) -> Kind {
             delete_during_create: false,
             rate_limit_group: "Thing".to_owned(),
             late_margin: Duration::ZERO,
+            visible_when_accepted: true,
         },
         external_name: NameRules {
             source: NameSource::User,

@@ -207,6 +207,7 @@ impl Spec {
             concurrent_update: self.overlaps,
             delete_during_create: self.overlaps,
             holds_marker: self.holds_marker,
+            visible_when_accepted: true,
             diff_mode: mode.into(),
             ..Default::default()
         }

@@ -25,10 +25,10 @@ impl Cloud {
             return answer::failed("", FailureCode::InvalidSpec, Effect::None);
         }
         if create.outcome_unknown && by_marker(&subject) {
-            let earlier = self
-                .objects
-                .iter()
-                .find(|one| one.kind == subject.name() && is_ours(&one.marker, target) && one.visible <= now);
+            let earlier = self.objects.iter().find(|one| {
+                let seen = one.visible <= now && Self::is_shown(&subject, one);
+                one.kind == subject.name() && is_ours(&one.marker, target) && seen
+            });
             if let Some(earlier) = earlier {
                 return found(&subject, earlier);
             }
@@ -180,7 +180,9 @@ impl Cloud {
         let Some(subject) = self.subject(&target.resource_type.kind).cloned() else {
             return answer::failed("", FailureCode::Unsupported, Effect::None);
         };
-        let exists = self.find(subject.name(), &target.external_name).is_some();
+        let exists = self
+            .find(subject.name(), &target.external_name)
+            .is_some_and(|one| Self::is_shown(&subject, one));
         let Some(one) = self.ours(&subject, target, !by_marker(&subject)).cloned() else {
             if exists {
                 return answer::failed("", FailureCode::NotFound, Effect::None);

@@ -325,9 +325,15 @@ impl Cloud {
         Duration::from_millis(self.mood.work.into())
     }
 
+    /// A call can reach it: what is seen only when its creation ends is not there before.
+    fn is_shown(subject: &Subject, one: &External) -> bool {
+        !(subject.manners.shown_at_end && matches!(one.state, State::Creating(_)))
+    }
+
     /// The one of this name, if it is not another's.
     fn ours(&self, subject: &Subject, target: &Target, unmarked: bool) -> Option<&External> {
-        self.find(subject.name(), &target.external_name).filter(|one| {
+        let found = self.find(subject.name(), &target.external_name);
+        found.filter(|one| Self::is_shown(subject, one)).filter(|one| {
             !subject.kind.capabilities.holds_marker
                 || is_ours(&one.marker, target)
                 || (one.marker.is_empty() && unmarked)

@@ -51,7 +51,9 @@ impl Cloud {
     fn poll_removal(&mut self, subject: &Subject, poll: &Poll, now: Timestamp) -> Outcome {
         let target = &poll.target;
         let name = &target.external_name;
-        let exists = self.find(subject.name(), name).is_some();
+        let exists = self
+            .find(subject.name(), name)
+            .is_some_and(|one| Self::is_shown(subject, one));
         let Some(one) = self.ours(subject, target, !by_marker(subject)).cloned() else {
             if exists {
                 return answer::failed("", FailureCode::NotFound, Effect::None);

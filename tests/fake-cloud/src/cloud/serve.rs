@@ -193,7 +193,7 @@ impl Cloud {
         let mut visible = self
             .objects
             .iter()
-            .filter(|one| one.kind == subject.name() && one.visible <= now);
+            .filter(|one| one.kind == subject.name() && one.visible <= now && Self::is_shown(subject, one));
         let found = visible.find(|one| {
             if name.is_empty() {
                 is_ours(&one.marker, target)

@@ -208,6 +208,16 @@ fn what_was_made_may_show_later() {
 }
 
 #[test]
+fn a_kind_shown_at_its_end_is_absent_before_it() {
+    let mut stage = Stage::new();
+    stage.result(&create("Cluster", ""));
+    assert!(matches!(stage.look("Cluster", ""), Look::Absent(_)));
+    assert!(matches!(stage.look("Cluster", "cloud-1"), Look::Absent(_)));
+    stage.pass(3);
+    assert!(matches!(stage.look("Cluster", ""), Look::Found(_)));
+}
+
+#[test]
 fn a_doomed_creation_leaves_nothing() {
     let mut stage = Stage::new();
     stage.cloud.inject(Fault::once(Rpc::Create, Fate::Doom));

@@ -146,6 +146,7 @@ const MAKES: &[CallFate] = &[
     CallFate::Fails(FailureCode::Unavailable, Effect::Unknown),
     CallFate::DoneButFails(FailureCode::Timeout, Effect::Unknown),
     CallFate::DoneButFails(FailureCode::Internal, Effect::Partial),
+    CallFate::NamedWithoutEffect(FailureCode::Throttled),
     CallFate::Refused,
     CallFate::CrashBefore,
     CallFate::CrashLate,

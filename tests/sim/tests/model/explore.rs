@@ -303,6 +303,14 @@ fn late_name(subject: Subject) -> Subject {
         .with(|manners| (manners.name_at_end, manners.frees_tokens) = (true, true))
 }
 
+/// Seen only when its creation has ended.
+fn shown_late(subject: Subject) -> Subject {
+    subject
+        .paced(Pace::Long, Pace::AtOnce)
+        .undeclared(Duration::from_mins(1))
+        .shown_at_end()
+}
+
 fn driven(subject: Subject) -> Subject {
     subject.paced(Pace::Driven, Pace::Driven)
 }
@@ -316,6 +324,7 @@ fn one_life_with_any_fault_of_names_given_beforehand() {
         kinds::named_with_token(),
         window(kinds::table()),
         driven(kinds::named()),
+        shown_late(kinds::named()),
     ] {
         search(subject, ONE_LIFE, Faults::All, [1, 2]);
     }
@@ -331,6 +340,8 @@ fn one_life_with_any_fault_of_names_of_the_cloud() {
         late_name(kinds::token()),
         late_name(kinds::nothing()),
         driven(kinds::marked()),
+        shown_late(kinds::marked()),
+        shown_late(kinds::nothing()),
     ] {
         search(subject, ONE_LIFE, Faults::All, [1, 2]);
     }
@@ -359,6 +370,8 @@ fn one_life_with_two_crashes_of_every_other_kind() {
         kinds::distribution(),
         driven(kinds::marked()),
         kinds::nothing(),
+        shown_late(kinds::marked()),
+        shown_late(kinds::distribution()),
     ] {
         search(subject, ONE_LIFE, Faults::Crashes, [2, 2]);
     }

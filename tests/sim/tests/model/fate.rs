@@ -26,6 +26,9 @@ pub enum CallFate {
     Fails(FailureCode, Effect),
     /// It takes effect, and the plugin says that it failed.
     DoneButFails(FailureCode, Effect),
+    /// It takes effect, and the plugin tells the new name and says that nothing was done. Where there is no such name it says that it does not
+    /// know, as there nobody could tell the one from the other.
+    NamedWithoutEffect(FailureCode),
     /// The plugin refuses it as a bug.
     Refused,
     /// The plugin does not understand it.

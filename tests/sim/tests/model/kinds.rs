@@ -43,6 +43,8 @@ pub struct Manners {
     pub bare: bool,
     /// The field `fixed` says where it lives, as a region does: names are told apart, and looked for, within one place.
     pub placed: bool,
+    /// What an observation returns as `provider_state` is needed to change it, or to delete it.
+    pub stateful: bool,
 }
 
 /// A kind and its cloud.
@@ -68,6 +70,7 @@ impl Subject {
             delete_during_create: false,
             rate_limit_group: "Thing".to_owned(),
             late_margin: Duration::ZERO,
+            visible_when_accepted: true,
         };
         let kind = Kind {
             resource_type: ResourceType {
@@ -122,6 +125,7 @@ impl Subject {
             marks_later: false,
             bare: false,
             placed: false,
+            stateful: false,
         };
         Self {
             name,
@@ -136,10 +140,31 @@ impl Subject {
         self
     }
 
+    /// Whose names follow this pattern, and are no longer.
+    pub fn named(mut self, pattern: &str, max_length: usize) -> Self {
+        let rules = &mut Arc::make_mut(&mut self.kind).external_name;
+        (rules.pattern, rules.max_length) = (pattern.to_owned(), max_length);
+        self
+    }
+
     /// Whose cloud has other manners.
     pub fn with(mut self, change: impl FnOnce(&mut Manners)) -> Self {
         change(&mut self.manners);
         self
+    }
+
+    /// What a creation makes need not be seen before it ends, and the kind does not declare otherwise.
+    pub fn undeclared(self, creation: Duration) -> Self {
+        let mut subject = self.can(|can| can.visible_when_accepted = false);
+        Arc::make_mut(&mut subject.kind).timeouts.create = Some(creation);
+        subject
+    }
+
+    /// Its long creation is seen by nobody before it ends.
+    pub fn shown_at_end(self) -> Self {
+        let creation = self.kind.timeouts.create.unwrap_or(Duration::from_mins(10));
+        self.undeclared(creation)
+            .with(|manners| manners.shown_at_end = true)
     }
 
     /// Creation and removal of this pace.

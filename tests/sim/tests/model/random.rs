@@ -36,6 +36,11 @@ fn setting(random: &mut Random) -> Setting {
         manners.bare = random.below(2) == 0;
         manners.update = random.pick(&[kinds::Pace::AtOnce, kinds::Pace::Long]);
     });
+    let subject = match random.below(4) {
+        0 => subject.undeclared(Duration::from_mins(2)).shown_at_end(),
+        1 => subject.undeclared(Duration::from_mins(2)),
+        _ => subject,
+    };
     let foreigners = random.below(3) == 0;
     Setting {
         offset: SignedDuration::from_secs(random.pick(&[0, 0, 5, -5])),

@@ -65,17 +65,71 @@ fn a_lost_key_updates_nothing() {
 }
 
 #[test]
-fn a_changed_secret_forbids_the_repeat() {
+fn a_token_is_repeated_with_the_secret_of_today() {
+    for fate in [
+        CallFate::CrashBefore,
+        CallFate::CrashBeforePersist,
+        CallFate::CrashLate,
+    ] {
+        let mut model = Model::started(&kinds::token());
+        model.sensitive = password("canary-1");
+        model.stop_before(A, "create");
+        model.step(A, &mut Script::on(Verb::Create, fate));
+        model.sensitive = password("canary-2");
+        model.ends_ready();
+        assert!(!model.events().contains(&"CreateOutcomeUnknown"), "{fate:?}");
+        assert_eq!(model.tokens(), 1, "{fate:?}");
+        assert_eq!(model.made()[0].sensitive, password("canary-2"), "{fate:?}");
+        let updates = model.calls("update");
+        model.bridges[A].crash();
+        model.ends_ready();
+        assert_eq!(model.calls("update"), updates, "{fate:?}: one is enough");
+    }
+}
+
+#[test]
+fn a_secret_that_turns_back_after_a_repeat_is_applied_again() {
+    // Which of the two values the resource holds nobody knows.
     let mut model = Model::started(&kinds::token());
     model.sensitive = password("canary-1");
     model.stop_before(A, "create");
     model.bridges[A].crash();
     model.sensitive = password("canary-2");
-    model.rest();
-    assert_eq!(model.calls("create"), 0);
-    assert_eq!(model.says("Synced"), "False/CreateOutcomeUnknown");
+    model.stop_before(A, "create \"\" attempt 1");
+    model.step(A, &mut Script::on(Verb::Create, CallFate::CrashBeforePersist));
     model.sensitive = password("canary-1");
     model.ends_ready();
+    assert_eq!(model.made()[0].sensitive, password("canary-1"));
+}
+
+#[test]
+fn a_secret_that_changes_between_rewrite_and_repeat_is_applied() {
+    let mut model = Model::started(&kinds::token());
+    model.sensitive = password("canary-1");
+    model.stop_before(A, "create");
+    model.bridges[A].crash();
+    model.stop_before(A, "write metadata: record that the create is repeated");
+    model.step(A, &mut crate::fate::Well);
+    model.sensitive = password("canary-2");
+    model.ends_ready();
+    assert_eq!(model.tokens(), 1);
+    assert_eq!(model.made()[0].sensitive, password("canary-2"));
+}
+
+#[test]
+fn a_deletion_learns_the_name_though_the_secret_is_gone() {
+    let mut model = Model::started(&kinds::token());
+    model.sensitive = password("canary-1");
+    model.stop_before(A, "create");
+    model.step(A, &mut Script::on(Verb::Create, CallFate::CrashBeforePersist));
+    model.secret_missing = true;
+    model.etcd.delete(model.now);
+    model.rest();
+    // The repeat may be under way so long.
+    model.advance(Duration::from_secs(16));
+    model.ends_gone();
+    assert_eq!(model.calls("delete"), 1);
+    assert!(!model.events().contains(&"CreateOutcomeUnknown"));
 }
 
 #[test]

@@ -245,6 +245,18 @@ impl Model {
                 };
                 (Ok(failed), calling, None)
             }
+            CallFate::NamedWithoutEffect(code) => {
+                let outcome = effect(self);
+                let new = !outcome.external_name.is_empty()
+                    && outcome.external_name != call.target.external_name
+                    && call.verb == Verb::Create;
+                let kind = if new { Effect::None } else { Effect::Unknown };
+                let failed = Outcome {
+                    result: OutcomeResult::Failure(failure(code, kind)),
+                    ..outcome
+                };
+                (Ok(failed), calling, None)
+            }
             CallFate::LostBefore => (Err(unknown()), calling, None),
             CallFate::Late => {
                 self.flights.push(crate::world::Flight {

@@ -27,7 +27,7 @@ use self::{
     end::End,
     writes::{Standing, Written},
 };
-use super::{user::PASSWORD, world::World};
+use super::world::World;
 
 /// What of these does not hold, each with its name. An invariant is a function that tells what is wrong.
 macro_rules! broken {
@@ -56,8 +56,6 @@ pub(crate) struct Watcher {
     lies: BTreeMap<String, Timestamp>,
     /// Of every Create that came.
     tokens: BTreeSet<String>,
-    /// The Secret that objects take their password from was changed.
-    rotated: bool,
     /// Who held the lease, from when on.
     holders: Vec<(Timestamp, String)>,
 }
@@ -126,9 +124,6 @@ impl Watcher {
             let holder = text(&commit.new, "/spec/holderIdentity");
             self.holders.push((commit.at, holder.to_owned()));
         }
-        // Connection details have other names.
-        let password = plural == "secrets" && text(&commit.new, "/metadata/name") == PASSWORD;
-        self.rotated |= password && !commit.old.is_null() && commit.old["data"] != commit.new["data"];
         if group != GROUP || plural.ends_with("providerconfigs") {
             return;
         }

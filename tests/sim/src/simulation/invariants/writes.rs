@@ -94,8 +94,7 @@ fn no_secret_is_told(written: &Written) -> Option<String> {
     told.then(|| format!("in {plural} {}", written.name()))
 }
 
-/// A person is asked only where nobody can look, and the request cannot be sent again: there is no token, or what it stood for held a
-/// secret that has changed.
+/// A person is asked only where nobody can look, and there is no token by which the request could be sent again.
 fn nobody_is_asked_what_can_be_found_out(written: &Written) -> Option<String> {
     let Commit { old, new, .. } = written.commit;
     let question = text(new, QUESTION);
@@ -106,7 +105,7 @@ fn nobody_is_asked_what_can_be_found_out(written: &Written) -> Option<String> {
     let subject = written.cloud.subject(kind)?;
     let looks = [CreateRecovery::DeterministicName, CreateRecovery::Marker];
     let can_look = looks.into_iter().any(|way| subject.recovers_by(way));
-    let can_repeat = subject.recovers_by(CreateRecovery::ClientToken) && !written.watcher.rotated;
+    let can_repeat = subject.recovers_by(CreateRecovery::ClientToken);
     (can_look || can_repeat).then(|| format!("about {} ({kind})", written.name()))
 }
 

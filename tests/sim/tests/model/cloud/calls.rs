@@ -7,7 +7,6 @@ use bridge_core::{
     kind::{CreateRecovery, NameSource},
     managed::Call,
 };
-use std::time::Duration;
 
 use jiff::Timestamp;
 
@@ -51,6 +50,7 @@ impl Cloud {
                 one.account == call.target.config.identity
                     && one.marker == call.target.ownership_marker
                     && one.visible.max(one.marker_visible) <= now
+                    && self.is_shown(one)
             });
             if let Some(earlier) = earlier {
                 return answer::completed(&earlier.name, Some(answer::observation(earlier, now)), true);
@@ -168,11 +168,6 @@ impl Cloud {
             Pace::Long => State::Creating(Some(now + self.work_takes)),
             Pace::Driven => State::Creating(None),
         };
-        let hidden = if self.subject.manners.shown_at_end && self.subject.manners.create == Pace::Long {
-            self.work_takes
-        } else {
-            Duration::ZERO
-        };
         self.objects.push(External {
             id: Id(self.count),
             name: name.to_owned(),
@@ -183,7 +178,7 @@ impl Cloud {
             parameters: call.desired.parameters.clone(),
             sensitive: call.desired.sensitive.clone(),
             state,
-            visible: now + self.visibility.max(hidden),
+            visible: now + self.visibility,
             marker_visible: now + self.visibility.max(self.marker_visibility),
         });
         Id(self.count)
@@ -193,7 +188,8 @@ impl Cloud {
     fn ours(&self, call: &Call, unmarked: bool) -> Option<&External> {
         let target = &call.target;
         let holds_marker = self.subject.kind.capabilities.holds_marker;
-        self.find_for(&target.external_name, call).filter(|one| {
+        let found = self.find_for(&target.external_name, call);
+        found.filter(|one| self.is_shown(one)).filter(|one| {
             !holds_marker || is_ours(&one.marker, target) || (one.marker.is_empty() && unmarked)
         })
     }
@@ -204,6 +200,9 @@ impl Cloud {
         };
         if call.desired.parameters.contains_key("invalid") {
             return answer::failed(&one.name, FailureCode::InvalidSpec, Effect::None);
+        }
+        if self.misses_state(call) {
+            return answer::failed(&one.name, FailureCode::Conflict, Effect::None);
         }
         let (id, name) = (one.id, one.name.clone());
         if self.subject.manners.update == Pace::AtOnce {
@@ -235,13 +234,18 @@ impl Cloud {
 
     fn delete(&mut self, call: &Call, now: Timestamp) -> Outcome {
         let unmarked = !self.subject.recovers_by(CreateRecovery::Marker);
-        let exists = self.find_for(&call.target.external_name, call).is_some();
+        let exists = self
+            .find_for(&call.target.external_name, call)
+            .is_some_and(|one| self.is_shown(one));
         let Some(one) = self.ours(call, unmarked).cloned() else {
             if exists {
                 return answer::failed("", FailureCode::NotFound, Effect::None);
             }
             return answer::completed(&call.target.external_name, None, true);
         };
+        if self.misses_state(call) {
+            return answer::failed(&one.name, FailureCode::Conflict, Effect::None);
+        }
         let busy = matches!(one.state, State::Creating(_));
         if busy && !self.subject.kind.capabilities.delete_during_create {
             return answer::failed(&one.name, FailureCode::Conflict, Effect::None);
@@ -363,13 +367,18 @@ impl Cloud {
         let driven = self.subject.manners.delete == Pace::Driven;
         let unmarked = !self.subject.recovers_by(CreateRecovery::Marker);
         let name = call.target.external_name.clone();
-        let exists = self.find(&name, &call.target.config.identity).is_some();
+        let exists = self
+            .find(&name, &call.target.config.identity)
+            .is_some_and(|one| self.is_shown(one));
         let Some(one) = self.ours(call, unmarked).cloned() else {
             if exists {
                 return answer::failed("", FailureCode::NotFound, Effect::None);
             }
             return answer::completed(&name, None, true);
         };
+        if self.misses_state(call) {
+            return answer::failed(&one.name, FailureCode::Conflict, Effect::None);
+        }
         match one.state {
             State::Disabled => {
                 self.remove(one.id, &call.target.owner.uid);

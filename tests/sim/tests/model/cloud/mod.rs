@@ -375,10 +375,9 @@ impl Cloud {
             !name.is_empty() || self.subject.recovers_by(CreateRecovery::Marker),
             "a look without a name, of a kind that cannot"
         );
-        let visible = self
-            .objects
-            .iter()
-            .filter(|one| one.visible <= now && self.is_here(one, target, &asked.desired));
+        let visible = self.objects.iter().filter(|one| {
+            one.visible <= now && self.is_shown(one) && self.is_here(one, target, &asked.desired)
+        });
         let mut found = visible.filter(|one| {
             if name.is_empty() {
                 one.marker_visible <= now && is_ours(&one.marker, target)
@@ -391,10 +390,10 @@ impl Cloud {
         match found.next().filter(|_| !blipped) {
             Some(one) => Look::Found(Box::new(Observation {
                 operation: self.by_hand(one.id, now),
-                provider_state: if self.subject.manners.placed {
-                    place(&one.parameters)
-                } else {
-                    String::new()
+                provider_state: match self.subject.manners {
+                    manners if manners.placed => place(&one.parameters),
+                    manners if manners.stateful => format!("state of {:?}", one.id),
+                    _ => String::new(),
                 },
                 up_to_date: compares.then(|| one.parameters == asked.desired.parameters),
                 ..answer::observation(one, now)
@@ -419,7 +418,17 @@ impl Cloud {
             && (!self.subject.manners.placed || place(&one.parameters) == wanted)
     }
 
-    /// The one of this name that a call can reach.
+    /// What is seen only at the end of its creation is not there for any call before.
+    fn is_shown(&self, one: &External) -> bool {
+        !(self.subject.manners.shown_at_end && matches!(one.state, State::Creating(Some(_))))
+    }
+
+    /// A call that has to bring the state, and does not.
+    fn misses_state(&self, call: &Call) -> bool {
+        self.subject.manners.stateful && call.target.provider_state.is_empty()
+    }
+
+    /// The one of this name that there is, whether or not it is shown.
     fn find_for(&self, name: &str, call: &Call) -> Option<&External> {
         let mut objects = self.objects.iter();
         objects.find(|one| one.name == name && self.is_here(one, &call.target, &call.desired))

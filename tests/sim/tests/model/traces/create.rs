@@ -150,7 +150,8 @@ fn trace_44_what_a_forgotten_operation_makes_may_be_seen_only_when_it_ends() {
     for subject in [kinds::marked(), kinds::named(), kinds::queue(), kinds::nothing()] {
         let subject = subject
             .paced(Pace::Long, Pace::AtOnce)
-            .with(|manners| (manners.name_at_end, manners.shown_at_end) = (true, true));
+            .with(|manners| manners.name_at_end = true)
+            .shown_at_end();
         let mut model = Model::started(&subject);
         model.cloud.work_takes = Duration::from_mins(5);
         model.pass(A);

@@ -6,6 +6,7 @@ mod accounts;
 mod create;
 mod delete;
 mod letting_go;
+mod lost_answers;
 mod others;
 mod token;
 mod words;

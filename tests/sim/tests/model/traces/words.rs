@@ -94,21 +94,23 @@ fn trace_30_a_word_that_was_used_does_nothing_for_the_next_create() {
 
 #[test]
 fn trace_30_nor_for_a_repeat_under_the_same_token() {
-    // The question is asked while the secret differs; then it is as before, and the token is repeated, in vain.
+    // The question is asked while the policy forbids to create; then it is as before, and the token is repeated, in vain.
     let mut model = Model::started(&kinds::token());
-    model.sensitive = crate::cloud::secrets(&[("/password", "one")]);
+    let allow = |model: &mut Model, creates: bool| {
+        model.etcd.edit(|object| object.managed.policies.create = creates);
+    };
     model.stop_before(A, "create");
     model.step(A, &mut Script::on(Verb::Create, CallFate::LostBefore));
     model.bridges[A].crash();
-    model.sensitive = crate::cloud::secrets(&[("/password", "two")]);
+    allow(&mut model, false);
     model.rest();
     let answer = format!("absent/{}", question(&model).expect("a question").id);
     model.etcd.annotate(names::CREATE_OUTCOME, Some(&answer));
-    model.sensitive = crate::cloud::secrets(&[("/password", "one")]);
+    allow(&mut model, true);
     model.stop_before(A, "create \"\" attempt 1");
     model.step(A, &mut Script::on(Verb::Create, CallFate::LostAfter));
     model.bridges[A].crash();
-    model.sensitive = crate::cloud::secrets(&[("/password", "two")]);
+    allow(&mut model, false);
     model.rest();
     model.verify();
     assert_eq!(model.says("Synced"), "False/CreateOutcomeUnknown");
@@ -117,6 +119,71 @@ fn trace_30_nor_for_a_repeat_under_the_same_token() {
         format!("absent/{}", question(&model).expect("a question").id),
         answer
     );
+}
+
+/// A person says that it exists under this name.
+fn says_exists(model: &mut Model, name: &str) {
+    let answer = format!("exists/{}/{name}", question(model).expect("a question").id);
+    model.etcd.annotate(names::CREATE_OUTCOME, Some(&answer));
+    model.rest();
+    model.verify();
+}
+
+#[test]
+fn trace_49_a_name_that_nobody_sees_is_not_taken() {
+    let subject = kinds::nothing().named("cloud-[0-9]+", 10);
+    let mut model = Model::started(&subject);
+    model.rest_after(Script::on(Verb::Create, CallFate::LostAfter));
+    let asked = question(&model);
+    for (wrong, why) in [
+        ("cloud-9", "nothing of the name \"cloud-9\" is seen"),
+        ("Cloud 1!", "does not match"),
+        ("xcloud-1", "does not match"),
+        ("cloud-1234567", "is longer than 10 bytes"),
+    ] {
+        says_exists(&mut model, wrong);
+        assert_eq!(model.says("Synced"), "False/CreateOutcomeUnknown", "{wrong}");
+        assert!(model.message().contains(why), "{wrong}: {}", model.message());
+        assert_eq!(question(&model), asked, "{wrong}: the question stays");
+        assert_eq!(model.calls("create"), 1, "{wrong}");
+        let writes = model.writes;
+        for _ in 0..3 {
+            model.advance(Duration::from_secs(61));
+            model.pass(A);
+        }
+        assert_eq!(model.writes, writes, "{wrong}: it is said once");
+    }
+    says_exists(&mut model, "cloud-1");
+    model.ends_ready();
+    assert_eq!(model.calls("create"), 1);
+}
+
+#[test]
+fn trace_49_a_wrong_name_does_not_wedge_the_deletion() {
+    let mut model = Model::started(&kinds::nothing().named("cloud-[0-9]+", 0));
+    model.rest_after(Script::on(Verb::Create, CallFate::LostAfter));
+    model.etcd.delete(model.now);
+    for wrong in ["cloud-9", "Cloud 1!"] {
+        says_exists(&mut model, wrong);
+        assert_eq!(model.says("Synced"), "False/CreateOutcomeUnknown", "{wrong}");
+    }
+    says_exists(&mut model, "cloud-1");
+    model.ends_gone();
+}
+
+#[test]
+fn trace_49_a_name_with_a_foreign_marker_is_not_taken() {
+    let mut model = Model::started(&kinds::nothing().can(|can| can.holds_marker = true));
+    model.rest_after(Script::on(Verb::Create, CallFate::LostAfter));
+    let now = model.now;
+    model
+        .cloud
+        .foreign("theirs", "m-other", &serde_json::Map::new(), now);
+    says_exists(&mut model, "theirs");
+    assert_eq!(model.says("Synced"), "False/CreateOutcomeUnknown");
+    assert!(model.message().contains("theirs"), "{}", model.message());
+    says_exists(&mut model, "cloud-1");
+    model.ends_ready();
 }
 
 #[test]

@@ -1,0 +1,100 @@
+//! Rules of a Create whose answer was lost, contradicts itself, or has to come from a person.
+
+use std::borrow::Cow;
+
+use jiff::Timestamp;
+use regex::Regex;
+
+use crate::{
+    external::{Answer, Effect, Failure, FailureCode, Outcome, OutcomeResult, Verb},
+    kind::Kind,
+};
+
+use super::{
+    decision::Call,
+    memory::Memory,
+    record::{Intent, Record},
+    world::{Wish, World},
+};
+
+/// Where a kind does not say how long a creation may take.
+const LONGEST_CREATION: std::time::Duration = std::time::Duration::from_hours(1);
+
+/// Nothing that a create does comes to be seen after this: not what its call did, nor the operation that it began, whether the answer told of it
+/// (trace 44) or was lost (trace 46). What moves only when polled moves no more.
+pub fn create_ends(world: &World, intent: &Intent) -> Timestamp {
+    let may_go_on = match &intent.operation {
+        Some(operation) => !operation.poll_driven,
+        None => !intent.operation_ended,
+    };
+    if world.kind.capabilities.visible_when_accepted || !may_go_on {
+        return intent.deadline;
+    }
+    // Each attempt may be the one that began it, at the end of its call.
+    intent.deadline + world.kind.timeouts.create.unwrap_or(LONGEST_CREATION)
+}
+
+/// The end of the recorded operation is the end of the create: no other attempt can have begun another one.
+pub fn operation_ends_the_create(intent: &Intent, handle: &str) -> bool {
+    let held = intent
+        .operation
+        .as_ref()
+        .filter(|operation| operation.handle == handle);
+    held.is_some_and(|operation| operation.attempt == intent.attempt) && (intent.attempt == 0 || intent.alone)
+}
+
+/// A deletion need not wait for the creation that runs: what it makes is seen, so that an absence after the Delete tells the truth (trace 46).
+pub fn may_be_deleted_while_created(world: &World) -> bool {
+    let capabilities = &world.kind.capabilities;
+    capabilities.delete_during_create && capabilities.visible_when_accepted
+}
+
+/// A name that the Create did not bring is the name of something that was made: a failure that tells it has had an effect, whatever it says of
+/// that (trace 48). What is not found any more is the exception: its token made it, and it is gone again.
+pub fn contradicts_itself<'a>(call: &Call, answer: &'a Answer) -> Option<(&'a Outcome, &'a Failure)> {
+    let outcome = answer.as_ref().ok().filter(|_| call.verb == Verb::Create)?;
+    let OutcomeResult::Failure(failure) = &outcome.result else {
+        return None;
+    };
+    let told = !outcome.external_name.is_empty() && outcome.external_name != call.target.external_name;
+    let none = failure.effect == Effect::None && failure.code != FailureCode::NotFound;
+    (told && none).then_some((outcome, failure))
+}
+
+/// The answer as it is believed.
+pub fn believed<'a>(call: &Call, answer: &'a Answer) -> Cow<'a, Answer> {
+    let Some((outcome, failure)) = contradicts_itself(call, answer) else {
+        return Cow::Borrowed(answer);
+    };
+    let failure = Failure {
+        effect: Effect::Unknown,
+        ..failure.clone()
+    };
+    Cow::Owned(Ok(Outcome {
+        result: OutcomeResult::Failure(failure),
+        ..outcome.clone()
+    }))
+}
+
+/// The record knows with which secrets the call goes, or that nobody knows any more which of several the resource holds.
+pub fn secrets_are_recorded(record: &Record, intent: &Intent, wish: &Wish) -> bool {
+    let unknown = intent.attempt > 0 && record.sensitive_digest.is_empty();
+    unknown || record.sensitive_digest == wish.sensitive_digest
+}
+
+/// This process was answered that the create had its effect: another repeat would tell it nothing new.
+pub fn created_at(memory: &Memory, intent: &Intent) -> Option<Timestamp> {
+    let ((token, attempt), at) = memory.created.as_ref()?;
+    (*token == intent.token && *attempt == intent.attempt).then_some(*at)
+}
+
+/// Why the kind cannot have a resource of this name; `None`: it can, or its pattern is none.
+pub fn breaks_name_rules(kind: &Kind, name: &str) -> Option<String> {
+    let rules = &kind.external_name;
+    if rules.max_length > 0 && name.len() > rules.max_length {
+        return Some(format!("{name:?} is longer than {} bytes", rules.max_length));
+    }
+    let pattern = Regex::new(&format!("^(?:{})$", rules.pattern)).ok();
+    let pattern = pattern.filter(|_| !rules.pattern.is_empty())?;
+    (!pattern.is_match(name)).then(|| format!("{name:?} does not match {:?}", rules.pattern))
+}
