@@ -16,6 +16,7 @@ pub mod names;
 mod operate;
 mod pass;
 mod policy;
+mod quantity;
 mod record;
 mod recover;
 mod remove;
