@@ -38,6 +38,38 @@ pub fn differences_by_rules(
     found
 }
 
+/// Puts back what was observed where these differ: a desired state that asks for nothing that an Update cannot do.
+pub(super) fn keep_observed<'d>(
+    desired: &mut Document,
+    diffs: impl Iterator<Item = &'d FieldDiff>,
+    parameters: &Document,
+) {
+    let parameters = Value::Object(parameters.clone());
+    let mut value = Value::Object(std::mem::take(desired));
+    for diff in diffs {
+        // A plugin that compares need not report what it observed.
+        let observed = diff.observed.as_ref().or_else(|| parameters.pointer(&diff.path));
+        let observed = observed.filter(|observed| !observed.is_null());
+        match (value.pointer_mut(&diff.path), observed) {
+            (Some(place), Some(observed)) => *place = observed.clone(),
+            (Some(_), None) => remove(&mut value, &diff.path),
+            (None, _) => {}
+        }
+    }
+    if let Value::Object(value) = value {
+        *desired = value;
+    }
+}
+
+fn remove(value: &mut Value, path: &str) {
+    let Some((parent, key)) = path.rsplit_once('/') else {
+        return;
+    };
+    if let Some(Value::Object(parent)) = value.pointer_mut(parent) {
+        parent.remove(&key.replace("~1", "/").replace("~0", "~"));
+    }
+}
+
 fn of_the_plugin(up_to_date: Option<bool>, diffs: &[FieldDiff]) -> Vec<FieldDiff> {
     match up_to_date {
         Some(false) if diffs.is_empty() => {

@@ -20,6 +20,7 @@ mod quantity;
 mod record;
 mod recover;
 mod remove;
+mod replacement;
 mod report;
 mod resume;
 pub mod rules;
@@ -37,7 +38,8 @@ pub use failure::{Reaction, back_off, delay, reaction};
 pub use memory::{Attempt, Found, Looked, Memory, Stamp};
 pub use policy::Policies;
 pub use record::{
-    ConfigIdentity, Details, Intent, IntentVerb, Record, RecordedOperation, SNAPSHOT_LIMIT, Snapshot, Stored,
+    ConfigIdentity, Details, Intent, IntentVerb, Record, RecordedOperation, Replacement, SNAPSHOT_LIMIT,
+    Snapshot, Stored,
 };
 pub use resume::resume;
 pub use settle::{Settled, settle};

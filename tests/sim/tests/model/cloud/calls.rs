@@ -10,6 +10,7 @@ use bridge_core::{
 use std::time::Duration;
 
 use jiff::Timestamp;
+use serde_json::Value;
 
 use super::{Cloud, External, Id, State, Used, Work, answer, derived_name, is_ours};
 use crate::kinds::Pace;
@@ -173,6 +174,12 @@ impl Cloud {
         } else {
             Duration::ZERO
         };
+        let mut parameters = call.desired.parameters.clone();
+        if self.spells_otherwise
+            && let Some(Value::String(fixed)) = parameters.get_mut("fixed")
+        {
+            *fixed = fixed.to_uppercase();
+        }
         self.objects.push(External {
             id: Id(self.count),
             name: name.to_owned(),
@@ -180,7 +187,7 @@ impl Cloud {
             marker,
             made_for: call.target.owner.uid.clone(),
             changed_for: String::new(),
-            parameters: call.desired.parameters.clone(),
+            parameters,
             sensitive: call.desired.sensitive.clone(),
             state,
             visible: now + self.visibility.max(hidden),
@@ -205,6 +212,9 @@ impl Cloud {
         if call.desired.parameters.contains_key("invalid") {
             return answer::failed(&one.name, FailureCode::InvalidSpec, Effect::None);
         }
+        if call.desired.parameters.get("fixed") != one.parameters.get("fixed") {
+            return answer::failed(&one.name, FailureCode::ImmutableField, Effect::None);
+        }
         let (id, name) = (one.id, one.name.clone());
         if self.subject.manners.update == Pace::AtOnce {
             self.apply(id, call);
@@ -218,7 +228,10 @@ impl Cloud {
         let handle = format!("update-{}", self.count);
         self.changes
             .push((now + self.work_takes, id, Box::new(call.clone())));
-        let operation = answer::operation(&handle, OperationVerb::Update, false);
+        let operation = Operation {
+            expire_time: self.operations_expire.map(|after| now + after),
+            ..answer::operation(&handle, OperationVerb::Update, false)
+        };
         let work = Work {
             operation: operation.clone(),
             object: Some(id),

@@ -7,5 +7,6 @@ mod create;
 mod delete;
 mod letting_go;
 mod others;
+mod replacement;
 mod token;
 mod words;
