@@ -87,6 +87,19 @@ fn crossbridge() -> Value {
                         "format": "date-time",
                         "description": "When it may be forgotten in the external system.",
                     },
+                    "externalName": {
+                        "type": "string",
+                        "description": "The external resource that it is about.",
+                    },
+                    "incarnation": {
+                        "type": "integer",
+                        "format": "int64",
+                        "description": "Which of the object's external resources that is, counted from 0.",
+                    },
+                    "sensitiveDigest": {
+                        "type": "string",
+                        "description": "Keyed digest of the sensitive values that an Update applies.",
+                    },
                 },
             },
         },

@@ -9,6 +9,7 @@ use super::{
     names,
     pass::Pass,
     record::{ConfigIdentity, Details, Intent, IntentVerb, Record, Snapshot},
+    replacement,
     report::Report,
     rules, settle, unanswered,
 };
@@ -117,6 +118,8 @@ pub(super) fn begin(pass: &Pass, derived: &str) -> Decision {
         },
         config: ConfigIdentity::of(config),
         plugin_version: world.plugin_version.clone(),
+        incarnation: rules::next_incarnation(pass.record.as_ref()),
+        replacement: replacement::used_approvals(world, pass.record.as_ref()),
     };
     let others = world
         .managed

@@ -116,7 +116,7 @@ pub fn decide(world: &World, memory: &Memory) -> Decision {
         return super::recover::recover(&pass);
     }
     if pass.deleting() {
-        return super::remove::remove(&pass, super::remove::Removal::Deletion);
+        return super::remove::remove(&pass);
     }
     super::steady::steady(&pass)
 }
@@ -288,7 +288,16 @@ pub(super) fn readiness(pass: &Pass) -> Option<Says> {
     let Some(Found::There(observation)) = pass.memory.looked.as_ref().map(|looked| &looked.found) else {
         return None;
     };
-    Some(if observation.deleting {
+    let replaced = pass
+        .record
+        .as_ref()
+        .is_some_and(|record| super::replacement::has_begun(pass.world, record, observation));
+    Some(if observation.deleting && replaced {
+        Says::no(
+            "Deleting",
+            "it is being deleted, so that another one takes its place",
+        )
+    } else if observation.deleting {
         Says::no(
             "Deleting",
             "it is being removed upstream, though nobody here asked for it",

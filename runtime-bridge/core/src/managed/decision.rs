@@ -109,6 +109,8 @@ pub struct Call {
     pub handle: String,
     /// Of a Poll: what the operation does.
     pub operation: Option<OperationVerb>,
+    /// Keyed digest of the sensitive values that an Update applies; of a Poll, those that its operation applies, if that is known.
+    pub sensitive_digest: Option<String>,
 }
 
 /// A change of metadata.

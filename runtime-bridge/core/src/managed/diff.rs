@@ -7,6 +7,8 @@ use crate::{
     kind::{Comparison, DiffMode, FieldRule, Kind, Mutability},
 };
 
+use super::quantity::Quantity;
+
 /// What differs, in the order of the wish. In the plugin's own diff mode, what the plugin says.
 pub fn differences(kind: &Kind, wish: &Document, observation: &Observation) -> Vec<FieldDiff> {
     if kind.capabilities.diff_mode == DiffMode::Plugin {
@@ -34,6 +36,38 @@ pub fn differences_by_rules(
     };
     walk.object(&mut Vec::new(), wish, Some(parameters), parameters_schema, false);
     found
+}
+
+/// Puts back what was observed where these differ: a desired state that asks for nothing that an Update cannot do.
+pub(super) fn keep_observed<'d>(
+    desired: &mut Document,
+    diffs: impl Iterator<Item = &'d FieldDiff>,
+    parameters: &Document,
+) {
+    let parameters = Value::Object(parameters.clone());
+    let mut value = Value::Object(std::mem::take(desired));
+    for diff in diffs {
+        // A plugin that compares need not report what it observed.
+        let observed = diff.observed.as_ref().or_else(|| parameters.pointer(&diff.path));
+        let observed = observed.filter(|observed| !observed.is_null());
+        match (value.pointer_mut(&diff.path), observed) {
+            (Some(place), Some(observed)) => *place = observed.clone(),
+            (Some(_), None) => remove(&mut value, &diff.path),
+            (None, _) => {}
+        }
+    }
+    if let Value::Object(value) = value {
+        *desired = value;
+    }
+}
+
+fn remove(value: &mut Value, path: &str) {
+    let Some((parent, key)) = path.rsplit_once('/') else {
+        return;
+    };
+    if let Some(Value::Object(parent)) = value.pointer_mut(parent) {
+        parent.remove(&key.replace("~1", "/").replace("~0", "~"));
+    }
 }
 
 fn of_the_plugin(up_to_date: Option<bool>, diffs: &[FieldDiff]) -> Vec<FieldDiff> {
@@ -214,9 +248,9 @@ fn equal(wish: &Value, fact: &Value, comparison: Comparison) -> bool {
             let parse = |text| serde_json::from_str::<Value>(text).ok();
             wish == fact || parse(wish).is_some_and(|wish| Some(wish) == parse(fact))
         }),
-        Comparison::Quantity => match (quantity(wish), quantity(fact)) {
+        Comparison::Quantity => match (Quantity::of(wish), Quantity::of(fact)) {
             (Some(wish), Some(fact)) => wish == fact,
-            _ => wish == fact,
+            _ => same_json(wish, fact),
         },
         Comparison::Json | Comparison::WriteOnly => same_json(wish, fact),
     }
@@ -241,41 +275,6 @@ fn same_object(one: &Map<String, Value>, other: &Map<String, Value>) -> bool {
         && one
             .iter()
             .all(|(key, value)| other.get(key).is_some_and(|there| same_json(value, there)))
-}
-
-/// A Kubernetes quantity in billionths.
-fn quantity(value: &Value) -> Option<i128> {
-    let text = match value {
-        Value::String(text) => text.clone(),
-        Value::Number(number) => number.to_string(),
-        _ => return None,
-    };
-    let split = text
-        .find(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | '-' | '+'))
-        .unwrap_or(text.len());
-    let (number, suffix) = text.split_at(split);
-    let scale: i128 = match suffix {
-        "n" => 1,
-        "u" => 1_000,
-        "m" => 1_000_000,
-        "" => 1_000_000_000,
-        "k" => 1_000_000_000_000,
-        "M" => 10_i128.pow(15),
-        "G" => 10_i128.pow(18),
-        "T" => 10_i128.pow(21),
-        "P" => 10_i128.pow(24),
-        "E" => 10_i128.pow(27),
-        "Ki" => 1_000_000_000 << 10,
-        "Mi" => 1_000_000_000 << 20,
-        "Gi" => 1_000_000_000 << 30,
-        "Ti" => 1_000_000_000_i128 << 40,
-        "Pi" => 1_000_000_000_i128 << 50,
-        "Ei" => 1_000_000_000_i128 << 60,
-        _ => return None,
-    };
-    let (whole, part) = number.split_once('.').unwrap_or((number, ""));
-    let digits: i128 = format!("{whole}{part}").parse().ok()?;
-    Some(digits.checked_mul(scale)? / 10_i128.pow(u32::try_from(part.len()).ok()?))
 }
 
 #[cfg(test)]

@@ -194,3 +194,31 @@ fn where_the_plugin_compares_its_word_counts() {
     );
     assert_eq!(observation(Some(false), told), [("/region".to_owned(), true)]);
 }
+
+#[test]
+fn fields_kept_as_observed_ask_for_nothing() {
+    let replaced = |path: &str, observed: Value| FieldDiff {
+        path: path.to_owned(),
+        desired: Some(json!("new")),
+        observed: Some(observed),
+        needs_replacement: true,
+    };
+    let absent = FieldDiff {
+        observed: None,
+        ..replaced("/disk/i~1d", json!(null))
+    };
+    let diffs = [
+        replaced("/region", json!("old")),
+        absent,
+        replaced("/zones/1", json!("b")),
+        replaced("/not/there", json!(1)),
+    ];
+    let wish =
+        json!({"size": 2, "region": "new", "disk": {"i/d": "new", "kind": "k"}, "zones": ["a", "new"]});
+    let mut desired = wish.as_object().cloned().unwrap();
+    keep_observed(&mut desired, diffs.iter(), &Document::new());
+    assert_eq!(
+        Value::Object(desired),
+        json!({"size": 2, "region": "old", "disk": {"kind": "k"}, "zones": ["a", "b"]})
+    );
+}

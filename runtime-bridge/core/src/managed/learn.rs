@@ -10,7 +10,7 @@ use crate::external::{
 
 use super::{
     decision::{Call, Event, MetadataChange},
-    memory::{Found, Looked, Memory, Stamp, next_look, recorded},
+    memory::{Found, Looked, Memory, Stamp, incarnation, next_look, recorded},
     operate::POLL_AFTER,
     record::Stored,
     status::OperationReport,
@@ -236,6 +236,9 @@ impl Memory {
                     generation: goes_on.map_or(world.managed.generation, |earlier| earlier.generation),
                     poll_driven: operation.poll_driven,
                     expire_time: operation.expire_time,
+                    external_name: call.target.external_name.clone(),
+                    incarnation: incarnation(world),
+                    sensitive_digest: call.sensitive_digest.clone(),
                 }));
                 if begun && operation.verb == OperationVerb::Update {
                     self.count_update(world);

@@ -299,6 +299,9 @@ impl Memory {
             generation: world.managed.generation,
             poll_driven: operation.poll_driven,
             expire_time: operation.expire_time,
+            external_name: observation.external_name.clone(),
+            incarnation: incarnation(world),
+            sensitive_digest: None,
         }));
     }
 
@@ -359,6 +362,14 @@ pub(super) fn recorded(world: &World) -> Option<Attempt> {
     match world.managed.record() {
         Stored::Ours(record) => record.intent.map(|intent| (intent.token, intent.attempt)),
         Stored::None | Stored::Unreadable(_) => None,
+    }
+}
+
+/// Which of its external resources the object has, by its record.
+pub(super) fn incarnation(world: &World) -> u32 {
+    match world.managed.record() {
+        Stored::Ours(record) => record.incarnation,
+        Stored::None | Stored::Unreadable(_) => 0,
     }
 }
 

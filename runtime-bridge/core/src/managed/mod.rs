@@ -18,9 +18,11 @@ mod operate;
 mod ownership;
 mod pass;
 mod policy;
+mod quantity;
 mod record;
 mod recover;
 mod remove;
+mod replacement;
 mod report;
 mod resume;
 pub mod rules;
@@ -41,7 +43,8 @@ pub use memory::{Attempt, Found, Looked, Memory, Stamp};
 pub use ownership::{Neighbour, Neighbours, OwnershipClaims};
 pub use policy::Policies;
 pub use record::{
-    ConfigIdentity, Details, Intent, IntentVerb, Record, RecordedOperation, SNAPSHOT_LIMIT, Snapshot, Stored,
+    ConfigIdentity, Details, Intent, IntentVerb, Record, RecordedOperation, Replacement, SNAPSHOT_LIMIT,
+    Snapshot, Stored,
 };
 pub use resume::resume;
 pub use settle::{Settled, settle};

@@ -51,11 +51,16 @@ fn other(pass: &Pass) -> Option<OperationReport> {
             .filter(|operation| operation.verb != OperationVerb::Create)
     };
     let known = pass.memory.operation.clone().unwrap_or_else(stored)?;
+    let record = pass.record.as_ref();
+    let of_a_former = record.is_some_and(|record| !rules::is_of_the_recorded_resource(record, &known));
     let intent = pass.record.as_ref().and_then(|record| record.intent.as_ref());
     let lost = known.poll_driven
         && known.verb == OperationVerb::Delete
         && rules::removal_is_lost(pass.world, intent);
-    let alive = known.expire_time.is_none_or(|end| end > pass.world.now) && !known.handle.is_empty() && !lost;
+    let alive = known.expire_time.is_none_or(|end| end > pass.world.now)
+        && !known.handle.is_empty()
+        && !lost
+        && !of_a_former;
     alive.then(|| told(pass, known))
 }
 
@@ -78,6 +83,13 @@ fn report_of(pass: &Pass, intent: &Intent, handle: &str) -> OperationReport {
         generation: intent.generation,
         poll_driven: operation.is_some_and(|operation| operation.poll_driven),
         expire_time: operation.and_then(|operation| operation.expire_time),
+        external_name: pass
+            .record
+            .as_ref()
+            .map(|record| record.external_name.clone())
+            .unwrap_or_default(),
+        incarnation: pass.record.as_ref().map_or(0, |record| record.incarnation),
+        sensitive_digest: None,
     };
     told(pass, report)
 }
@@ -115,6 +127,8 @@ pub(super) fn with_operation(pass: &Pass, report: Report) -> Report {
         operation.handle.clear();
         operation.poll_driven = false;
         operation.expire_time = None;
+        operation.external_name.clear();
+        operation.incarnation = 0;
     }
     let mut report = report.operation(operation);
     if !overdue.is_empty() && report.synced.as_ref().is_some_and(|says| says.status) {
@@ -137,18 +151,14 @@ pub(super) fn followed(pass: &Pass) -> Option<OperationReport> {
 pub(super) fn follow(pass: &Pass) -> Option<Decision> {
     let operation = followed(pass)?;
     let world = pass.world;
-    let name = pass
-        .record
-        .as_ref()
-        .map(|record| record.external_name.clone())
-        .unwrap_or_default();
+    let name = name_of(pass, &operation);
     let capabilities = &world.kind.capabilities;
     if pass.deleting()
         && operation.verb == OperationVerb::Create
         && unanswered::may_be_deleted_while_created(world)
         && !name.is_empty()
     {
-        return Some(super::remove::remove(pass, super::remove::Removal::Deletion));
+        return Some(super::remove::remove(pass));
     }
     if pass.memory.next_poll.is_none_or(|next| next <= world.now) {
         return Some(poll(pass, &operation, &name));
@@ -164,8 +174,15 @@ pub(super) fn follow(pass: &Pass) -> Option<Decision> {
 pub(super) fn follow_by_itself(pass: &Pass) -> Option<Decision> {
     let operation = followed(pass).filter(|operation| !operation.poll_driven)?;
     let due = pass.memory.next_poll.is_none_or(|next| next <= pass.world.now);
-    let name = pass.record.as_ref().map_or("", |record| &record.external_name);
-    due.then(|| poll(pass, &operation, name))
+    due.then(|| poll(pass, &operation, &name_of(pass, &operation)))
+}
+
+/// The resource that an operation is about. One that an older bridge reported does not name it.
+fn name_of(pass: &Pass, operation: &OperationReport) -> String {
+    match (&pass.record, operation.external_name.is_empty()) {
+        (Some(record), true) => record.external_name.clone(),
+        _ => operation.external_name.clone(),
+    }
 }
 
 /// Says how far it is, and waits.
@@ -214,6 +231,7 @@ fn poll(pass: &Pass, operation: &OperationReport, name: &str) -> Decision {
     let fill = |call: &mut super::decision::Call| {
         call.handle.clone_from(&operation.handle);
         call.operation = Some(operation.verb);
+        call.sensitive_digest.clone_from(&operation.sensitive_digest);
         if let Some(intent) = pass.record.as_ref().and_then(|record| record.intent.as_ref()) {
             call.token.clone_from(&intent.token);
             call.attempt = intent.attempt;

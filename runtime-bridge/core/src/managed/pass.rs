@@ -137,6 +137,7 @@ impl Pass<'_> {
             etag: String::new(),
             handle: String::new(),
             operation: None,
+            sensitive_digest: (verb == Verb::Update).then(|| self.wish.sensitive_digest.clone()),
         };
         fill(&mut call);
         Decision::Act(Action::Call(Box::new(call)))

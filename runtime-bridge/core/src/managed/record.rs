@@ -54,6 +54,26 @@ pub struct Record {
     /// Of the plugin by which it was made, or adopted.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub plugin_version: String,
+    /// Which of the object's external resources this is about, counted from 0: each creation that is begun is another one's, though its name
+    /// may be the same.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub incarnation: u32,
+    /// What became of approvals of a replacement.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replacement: Option<Replacement>,
+}
+
+/// Approvals of a replacement that count no more, and the replacement that is under way.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Replacement {
+    /// `metadata.generation` that was approved last.
+    pub generation: i64,
+    /// So many approvals of that generation are used up.
+    pub approvals: u32,
+    /// The last of them is being acted upon: the resource of this canonical id (empty: not known) is deleted, so that another one takes its place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaces: Option<String>,
 }
 
 /// What became of connection details that are given once.

@@ -109,7 +109,7 @@ fn look(pass: &Pass, intent: &Intent, name: &str) -> Decision {
 fn settled_as_found(pass: &Pass, record: &Record, observation: &Observation, as_recorded: bool) -> Decision {
     if !pass.world.cloud_named() && !as_recorded {
         return if pass.deleting() {
-            super::remove::remove(pass, super::remove::Removal::Deletion)
+            super::remove::remove(pass)
         } else {
             super::steady::steady(pass)
         };

@@ -12,7 +12,6 @@ use crate::{
 use super::{
     decision::{Action, Decision, Event, Purpose},
     memory::Found,
-    names,
     pass::{Pass, left_behind},
     record::{ConfigIdentity, Details, Intent, IntentVerb, Record, Snapshot},
     report::{self, Report},
@@ -28,32 +27,19 @@ const DELETE_AGAIN: Duration = Duration::from_secs(30);
 /// Why a deletion waits for a call before it.
 pub(super) const BUSY: &str = "waiting until an earlier call can no longer take effect";
 
-/// What the removal is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Removal {
-    /// The object goes.
-    Deletion,
-    /// A person approved that another resource takes its place.
-    Replacement,
-}
-
 /// Deletes, looks, and only then lets go.
-pub(super) fn remove(pass: &Pass, why: Removal) -> Decision {
+pub(super) fn remove(pass: &Pass) -> Decision {
     let world = pass.world;
     let others = world.managed.other_finalizers();
-    if why == Removal::Deletion && !others.is_empty() {
+    if !others.is_empty() {
         return pass.wait(
             Report::synced().blocked(format!("waiting for finalizers of others: {}", others.join(", "))),
             None,
             Purpose::Drift,
         );
     }
-    if let Some(blocker) = &world.blocker {
-        return pass.wait(
-            Report::synced().blocked(blocker.message.clone()),
-            None,
-            Purpose::Drift,
-        );
+    if let Some(blocked) = blocked(pass) {
+        return blocked;
     }
     let bound = pass
         .record
@@ -65,24 +51,38 @@ pub(super) fn remove(pass: &Pass, why: Removal) -> Decision {
         _ => None,
     };
     let Some(name) = name else {
-        return finish(pass, why, None);
+        return finish(pass, None);
     };
     let Some(looked) = pass.memory.fresh_look(world, &name) else {
         return pass.observe(&name);
     };
     match &looked.found {
-        Found::There(observation) => there(pass, why, bound, observation, looked.began),
-        Found::Absent(_) if !bound => finish(pass, why, None),
-        Found::Absent(_) => absent(pass, why, &name, looked.began),
+        Found::There(observation) => there(pass, bound, observation, looked.began),
+        Found::Absent(_) if !bound => finish(pass, None),
+        Found::Absent(_) => absent(pass, &name, looked.began),
     }
 }
 
-fn there(pass: &Pass, why: Removal, bound: bool, observation: &Observation, began: Timestamp) -> Decision {
+/// The first half of a replacement: deletes what is certainly this object's, so that another one takes its place. Nothing is let go here: what
+/// is seen to be absent is created anew in the ordinary course.
+pub(super) fn replace(pass: &Pass, observation: &Observation, began: Timestamp) -> Decision {
+    blocked(pass).unwrap_or_else(|| delete(pass, observation, began))
+}
+
+fn blocked(pass: &Pass) -> Option<Decision> {
+    let blocker = pass.world.blocker.as_ref()?;
+    Some(pass.wait(
+        Report::synced().blocked(blocker.message.clone()),
+        None,
+        Purpose::Drift,
+    ))
+}
+
+fn there(pass: &Pass, bound: bool, observation: &Observation, began: Timestamp) -> Decision {
     let world = pass.world;
     let left = |because: &str| {
         finish(
             pass,
-            why,
             Some(left_behind(world, &observation.external_name, because)),
         )
     };
@@ -118,6 +118,12 @@ fn there(pass: &Pass, why: Removal, bound: bool, observation: &Observation, bega
         }
         Ownership::Ours | Ownership::Formerly | Ownership::Unmarked => {}
     }
+    delete(pass, observation, began)
+}
+
+/// Deletes what is there, unless that was done and shows no effect yet.
+fn delete(pass: &Pass, observation: &Observation, began: Timestamp) -> Decision {
+    let world = pass.world;
     if observation.deleting {
         return look_later(
             pass,
@@ -127,29 +133,23 @@ fn there(pass: &Pass, why: Removal, bound: bool, observation: &Observation, bega
             "it is being removed upstream",
         );
     }
-    if let Some(answered) = pass
-        .memory
-        .delete_answered
-        .filter(|answered| world.now < *answered + DELETE_AGAIN)
-    {
+    let answered = pass.memory.delete_answered;
+    if answered.is_some_and(|answered| world.now < answered + DELETE_AGAIN) {
         return look_later(
             pass,
             &observation.external_name,
             began,
             None,
-            &format!(
-                "the deletion was accepted at {}, and it is still there",
-                settle::seconds(answered)
-            ),
+            "the deletion was accepted, and it is still there",
         );
     }
     send(pass, &observation.external_name, &observation.etag)
 }
 
-fn absent(pass: &Pass, why: Removal, name: &str, began: Timestamp) -> Decision {
+fn absent(pass: &Pass, name: &str, began: Timestamp) -> Decision {
     let world = pass.world;
     let Some(record) = &pass.record else {
-        return finish(pass, why, None);
+        return finish(pass, None);
     };
     if !rules::same_place(world, record) {
         return pass.stop(
@@ -172,7 +172,7 @@ fn absent(pass: &Pass, why: Removal, name: &str, began: Timestamp) -> Decision {
         );
     }
     if rules::absence_ends_the_removal(pass.memory, name) {
-        return finish(pass, why, None);
+        return finish(pass, None);
     }
     send(pass, name, "")
 }
@@ -248,11 +248,13 @@ fn unrecorded(uid: String, name: &str, config: ConfigIdentity) -> Record {
         details: Details::Settled,
         config,
         plugin_version: String::new(),
+        incarnation: 0,
+        replacement: None,
     }
 }
 
 /// Nothing of ours is left outside. The finalizer goes only when no recorded call can still execute.
-fn finish(pass: &Pass, why: Removal, event: Option<Event>) -> Decision {
+fn finish(pass: &Pass, event: Option<Event>) -> Decision {
     let world = pass.world;
     let busy = pass
         .record
@@ -261,21 +263,7 @@ fn finish(pass: &Pass, why: Removal, event: Option<Event>) -> Decision {
     if let Some(over) = busy {
         return pass.wait(Report::synced().blocked(BUSY), Some(over), Purpose::Operation);
     }
-    match (why, &pass.record) {
-        (Removal::Replacement, Some(record)) => {
-            let mut record = record.clone();
-            let mut annotations = BTreeMap::new();
-            settle::close(&mut record);
-            record.confirmed = false;
-            record.external_name.clear();
-            record.provider_state.clear();
-            if world.kind.external_name.source != crate::kind::NameSource::User {
-                annotations.insert(names::EXTERNAL_NAME.to_owned(), None);
-            }
-            pass.write_record("make way for the replacement", &record, annotations)
-        }
-        (Removal::Deletion, _) | (Removal::Replacement, None) => Decision::Act(Action::Release(event)),
-    }
+    Decision::Act(Action::Release(event))
 }
 
 /// Look again by this name, but not at once.

@@ -141,6 +141,9 @@ mod tests {
                 generation: 2,
                 poll_driven: false,
                 expire_time: None,
+                external_name: String::new(),
+                incarnation: 0,
+                sensitive_digest: None,
             });
         };
         assert_eq!(turn(operation), (0, Priority::OperationPoll));

@@ -15,7 +15,7 @@ use super::{
     memory::{Found, Looked, Memory},
     names,
     record::{ConfigIdentity, Intent, IntentVerb, Record, Snapshot, Stored},
-    status::Question,
+    status::{OperationReport, Question},
     unanswered,
     world::{Managed, Wish, World},
 };
@@ -426,6 +426,17 @@ pub fn removal_is_lost(world: &World, intent: Option<&Intent>) -> bool {
 pub fn name_was_changed(world: &World, record: &Record) -> bool {
     let sent = !record.external_name.is_empty() || record.create().is_some();
     sent && world.managed.annotation(names::EXTERNAL_NAME) != record.external_name
+}
+
+/// An operation is about the resource that the record speaks of, not about a former one, whose name and handle may be the same (trace 54).
+pub fn is_of_the_recorded_resource(record: &Record, operation: &OperationReport) -> bool {
+    let same_name = operation.external_name == record.external_name;
+    operation.incarnation == record.incarnation && (same_name || operation.external_name.is_empty())
+}
+
+/// Which of the object's external resources is created next.
+pub fn next_incarnation(record: Option<&Record>) -> u32 {
+    record.map_or(0, |record| record.incarnation.saturating_add(1))
 }
 
 /// Taken from under our create: not ours until it bears our marker, or a person says so (trace 17).

@@ -40,7 +40,7 @@ pub fn settle(world: &World, managed: &Managed, call: &Call, answer: &Answer) ->
     let settled = if creates {
         of_create(world, managed, &record, call, answer)
     } else {
-        of_other(world, &record, call, answer)
+        of_other(&record, call, answer)
     };
     match settled {
         Some((new, annotations)) => change(&record, &new, annotations),
@@ -100,7 +100,7 @@ fn of_create(
     Some((new, annotations))
 }
 
-fn of_other(world: &World, record: &Record, call: &Call, answer: &Answer) -> Option<(Record, Annotations)> {
+fn of_other(record: &Record, call: &Call, answer: &Answer) -> Option<(Record, Annotations)> {
     if record.external_name != call.target.external_name {
         return None;
     }
@@ -109,23 +109,26 @@ fn of_other(world: &World, record: &Record, call: &Call, answer: &Answer) -> Opt
         if !outcome.provider_state.is_empty() {
             new.provider_state.clone_from(&outcome.provider_state);
         }
-        if call.verb == Verb::Update
-            && matches!(
-                outcome.result,
-                OutcomeResult::Completed(_) | OutcomeResult::Operation(_)
-            )
-            && let Ok(wish) = &world.wish
-        {
-            new.sensitive_digest.clone_from(&wish.sensitive_digest);
-        }
-        // It was taken for applied when the operation began.
-        if call.operation == Some(OperationVerb::Update)
-            && matches!(&outcome.result, OutcomeResult::Failure(failure) if failure.code == FailureCode::OperationFailed)
-        {
-            new.sensitive_digest.clear();
+        if call.verb == Verb::Update || call.operation == Some(OperationVerb::Update) {
+            resolve_sensitive_digest(&mut new, call, &outcome.result);
         }
     }
     Some((new, Annotations::new()))
+}
+
+/// Sensitive values count as applied when their Update completes. From when it became an operation until then it is unknown which ones the
+/// resource has, so that the Update is repeated if the operation comes to nothing, or is lost.
+fn resolve_sensitive_digest(new: &mut Record, call: &Call, result: &OutcomeResult) {
+    match (result, &call.sensitive_digest) {
+        (OutcomeResult::Completed(_), Some(digest)) => new.sensitive_digest.clone_from(digest),
+        (OutcomeResult::Operation(_), Some(digest)) if *digest != new.sensitive_digest => {
+            new.sensitive_digest.clear();
+        }
+        (OutcomeResult::Failure(failure), _) if failure.code == FailureCode::OperationFailed => {
+            new.sensitive_digest.clear();
+        }
+        (OutcomeResult::Completed(_) | OutcomeResult::Operation(_) | OutcomeResult::Failure(_), _) => {}
+    }
 }
 
 fn learn_names(

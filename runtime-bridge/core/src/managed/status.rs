@@ -112,6 +112,15 @@ pub struct OperationReport {
     /// When it may be forgotten upstream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expire_time: Option<Timestamp>,
+    /// The external resource that it is about.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub external_name: String,
+    /// [`super::record::Record::incarnation`] of that resource.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub incarnation: u32,
+    /// Of an Update: keyed digest of the sensitive values that it applies, which count as applied when it completes. `None`: not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sensitive_digest: Option<String>,
 }
 
 /// Drawn for one attempt of one token; an answer to another question does nothing.
@@ -228,8 +237,8 @@ impl Status {
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)] // serde's signature.
-fn is_first(attempt: &u32) -> bool {
-    *attempt == 0
+fn is_first(number: &u32) -> bool {
+    *number == 0
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)] // serde's signature.

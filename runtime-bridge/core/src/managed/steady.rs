@@ -11,9 +11,10 @@ use super::{
     names, operate,
     pass::Pass,
     record::{ConfigIdentity, Details, Record},
-    remove::{self, Removal},
+    replacement,
     report::Report,
     rules::{self, Ownership},
+    status::Says,
     world::World,
 };
 
@@ -62,7 +63,7 @@ fn not_there(pass: &Pass, looked: &Looked, name: &str, derived: &str) -> Decisio
         if world.now > believed {
             return pass.observe(name);
         }
-        let report = Report::synced().ready(super::status::Says::no(
+        let report = Report::synced().ready(Says::no(
             "Unavailable",
             "the external resource cannot be found; looking again before it is made anew",
         ));
@@ -93,25 +94,61 @@ fn there(pass: &Pass, looked: &Looked, observation: &Observation) -> Decision {
     if !rules::confirmed(world, record) && record.intent.is_none() {
         return adopt(pass, observation);
     }
-    if let Some(decision) = renew(pass, record, observation) {
+    let diffs = diff::differences(&world.kind, &pass.wish.parameters, observation);
+    if let Some(decision) = renew(pass, record, observation, &diffs) {
         return decision;
     }
     if observation.deleting {
         return content(pass, observation, None);
     }
-    let diffs = diff::differences(&world.kind, &pass.wish.parameters, observation);
-    let secrets = record.sensitive_digest != pass.wish.sensitive_digest;
-    let unmarked = world.kind.capabilities.holds_marker && observation.found_marker != world.marker;
+    let found = Differences {
+        secrets: record.sensitive_digest != pass.wish.sensitive_digest,
+        unmarked: world.kind.capabilities.holds_marker && observation.found_marker != world.marker,
+        replaced: diffs
+            .iter()
+            .filter(|diff| is_replaced(world, diff))
+            .map(|diff| diff.path.as_str())
+            .collect(),
+        fields: &diffs,
+    };
     // An empty marker may only not be seen yet.
     let waits = rules::visible_at(world, record)
-        .filter(|visible| unmarked && observation.found_marker.is_empty() && looked.began <= *visible);
-    if diffs.is_empty() && !secrets && (!unmarked || waits.is_some()) {
+        .filter(|visible| found.unmarked && observation.found_marker.is_empty() && looked.began <= *visible);
+    let in_sync = found.fields.is_empty() && !found.secrets && (!found.unmarked || waits.is_some());
+    // Nothing is replaced before it bears the marker.
+    let unseen = !found.replaced.is_empty() && waits.is_some();
+    if in_sync || unseen {
         return match waits {
             Some(visible) if world.now > visible => pass.observe(&looked.name),
             waits => content(pass, observation, waits),
         };
     }
-    differs(pass, record, observation, &diffs)
+    differs(pass, record, looked, observation, &found)
+}
+
+/// In what the resource differs from the desired state.
+struct Differences<'a> {
+    fields: &'a [FieldDiff],
+    /// Those that only a replacement changes.
+    replaced: Vec<&'a str>,
+    secrets: bool,
+    /// It does not bear our marker, though resources of its kind can.
+    unmarked: bool,
+}
+
+impl Differences<'_> {
+    /// For people: what an Update is to change.
+    fn to_update(&self) -> String {
+        let fields = self.fields.iter().map(|diff| diff.path.as_str());
+        let mut all: Vec<&str> = fields.filter(|path| !self.replaced.contains(path)).collect();
+        all.extend(self.secrets.then_some("sensitive values"));
+        all.extend(self.unmarked.then_some("the ownership marker"));
+        all.join(", ")
+    }
+}
+
+fn is_replaced(world: &World, diff: &FieldDiff) -> bool {
+    diff.needs_replacement || !world.kind.capabilities.can_update
 }
 
 /// What was found is in another account than ours: it is left alone, and ours is not forgotten.
@@ -161,6 +198,8 @@ fn adopt(pass: &Pass, observation: &Observation) -> Decision {
         details: Details::Settled,
         config: ConfigIdentity::of(config),
         plugin_version: world.plugin_version.clone(),
+        incarnation: pass.record.as_ref().map_or(0, |record| record.incarnation),
+        replacement: replacement::used_approvals(world, pass.record.as_ref()),
     };
     let name = Some(observation.external_name.clone());
     let message = format!("took over {:?}, which existed already", observation.external_name);
@@ -178,9 +217,13 @@ fn adopt(pass: &Pass, observation: &Observation) -> Decision {
 }
 
 /// Keeps the record true where only we are behind: settings that changed without moving the resource, a digest key that was lost.
-fn renew(pass: &Pass, record: &Record, observation: &Observation) -> Option<Decision> {
+fn renew(pass: &Pass, record: &Record, observation: &Observation, diffs: &[FieldDiff]) -> Option<Decision> {
     let world = pass.world;
     let mut new = record.clone();
+    let mut annotations = nothing_else();
+    if !diffs.iter().any(|diff| is_replaced(world, diff)) {
+        replacement::settle(world, &mut new, &mut annotations);
+    }
     if !observation.provider_state.is_empty() {
         new.provider_state.clone_from(&observation.provider_state);
     }
@@ -202,7 +245,7 @@ fn renew(pass: &Pass, record: &Record, observation: &Observation) -> Option<Deci
     });
     // A finalizer that somebody took away is put back: without it a deletion would leave the resource behind.
     (new != *record || !world.managed.held()).then(|| {
-        pass.write_record("renew the record", &new, nothing_else())
+        pass.write_record("renew the record", &new, annotations)
             .telling(lost.or(moved))
     })
 }
@@ -223,24 +266,40 @@ fn settle_details(pass: &Pass, new: &mut Record) -> Option<Event> {
     lost.then(|| Event::warning("ConnectionDetailsLost", &rules::lost_details(&pass.world.kind)))
 }
 
-fn differs(pass: &Pass, record: &Record, observation: &Observation, diffs: &[FieldDiff]) -> Decision {
+fn differs(
+    pass: &Pass,
+    record: &Record,
+    looked: &Looked,
+    observation: &Observation,
+    found: &Differences,
+) -> Decision {
     let world = pass.world;
-    let policies = &world.managed.policies;
-    if !policies.update {
+    if !world.managed.policies.update {
         return content(pass, observation, None);
     }
-    let can_update = world.kind.capabilities.can_update;
-    let replaced: Vec<&str> = diffs
-        .iter()
-        .filter(|diff| diff.needs_replacement || !can_update)
-        .map(|diff| diff.path.as_str())
-        .collect();
-    if !replaced.is_empty() {
-        return replace(pass, observation, &replaced);
+    // What lost its marker gets it back before it is replaced: nothing else distinguishes it from its successor (trace 52).
+    if !found.replaced.is_empty() && !found.unmarked {
+        return replacement::replace(pass, record, looked, observation, &found.replaced.join(", "));
     }
-    if !can_update {
-        return content(pass, observation, None);
+    if !world.kind.capabilities.can_update {
+        return match found.replaced.as_slice() {
+            [] => content(pass, observation, None),
+            fields => replacement::forbidden(
+                pass,
+                observation,
+                &format!(
+                    "{} cannot be changed in place, and the resource does not bear the marker {} of this object, without which it is not replaced; set the marker, or change the fields back",
+                    fields.join(", "),
+                    world.marker
+                ),
+            ),
+        };
     }
+    update(pass, record, observation, found)
+}
+
+fn update(pass: &Pass, record: &Record, observation: &Observation, found: &Differences) -> Decision {
+    let world = pass.world;
     if let Some(trouble) = pass.memory.refused(world, Verb::Update) {
         let report = Report {
             ready: readiness(pass),
@@ -262,64 +321,29 @@ fn differs(pass: &Pass, record: &Record, observation: &Observation, diffs: &[Fie
     if let Some((count, last)) = pass.memory.updates_for(world) {
         let next = last + failure::delay(None, count, world.fresh.jitter);
         if count > 1 && next > world.now {
-            let paths: Vec<&str> = diffs.iter().map(|diff| diff.path.as_str()).collect();
+            // Without their count: each new one would be written.
             let message = format!(
-                "update failed: {count} updates have not brought about what is wished for: {}",
-                paths.join(", ")
+                "update failed: repeated updates have not brought about the desired state: {}",
+                found.to_update()
             );
             let report = Report {
-                synced: Some(super::status::Says::no("ReconcileError", message)),
+                synced: Some(Says::no("ReconcileError", message)),
                 ..settled_report(pass, observation)
             };
             return pass.wait(report, Some(next), Purpose::Retry);
         }
     }
-    let changed = diffs.iter().map(|diff| diff.path.clone()).collect();
+    let (kept, changed): (Vec<&FieldDiff>, Vec<&FieldDiff>) =
+        found.fields.iter().partition(|diff| is_replaced(world, diff));
     pass.after_proof(&record.external_name, Verb::Update, |call| {
-        call.changed_paths = changed;
+        call.changed_paths = changed.into_iter().map(|diff| diff.path.clone()).collect();
         call.etag.clone_from(&observation.etag);
+        diff::keep_observed(
+            &mut call.desired.parameters,
+            kept.into_iter(),
+            &observation.parameters,
+        );
     })
-}
-
-fn replace(pass: &Pass, observation: &Observation, paths: &[&str]) -> Decision {
-    let world = pass.world;
-    let generation = world.managed.generation.to_string();
-    let policies = &world.managed.policies;
-    let capabilities = &world.kind.capabilities;
-    let fields = paths.join(", ");
-    let stop = |reason: &str, message: String| {
-        let shown = Report {
-            synced: None,
-            ..settled_report(pass, observation)
-        };
-        pass.stop_with(shown, reason, message)
-    };
-    if !capabilities.can_delete || !capabilities.can_create {
-        return stop(
-            "ReplacementForbidden",
-            format!(
-                "{fields} cannot be changed in place, and resources of this kind cannot be replaced; change the fields back"
-            ),
-        );
-    }
-    if !policies.delete || !policies.create {
-        return stop(
-            "ReplacementForbidden",
-            format!(
-                "{fields} cannot be changed in place, and managementPolicies do not allow to replace the resource; change the fields back"
-            ),
-        );
-    }
-    if world.managed.annotation(names::APPROVE_REPLACEMENT) == generation {
-        return remove::remove(pass, Removal::Replacement);
-    }
-    stop(
-        "ReplacementRequired",
-        format!(
-            "{fields} cannot be changed in place; change back, or annotate {}={generation} to delete the resource and make another",
-            names::APPROVE_REPLACEMENT
-        ),
-    )
 }
 
 /// Nothing to do: say how it is. Troubles of the past are over, save those of an operation that runs.
@@ -336,7 +360,7 @@ fn content(pass: &Pass, observation: &Observation, look_after: Option<jiff::Time
     pass.wait(report, soon.or(next_look), Purpose::Drift)
 }
 
-fn settled_report(pass: &Pass, observation: &Observation) -> Report {
+pub(super) fn settled_report(pass: &Pass, observation: &Observation) -> Report {
     let report = Report {
         ready: readiness(pass),
         at_provider: observation.status.clone(),

@@ -28,6 +28,8 @@ const PATIENCE: u32 = 12;
 pub enum Wish {
     Create,
     Change,
+    /// Something that only a replacement brings about.
+    Replace,
     Delete,
     /// Nothing: nothing may be written.
     Rest,
@@ -59,6 +61,20 @@ pub const SUCCESSOR: &[Wish] = &[
     Wish::Wait,
     Wish::Delete,
 ];
+
+/// Created, replaced, changed, deleted.
+pub const REPLACED: &[Wish] = &[
+    Wish::Create,
+    Wish::Rest,
+    Wish::Replace,
+    Wish::Rest,
+    Wish::Change,
+    Wish::Replace,
+    Wish::Wait,
+    Wish::Delete,
+];
+/// Created, replaced, deleted.
+pub const ONE_REPLACED: &[Wish] = &[Wish::Create, Wish::Wait, Wish::Replace, Wish::Wait, Wish::Delete];
 
 /// What surrounds a life.
 #[derive(Debug, Clone)]
@@ -231,7 +247,7 @@ impl Course {
     fn at_rest(&mut self) {
         let patience = self.patience;
         let helped = |model: &mut Model| {
-            let helped = heal(model, patience) || answer(model);
+            let helped = heal(model, patience) || answer(model) || model.approve_what_is_asked();
             if helped {
                 model.wake_all();
             }
@@ -256,6 +272,7 @@ impl Course {
             match wish {
                 Some(Wish::Create) if model.etcd.object.is_none() => drop(model.create()),
                 Some(Wish::Change) => model.edit("size", json!(2)),
+                Some(Wish::Replace) => model.edit_fixed(),
                 Some(Wish::Delete) => model.etcd.delete(model.now),
                 Some(Wish::Create | Wish::Rest | Wish::Wait) | None => {}
             }
@@ -266,7 +283,7 @@ impl Course {
         match wish {
             Some(Wish::Rest) => self.rests(),
             Some(Wish::Wait) => self.model.advance(WAIT),
-            Some(Wish::Create | Wish::Change | Wish::Delete) => {}
+            Some(Wish::Create | Wish::Change | Wish::Replace | Wish::Delete) => {}
             None => self.model.advance(Duration::from_mins(5)),
         }
         self.uttered += 1;
@@ -416,7 +433,8 @@ fn as_it_should_be(model: &Model, last: Option<Wish>) -> bool {
     let there = objects.find(|one| one.name == name && Ok(&one.account) == account);
     let as_wished = there.is_some_and(|one| {
         let secrets = one.sensitive == model.sensitive || model.watcher.late_update;
-        one.parameters == object.parameters && secrets
+        let marked = !model.watcher.replacements.lost_its_marker(one);
+        one.parameters == object.parameters && secrets && marked
     });
     yes(status::READY) && yes(status::SYNCED) && as_wished
 }

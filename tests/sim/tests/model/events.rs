@@ -41,6 +41,15 @@ pub enum Event {
     SecretChanges,
     SecretGoes,
     OperationsAreForgotten,
+    /// Updates that run as operations come to nothing, unreported.
+    UpdatesAreLost,
+    EditFixed,
+    /// A field drifts that cannot be changed in place.
+    FixedDrifts,
+    /// A person approves a replacement, whether or not one is asked about: of the present generation less so many.
+    Approves(i64),
+    /// The marker is removed by hand.
+    MarkerIsLost,
 }
 
 const ALL: &[Event] = &[
@@ -66,6 +75,12 @@ const ALL: &[Event] = &[
     Event::SecretChanges,
     Event::SecretGoes,
     Event::OperationsAreForgotten,
+    Event::UpdatesAreLost,
+    Event::EditFixed,
+    Event::FixedDrifts,
+    Event::Approves(0),
+    Event::Approves(1),
+    Event::MarkerIsLost,
     Event::Foreign,
 ];
 
@@ -138,6 +153,17 @@ impl Model {
             }
             Event::SecretGoes => self.secret_missing = true,
             Event::OperationsAreForgotten => self.cloud.forget_operations(),
+            Event::UpdatesAreLost => self.cloud.lose_updates(),
+            Event::EditFixed => self.edit_fixed(),
+            Event::FixedDrifts => self.fixed_drifts(),
+            Event::Approves(less) => {
+                let object = self.etcd.object.as_ref();
+                let generation = object.map(|object| object.managed.generation - less);
+                if let Some(generation) = generation {
+                    self.approve(&generation.to_string());
+                }
+            }
+            Event::MarkerIsLost => self.marker_is_lost(),
         }
         self.wake_all();
         self.beside(Self::wake_all);

@@ -14,7 +14,7 @@ use serde_json::json;
 use crate::{
     choose::{Choices, Faults, Plan},
     counts,
-    course::{Course, ONE_LIFE, SUCCESSOR, Setting, Wish},
+    course::{Course, ONE_LIFE, ONE_REPLACED, SUCCESSOR, Setting, Wish},
     key::key,
     kinds::{self, Pace, Subject},
     world::Tempo,
@@ -387,6 +387,20 @@ fn a_successor_of_the_same_name() {
         kinds::token(),
     ] {
         search(subject, SUCCESSOR, Faults::Crashes, [1, 2]);
+    }
+}
+
+#[test]
+fn one_life_with_a_replacement() {
+    for subject in [
+        kinds::named(),
+        driven(kinds::named()),
+        kinds::queue(),
+        kinds::table(),
+        kinds::token().paced(Pace::AtOnce, Pace::Long),
+        window(kinds::marked()),
+    ] {
+        search(subject, ONE_REPLACED, Faults::Crashes, [1, 2]);
     }
 }
 

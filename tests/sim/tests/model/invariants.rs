@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use crate::{
     etcd::Object,
     kinds::CALL,
+    replacement::Replacements,
     world::{A, B, Model, marker, verb},
 };
 
@@ -24,6 +25,7 @@ pub struct Watcher {
     pub late_update: bool,
     /// Somebody else makes things of our name: what a kind without MARKER recovery takes cannot be told from ours.
     pub foreigners: bool,
+    pub replacements: Replacements,
 }
 
 impl Watcher {
@@ -43,6 +45,8 @@ impl Watcher {
 impl Model {
     /// A call is about to leave.
     pub fn watch_send(&mut self, b: usize, call: &Call) {
+        let broken = [self.no_poll_of_a_removal_speaks_of_the_successor(call)];
+        self.blame(broken);
         if !(matches!(call.verb, Verb::Create | Verb::Update | Verb::Delete) || self.is_driven(call)) {
             return;
         }
@@ -52,6 +56,7 @@ impl Model {
             self.nothing_is_sent_for_what_is_gone(b, call),
             self.no_create_without_a_persisted_intent(call),
             self.no_delete_while_a_create_may_run(call),
+            self.one_approval_replaces_one_resource(call),
         ];
         self.blame(broken);
     }
@@ -103,7 +108,7 @@ impl Model {
         );
     }
 
-    fn blame<const N: usize>(&mut self, broken: [Option<String>; N]) {
+    pub fn blame<const N: usize>(&mut self, broken: [Option<String>; N]) {
         for violation in broken.into_iter().flatten() {
             if !self.watcher.violations.contains(&violation) {
                 self.note(|| format!("VIOLATION {violation}"));
@@ -125,11 +130,17 @@ impl Model {
             .etcd
             .gone
             .iter()
-            .find(|gone| can_delete && !gone.orphaned && !self.cloud.made_for(&gone.uid).is_empty())?;
+            .find(|gone| can_delete && !gone.orphaned && self.leaves_behind(&gone.uid))?;
         Some(format!(
             "LEAK: {} is gone, and its external object is not",
             left.uid
         ))
+    }
+
+    /// A resource that lost its marker may be left.
+    fn leaves_behind(&self, uid: &str) -> bool {
+        let made = self.cloud.made_for(uid);
+        made.iter().any(|one| !self.watcher.replacements.may_be_left(one))
     }
 
     fn nothing_of_others_is_deleted(&self) -> Option<String> {

@@ -66,6 +66,7 @@ impl Model {
             }
         }
         let _ = write!(text, "{:?} {:?} ", self.flights, self.late_writes);
+        self.watcher.replacements.describe(text, &self.cloud.objects);
         self.cloud.describe(text, self.now);
     }
 
@@ -271,7 +272,9 @@ fn generation(text: &str, at: usize) -> Option<(usize, Option<Part>)> {
         .take_while(|byte| byte.is_ascii_digit())
         .count();
     let before = &text[..at];
-    let named = before.ends_with("generation: ") || before.ends_with("eneration\\\":");
+    let named = before.ends_with("generation: ")
+        || before.ends_with("eneration\\\":")
+        || before.ends_with("approve-replacement\": \"");
     named.then(|| (at + digits, Some(Part::MadeUp(at..at + digits))))
 }
 

@@ -12,6 +12,7 @@ mod invariants;
 mod key;
 mod kinds;
 mod lane;
+mod replacement;
 mod script;
 mod shell;
 mod world;

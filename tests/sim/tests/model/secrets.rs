@@ -186,6 +186,98 @@ fn an_update_that_fails_in_the_end_is_not_taken_for_applied() {
     assert_eq!(model.made()[0].sensitive, password("canary-2"));
 }
 
+/// An Update that applies a new secret, and becomes an operation that runs.
+fn changing(subject: &Subject) -> Model {
+    let subject = subject.clone().with(|manners| manners.update = Pace::Long);
+    let mut model = Model::started(&subject);
+    model.sensitive = password("canary-1");
+    model.rest();
+    model.sensitive = password("canary-2");
+    model
+}
+
+fn ends_with(mut model: Model, value: &str) {
+    model.ends_ready();
+    assert_eq!(
+        model.made()[0].sensitive,
+        password(value),
+        "{}",
+        model.log.join("\n")
+    );
+    let updates = model.calls("update");
+    model.bridges[A].crash();
+    model.advance(Duration::from_mins(2));
+    model.ends_ready();
+    assert_eq!(model.calls("update"), updates, "nor does a restart repeat it");
+}
+
+#[test]
+fn trace_53_a_secret_counts_as_applied_when_its_operation_completes() {
+    for subject in [kinds::named(), kinds::token()] {
+        for crashes in [false, true] {
+            let mut model = changing(&subject);
+            model.pass(A);
+            assert_eq!(model.calls("update"), 1);
+            assert_eq!(model.record().sensitive_digest, "");
+            if crashes {
+                model.bridges[A].crash();
+            }
+            model.ends_ready();
+            assert_eq!(model.calls("update"), 1, "{}", subject.name);
+            ends_with(model, "canary-2");
+        }
+    }
+}
+
+#[test]
+fn trace_53_a_secret_is_applied_again_whose_operation_comes_to_nothing() {
+    for subject in [kinds::named(), kinds::token()] {
+        // Forgotten.
+        let mut model = changing(&subject);
+        model.pass(A);
+        model.cloud.lose_updates();
+        ends_with(model, "canary-2");
+        // Its handle is lost: the process died before the status was written.
+        let mut model = changing(&subject);
+        model.pass_with(A, &mut Script::on(Verb::Update, CallFate::CrashAfterPersist));
+        model.cloud.lose_updates();
+        ends_with(model, "canary-2");
+        // Expired.
+        let mut model = changing(&subject);
+        model.cloud.operations_expire = Some(Duration::from_secs(5));
+        model.pass(A);
+        model.cloud.lose_updates();
+        model.cloud.operations_expire = None;
+        ends_with(model, "canary-2");
+        // The handle is one that the plugin cannot read.
+        let mut model = changing(&subject);
+        model.pass(A);
+        model.cloud.lose_updates();
+        model.rest_after(Script::on(Verb::Poll, CallFate::Unfit));
+        ends_with(model, "canary-2");
+    }
+}
+
+#[test]
+fn trace_53_a_secret_taken_back_after_a_lost_operation_is_applied() {
+    let mut model = changing(&kinds::named());
+    model.pass(A);
+    // It goes on, though its handle is forgotten.
+    model.cloud.forget_operations();
+    model.sensitive = password("canary-1");
+    ends_with(model, "canary-1");
+}
+
+#[test]
+fn trace_53_a_secret_that_changes_while_one_is_applied_is_applied_next() {
+    let mut model = changing(&kinds::named());
+    model.pass(A);
+    model.sensitive = password("canary-3");
+    model.ends_ready();
+    assert_eq!(model.calls("update"), 2);
+    ends_with(model, "canary-3");
+}
+
 #[test]
 fn connection_details_reach_the_secret_once_each() {
     let subject = kinds::distribution();

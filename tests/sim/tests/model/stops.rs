@@ -331,7 +331,7 @@ fn a_replacement_waits_for_the_approval_of_its_generation() {
                 .message()
                 .contains(&format!("{}=2", names::APPROVE_REPLACEMENT))
         );
-        model.etcd.annotate(names::APPROVE_REPLACEMENT, Some("1"));
+        model.approve("1");
         model.rest();
         assert_eq!(
             model.calls("delete"),
@@ -339,7 +339,7 @@ fn a_replacement_waits_for_the_approval_of_its_generation() {
             "{}: approved was another change",
             subject.name
         );
-        model.etcd.annotate(names::APPROVE_REPLACEMENT, Some("2"));
+        model.approve("2");
         model.ends_ready();
         assert_ne!(model.cloud.objects[0].id, first, "{}", subject.name);
         assert_eq!(model.made()[0].parameters["fixed"], "b");
@@ -362,7 +362,7 @@ fn a_replacement_that_the_policy_forbids_is_said() {
         );
         object.parameters.insert("fixed".to_owned(), json!("b"));
     });
-    model.etcd.annotate(names::APPROVE_REPLACEMENT, Some("2"));
+    model.approve("2");
     model.rest();
     assert_eq!(model.says("Synced"), "False/ReplacementForbidden");
     assert_eq!(model.calls("delete"), 0);

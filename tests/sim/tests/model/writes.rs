@@ -196,3 +196,46 @@ fn progress_is_written_seldom() {
     // When it began, and then every 10 s at most.
     assert_eq!(writes.status, 1 + 1, "{}", model.log.join("\n"));
 }
+
+#[test]
+fn updates_without_effect_are_reported_once() {
+    for subject in kinds::families() {
+        let mut model = Model::at_rest(&subject);
+        model.cloud.ignores_updates = true;
+        model.edit("size", json!(2));
+        let minutes = |model: &mut Model| {
+            for _ in 0..10 {
+                model.advance(Duration::from_secs(61));
+                model.pass(A);
+            }
+        };
+        minutes(&mut model);
+        let message = model.message();
+        assert!(
+            message.starts_with("update failed: repeated updates"),
+            "{message}"
+        );
+        let updates = model.calls("update");
+        let writes = counted(&mut model, minutes);
+        assert!(model.calls("update") >= updates + 5, "{}", subject.name);
+        assert_eq!(writes, Writes::default(), "{}", subject.name);
+    }
+}
+
+#[test]
+fn a_deletion_without_effect_is_reported_once() {
+    let mut model = Model::at_rest(&kinds::token());
+    model.cloud.keeps_what_is_deleted = true;
+    model.etcd.delete(model.now);
+    let minutes = |model: &mut Model| {
+        for _ in 0..40 {
+            model.advance(Duration::from_secs(5));
+            model.pass(A);
+        }
+    };
+    minutes(&mut model);
+    let deletes = model.calls("delete");
+    let writes = counted(&mut model, minutes);
+    assert!(model.calls("delete") > deletes + 3);
+    assert_eq!(writes, Writes::default());
+}

@@ -9,6 +9,7 @@ use bridge_core::{
 };
 
 use jiff::Timestamp;
+use serde_json::Value;
 
 use super::{Cloud, External, Id, State, Used, Work, answer, derived_name, is_ours};
 use crate::kinds::Pace;
@@ -168,6 +169,12 @@ impl Cloud {
             Pace::Long => State::Creating(Some(now + self.work_takes)),
             Pace::Driven => State::Creating(None),
         };
+        let mut parameters = call.desired.parameters.clone();
+        if self.spells_otherwise
+            && let Some(Value::String(fixed)) = parameters.get_mut("fixed")
+        {
+            *fixed = fixed.to_uppercase();
+        }
         self.objects.push(External {
             id: Id(self.count),
             name: name.to_owned(),
@@ -175,7 +182,7 @@ impl Cloud {
             marker,
             made_for: call.target.owner.uid.clone(),
             changed_for: String::new(),
-            parameters: call.desired.parameters.clone(),
+            parameters,
             sensitive: call.desired.sensitive.clone(),
             state,
             visible: now + self.visibility,
@@ -204,6 +211,9 @@ impl Cloud {
         if self.misses_state(call) {
             return answer::failed(&one.name, FailureCode::Conflict, Effect::None);
         }
+        if call.desired.parameters.get("fixed") != one.parameters.get("fixed") {
+            return answer::failed(&one.name, FailureCode::ImmutableField, Effect::None);
+        }
         let (id, name) = (one.id, one.name.clone());
         if self.subject.manners.update == Pace::AtOnce {
             self.apply(id, call);
@@ -217,7 +227,10 @@ impl Cloud {
         let handle = format!("update-{}", self.count);
         self.changes
             .push((now + self.work_takes, id, Box::new(call.clone())));
-        let operation = answer::operation(&handle, OperationVerb::Update, false);
+        let operation = Operation {
+            expire_time: self.operations_expire.map(|after| now + after),
+            ..answer::operation(&handle, OperationVerb::Update, false)
+        };
         let work = Work {
             operation: operation.clone(),
             object: Some(id),

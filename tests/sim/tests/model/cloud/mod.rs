@@ -117,6 +117,8 @@ pub struct Cloud {
     pub operations_expire: Option<Duration>,
     /// Updates are accepted, and change nothing.
     pub ignores_updates: bool,
+    /// What is created has its `fixed` in capitals.
+    pub spells_otherwise: bool,
     /// The plugin does not tell the names that it works out.
     pub keeps_names_to_itself: bool,
     /// Deletes are accepted, and remove nothing.
@@ -145,6 +147,7 @@ impl Cloud {
             next_creation_fails: None,
             operations_expire: None,
             ignores_updates: false,
+            spells_otherwise: false,
             keeps_names_to_itself: false,
             keeps_what_is_deleted: false,
             progress: None,
@@ -264,6 +267,15 @@ impl Cloud {
             if object.state == State::Creating(None) {
                 object.state = State::Ready;
             }
+        }
+    }
+
+    /// Updates that were accepted come to nothing, and their operations are forgotten.
+    pub fn lose_updates(&mut self) {
+        self.changes.clear();
+        let updates = |work: &&mut Work| work.operation.verb == OperationVerb::Update;
+        for work in self.work.values_mut().filter(updates) {
+            work.forgotten = true;
         }
     }
 
@@ -485,7 +497,8 @@ pub fn derived_name(target: &Target) -> String {
 
 /// Where it lives.
 fn place(parameters: &Document) -> String {
-    parameters["fixed"].as_str().unwrap_or_default().to_owned()
+    let fixed = parameters.get("fixed").and_then(serde_json::Value::as_str);
+    fixed.unwrap_or_default().to_owned()
 }
 
 fn is_ours(marker: &str, target: &Target) -> bool {

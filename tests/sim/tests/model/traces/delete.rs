@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// All goes well, save that no status can be written.
-struct WithoutStatus;
+pub(super) struct WithoutStatus;
 
 impl Fates for WithoutStatus {
     fn call(&mut self, call: &Call) -> CallFate {
@@ -217,7 +217,7 @@ fn trace_15_nor_does_a_delete_that_was_answered_for_a_former_resource_count() {
     let mut model = Model::at_rest(&kinds::named());
     model.edit("fixed", json!("b"));
     model.rest();
-    model.etcd.annotate(names::APPROVE_REPLACEMENT, Some("2"));
+    model.approve("2");
     model.ends_ready();
     model.advance(Duration::from_mins(5));
     model.etcd.delete(model.now);
@@ -378,7 +378,7 @@ fn trace_31_nor_is_one_driven_on_whose_intent_is_over() {
     let mut model = Model::at_rest(&subject);
     grow_old(&mut model);
     model.edit("fixed", json!("b"));
-    model.etcd.annotate(names::APPROVE_REPLACEMENT, Some("2"));
+    model.approve("2");
     model.stop_before(A, "poll");
     model.stop_before_with(A, "create", &mut WithoutStatus);
     model.step(A, &mut Script::on(Verb::Create, CallFate::CrashBeforePersist));

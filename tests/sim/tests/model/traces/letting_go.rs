@@ -63,7 +63,7 @@ fn trace_43_a_late_delete_does_not_hit_the_replacement() {
         grow_old(&mut model);
         model.edit("fixed", json!("b"));
         model.rest();
-        model.etcd.annotate(names::APPROVE_REPLACEMENT, Some("2"));
+        model.approve("2");
         model.stop_before(A, "delete");
         model.step(A, &mut Script::on(Verb::Delete, CallFate::CrashLate));
         model.rest();
@@ -79,7 +79,7 @@ fn trace_39_what_was_learned_in_another_time_of_leading_counts_no_more() {
     let mut model = Model::at_rest(&kinds::named());
     model.edit("fixed", json!("b"));
     model.rest();
-    model.etcd.annotate(names::APPROVE_REPLACEMENT, Some("2"));
+    model.approve("2");
     model.stop_before(A, "delete");
     model.step(A, &mut Script::default());
     while model.calls("delete") == 0 || !matches!(model.bridges[A].stage(), Stage::Deciding) {

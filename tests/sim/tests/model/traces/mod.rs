@@ -8,5 +8,6 @@ mod delete;
 mod letting_go;
 mod lost_answers;
 mod others;
+mod replacement;
 mod token;
 mod words;
