@@ -24,7 +24,9 @@ mod resume;
 pub mod rules;
 mod settle;
 pub mod status;
+mod status_echo;
 mod steady;
+mod stored_form;
 mod trouble;
 mod world;
 
@@ -41,5 +43,6 @@ pub use record::{
 pub use resume::resume;
 pub use settle::{Settled, settle};
 pub use status::{Condition, OperationReport, Progress, Question, Says, Status};
+pub use status_echo::StatusEcho;
 pub use trouble::Trouble;
 pub use world::{Blocker, Fresh, Hold, Managed, Problem, Settings, Wish, World, former_marker};

@@ -156,6 +156,9 @@ impl ManagedReconciler {
         memory: &mut Memory,
         place: &mut Place,
     ) -> After {
+        if !matches!(action, Action::WriteStatus(_)) {
+            memory.begin_step();
+        }
         match action {
             Action::Observe(asked) => self.observe(world, &asked, memory, place).await,
             Action::Prove => {
@@ -223,6 +226,8 @@ impl ManagedReconciler {
         new.set_status(&write.status.write());
         match self.shared.writer.put_status(&new).await {
             Ok(new) => {
+                let changed = new.resource_version() != object.resource_version();
+                memory.learn_status(&write.status, &view::managed(&new).status, changed);
                 memory.learn_version(&new.resource_version().to_string(), began);
                 memory.failed_writes = 0;
                 memory.events.extend(write.events);
