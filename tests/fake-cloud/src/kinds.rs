@@ -292,7 +292,16 @@ fn publish(draft: &Draft) -> ResourceKind {
             "invalid": {"type": "boolean", "description": "The cloud refuses it."},
         }})
         .to_string(),
-        status_schema_json: json!({"type": "object", "properties": {"id": {"type": "integer"}}}).to_string(),
+        status_schema_json: json!({"type": "object", "properties": {
+            "id": {"type": "integer"},
+            "ratio": {"type": "number"},
+            "note": {"type": "string"},
+            "maybe": {"type": "string", "nullable": true},
+            "colour": {"type": "string", "default": "red"},
+            "parts": {"type": "array", "items": {"type": "object", "properties": {"size": {"type": "number"}}}},
+            "free": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
+        }})
+        .to_string(),
         printer_columns: vec![PrinterColumn {
             name: "SIZE".to_owned(),
             data_type: "integer".to_owned(),

@@ -3,14 +3,16 @@
 //! [`state::State`] is what etcd and the API server know; it is plain, and outlives every client. [`Kube`] is a handle on it, and
 //! [`Kube::client`] a client whose requests meet the [`fault::Chaos`] that was given.
 //!
-//! What it leaves out, on purpose: schemas are not checked (defaults are filled in), `managedFields` are not kept (an apply merges),
-//! everybody may do everything, there is no admission. A verb that it does not know is answered by 501, which no client takes for something else.
-//! `tests/contract.rs` runs against it and against a real kube-apiserver.
+//! What it leaves out, on purpose: of schemas patterns, formats and CEL, `managedFields` (an apply merges), who may do what, admission but for
+//! what namespaces are about, and the checks of built-in kinds. A verb that it does not know is answered by 501, which no client takes for
+//! something else. `tests/contract.rs` and `tests/differential.rs` run against it and against a real kube-apiserver.
 
 mod api;
 pub mod fault;
+mod metadata;
 mod reply;
 pub mod resource;
+mod schema;
 mod service;
 pub mod state;
 mod watch;
@@ -63,7 +65,7 @@ impl Kube {
         kube::Client::new(Connection::new(Arc::clone(&self.shared), chaos), "default")
     }
 
-    /// One request past all chaos: the code and the body of its answer. A patch is a merge patch.
+    /// One request past all chaos: the code and the body of its answer. A patch is a merge patch; a new object need not say of which kind it is.
     pub fn request(&self, method: &Method, path: &str, body: &Value) -> (u16, Value) {
         let bytes = if body.is_null() {
             Bytes::new()
@@ -84,7 +86,7 @@ impl Kube {
                 let mut state = self.state();
                 let served = state.served();
                 match served.iter().find(|resource| call.is_of(resource)) {
-                    Some(resource) => api::carry_out(&mut state, resource, &call, now),
+                    Some(resource) => api::carry_out(&mut state, resource, &call.completed(resource), now),
                     None => reply::not_served().into(),
                 }
             }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::resource::Resource;
+use crate::{resource::Resource, schema::Violation};
 
 /// What a request came to.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,9 +39,15 @@ pub(crate) fn ok(code: u16, body: Value) -> Reply {
 
 /// A `Status` that says no. `name`: of the object, where the answer speaks of one.
 pub(crate) fn status(code: u16, reason: &str, message: &str, resource: &Resource, name: &str) -> Refusal {
-    let mut details = json!({"group": resource.group, "kind": resource.plural});
-    if !name.is_empty() {
-        details["name"] = name.into();
+    let mut details = json!({});
+    for (field, value) in [
+        ("name", name),
+        ("group", &resource.group),
+        ("kind", &resource.plural),
+    ] {
+        if !value.is_empty() {
+            details[field] = value.into();
+        }
     }
     Refusal(ok(
         code,
@@ -72,8 +78,10 @@ pub(crate) fn not_found(resource: &Resource, name: &str) -> Refusal {
     status(404, "NotFound", &message, resource, name)
 }
 
-pub(crate) fn already_exists(resource: &Resource, name: &str) -> Refusal {
-    let message = format!("{} already exists", about(resource, name));
+/// `deleting`: its deletion has begun.
+pub(crate) fn already_exists(resource: &Resource, name: &str, deleting: bool) -> Refusal {
+    let why = if deleting { "object is being deleted: " } else { "" };
+    let message = format!("{why}{} already exists", about(resource, name));
     status(409, "AlreadyExists", &message, resource, name)
 }
 
@@ -93,19 +101,137 @@ pub(crate) fn modified(resource: &Resource, name: &str) -> Refusal {
     )
 }
 
-pub(crate) fn invalid(resource: &Resource, name: &str, why: &str) -> Refusal {
-    let message = format!("{} is invalid: {why}", about(resource, name));
-    status(422, "Invalid", &message, resource, name)
+/// Of a kind that is refused, the answer gives the kind in place of the plural.
+fn by_kind(resource: &Resource) -> Resource {
+    Resource {
+        plural: resource.kind.clone(),
+        ..resource.clone()
+    }
 }
 
-pub(crate) fn bad_request(resource: &Resource, why: &str) -> Refusal {
-    status(400, "BadRequest", why, resource, "")
+pub(crate) fn invalid(resource: &Resource, name: &str, why: &str) -> Refusal {
+    let resource = by_kind(resource);
+    let message = format!("{} is invalid: {why}", about(&resource, name));
+    status(422, "Invalid", &message, &resource, name)
+}
+
+/// A replacement that names no version: here the answer gives the plural all the same.
+pub(crate) fn invalid_version(resource: &Resource, name: &str) -> Refusal {
+    let why = "Invalid value: 0: must be specified for an update";
+    let field = "metadata.resourceVersion";
+    let message = format!("{} is invalid: {field}: {why}", about(resource, name));
+    let refusal = status(422, "Invalid", &message, resource, name);
+    because(
+        refusal,
+        json!([{"reason": "FieldValueInvalid", "message": why, "field": field}]),
+    )
+}
+
+/// What a patch makes of an object cannot be read.
+pub(crate) fn unreadable_patch(why: &str) -> Refusal {
+    let refusal = without_details(
+        422,
+        "Invalid",
+        &format!(" \"\" is invalid: patch: Invalid value: {why}"),
+    );
+    because(
+        refusal,
+        json!([{"reason": "FieldValueInvalid", "message": why, "field": "patch"}]),
+    )
+}
+
+fn because(mut refusal: Refusal, causes: Value) -> Refusal {
+    if let Body::Json(body) = &mut refusal.0.body {
+        body["details"]["causes"] = causes;
+    }
+    refusal
+}
+
+/// # Errors
+/// Something is wrong: all of it is told.
+pub(crate) fn violated(resource: &Resource, name: &str, violations: Vec<Violation>) -> Result<(), Refusal> {
+    if violations.is_empty() {
+        return Ok(());
+    }
+    let why: Vec<String> = violations
+        .iter()
+        .map(|one| format!("{}: {}", one.field, one.message))
+        .collect();
+    let causes = violations
+        .iter()
+        .map(|one| json!({"reason": one.reason, "message": one.message, "field": one.field}));
+    Err(because(
+        invalid(resource, name, &why.join(", ")),
+        causes.collect(),
+    ))
+}
+
+/// It says of no object what is wrong.
+pub(crate) fn bad_request(why: &str) -> Refusal {
+    without_details(400, "BadRequest", why)
 }
 
 /// So the API server says that a test of a JSON patch failed, and no more.
-pub(crate) fn rejected(resource: &Resource, name: &str) -> Refusal {
-    let message = "the server rejected our request due to an error in our request";
-    status(422, "Invalid", message, resource, name)
+pub(crate) fn rejected() -> Refusal {
+    without_details(
+        422,
+        "Invalid",
+        "the server rejected our request due to an error in our request",
+    )
+}
+
+fn without_details(code: u16, reason: &str, message: &str) -> Refusal {
+    Refusal(ok(
+        code,
+        json!({
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": {},
+            "status": "Failure",
+            "message": message,
+            "reason": reason,
+            "code": code,
+        }),
+    ))
+}
+
+/// `verb`: as in RBAC.
+pub(crate) fn method_not_allowed(resource: &Resource, verb: &str) -> Refusal {
+    let message = format!(
+        "{verb} is not supported on resources of kind \"{}.{}\"",
+        resource.plural, resource.group
+    );
+    status(405, "MethodNotAllowed", &message, resource, "")
+}
+
+/// Nothing new comes into a namespace that is being deleted.
+pub(crate) fn terminating(resource: &Resource, namespace: &str, name: &str) -> Refusal {
+    let message = format!(
+        "{} is forbidden: unable to create new content in namespace {namespace} because it is being terminated",
+        about(resource, name)
+    );
+    let cause = json!({
+        "reason": "NamespaceTerminating",
+        "message": format!("namespace {namespace} is being terminated"),
+        "field": "metadata.namespace",
+    });
+    because(status(403, "Forbidden", &message, resource, name), json!([cause]))
+}
+
+/// An object is gone for good.
+pub(crate) fn deleted(resource: &Resource, name: &str, object: &Value) -> Reply {
+    ok(
+        200,
+        json!({
+            "kind": "Status",
+            "apiVersion": "v1",
+            "metadata": {},
+            "status": "Success",
+            "details": {
+                "name": name, "group": resource.group, "kind": resource.plural, "uid": object["metadata"]["uid"],
+            },
+        }),
+    )
 }
 
 /// No such path.

@@ -17,9 +17,11 @@ pub struct Resource {
     pub plural: String,
     /// False: cluster-scoped.
     pub namespaced: bool,
-    /// `status` is written by itself only, and changes of the rest count as a new generation.
+    /// `status` is written by itself only.
     pub has_status: bool,
-    /// Structural schema, for defaults; `Null`: none.
+    /// A definition serves it.
+    pub custom: bool,
+    /// Structural schema; `Null`: none.
     pub schema: Arc<Value>,
 }
 
@@ -35,8 +37,14 @@ impl Resource {
             plural: plural.to_owned(),
             namespaced,
             has_status: plural == "customresourcedefinitions",
+            custom: false,
             schema: Arc::default(),
         }
+    }
+
+    /// Changes of what is desired are counted.
+    pub(crate) fn has_generation(&self) -> bool {
+        self.custom || self.has_status
     }
 
     /// Plural and group.
@@ -74,6 +82,7 @@ impl Resource {
                 plural: text("/spec/names/plural"),
                 namespaced: text("/spec/scope") == "Namespaced",
                 has_status: version.pointer("/subresources/status").is_some(),
+                custom: true,
                 schema: Arc::new(
                     version
                         .pointer("/schema/openAPIV3Schema")
@@ -102,26 +111,4 @@ pub(crate) fn built_in() -> Vec<Resource> {
             false,
         ),
     ]
-}
-
-/// Fills in what the schema says of fields that are absent.
-pub(crate) fn fill_defaults(schema: &Value, value: &mut Value) {
-    match value {
-        Value::Object(fields) => {
-            for (name, property) in schema["properties"].as_object().into_iter().flatten() {
-                if let Some(default) = property.get("default")
-                    && !fields.contains_key(name)
-                {
-                    fields.insert(name.clone(), default.clone());
-                }
-                if let Some(field) = fields.get_mut(name) {
-                    fill_defaults(property, field);
-                }
-            }
-        }
-        Value::Array(items) => items
-            .iter_mut()
-            .for_each(|item| fill_defaults(&schema["items"], item)),
-        _ => {}
-    }
 }

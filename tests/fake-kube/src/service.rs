@@ -179,6 +179,7 @@ fn refusal(code: u16, reason: &str, message: &str) -> Reply {
         plural: String::new(),
         namespaced: false,
         has_status: false,
+        custom: false,
         schema: Arc::default(),
     };
     status(code, reason, message, &nothing, "").0

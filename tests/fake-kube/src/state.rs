@@ -98,9 +98,16 @@ impl State {
 
     /// A new namespace.
     pub fn add_namespace(&mut self, name: &str, now: Timestamp) {
-        let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
+        let mut namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
+        crate::api::namespaces::begin(&mut namespace, name);
         let id = ("namespaces".to_owned(), String::new());
         self.insert(&id, (String::new(), name.to_owned()), namespace, "", now);
+    }
+
+    /// Somebody finalises a namespace by force: it goes, and what is in it stays.
+    pub fn drop_namespace(&mut self, name: &str, now: Timestamp) {
+        let id = ("namespaces".to_owned(), String::new());
+        self.remove(&id, &(String::new(), name.to_owned()), None, "", now);
     }
 
     /// Everything that is served, definitions included.
@@ -206,8 +213,10 @@ impl State {
         if object == old {
             return object;
         }
-        if is_deleting(&object) && finalizers(&object).is_empty() {
-            return self.remove(id, place, Some(object), manager, now);
+        // The answer is what was sent, of the version before; watches are told of the object as it was stored last.
+        if is_deleting(&object) && !is_held(&object) {
+            self.remove(id, place, None, manager, now);
+            return object;
         }
         self.revision += 1;
         object["metadata"]["resourceVersion"] = self.revision.to_string().into();
@@ -301,12 +310,18 @@ impl State {
             return object;
         }
         let mut marked = object;
-        marked["metadata"]["deletionTimestamp"] = format!("{now:.0}").into();
-        marked["metadata"]["deletionGracePeriodSeconds"] = 0.into();
-        if let Some(generation) = marked["metadata"]["generation"].as_i64() {
-            marked["metadata"]["generation"] = (generation + 1).into();
-        }
+        Self::mark(&mut marked, now);
         self.replace(id, place, marked, "", now)
+    }
+
+    /// Its deletion begins.
+    pub(crate) fn mark(object: &mut Value, now: Timestamp) {
+        let metadata = &mut object["metadata"];
+        metadata["deletionTimestamp"] = format!("{now:.0}").into();
+        metadata["deletionGracePeriodSeconds"] = 0.into();
+        if let Some(generation) = metadata["generation"].as_i64() {
+            metadata["generation"] = (generation + 1).into();
+        }
     }
 
     /// Definitions that are being deleted go with their last instance.
@@ -352,6 +367,12 @@ pub(crate) fn is_established(definition: &Value) -> bool {
 
 pub(crate) fn is_deleting(object: &Value) -> bool {
     !object["metadata"]["deletionTimestamp"].is_null()
+}
+
+/// A finalizer keeps it; of a namespace, its content too.
+pub(crate) fn is_held(object: &Value) -> bool {
+    !finalizers(object).is_empty()
+        || (object["kind"] == "Namespace" && !object["spec"]["finalizers"].is_null())
 }
 
 pub(crate) fn finalizers(object: &Value) -> Vec<&str> {

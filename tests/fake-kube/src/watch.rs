@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use crate::{
     Shared,
-    api::{Call, metadata_only},
+    api::{Call, form, metadata_only},
     fault::Chaos,
     reply::{Refusal, bad_request, expired, invalid},
     resource::{Id, Resource},
@@ -78,7 +78,6 @@ impl Watch {
         let from = call.number("resourceVersion").unwrap_or(0);
         if initial && call.parameter("resourceVersionMatch") != Some("NotOlderThan") {
             return Err(bad_request(
-                &watch.resource,
                 "resourceVersionMatch must be NotOlderThan with sendInitialEvents",
             ));
         }
@@ -109,7 +108,7 @@ impl Watch {
         let object = if self.metadata_only {
             metadata_only(object)
         } else {
-            object.clone()
+            form::shown(&self.resource, object)
         };
         self.lines
             .push_back(format!("{}\n", json!({"type": word, "object": object})));

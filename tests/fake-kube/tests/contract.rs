@@ -1,6 +1,7 @@
 //! The same checks against the fake and against a real kube-apiserver: where they part, the fake is wrong.
 #![allow(missing_docs, clippy::unwrap_used)]
 
+#[allow(dead_code)] // The random sequences use more of it.
 mod server;
 
 use serde_json::{Value, json};
@@ -47,6 +48,9 @@ contract![
     metadata_comes_alone,
     a_definition_takes_its_instances_along,
     a_secret_and_an_event_are_kept,
+    a_status_without_its_subresource_reads_like_an_absent_object,
+    an_object_outlives_its_dropped_namespace_and_cannot_be_written,
+    what_is_stored_is_read_by_the_schema_of_today,
 ];
 
 fn name_of(answer: &Answer) -> &Value {
@@ -336,4 +340,64 @@ async fn a_secret_and_an_event_are_kept(server: Server) {
     });
     let leases = format!("/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases");
     assert_eq!(server.post(&leases, &lease).await.code, 201);
+}
+
+async fn a_status_without_its_subresource_reads_like_an_absent_object(server: Server) {
+    let made = server.create("one").await.body;
+    let definition = format!("{DEFINITIONS}/{}", server.definition);
+    let remove = json!([{"op": "remove", "path": "/spec/versions/0/subresources"}]);
+    assert_eq!(server.json_patch(&definition, &remove).await.code, 200);
+    let status = format!("{}/status", server.path("one"));
+    server
+        .eventually("the subresource is gone", || async {
+            server.get(&status).await.code == 404
+        })
+        .await;
+    let answer = server.put(&status, &made).await;
+    assert_eq!((answer.code, answer.reason()), (404, "NotFound"));
+    assert_eq!(answer.body["details"]["name"], "one");
+    assert_eq!(answer.body["details"]["kind"], "things");
+    assert_eq!(
+        server.get(&server.path("one")).await.code,
+        200,
+        "the object is there"
+    );
+}
+
+async fn an_object_outlives_its_dropped_namespace_and_cannot_be_written(server: Server) {
+    let made = server.create("one").await.body;
+    server.end_namespace(&server.namespace, &server.things()).await;
+    server.drop_namespace(&server.namespace, &server.things()).await;
+    let namespace = format!("/api/v1/namespaces/{}", server.namespace);
+    assert_eq!(server.get(&namespace).await.code, 404);
+    for path in [server.path("one"), format!("{}/status", server.path("one"))] {
+        let answer = server.put(&path, &made).await;
+        assert_eq!((answer.code, answer.reason()), (404, "NotFound"));
+        assert_eq!(answer.body["details"]["kind"], "namespaces");
+        assert_eq!(answer.body["details"]["name"], server.namespace);
+    }
+    assert_eq!(
+        server.get(&server.path("one")).await.code,
+        200,
+        "the object is there"
+    );
+}
+
+async fn what_is_stored_is_read_by_the_schema_of_today(server: Server) {
+    let made = server.create("one").await.body;
+    let definition = format!("{DEFINITIONS}/{}", server.definition);
+    let properties = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties";
+    let change = json!([
+        {"op": "remove", "path": format!("{properties}/colour")},
+        {"op": "add", "path": format!("{properties}/added"), "value": {"type": "string", "default": "new"}},
+    ]);
+    assert_eq!(server.json_patch(&definition, &change).await.code, 200);
+    server
+        .eventually("the new schema is served", || async {
+            server.get(&server.path("one")).await.body["spec"]["added"] == "new"
+        })
+        .await;
+    let read = server.get(&server.path("one")).await.body;
+    assert_eq!(read["spec"], json!({"size": 1, "added": "new"}));
+    assert_eq!(version(&read), version(&made));
 }

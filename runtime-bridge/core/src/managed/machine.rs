@@ -14,6 +14,7 @@ use super::{
     decision::{Action, Decision, Event, MetadataChange},
     memory::Memory,
     settle::{Settled, settle},
+    status::Status,
     world::{Hold, Managed, Problem, Wish, World},
 };
 
@@ -43,8 +44,15 @@ pub enum Performed {
     Observed(Result<Look, CallError>),
     /// Of [`Action::Call`].
     Answered(Answer),
-    /// Of [`Action::Prove`], [`Action::WriteMetadata`] and [`Action::WriteStatus`]: the `resourceVersion` that stands now.
+    /// Of [`Action::Prove`] and [`Action::WriteMetadata`]: the `resourceVersion` that stands now.
     Version(String),
+    /// Of [`Action::WriteStatus`].
+    StatusWritten {
+        /// The `resourceVersion` that stands now.
+        version: String,
+        /// What the API server made of the status.
+        stored: Box<Status>,
+    },
     /// Of [`Action::Publish`]: done, or why not and when to try again.
     Published(Result<(), (String, Timestamp)>),
     /// Of [`Action::Release`]; true: the object is gone.
@@ -125,6 +133,9 @@ impl Machine for ManagedMachine {
     }
 
     fn before(memory: &mut Memory, world: &World, action: &Action) {
+        if !matches!(action, Action::WriteStatus(_)) {
+            memory.begin_step();
+        }
         match action {
             Action::WriteMetadata(change) => memory.begin_write(&world.managed, change),
             Action::Call(call) => memory.begin_call(call),
@@ -153,7 +164,9 @@ impl Machine for ManagedMachine {
                 memory.learn_metadata(change, &version, began);
                 memory.failed_writes = 0;
             }
-            (Action::WriteStatus(write), Performed::Version(version)) => {
+            (Action::WriteStatus(write), Performed::StatusWritten { version, stored }) => {
+                let changed = version != world.managed.resource_version;
+                memory.learn_status(&write.status, &stored, changed);
                 memory.learn_version(&version, began);
                 memory.failed_writes = 0;
                 memory.events.extend(write.events.iter().cloned());

@@ -10,7 +10,8 @@ use super::{
     decision::{Asked, Event},
     names,
     record::Stored,
-    status::OperationReport,
+    status::{OperationReport, Status},
+    status_echo::StatusEcho,
     trouble::Trouble,
     world::{Managed, Settings, World},
 };
@@ -145,6 +146,10 @@ pub struct Memory {
     pub told: Option<Operation>,
     /// When progress was last written.
     pub progress_written: Option<Timestamp>,
+    /// What the API server made of the newest status, where it did not store it as it was sent.
+    pub status_echo: StatusEcho,
+    /// The last step of this pass was a status write that left the object at its resourceVersion: the next one would too.
+    pub status_unchanged: bool,
     /// What is in the way.
     pub trouble: Option<Trouble>,
     /// Updates that the present wish has had: how many, and when the last.
@@ -182,6 +187,18 @@ impl Memory {
         self.proven = None;
         self.proofs = 0;
         self.offered = false;
+        self.status_unchanged = false;
+    }
+
+    /// A step other than a status write begins: what it brings may be worth another one.
+    pub fn begin_step(&mut self) {
+        self.status_unchanged = false;
+    }
+
+    /// Takes in what became of a status that was sent. `changed`: the object's resourceVersion did.
+    pub fn learn_status(&mut self, sent: &Status, stored: &Status, changed: bool) {
+        self.status_echo.learn(sent, stored);
+        self.status_unchanged = !changed && sent != stored;
     }
 
     /// Takes in what each decision may need to know of the ones before it.

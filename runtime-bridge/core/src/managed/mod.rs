@@ -28,7 +28,9 @@ mod resume;
 pub mod rules;
 mod settle;
 pub mod status;
+mod status_echo;
 mod steady;
+mod stored_form;
 mod trouble;
 mod unanswered;
 mod world;
@@ -49,5 +51,6 @@ pub use record::{
 pub use resume::resume;
 pub use settle::{Settled, settle};
 pub use status::{Condition, OperationReport, Progress, Question, Says, Status};
+pub use status_echo::StatusEcho;
 pub use trouble::Trouble;
 pub use world::{Blocker, Fresh, Hold, Managed, Problem, Settings, Wish, World, former_marker};

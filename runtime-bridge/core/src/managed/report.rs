@@ -11,6 +11,7 @@ use super::{
     record::{Details, Stored},
     rules,
     status::{ASYNC_OPERATION, CONNECTION_DETAILS, OperationReport, Question, READY, SYNCED, Says, Status},
+    stored_form::as_stored,
     trouble::Trouble,
     world::World,
 };
@@ -126,6 +127,7 @@ impl Report {
         let old = &world.managed.status;
         let mut events: Vec<Event> = report.event.take().into_iter().collect();
         let mut new = report.apply(world, old);
+        memory.status_echo.put_back(old, &mut new);
         if new.last_handled != old.last_handled {
             let message = format!("Handled the reconcile request {:?}", new.last_handled);
             events.push(Event::normal("ReconcileRequestHandled", &message));
@@ -136,7 +138,9 @@ impl Report {
         {
             keep_progress(old, &mut new);
         }
-        if new == *old {
+        // Written once more it would come back as it did.
+        let idle = memory.status_echo.came_of(&new, old) || memory.status_unchanged;
+        if new == *old || idle {
             return Decision::Rest(rest);
         }
         Decision::Act(Action::WriteStatus(Box::new(StatusWrite { status: new, events })))
@@ -173,7 +177,7 @@ impl Report {
             status.progress.create_token = token;
         }
         if let Some(at_provider) = self.at_provider {
-            status.at_provider = Some(at_provider);
+            status.at_provider = Some(as_stored(&world.kind.status_schema, &at_provider));
         }
         let requested = world.managed.annotation(names::RECONCILE_REQUESTED);
         if !requested.is_empty() {

@@ -160,7 +160,11 @@ impl ManagedReconciler {
             Action::WriteStatus(write) => {
                 let mut new = Object::clone(object);
                 new.set_status(&write.status.write());
-                writer.put_status(&new).await.map(version)
+                let written = writer.put_status(&new).await;
+                written.map(|stored| Performed::StatusWritten {
+                    version: stored.resource_version().to_string(),
+                    stored: Box::new(view::managed(&stored).status),
+                })
             }
             Action::Publish => {
                 let published = self.publish(object, memory).await;

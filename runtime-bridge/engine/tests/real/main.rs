@@ -13,6 +13,7 @@ mod managed;
 mod permissions;
 mod secrets;
 mod stage;
+mod status;
 mod things;
 mod watches;
 mod wire;

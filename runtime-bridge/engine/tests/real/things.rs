@@ -48,6 +48,8 @@ pub struct Outside {
     pub open: Semaphore,
     /// What the plugin tells of a creation, beside what a look shows.
     pub told: Mutex<(String, Secrets)>,
+    /// What an observation reports as status.
+    pub status: Mutex<Option<Document>>,
 }
 
 impl Outside {
@@ -58,6 +60,7 @@ impl Outside {
             places: Arc::new(Semaphore::new(places)),
             open: Semaphore::new(1),
             told: Mutex::default(),
+            status: Mutex::default(),
         })
     }
 
@@ -74,7 +77,7 @@ impl Outside {
             canonical_id: format!("id of {name}"),
             provider_state: String::new(),
             parameters,
-            status: None,
+            status: self.status.lock().clone(),
             ready: true,
             ready_message: String::new(),
             up_to_date: None,
@@ -222,7 +225,13 @@ fn kind(group: &str) -> Kind {
         namespaced: true,
         description: "A thing.".to_owned(),
         parameters_schema: json!({"type": "object", "properties": {"size": {"type": "integer"}}}),
-        status_schema: json!({"type": "object"}),
+        status_schema: json!({"type": "object", "properties": {
+            "ratio": {"type": "number"},
+            "note": {"type": "string"},
+            "maybe": {"type": "string", "nullable": true},
+            "colour": {"type": "string", "default": "red"},
+            "free": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
+        }}),
         printer_columns: Vec::new(),
         capabilities: Capabilities {
             can_create: true,

@@ -7,18 +7,22 @@ use crossbridge_proto::checked::{
     Secrets,
 };
 use jiff::Timestamp;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{External, State, no_secrets};
 
 /// As it looks.
-pub(super) fn observation(one: &External, holds_marker: bool) -> Observation {
+pub(super) fn observation(one: &External, holds_marker: bool, untidy: bool) -> Observation {
     let ready = matches!(one.state, State::Ready | State::Disabled);
     Observation {
         external_name: one.name.clone(),
         canonical_id: format!("id-{}", one.id),
         parameters: one.parameters.clone(),
-        status: json!({"id": one.id}).as_object().cloned(),
+        status: if untidy {
+            untidy_status(one).as_object().cloned()
+        } else {
+            json!({"id": one.id}).as_object().cloned()
+        },
         ready,
         ready_message: if ready { "" } else { "not yet" }.to_owned(),
         connection_details: Secrets(BTreeMap::from([(
@@ -34,6 +38,21 @@ pub(super) fn observation(one: &External, holds_marker: bool) -> Observation {
         },
         ..Observation::default()
     }
+}
+
+/// See [`Mood::untidy_status`](super::Mood::untidy_status).
+#[allow(clippy::cast_precision_loss)] // There are few.
+fn untidy_status(one: &External) -> Value {
+    json!({
+        "id": one.id as f64,
+        "ratio": f64::from(one.revision),
+        "note": null,
+        "maybe": null,
+        "colour": null,
+        "undeclared": {"since": one.id, "by": null},
+        "parts": [{"size": 1.0, "undeclared": true}],
+        "free": {"load": 2.0, "peak": 2.5, "none": null},
+    })
 }
 
 pub(super) fn outcome(name: &str, result: OutcomeResult) -> Outcome {

@@ -30,7 +30,7 @@ impl Cloud {
                 one.kind == subject.name() && is_ours(&one.marker, target) && seen
             });
             if let Some(earlier) = earlier {
-                return found(&subject, earlier);
+                return self.found(&subject, earlier);
             }
         }
         let name = self.name_for(&subject, target);
@@ -40,7 +40,7 @@ impl Cloud {
         let object = self.make(&subject, create, &name, now);
         let (outcome, handle) = if subject.manners.create == Pace::AtOnce {
             let made = self.find(subject.name(), &name);
-            let seen = made.map(|one| answer::observation(one, subject.kind.capabilities.holds_marker));
+            let seen = made.map(|one| self.observation(one, subject.kind.capabilities.holds_marker));
             (answer::completed(&name, seen, false), None)
         } else {
             self.count += 1;
@@ -90,7 +90,7 @@ impl Cloud {
             return Some(answer::outcome(told, operation));
         }
         Some(match there {
-            Some(one) => found(subject, one),
+            Some(one) => self.found(subject, one),
             None => answer::failed(&used.name, FailureCode::NotFound, Effect::None),
         })
     }
@@ -158,7 +158,7 @@ impl Cloud {
             self.change(one.id, parameters, &marker);
             let seen = self
                 .find(subject.name(), &one.name)
-                .map(|one| answer::observation(one, holds_marker));
+                .map(|one| self.observation(one, holds_marker));
             return answer::completed(&one.name, seen, false);
         }
         self.count += 1;
@@ -213,12 +213,12 @@ impl Cloud {
         let operation = answer::operation("remove", OperationVerb::Delete, driven);
         answer::outcome(&one.name, operation)
     }
-}
 
-/// An earlier call made it.
-fn found(subject: &Subject, one: &External) -> Outcome {
-    let seen = answer::observation(one, subject.kind.capabilities.holds_marker);
-    answer::completed(&one.name, Some(seen), true)
+    /// An earlier call made it.
+    fn found(&self, subject: &Subject, one: &External) -> Outcome {
+        let seen = self.observation(one, subject.kind.capabilities.holds_marker);
+        answer::completed(&one.name, Some(seen), true)
+    }
 }
 
 fn request_of(create: &Create) -> String {

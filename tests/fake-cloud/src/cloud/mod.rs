@@ -12,7 +12,9 @@ pub use ask::{Answer, Ask, Verdict};
 
 use std::{collections::BTreeMap, time::Duration};
 
-use crossbridge_proto::checked::{CreateRecovery, Document, Effect, NameSource, Secrets, Target};
+use crossbridge_proto::checked::{
+    CreateRecovery, Document, Effect, NameSource, Observation, Secrets, Target,
+};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -116,6 +118,8 @@ pub struct Mood {
     pub forgets_operations: bool,
     /// Deletes are accepted, and remove nothing.
     pub keeps_what_is_deleted: bool,
+    /// Statuses hold what no API server stores as it is sent: whole floats, nulls, fields that no schema knows; and lack what has a default.
+    pub untidy_status: bool,
 }
 
 impl Default for Mood {
@@ -128,6 +132,7 @@ impl Default for Mood {
             refuses_credentials: false,
             forgets_operations: false,
             keeps_what_is_deleted: false,
+            untidy_status: false,
         }
     }
 }
@@ -209,6 +214,11 @@ impl Cloud {
     /// One fault more.
     pub fn inject(&mut self, fault: Fault) {
         self.faults.push(fault);
+    }
+
+    /// As it looks.
+    fn observation(&self, one: &External, holds_marker: bool) -> Observation {
+        answer::observation(one, holds_marker, self.mood.untidy_status)
     }
 
     /// What was made for this uid.

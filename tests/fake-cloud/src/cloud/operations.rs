@@ -40,7 +40,7 @@ impl Cloud {
         }
         match self.objects.iter().find(|one| one.id == work.object) {
             Some(one) => {
-                let seen = answer::observation(one, subject.kind.capabilities.holds_marker);
+                let seen = self.observation(one, subject.kind.capabilities.holds_marker);
                 answer::completed(&one.name, Some(seen), false)
             }
             None => answer::failed(name, FailureCode::OperationFailed, Effect::None),

@@ -202,10 +202,9 @@ impl Cloud {
             }
         });
         match found {
-            Some(one) => Look::Found(Box::new(answer::observation(
-                one,
-                subject.kind.capabilities.holds_marker,
-            ))),
+            Some(one) => Look::Found(Box::new(
+                self.observation(one, subject.kind.capabilities.holds_marker),
+            )),
             None => self.nothing_there(observe),
         }
     }

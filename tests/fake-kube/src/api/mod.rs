@@ -1,5 +1,8 @@
 //! Requests: read from their path, carried out on the state.
 
+mod delete;
+pub(crate) mod form;
+pub(crate) mod namespaces;
 mod patch;
 mod write;
 
@@ -12,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::{
     fault::Request,
-    reply::{Refusal, Reply, bad_request, not_found, not_implemented, not_served, ok},
+    reply::{Refusal, Reply, bad_request, method_not_allowed, not_found, not_implemented, not_served, ok},
     resource::Resource,
     state::{Place, State},
 };
@@ -98,8 +101,24 @@ impl Call {
         self.parameter("fieldManager").unwrap_or_default()
     }
 
-    fn json(&self, resource: &Resource) -> Result<Value, Refusal> {
-        serde_json::from_slice(&self.body).map_err(|error| bad_request(resource, &error.to_string()))
+    /// The same, of this kind where it does not say of which.
+    pub(crate) fn completed(&self, resource: &Resource) -> Self {
+        let mut call = self.clone();
+        if self.verb == Verb::Create
+            && let Ok(Value::Object(mut object)) = self.json()
+        {
+            let kind = Value::from(resource.kind.as_str());
+            object.entry("kind").or_insert(kind);
+            object
+                .entry("apiVersion")
+                .or_insert(resource.api_version().into());
+            call.body = Value::Object(object).to_string().into_bytes().into();
+        }
+        call
+    }
+
+    fn json(&self) -> Result<Value, Refusal> {
+        serde_json::from_slice(&self.body).map_err(|error| bad_request(&error.to_string()))
     }
 }
 
@@ -114,7 +133,7 @@ pub(crate) fn read(head: &Parts, body: &Bytes) -> Result<Call, Refusal> {
     };
     let (namespace, rest) = match rest {
         // A namespace itself.
-        ["namespaces"] | ["namespaces", _] => ("", rest),
+        ["namespaces"] | ["namespaces", _] | ["namespaces", _, "finalize" | "status"] => ("", rest),
         ["namespaces", namespace, rest @ ..] => (*namespace, rest),
         rest => ("", rest),
     };
@@ -143,8 +162,9 @@ pub(crate) fn read(head: &Parts, body: &Bytes) -> Result<Call, Refusal> {
         (&Method::DELETE, false) => Verb::Delete,
         _ => return Err(not_implemented("this fake does not know the method here")),
     };
-    if !matches!(subresource, "" | "status") {
-        return Err(not_implemented("this fake knows no subresource but status"));
+    let finalizes = plural == "namespaces" && subresource == "finalize" && verb == Verb::Update;
+    if !finalizes && !matches!(subresource, "" | "status") {
+        return Err(not_implemented("this fake knows no such subresource"));
     }
     let text = |name| {
         let value = head.headers.get(name).and_then(|value| value.to_str().ok());
@@ -167,16 +187,38 @@ pub(crate) fn read(head: &Parts, body: &Bytes) -> Result<Call, Refusal> {
 
 /// Carries out everything but watches.
 pub(crate) fn carry_out(state: &mut State, resource: &Resource, call: &Call, now: Timestamp) -> Reply {
+    if let Err(refusal) = serves(resource, call) {
+        return refusal.into();
+    }
+    // Of a dry run nothing stays but the answer.
+    if call.parameter("dryRun") == Some("All") {
+        let mut call = call.clone();
+        call.query.remove("dryRun");
+        return carry_out(&mut state.clone(), resource, &call, now);
+    }
     let answered = match call.verb {
         Verb::Get => get(state, resource, call),
         Verb::List => list(state, resource, call),
         Verb::Create => write::create(state, resource, call, now),
         Verb::Update => write::update(state, resource, call, now),
         Verb::Patch => write::patch(state, resource, call, now),
-        Verb::Delete => write::delete(state, resource, call, now),
+        Verb::Delete => delete::delete(state, resource, call, now),
         Verb::Version | Verb::Watch => Err(not_implemented("answered elsewhere")),
     };
     answered.unwrap_or_else(Reply::from)
+}
+
+/// Without the subresource, `/status` of any name is answered as if the object were not there.
+fn serves(resource: &Resource, call: &Call) -> Result<(), Refusal> {
+    if resource.custom && call.subresource == "status" {
+        if !resource.has_status {
+            return Err(not_found(resource, &call.name));
+        }
+        if call.verb == Verb::Delete {
+            return Err(method_not_allowed(resource, call.verb.word()));
+        }
+    }
+    Ok(())
 }
 
 fn get(state: &State, resource: &Resource, call: &Call) -> Result<Reply, Refusal> {
@@ -190,7 +232,7 @@ fn get(state: &State, resource: &Resource, call: &Call) -> Result<Reply, Refusal
         if call.metadata_only {
             metadata_only(object)
         } else {
-            object.clone()
+            form::shown(resource, object)
         },
     ))
 }
@@ -209,8 +251,7 @@ fn list(state: &State, resource: &Resource, call: &Call) -> Result<Reply, Refusa
         None => None,
         Some(token) => {
             let parts = token.split_once('/');
-            let (namespace, name) =
-                parts.ok_or_else(|| bad_request(resource, "a malformed continue token"))?;
+            let (namespace, name) = parts.ok_or_else(|| bad_request("a malformed continue token"))?;
             Some((namespace.to_owned(), name.to_owned()))
         }
     };
@@ -235,7 +276,7 @@ fn list(state: &State, resource: &Resource, call: &Call) -> Result<Reply, Refusa
             if call.metadata_only {
                 metadata_only(object)
             } else {
-                object.clone()
+                form::shown(resource, object)
             }
         })
         .collect();

@@ -1,11 +1,12 @@
-//! Merge patches and JSON patches, as RFC 7386 and RFC 6902 have them.
+//! Merge patches and JSON patches, as RFC 7386 and RFC 6902 have them, and as the API server reads them.
 
 use serde_json::{Map, Value};
 
-/// RFC 7386.
+/// RFC 7386; and the API server takes nulls from what stands in lists too.
 pub(super) fn merge(target: &mut Value, patch: &Value) {
     let Value::Object(patch) = patch else {
         target.clone_from(patch);
+        take_nulls(target);
         return;
     };
     if !target.is_object() {
@@ -18,6 +19,17 @@ pub(super) fn merge(target: &mut Value, patch: &Value) {
         } else {
             merge(target.entry(name.clone()).or_insert(Value::Null), value);
         }
+    }
+}
+
+fn take_nulls(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.retain(|_, value| !value.is_null());
+            fields.values_mut().for_each(take_nulls);
+        }
+        Value::Array(items) => items.iter_mut().for_each(take_nulls),
+        _ => {}
     }
 }
 

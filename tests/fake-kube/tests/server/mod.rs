@@ -56,6 +56,10 @@ impl Server {
 
     /// One control plane for all tests; it ends with the process.
     pub async fn real() -> Self {
+        Self::with(Self::real_client().await).await
+    }
+
+    async fn real_client() -> Client {
         static PLANE: OnceCell<ControlPlane> = OnceCell::const_new();
         let start = || async { ControlPlane::start(Options::default()).await.unwrap() };
         let kubeconfig = PLANE.get_or_init(start).await.kubeconfig();
@@ -63,7 +67,27 @@ impl Server {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let kubeconfig = Kubeconfig::read_from(kubeconfig).unwrap();
         let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
-        Self::with(Client::try_from(config.unwrap()).unwrap()).await
+        Client::try_from(config.unwrap()).unwrap()
+    }
+
+    /// Without a kind or a namespace of its own.
+    pub fn bare_fake() -> Self {
+        let kube = Kube::new(Arc::new(Timestamp::now));
+        Self::bare(kube.client(Arc::new(Calm)))
+    }
+
+    /// Likewise.
+    pub async fn bare_real() -> Self {
+        Self::bare(Self::real_client().await)
+    }
+
+    fn bare(client: Client) -> Self {
+        Self {
+            client,
+            namespace: String::new(),
+            definition: String::new(),
+            group: String::new(),
+        }
     }
 
     async fn with(client: Client) -> Self {
@@ -170,10 +194,68 @@ impl Server {
     }
 
     pub async fn watch(&self, query: &str) -> Watch {
-        let request = Request::get(format!("{}?{query}", self.things()))
-            .body(Vec::new())
-            .unwrap();
+        self.watch_at(&format!("{}?{query}", self.things())).await
+    }
+
+    pub async fn watch_at(&self, path: &str) -> Watch {
+        let request = Request::get(path).body(Vec::new()).unwrap();
         Watch(Box::pin(self.client.request_stream(request).await.unwrap()))
+    }
+
+    /// Deletes a namespace. Returns when nothing new may be made in it: a real API server learns that a little later.
+    pub async fn end_namespace(&self, namespace: &str, collection: &str) -> Answer {
+        let ended = self
+            .delete(&format!("/api/v1/namespaces/{namespace}"), &Value::Null)
+            .await;
+        self.refuses(collection, 403).await;
+        ended
+    }
+
+    /// Finalises a namespace that is being deleted, whatever there is in it. Returns when nothing may be written in it.
+    pub async fn drop_namespace(&self, namespace: &str, collection: &str) -> Answer {
+        let path = format!("/api/v1/namespaces/{namespace}");
+        let mut body = self.get(&path).await.body;
+        body["spec"] = json!({"finalizers": []});
+        let dropped = self.put(&format!("{path}/finalize"), &body).await;
+        self.refuses(collection, 404).await;
+        dropped
+    }
+
+    /// Makes a namespace anew that has ended, and returns when something can be made in it.
+    pub async fn put_namespace_back(&self, namespace: &str) {
+        let path = format!("/api/v1/namespaces/{namespace}");
+        let mut body = self.get(&path).await.body;
+        if body["kind"] == "Namespace" {
+            body["spec"] = json!({"finalizers": []});
+            self.put(&format!("{path}/finalize"), &body).await;
+        }
+        self.eventually("the namespace is back", || async {
+            let back = self
+                .post("/api/v1/namespaces", &json!({"metadata": {"name": namespace}}))
+                .await;
+            back.code == 201
+        })
+        .await;
+        let claims = format!("/api/v1/namespaces/{namespace}/configmaps");
+        let trial = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "trial"}});
+        self.eventually("something can be made in it", || async {
+            matches!(self.post(&claims, &trial).await.code, 201 | 409)
+        })
+        .await;
+    }
+
+    /// Until a creation there is refused with this code, whatever it is.
+    async fn refuses(&self, collection: &str, code: u16) {
+        let group = collection.split('/').nth(2).unwrap_or_default();
+        let plural = collection.rsplit('/').next().unwrap_or_default();
+        let kind: String = plural[..1].to_uppercase() + &plural[1..plural.len() - 1];
+        let trial = json!({
+            "apiVersion": format!("{group}/v1"), "kind": kind, "metadata": {"name": "trial"}, "spec": {"size": 1},
+        });
+        self.eventually("the namespace has ended", || async {
+            self.post(&format!("{collection}?dryRun=All"), &trial).await.code == code
+        })
+        .await;
     }
 
     pub async fn eventually<F>(&self, what: &str, holds: impl Fn() -> F)

@@ -1,6 +1,9 @@
 //! What becomes of the bridge's requests to the API server.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use fake_kube::fault::{Chaos, Fate, Outcome, Request, Telling};
 
@@ -156,6 +159,9 @@ impl Chaos for KubeLink {
     }
 
     fn served(&self, request: &Request, code: u16) {
+        if request.writes() && request.resource != "leases" {
+            self.world.writes_asked.fetch_add(1, Ordering::Relaxed);
+        }
         if counts(request) {
             self.world.log.note(|| format!("api: {request}: {code}"));
         }

@@ -85,6 +85,8 @@ pub(crate) struct Plan {
     pub(crate) work: u32,
     /// Milliseconds for which what was made stays invisible.
     pub(crate) invisible: u32,
+    /// No API server stores the plugin's statuses as they are.
+    pub(crate) untidy_status: bool,
 }
 
 impl Plan {
@@ -151,6 +153,8 @@ impl Plan {
             storm,
             work: 500 + chance.below(8_000),
             invisible: chance.below(2_500),
+            // Of another row, so that what seeds meant before stays.
+            untidy_status: Chance::new(seed, 3).happens(0.5),
         }
     }
 

@@ -3,12 +3,13 @@
 use std::{
     future::Future,
     panic::{self, AssertUnwindSafe},
-    sync::Arc,
+    sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 
 use bridge_core::managed::{Settings, names};
 use bridge_engine::clock::Clock;
+use fake_cloud::cloud::Mood;
 use futures::future::join_all;
 use serde_json::{Value, json};
 use tokio::{
@@ -258,6 +259,7 @@ impl Course {
         let mut cloud = self.world.cloud.lock();
         cloud.mood.work = self.plan.work;
         cloud.mood.invisible = self.plan.invisible;
+        cloud.mood.untidy_status = self.plan.untidy_status;
         drop(cloud);
         // From now on.
         self.world.make_password(0);
@@ -301,7 +303,10 @@ impl Course {
         };
         world.open_valves();
         world.kube.state().down = false;
-        world.cloud.lock().mood = fake_cloud::cloud::Mood::default();
+        world.cloud.lock().mood = Mood {
+            untidy_status: self.plan.untidy_status,
+            ..Mood::default()
+        };
         host.start();
         for (kind, name) in &self.plan.objects {
             let object = world.object(kind, name);
@@ -346,8 +351,9 @@ impl Course {
     async fn rest(&self) {
         let world = &self.world;
         let (commits, since) = (world.kube.state().history.len(), world.time.now());
+        let asked = world.writes_asked.load(Ordering::Relaxed);
         tokio::time::sleep(AT_REST).await;
-        world.zero_writes_at_rest(commits);
+        world.zero_writes_at_rest(commits, asked);
         world.no_key_starves(since);
         // A watch ends now and then, and the next one begins soon.
         let end = Instant::now() + WATCHED_WITHIN;

@@ -1,6 +1,11 @@
 //! What outlives every process of a simulation.
 
-use std::{collections::BTreeMap, net::SocketAddr, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    net::SocketAddr,
+    sync::{Arc, atomic::AtomicUsize},
+    time::Duration,
+};
 
 use bridge_core::managed::Settings;
 use bridge_engine::clock::Clock;
@@ -46,6 +51,8 @@ pub(crate) struct World {
     processes: Mutex<[Process; 2]>,
     /// Watches that the API server serves, by bridge and plural.
     pub(crate) watches: Mutex<BTreeMap<(usize, String), usize>>,
+    /// Requests of bridges that would change something, elections left out. One that changes nothing costs the API server as much.
+    pub(crate) writes_asked: AtomicUsize,
     /// Bridges at once; two elect a leader.
     pub(crate) bridges: usize,
     /// The bridge that runs, to be asked how it is.
@@ -76,6 +83,7 @@ impl World {
             crash: CrashPoint::default(),
             processes: Mutex::default(),
             watches: Mutex::default(),
+            writes_asked: AtomicUsize::new(0),
             bridges,
             bridge: Mutex::new(None),
             time,

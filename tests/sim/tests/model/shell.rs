@@ -451,8 +451,11 @@ impl Model {
         let late = LateWrite::Status(base.clone(), write.status.clone());
         self.write(b, driver, "status", fates, late, |model| {
             let new = model.etcd.put_status(&base, &write.status)?;
-            let version = new.managed.resource_version.clone();
-            Ok((Performed::Version(version), Some(new)))
+            let performed = Performed::StatusWritten {
+                version: new.managed.resource_version.clone(),
+                stored: Box::new(new.managed.status.clone()),
+            };
+            Ok((performed, Some(new)))
         });
     }
 

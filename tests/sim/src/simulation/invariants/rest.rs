@@ -1,6 +1,9 @@
 //! What must hold when everything is as it should be and nothing happens.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::atomic::Ordering,
+};
 
 use bridge_engine::clock::Clock;
 use fake_cloud::{fault::Rpc, kinds::GROUP};
@@ -10,8 +13,8 @@ use super::{plural_of, text};
 use crate::simulation::world::World;
 
 impl World {
-    /// Whatever was written since so many commits had been made; elections go on.
-    pub(crate) fn zero_writes_at_rest(&self, since: usize) {
+    /// Whatever was written since so many commits had been made, and so many writes asked for; elections go on.
+    pub(crate) fn zero_writes_at_rest(&self, since: usize, asked: usize) {
         let state = self.kube.state();
         let written = state.history[since..]
             .iter()
@@ -21,7 +24,9 @@ impl World {
             format!("zero_writes_at_rest: {} {name}", commit.resource.0)
         });
         drop(state);
-        if let Some(written) = written {
+        let more = self.writes_asked.load(Ordering::Relaxed) - asked;
+        let idle = || (more > 0).then(|| format!("zero_writes_at_rest: {more} writes that changed nothing"));
+        if let Some(written) = written.or_else(idle) {
             self.blame(written);
         }
     }

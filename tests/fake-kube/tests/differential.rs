@@ -1,0 +1,98 @@
+//! Random sequences of requests, on the fake and on a real kube-apiserver: each must be answered alike, and watches must tell the same.
+//!
+//! One seed is one sequence. `FAKE_KUBE_SEEDS=N` runs N of them, `FAKE_KUBE_FIRST_SEED=S` begins at S. Seeds that failed once are kept in
+//! `differential/seeds.txt`, and are always run.
+#![allow(missing_docs, clippy::unwrap_used)]
+
+mod differential {
+    pub mod compare;
+    pub mod draw;
+    pub mod kinds;
+    pub mod play;
+}
+#[allow(dead_code)] // The contract uses more of it.
+mod server;
+
+use futures::{StreamExt, stream};
+
+use self::{
+    differential::{compare, draw, kinds, play},
+    server::Server,
+};
+
+/// In the run of every change.
+const SEEDS: u64 = 300;
+/// At once: most of the time goes by on the way to the API server and back.
+const AT_ONCE: usize = 8;
+
+fn number(variable: &str) -> Option<u64> {
+    let text = std::env::var(variable).ok()?;
+    Some(text.parse().unwrap())
+}
+
+fn seeds() -> Vec<u64> {
+    let first = number("FAKE_KUBE_FIRST_SEED").unwrap_or(0);
+    let count = number("FAKE_KUBE_SEEDS").unwrap_or(SEEDS);
+    let kept = include_str!("differential/seeds.txt").lines();
+    let kept = kept.filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let mut seeds: Vec<u64> = kept.map(|line| line.parse().unwrap()).collect();
+    seeds.extend(first..first + count);
+    seeds.sort_unstable();
+    seeds.dedup();
+    seeds
+}
+
+/// How the two part over the sequence of a seed; `None`: they do not.
+async fn difference(real: &Server, seed: u64) -> Option<String> {
+    let steps = draw::steps(seed);
+    let fake = Server::bare_fake();
+    kinds::define(&fake).await;
+    let namespace = format!("seed-{seed}");
+    let on_fake = play::play(&fake, &namespace, &steps).await;
+    let on_real = play::play(real, &namespace, &steps).await;
+    compare::difference(&steps, &on_fake, &on_real)
+}
+
+#[tokio::test]
+async fn fake_and_real_answer_random_sequences_alike() {
+    let real = Server::bare_real().await;
+    kinds::define(&real).await;
+    let seeds = seeds();
+    let count = seeds.len();
+    let differences: Vec<String> = stream::iter(seeds)
+        .map(|seed| {
+            let real = &real;
+            async move {
+                let difference = difference(real, seed).await?;
+                Some(format!("seed {seed}: {difference}"))
+            }
+        })
+        .buffer_unordered(AT_ONCE)
+        .filter_map(|difference| async { difference })
+        .collect()
+        .await;
+    let parted = differences.len();
+    let shown = differences.into_iter().take(5).collect::<Vec<_>>().join("\n\n");
+    assert!(
+        parted == 0,
+        "{parted} of {count} sequences are answered otherwise:\n{shown}"
+    );
+}
+
+#[tokio::test]
+async fn a_sequence_is_played_the_same_way_twice() {
+    for seed in 0..20 {
+        let mut played = Vec::new();
+        for _ in 0..2 {
+            let fake = Server::bare_fake();
+            kinds::define(&fake).await;
+            played.push(play::play(&fake, "seed", &draw::steps(seed)).await);
+        }
+        let steps = draw::steps(seed);
+        assert_eq!(compare::difference(&steps, &played[0], &played[1]), None);
+        assert!(
+            !played[0].events.is_empty(),
+            "seed {seed}: a watch tells something"
+        );
+    }
+}
