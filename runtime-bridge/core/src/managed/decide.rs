@@ -61,7 +61,7 @@ pub fn decide(world: &World, memory: &Memory) -> Decision {
     }
     let managed = &world.managed;
     let stored = managed.record();
-    let record = match &stored {
+    let record = match &*stored {
         Stored::Ours(record) => Some((**record).clone()),
         Stored::None | Stored::Unreadable(_) => None,
     };
@@ -77,7 +77,7 @@ pub fn decide(world: &World, memory: &Memory) -> Decision {
         record,
         wish,
     };
-    if let Stored::Unreadable(why) = stored {
+    if let Stored::Unreadable(why) = &*stored {
         return pass.stop(
             "RecordUnreadable",
             format!("the annotation {} cannot be read ({why}); restore it, or remove it together with {} if nothing was created", names::RECORD, names::CREATE_PENDING),
@@ -158,7 +158,8 @@ pub(super) fn unmade(pass: &Pass, report: Report) -> Report {
 /// The policy, or a person, lets the object go without its resource.
 fn leave(world: &World, memory: &Memory) -> Option<Decision> {
     let managed = &world.managed;
-    let (record, unreadable) = match managed.record() {
+    let stored = managed.record();
+    let (record, unreadable) = match &*stored {
         Stored::Ours(record) => (Some(record), false),
         Stored::None => (None, false),
         Stored::Unreadable(_) => (None, true),
@@ -171,7 +172,7 @@ fn leave(world: &World, memory: &Memory) -> Option<Decision> {
         rules::may_still_run_until(world, record, memory).max(unrecorded)
     };
     // The finalizer goes only when no recorded call can execute, whatever lets the object go (trace 38).
-    if let Some(over) = record.as_deref().and_then(busy) {
+    if let Some(over) = record.and_then(|record| busy(record)) {
         let report = Report {
             operation: managed.status.progress.operation.clone(),
             question: managed.status.progress.question.clone(),

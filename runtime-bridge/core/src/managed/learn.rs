@@ -19,7 +19,7 @@ use super::{
 
 /// What the create that is recorded has made is observed as it was desired then, not as it is now.
 fn is_of_a_former_wish(world: &World) -> bool {
-    match (world.managed.record(), &world.wish) {
+    match (&*world.managed.record(), &world.wish) {
         (Stored::Ours(record), Ok(wish)) => record
             .create()
             .is_some_and(|intent| super::rules::looked_for_as_recorded(intent, wish).is_some()),
@@ -67,7 +67,7 @@ impl Memory {
     /// This write is about to be sent: whether or not it lands, the call of an intent that is new with it has not begun.
     pub fn begin_write(&mut self, managed: &Managed, change: &MetadataChange) {
         let Some((token, _)) = &change.allows else { return };
-        let is_recorded = matches!(managed.record(), Stored::Ours(record)
+        let is_recorded = matches!(&*managed.record(), Stored::Ours(record)
             if record.intent.as_ref().is_some_and(|intent| intent.token == *token));
         if !is_recorded && !self.unsent.contains(token) {
             self.unsent.push(token.clone());

@@ -38,7 +38,7 @@ impl Stamp {
             names::ORPHAN,
         ];
         // Names that we wrote ourselves are no wish of the user: only one that differs from the record's counts.
-        let named_by_us = |managed: &Managed| match managed.record() {
+        let named_by_us = |managed: &Managed| match &*managed.record() {
             Stored::Ours(record) => record.external_name == managed.annotation(names::EXTERNAL_NAME),
             Stored::None | Stored::Unreadable(_) => false,
         };
@@ -245,8 +245,8 @@ impl Memory {
             }
             Ok(Look::Absent(absent)) => {
                 // What may only not be seen yet is no first absence.
-                let visible = match world.managed.record() {
-                    Stored::Ours(record) => super::rules::visible_at(world, &record),
+                let visible = match &*world.managed.record() {
+                    Stored::Ours(record) => super::rules::visible_at(world, record),
                     Stored::None | Stored::Unreadable(_) => None,
                 };
                 let counts = visible.is_none_or(|visible| began > visible);
@@ -376,15 +376,18 @@ impl Memory {
 
 /// The call that the object's record holds.
 pub(super) fn recorded(world: &World) -> Option<Attempt> {
-    match world.managed.record() {
-        Stored::Ours(record) => record.intent.map(|intent| (intent.token, intent.attempt)),
+    match &*world.managed.record() {
+        Stored::Ours(record) => record
+            .intent
+            .as_ref()
+            .map(|intent| (intent.token.clone(), intent.attempt)),
         Stored::None | Stored::Unreadable(_) => None,
     }
 }
 
 /// Which of its external resources the object has, by its record.
 pub(super) fn incarnation(world: &World) -> u32 {
-    match world.managed.record() {
+    match &*world.managed.record() {
         Stored::Ours(record) => record.incarnation,
         Stored::None | Stored::Unreadable(_) => 0,
     }

@@ -4,6 +4,7 @@
 //! ([`Memory::learn_look`], [`Memory::learn_answer`], …) and asks again, until there is nothing left to do. [`settle`] says what of an answer
 //! must be persisted before anything else is done.
 
+mod annotations;
 mod create;
 mod decide;
 mod decision;
@@ -35,6 +36,7 @@ mod trouble;
 mod unanswered;
 mod world;
 
+pub use annotations::Annotations;
 pub use decide::{decide, decide_unasked};
 pub use decision::{Action, Asked, Call, Decision, Event, MetadataChange, Purpose, Rest, StatusWrite};
 pub use diff::{differences, differences_by_rules};

@@ -210,7 +210,7 @@ fn recorded_by_another(
 
 /// The other object's names mean the same as this one's.
 fn is_same_scope(world: &World, config: &Result<Arc<Config>, Problem>, other: &Neighbour) -> bool {
-    let config = match (config, other.managed.record()) {
+    let config = match (config, &*other.managed.record()) {
         (Ok(ours), Stored::Ours(record)) => record.config.shares_names_with(&ConfigIdentity::of(ours)),
         // What has not begun is to be created by the config that its spec names.
         (Ok(_), Stored::None) => other.same_config,

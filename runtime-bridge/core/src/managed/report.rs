@@ -156,7 +156,7 @@ impl Report {
         if let Some(says) = &self.synced {
             set(SYNCED, says);
         }
-        match world.managed.record() {
+        match &*world.managed.record() {
             Stored::Ours(record) if record.details == Details::Lost => set(
                 CONNECTION_DETAILS,
                 &Says::no("Lost", rules::lost_details(&world.kind)),

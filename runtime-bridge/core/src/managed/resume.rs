@@ -44,7 +44,7 @@ fn changed_meanwhile(managed: &Managed) -> bool {
     let Some(synced) = managed.condition(SYNCED) else {
         return true;
     };
-    let named_otherwise = match managed.record() {
+    let named_otherwise = match &*managed.record() {
         Stored::Ours(record) => record.external_name != managed.annotation(names::EXTERNAL_NAME),
         Stored::None | Stored::Unreadable(_) => false,
     };
@@ -57,8 +57,8 @@ fn changed_meanwhile(managed: &Managed) -> bool {
 }
 
 fn is_under_way(managed: &Managed) -> bool {
-    let unsettled = match managed.record() {
-        Stored::Ours(record) => record.intent.is_some() && !managed.confirms(&record),
+    let unsettled = match &*managed.record() {
+        Stored::Ours(record) => record.intent.is_some() && !managed.confirms(record),
         Stored::None => false,
         Stored::Unreadable(_) => true,
     };
@@ -67,11 +67,11 @@ fn is_under_way(managed: &Managed) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::{collections::BTreeMap, time::Duration};
+    use std::time::Duration;
 
     use super::*;
     use crate::managed::{
-        Policies,
+        Annotations, Policies,
         status::{OperationReport, Says, Status},
     };
 
@@ -90,7 +90,7 @@ mod tests {
             resource_version: "7".to_owned(),
             deletion: None,
             finalizers: vec![names::FINALIZER.to_owned()],
-            annotations: BTreeMap::new(),
+            annotations: Annotations::default(),
             policies: Policies::of(&serde_json::json!({})),
             wants_connection_secret: false,
             status,

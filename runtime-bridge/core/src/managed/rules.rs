@@ -67,13 +67,14 @@ pub fn right(world: &World, observation: &Observation) -> Option<Right> {
 
 /// What an object's record says of this name: it has the resource, or is making it, and may have made it (trace 40).
 pub fn right_by_record(managed: &Managed, name: &str) -> Option<Right> {
-    let Stored::Ours(record) = managed.record() else {
+    let stored = managed.record();
+    let Stored::Ours(record) = &*stored else {
         return None;
     };
     if record.external_name != name {
         return None;
     }
-    if managed.confirms(&record) {
+    if managed.confirms(record) {
         return Some(Right::Record);
     }
     (record.create().is_some() && !record.taken).then_some(Right::Intent)
@@ -100,8 +101,8 @@ pub fn mean_the_same_place(kind: &Kind, one: &Document, other: &Document) -> boo
 pub fn name_to_make(world: &World, memory: &Memory) -> Option<String> {
     let managed = &world.managed;
     let makes = managed.policies.create && world.kind.capabilities.can_create && managed.deletion.is_none();
-    let recorded = match managed.record() {
-        Stored::Ours(record) => bound(world, &record),
+    let recorded = match &*managed.record() {
+        Stored::Ours(record) => bound(world, record),
         Stored::None => false,
         Stored::Unreadable(_) => true,
     };

@@ -32,18 +32,19 @@ pub fn settle(world: &World, managed: &Managed, call: &Call, answer: &Answer) ->
     if managed.uid != call.target.owner.uid {
         return Settled::NotOurs;
     }
-    let Stored::Ours(record) = managed.record() else {
+    let stored = managed.record();
+    let Stored::Ours(record) = &*stored else {
         return Settled::NotOurs;
     };
     let answer = &*unanswered::believed(call, answer);
     let creates = call.verb == Verb::Create || call.operation == Some(OperationVerb::Create);
     let settled = if creates {
-        of_create(world, managed, &record, call, answer)
+        of_create(world, managed, record, call, answer)
     } else {
-        of_other(&record, call, answer)
+        of_other(record, call, answer)
     };
     match settled {
-        Some((new, annotations)) => change(&record, &new, annotations),
+        Some((new, annotations)) => change(record, &new, annotations),
         None => Settled::NotOurs,
     }
 }

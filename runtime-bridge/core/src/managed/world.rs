@@ -10,6 +10,7 @@ use crate::{
 };
 
 use super::{
+    annotations::Annotations,
     names,
     policy::Policies,
     record::{Record, Stored},
@@ -34,7 +35,7 @@ pub struct Managed {
     /// `metadata.finalizers`.
     pub finalizers: Vec<String>,
     /// `metadata.annotations`.
-    pub annotations: BTreeMap<String, String>,
+    pub annotations: Annotations,
     /// From `spec`.
     pub policies: Policies,
     /// `spec.writeConnectionSecretToRef` is set.
@@ -77,8 +78,8 @@ impl Managed {
     }
 
     /// The record, if it is this object's.
-    pub fn record(&self) -> Stored {
-        Stored::read(self.annotations.get(names::RECORD).map(String::as_str), &self.uid)
+    pub fn record(&self) -> Arc<Stored> {
+        self.annotations.record(&self.uid)
     }
 
     /// Paused by annotation, or by an empty list of policies.

@@ -198,7 +198,7 @@ mod tests {
                     resource_version: "1".to_owned(),
                     deletion: None,
                     finalizers: Vec::new(),
-                    annotations: BTreeMap::new(),
+                    annotations: bridge_core::managed::Annotations::default(),
                     policies: Policies::of(&serde_json::json!({})),
                     wants_connection_secret: false,
                     status: Status::default(),

@@ -2,14 +2,16 @@
 
 use std::sync::Arc;
 
-use bridge_core::managed::{Fresh, Memory, Neighbour, Neighbours, Problem, SnapshotAdditions, World};
+use bridge_core::managed::{
+    Fresh, Managed, Memory, Neighbour, Neighbours, Problem, SnapshotAdditions, World,
+};
 
 use super::{reconciler::ManagedReconciler, view};
 use crate::object::{Key, Object};
 
 impl ManagedReconciler {
     /// What is known of an object without asking anybody: enough for [`bridge_core::managed::decide_unasked`].
-    pub(super) fn collect_cached(&self, object: &Object) -> World {
+    pub(super) fn collect_cached(&self, object: &Object, managed: Managed) -> World {
         let shared = &self.shared;
         let unasked = Problem {
             reason: "NotAsked".to_owned(),
@@ -17,7 +19,7 @@ impl ManagedReconciler {
         };
         World {
             kind: Arc::clone(&self.kind),
-            managed: view::managed(object),
+            managed,
             wish: Err(unasked.clone()),
             bare: super::wish::bare(&self.kind, object),
             config: Err(unasked),

@@ -20,7 +20,7 @@ use super::{
     place::Place,
     publish,
     reconciler::ManagedReconciler,
-    view,
+    view::{self, Views},
 };
 use crate::{
     api_error::ApiError,
@@ -50,10 +50,14 @@ impl ManagedReconciler {
     async fn drive(&self, first: &Arc<Object>, memory: &mut Memory) -> Next {
         let mut driver = ManagedDriver::begin(memory, &self.moment());
         let mut permit = None;
+        let mut views = Views::default();
         loop {
             let input = match driver.effect() {
                 Effect::End(end) => return self.ended(first, end),
-                effect => self.carry_out(first, &driver, effect, memory, &mut permit).await,
+                effect => {
+                    self.carry_out(first, &driver, effect, memory, &mut permit, &mut views)
+                        .await
+                }
             };
             driver.resume(memory, &self.moment(), input);
             if !driver.holds_permit() {
@@ -104,10 +108,11 @@ impl ManagedReconciler {
         effect: Effect<'_, ManagedMachine, Arc<Object>>,
         memory: &Memory,
         permit: &mut Place,
+        views: &mut Views,
     ) -> ManagedInput {
         match effect {
             Effect::CollectCached => Input::Cached(self.newest(first).map(|object| {
-                let snapshot = Box::new(self.collect_cached(&object));
+                let snapshot = Box::new(self.collect_cached(&object, views.of(&object)));
                 (object, snapshot)
             })),
             Effect::Collect { object, snapshot } => {
@@ -128,7 +133,9 @@ impl ManagedReconciler {
                 reach(Side::After, fault_point(action), object).await;
                 input
             }
-            Effect::Newest | Effect::Stored => Input::Newest(self.newest(first).map(viewed)),
+            Effect::Newest | Effect::Stored => {
+                Input::Newest(self.newest(first).map(|newest| viewed(newest, views)))
+            }
             Effect::Persist {
                 object,
                 change,
@@ -138,7 +145,7 @@ impl ManagedReconciler {
                 tokio::time::sleep(pause).await;
                 Input::Waited
             }
-            Effect::ReadLive => Input::Live(self.read_live(first).await),
+            Effect::ReadLive => Input::Live(self.read_live(first).await.map(|live| viewed(live, views))),
             Effect::End(_) => Input::Proceed,
         }
     }
@@ -272,12 +279,9 @@ impl ManagedReconciler {
         Err(self.api_failure(newest, &error))
     }
 
-    async fn read_live(
-        &self,
-        first: &Object,
-    ) -> Result<(Arc<Object>, bridge_core::managed::Managed), ApiFailure> {
+    async fn read_live(&self, first: &Object) -> Result<Arc<Object>, ApiFailure> {
         match self.shared.writer.get_live(&self.api, &first.key()).await {
-            Ok(live) => Ok(viewed(live)),
+            Ok(live) => Ok(live),
             Err(error) => {
                 tracing::debug!(object = %first.key(), %error, "the object cannot be read");
                 Err(self.api_failure(first, &error))
@@ -423,8 +427,8 @@ fn rest_until(rest: &Rest) -> Next {
     rest.wake.map_or_else(Next::idle, |wake| Next::at(wake, priority))
 }
 
-fn viewed(object: Arc<Object>) -> (Arc<Object>, bridge_core::managed::Managed) {
-    let view = view::managed(&object);
+fn viewed(object: Arc<Object>, views: &mut Views) -> (Arc<Object>, bridge_core::managed::Managed) {
+    let view = views.of(&object);
     (object, view)
 }
 

@@ -1,8 +1,28 @@
 //! A managed resource as the machine sees it.
 
+use std::sync::Arc;
+
 use bridge_core::managed::{Managed, MetadataChange, Policies, Status, names};
 
 use crate::object::{Key, Object};
+
+/// What was read of the newest version, so that each version is parsed once in a reconcile.
+#[derive(Default)]
+pub(super) struct Views(Option<(Arc<Object>, Managed)>);
+
+impl Views {
+    /// Reads what the machine needs, unless this version was the last one that was read.
+    pub(super) fn of(&mut self, object: &Arc<Object>) -> Managed {
+        match &self.0 {
+            Some((read, managed)) if Arc::ptr_eq(read, object) => managed.clone(),
+            _ => {
+                let managed = managed(object);
+                self.0 = Some((Arc::clone(object), managed.clone()));
+                managed
+            }
+        }
+    }
+}
 
 /// Reads what the machine needs.
 pub(super) fn managed(object: &Object) -> Managed {
@@ -15,7 +35,7 @@ pub(super) fn managed(object: &Object) -> Managed {
         resource_version: object.resource_version().to_string(),
         deletion: object.meta.deletion_timestamp.as_ref().map(|time| time.0),
         finalizers: object.meta.finalizers.clone().unwrap_or_default(),
-        annotations: object.meta.annotations.clone().unwrap_or_default(),
+        annotations: object.meta.annotations.clone().unwrap_or_default().into(),
         policies: Policies::of(&spec),
         wants_connection_secret: connection_secret(object).is_some(),
         status: Status::read(&object.status_value()),

@@ -1,10 +1,10 @@
 //! One name in an API server: guarded writes, generations, finalizers, and what has been.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use bridge_core::{
     external::Document,
-    managed::{IntentVerb, Managed, MetadataChange, Policies, Status, Stored, names},
+    managed::{Annotations, IntentVerb, Managed, MetadataChange, Policies, Status, Stored, names},
 };
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -69,7 +69,7 @@ impl Etcd {
             resource_version: String::new(),
             deletion: None,
             finalizers: Vec::new(),
-            annotations: BTreeMap::new(),
+            annotations: Annotations::default(),
             policies: Policies::of(&json!({})),
             wants_connection_secret: false,
             status: Status::default(),
@@ -135,13 +135,13 @@ impl Etcd {
             object.managed.finalizers.push(names::FINALIZER.to_owned());
         }
         if change.allows.is_some()
-            && let Stored::Ours(record) = object.managed.record()
-            && let Some(intent) = record.intent
+            && let Stored::Ours(record) = &*object.managed.record()
+            && let Some(intent) = &record.intent
         {
             let first = (self.intents.len() + 1).saturating_sub(INTENTS);
             self.intents.drain(..first);
             self.intents
-                .push((intent.verb, intent.token, intent.attempt, intent.deadline));
+                .push((intent.verb, intent.token.clone(), intent.attempt, intent.deadline));
         }
         Ok(self.put(object))
     }

@@ -294,8 +294,8 @@ impl Model {
 
 /// The record of a version.
 pub fn record_of(object: &Object) -> Option<Record> {
-    match object.managed.record() {
-        Stored::Ours(record) => Some(*record),
+    match &*object.managed.record() {
+        Stored::Ours(record) => Some((**record).clone()),
         Stored::None | Stored::Unreadable(_) => None,
     }
 }
