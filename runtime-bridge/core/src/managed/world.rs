@@ -1,6 +1,6 @@
 //! What the shell gathers before each decision.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use jiff::Timestamp;
 

@@ -320,6 +320,7 @@ fn answers_a_create() -> Model {
 #[test]
 fn what_comes_only_once_is_published_though_nothing_more_may_be_begun() {
     let mut model = answers_a_create();
+    model.step(A, &mut crate::fate::Well);
     model.bridges[A].leads = false;
     model.pass(A);
     assert!(
