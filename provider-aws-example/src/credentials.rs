@@ -1,4 +1,4 @@
-//! As whom: the keys of a config, a credentials file, or the identity of the place; and a role on top.
+//! Credentials: the keys of a config, a credentials file, or the identity of the environment; and a role on top.
 
 use aws_config::SdkConfig;
 use aws_config::default_provider::credentials::DefaultCredentialsChain;
@@ -13,7 +13,7 @@ use crate::settings::{
     ACCESS_KEY_ID, AssumeRole, CREDENTIALS_FILE, SECRET_ACCESS_KEY, SESSION_TOKEN, Settings,
 };
 
-/// Whom a config makes us.
+/// The credentials that requests of a config are signed with.
 pub(crate) async fn provider(
     config: &Config,
     settings: &Settings,
@@ -50,7 +50,7 @@ async fn base(config: &Config, sdk: &SdkConfig) -> Result<SharedCredentialsProvi
     )))
 }
 
-/// Of a credentials file the profile `default`, whatever our own environment says.
+/// The profile `default` of a credentials file, whatever the environment of the plugin says.
 fn file(text: &str) -> SharedCredentialsProvider {
     let files = EnvConfigFiles::builder()
         .with_contents(EnvConfigFileKind::Credentials, text)

@@ -1,18 +1,18 @@
-//! AWS is several: the world's, China's, the US government's.
+//! Partitions of AWS: commercial, China, US government.
 
-/// A part of AWS with names and accounts of its own.
+/// A part of AWS with ARNs, endpoints and accounts of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Partition {
-    /// As it stands in an ARN.
+    /// Its name in ARNs.
     pub(crate) name: &'static str,
-    /// Of its endpoints.
+    /// Domain of its endpoints.
     pub(crate) domain: &'static str,
-    /// The region by whose name its global services go.
+    /// The region that signatures for its global services name.
     pub(crate) home: &'static str,
 }
 
 impl Partition {
-    /// The one that a region belongs to.
+    /// The partition that a region belongs to.
     pub(crate) fn of(region: &str) -> Self {
         if region.starts_with("cn-") {
             Self {
@@ -35,7 +35,7 @@ impl Partition {
         }
     }
 
-    /// Where AWS serves a regional service of this name.
+    /// Base URL of a regional service.
     pub(crate) fn endpoint(self, service: &str, region: &str) -> String {
         format!("https://{service}.{region}.{}", self.domain)
     }

@@ -1,5 +1,6 @@
-//! Where a call works and as whom: SDK clients, kept as long as their config stays the same.
+//! Sessions: region, settings and SDK clients of a config, cached until the config changes.
 
+use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
@@ -12,47 +13,38 @@ use aws_smithy_async::time::SystemTimeSource;
 use crossbridge_sdk::serde_json::{Map, Value};
 use crossbridge_sdk::{Config, Failure};
 
+use crate::api::Requests;
 use crate::credentials;
 use crate::partition::Partition;
 use crate::settings::Settings;
-use crate::upstream::Steps;
 
-/// More configs and regions than anybody has; beyond it the cache starts afresh.
-const MOST_SESSIONS: usize = 1024;
+/// More configs and regions than are in use anywhere; a full cache is emptied.
+const MAX_SESSIONS: usize = 1024;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// The sessions of all configs.
+/// The cached sessions of all configs.
 #[derive(Debug, Default)]
 pub(crate) struct Sessions {
-    known: Mutex<HashMap<Place, Arc<Session>>>,
+    cache: Mutex<HashMap<SessionKey, Arc<Session>>>,
 }
 
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct Place {
+struct SessionKey {
     config_id: String,
     region: String,
 }
 
-/// One config in one region.
+/// One revision of a config, in one region.
 #[derive(Debug)]
 pub(crate) struct Session {
     revision: String,
     pub(crate) settings: Settings,
     pub(crate) region: String,
     sdk: SdkConfig,
-    sts: aws_sdk_sts::Client,
     account: OnceLock<String>,
-    #[cfg(feature = "s3")]
-    s3: OnceLock<aws_sdk_s3::Client>,
-    #[cfg(feature = "sqs")]
-    sqs: OnceLock<aws_sdk_sqs::Client>,
-    #[cfg(feature = "dynamodb")]
-    dynamodb: OnceLock<aws_sdk_dynamodb::Client>,
-    #[cfg(feature = "cloudfront")]
-    cloudfront: OnceLock<aws_sdk_cloudfront::Client>,
-    #[cfg(feature = "cloudfront")]
-    tagging: OnceLock<aws_sdk_resourcegroupstagging::Client>,
+    /// By the type of the client, so that a service needs no field here.
+    clients: Mutex<HashMap<TypeId, Box<dyn Any + Send + Sync>>>,
 }
 
 impl Sessions {
@@ -64,13 +56,13 @@ impl Sessions {
     ) -> Result<Arc<Session>, Failure> {
         let settings: Settings = config.settings()?;
         let region = region.or(settings.region.as_deref()).map(ToOwned::to_owned).ok_or_else(|| {
-            let message = "no region is given: set spec.forProvider.region, or settings.region of the provider config";
+            let message = "no region is given: set spec.forProvider.region, or settings.region of the ProviderConfig";
             Failure::invalid_spec(message).reason("NoRegion").violation("/region", "no region is given")
         })?;
         self.session(config, settings, region).await
     }
 
-    /// The session of a config for services that have one endpoint in the world, which count as those of `region`.
+    /// The session of a config for services with one endpoint in the whole partition, which AWS counts as those of `region`.
     pub(crate) async fn global(&self, config: &Config, region: &str) -> Result<Arc<Session>, Failure> {
         let settings: Settings = config.settings()?;
         self.session(config, settings, region.to_owned()).await
@@ -82,26 +74,26 @@ impl Sessions {
         settings: Settings,
         region: String,
     ) -> Result<Arc<Session>, Failure> {
-        let place = Place {
+        let key = SessionKey {
             config_id: config.id().to_owned(),
             region: region.clone(),
         };
-        let known = self
-            .known
+        let cached = self
+            .cache
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-            .get(&place)
+            .get(&key)
             .cloned();
-        if let Some(session) = known.filter(|session| session.revision == config.revision()) {
+        if let Some(session) = cached.filter(|session| session.revision == config.revision()) {
             return Ok(session);
         }
-        // Two calls may both come here; the later one's is kept, and the other serves its call.
+        // Two calls may both get here: the later session is cached, and the other one serves its call.
         let session = Arc::new(Session::new(config, settings, region).await?);
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= MOST_SESSIONS {
-            known.clear();
+        let mut cache = self.cache.lock().unwrap_or_else(PoisonError::into_inner);
+        if cache.len() >= MAX_SESSIONS {
+            cache.clear();
         }
-        known.insert(place, Arc::clone(&session));
+        cache.insert(key, Arc::clone(&session));
         Ok(session)
     }
 }
@@ -111,7 +103,7 @@ impl Session {
         let mut sdk = SdkConfig::builder()
             .behavior_version(BehaviorVersion::latest())
             .region(Region::new(region.clone()))
-            // The bridge decides what is repeated, and when.
+            // The bridge decides what is retried, and when.
             .retry_config(RetryConfig::disabled())
             .timeout_config(TimeoutConfig::builder().connect_timeout(CONNECT_TIMEOUT).build())
             .time_source(SystemTimeSource::new());
@@ -124,28 +116,35 @@ impl Session {
             revision: config.revision().to_owned(),
             settings,
             region,
-            sts: aws_sdk_sts::Client::new(&sdk),
             sdk,
             account: OnceLock::new(),
-            #[cfg(feature = "s3")]
-            s3: OnceLock::new(),
-            #[cfg(feature = "sqs")]
-            sqs: OnceLock::new(),
-            #[cfg(feature = "dynamodb")]
-            dynamodb: OnceLock::new(),
-            #[cfg(feature = "cloudfront")]
-            cloudfront: OnceLock::new(),
-            #[cfg(feature = "cloudfront")]
-            tagging: OnceLock::new(),
+            clients: Mutex::default(),
         })
     }
 
-    /// The part of AWS that the region belongs to.
+    /// The SDK client of a service; `new` builds it at its first use.
+    pub(crate) fn client<C>(&self, new: impl FnOnce(&SdkConfig) -> C) -> C
+    where
+        C: Clone + Send + Sync + 'static,
+    {
+        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        let cached = clients
+            .get(&TypeId::of::<C>())
+            .and_then(|client| client.downcast_ref::<C>());
+        if let Some(client) = cached {
+            return client.clone();
+        }
+        let client = new(&self.sdk);
+        clients.insert(TypeId::of::<C>(), Box::new(client.clone()));
+        client
+    }
+
+    /// The partition of AWS that the region belongs to.
     pub(crate) fn partition(&self) -> Partition {
         Partition::of(&self.region)
     }
 
-    /// Where a regional service of this name is, without a slash at the end.
+    /// Base URL of a regional service, without a slash at the end.
     pub(crate) fn endpoint(&self, service: &str) -> String {
         match &self.settings.endpoint {
             Some(endpoint) => endpoint.trim_end_matches('/').to_owned(),
@@ -153,52 +152,21 @@ impl Session {
         }
     }
 
-    /// The account that AWS takes us for; asked once.
-    pub(crate) async fn account(&self, steps: &Steps) -> Result<String, Failure> {
+    /// The account that the credentials belong to; AWS is asked once for each session.
+    pub(crate) async fn account(&self, requests: &Requests) -> Result<String, Failure> {
         if let Some(account) = self.account.get() {
             return Ok(account.clone());
         }
-        let identity = steps
-            .read("sts:GetCallerIdentity", self.sts.get_caller_identity().send())
+        let sts = self.client(aws_sdk_sts::Client::new);
+        let identity = requests
+            .read("sts:GetCallerIdentity", sts.get_caller_identity().send())
             .await?;
         let account = identity.account.unwrap_or_default();
         Ok(self.account.get_or_init(|| account).clone())
     }
-
-    #[cfg(feature = "s3")]
-    pub(crate) fn s3(&self) -> &aws_sdk_s3::Client {
-        self.s3.get_or_init(|| {
-            let path_style = self.settings.s3_use_path_style.unwrap_or(false);
-            let config = aws_sdk_s3::config::Builder::from(&self.sdk).force_path_style(path_style);
-            aws_sdk_s3::Client::from_conf(config.build())
-        })
-    }
-
-    #[cfg(feature = "sqs")]
-    pub(crate) fn sqs(&self) -> &aws_sdk_sqs::Client {
-        self.sqs.get_or_init(|| aws_sdk_sqs::Client::new(&self.sdk))
-    }
-
-    #[cfg(feature = "dynamodb")]
-    pub(crate) fn dynamodb(&self) -> &aws_sdk_dynamodb::Client {
-        self.dynamodb
-            .get_or_init(|| aws_sdk_dynamodb::Client::new(&self.sdk))
-    }
-
-    #[cfg(feature = "cloudfront")]
-    pub(crate) fn cloudfront(&self) -> &aws_sdk_cloudfront::Client {
-        self.cloudfront
-            .get_or_init(|| aws_sdk_cloudfront::Client::new(&self.sdk))
-    }
-
-    #[cfg(feature = "cloudfront")]
-    pub(crate) fn tagging(&self) -> &aws_sdk_resourcegroupstagging::Client {
-        self.tagging
-            .get_or_init(|| aws_sdk_resourcegroupstagging::Client::new(&self.sdk))
-    }
 }
 
-/// The region of a wish that need not be whole: without it, absence in one region would be read as absence in another.
-pub(crate) fn region_of(wish: &Map<String, Value>) -> Option<&str> {
-    wish.get("region").and_then(Value::as_str)
+/// The region in a desired state that may be incomplete. It is read from the JSON, as in another region the resource would seem absent.
+pub(crate) fn region_of(desired: &Map<String, Value>) -> Option<&str> {
+    desired.get("region").and_then(Value::as_str)
 }

@@ -1,4 +1,4 @@
-//! What a `ProviderConfig` of this plugin holds.
+//! Settings and credential keys of a `ProviderConfig` of this plugin.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ pub(crate) const SESSION_TOKEN: &str = "sessionToken";
 /// Key of the credentials: all of the above in an AWS credentials file, as Crossplane's providers have it.
 pub(crate) const CREDENTIALS_FILE: &str = "credentials";
 
-/// Where, and in which role.
+/// Which AWS to call, in which region and role.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Settings {
@@ -24,16 +24,16 @@ pub(crate) struct Settings {
     /// URL of an endpoint that serves all AWS services, instead of AWS itself: a test, a proxy, another cloud that speaks its APIs.
     #[schemars(regex(pattern = r"^https?://.+$"))]
     pub(crate) endpoint: Option<String>,
-    /// Address buckets as ENDPOINT/BUCKET rather than BUCKET.ENDPOINT. Endpoints that are IP addresses need it not be said.
+    /// Address buckets as ENDPOINT/BUCKET rather than BUCKET.ENDPOINT. Endpoints that are IP addresses imply it.
     pub(crate) s3_use_path_style: Option<bool>,
-    /// A role to work in.
+    /// A role to assume.
     pub(crate) assume_role: Option<AssumeRole>,
-    /// How often to ask about long work, such as 500ms, 10s or 2m. Left out, each kind has a rhythm of its own.
+    /// How often to poll an operation, such as 500ms, 10s or 2m. If omitted, each kind has an interval of its own.
     #[schemars(regex(pattern = r"^[0-9]+(ms|s|m)$"))]
     pub(crate) poll_interval: Option<String>,
 }
 
-/// A role to work in.
+/// A role to assume.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct AssumeRole {
@@ -41,29 +41,32 @@ pub(crate) struct AssumeRole {
     pub(crate) role_arn: String,
     /// External id that the role's trust policy asks for.
     pub(crate) external_id: Option<String>,
-    /// Name of the session in `CloudTrail`. Left out: crossbridge.
+    /// Name of the session in `CloudTrail`; defaults to crossbridge.
     pub(crate) session_name: Option<String>,
 }
 
 impl Settings {
-    /// What the schema cannot say.
+    /// Checks what the schema cannot express.
+    ///
+    /// # Errors
+    /// `INVALID_CONFIG` for a poll interval that is no duration.
     pub(crate) fn check(&self) -> Result<(), Failure> {
         self.poll_interval(Duration::ZERO).map(drop)
     }
 
-    /// A region of the partition in which we work; the world's, if nothing is said.
+    /// A region of the partition that the config is for; one of the commercial partition by default.
     pub(crate) fn home_region(&self) -> &str {
         self.region.as_deref().unwrap_or("us-east-1")
     }
 
-    /// How often to ask about long work, where the kind's own rhythm is `usual`.
-    pub(crate) fn poll_interval(&self, usual: Duration) -> Result<Duration, Failure> {
+    /// How often to poll an operation, where the kind's own interval is `default`.
+    pub(crate) fn poll_interval(&self, default: Duration) -> Result<Duration, Failure> {
         let Some(text) = &self.poll_interval else {
-            return Ok(usual);
+            return Ok(default);
         };
         duration(text).ok_or_else(|| {
             Failure::invalid_config(format!(
-                "the provider config's settings: pollInterval {text:?} is no duration; write it like 500ms, 10s or 2m"
+                "settings.pollInterval {text:?} is not a duration such as 500ms, 10s or 2m"
             ))
         })
     }
@@ -80,7 +83,7 @@ fn duration(text: &str) -> Option<Duration> {
     }
 }
 
-/// What the credentials may hold. No key at all means the identity of the place where the plugin runs.
+/// The keys that credentials may have. No key at all means the identity of the environment that the plugin runs in.
 pub(crate) fn credential_keys() -> [CredentialKey; 4] {
     [
         CredentialKey::new(ACCESS_KEY_ID, "AWS access key id"),
@@ -112,7 +115,7 @@ mod tests {
         for wrong in ["", "s", "1", "1h", "-1s", "99999999999s"] {
             assert_eq!(interval(wrong), None, "{wrong}");
         }
-        let usual = Settings::default().poll_interval(Duration::from_secs(7));
-        assert_eq!(usual.ok(), Some(Duration::from_secs(7)));
+        let default = Settings::default().poll_interval(Duration::from_secs(7));
+        assert_eq!(default.ok(), Some(Duration::from_secs(7)));
     }
 }

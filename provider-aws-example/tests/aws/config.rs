@@ -4,10 +4,10 @@ use crossbridge_proto::v1alpha1::{
 };
 use serde_json::{Value, json};
 
-use crate::world::{CALL_TIMEOUT, Object, World, completed, failure};
+use crate::fixture::{CALL_TIMEOUT, Fixture, Object, completed, failure};
 
 /// One object of each kind.
-fn objects(world: &World) -> Vec<Object<'_>> {
+fn objects(fixture: &Fixture) -> Vec<Object<'_>> {
     let key = json!({
         "attributeDefinitions": [{ "attributeName": "id", "attributeType": "S" }],
         "keySchema": [{ "attributeName": "id", "keyType": "HASH" }],
@@ -17,24 +17,24 @@ fn objects(world: &World) -> Vec<Object<'_>> {
         "defaultCacheBehavior": { "targetOriginId": "content", "viewerProtocolPolicy": "https-only" },
     });
     vec![
-        world.object("s3", "Bucket", "a-bucket", json!({})),
-        world.object("sqs", "Queue", "", json!({ "name": "jobs" })),
-        world.object("dynamodb", "Table", "orders", key),
-        world.object("cloudfront", "Distribution", "", site),
+        fixture.object("s3", "Bucket", "a-bucket", json!({})),
+        fixture.object("sqs", "Queue", "", json!({ "name": "jobs" })),
+        fixture.object("dynamodb", "Table", "orders", key),
+        fixture.object("cloudfront", "Distribution", "", site),
     ]
 }
 
-async fn checking() -> World {
-    World::with(Options {
+async fn checking() -> Fixture {
+    Fixture::with(Options {
         auth: true,
         ..Options::default()
     })
     .await
 }
 
-async fn check(world: &World, config: ConfigContext) -> CheckConfigResponse {
+async fn check(fixture: &Fixture, config: ConfigContext) -> CheckConfigResponse {
     let request = CheckConfigRequest { config: Some(config) };
-    world
+    fixture
         .plugin()
         .check_config(request)
         .await
@@ -42,8 +42,8 @@ async fn check(world: &World, config: ConfigContext) -> CheckConfigResponse {
         .into_inner()
 }
 
-async fn check_failure(world: &World, more: &Value, keys: &Credentials) -> FailureCode {
-    check(world, world.config_with(more, keys))
+async fn check_failure(fixture: &Fixture, more: &Value, keys: &Credentials) -> FailureCode {
+    check(fixture, fixture.config_with(more, keys))
         .await
         .failure
         .expect("it is refused")
@@ -51,30 +51,30 @@ async fn check_failure(world: &World, more: &Value, keys: &Credentials) -> Failu
 }
 
 #[tokio::test]
-async fn a_good_config_says_which_account_it_is() {
-    let world = checking().await;
-    let checked = check(&world, world.config()).await;
+async fn a_valid_config_reports_its_account() {
+    let fixture = checking().await;
+    let checked = check(&fixture, fixture.config()).await;
     assert_eq!(checked.failure, None);
     assert_eq!(checked.identity, "123456789012");
-    for object in objects(&world) {
+    for object in objects(&fixture) {
         object.absent().await;
     }
 }
 
 #[tokio::test]
-async fn a_credentials_file_in_one_key_will_do() {
-    let world = checking().await;
-    let mut config = world.config();
-    let keys = &world.keys;
+async fn a_credentials_file_in_one_key_is_accepted() {
+    let fixture = checking().await;
+    let mut config = fixture.config();
+    let keys = &fixture.keys;
     let file = format!(
         "[default]\naws_access_key_id = {}\naws_secret_access_key = {}\n",
         keys.access_key_id, keys.secret_access_key
     );
     config.credentials = [("credentials".to_owned(), file.into_bytes())].into();
-    assert_eq!(check(&world, config.clone()).await.identity, "123456789012");
+    assert_eq!(check(&fixture, config.clone()).await.identity, "123456789012");
     config.credentials = [("credentials".to_owned(), b"[other]\nregion = x".to_vec())].into();
     config.revision.push_str("changed");
-    let refused = check(&world, config)
+    let refused = check(&fixture, config)
         .await
         .failure
         .expect("the file lacks the keys");
@@ -83,25 +83,29 @@ async fn a_credentials_file_in_one_key_will_do() {
 
 #[tokio::test]
 async fn wrong_credentials_are_unauthenticated_and_never_absence() {
-    let world = checking().await;
+    let fixture = checking().await;
     let unknown = Credentials {
         access_key_id: "AKIA0000000000000000".to_owned(),
-        ..world.keys.clone()
+        ..fixture.keys.clone()
     };
     let wrong = Credentials {
         secret_access_key: "wrong".to_owned(),
-        ..world.keys.clone()
+        ..fixture.keys.clone()
     };
     for keys in [unknown, wrong] {
         assert_eq!(
-            check_failure(&world, &json!({}), &keys).await,
+            check_failure(&fixture, &json!({}), &keys).await,
             FailureCode::Unauthenticated
         );
-        for mut object in objects(&world) {
-            object.config = world.config_with(&json!({}), &keys);
+        for mut object in objects(&fixture) {
+            object.config = fixture.config_with(&json!({}), &keys);
             let kind = &object.resource_type.kind;
-            let looked = object.look_failure().await;
-            assert_eq!(looked.code(), FailureCode::Unauthenticated, "{kind}: {looked:?}");
+            let observed = object.observe_failure().await;
+            assert_eq!(
+                observed.code(),
+                FailureCode::Unauthenticated,
+                "{kind}: {observed:?}"
+            );
             let created = object.create().await;
             assert_eq!(
                 failure(&created).code(),
@@ -111,50 +115,50 @@ async fn wrong_credentials_are_unauthenticated_and_never_absence() {
             assert_eq!(failure(&created).effect(), Effect::None, "{kind}");
         }
     }
-    assert_eq!(world.aws.buckets().await.unwrap(), [""; 0]);
-    assert_eq!(world.aws.queues("eu-west-1").await.unwrap(), [""; 0]);
+    assert_eq!(fixture.aws.buckets().await.unwrap(), [""; 0]);
+    assert_eq!(fixture.aws.queues("eu-west-1").await.unwrap(), [""; 0]);
 }
 
 #[tokio::test]
 async fn a_missing_permission_is_denied_and_never_absence() {
-    let world = checking().await;
-    let narrow = world.aws.create_user(&["sts:GetCallerIdentity"]).await.unwrap();
-    for mut object in objects(&world) {
-        object.config = world.config_with(&json!({}), &narrow);
-        let looked = object.look_failure().await;
-        assert_eq!(looked.code(), FailureCode::PermissionDenied, "{looked:?}");
+    let fixture = checking().await;
+    let narrow = fixture.aws.create_user(&["sts:GetCallerIdentity"]).await.unwrap();
+    for mut object in objects(&fixture) {
+        object.config = fixture.config_with(&json!({}), &narrow);
+        let observed = object.observe_failure().await;
+        assert_eq!(observed.code(), FailureCode::PermissionDenied, "{observed:?}");
         let created = object.create().await;
         assert_eq!(failure(&created).effect(), Effect::None, "{created:?}");
     }
 }
 
 #[tokio::test]
-async fn a_role_is_assumed_or_refused() {
-    let world = checking().await;
+async fn a_role_is_assumed_or_rejected() {
+    let fixture = checking().await;
     let role =
         json!({ "assumeRole": { "roleArn": "arn:aws:iam::123456789012:role/worker", "externalId": "e" } });
-    let checked = check(&world, world.config_with(&role, &world.keys)).await;
+    let checked = check(&fixture, fixture.config_with(&role, &fixture.keys)).await;
     assert_eq!(checked.failure, None);
     assert_eq!(checked.identity, "123456789012");
-    let narrow = world.aws.create_user(&["s3:*"]).await.unwrap();
+    let narrow = fixture.aws.create_user(&["s3:*"]).await.unwrap();
     assert_eq!(
-        check_failure(&world, &role, &narrow).await,
+        check_failure(&fixture, &role, &narrow).await,
         FailureCode::Unauthenticated
     );
 }
 
 #[tokio::test]
-async fn wrong_settings_are_told_as_such() {
-    let world = World::new().await;
+async fn wrong_settings_are_an_invalid_config() {
+    let fixture = Fixture::new().await;
     let wrong = json!({ "pollInterval": "often" });
     assert_eq!(
-        check_failure(&world, &wrong, &world.keys).await,
+        check_failure(&fixture, &wrong, &fixture.keys).await,
         FailureCode::InvalidConfig
     );
-    let mut incomplete = world.config();
+    let mut incomplete = fixture.config();
     incomplete.credentials.remove("secretAccessKey");
     incomplete.revision.push_str("incomplete");
-    let refused = check(&world, incomplete)
+    let refused = check(&fixture, incomplete)
         .await
         .failure
         .expect("half a key is none");
@@ -162,9 +166,9 @@ async fn wrong_settings_are_told_as_such() {
 }
 
 #[tokio::test]
-async fn trouble_on_the_way_is_no_absence_and_tells_its_effect() {
-    let world = World::new().await;
-    for object in objects(&world) {
+async fn errors_on_the_way_are_failures_and_never_absence() {
+    let fixture = Fixture::new().await;
+    for object in objects(&fixture) {
         let kind = &object.resource_type.kind;
         for (harm, code) in [
             (Harm::Throttle, FailureCode::Throttled),
@@ -172,47 +176,47 @@ async fn trouble_on_the_way_is_no_absence_and_tells_its_effect() {
             (Harm::AccessDenied, FailureCode::PermissionDenied),
             (Harm::Refuse, FailureCode::Unavailable),
         ] {
-            world.aws.inject(Fault::new(harm.clone()).times(u32::MAX));
-            let looked = object.look_failure().await;
-            assert_eq!(looked.code(), code, "{kind}: {looked:?}");
-            world.aws.clear_faults();
+            fixture.aws.inject(Fault::new(harm.clone()).times(u32::MAX));
+            let observed = object.observe_failure().await;
+            assert_eq!(observed.code(), code, "{kind}: {observed:?}");
+            fixture.aws.clear_faults();
         }
     }
 }
 
 #[tokio::test]
-async fn a_404_of_somebody_else_is_no_absence() {
-    let world = World::new().await;
-    for object in objects(&world) {
+async fn a_404_of_a_proxy_is_no_absence() {
+    let fixture = Fixture::new().await;
+    for object in objects(&fixture) {
         let harm = Harm::Error {
             status: 404,
             code: String::new(),
             message: "no such page".to_owned(),
         };
-        world.aws.inject(Fault::new(harm).times(u32::MAX));
+        fixture.aws.inject(Fault::new(harm).times(u32::MAX));
         let kind = &object.resource_type.kind;
-        let looked = object.look_failure().await;
-        assert_eq!(looked.code(), FailureCode::Unavailable, "{kind}: {looked:?}");
+        let observed = object.observe_failure().await;
+        assert_eq!(observed.code(), FailureCode::Unavailable, "{kind}: {observed:?}");
         assert_eq!(failure(&object.create().await).effect(), Effect::None, "{kind}");
-        world.aws.clear_faults();
+        fixture.aws.clear_faults();
     }
 }
 
 #[tokio::test]
-async fn a_silent_aws_is_a_timeout_before_the_deadline() {
-    let world = World::new().await;
-    for mut object in objects(&world) {
+async fn an_aws_without_response_is_a_timeout_before_the_deadline() {
+    let fixture = Fixture::new().await;
+    for mut object in objects(&fixture) {
         let kind = object.resource_type.kind.clone();
-        object.look().await;
+        object.observe().await;
         object.timeout = std::time::Duration::from_millis(800);
-        world.aws.inject(Fault::new(Harm::Hang).times(u32::MAX));
-        let looked = object.look_failure().await;
-        assert_eq!(looked.code(), FailureCode::Timeout, "{kind}: {looked:?}");
-        world.aws.clear_faults();
+        fixture.aws.inject(Fault::new(Harm::Hang).times(u32::MAX));
+        let observed = object.observe_failure().await;
+        assert_eq!(observed.code(), FailureCode::Timeout, "{kind}: {observed:?}");
+        fixture.aws.clear_faults();
     }
-    let mut bucket = world.object("s3", "Bucket", "a-bucket", json!({}));
+    let mut bucket = fixture.object("s3", "Bucket", "a-bucket", json!({}));
     bucket.timeout = std::time::Duration::from_millis(800);
-    world
+    fixture
         .aws
         .inject(Fault::new(Harm::AnswerHangs).on(Service::S3, "CreateBucket"));
     let created = bucket.create().await;
@@ -220,5 +224,5 @@ async fn a_silent_aws_is_a_timeout_before_the_deadline() {
     assert_eq!(failure(&created).effect(), Effect::Unknown);
     bucket.timeout = CALL_TIMEOUT;
     completed(&bucket.create_again().await);
-    assert_eq!(world.aws.buckets().await.unwrap(), ["a-bucket"]);
+    assert_eq!(fixture.aws.buckets().await.unwrap(), ["a-bucket"]);
 }

@@ -4,14 +4,14 @@ use crossbridge_proto::v1alpha1::{Effect, FailureCode, OperationVerb};
 use serde_json::{Value, json};
 use tonic::Code;
 
-use crate::world::{CALL_TIMEOUT, Object, World, completed, failure, operation, parameters};
+use crate::fixture::{CALL_TIMEOUT, Fixture, Object, completed, failure, operation, parameters};
 
 mod fields;
 mod recovery;
 
 const CREATE: &str = "CreateDistributionWithTags";
 
-fn wish() -> Value {
+fn desired() -> Value {
     json!({
         "comment": "site",
         "origins": [{ "id": "bucket", "domainName": "site.s3.amazonaws.com", "s3Origin": {} }],
@@ -20,28 +20,28 @@ fn wish() -> Value {
     })
 }
 
-fn distribution(world: &World) -> Object<'_> {
-    world.object("cloudfront", "Distribution", "", wish())
+fn distribution(fixture: &Fixture) -> Object<'_> {
+    fixture.object("cloudfront", "Distribution", "", desired())
 }
 
-/// A world in which every change is there at once, and a distribution in it.
-async fn settled() -> World {
-    World::with(Options {
+/// An AWS in which every change is deployed at once.
+async fn settled() -> Fixture {
+    Fixture::with(Options {
         distribution_settles: Settle::AtOnce,
         ..Options::default()
     })
     .await
 }
 
-async fn made(world: &World) -> Object<'_> {
-    let mut object = distribution(world);
+async fn existing(fixture: &Fixture) -> Object<'_> {
+    let mut object = distribution(fixture);
     let created = object.create().await;
     completed(&object.follow(created).await.0);
     object
 }
 
-/// AWS without the plugin: a person's hands.
-fn by_hand(emulator: &AwsEmulator) -> aws_sdk_cloudfront::Client {
+/// An SDK client for changes by hand, past the plugin.
+fn aws_client(emulator: &AwsEmulator) -> aws_sdk_cloudfront::Client {
     let keys = emulator.credentials();
     let keys = aws_credential_types::Credentials::new(
         keys.access_key_id,
@@ -58,8 +58,8 @@ fn by_hand(emulator: &AwsEmulator) -> aws_sdk_cloudfront::Client {
     aws_sdk_cloudfront::Client::from_conf(config.build())
 }
 
-async fn config_of(world: &World, id: &str) -> (aws::DistributionConfig, String) {
-    let answer = by_hand(&world.aws)
+async fn config_of(fixture: &Fixture, id: &str) -> (aws::DistributionConfig, String) {
+    let answer = aws_client(&fixture.aws)
         .get_distribution_config()
         .id(id)
         .send()
@@ -71,10 +71,10 @@ async fn config_of(world: &World, id: &str) -> (aws::DistributionConfig, String)
     )
 }
 
-async fn edit(world: &World, id: &str, change: impl FnOnce(&mut aws::DistributionConfig)) {
-    let (mut config, etag) = config_of(world, id).await;
+async fn edit(fixture: &Fixture, id: &str, change: impl FnOnce(&mut aws::DistributionConfig)) {
+    let (mut config, etag) = config_of(fixture, id).await;
     change(&mut config);
-    let request = by_hand(&world.aws)
+    let request = aws_client(&fixture.aws)
         .update_distribution()
         .id(id)
         .if_match(etag)
@@ -82,20 +82,23 @@ async fn edit(world: &World, id: &str, change: impl FnOnce(&mut aws::Distributio
     request.send().await.expect("edited by hand");
 }
 
-async fn unmark(world: &World, arn: &str) {
-    untag(world, arn, "crossbridge.dev/owner").await;
+async fn unmark(fixture: &Fixture, arn: &str) {
+    untag(fixture, arn, "crossbridge.dev/owner").await;
 }
 
-async fn untag(world: &World, arn: &str, key: &str) {
+async fn untag(fixture: &Fixture, arn: &str, key: &str) {
     let keys = aws::TagKeys::builder().items(key).build();
-    let request = by_hand(&world.aws).untag_resource().resource(arn).tag_keys(keys);
+    let request = aws_client(&fixture.aws)
+        .untag_resource()
+        .resource(arn)
+        .tag_keys(keys);
     request.send().await.expect("untagged by hand");
 }
 
 #[tokio::test]
-async fn a_distribution_lives_and_dies() {
-    let world = World::new().await;
-    let mut site = distribution(&world);
+async fn a_distribution_is_created_updated_and_deleted() {
+    let fixture = Fixture::new().await;
+    let mut site = distribution(&fixture);
     let created = site.create().await;
     let deploying = operation(&created);
     assert_eq!(deploying.verb(), OperationVerb::Create);
@@ -106,7 +109,7 @@ async fn a_distribution_lives_and_dies() {
     assert!(!created.external_name.is_empty() && created.canonical_id.ends_with(&created.external_name));
     let handle = deploying.handle.clone();
     let (done, polls) = site.follow(created).await;
-    assert_eq!(polls, 3, "AWS takes two looks");
+    assert_eq!(polls, 3, "AWS takes two reads");
     assert!(
         completed(&done)
             .observation
@@ -117,7 +120,7 @@ async fn a_distribution_lives_and_dies() {
     assert_eq!(done.connection_details["id"], site.external_name.as_bytes());
     completed(&site.poll(&handle).await);
 
-    let found = site.found().await;
+    let found = site.observation().await;
     assert!(found.ready);
     assert_eq!(found.found_marker, site.marker);
     let status: Value = serde_json::from_str(&found.status.as_ref().expect("a status").json).expect("JSON");
@@ -128,19 +131,19 @@ async fn a_distribution_lives_and_dies() {
         Some(&found.connection_details["domainName"][..])
     );
     assert_eq!(site.drift().await, [""; 0]);
-    let (config, _) = config_of(&world, &site.external_name).await;
+    let (config, _) = config_of(&fixture, &site.external_name).await;
     assert_eq!(
         config.caller_reference, site.token,
         "a token is the caller reference"
     );
     assert!(config.enabled);
 
-    site.wish["comment"] = json!("shop");
-    site.wish["tags"] = json!({ "tier": "gold" });
+    site.desired["comment"] = json!("shop");
+    site.desired["tags"] = json!({ "tier": "gold" });
     assert_eq!(site.drift().await, ["/comment", "/tags"]);
     let updated = site.update_if(&found.etag).await;
     assert_eq!(operation(&updated).verb(), OperationVerb::Update);
-    assert!(!site.found().await.ready, "until all places know");
+    assert!(!site.observation().await.ready, "until it is deployed");
     completed(&site.follow(updated).await.0);
     assert_eq!(site.drift().await, [""; 0]);
 
@@ -148,20 +151,20 @@ async fn a_distribution_lives_and_dies() {
     let disabling = operation(&deleted);
     assert_eq!(disabling.verb(), OperationVerb::Delete);
     assert!(disabling.poll_driven, "{disabling:?}");
-    assert!(!config_of(&world, &site.external_name).await.0.enabled);
+    assert!(!config_of(&fixture, &site.external_name).await.0.enabled);
     let handle = disabling.handle.clone();
     completed(&site.follow(deleted).await.0);
-    assert!(world.aws.distributions().await.unwrap().is_empty());
+    assert!(fixture.aws.distributions().await.unwrap().is_empty());
     completed(&site.poll(&handle).await);
     assert_eq!(site.absent().await, "");
     assert!(completed(&site.delete().await).already_done);
 }
 
 #[tokio::test]
-async fn what_nobody_wished_for_stays_and_what_drifted_is_put_right() {
-    let world = settled().await;
-    let site = made(&world).await;
-    edit(&world, &site.external_name, |config| {
+async fn fields_without_desired_value_stay_and_drift_is_corrected() {
+    let fixture = settled().await;
+    let site = existing(&fixture).await;
+    edit(&fixture, &site.external_name, |config| {
         config.comment = "drifted".to_owned();
         config.default_root_object = Some("index.html".to_owned());
         if let Some(behavior) = &mut config.default_cache_behavior {
@@ -172,7 +175,7 @@ async fn what_nobody_wished_for_stays_and_what_drifted_is_put_right() {
     assert_eq!(site.drift().await, ["/comment"]);
     completed(&site.update().await);
     assert_eq!(site.drift().await, [""; 0]);
-    let now = parameters(&site.found().await);
+    let now = parameters(&site.observation().await);
     assert_eq!(now["defaultRootObject"], "index.html");
     assert_eq!(
         now["defaultCacheBehavior"]["originRequestPolicyId"],
@@ -181,26 +184,26 @@ async fn what_nobody_wished_for_stays_and_what_drifted_is_put_right() {
 }
 
 #[tokio::test]
-async fn an_update_writes_only_what_differs_and_only_over_what_was_seen() {
-    let world = settled().await;
-    let mut site = made(&world).await;
+async fn an_update_writes_only_differences_over_the_observed_version() {
+    let fixture = settled().await;
+    let mut site = existing(&fixture).await;
     let writes = || {
         ["UpdateDistribution", "TagResource", "UntagResource"]
-            .map(|action| world.aws.calls(Service::CloudFront, action))
+            .map(|action| fixture.aws.calls(Service::CloudFront, action))
     };
     completed(&site.update().await);
     assert_eq!(writes(), [0, 0, 0], "nothing differs");
-    site.wish["tags"] = json!({ "tier": "gold" });
+    site.desired["tags"] = json!({ "tier": "gold" });
     completed(&site.update().await);
     assert_eq!(writes(), [0, 1, 1], "the tags differ");
 
-    let seen = site.found().await.etag;
-    edit(&world, &site.external_name, |config| {
+    let seen = site.observation().await.etag;
+    edit(&fixture, &site.external_name, |config| {
         config.comment = "edited".to_owned();
     })
     .await;
     let before = writes();
-    site.wish["tags"] = json!({ "tier": "silver" });
+    site.desired["tags"] = json!({ "tier": "silver" });
     for outcome in [site.update_if(&seen).await, site.delete_if(&seen).await] {
         let failure = failure(&outcome);
         assert_eq!(
@@ -210,17 +213,17 @@ async fn an_update_writes_only_what_differs_and_only_over_what_was_seen() {
         );
     }
     assert_eq!(writes(), before);
-    completed(&site.update_if(&site.found().await.etag).await);
+    completed(&site.update_if(&site.observation().await.etag).await);
     assert_eq!(site.drift().await, [""; 0]);
 }
 
 #[tokio::test]
-async fn anothers_distribution_is_not_there_and_nobodys_can_only_be_adopted() {
-    let world = settled().await;
-    let ours = made(&world).await;
+async fn a_foreign_distribution_is_not_changed_an_unmarked_one_only_adopted() {
+    let fixture = settled().await;
+    let ours = existing(&fixture).await;
     let poll = operation_of_another_world(&ours).await;
     let mut theirs = ours.clone();
-    theirs.marker = "somebody-else".to_owned();
+    theirs.marker = "another-object".to_owned();
     let outcomes = [
         theirs.update().await,
         theirs.delete().await,
@@ -237,13 +240,13 @@ async fn anothers_distribution_is_not_there_and_nobodys_can_only_be_adopted() {
     theirs.former_marker.clone_from(&ours.marker);
     completed(&theirs.update().await);
     assert_eq!(
-        theirs.found().await.found_marker,
-        "somebody-else",
+        theirs.observation().await.found_marker,
+        "another-object",
         "the former marker is replaced"
     );
 
-    let arn = theirs.found().await.canonical_id;
-    unmark(&world, &arn).await;
+    let arn = theirs.observation().await.canonical_id;
+    unmark(&fixture, &arn).await;
     for outcome in [ours.delete().await, ours.poll(&poll).await] {
         let failure = failure(&outcome);
         assert_eq!(
@@ -252,15 +255,15 @@ async fn anothers_distribution_is_not_there_and_nobodys_can_only_be_adopted() {
             "{failure:?}"
         );
     }
-    assert_eq!(world.aws.calls(Service::CloudFront, "DeleteDistribution"), 0);
+    assert_eq!(fixture.aws.calls(Service::CloudFront, "DeleteDistribution"), 0);
     completed(&ours.update().await);
-    assert_eq!(ours.found().await.found_marker, ours.marker, "adopted");
+    assert_eq!(ours.observation().await.found_marker, ours.marker, "adopted");
     completed(&ours.delete().await);
 }
 
 /// A handle of an operation that creates `ours`, as its plugin would have given it, had it taken longer.
 async fn operation_of_another_world(ours: &Object<'_>) -> String {
-    let slow = World::new().await;
+    let slow = Fixture::new().await;
     let created = distribution(&slow).create().await;
     operation(&created)
         .handle
@@ -268,22 +271,22 @@ async fn operation_of_another_world(ours: &Object<'_>) -> String {
 }
 
 #[tokio::test]
-async fn a_removal_goes_on_with_any_replica_and_ends_though_others_interfere() {
-    let world = World::new().await;
-    let site = made(&world).await;
+async fn a_deletion_continues_on_any_replica_despite_edits() {
+    let fixture = Fixture::new().await;
+    let site = existing(&fixture).await;
     let deleted = site.delete().await;
     let handle = operation(&deleted).handle.clone();
-    let replica = world.replica().await;
+    let replica = fixture.replica().await;
     let mut elsewhere = replica.object("cloudfront", "Distribution", &site.external_name, json!({}));
-    edit(&world, &site.external_name, |config| config.enabled = true).await;
+    edit(&fixture, &site.external_name, |config| config.enabled = true).await;
     let again = elsewhere.poll(&handle).await;
     assert_eq!(operation(&again).handle, handle, "the handle stays");
     assert!(
-        !config_of(&world, &site.external_name).await.0.enabled,
+        !config_of(&fixture, &site.external_name).await.0.enabled,
         "disabled again"
     );
     completed(&elsewhere.follow(again).await.0);
-    assert!(world.aws.distributions().await.unwrap().is_empty());
+    assert!(fixture.aws.distributions().await.unwrap().is_empty());
 
     let foreign = handle.replace(&site.external_name, "E00000000000");
     for handle in [foreign.as_str(), "nonsense", "{}"] {
@@ -296,21 +299,21 @@ async fn a_removal_goes_on_with_any_replica_and_ends_though_others_interfere() {
 }
 
 #[tokio::test]
-async fn what_is_disabled_and_settled_goes_at_once() {
-    let world = World::new().await;
-    let mut site = distribution(&world);
-    site.wish["enabled"] = json!(false);
+async fn a_disabled_and_deployed_distribution_is_deleted_at_once() {
+    let fixture = Fixture::new().await;
+    let mut site = distribution(&fixture);
+    site.desired["enabled"] = json!(false);
     let created = site.create().await;
     completed(&site.follow(created).await.0);
     assert!(!completed(&site.delete().await).already_done);
-    assert!(world.aws.distributions().await.unwrap().is_empty());
-    assert_eq!(world.aws.calls(Service::CloudFront, "UpdateDistribution"), 0);
+    assert!(fixture.aws.distributions().await.unwrap().is_empty());
+    assert_eq!(fixture.aws.calls(Service::CloudFront, "UpdateDistribution"), 0);
 }
 
 #[tokio::test]
-async fn an_absent_one_is_not_made_by_an_update_and_its_creation_has_failed() {
-    let world = World::new().await;
-    let mut site = distribution(&world);
+async fn an_update_does_not_create_an_absent_distribution() {
+    let fixture = Fixture::new().await;
+    let mut site = distribution(&fixture);
     let created = site.create().await;
     let handle = operation(&created).handle.clone();
     let mut stranger = site.clone();
@@ -325,5 +328,5 @@ async fn an_absent_one_is_not_made_by_an_update_and_its_creation_has_failed() {
     );
     stranger.external_name = "E00000000000".to_owned();
     assert_eq!(failure(&stranger.update().await).code(), FailureCode::NotFound);
-    assert!(world.aws.distributions().await.unwrap().is_empty());
+    assert!(fixture.aws.distributions().await.unwrap().is_empty());
 }

@@ -1,19 +1,19 @@
-//! The plugin, served over gRPC, against an AWS of one's own: every kind through its life, and through trouble.
+//! The plugin, served over gRPC, against an emulated AWS: every kind through its lifecycle, and through errors of AWS.
 
 // What the services share is more than some of them use.
-#![cfg_attr(
-    not(all(feature = "cloudfront", feature = "dynamodb", feature = "s3", feature = "sqs")),
-    allow(dead_code, unused_imports)
-)]
+#![cfg_attr(not(feature = "all-services"), allow(dead_code, unused_imports))]
+
+mod fixture;
 
 #[cfg(feature = "s3")]
 mod bucket;
-#[cfg(all(feature = "cloudfront", feature = "dynamodb", feature = "s3", feature = "sqs"))]
+#[cfg(feature = "all-services")]
 mod config;
 #[cfg(feature = "cloudfront")]
 mod distribution;
+#[cfg(feature = "all-services")]
+mod floor_plan;
 #[cfg(feature = "sqs")]
 mod queue;
 #[cfg(feature = "dynamodb")]
 mod table;
-mod world;

@@ -2,12 +2,12 @@ use aws_emulator::{Fault, Harm, Options, Service, Settle};
 use crossbridge_proto::v1alpha1::{Effect, FailureCode, OperationVerb};
 use serde_json::{Value, json};
 
-use crate::world::{Look, Object, World, completed, failure, operation, parameters};
+use crate::fixture::{Fixture, Object, ObserveResult, completed, failure, operation, parameters};
 
 mod indexes;
 mod recovery;
 
-fn wish() -> Value {
+fn desired() -> Value {
     json!({
         "attributeDefinitions": [
             { "attributeName": "customer", "attributeType": "S" },
@@ -22,21 +22,21 @@ fn wish() -> Value {
     })
 }
 
-fn table(world: &World, wish: Value) -> Object<'_> {
-    world.object("dynamodb", "Table", "orders", wish)
+fn table(fixture: &Fixture, desired: Value) -> Object<'_> {
+    fixture.object("dynamodb", "Table", "orders", desired)
 }
 
-/// Of a table that is there and settled.
-async fn made(world: &World, wish: Value) -> Object<'_> {
-    let mut table = table(world, wish);
+/// A table that is created and active.
+async fn existing(fixture: &Fixture, desired: Value) -> Object<'_> {
+    let mut table = table(fixture, desired);
     let created = table.create().await;
     completed(&table.follow(created).await.0);
     table
 }
 
-/// AWS without the plugin: a person's hands.
-fn by_hand(world: &World) -> aws_sdk_dynamodb::Client {
-    let keys = &world.keys;
+/// An SDK client for changes by hand, past the plugin.
+fn aws_client(fixture: &Fixture) -> aws_sdk_dynamodb::Client {
+    let keys = &fixture.keys;
     let keys = aws_credential_types::Credentials::new(
         &keys.access_key_id,
         &keys.secret_access_key,
@@ -47,7 +47,7 @@ fn by_hand(world: &World) -> aws_sdk_dynamodb::Client {
     let config = aws_sdk_dynamodb::Config::builder()
         .behavior_version_latest()
         .region(aws_sdk_dynamodb::config::Region::new("eu-west-1"))
-        .endpoint_url(world.aws.endpoint())
+        .endpoint_url(fixture.aws.endpoint())
         .credentials_provider(keys);
     aws_sdk_dynamodb::Client::from_conf(config.build())
 }
@@ -65,9 +65,9 @@ async fn converge(table: &mut Object<'_>) -> usize {
 }
 
 #[tokio::test]
-async fn a_table_lives_and_dies() {
-    let world = World::new().await;
-    let mut table = table(&world, wish());
+async fn a_table_is_created_updated_and_deleted() {
+    let fixture = Fixture::new().await;
+    let mut table = table(&fixture, desired());
     assert_eq!(table.absent().await, "");
 
     let created = table.create().await;
@@ -81,13 +81,13 @@ async fn a_table_lives_and_dies() {
     assert!(!running.poll_driven);
     assert!(running.poll_after.is_some());
     let handle = running.handle.clone();
-    let found = table.found().await;
+    let found = table.observation().await;
     assert!(!found.ready);
     assert_eq!(found.found_marker, table.marker);
     assert_eq!(
         found.operation.expect("AWS is at work").handle,
         handle,
-        "a look knows of the same operation"
+        "an observation reports the same operation"
     );
     let (ended, polls) = table.follow(created).await;
     assert!(
@@ -99,21 +99,21 @@ async fn a_table_lives_and_dies() {
     assert!(polls >= 1);
     assert_eq!(table.drift().await, [""; 0]);
     assert_eq!(
-        parameters(&table.found().await)["tags"],
+        parameters(&table.observation().await)["tags"],
         json!({ "team": "orders" })
     );
 
-    table.wish["billingMode"] = json!("PROVISIONED");
-    table.wish["provisionedThroughput"] = json!({ "readCapacityUnits": 2, "writeCapacityUnits": 1 });
-    table.wish["tags"] = json!({ "tier": "gold" });
-    table.wish["deletionProtectionEnabled"] = json!(true);
+    table.desired["billingMode"] = json!("PROVISIONED");
+    table.desired["provisionedThroughput"] = json!({ "readCapacityUnits": 2, "writeCapacityUnits": 1 });
+    table.desired["tags"] = json!({ "tier": "gold" });
+    table.desired["deletionProtectionEnabled"] = json!(true);
     assert_eq!(
         converge(&mut table).await,
         2,
         "AWS takes one kind of change at a time"
     );
 
-    let found = table.found().await;
+    let found = table.observation().await;
     let status: Value = serde_json::from_str(&found.status.as_ref().expect("a status").json).expect("JSON");
     assert_eq!(status["status"], "ACTIVE");
     assert!(
@@ -124,13 +124,13 @@ async fn a_table_lives_and_dies() {
     );
     assert_eq!(
         found.connection_details["endpoint"],
-        world.aws.endpoint().as_bytes()
+        fixture.aws.endpoint().as_bytes()
     );
     for action in ["DescribeTimeToLive", "DescribeContinuousBackups"] {
         assert_eq!(
-            world.aws.calls(Service::DynamoDB, action),
+            fixture.aws.calls(Service::DynamoDB, action),
             0,
-            "{action}: nobody wished for it"
+            "{action}: it is not desired"
         );
     }
 
@@ -142,7 +142,7 @@ async fn a_table_lives_and_dies() {
     );
     assert_eq!(failure(&refused).effect(), Effect::None);
     assert_eq!(failure(&refused).reason, "DeletionProtected");
-    table.wish["deletionProtectionEnabled"] = json!(false);
+    table.desired["deletionProtectionEnabled"] = json!(false);
     converge(&mut table).await;
     let deleted = table.delete().await;
     assert_eq!(operation(&deleted).verb(), OperationVerb::Delete);
@@ -152,27 +152,27 @@ async fn a_table_lives_and_dies() {
 }
 
 #[tokio::test]
-async fn a_table_is_left_alone_while_aws_works_on_it() {
-    let world = World::with(Options {
+async fn a_table_is_not_changed_while_aws_changes_it() {
+    let fixture = Fixture::with(Options {
         table_settles: Settle::Reads(50),
         ..Options::default()
     })
     .await;
-    let table = table(&world, wish());
+    let table = table(&fixture, desired());
     operation(&table.create().await);
     for outcome in [table.update().await, table.delete().await] {
         assert_eq!(failure(&outcome).code(), FailureCode::Conflict);
         assert_eq!(failure(&outcome).effect(), Effect::None);
     }
-    assert_eq!(world.aws.calls(Service::DynamoDB, "DeleteTable"), 0);
+    assert_eq!(fixture.aws.calls(Service::DynamoDB, "DeleteTable"), 0);
 }
 
 #[tokio::test]
-async fn what_exists_is_not_taken_over() {
-    let world = World::new().await;
-    let ours = made(&world, wish()).await;
+async fn an_existing_resource_is_not_adopted_by_a_creation() {
+    let fixture = Fixture::new().await;
+    let ours = existing(&fixture, desired()).await;
     let mut theirs = ours.clone();
-    theirs.marker = "somebody-else".to_owned();
+    theirs.marker = "another-object".to_owned();
     for outcome in [
         ours.create().await,
         theirs.create().await,
@@ -193,37 +193,37 @@ async fn what_exists_is_not_taken_over() {
     theirs.former_marker.clone_from(&ours.marker);
     completed(&theirs.update().await);
     assert_eq!(
-        theirs.found().await.found_marker,
-        "somebody-else",
+        theirs.observation().await.found_marker,
+        "another-object",
         "the former marker is replaced"
     );
 }
 
 #[tokio::test]
 async fn an_unmarked_table_is_not_deleted() {
-    let world = World::with(Options {
+    let fixture = Fixture::with(Options {
         table_tags_settle: Settle::Reads(100),
         ..Options::default()
     })
     .await;
-    let mut table = table(&world, wish());
+    let mut table = table(&fixture, desired());
     operation(&table.create().await);
     for _ in 0..2 {
-        table.look().await;
+        table.observe().await;
     }
     let deleted = table.delete().await;
     assert_eq!(failure(&deleted).code(), FailureCode::NotFound);
-    assert_eq!(world.aws.calls(Service::DynamoDB, "DeleteTable"), 0);
+    assert_eq!(fixture.aws.calls(Service::DynamoDB, "DeleteTable"), 0);
     table.external_name = "another".to_owned();
     table.absent().await;
 }
 
 #[tokio::test]
-async fn a_change_of_the_key_is_no_change_in_place() {
-    let world = World::new().await;
-    let mut table = made(&world, wish()).await;
-    table.wish["keySchema"] = json!([{ "attributeName": "customer", "keyType": "HASH" }]);
-    table.wish["attributeDefinitions"] = json!([{ "attributeName": "customer", "attributeType": "S" }]);
+async fn the_key_of_a_table_is_immutable() {
+    let fixture = Fixture::new().await;
+    let mut table = existing(&fixture, desired()).await;
+    table.desired["keySchema"] = json!([{ "attributeName": "customer", "keyType": "HASH" }]);
+    table.desired["attributeDefinitions"] = json!([{ "attributeName": "customer", "attributeType": "S" }]);
     let updated = table.update().await;
     assert_eq!(failure(&updated).code(), FailureCode::ImmutableField);
     assert_eq!(failure(&updated).effect(), Effect::None);
@@ -231,14 +231,14 @@ async fn a_change_of_the_key_is_no_change_in_place() {
 }
 
 #[tokio::test]
-async fn a_wrong_wish_is_refused_field_by_field() {
-    let world = World::new().await;
+async fn an_invalid_spec_is_rejected_field_by_field() {
+    let fixture = Fixture::new().await;
     let wrong = json!({
         "attributeDefinitions": [{ "attributeName": "customer", "attributeType": "S" }],
         "keySchema": [{ "attributeName": "order", "keyType": "HASH" }],
         "billingMode": "PROVISIONED",
     });
-    let outcome = table(&world, wrong).create().await;
+    let outcome = table(&fixture, wrong).create().await;
     let failure = failure(&outcome);
     assert_eq!(failure.code(), FailureCode::InvalidSpec);
     let paths: Vec<&str> = failure
@@ -250,5 +250,5 @@ async fn a_wrong_wish_is_refused_field_by_field() {
         paths,
         ["/keySchema", "/attributeDefinitions/0", "/provisionedThroughput"]
     );
-    assert_eq!(world.aws.all_calls(), 0, "nobody was asked");
+    assert_eq!(fixture.aws.all_calls(), 0, "no request was sent");
 }

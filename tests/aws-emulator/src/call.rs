@@ -1,65 +1,10 @@
 //! Which API call a request is: read from what every AWS client sends, before any body is understood.
 
-use std::fmt;
-
 use http::{HeaderMap, Method, Uri};
-use serde::{Deserialize, Serialize};
+
+use crate::service::Service;
 
 mod rest;
-
-/// An AWS service, by the name of its API.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Service {
-    /// Simple Storage Service.
-    S3,
-    /// Simple Queue Service.
-    #[serde(rename = "SQS")]
-    Sqs,
-    /// `DynamoDB`.
-    DynamoDB,
-    /// `CloudFront`.
-    CloudFront,
-    /// Security Token Service.
-    #[serde(rename = "STS")]
-    Sts,
-    /// Identity and Access Management.
-    #[serde(rename = "IAM")]
-    Iam,
-    /// Resource Groups Tagging.
-    Tagging,
-    /// Any other.
-    Other,
-}
-
-impl Service {
-    fn by_signing_name(name: &str) -> Self {
-        match name {
-            "s3" => Self::S3,
-            "sqs" => Self::Sqs,
-            "dynamodb" => Self::DynamoDB,
-            "cloudfront" => Self::CloudFront,
-            "sts" => Self::Sts,
-            "iam" => Self::Iam,
-            "tagging" => Self::Tagging,
-            _ => Self::Other,
-        }
-    }
-}
-
-impl fmt::Display for Service {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::S3 => "S3",
-            Self::Sqs => "SQS",
-            Self::DynamoDB => "DynamoDB",
-            Self::CloudFront => "CloudFront",
-            Self::Sts => "STS",
-            Self::Iam => "IAM",
-            Self::Tagging => "Tagging",
-            Self::Other => "Other",
-        })
-    }
-}
 
 /// One call of an AWS API.
 #[derive(Debug, Clone, PartialEq, Eq)]

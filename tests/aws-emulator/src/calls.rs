@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use crate::call::{Call, Service};
+use crate::call::Call;
+use crate::service::Service;
 
 /// Calls that arrived, whatever became of them.
 #[derive(Debug, Default)]

@@ -10,11 +10,11 @@ use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 
 use crate::aws::{Aws, CallError, Credentials, SignedCall};
-use crate::call::Service;
 use crate::fault::Fault;
 use crate::inventory::{Distribution, Inventory};
 use crate::moto::{Moto, MotoError};
 use crate::proxy::{self, Proxy, Upstream};
+use crate::service::Service;
 use crate::settle::Settle;
 use crate::users;
 

@@ -6,8 +6,9 @@ use std::time::Duration;
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 
-use crate::call::{Call, Service};
+use crate::call::Call;
 use crate::reply::AwsError;
+use crate::service::{Protocol, Service};
 
 /// What befalls a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -174,7 +175,7 @@ impl Way {
             Harm::Throttle => Self::Refused(throttled(service)),
             Harm::ServerError => Self::Refused(AwsError::new(
                 StatusCode::INTERNAL_SERVER_ERROR,
-                if service == Service::DynamoDB {
+                if service.protocol() == Protocol::Json {
                     "InternalServerError"
                 } else {
                     "InternalError"
@@ -200,23 +201,25 @@ impl Way {
     }
 }
 
-/// As each service words it.
+/// As services of each protocol word it.
 fn throttled(service: Service) -> AwsError {
-    match service {
-        Service::S3 => AwsError::new(
+    match service.protocol() {
+        Protocol::RestXmlUnwrapped => AwsError::new(
             StatusCode::SERVICE_UNAVAILABLE,
             "SlowDown",
             "Please reduce your request rate.",
         ),
-        Service::DynamoDB | Service::Tagging => AwsError::bad_request("ThrottlingException", "Rate exceeded"),
-        Service::Sqs => AwsError::new(StatusCode::FORBIDDEN, "RequestThrottled", "Request is throttled."),
-        _ => AwsError::bad_request("Throttling", "Rate exceeded"),
+        Protocol::Json => AwsError::bad_request("ThrottlingException", "Rate exceeded"),
+        Protocol::JsonQueryCompatible => {
+            AwsError::new(StatusCode::FORBIDDEN, "RequestThrottled", "Request is throttled.")
+        }
+        Protocol::RestXml | Protocol::Query => AwsError::bad_request("Throttling", "Rate exceeded"),
     }
 }
 
 fn denied(service: Service) -> AwsError {
-    match service {
-        Service::DynamoDB | Service::Tagging => AwsError::bad_request(
+    match service.protocol() {
+        Protocol::Json => AwsError::bad_request(
             "AccessDeniedException",
             "User is not authorized to perform this action",
         ),

@@ -24,14 +24,15 @@ mod laws;
 mod moto;
 mod proxy;
 mod reply;
+mod service;
 mod settle;
 mod users;
 mod xml;
 
 pub use aws::{CallError, Credentials};
-pub use call::Service;
 pub use emulator::{AwsEmulator, Options, StartError};
 pub use fault::{Fault, Harm};
 pub use inventory::Distribution;
 pub use moto::MotoError;
+pub use service::Service;
 pub use settle::Settle;

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderValue};
 use http::{HeaderMap, StatusCode};
 
-use crate::call::Service;
+use crate::service::{Protocol, Service};
 use crate::xml::escape;
 
 /// A whole answer, in memory.
@@ -58,19 +58,16 @@ impl AwsError {
 
     /// In the protocol of the service.
     pub(crate) fn render(&self, service: Service) -> Reply {
-        let (content_type, body) = match service {
-            Service::S3 => ("application/xml", self.s3()),
-            Service::CloudFront | Service::Sts | Service::Iam | Service::Other => ("text/xml", self.xml()),
-            Service::Sqs => ("application/x-amz-json-1.0", self.json("com.amazonaws.sqs#")),
-            Service::DynamoDB => (
-                "application/x-amz-json-1.0",
-                self.json("com.amazonaws.dynamodb.v20120810#"),
-            ),
-            Service::Tagging => ("application/x-amz-json-1.1", self.json("")),
+        let (content_type, body) = match service.protocol() {
+            Protocol::RestXmlUnwrapped => ("application/xml", self.unwrapped_xml()),
+            Protocol::RestXml | Protocol::Query => ("text/xml", self.xml()),
+            Protocol::Json | Protocol::JsonQueryCompatible => {
+                ("application/x-amz-json-1.0", self.json(service))
+            }
         };
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
-        if service == Service::Sqs {
+        if service.protocol() == Protocol::JsonQueryCompatible {
             let sender = if self.status.is_server_error() {
                 "Receiver"
             } else {
@@ -94,7 +91,7 @@ impl AwsError {
         }
     }
 
-    fn s3(&self) -> String {
+    fn unwrapped_xml(&self) -> String {
         format!(
             "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<Error><Code>{}</Code><Message>{}</Message>\
              <RequestId>{REQUEST_ID}</RequestId></Error>",
@@ -117,8 +114,10 @@ impl AwsError {
         )
     }
 
-    fn json(&self, prefix: &str) -> String {
-        serde_json::json!({ "__type": format!("{prefix}{}", self.code), "message": self.message }).to_string()
+    fn json(&self, service: Service) -> String {
+        let namespace = format!("com.amazonaws.{}", service.to_string().to_ascii_lowercase());
+        serde_json::json!({ "__type": format!("{namespace}#{}", self.code), "message": self.message })
+            .to_string()
     }
 }
 

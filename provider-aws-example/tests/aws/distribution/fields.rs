@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// Everything that a wish can hold, nearly.
+/// Everything that a desired can hold, nearly.
 fn everything() -> Value {
     json!({
         "enabled": true,
@@ -136,50 +136,46 @@ fn nothing() -> Value {
 }
 
 #[tokio::test]
-async fn every_field_is_taken_told_and_taken_back() {
-    let world = settled().await;
-    let mut site = distribution(&world);
-    site.wish = everything();
+async fn every_field_is_written_observed_and_removed() {
+    let fixture = settled().await;
+    let mut site = distribution(&fixture);
+    site.desired = everything();
     let created = site.create().await;
     site.external_name.clone_from(&created.external_name);
     completed(&created);
     assert_eq!(site.drift().await, [""; 0]);
-    let updates = || world.aws.calls(Service::CloudFront, "UpdateDistribution");
+    let updates = || fixture.aws.calls(Service::CloudFront, "UpdateDistribution");
     completed(&site.update().await);
     assert_eq!(
         updates(),
         0,
-        "lists that AWS hands back in another order are no difference"
+        "lists that AWS client back in another order are no difference"
     );
 
-    site.wish = nothing();
+    site.desired = nothing();
     completed(&site.update().await);
     assert_eq!(site.drift().await, [""; 0]);
-    let (config, _) = config_of(&world, &site.external_name).await;
+    let (config, _) = config_of(&fixture, &site.external_name).await;
     assert_eq!(config.caller_reference, site.token);
     let origin = &config.origins.as_ref().expect("origins").items[0];
     assert!(
         origin.custom_origin_config.is_none() && origin.s3_origin_config.is_some(),
         "of the other sort now"
     );
-    assert_eq!(
-        origin.connection_attempts,
-        Some(2),
-        "nobody wished for another number"
-    );
+    assert_eq!(origin.connection_attempts, Some(2), "no other number is desired");
     assert_eq!(updates(), 1);
     completed(&site.update().await);
     assert_eq!(updates(), 1, "nothing is left to do");
-    site.wish = everything();
+    site.desired = everything();
     completed(&site.update().await);
     assert_eq!(site.drift().await, [""; 0]);
 }
 
 #[tokio::test]
-async fn a_new_distribution_caches_though_nobody_said_how() {
-    let world = settled().await;
-    let site = made(&world).await;
-    let now = parameters(&site.found().await);
+async fn a_new_distribution_caches_by_default() {
+    let fixture = settled().await;
+    let site = existing(&fixture).await;
+    let now = parameters(&site.observation().await);
     assert_eq!(
         now["defaultCacheBehavior"]["cachePolicyId"],
         "658327ea-f89d-4fab-a63d-7439e55408e1"
@@ -188,10 +184,10 @@ async fn a_new_distribution_caches_though_nobody_said_how() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_is_told_field_by_field_and_nobody_is_asked() {
-    let world = World::new().await;
-    let mut site = distribution(&world);
-    site.wish = json!({
+async fn an_invalid_spec_is_rejected_field_by_field_without_a_request() {
+    let fixture = Fixture::new().await;
+    let mut site = distribution(&fixture);
+    site.desired = json!({
         "aliases": ["a.example.org"],
         "origins": [
             { "id": "one", "domainName": "one.example.org" },
@@ -247,15 +243,15 @@ async fn what_is_wrong_is_told_field_by_field_and_nobody_is_asked() {
             "/customErrorResponses/0/responseCode",
         ]
     );
-    site.wish = json!({});
+    site.desired = json!({});
     assert_eq!(failure(&site.create().await).code(), FailureCode::InvalidSpec);
-    assert_eq!(world.aws.all_calls(), 0);
+    assert_eq!(fixture.aws.all_calls(), 0);
 }
 
 #[tokio::test]
-async fn what_aws_refuses_is_told_by_what_helps() {
-    let world = settled().await;
-    let site = distribution(&world);
+async fn a_rejected_configuration_names_the_field() {
+    let fixture = settled().await;
+    let site = distribution(&fixture);
     for (status, code, expected, path) in [
         (
             400,
@@ -286,7 +282,9 @@ async fn what_aws_refuses_is_told_by_what_helps() {
             code: code.to_owned(),
             message: "because".to_owned(),
         };
-        world.aws.inject(Fault::new(harm).on(Service::CloudFront, CREATE));
+        fixture
+            .aws
+            .inject(Fault::new(harm).on(Service::CloudFront, CREATE));
         let outcome = site.create().await;
         let refused = failure(&outcome);
         assert_eq!(
@@ -304,7 +302,7 @@ async fn what_aws_refuses_is_told_by_what_helps() {
             "{code}"
         );
     }
-    world
+    fixture
         .aws
         .inject(Fault::new(Harm::ServerError).on(Service::CloudFront, CREATE));
     let outcome = site.create().await;

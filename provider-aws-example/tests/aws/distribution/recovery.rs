@@ -1,4 +1,4 @@
-//! Creations whose end is unknown, and tokens that come again.
+//! Creations whose outcome is unknown, and tokens that are reused.
 
 use std::time::Duration;
 
@@ -9,17 +9,17 @@ use super::*;
 /// For a plugin on a busy machine to say that AWS is silent.
 const LONG_ENOUGH: Duration = Duration::from_secs(4);
 
-async fn ids(world: &World) -> Vec<String> {
-    let all = world.aws.distributions().await.expect("a list");
+async fn ids(fixture: &Fixture) -> Vec<String> {
+    let all = fixture.aws.distributions().await.expect("a list");
     all.into_iter().map(|distribution| distribution.id).collect()
 }
 
-/// From now on the tagging service is closed to us.
-fn forbid_tagging(world: &World) {
+/// From now on the tagging service rejects requests.
+fn forbid_tagging(fixture: &Fixture) {
     let forbidden = Fault::new(Harm::AccessDenied)
         .on_service(Service::Tagging)
         .times(u32::MAX);
-    world.aws.inject(forbidden);
+    fixture.aws.inject(forbidden);
 }
 
 fn assert_reused(outcome: &wire::Outcome) {
@@ -29,13 +29,13 @@ fn assert_reused(outcome: &wire::Outcome) {
         (FailureCode::TokenReused, Effect::None),
         "{failure:?}"
     );
-    assert_eq!(outcome.external_name, "", "it is none of this request's");
+    assert_eq!(outcome.external_name, "", "it was not created by this request");
 }
 
 #[tokio::test]
-async fn a_token_makes_one_however_often_and_wherever_it_comes() {
-    let world = World::new().await;
-    let mut site = distribution(&world);
+async fn a_token_creates_one_distribution_however_often_it_is_sent() {
+    let fixture = Fixture::new().await;
+    let mut site = distribution(&fixture);
     let first = site.create().await;
     let again = [site.create().await, site.create_again().await];
     for outcome in &again {
@@ -50,24 +50,24 @@ async fn a_token_makes_one_however_often_and_wherever_it_comes() {
     let name = first.external_name.clone();
     completed(&site.follow(created).await.0);
 
-    // Edited since: still what this token made. Another wish is another request, though; and the tagging service may be closed to us.
-    edit(&world, &name, |config| config.comment = "edited".to_owned()).await;
-    while !site.found().await.ready {}
-    let replica = world.replica().await;
-    let mut elsewhere = replica.object("cloudfront", "Distribution", "", wish());
+    // Edited since: still what this token created. Another spec is another request, though; and the tagging service may be forbidden.
+    edit(&fixture, &name, |config| config.comment = "edited".to_owned()).await;
+    while !site.observation().await.ready {}
+    let replica = fixture.replica().await;
+    let mut elsewhere = replica.object("cloudfront", "Distribution", "", desired());
     for deny in [false, true] {
         if deny {
-            forbid_tagging(&world);
+            forbid_tagging(&fixture);
         }
-        elsewhere.wish = wish();
+        elsewhere.desired = desired();
         let again = elsewhere.create_again().await;
         assert!(completed(&again).already_done);
         assert_eq!(again.external_name, name);
-        elsewhere.wish = json!({ "comment": "no origins" });
+        elsewhere.desired = json!({ "comment": "no origins" });
         if deny {
-            // Made by a former version, whose checks were others.
-            let arn = site.found().await.canonical_id;
-            untag(&world, &arn, "crossbridge.dev/request").await;
+            // Created by a former version, whose checks were others.
+            let arn = site.observation().await.canonical_id;
+            untag(&fixture, &arn, "crossbridge.dev/request").await;
             let again = elsewhere.create_again().await;
             assert!(completed(&again).already_done);
             assert_eq!(again.external_name, name);
@@ -76,39 +76,39 @@ async fn a_token_makes_one_however_often_and_wherever_it_comes() {
         }
     }
 
-    // Somebody took the marker off: by its token it is ours all the same.
-    let arn = site.found().await.canonical_id;
-    unmark(&world, &arn).await;
-    elsewhere.wish = wish();
+    // The marker was removed by hand: by its token it is ours all the same.
+    let arn = site.observation().await.canonical_id;
+    unmark(&fixture, &arn).await;
+    elsewhere.desired = desired();
     let again = elsewhere.create_again().await;
     assert!(completed(&again).already_done);
-    assert_eq!(ids(&world).await, [name]);
+    assert_eq!(ids(&fixture).await, [name]);
 }
 
 #[tokio::test]
-async fn a_lost_answer_is_an_unknown_end_and_a_repeat_finds_its_work() {
-    let world = World::new().await;
-    let site = distribution(&world);
-    world
+async fn a_repeat_resumes_a_creation_whose_response_was_lost() {
+    let fixture = Fixture::new().await;
+    let site = distribution(&fixture);
+    fixture
         .aws
         .inject(Fault::new(Harm::AnswerLost).on(Service::CloudFront, CREATE));
     let lost = site.create().await;
     assert_eq!(failure(&lost).effect(), Effect::Unknown, "{lost:?}");
-    let found = site.found().await;
+    let found = site.observation().await;
     assert_eq!(found.found_marker, site.marker);
     assert!(!found.ready && found.observe_after.is_some());
     let again = site.create_again().await;
     assert_eq!(again.external_name, found.external_name);
     operation(&again);
-    assert_eq!(ids(&world).await, [found.external_name]);
+    assert_eq!(ids(&fixture).await, [found.external_name]);
 }
 
 #[tokio::test]
-async fn what_never_reached_aws_is_made_by_the_repeat() {
-    let world = settled().await;
-    let mut site = distribution(&world);
+async fn a_repeat_creates_what_never_reached_aws() {
+    let fixture = settled().await;
+    let mut site = distribution(&fixture);
     site.timeout = LONG_ENOUGH;
-    world
+    fixture
         .aws
         .inject(Fault::new(Harm::Hang).on(Service::CloudFront, CREATE));
     let silent = site.create().await;
@@ -119,34 +119,34 @@ async fn what_never_reached_aws_is_made_by_the_repeat() {
     );
     site.timeout = CALL_TIMEOUT;
     assert_eq!(site.absent().await, "");
-    let made = site.create_again().await;
-    assert_eq!(ids(&world).await, [made.external_name.as_str()]);
-    assert!(!completed(&made).already_done);
+    let created = site.create_again().await;
+    assert_eq!(ids(&fixture).await, [created.external_name.as_str()]);
+    assert!(!completed(&created).already_done);
 }
 
 #[tokio::test]
-async fn another_request_under_the_token_is_refused_and_a_gone_one_is_not_made_again() {
-    let world = settled().await;
-    let ours = made(&world).await;
-    let mut theirs = distribution(&world);
-    theirs.marker = "somebody-else".to_owned();
+async fn a_reused_token_is_rejected_and_a_deleted_distribution_not_recreated() {
+    let fixture = settled().await;
+    let ours = existing(&fixture).await;
+    let mut theirs = distribution(&fixture);
+    theirs.marker = "another-object".to_owned();
     for outcome in [theirs.create().await, theirs.create_again().await] {
         assert_reused(&outcome);
     }
     let mut other = ours.clone();
     other.external_name = String::new();
-    other.wish["comment"] = json!("another wish");
+    other.desired["comment"] = json!("another comment");
     for outcome in [other.create().await, other.create_again().await] {
         assert_reused(&outcome);
     }
-    other.wish = ours.wish.clone();
+    other.desired = ours.desired.clone();
     assert!(completed(&other.create().await).already_done);
-    let mut gone = distribution(&world);
-    gone.token = "6f1c1b8e-7c1a-4a53-9d0c-2a4a5a0a9c11".to_owned();
-    gone.marker = "a-third".to_owned();
-    // The first may only not be seen yet.
+    let mut deleted = distribution(&fixture);
+    deleted.token = "6f1c1b8e-7c1a-4a53-9d0c-2a4a5a0a9c11".to_owned();
+    deleted.marker = "a-third".to_owned();
+    // The first may just not be visible yet.
     for (again, effect) in [(false, Effect::Unknown), (true, Effect::None)] {
-        world.aws.inject(
+        fixture.aws.inject(
             Fault::new(Harm::Error {
                 status: 409,
                 code: "DistributionAlreadyExists".to_owned(),
@@ -157,9 +157,9 @@ async fn another_request_under_the_token_is_refused_and_a_gone_one_is_not_made_a
             .on(Service::CloudFront, CREATE),
         );
         let outcome = if again {
-            gone.create_again().await
+            deleted.create_again().await
         } else {
-            gone.create().await
+            deleted.create().await
         };
         assert_eq!(outcome.external_name, "E2GONEGONEGONE");
         assert_eq!(
@@ -167,15 +167,15 @@ async fn another_request_under_the_token_is_refused_and_a_gone_one_is_not_made_a
             (FailureCode::NotFound, effect)
         );
     }
-    assert_eq!(ids(&world).await, [ours.external_name.as_str()]);
+    assert_eq!(ids(&fixture).await, [ours.external_name.as_str()]);
 }
 
 #[tokio::test]
-async fn as_long_as_it_cannot_be_looked_at_nothing_is_certain() {
-    let world = settled().await;
-    let site = distribution(&world);
+async fn the_effect_is_unknown_while_the_distribution_cannot_be_read() {
+    let fixture = settled().await;
+    let site = distribution(&fixture);
     let first = site.create().await;
-    world
+    fixture
         .aws
         .inject(Fault::new(Harm::Throttle).on(Service::CloudFront, "GetDistribution"));
     let again = site.create().await;
@@ -184,68 +184,70 @@ async fn as_long_as_it_cannot_be_looked_at_nothing_is_certain() {
 }
 
 #[tokio::test]
-async fn it_is_found_by_its_marker_with_and_without_the_tagging_service() {
-    let world = settled().await;
-    let mut site = distribution(&world);
+async fn a_distribution_is_found_with_and_without_the_tagging_service() {
+    let fixture = settled().await;
+    let mut site = distribution(&fixture);
     assert_eq!(site.absent().await, "", "nothing is there yet");
     for (token, marker) in [
         ("4f7c2c6e-0000-4000-8000-000000000001", "other-1"),
         ("4f7c2c6e-0000-4000-8000-000000000002", "other-2"),
     ] {
-        let mut other = distribution(&world);
+        let mut other = distribution(&fixture);
         (other.token, other.marker) = (token.to_owned(), marker.to_owned());
         completed(&other.create().await);
     }
-    let reads = || world.aws.calls(Service::CloudFront, "ListTagsForResource");
+    let reads = || fixture.aws.calls(Service::CloudFront, "ListTagsForResource");
     let before = reads();
     assert_eq!(site.absent().await, "");
-    assert_eq!(reads(), before, "the tagging service knows whose they are");
+    assert_eq!(reads(), before, "the tagging service knows their owners");
 
-    let made = site.create().await.external_name;
-    assert_eq!(site.found().await.external_name, made);
-    forbid_tagging(&world);
-    assert_eq!(site.found().await.external_name, made);
+    let created = site.create().await.external_name;
+    assert_eq!(site.observation().await.external_name, created);
+    forbid_tagging(&fixture);
+    assert_eq!(site.observation().await.external_name, created);
     let mut restored = site.clone();
     (restored.marker, restored.former_marker) = ("restored".to_owned(), site.marker.clone());
-    assert_eq!(restored.found().await.external_name, made);
+    assert_eq!(restored.observation().await.external_name, created);
 
-    world.aws.clear_faults();
-    world
+    fixture.aws.clear_faults();
+    fixture
         .aws
         .inject(Fault::new(Harm::Hang).on_service(Service::Tagging));
-    assert_eq!(site.found().await.external_name, made);
-    forbid_tagging(&world);
+    assert_eq!(site.observation().await.external_name, created);
+    forbid_tagging(&fixture);
 
     for (action, harm) in [
         ("ListDistributions", Harm::AccessDenied),
         ("ListTagsForResource", Harm::Throttle),
         ("ListDistributions", Harm::ServerError),
     ] {
-        world.aws.inject(Fault::new(harm).on(Service::CloudFront, action));
-        site.look_failure().await;
+        fixture
+            .aws
+            .inject(Fault::new(harm).on(Service::CloudFront, action));
+        site.observe_failure().await;
     }
     site.timeout = LONG_ENOUGH;
-    world
+    fixture
         .aws
         .inject(Fault::new(Harm::Hang).on(Service::CloudFront, "ListTagsForResource"));
-    assert_eq!(site.look_failure().await.code(), FailureCode::Timeout);
+    assert_eq!(site.observe_failure().await.code(), FailureCode::Timeout);
 }
 
 #[tokio::test]
-async fn it_is_found_among_many_and_of_several_the_first_counts() {
-    let world = settled().await;
-    let hands = by_hand(&world.aws);
-    let site = made(&world).await;
-    let (config, _) = config_of(&world, &site.external_name).await;
+async fn the_oldest_of_several_distributions_is_found_among_many() {
+    let fixture = settled().await;
+    let client = aws_client(&fixture.aws);
+    let site = existing(&fixture).await;
+    let (config, _) = config_of(&fixture, &site.external_name).await;
     for number in 0..100 {
         let mut config = config.clone();
         config.caller_reference = format!("by-hand-{number}");
-        hands
+        client
             .create_distribution()
             .distribution_config(config)
             .send()
             .await
-            .expect("made by hand");
+            .expect("created by hand");
     }
     let mut last = site.clone();
     last.token = "9b1c1b8e-7c1a-4a53-9d0c-2a4a5a0a9c12".to_owned();
@@ -253,37 +255,41 @@ async fn it_is_found_among_many_and_of_several_the_first_counts() {
     last.external_name = String::new();
     // A hundred tag lists are read, on a machine that may be busy.
     last.timeout = Duration::from_secs(50);
-    let made = last.create().await.external_name;
-    forbid_tagging(&world);
-    assert_eq!(last.found().await.external_name, made, "on the second page");
+    let created = last.create().await.external_name;
+    forbid_tagging(&fixture);
+    assert_eq!(
+        last.observation().await.external_name,
+        created,
+        "on the second page"
+    );
 
     last.former_marker.clone_from(&site.marker);
-    let found = last.found().await;
+    let found = last.observation().await;
     let warning = found.warnings.first().expect("two have a marker of this object");
     assert_eq!(warning.reason, "SeveralFound");
     assert!(
-        warning.message.contains(&made) && warning.message.contains(&site.external_name),
+        warning.message.contains(&created) && warning.message.contains(&site.external_name),
         "{warning:?}"
     );
     last.token = site.token.clone();
     let again = last.create_again().await;
     assert_eq!(
         again.external_name, site.external_name,
-        "the one that this token made"
+        "the one that this token created"
     );
 }
 
 #[tokio::test]
-async fn refused_credentials_are_never_absence() {
-    let world = World::with(Options {
+async fn rejected_credentials_are_never_absence() {
+    let fixture = Fixture::with(Options {
         auth: true,
         ..Options::default()
     })
     .await;
-    let mut site = distribution(&world);
-    let narrow = world.aws.create_user(&["s3:*"]).await.expect("a user");
-    site.config = world.config_with(&json!({}), &narrow);
-    let denied = site.look_failure().await;
+    let mut site = distribution(&fixture);
+    let narrow = fixture.aws.create_user(&["s3:*"]).await.expect("a user");
+    site.config = fixture.config_with(&json!({}), &narrow);
+    let denied = site.observe_failure().await;
     assert_eq!(denied.code(), FailureCode::PermissionDenied, "{denied:?}");
     let refused = site.create().await;
     let refused = failure(&refused);
@@ -291,13 +297,13 @@ async fn refused_credentials_are_never_absence() {
         (refused.code(), refused.effect()),
         (FailureCode::PermissionDenied, Effect::None)
     );
-    let mut wrong = world.aws.credentials();
+    let mut wrong = fixture.aws.credentials();
     wrong.secret_access_key = "wrong".to_owned();
-    site.config = world.config_with(&json!({}), &wrong);
+    site.config = fixture.config_with(&json!({}), &wrong);
     for name in ["", "E00000000000"] {
         site.external_name = name.to_owned();
-        let refused = site.look_failure().await;
+        let refused = site.observe_failure().await;
         assert_eq!(refused.code(), FailureCode::Unauthenticated, "{refused:?}");
     }
-    assert!(world.aws.distributions().await.unwrap().is_empty());
+    assert!(fixture.aws.distributions().await.unwrap().is_empty());
 }

@@ -3,9 +3,9 @@
 use super::*;
 
 #[tokio::test]
-async fn indexes_streams_expiry_and_backups_come_and_go() {
-    let world = World::new().await;
-    let mut full = wish();
+async fn indexes_streams_expiry_and_backups_are_set_and_removed() {
+    let fixture = Fixture::new().await;
+    let mut full = desired();
     let index = |name: &str, projection: Value| {
         json!({
             "indexName": name,
@@ -21,7 +21,7 @@ async fn indexes_streams_expiry_and_backups_come_and_go() {
     full["timeToLive"] = json!({ "enabled": true, "attributeName": "expires" });
     full["pointInTimeRecoveryEnabled"] = json!(true);
     full["tableClass"] = json!("STANDARD_INFREQUENT_ACCESS");
-    let mut table = table(&world, full);
+    let mut table = table(&fixture, full);
     let created = table.create().await;
     assert!(
         operation(&created).poll_driven,
@@ -30,12 +30,18 @@ async fn indexes_streams_expiry_and_backups_come_and_go() {
     let (ended, _) = table.follow(created).await;
     completed(&ended);
     assert_eq!(table.drift().await, [""; 0]);
-    assert!(table.found().await.connection_details.contains_key("streamArn"));
+    assert!(
+        table
+            .observation()
+            .await
+            .connection_details
+            .contains_key("streamArn")
+    );
 
-    table.wish["globalSecondaryIndexes"] = json!([index("by-place", json!({ "projectionType": "ALL" }))]);
-    table.wish["streamSpecification"] = json!({ "streamEnabled": false, "streamViewType": "NEW_IMAGE" });
-    table.wish["timeToLive"] = json!({ "enabled": false, "attributeName": "expires" });
-    table.wish["pointInTimeRecoveryEnabled"] = json!(false);
+    table.desired["globalSecondaryIndexes"] = json!([index("by-place", json!({ "projectionType": "ALL" }))]);
+    table.desired["streamSpecification"] = json!({ "streamEnabled": false, "streamViewType": "NEW_IMAGE" });
+    table.desired["timeToLive"] = json!({ "enabled": false, "attributeName": "expires" });
+    table.desired["pointInTimeRecoveryEnabled"] = json!(false);
     let drift = table.drift().await;
     assert!(
         drift
@@ -62,8 +68,8 @@ fn index(name: &str, key: &str) -> Value {
 }
 
 /// Defines attributes for indexes, beside those of the table.
-fn define(wish: &mut Value, names: &[&str]) {
-    let definitions = wish["attributeDefinitions"].as_array_mut().expect("a list");
+fn define(desired: &mut Value, names: &[&str]) {
+    let definitions = desired["attributeDefinitions"].as_array_mut().expect("a list");
     for name in names {
         definitions.push(json!({ "attributeName": name, "attributeType": "S" }));
     }
@@ -71,13 +77,13 @@ fn define(wish: &mut Value, names: &[&str]) {
 
 #[tokio::test]
 async fn two_new_indexes_are_built_one_after_the_other() {
-    let world = World::new().await;
-    let mut table = made(&world, wish()).await;
-    define(&mut table.wish, &["a", "b"]);
-    table.wish["globalSecondaryIndexes"] = json!([index("by-a", "a"), index("by-b", "b")]);
+    let fixture = Fixture::new().await;
+    let mut table = existing(&fixture, desired()).await;
+    define(&mut table.desired, &["a", "b"]);
+    table.desired["globalSecondaryIndexes"] = json!([index("by-a", "a"), index("by-b", "b")]);
     let first = table.update().await;
     let handle = operation(&first).handle.clone();
-    // Two looks until the table is done, two more until its index is.
+    // Two reads until the table is active, two more until its index is.
     for _ in 0..4 {
         let goes_on = table.poll(&handle).await;
         assert_eq!(operation(&goes_on).handle, handle);
@@ -86,15 +92,15 @@ async fn two_new_indexes_are_built_one_after_the_other() {
     let second = table.update().await;
     completed(&table.follow(second).await.0);
     assert_eq!(table.drift().await, [""; 0]);
-    assert_eq!(world.aws.calls(Service::DynamoDB, "UpdateTable"), 2);
+    assert_eq!(fixture.aws.calls(Service::DynamoDB, "UpdateTable"), 2);
 }
 
 #[tokio::test]
-async fn a_table_whose_index_is_built_is_busy_and_no_quota_is_to_blame() {
-    let world = World::new().await;
-    let mut table = made(&world, wish()).await;
-    define(&mut table.wish, &["a"]);
-    table.wish["globalSecondaryIndexes"] = json!([index("by-a", "a")]);
+async fn a_table_whose_index_is_built_is_busy_not_over_quota() {
+    let fixture = Fixture::new().await;
+    let mut table = existing(&fixture, desired()).await;
+    define(&mut table.desired, &["a"]);
+    table.desired["globalSecondaryIndexes"] = json!([index("by-a", "a")]);
     let first = table.update().await;
     for _ in 0..3 {
         operation(&table.poll(&operation(&first).handle).await);
@@ -104,16 +110,16 @@ async fn a_table_whose_index_is_built_is_busy_and_no_quota_is_to_blame() {
         (failure(&busy).code(), failure(&busy).effect()),
         (FailureCode::Conflict, Effect::None)
     );
-    // What a look that comes late would lead to.
+    // What a stale read would lead to.
     let harm = Harm::Error {
         status: 400,
         code: "LimitExceededException".to_owned(),
         message: "Subscriber limit exceeded: Only 1 online index can be created or deleted simultaneously per table".to_owned(),
     };
     completed(&table.follow(first).await.0);
-    table.wish = wish();
-    table.wish["globalSecondaryIndexes"] = json!([]);
-    world
+    table.desired = desired();
+    table.desired["globalSecondaryIndexes"] = json!([]);
+    fixture
         .aws
         .inject(Fault::new(harm).on(Service::DynamoDB, "UpdateTable"));
     let busy = table.update().await;
@@ -124,19 +130,19 @@ async fn a_table_whose_index_is_built_is_busy_and_no_quota_is_to_blame() {
 }
 
 #[tokio::test]
-async fn an_index_made_by_hand_is_no_drift_where_nobody_wishes_for_indexes() {
-    let world = World::with(Options {
+async fn a_foreign_index_is_drift_only_where_indexes_are_desired() {
+    let fixture = Fixture::with(Options {
         table_settles: Settle::AtOnce,
         ..Options::default()
     })
     .await;
-    let mut table = made(&world, wish()).await;
+    let mut table = existing(&fixture, desired()).await;
     let mut other = table.clone();
-    define(&mut other.wish, &["a"]);
-    other.wish["globalSecondaryIndexes"] = json!([index("by-hand", "a")]);
+    define(&mut other.desired, &["a"]);
+    other.desired["globalSecondaryIndexes"] = json!([index("by-hand", "a")]);
     converge(&mut other).await;
     assert_eq!(table.drift().await, [""; 0]);
-    table.wish["globalSecondaryIndexes"] = json!([]);
+    table.desired["globalSecondaryIndexes"] = json!([]);
     assert_eq!(
         table.drift().await,
         ["/attributeDefinitions", "/globalSecondaryIndexes"]
@@ -145,14 +151,14 @@ async fn an_index_made_by_hand_is_no_drift_where_nobody_wishes_for_indexes() {
 }
 
 #[tokio::test]
-async fn an_index_that_stays_keeps_its_key() {
-    let world = World::new().await;
-    let mut full = wish();
+async fn the_key_of_an_existing_index_is_immutable() {
+    let fixture = Fixture::new().await;
+    let mut full = desired();
     define(&mut full, &["a"]);
     full["globalSecondaryIndexes"] = json!([index("by-a", "a")]);
-    let mut table = made(&world, full).await;
-    table.wish["globalSecondaryIndexes"][0]["keySchema"][0]["attributeName"] = json!("placedAt");
-    table.wish["attributeDefinitions"]
+    let mut table = existing(&fixture, full).await;
+    table.desired["globalSecondaryIndexes"][0]["keySchema"][0]["attributeName"] = json!("placedAt");
+    table.desired["attributeDefinitions"]
         .as_array_mut()
         .expect("a list")
         .pop();
@@ -162,5 +168,5 @@ async fn an_index_that_stays_keeps_its_key() {
         (FailureCode::InvalidSpec, Effect::None)
     );
     assert_eq!(failure(&refused).violations[0].path, "/globalSecondaryIndexes/0");
-    assert_eq!(world.aws.calls(Service::DynamoDB, "UpdateTable"), 0);
+    assert_eq!(fixture.aws.calls(Service::DynamoDB, "UpdateTable"), 0);
 }

@@ -1,12 +1,12 @@
-//! Creations whose end is unknown, looks that come late, and names that come again.
+//! Creations whose outcome is unknown, stale reads, and names that are reused.
 
 use super::*;
 
 #[tokio::test]
-async fn a_lost_answer_is_made_good_by_a_repeat() {
-    let world = World::new().await;
-    let mut table = table(&world, wish());
-    world
+async fn a_repeat_resumes_a_creation_whose_response_was_lost() {
+    let fixture = Fixture::new().await;
+    let mut table = table(&fixture, desired());
+    fixture
         .aws
         .inject(Fault::new(Harm::AnswerLost).on(Service::DynamoDB, "CreateTable"));
     let lost = table.create().await;
@@ -14,41 +14,50 @@ async fn a_lost_answer_is_made_good_by_a_repeat() {
     let again = table.create_again().await;
     let handle = operation(&again).handle.clone();
     assert_eq!(
-        table.found().await.operation.expect("AWS is at work").handle,
+        table
+            .observation()
+            .await
+            .operation
+            .expect("AWS is at work")
+            .handle,
         handle
     );
     completed(&table.follow(again).await.0);
     assert!(completed(&table.create_again().await).already_done);
-    assert_eq!(world.aws.calls(Service::DynamoDB, "CreateTable"), 1);
-    assert_eq!(world.aws.tables("eu-west-1").await.unwrap(), ["orders"]);
+    assert_eq!(fixture.aws.calls(Service::DynamoDB, "CreateTable"), 1);
+    assert_eq!(fixture.aws.tables("eu-west-1").await.unwrap(), ["orders"]);
 }
 
 #[tokio::test]
-async fn late_tags_are_waited_for() {
-    let world = World::with(Options {
+async fn an_operation_lasts_until_late_tags_are_visible() {
+    let fixture = Fixture::with(Options {
         table_tags_settle: Settle::Reads(3),
         ..Options::default()
     })
     .await;
-    let mut table = table(&world, wish());
+    let mut table = table(&fixture, desired());
     let created = table.create().await;
-    assert_eq!(table.found().await.found_marker, "", "the tags are not there yet");
+    assert_eq!(
+        table.observation().await.found_marker,
+        "",
+        "the tags are not visible yet"
+    );
     let again = table.create_again().await;
     assert_eq!(failure(&again).code(), FailureCode::Conflict);
     let (ended, polls) = table.follow(created).await;
     completed(&ended);
     assert!(polls >= 2, "{polls}");
-    assert_eq!(table.found().await.found_marker, table.marker);
+    assert_eq!(table.observation().await.found_marker, table.marker);
 }
 
 #[tokio::test]
-async fn a_former_table_has_to_go_first() {
-    let world = World::with(Options {
+async fn a_creation_waits_until_a_former_table_is_deleted() {
+    let fixture = Fixture::with(Options {
         table_settles: Settle::Reads(3),
         ..Options::default()
     })
     .await;
-    let table = made(&world, wish()).await;
+    let table = existing(&fixture, desired()).await;
     operation(&table.delete().await);
     let created = table.create().await;
     assert_eq!(
@@ -60,9 +69,9 @@ async fn a_former_table_has_to_go_first() {
 }
 
 #[tokio::test]
-async fn foreign_handles_are_the_callers_mistake() {
-    let world = World::new().await;
-    let table = made(&world, wish()).await;
+async fn foreign_handles_are_invalid_arguments() {
+    let fixture = Fixture::new().await;
+    let table = existing(&fixture, desired()).await;
     for handle in [
         "nonsense",
         r#"{"version":1,"verb":"create","name":"another","region":"eu-west-1"}"#,
@@ -70,17 +79,17 @@ async fn foreign_handles_are_the_callers_mistake() {
         let status = table.try_poll(handle).await.expect_err("it is refused");
         assert_eq!(status.code(), tonic::Code::InvalidArgument, "{status:?}");
     }
-    assert!(matches!(table.look().await, Look::Observation(_)));
+    assert!(matches!(table.observe().await, ObserveResult::Observation(_)));
 }
 
 /// AWS says, once, that there is no such table.
-fn deny_once(world: &World) {
+fn deny_once(fixture: &Fixture) {
     let harm = Harm::Error {
         status: 400,
         code: "ResourceNotFoundException".to_owned(),
         message: "Requested resource not found".to_owned(),
     };
-    world
+    fixture
         .aws
         .inject(Fault::new(harm).on(Service::DynamoDB, "DescribeTable"));
 }
@@ -100,11 +109,11 @@ fn now() -> u64 {
 }
 
 #[tokio::test]
-async fn a_table_that_a_late_look_did_not_show_is_found_in_the_way() {
-    let world = World::new().await;
-    let mut table = table(&world, wish());
+async fn a_repeat_resumes_despite_a_stale_read() {
+    let fixture = Fixture::new().await;
+    let mut table = table(&fixture, desired());
     let first = table.create().await;
-    deny_once(&world);
+    deny_once(&fixture);
     let again = table.create_again().await;
     assert_eq!(
         operation(&again).handle,
@@ -112,38 +121,38 @@ async fn a_table_that_a_late_look_did_not_show_is_found_in_the_way() {
         "its own earlier work"
     );
     completed(&table.follow(again).await.0);
-    deny_once(&world);
+    deny_once(&fixture);
     assert!(completed(&table.create_again().await).already_done);
     let mut theirs = table.clone();
-    theirs.marker = "somebody-else".to_owned();
-    deny_once(&world);
+    theirs.marker = "another-object".to_owned();
+    deny_once(&fixture);
     let refused = theirs.create_again().await;
     assert_eq!(failure(&refused).code(), FailureCode::AlreadyExists);
     assert_eq!(failure(&refused).effect(), Effect::None);
 }
 
 #[tokio::test]
-async fn an_answer_without_a_table_is_no_absence() {
-    let world = World::new().await;
+async fn a_response_without_a_table_is_no_absence() {
+    let fixture = Fixture::new().await;
     let harm = Harm::Error {
         status: 200,
         code: String::new(),
         message: String::new(),
     };
-    world
+    fixture
         .aws
         .inject(Fault::new(harm).on(Service::DynamoDB, "DescribeTable"));
-    let looked = table(&world, wish()).look_failure().await;
-    assert_eq!(looked.code(), FailureCode::Unavailable, "{looked:?}");
+    let observed = table(&fixture, desired()).observe_failure().await;
+    assert_eq!(observed.code(), FailureCode::Unavailable, "{observed:?}");
 }
 
 #[tokio::test]
-async fn a_look_that_comes_late_ends_no_operation() {
-    let world = World::new().await;
-    let table = made(&world, wish()).await;
+async fn a_stale_read_ends_no_operation() {
+    let fixture = Fixture::new().await;
+    let table = existing(&fixture, desired()).await;
     let created = table.create_again().await;
     completed(&created);
-    let found = table.found().await;
+    let found = table.observation().await;
     let status: Value = serde_json::from_str(&found.status.expect("a status").json).expect("JSON");
     let handle = |verb: &str, since: u64| {
         json!({
@@ -152,15 +161,15 @@ async fn a_look_that_comes_late_ends_no_operation() {
         })
         .to_string()
     };
-    deny_once(&world);
+    deny_once(&fixture);
     assert_eq!(
         operation(&table.poll(&handle("create", now())).await).verb(),
         OperationVerb::Create
     );
-    deny_once(&world);
-    let gone = table.poll(&handle("create", 1_000_000_000)).await;
-    assert_eq!(failure(&gone).code(), FailureCode::OperationFailed);
-    assert_eq!(failure(&gone).effect(), Effect::Unknown);
+    deny_once(&fixture);
+    let ended = table.poll(&handle("create", 1_000_000_000)).await;
+    assert_eq!(failure(&ended).code(), FailureCode::OperationFailed);
+    assert_eq!(failure(&ended).effect(), Effect::Unknown);
 
     let deleting = table.poll(&handle("delete", now())).await;
     assert_eq!(
@@ -171,53 +180,53 @@ async fn a_look_that_comes_late_ends_no_operation() {
     let stays = table.poll(&handle("delete", 1_000_000_000)).await;
     assert_eq!(failure(&stays).code(), FailureCode::OperationFailed, "{stays:?}");
 
-    let mut wishes = table.clone();
-    wishes.wish["deletionProtectionEnabled"] = json!(true);
+    let mut changed_spec = table.clone();
+    changed_spec.desired["deletionProtectionEnabled"] = json!(true);
     let step = |since: u64| changed(&handle("update", since), &json!({ "step": "DeletionProtection" }));
-    let late = wishes.poll(&step(now())).await;
+    let late = changed_spec.poll(&step(now())).await;
     assert_eq!(operation(&late).verb(), OperationVerb::Update, "not seen yet");
-    completed(&wishes.poll(&step(1_000_000_000)).await);
+    completed(&changed_spec.poll(&step(1_000_000_000)).await);
     completed(&table.poll(&step(now())).await);
 }
 
 #[tokio::test]
-async fn an_operation_is_about_one_table_and_no_other_of_its_name() {
-    let world = World::with(Options {
+async fn an_operation_is_bound_to_one_table_not_its_name() {
+    let fixture = Fixture::with(Options {
         table_settles: Settle::AtOnce,
         ..Options::default()
     })
     .await;
-    let first = made(&world, wish()).await;
-    let found = first.found().await;
+    let first = existing(&fixture, desired()).await;
+    let found = first.observation().await;
     let status: Value = serde_json::from_str(&found.status.expect("a status").json).expect("JSON");
     let created = json!({ "version": 1, "verb": "create", "name": "orders", "region": "eu-west-1", "id": status["id"] });
     let deleted = operation(&first.delete().await).handle.clone();
     let mut second = first.clone();
-    second.marker = "somebody-else".to_owned();
+    second.marker = "another-object".to_owned();
     let again = second.create().await;
     completed(&second.follow(again).await.0);
     completed(&first.poll(&deleted).await);
-    let gone = first.poll(&created.to_string()).await;
-    assert_eq!(failure(&gone).code(), FailureCode::OperationFailed, "{gone:?}");
+    let ended = first.poll(&created.to_string()).await;
+    assert_eq!(failure(&ended).code(), FailureCode::OperationFailed, "{ended:?}");
     assert_eq!(
-        world.aws.tables("eu-west-1").await.unwrap(),
+        fixture.aws.tables("eu-west-1").await.unwrap(),
         ["orders"],
         "the second is left alone"
     );
 }
 
 #[tokio::test]
-async fn whose_a_table_on_its_way_out_is_is_not_made_up() {
-    let world = World::with(Options {
+async fn the_owner_of_a_table_being_deleted_is_unknown() {
+    let fixture = Fixture::with(Options {
         table_settles: Settle::Reads(4),
         ..Options::default()
     })
     .await;
-    let mut table = made(&world, wish()).await;
+    let mut table = existing(&fixture, desired()).await;
     let deleted = table.delete().await;
-    let looked = table.look_failure().await;
+    let observed = table.observe_failure().await;
     assert_eq!(
-        (looked.code(), looked.reason.as_str()),
+        (observed.code(), observed.reason.as_str()),
         (FailureCode::Conflict, "TagsUnknown")
     );
     let again = table.delete().await;
@@ -229,16 +238,16 @@ async fn whose_a_table_on_its_way_out_is_is_not_made_up() {
 
 #[tokio::test]
 async fn a_poll_changes_aws_only_where_the_operation_says_so() {
-    let world = World::new().await;
-    let mut table = table(&world, wish());
+    let fixture = Fixture::new().await;
+    let mut table = table(&fixture, desired());
     let created = table.create().await;
     assert!(!operation(&created).poll_driven);
-    table.wish["timeToLive"] = json!({ "enabled": true, "attributeName": "expires" });
-    table.wish["pointInTimeRecoveryEnabled"] = json!(true);
+    table.desired["timeToLive"] = json!({ "enabled": true, "attributeName": "expires" });
+    table.desired["pointInTimeRecoveryEnabled"] = json!(true);
     completed(&table.follow(created).await.0);
     let changes = || {
         ["UpdateTimeToLive", "UpdateContinuousBackups"]
-            .map(|action| world.aws.calls(Service::DynamoDB, action))
+            .map(|action| fixture.aws.calls(Service::DynamoDB, action))
     };
     assert_eq!(changes(), [0, 0]);
     assert_eq!(
@@ -251,41 +260,41 @@ async fn a_poll_changes_aws_only_where_the_operation_says_so() {
 }
 
 #[tokio::test]
-async fn it_is_found_by_its_marker_too() {
-    let world = World::new().await;
-    let mut nameless = table(&world, wish());
+async fn a_table_is_found_by_its_marker() {
+    let fixture = Fixture::new().await;
+    let mut nameless = table(&fixture, desired());
     nameless.external_name = String::new();
     assert_eq!(nameless.absent().await, "");
-    let mut other = world.object("dynamodb", "Table", "others", wish());
-    other.marker = "somebody-else".to_owned();
+    let mut other = fixture.object("dynamodb", "Table", "others", desired());
+    other.marker = "another-object".to_owned();
     operation(&other.create().await);
     assert_eq!(nameless.absent().await, "");
-    let table = made(&world, wish()).await;
-    assert_eq!(nameless.found().await.external_name, table.external_name);
-    world
+    let table = existing(&fixture, desired()).await;
+    assert_eq!(nameless.observation().await.external_name, table.external_name);
+    fixture
         .aws
         .inject(Fault::new(Harm::AccessDenied).on(Service::DynamoDB, "ListTables"));
     assert_eq!(
-        nameless.look_failure().await.code(),
+        nameless.observe_failure().await.code(),
         FailureCode::PermissionDenied
     );
 }
 
 #[tokio::test]
-async fn protection_that_is_turned_off_in_aws_stops_nobody() {
-    let world = World::with(Options {
+async fn protection_turned_off_in_aws_does_not_block_a_deletion() {
+    let fixture = Fixture::with(Options {
         table_settles: Settle::AtOnce,
         ..Options::default()
     })
     .await;
-    let mut protected = wish();
+    let mut protected = desired();
     protected["deletionProtectionEnabled"] = json!(true);
-    let mut table = made(&world, protected).await;
+    let mut table = existing(&fixture, protected).await;
     assert_eq!(
         failure(&table.delete().await).code(),
         FailureCode::DependencyNotReady
     );
-    let request = by_hand(&world).update_table().table_name("orders");
+    let request = aws_client(&fixture).update_table().table_name("orders");
     let off = request.deletion_protection_enabled(false).send().await;
     off.expect("turned off by hand");
     let deleted = table.delete().await;
@@ -293,14 +302,14 @@ async fn protection_that_is_turned_off_in_aws_stops_nobody() {
 }
 
 #[tokio::test]
-async fn an_update_tells_the_tags_that_it_wrote() {
-    let world = World::with(Options {
+async fn an_update_reports_the_tags_that_it_wrote() {
+    let fixture = Fixture::with(Options {
         table_tags_settle: Settle::Reads(3),
         ..Options::default()
     })
     .await;
-    let mut table = made(&world, wish()).await;
-    table.wish["tags"] = json!({ "tier": "gold" });
+    let mut table = existing(&fixture, desired()).await;
+    table.desired["tags"] = json!({ "tier": "gold" });
     let updated = table.update().await;
     let seen = completed(&updated).observation.as_ref().expect("an observation");
     assert_eq!(
@@ -312,21 +321,21 @@ async fn an_update_tells_the_tags_that_it_wrote() {
 }
 
 #[tokio::test]
-async fn a_table_is_found_where_it_was_made_whatever_the_wish_says_now() {
-    let world = World::with(Options {
+async fn a_table_is_observed_in_the_region_of_its_creation() {
+    let fixture = Fixture::with(Options {
         table_settles: Settle::AtOnce,
         ..Options::default()
     })
     .await;
-    let mut table = table(&world, wish());
+    let mut table = table(&fixture, desired());
     let created = table.create().await;
     table.provider_state.clone_from(&created.provider_state);
     completed(&table.follow(created).await.0);
-    table.wish["region"] = json!("us-west-2");
+    table.desired["region"] = json!("us-west-2");
     assert_eq!(
         table.drift().await,
         ["/region"],
-        "not absent, which would make another"
+        "not absent, which would create a second one"
     );
     let moved = table.update().await;
     assert_eq!(
@@ -335,8 +344,8 @@ async fn a_table_is_found_where_it_was_made_whatever_the_wish_says_now() {
     );
     let deleted = table.delete().await;
     completed(&table.follow(deleted).await.0);
-    assert_eq!(world.aws.tables("eu-west-1").await.unwrap(), [""; 0]);
+    assert_eq!(fixture.aws.tables("eu-west-1").await.unwrap(), [""; 0]);
     table.provider_state = "nonsense".to_owned();
-    let request = table.try_look().await.expect_err("no state of ours");
+    let request = table.try_observe().await.expect_err("no state of ours");
     assert_eq!(request.code(), tonic::Code::InvalidArgument);
 }

@@ -3,12 +3,12 @@
 
 use http::StatusCode;
 
-use crate::call::Service;
 use crate::reply::{AwsError, Reply};
+use crate::service::{Protocol, Service};
 
 /// Rewrites moto's refusal as the service would have it; leaves everything else alone.
 pub(super) fn reword(service: Service, reply: &mut Reply) {
-    if service == Service::S3 || reply.status != StatusCode::FORBIDDEN {
+    if service.protocol() == Protocol::RestXmlUnwrapped || reply.status != StatusCode::FORBIDDEN {
         return;
     }
     let text = reply.text();
@@ -18,8 +18,8 @@ pub(super) fn reword(service: Service, reply: &mut Reply) {
     let (Some(code), Some(message)) = (element(text, "Code"), element(text, "Message")) else {
         return;
     };
-    let error = match (service, code) {
-        (Service::DynamoDB | Service::Tagging, code) => {
+    let error = match (service.protocol(), code) {
+        (Protocol::Json, code) => {
             let code = match code {
                 "InvalidClientTokenId" => "UnrecognizedClientException",
                 "SignatureDoesNotMatch" => "InvalidSignatureException",

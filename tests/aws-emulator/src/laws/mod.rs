@@ -12,8 +12,9 @@ use std::time::Instant;
 use http::HeaderMap;
 
 use crate::Options;
-use crate::call::{Call, Service};
+use crate::call::Call;
 use crate::reply::{AwsError, Reply};
+use crate::service::Service;
 
 /// One request, as the laws see it.
 #[derive(Debug, Clone, Copy)]
@@ -76,6 +77,11 @@ impl Laws {
     /// Makes a bucket name another account's.
     pub(crate) fn give_bucket_away(&mut self, name: &str) {
         self.s3.give_away(name);
+    }
+
+    /// Whether calls of a service come one at a time: its law remembers something, and what it reads and what moto does must be one step.
+    pub(crate) fn are_serial(service: Service) -> bool {
+        matches!(service, Service::CloudFront | Service::DynamoDB | Service::Sqs)
     }
 
     /// Before moto sees it.

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use http::{HeaderValue, StatusCode};
 
 use super::{Request, Ruling};
-use crate::call::Service;
 use crate::reply::{AwsError, Reply};
+use crate::service::Service;
 
 #[derive(Debug, Default)]
 pub(super) struct Buckets {

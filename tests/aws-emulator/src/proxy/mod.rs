@@ -4,18 +4,20 @@ mod admin;
 mod forward;
 mod server;
 
-use std::sync::{Mutex, PoisonError};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use bytes::Bytes;
 use http::request::Parts;
 
 use crate::Options;
-use crate::call::{Call, Service};
+use crate::call::Call;
 use crate::calls::Calls;
 use crate::fault::{Faults, Way};
 use crate::laws::{Laws, Request, Ruling};
 use crate::reply::{AwsError, Reply};
+use crate::service::Service;
 
 pub(crate) use forward::Upstream;
 pub(crate) use server::serve;
@@ -41,22 +43,20 @@ pub(crate) struct Proxy {
     turns: Turns,
 }
 
-/// Calls of a service whose law remembers something come one at a time, so that the law's look and moto's work are one step.
+/// A lock for each service whose calls come one at a time.
 #[derive(Debug, Default)]
-struct Turns {
-    cloudfront: tokio::sync::Mutex<()>,
-    dynamodb: tokio::sync::Mutex<()>,
-    sqs: tokio::sync::Mutex<()>,
-}
+struct Turns(Mutex<BTreeMap<Service, Arc<tokio::sync::Mutex<()>>>>);
 
 impl Turns {
-    async fn of(&self, service: Service) -> Option<tokio::sync::MutexGuard<'_, ()>> {
-        match service {
-            Service::CloudFront => Some(self.cloudfront.lock().await),
-            Service::DynamoDB => Some(self.dynamodb.lock().await),
-            Service::Sqs => Some(self.sqs.lock().await),
-            _ => None,
+    async fn of(&self, service: Service) -> Option<tokio::sync::OwnedMutexGuard<()>> {
+        if !Laws::are_serial(service) {
+            return None;
         }
+        let lock = {
+            let mut locks = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            Arc::clone(locks.entry(service).or_default())
+        };
+        Some(lock.lock_owned().await)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The scenarios of the real path: one binary, so that they share the two cores fairly.
 
 mod at_rest;
+mod aws_examples;
 mod conformance;
 mod credentials;
 mod crossplane_habits;

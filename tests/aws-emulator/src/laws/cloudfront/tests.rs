@@ -1,7 +1,8 @@
 use http::HeaderMap;
 
 use super::*;
-use crate::call::{Call, Service};
+use crate::call::Call;
+use crate::service::Service;
 
 struct World {
     distributions: Distributions,

@@ -3,7 +3,8 @@ use std::time::Instant;
 use http::{HeaderMap, StatusCode};
 
 use super::*;
-use crate::call::{Call, Service};
+use crate::call::Call;
+use crate::service::Service;
 
 struct World {
     tables: Tables,

@@ -1,0 +1,98 @@
+//! Every manifest of `examples/aws` as it is: created, ready, deleted. No served kind is without one.
+
+use std::{collections::BTreeSet, fs, path::Path};
+
+use bridge_e2e::{Handle, Knobs, Stack, condition, eventually, is_ready, is_synced};
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::{Api, api::ListParams};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+const GROUPS: &str = ".aws.crossbridge.dev";
+
+/// The objects in `examples/aws` that are of a served kind, in the order of the files.
+fn examples() -> Vec<Value> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/aws");
+    let mut files: Vec<_> = fs::read_dir(folder)
+        .expect("a folder of examples")
+        .map(|entry| entry.expect("an entry").path())
+        .collect();
+    files.sort();
+    let texts = files
+        .iter()
+        .map(|file| fs::read_to_string(file).expect("a manifest"));
+    let objects = texts.flat_map(|text| {
+        serde_yaml_ng::Deserializer::from_str(&text)
+            .map(|document| Value::deserialize(document).expect("YAML"))
+            .collect::<Vec<Value>>()
+    });
+    objects
+        .filter(|object| group_of(object).ends_with(GROUPS))
+        .collect()
+}
+
+fn group_of(object: &Value) -> &str {
+    let version = object["apiVersion"].as_str().unwrap_or_default();
+    version.split('/').next().unwrap_or_default()
+}
+
+/// Group, kind and plural of every kind of the plugin, by the CRDs that the bridge has installed.
+async fn served_kinds(stack: &Stack) -> BTreeSet<(String, String, String)> {
+    let definitions = Api::<CustomResourceDefinition>::all(stack.cluster.client.clone());
+    let list = definitions
+        .list(&ListParams::default())
+        .await
+        .expect("a list of CRDs");
+    let specs = list.items.into_iter().map(|definition| definition.spec);
+    specs
+        .filter(|spec| spec.group.ends_with(GROUPS))
+        .map(|spec| (spec.group, spec.names.kind, spec.names.plural))
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_example_becomes_ready_and_is_deleted() {
+    let stack = Stack::start(Knobs::default()).await;
+    let region = json!({"spec": {"settings": {"region": "eu-west-1"}}});
+    stack.config("default").merge(region).await;
+    // What others refer to comes after them: no order may matter.
+    let examples: Vec<Value> = examples().into_iter().rev().collect();
+    let kind_of = |object: &Value| object["kind"].as_str().unwrap_or_default().to_owned();
+    let kinds: BTreeSet<(String, String)> = examples
+        .iter()
+        .map(|object| (group_of(object).to_owned(), kind_of(object)))
+        .collect();
+    eventually("the kinds of all examples are served", async || {
+        served_kinds(&stack).await.len() >= kinds.len()
+    })
+    .await;
+    let served = served_kinds(&stack).await;
+
+    let mut objects: Vec<Handle> = Vec::new();
+    for example in examples {
+        let (group, kind) = (group_of(&example).to_owned(), kind_of(&example));
+        let served = served.iter().find(|served| served.0 == group && served.1 == kind);
+        let (_, _, plural) = served.unwrap_or_else(|| panic!("{kind} of {group} is not served"));
+        let definition = stack.cluster.definition(&format!("{plural}.{group}"));
+        let is_established = |seen: &Value| condition(seen, "Established")["status"] == "True";
+        definition.until("to be established", is_established).await;
+        let name = example["metadata"]["name"].as_str().expect("a name");
+        let object = stack.cluster.object(&group, "v1alpha1", &kind, plural, name);
+        object.create(example.clone()).await;
+        objects.push(object);
+    }
+    for object in &objects {
+        object
+            .until("to be ready", |seen| is_ready(seen) && is_synced(seen))
+            .await;
+    }
+    for object in &objects {
+        object.delete().await;
+    }
+    for object in &objects {
+        object.until_gone().await;
+    }
+    let served = served_kinds(&stack).await.into_iter();
+    let served: BTreeSet<(String, String)> = served.map(|(group, kind, _)| (group, kind)).collect();
+    assert_eq!(served, kinds, "every served kind has an example");
+}
