@@ -96,7 +96,7 @@ impl TryFrom<wire::Failure> for Failure {
             effect: wire.effect().into(),
             reason: wire.reason,
             message: wire.message,
-            retry_after: text::duration(wire.retry_after, "retry_after")?,
+            retry_after: text::advice(wire.retry_after, "retry_after")?,
             violations: wire
                 .violations
                 .into_iter()

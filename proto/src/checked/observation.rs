@@ -152,7 +152,7 @@ impl TryFrom<wire::Observation> for Observation {
             deleting: wire.deleting,
             operation: nested::optional(wire.operation, "operation")?,
             found_marker: wire.found_marker,
-            observe_after: text::duration(wire.observe_after, "observe_after")?,
+            observe_after: text::advice(wire.observe_after, "observe_after")?,
             warnings: nested::each(wire.warnings, "warnings")?,
         };
         observation.check()?;

@@ -69,7 +69,7 @@ impl TryFrom<wire::Operation> for Operation {
             },
             handle: wire.handle,
             expire_time: text::time(wire.expire_time, "expire_time")?,
-            poll_after: text::duration(wire.poll_after, "poll_after")?,
+            poll_after: text::advice(wire.poll_after, "poll_after")?,
             progress_percent: wire
                 .progress_percent
                 .map(u8::try_from)

@@ -183,6 +183,18 @@ pub(super) fn duration(
     uncut_duration(value, field).map(|duration| duration.map(|duration| duration.min(LONGEST)))
 }
 
+/// Longest time for which a plugin can put anything off: a plugin that takes milliseconds for seconds stops an account for an hour, not for
+/// weeks.
+pub(super) const LONGEST_ADVICE: Duration = Duration::from_hours(1);
+
+/// Advice to come back later: what is longer than an hour is cut to it.
+pub(super) fn advice(
+    value: Option<prost_types::Duration>,
+    field: &str,
+) -> Result<Option<Duration>, Violation> {
+    uncut_duration(value, field).map(|advice| advice.map(|advice| advice.min(LONGEST_ADVICE)))
+}
+
 /// However long it is.
 pub(super) fn uncut_duration(
     value: Option<prost_types::Duration>,

@@ -157,7 +157,7 @@ impl<R: Resource> Observation<R> {
         self
     }
 
-    /// Look again no sooner than this.
+    /// Observe again no sooner than this; the bridge takes more than an hour for an hour.
     pub fn observe_after(mut self, after: Duration) -> Self {
         self.observe_after = Some(after);
         self

@@ -51,7 +51,7 @@ impl Operation {
         })
     }
 
-    /// Earliest next poll. Unset: the bridge's choice.
+    /// Earliest next poll; the bridge takes more than an hour for an hour. Unset: the bridge's choice.
     pub fn poll_after(mut self, after: Duration) -> Self {
         self.0.poll_after = Some(after);
         self
