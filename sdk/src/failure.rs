@@ -13,6 +13,9 @@ use crate::{Effect, FailureCode};
 /// Any error that `?` meets becomes an `INTERNAL` failure with [`Effect::Unknown`]: safe, and never the best answer.
 /// Texts hold no secrets.
 ///
+/// In a creation, once the upstream has given a name ([`Call::record_name`](crate::Call::record_name)), [`Effect::None`] is sent as
+/// [`Effect::Partial`], save with [`not_found`](Self::not_found): a name is given with a resource.
+///
 /// ```
 /// use std::time::Duration;
 /// use crossbridge_sdk::{Effect, Failure, FailureCode};
@@ -153,7 +156,7 @@ impl Failure {
         self.upstream_failure(|failure| failure.reason = reason.into())
     }
 
-    /// No retry sooner than this.
+    /// No retry sooner than this; the bridge takes more than an hour for an hour.
     #[must_use]
     pub fn retry_after(self, after: Duration) -> Self {
         self.upstream_failure(|failure| failure.retry_after = Some(after))
@@ -180,6 +183,20 @@ impl Failure {
         match &*self.0 {
             Inner::Upstream(failure) => Some(failure.code),
             Inner::Call(_) => None,
+        }
+    }
+
+    /// The same, once the upstream has given a name: what stands for a status becomes an `INTERNAL` failure whose effect is unknown, as a status
+    /// would say that nothing was done, and carry no name.
+    pub(crate) fn after_name(self) -> Self {
+        match *self.0 {
+            Inner::Upstream(_) => self,
+            Inner::Call(status) => Self::internal(format!(
+                "the call ended in the gRPC status {:?} after the upstream had given a name: {}",
+                status.code(),
+                status.message()
+            ))
+            .reason("StatusAfterName"),
         }
     }
 

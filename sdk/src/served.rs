@@ -102,10 +102,15 @@ impl<R: Resource> Served<R> {
             OutcomeResult::Operation(operation) => {
                 checked::OutcomeResult::Operation(operation.into_checked())
             }
-            OutcomeResult::Failure(failure) => checked::OutcomeResult::Failure(
+            OutcomeResult::Failure(failure) => {
+                let failure = if checked.external_name.is_empty() {
+                    failure
+                } else {
+                    failure.after_name()
+                };
                 // A call that was not processed has no outcome: the status stands alone.
-                failure.into_checked().map_err(Failure::status)?,
-            ),
+                checked::OutcomeResult::Failure(failure.into_checked().map_err(Failure::status)?)
+            }
             OutcomeResult::Completed {
                 observation,
                 already_done,

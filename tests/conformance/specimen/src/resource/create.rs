@@ -61,7 +61,16 @@ impl Specimen {
     pub(super) async fn make(&self, create: Create, time: Option<Duration>) -> Answer {
         let (spec, cloud) = self.cloud(&create.target, Word::Change)?;
         let name = self.wanted_name(spec, &create)?;
-        check_wish(self, &create.desired.parameters)?;
+        match check_wish(self, &create.desired.parameters) {
+            Err(Refusal::Failure(refused))
+                if self.on("failure/no-effect-no-name") && spec.source == ExternalNameSource::Provider =>
+            {
+                let mut answer = crate::operations::failed(*refused);
+                answer.external_name = spec.draw_name();
+                return Ok(answer);
+            }
+            checked => checked?,
+        }
         let is_short = time.is_some_and(|time| time <= SHORT);
         if self.on("create/completes") && spec.kind == "Draw" {
             return Err(refuse(FailureCode::QuotaExceeded, "TooMany").into());
