@@ -1,6 +1,9 @@
 //! The ordinary course: look, then make, adopt, change, or be content.
 
-use crate::external::{FieldDiff, Observation, Verb};
+use crate::{
+    external::{FieldDiff, Observation, Verb},
+    kind::DiffMode,
+};
 
 use super::{
     create,
@@ -275,7 +278,11 @@ fn differs(pass: &Pass, record: &Record, observation: &Observation, diffs: &[Fie
             return pass.wait(report, Some(next), Purpose::Retry);
         }
     }
-    let changed = diffs.iter().map(|diff| diff.path.clone()).collect();
+    // A plugin that compares knows by itself what differs.
+    let changed = match world.kind.capabilities.diff_mode {
+        DiffMode::Bridge => diffs.iter().map(|diff| diff.path.clone()).collect(),
+        DiffMode::Plugin => Vec::new(),
+    };
     pass.after_proof(&record.external_name, Verb::Update, |call| {
         call.changed_paths = changed;
         call.etag.clone_from(&observation.etag);
