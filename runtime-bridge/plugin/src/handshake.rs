@@ -23,6 +23,7 @@ use crate::{
     guard::Guarded,
     kind::{self, InvalidInfo},
     request,
+    send::identify,
     state::{RefusedKind, Served},
     status,
 };
@@ -77,6 +78,16 @@ pub enum HandshakeError {
         /// What it said.
         message: String,
     },
+    /// The connection broke before the answer was there, or what listens speaks no HTTP/2.
+    #[error("the connection to {endpoint} broke before {method} was answered: {why}")]
+    Broken {
+        /// The address.
+        endpoint: String,
+        /// What it was asked.
+        method: &'static str,
+        /// What happened.
+        why: String,
+    },
     /// It answered with an error.
     #[error("the plugin at {endpoint} failed to answer {method} ({code}): {message}")]
     Failed {
@@ -113,7 +124,10 @@ impl HandshakeError {
     /// Whether trying again may help: it is not there yet, or not ready.
     pub fn is_temporary(&self) -> bool {
         match self {
-            Self::Unreachable { .. } | Self::NotServing { .. } | Self::Silent { .. } => true,
+            Self::Unreachable { .. }
+            | Self::NotServing { .. }
+            | Self::Silent { .. }
+            | Self::Broken { .. } => true,
             Self::Failed { code, .. } => matches!(
                 *code,
                 "UNAVAILABLE" | "RESOURCE_EXHAUSTED" | "ABORTED" | "CANCELLED"
@@ -281,6 +295,11 @@ impl Handshake {
                 method,
                 message,
             },
+            _ if status::is_of_the_connection(status) => HandshakeError::Broken {
+                endpoint,
+                method,
+                why: message,
+            },
             code => HandshakeError::Failed {
                 endpoint,
                 method,
@@ -319,6 +338,7 @@ fn find(served: &Served, resource_type: &ResourceType, digest: &str) -> Option<F
 fn bounded<T>(message: T) -> Request<T> {
     let mut request = Request::new(message);
     request.set_timeout(ANSWER_WITHIN);
+    identify(request.metadata_mut());
     request
 }
 

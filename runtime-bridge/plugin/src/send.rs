@@ -7,7 +7,10 @@ use jiff::Timestamp;
 use prost::Message;
 use rand::Rng;
 use tokio::{sync::OwnedSemaphorePermit, time::timeout};
-use tonic::{Code, Request, Response, Status, metadata::MetadataValue};
+use tonic::{
+    Code, Request, Response, Status,
+    metadata::{MetadataMap, MetadataValue},
+};
 
 use crate::{answer::Answered, state::State, status, supervision::Now};
 
@@ -75,13 +78,19 @@ pub fn with_metadata<Q>(message: Q, deadline: Timestamp, left: Duration) -> (Req
         "crossbridge-deadline-ms",
         MetadataValue::from(deadline.as_millisecond()),
     );
+    let call_id = identify(metadata);
+    (request, call_id)
+}
+
+/// Gives a call its id, which is returned, and its trace.
+pub(crate) fn identify(metadata: &mut MetadataMap) -> String {
     let call_id = uuid::Uuid::new_v4().to_string();
     // What is made of hexadecimal digits is always a valid value.
     if let (Ok(value), Ok(traceparent)) = (call_id.parse(), traceparent().parse()) {
         metadata.insert("crossbridge-call-id", value);
         metadata.insert("traceparent", traceparent);
     }
-    (request, call_id)
+    call_id
 }
 
 /// W3C trace context of a new, sampled trace.
