@@ -96,7 +96,7 @@ impl Plugin {
         deadline: Timestamp,
     ) -> Result<Look, CallError> {
         let request = request::observe(target, desired)?;
-        let mut client = self.resources();
+        let mut client = self.resources(deadline);
         self.call(
             "Observe",
             Some(target),
@@ -118,7 +118,7 @@ impl Plugin {
         deadline: Timestamp,
     ) -> Answer {
         let request = request::create(target, desired, token, outcome_unknown)?;
-        let mut client = self.resources();
+        let mut client = self.resources(deadline);
         self.call(
             "Create",
             Some(target),
@@ -140,7 +140,7 @@ impl Plugin {
         deadline: Timestamp,
     ) -> Answer {
         let request = request::update(target, desired, changed_paths, etag)?;
-        let mut client = self.resources();
+        let mut client = self.resources(deadline);
         self.call(
             "Update",
             Some(target),
@@ -161,7 +161,7 @@ impl Plugin {
         deadline: Timestamp,
     ) -> Answer {
         let request = request::delete(target, desired, etag)?;
-        let mut client = self.resources();
+        let mut client = self.resources(deadline);
         self.call(
             "Delete",
             Some(target),
@@ -182,7 +182,7 @@ impl Plugin {
         deadline: Timestamp,
     ) -> Answer {
         let request = request::poll(target, handle, desired)?;
-        let mut client = self.resources();
+        let mut client = self.resources(deadline);
         self.call(
             "PollOperation",
             Some(target),
@@ -224,8 +224,9 @@ impl Plugin {
         kind.is_some_and(|kind| kind.capabilities.diff_mode == DiffMode::Plugin)
     }
 
-    fn resources(&self) -> ResourceServiceClient<Guarded> {
-        ResourceServiceClient::new(self.channels.now()).max_decoding_message_size(MOST_ANSWER_BYTES)
+    fn resources(&self, deadline: Timestamp) -> ResourceServiceClient<Guarded> {
+        let channel = self.channels.now().until(deadline, Arc::clone(&self.now));
+        ResourceServiceClient::new(channel).max_decoding_message_size(MOST_ANSWER_BYTES)
     }
 
     /// One call, counted: sent only before its deadline and with a free place, its answer checked.
