@@ -148,6 +148,7 @@ fn failure(failure: checked::Failure) -> Failure {
             })
             .collect(),
         upstream_code: failure.upstream_code,
+        upstream_request_id: failure.upstream_request_id,
         existing_external_name: failure.existing_external_name,
     }
 }

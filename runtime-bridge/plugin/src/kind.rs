@@ -28,6 +28,7 @@ pub(crate) fn info(answer: wire::GetPluginInfoResponse) -> Result<PluginInfo, In
     Ok(PluginInfo {
         name: info.name,
         version: info.version,
+        contract_versions: info.contract_versions,
         instance_id: info.instance_id,
         max_concurrent_calls: info.max_concurrent_calls,
         max_message_bytes: info.max_message_bytes,
@@ -79,6 +80,8 @@ pub(crate) fn kind(
             update: kind.timeouts.update,
             delete: kind.timeouts.delete,
         },
+        examples: Vec::new(),
+        list_filter_schema: kind.list_filter_schema.map(Value::Object),
         digest: digest.into(),
     })
 }

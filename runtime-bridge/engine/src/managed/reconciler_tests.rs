@@ -115,6 +115,8 @@ fn kind() -> Kind {
             update: None,
             delete: None,
         },
+        examples: Vec::new(),
+        list_filter_schema: None,
         digest: String::new(),
     }
 }

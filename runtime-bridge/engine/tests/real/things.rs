@@ -252,6 +252,8 @@ fn kind(group: &str) -> Kind {
             update: None,
             delete: None,
         },
+        examples: Vec::new(),
+        list_filter_schema: None,
         digest: "1".to_owned(),
     }
 }

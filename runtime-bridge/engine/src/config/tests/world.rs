@@ -100,6 +100,7 @@ impl Shared {
             plugin: PluginInfo {
                 name: PLUGIN.to_owned(),
                 version: "1.0.0".to_owned(),
+                contract_versions: vec!["v1alpha1".to_owned()],
                 instance_id: "a".to_owned(),
                 max_concurrent_calls: 1,
                 max_message_bytes: 1,

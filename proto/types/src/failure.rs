@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// Each code has exactly one reaction of the bridge: see [`crate::managed`].
+use crate::{Violation, check};
+
+/// Why a call did not work. Each code has exactly one reaction of the bridge, which `failure.proto` documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[allow(missing_docs)] // The contract documents each.
 pub enum FailureCode {
@@ -56,18 +58,37 @@ pub struct Failure {
     pub code: FailureCode,
     /// Decides recovery.
     pub effect: Effect,
-    /// PascalCase, stable within the plugin.
+    /// `PascalCase`, stable within the plugin, at most 63 bytes.
     pub reason: String,
     /// A sentence that a user can act on. No secrets.
     pub message: String,
-    /// No retry sooner than this.
+    /// No retry sooner than this; at most an hour.
     pub retry_after: Option<Duration>,
     /// Which fields.
     pub violations: Vec<FieldViolation>,
     /// The upstream's own code; empty: none.
     pub upstream_code: String,
-    /// What is in the way, for `AlreadyExists`; empty: not told.
+    /// The upstream's request id; empty: none.
+    pub upstream_request_id: String,
+    /// What is in the way, for `AlreadyExists`; empty: not reported.
     pub existing_external_name: String,
+}
+
+impl Failure {
+    /// Checks the forms of its texts.
+    ///
+    /// # Errors
+    /// The first that is missing or out of form.
+    pub fn check(&self) -> Result<(), Violation> {
+        check::pascal_case(&self.reason, "reason")?;
+        check::required(&self.message, "message")?;
+        check::each(&self.violations, "violations", |violation| {
+            if !violation.path.is_empty() {
+                check::pointer(&violation.path, "path")?;
+            }
+            check::required(&violation.message, "message")
+        })
+    }
 }
 
 /// A call that brought no answer of the external system.
