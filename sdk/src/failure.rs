@@ -2,7 +2,7 @@
 
 use std::{error::Error, fmt, time::Duration};
 
-use crossbridge_proto::checked;
+use crossbridge_types as types;
 use tonic::Status;
 
 use crate::{Effect, FailureCode};
@@ -40,7 +40,7 @@ pub struct Failure(Box<Inner>);
 #[derive(Debug, Clone)]
 enum Inner {
     /// The body's word on how the external system fared.
-    Upstream(checked::Failure),
+    Upstream(types::Failure),
     /// The call was not processed, and nothing was done: a gRPC status.
     Call(Status),
 }
@@ -118,7 +118,7 @@ impl Failure {
     }
 
     fn new(code: FailureCode, effect: Effect, reason: &str, message: impl Into<String>) -> Self {
-        Self(Box::new(Inner::Upstream(checked::Failure {
+        Self(Box::new(Inner::Upstream(types::Failure {
             code,
             effect,
             reason: reason.to_owned(),
@@ -131,7 +131,7 @@ impl Failure {
         })))
     }
 
-    fn upstream_failure(mut self, change: impl FnOnce(&mut checked::Failure)) -> Self {
+    fn upstream_failure(mut self, change: impl FnOnce(&mut types::Failure)) -> Self {
         if let Inner::Upstream(failure) = &mut *self.0 {
             change(failure);
         }
@@ -166,7 +166,7 @@ impl Failure {
     #[must_use]
     pub fn violation(self, path: impl Into<String>, message: impl Into<String>) -> Self {
         let (path, message) = (path.into(), message.into());
-        self.upstream_failure(|failure| failure.violations.push(checked::FieldViolation { path, message }))
+        self.upstream_failure(|failure| failure.violations.push(types::FieldViolation { path, message }))
     }
 
     /// What the upstream called it: its error code, and its request id where there is one.
@@ -201,7 +201,7 @@ impl Failure {
     }
 
     /// The failure for the body of an answer, or the status in its stead.
-    pub(crate) fn into_checked(self) -> Result<checked::Failure, Status> {
+    pub(crate) fn into_types(self) -> Result<types::Failure, Status> {
         match *self.0 {
             Inner::Upstream(failure) => Ok(failure),
             Inner::Call(status) => Err(status),

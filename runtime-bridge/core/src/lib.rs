@@ -5,6 +5,7 @@ pub mod crd;
 mod error_chain;
 pub mod lease;
 pub mod managed;
+pub mod port;
 pub mod queue;
 pub mod watch_plan;
 

@@ -3,13 +3,11 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use bridge_core::kind::{PluginInfo, ResourceType};
-use crossbridge_proto::{
-    checked::KindPage,
-    v1alpha1::{
-        GetPluginInfoRequest, GetResourceKindRequest, ListResourceKindsRequest,
-        plugin_service_client::PluginServiceClient,
-    },
+use crossbridge_proto::v1alpha1::{
+    GetPluginInfoRequest, GetResourceKindRequest, ListResourceKindsRequest,
+    plugin_service_client::PluginServiceClient,
 };
+use crossbridge_types::KindPage;
 use futures::{StreamExt, TryStreamExt, stream};
 use tonic::{Code, Request, Status};
 use tonic_health::pb::{
@@ -22,7 +20,6 @@ use crate::{
     endpoint::EndpointError,
     guard::Guarded,
     kind::{self, InvalidInfo},
-    request,
     send::identify,
     state::{RefusedKind, Served},
     status,
@@ -236,7 +233,6 @@ impl Handshake {
             let page =
                 KindPage::try_from(page).map_err(|violation| self.invalid(METHOD, violation.to_string()))?;
             for (resource_type, digest) in page.kinds {
-                let resource_type = kind::resource_type(resource_type);
                 let listed = resource_type.to_string();
                 if summaries.insert(resource_type, digest).is_some() {
                     return Err(self.invalid(METHOD, format!("{listed} is listed twice")));
@@ -260,7 +256,7 @@ impl Handshake {
             return Ok(known);
         }
         let request = bounded(GetResourceKindRequest {
-            resource_type: Some(request::resource_type(&resource_type)),
+            resource_type: Some((&resource_type).into()),
         });
         let answer = self.client().get_resource_kind(request).await;
         let answer = answer

@@ -1,12 +1,12 @@
-//! One call on its way: only before its deadline, only with a free place, its end classified.
+//! One call on its way: only before its deadline, its end classified.
 
-use std::{future::Future, sync::Arc, time::Duration};
+use std::{future::Future, time::Duration};
 
 use bridge_core::external::CallError;
 use jiff::Timestamp;
 use prost::Message;
 use rand::Rng;
-use tokio::{sync::OwnedSemaphorePermit, time::timeout};
+use tokio::time::timeout;
 use tonic::{
     Code, Request, Response, Status,
     metadata::{MetadataMap, MetadataValue},
@@ -33,7 +33,6 @@ where
             "the request takes {size} bytes, and the plugin takes messages of at most {most}"
         )));
     }
-    let _place = place(state, now, deadline).await?;
     let left = left(now, deadline)?;
     let answered = timeout(left, call(with_metadata(request, deadline, left).0)).await;
     let answer = answered.map_err(|_| CallError::Unknown {
@@ -47,21 +46,8 @@ where
     })
 }
 
-/// Waits for a free place, not past the deadline.
-async fn place(state: &State, now: &Now, deadline: Timestamp) -> Result<OwnedSemaphorePermit, CallError> {
-    let places = Arc::clone(&state.places);
-    match timeout(left(now, deadline)?, places.acquire_owned()).await {
-        Ok(Ok(place)) => Ok(place),
-        Ok(Err(_)) => Err(status::not_sent("the plugin's handle is closed".into())),
-        Err(_) => Err(status::not_sent(format!(
-            "the plugin takes {} calls at once, and none ended before the deadline",
-            state.served.info.max_concurrent_calls
-        ))),
-    }
-}
-
 /// Time until the deadline, or why nothing may be sent any more.
-fn left(now: &Now, deadline: Timestamp) -> Result<Duration, CallError> {
+pub(crate) fn left(now: &Now, deadline: Timestamp) -> Result<Duration, CallError> {
     Duration::try_from(deadline.duration_since(now()))
         .ok()
         .filter(|left| !left.is_zero())

@@ -11,7 +11,10 @@ use std::{
     time::Duration,
 };
 
-use bridge_core::external::CallError;
+use bridge_core::{
+    external::{Call, CallError, Verb},
+    port::External,
+};
 use bridge_plugin::{HandshakeError, Link, Options, Plugin, TlsFiles};
 use fake::{Fake, Say, Script, Service as FakePlugin, desired, target};
 use hyper_util::rt::TokioIo;
@@ -249,7 +252,6 @@ fn gated(socket: &Path, gate: &Arc<Semaphore>, connects: &Arc<Notify>) -> Channe
 /// As when the process is stopped while it connects: the time has passed, and no timer has noticed.
 #[tokio::test]
 async fn a_call_that_connects_after_its_deadline_is_not_sent() {
-    const TOKEN: &str = "123e4567-e89b-12d3-a456-426614174000";
     let mut fake = Fake::start(Script {
         create: Say::Status(Status::internal("it was sent")),
         ..Script::default()
@@ -268,10 +270,12 @@ async fn a_call_that_connects_after_its_deadline_is_not_sent() {
     fake.listen();
 
     let deadline = Timestamp::now() + SignedDuration::from_secs(30);
-    let (wished, about) = (desired(), target());
-    let create = || plugin.create(&about, &wished, TOKEN, false, deadline);
+    let create = Call {
+        token: "123e4567-e89b-12d3-a456-426614174000".to_owned(),
+        ..Call::new(Verb::Create, target(), desired(), deadline)
+    };
     let answer = loop {
-        let mut call = std::pin::pin!(create());
+        let mut call = plugin.execute(&create);
         tokio::select! {
             // It finds the former connection dying.
             broken = &mut call => assert!(broken.is_err(), "{broken:?}"),

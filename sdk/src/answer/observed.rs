@@ -2,7 +2,7 @@
 
 use std::{fmt, time::Duration};
 
-use crossbridge_proto::checked::{Secrets, Warning};
+use crossbridge_types::{Secrets, Warning};
 
 use super::Operation;
 use crate::Resource;

@@ -1,8 +1,8 @@
 //! What leaves the plugin: the author's answer if it keeps the contract, else a failure that says so.
 
-use crossbridge_proto::checked::{
-    self, Absent, Effect, FailureCode, Look, NameSource, OperationVerb, Outcome, OutcomeResult, Rule,
-    Secrets, Violation,
+use crossbridge_types::{
+    self as types, Absent, Effect, FailureCode, Look, NameSource, OperationVerb, Outcome, OutcomeResult,
+    Rule, Secrets, Violation,
 };
 use tonic::Status;
 
@@ -128,7 +128,7 @@ fn check_outcome(
     }
 }
 
-fn failed(failure: checked::Failure) -> Outcome {
+fn failed(failure: types::Failure) -> Outcome {
     Outcome {
         external_name: String::new(),
         canonical_id: String::new(),
@@ -146,11 +146,11 @@ pub(super) fn broken(violation: &Violation) -> Failure {
 }
 
 /// A failure for the body, in form; or the status that stands in for one.
-pub(super) fn well_formed(failure: Failure) -> Result<checked::Failure, Status> {
-    let checked = failure.into_checked()?;
+pub(super) fn well_formed(failure: Failure) -> Result<types::Failure, Status> {
+    let checked = failure.into_types()?;
     match checked.check() {
         Ok(()) => Ok(checked),
         // Built from constants and a path: in form.
-        Err(violation) => broken(&violation.within("failure")).into_checked(),
+        Err(violation) => broken(&violation.within("failure")).into_types(),
     }
 }

@@ -6,10 +6,8 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use crossbridge_proto::{
-    checked::Violation,
-    v1alpha1::{self as wire, FailureCode},
-};
+use crossbridge_proto::v1alpha1::{self as wire, FailureCode};
+use crossbridge_types::Violation;
 use tonic::{Code, Status};
 
 use crate::{

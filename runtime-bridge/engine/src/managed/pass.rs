@@ -246,25 +246,11 @@ impl ManagedReconciler {
     ) -> After {
         memory.begin_call(call);
         let began = self.shared.clock.now();
-        let (target, desired, deadline) = (&call.target, &call.desired, call.deadline);
-        let answer = match call.verb {
-            Verb::Create => {
-                self.external
-                    .create(target, desired, &call.token, call.outcome_unknown, deadline)
-                    .await
-            }
-            Verb::Update => {
-                self.external
-                    .update(target, desired, &call.changed_paths, &call.etag, deadline)
-                    .await
-            }
-            Verb::Delete => self.external.delete(target, desired, &call.etag, deadline).await,
-            Verb::Poll | Verb::Observe => self.external.poll(target, &call.handle, desired, deadline).await,
-        };
+        let answer = self.external.execute(call).await;
         *place = None;
         reach(Side::After, verb_of(call.verb), object).await;
         world.now = self.shared.clock.now();
-        tracing::info!(verb = ?call.verb, external_name = target.external_name, outcome = %summary(&answer), "called");
+        tracing::info!(verb = ?call.verb, external_name = call.target.external_name, outcome = %summary(&answer), "called");
         self.persist(&world, Arc::clone(object), call, &answer).await;
         let newest = self
             .shared

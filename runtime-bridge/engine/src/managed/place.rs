@@ -1,9 +1,9 @@
 //! A plugin takes so many calls at once. A pass takes its place before the deadline of a call begins to run.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
-use bridge_core::managed::Action;
-use tokio::{sync::OwnedSemaphorePermit, time::timeout};
+use bridge_core::{managed::Action, port::Permit};
+use tokio::time::timeout;
 
 use super::reconciler::ManagedReconciler;
 
@@ -11,7 +11,7 @@ use super::reconciler::ManagedReconciler;
 pub(super) const AGAIN: Duration = Duration::from_secs(1);
 
 /// One of the plugin's places, held until the answer is there.
-pub(super) type Place = Option<OwnedSemaphorePermit>;
+pub(super) type Place = Option<Permit>;
 
 /// How a place was come by, where one is needed.
 pub(super) enum Taken {
@@ -29,19 +29,19 @@ impl ManagedReconciler {
             Action::WriteMetadata(change) => change.allows.is_some(),
             Action::Publish | Action::WriteStatus(_) | Action::Release(_) => false,
         };
-        let Some(places) = self.external.places().filter(|_| needed && place.is_none()) else {
-            return Taken::AtOnce;
-        };
-        if let Ok(free) = Arc::clone(&places).try_acquire_owned() {
-            *place = Some(free);
+        if !needed || place.is_some() {
             return Taken::AtOnce;
         }
-        match timeout(self.kind.timeouts.call, places.acquire_owned()).await {
-            Ok(Ok(free)) => {
-                *place = Some(free);
+        if let Some(permit) = self.external.try_acquire() {
+            *place = Some(permit);
+            return Taken::AtOnce;
+        }
+        match timeout(self.kind.timeouts.call, self.external.acquire()).await {
+            Ok(permit) => {
+                *place = Some(permit);
                 Taken::Later
             }
-            Ok(Err(_)) | Err(_) => Taken::Never,
+            Err(_) => Taken::Never,
         }
     }
 }

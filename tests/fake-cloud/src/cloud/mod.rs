@@ -12,7 +12,7 @@ pub use ask::{Answer, Ask, Verdict};
 
 use std::{collections::BTreeMap, time::Duration};
 
-use crossbridge_proto::checked::{CreateRecovery, Document, Effect, NameSource, Secrets, Target};
+use crossbridge_types::{CreateRecovery, Document, Effect, NameSource, Secrets, Target};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 

@@ -6,7 +6,7 @@ mod requests;
 
 use std::fmt::Debug;
 
-use super::Violation;
+use crossbridge_types::Violation;
 
 /// Converts `good` after `spoil`, and returns the field that was refused together with the sentence.
 fn refusal<W: Clone, T: TryFrom<W, Error = Violation> + Debug>(

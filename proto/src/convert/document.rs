@@ -1,12 +1,9 @@
 //! JSON objects that travel as text.
 
-use serde_json::{Map, Value};
+use crossbridge_types::{Document, Rule, Violation};
+use serde_json::Value;
 
-use super::{Rule, Violation};
 use crate::v1alpha1 as wire;
-
-/// A JSON object: parameters, a status, settings.
-pub type Document = Map<String, Value>;
 
 /// Parses the text of one object. The path of a violation is `field`.
 pub(super) fn parse_object(text: &str, field: &str) -> Result<Document, Violation> {
@@ -41,4 +38,17 @@ impl wire::Document {
             json: Value::Object(document).to_string(),
         }
     }
+}
+
+/// A schema that is REQUIRED. Whether it is structural is its kind's check.
+pub(super) fn required_schema(text: &str, field: &str) -> Result<Value, Violation> {
+    parse_object(text, field).map(Value::Object)
+}
+
+/// A schema that may be missing.
+pub(super) fn optional_schema(text: &str, field: &str) -> Result<Option<Value>, Violation> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    required_schema(text, field).map(Some)
 }

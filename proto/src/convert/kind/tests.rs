@@ -1,10 +1,8 @@
 use std::time::Duration;
 
-use super::{CreateRecovery, DiffMode, Kind};
-use crate::{
-    checked::{Rule, Violation},
-    v1alpha1 as wire,
-};
+use crossbridge_types::{CreateRecovery, DiffMode, Kind, Rule, Violation};
+
+use crate::v1alpha1 as wire;
 
 const PARAMETERS: &str = r#"{
     "type": "object",

@@ -1,35 +1,10 @@
-//! What a look can find.
+//! What Observe can report.
 
-use std::time::Duration;
-
+use crossbridge_types::{Absent, FieldDiff, Look, Observation, Rule, Secrets, Violation, Warning};
 use serde_json::Value;
 
-use super::{Document, Failure, Operation, Rule, Secrets, Violation, document, nested, text};
+use super::{document, nested, scalar};
 use crate::v1alpha1::{self as wire, observe_response};
-
-/// The answer to a look, or why there is none.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Look {
-    /// It exists. Its external name is not empty.
-    Found(Box<Observation>),
-    /// The upstream said that there is no such resource.
-    Absent(Absent),
-    /// The look failed: nobody knows.
-    Failed(Failure),
-}
-
-impl Look {
-    /// Checks what was found, or why nothing was.
-    pub fn check(&self) -> Result<(), Violation> {
-        match self {
-            Self::Found(observation) => text::required(&observation.external_name, "external_name")
-                .and_then(|()| observation.check())
-                .map_err(|violation| violation.within("observation")),
-            Self::Absent(_) => Ok(()),
-            Self::Failed(failure) => failure.check().map_err(|violation| violation.within("failure")),
-        }
-    }
-}
 
 impl TryFrom<wire::ObserveResponse> for Look {
     type Error = Violation;
@@ -66,69 +41,6 @@ impl From<Look> for wire::ObserveResponse {
     }
 }
 
-/// The upstream said that there is no such resource.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Absent {
-    /// The name that it would have; set where names are derived.
-    pub external_name: String,
-}
-
-/// An external resource that exists, as it is.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Observation {
-    /// The name under which it was found. Empty only within a completed outcome, whose own name counts.
-    pub external_name: String,
-    /// Globally unique id; empty: not told.
-    pub canonical_id: String,
-    /// Replaces the recorded state, at most 4 KiB; empty keeps it.
-    pub provider_state: String,
-    /// Same shape as desired parameters, without sensitive values.
-    pub parameters: Document,
-    /// Goes to `status.atProvider`.
-    pub status: Option<Document>,
-    /// Usable by others.
-    pub ready: bool,
-    /// Why not; empty: not told.
-    pub ready_message: String,
-    /// Whether wish and fact agree, where the plugin compares.
-    pub up_to_date: Option<bool>,
-    /// What differs, where the plugin compares.
-    pub diffs: Vec<FieldDiff>,
-    /// For the connection Secret.
-    pub connection_details: Secrets,
-    /// Upstream version; empty: none.
-    pub etag: String,
-    /// Removal has begun upstream and goes on by itself.
-    pub deleting: bool,
-    /// An operation that was found running.
-    pub operation: Option<Operation>,
-    /// Empty where the kind holds one: nobody has claimed it.
-    pub found_marker: String,
-    /// Look again no sooner than this.
-    pub observe_after: Option<Duration>,
-    /// Worth an event.
-    pub warnings: Vec<Warning>,
-}
-
-impl Observation {
-    /// Checks sizes and forms, but not that there is a name. A found marker may be anybody's, and has no form.
-    pub fn check(&self) -> Result<(), Violation> {
-        text::at_most(&self.provider_state, text::STATE_LIMIT, "provider_state")?;
-        nested::check_each(&self.diffs, "diffs", |diff| text::pointer(&diff.path, "path"))?;
-        check_connection_details(&self.connection_details)?;
-        nested::check_optional(self.operation.as_ref(), "operation", Operation::check)?;
-        nested::check_each(&self.warnings, "warnings", Warning::check)
-    }
-}
-
-/// The keys become keys of a Secret.
-pub(super) fn check_connection_details(details: &Secrets) -> Result<(), Violation> {
-    details
-        .0
-        .keys()
-        .try_for_each(|key| text::secret_key(key, &format!("connection_details[{key:?}]")))
-}
-
 impl TryFrom<wire::Observation> for Observation {
     type Error = Violation;
 
@@ -147,12 +59,12 @@ impl TryFrom<wire::Observation> for Observation {
             ready: wire.ready,
             ready_message: wire.ready_message,
             diffs: nested::each(wire.diffs, "diffs")?,
-            connection_details: wire.connection_details.into(),
+            connection_details: Secrets(wire.connection_details.into_iter().collect()),
             etag: wire.etag,
             deleting: wire.deleting,
             operation: nested::optional(wire.operation, "operation")?,
             found_marker: wire.found_marker,
-            observe_after: text::advice(wire.observe_after, "observe_after")?,
+            observe_after: scalar::advice(wire.observe_after, "observe_after")?,
             warnings: nested::each(wire.warnings, "warnings")?,
         };
         observation.check()?;
@@ -177,28 +89,15 @@ impl From<Observation> for wire::Observation {
             ready_message: observation.ready_message,
             up_to_date: up_to_date.into(),
             diffs: observation.diffs.into_iter().map(Into::into).collect(),
-            connection_details: observation.connection_details.into(),
+            connection_details: observation.connection_details.0.into_iter().collect(),
             etag: observation.etag,
             deleting: observation.deleting,
             operation: observation.operation.map(Into::into),
             found_marker: observation.found_marker,
-            observe_after: text::wire_duration(observation.observe_after),
+            observe_after: scalar::wire_duration(observation.observe_after),
             warnings: observation.warnings.into_iter().map(Into::into).collect(),
         }
     }
-}
-
-/// One difference between wish and fact. Values of sensitive paths are left out.
-#[derive(Debug, Clone, PartialEq)]
-pub struct FieldDiff {
-    /// JSON Pointer into the parameters.
-    pub path: String,
-    /// What is wished; `None`: left out.
-    pub desired: Option<Value>,
-    /// What is; `None`: absent or left out.
-    pub observed: Option<Value>,
-    /// Cannot be changed in place.
-    pub needs_replacement: bool,
 }
 
 impl TryFrom<wire::FieldDiff> for FieldDiff {
@@ -232,23 +131,6 @@ impl From<FieldDiff> for wire::FieldDiff {
             observed_json: text(diff.observed),
             needs_replacement: diff.needs_replacement,
         }
-    }
-}
-
-/// Not an error, worth an event.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Warning {
-    /// `PascalCase`, stable.
-    pub reason: String,
-    /// For people.
-    pub message: String,
-}
-
-impl Warning {
-    /// Checks that both texts are there and in form.
-    pub fn check(&self) -> Result<(), Violation> {
-        text::pascal_case(&self.reason, "reason")?;
-        text::required(&self.message, "message")
     }
 }
 

@@ -2,10 +2,9 @@ use super::{
     refused,
     requests::{config, resource_type},
 };
-use crate::{
-    checked::{Config, ConfigVerdict, KindPage, PluginInfo, Violation},
-    v1alpha1 as wire,
-};
+use crossbridge_types::{Config, ConfigVerdict, KindPage, PluginInfo, Violation};
+
+use crate::v1alpha1 as wire;
 
 fn info() -> wire::GetPluginInfoResponse {
     wire::GetPluginInfoResponse {

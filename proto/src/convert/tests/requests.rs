@@ -1,10 +1,10 @@
 use std::collections::HashMap;
 
 use super::refused;
-use crate::{
-    checked::{Create, Delete, List, Observe, Poll, Update, Violation},
-    v1alpha1 as wire,
-};
+use crossbridge_types::{Call, List, Observe, Verb, Violation};
+use jiff::Timestamp;
+
+use crate::v1alpha1 as wire;
 
 pub(super) fn resource_type() -> wire::ResourceType {
     wire::ResourceType {
@@ -150,7 +150,7 @@ fn create_needs_a_uuid_as_its_token() {
         client_request_token: "123e4567-e89b-12d3-a456-426614174000".to_owned(),
         outcome_unknown: true,
     };
-    refused!(Create, create;
+    refused!(Call, create;
         "target": |request| request.target = None;
         "desired": |request| request.desired = None;
         "client_request_token": |request| request.client_request_token.clear();
@@ -174,7 +174,7 @@ fn update_and_delete_need_a_name() {
         changed_paths: vec!["/a/b".to_owned()],
         etag: "7".to_owned(),
     };
-    refused!(Update, update;
+    refused!(Call, update;
         "target.external_name": |request| request.target = Some(without_name());
         "desired": |request| request.desired = None;
         "changed_paths[1]": |request| request.changed_paths.push("b".to_owned());
@@ -185,7 +185,7 @@ fn update_and_delete_need_a_name() {
         desired: None,
         etag: String::new(),
     };
-    refused!(Delete, delete;
+    refused!(Call, delete;
         "target.external_name": |request| request.target = Some(without_name());
         "desired.parameters": |request| request.desired = Some(wire::DesiredState::default());
     );
@@ -198,7 +198,7 @@ fn poll_needs_a_handle_of_at_most_4_kib() {
         handle: "h".repeat(4096),
         desired: Some(desired()),
     };
-    refused!(Poll, poll;
+    refused!(Call, poll;
         "target": |request| request.target = None;
         "handle": |request| request.handle.clear();
         "handle": |request| request.handle.push('h');
@@ -225,9 +225,27 @@ fn a_list_is_checked() {
 fn a_request_survives_the_way_there_and_back() -> Result<(), Violation> {
     let there = Observe::try_from(observe())?;
     assert_eq!(there.desired.parameters["big"], 9_007_199_254_740_993_u64);
+    let back = wire::ObserveRequest::of(&there.target, &there.desired)?;
+    assert_eq!(Observe::try_from(back)?, there);
+
+    let update = Call {
+        changed_paths: vec!["/a".to_owned()],
+        etag: "7".to_owned(),
+        ..Call::new(
+            Verb::Update,
+            there.target.clone(),
+            there.desired.clone(),
+            Timestamp::MAX,
+        )
+    };
+    assert_eq!(Call::try_from(wire::UpdateRequest::try_from(&update)?)?, update);
+    let poll = Call {
+        handle: "h".to_owned(),
+        ..Call::new(Verb::Poll, there.target, there.desired, Timestamp::MAX)
+    };
     assert_eq!(
-        Observe::try_from(wire::ObserveRequest::from(there.clone()))?,
-        there
+        Call::try_from(wire::PollOperationRequest::try_from(&poll)?)?,
+        poll
     );
     Ok(())
 }

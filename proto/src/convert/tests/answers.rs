@@ -1,13 +1,11 @@
 use std::{collections::HashMap, time::Duration};
 
 use super::{refused, requests::document};
-use crate::{
-    checked::{
-        Effect, Failure, FailureCode, Listed, Look, Operation, OperationVerb, Outcome, OutcomeResult,
-        Violation,
-    },
-    v1alpha1::{self as wire, observe_response, outcome},
+use crossbridge_types::{
+    Effect, Failure, FailureCode, Listed, Look, Operation, OperationVerb, Outcome, OutcomeResult, Violation,
 };
+
+use crate::v1alpha1::{self as wire, observe_response, outcome};
 
 fn failure() -> wire::Failure {
     wire::Failure {
