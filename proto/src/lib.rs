@@ -1,6 +1,6 @@
 //! The contract between the runtime bridge and a provider plugin.
 
-pub mod checked;
+mod convert;
 mod redact;
 
 /// Package `crossbridge.provider.v1alpha1`.

@@ -1,33 +1,27 @@
 //! Where a plugin works, and as whom.
 
-use std::time::SystemTime;
+use std::{sync::Arc, time::SystemTime};
 
-use crossbridge_proto::checked::Secrets;
+use crossbridge_types as types;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::Failure;
 
 /// A resolved `ProviderConfig`: settings and credentials. Sent on every call; cache SDK clients by
 /// ([`id`](Self::id), [`revision`](Self::revision)). `Debug` prints no credential.
 #[derive(Debug, Clone)]
-pub struct Config {
-    pub(crate) id: String,
-    pub(crate) revision: String,
-    pub(crate) settings: Option<Map<String, Value>>,
-    pub(crate) credentials: Secrets,
-    pub(crate) credentials_expire_time: Option<SystemTime>,
-}
+pub struct Config(pub(crate) Arc<types::Config>);
 
 impl Config {
     /// Stable id of the `ProviderConfig`.
     pub fn id(&self) -> &str {
-        &self.id
+        &self.0.id
     }
 
     /// Changes whenever settings or credentials do.
     pub fn revision(&self) -> &str {
-        &self.revision
+        &self.0.revision
     }
 
     /// The settings, as the type given to [`Plugin::settings`](crate::Plugin::settings). None at all read as `{}`.
@@ -35,14 +29,14 @@ impl Config {
     /// # Errors
     /// `INVALID_CONFIG` that names the field.
     pub fn settings<S: DeserializeOwned>(&self) -> Result<S, Failure> {
-        let settings = Value::Object(self.settings.clone().unwrap_or_default());
+        let settings = Value::Object(self.0.settings.clone().unwrap_or_default());
         serde_path_to_error::deserialize(settings)
             .map_err(|error| Failure::invalid_config(format!("the provider config's settings: {error}")))
     }
 
     /// A credential, if it was given.
     pub fn credential(&self, key: &str) -> Option<&[u8]> {
-        self.credentials.0.get(key).map(Vec::as_slice)
+        self.0.credentials.0.get(key).map(Vec::as_slice)
     }
 
     /// A credential that must be there and is text.
@@ -62,12 +56,12 @@ impl Config {
 
     /// No credentials at all: use the identity that the plugin's own environment gives.
     pub fn is_ambient(&self) -> bool {
-        self.credentials.0.is_empty()
+        self.0.credentials.0.is_empty()
     }
 
     /// After this the credentials are stale. The SDK answers `CREDENTIALS_EXPIRED` by itself to a call that comes later.
     pub fn credentials_expire_time(&self) -> Option<SystemTime> {
-        self.credentials_expire_time
+        self.0.credentials_expire.map(SystemTime::from)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Typed documents and the JSON objects that carry them.
 
-use crossbridge_proto::checked::Document;
+use crossbridge_types::Document;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 use serde_path_to_error::{Path, Segment};
@@ -161,7 +161,7 @@ mod tests {
     fn a_field_that_does_not_fit_is_named_by_its_pointer() {
         let failure = read_parameters::<Rules>(&object(json!({"rules": [{"port": 1}, {"port": "x"}]})))
             .expect_err("a port is a number")
-            .into_checked()
+            .into_types()
             .expect("a failure of the body");
         assert_eq!(failure.violations[0].path, "/rules/1/port");
         assert!(failure.message.contains("/rules/1/port"), "{}", failure.message);

@@ -2,7 +2,7 @@
 
 use std::{error::Error, fmt, time::Duration};
 
-use crossbridge_proto::checked;
+use crossbridge_types as types;
 use tonic::Status;
 
 use crate::{Effect, FailureCode};
@@ -12,6 +12,9 @@ use crate::{Effect, FailureCode};
 ///
 /// Any error that `?` meets becomes an `INTERNAL` failure with [`Effect::Unknown`]: safe, and never the best answer.
 /// Texts hold no secrets.
+///
+/// In a creation, once the upstream has given a name ([`Call::record_name`](crate::Call::record_name)), [`Effect::None`] is sent as
+/// [`Effect::Partial`], save with [`not_found`](Self::not_found): a name is given with a resource.
 ///
 /// ```
 /// use std::time::Duration;
@@ -37,7 +40,7 @@ pub struct Failure(Box<Inner>);
 #[derive(Debug, Clone)]
 enum Inner {
     /// The body's word on how the external system fared.
-    Upstream(checked::Failure),
+    Upstream(types::Failure),
     /// The call was not processed, and nothing was done: a gRPC status.
     Call(Status),
 }
@@ -115,7 +118,7 @@ impl Failure {
     }
 
     fn new(code: FailureCode, effect: Effect, reason: &str, message: impl Into<String>) -> Self {
-        Self(Box::new(Inner::Upstream(checked::Failure {
+        Self(Box::new(Inner::Upstream(types::Failure {
             code,
             effect,
             reason: reason.to_owned(),
@@ -128,7 +131,7 @@ impl Failure {
         })))
     }
 
-    fn upstream_failure(mut self, change: impl FnOnce(&mut checked::Failure)) -> Self {
+    fn upstream_failure(mut self, change: impl FnOnce(&mut types::Failure)) -> Self {
         if let Inner::Upstream(failure) = &mut *self.0 {
             change(failure);
         }
@@ -153,7 +156,7 @@ impl Failure {
         self.upstream_failure(|failure| failure.reason = reason.into())
     }
 
-    /// No retry sooner than this.
+    /// No retry sooner than this; the bridge takes more than an hour for an hour.
     #[must_use]
     pub fn retry_after(self, after: Duration) -> Self {
         self.upstream_failure(|failure| failure.retry_after = Some(after))
@@ -163,7 +166,7 @@ impl Failure {
     #[must_use]
     pub fn violation(self, path: impl Into<String>, message: impl Into<String>) -> Self {
         let (path, message) = (path.into(), message.into());
-        self.upstream_failure(|failure| failure.violations.push(checked::FieldViolation { path, message }))
+        self.upstream_failure(|failure| failure.violations.push(types::FieldViolation { path, message }))
     }
 
     /// What the upstream called it: its error code, and its request id where there is one.
@@ -183,8 +186,22 @@ impl Failure {
         }
     }
 
+    /// The same, once the upstream has given a name: what stands for a status becomes an `INTERNAL` failure whose effect is unknown, as a status
+    /// would say that nothing was done, and carry no name.
+    pub(crate) fn after_name(self) -> Self {
+        match *self.0 {
+            Inner::Upstream(_) => self,
+            Inner::Call(status) => Self::internal(format!(
+                "the call ended in the gRPC status {:?} after the upstream had given a name: {}",
+                status.code(),
+                status.message()
+            ))
+            .reason("StatusAfterName"),
+        }
+    }
+
     /// The failure for the body of an answer, or the status in its stead.
-    pub(crate) fn into_checked(self) -> Result<checked::Failure, Status> {
+    pub(crate) fn into_types(self) -> Result<types::Failure, Status> {
         match *self.0 {
             Inner::Upstream(failure) => Ok(failure),
             Inner::Call(status) => Err(status),

@@ -48,7 +48,7 @@ pub mod testing;
 pub use answer::{Listed, ListedItem, Observation, Observed, Operation, Outcome};
 pub use call::{Call, ConfigCall, Create, Delete, Desired, Known, List, Poll, Target, Update};
 pub use config::{Config, CredentialKey};
-pub use crossbridge_proto::checked::{Effect, FailureCode, OperationVerb};
+pub use crossbridge_types::{Effect, FailureCode, OperationVerb};
 pub use deadline::Deadline;
 pub use failure::Failure;
 pub use kind::{Example, ExternalName, Kind, Reference};

@@ -2,10 +2,7 @@
 
 use std::{collections::BTreeSet, future::Future};
 
-use crossbridge_proto::{
-    checked::{self, DEFAULT_CONCURRENT_CALLS, DEFAULT_MESSAGE_BYTES, PluginInfo},
-    v1alpha1 as wire,
-};
+use crossbridge_types::{self as types, DEFAULT_CONCURRENT_CALLS, DEFAULT_MESSAGE_BYTES, PluginInfo};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
@@ -149,21 +146,22 @@ impl Plugin {
             instance_id: uuid::Uuid::new_v4().to_string(),
             max_concurrent_calls: self.max_concurrent_calls,
             max_message_bytes: self.max_message_bytes,
-            config_schema,
+            config_schema: config_schema.map(serde_json::Value::Object),
             credential_keys: self
                 .credential_keys
                 .into_iter()
-                .map(|key| checked::CredentialKey {
+                .map(|key| types::CredentialKey {
                     name: key.name,
                     description: key.description,
                     required: key.required,
                 })
                 .collect(),
         };
+        // The bridge's own check, before it meets this plugin.
+        info.check()
+            .map_err(|violation| format!("the plugin's {violation}"))?;
         Ok(Declared {
-            // The bridge's own check, before it meets this plugin.
-            info: PluginInfo::try_from(wire::GetPluginInfoResponse::from(info))
-                .map_err(|violation| format!("the plugin's {violation}"))?,
+            info,
             kinds,
             check_settings: self.check_settings,
             check_config: self.check_config,

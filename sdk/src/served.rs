@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use crossbridge_proto::checked::{self, Absent, Completed, Document, Look, ResourceType, Secrets};
+use crossbridge_types::{self as types, Absent, Completed, Document, Look, ResourceType, Secrets, Verb};
 use serde_json::Value;
 
 use crate::{
@@ -11,16 +11,14 @@ use crate::{
     Poll, Resource, Update, answer::OutcomeResult, document, kind::PublishedKind,
 };
 
-/// A kind whose types are hidden. Answers hold what the author said; [`checked::Outcome::check`] is the caller's matter.
+/// A kind whose types are hidden. Answers hold what the author said; [`types::Outcome::check`] is the caller's matter.
 #[async_trait]
 pub(crate) trait ServedKind: Send + Sync {
     fn published(&self) -> &PublishedKind;
-    async fn observe(&self, call: &Call, request: checked::Observe) -> Result<Look, Failure>;
-    async fn create(&self, call: &Call, request: checked::Create) -> Result<checked::Outcome, Failure>;
-    async fn update(&self, call: &Call, request: checked::Update) -> Result<checked::Outcome, Failure>;
-    async fn delete(&self, call: &Call, request: checked::Delete) -> Result<checked::Outcome, Failure>;
-    async fn poll(&self, call: &Call, request: checked::Poll) -> Result<checked::Outcome, Failure>;
-    async fn list(&self, call: &ConfigCall, request: List) -> Result<checked::Listed, Failure>;
+    async fn observe(&self, call: &Call, request: types::Observe) -> Result<Look, Failure>;
+    /// Serves a call that may change something, or a poll.
+    async fn execute(&self, call: &Call, request: types::Call) -> Result<types::Outcome, Failure>;
+    async fn list(&self, call: &ConfigCall, request: List) -> Result<types::Listed, Failure>;
 }
 
 /// All kinds of a plugin, in the order of their types.
@@ -49,7 +47,7 @@ impl<R: Resource> Served<R> {
         &self,
         observation: Observation<R>,
         desired: Option<&Document>,
-    ) -> Result<checked::Observation, Failure> {
+    ) -> Result<types::Observation, Failure> {
         let parameters = self.parameters(&observation.parameters)?;
         let status = observation
             .status
@@ -61,14 +59,14 @@ impl<R: Resource> Served<R> {
         let diffs = observation
             .diffs
             .into_iter()
-            .map(|diff| checked::FieldDiff {
+            .map(|diff| types::FieldDiff {
                 desired: value(desired, &diff.path),
                 observed: value(Some(&parameters), &diff.path),
                 path: diff.path,
                 needs_replacement: diff.needs_replacement,
             })
             .collect();
-        Ok(checked::Observation {
+        Ok(types::Observation {
             external_name: observation.external_name,
             canonical_id: observation.canonical_id,
             provider_state: observation.provider_state,
@@ -80,7 +78,7 @@ impl<R: Resource> Served<R> {
             connection_details: observation.connection_details,
             etag: observation.etag,
             deleting: observation.deleting,
-            operation: observation.operation.map(crate::Operation::into_checked),
+            operation: observation.operation.map(crate::Operation::into_types),
             found_marker: observation.found_marker,
             observe_after: observation.observe_after,
             warnings: observation.warnings,
@@ -89,23 +87,26 @@ impl<R: Resource> Served<R> {
     }
 
     /// The name, id, state and details of an observation become the outcome's, where it has none of its own.
-    fn outcome(&self, outcome: Outcome<R>, desired: Option<&Document>) -> Result<checked::Outcome, Failure> {
-        let mut checked = checked::Outcome {
+    fn outcome(&self, outcome: Outcome<R>, desired: Option<&Document>) -> Result<types::Outcome, Failure> {
+        let mut answer = types::Outcome {
             external_name: outcome.external_name,
             canonical_id: outcome.canonical_id,
             provider_state: outcome.provider_state,
             connection_details: outcome.connection_details,
             warnings: outcome.warnings,
-            result: checked::OutcomeResult::Completed(Box::default()),
+            result: types::OutcomeResult::Completed(Box::default()),
         };
-        checked.result = match outcome.result {
-            OutcomeResult::Operation(operation) => {
-                checked::OutcomeResult::Operation(operation.into_checked())
-            }
-            OutcomeResult::Failure(failure) => checked::OutcomeResult::Failure(
+        answer.result = match outcome.result {
+            OutcomeResult::Operation(operation) => types::OutcomeResult::Operation(operation.into_types()),
+            OutcomeResult::Failure(failure) => {
+                let failure = if answer.external_name.is_empty() {
+                    failure
+                } else {
+                    failure.after_name()
+                };
                 // A call that was not processed has no outcome: the status stands alone.
-                failure.into_checked().map_err(Failure::status)?,
-            ),
+                types::OutcomeResult::Failure(failure.into_types().map_err(Failure::status)?)
+            }
             OutcomeResult::Completed {
                 observation,
                 already_done,
@@ -113,24 +114,24 @@ impl<R: Resource> Served<R> {
                 let observation = match observation {
                     None => None,
                     Some(observation) => {
-                        Some(self.completed_observation(*observation, desired, &mut checked)?)
+                        Some(self.completed_observation(*observation, desired, &mut answer)?)
                     }
                 };
-                checked::OutcomeResult::Completed(Box::new(Completed {
+                types::OutcomeResult::Completed(Box::new(Completed {
                     observation,
                     already_done,
                 }))
             }
         };
-        Ok(checked)
+        Ok(answer)
     }
 
     fn completed_observation(
         &self,
         observation: Observation<R>,
         desired: Option<&Document>,
-        outcome: &mut checked::Outcome,
-    ) -> Result<checked::Observation, Failure> {
+        outcome: &mut types::Outcome,
+    ) -> Result<types::Observation, Failure> {
         let mut observation = self.observation(observation, desired)?;
         let or = |own: &mut String, observed: &mut String| {
             let observed = std::mem::take(observed);
@@ -150,23 +151,23 @@ impl<R: Resource> Served<R> {
     }
 }
 
-fn desired<P: serde::de::DeserializeOwned>(desired: checked::Desired) -> Result<Desired<P>, Failure> {
+fn desired<P: serde::de::DeserializeOwned>(desired: types::DesiredState) -> Result<Desired<P>, Failure> {
     Ok(Desired {
         parameters: document::read_parameters(&desired.parameters)?,
         json: desired.parameters,
-        sensitive: desired.sensitive_values,
+        sensitive: desired.sensitive,
     })
 }
 
 /// A wish that need not be whole.
-fn known<P: serde::de::DeserializeOwned>(wish: checked::Desired) -> Known<P> {
+fn known<P: serde::de::DeserializeOwned>(wish: types::DesiredState) -> Known<P> {
     let parameters = document::read_parameters(&wish.parameters)
         .inspect_err(|failure: &Failure| tracing::debug!(%failure, "the wish is not whole"))
         .ok();
     Desired {
         parameters,
         json: wish.parameters,
-        sensitive: wish.sensitive_values,
+        sensitive: wish.sensitive,
     }
 }
 
@@ -176,7 +177,7 @@ impl<R: Resource> ServedKind for Served<R> {
         &self.published
     }
 
-    async fn observe(&self, call: &Call, request: checked::Observe) -> Result<Look, Failure> {
+    async fn observe(&self, call: &Call, request: types::Observe) -> Result<Look, Failure> {
         let wish = known(request.desired);
         Ok(match self.resource.observe(call, &wish).await? {
             Observed::Found(observation) => {
@@ -186,45 +187,47 @@ impl<R: Resource> ServedKind for Served<R> {
         })
     }
 
-    async fn create(&self, call: &Call, request: checked::Create) -> Result<checked::Outcome, Failure> {
-        let create = Create {
-            desired: desired(request.desired)?,
-            client_request_token: request.client_request_token,
-            outcome_unknown: request.outcome_unknown,
-        };
-        let outcome = self.resource.create(call, &create).await?;
-        self.outcome(outcome, Some(&create.desired.json))
+    async fn execute(&self, call: &Call, request: types::Call) -> Result<types::Outcome, Failure> {
+        match request.verb {
+            Verb::Create => {
+                let create = Create {
+                    desired: desired(request.desired)?,
+                    client_request_token: request.token,
+                    outcome_unknown: request.outcome_unknown,
+                };
+                let outcome = self.resource.create(call, &create).await?;
+                self.outcome(outcome, Some(&create.desired.json))
+            }
+            Verb::Update => {
+                let update = Update {
+                    desired: desired(request.desired)?,
+                    changed_paths: request.changed_paths,
+                    etag: request.etag,
+                };
+                let outcome = self.resource.update(call, &update).await?;
+                self.outcome(outcome, Some(&update.desired.json))
+            }
+            Verb::Delete => {
+                let delete = Delete {
+                    desired: known(request.desired),
+                    etag: request.etag,
+                };
+                let outcome = self.resource.delete(call, &delete).await?;
+                self.outcome(outcome, None)
+            }
+            Verb::Poll => {
+                let poll = Poll {
+                    handle: request.handle,
+                    desired: known(request.desired),
+                };
+                let outcome = self.resource.poll(call, &poll).await?;
+                self.outcome(outcome, Some(&poll.desired.json))
+            }
+            Verb::Observe => Err(Failure::unimplemented()),
+        }
     }
 
-    async fn update(&self, call: &Call, request: checked::Update) -> Result<checked::Outcome, Failure> {
-        let update = Update {
-            desired: desired(request.desired)?,
-            changed_paths: request.changed_paths,
-            etag: request.etag,
-        };
-        let outcome = self.resource.update(call, &update).await?;
-        self.outcome(outcome, Some(&update.desired.json))
-    }
-
-    async fn delete(&self, call: &Call, request: checked::Delete) -> Result<checked::Outcome, Failure> {
-        let delete = Delete {
-            desired: known(request.desired.unwrap_or_default()),
-            etag: request.etag,
-        };
-        let outcome = self.resource.delete(call, &delete).await?;
-        self.outcome(outcome, None)
-    }
-
-    async fn poll(&self, call: &Call, request: checked::Poll) -> Result<checked::Outcome, Failure> {
-        let poll = Poll {
-            handle: request.handle,
-            desired: known(request.desired.unwrap_or_default()),
-        };
-        let outcome = self.resource.poll(call, &poll).await?;
-        self.outcome(outcome, Some(&poll.desired.json))
-    }
-
-    async fn list(&self, call: &ConfigCall, request: List) -> Result<checked::Listed, Failure> {
+    async fn list(&self, call: &ConfigCall, request: List) -> Result<types::Listed, Failure> {
         let Listed {
             items,
             next_page_token,
@@ -233,7 +236,7 @@ impl<R: Resource> ServedKind for Served<R> {
         let items = items
             .into_iter()
             .map(|item| {
-                Ok(checked::ListedItem {
+                Ok(types::ListedItem {
                     parameters: item
                         .parameters
                         .map(|parameters| self.parameters(&parameters))
@@ -245,7 +248,7 @@ impl<R: Resource> ServedKind for Served<R> {
                 })
             })
             .collect::<Result<_, Failure>>()?;
-        Ok(checked::Listed {
+        Ok(types::Listed {
             items,
             next_page_token,
             unreachable,

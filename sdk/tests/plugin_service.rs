@@ -4,10 +4,8 @@
 mod support;
 mod thing;
 
-use crossbridge_proto::{
-    checked,
-    v1alpha1::{self as wire, plugin_service_client::PluginServiceClient},
-};
+use crossbridge_proto::v1alpha1::{self as wire, plugin_service_client::PluginServiceClient};
+use crossbridge_types as types;
 use serde_json::{Value, json};
 use support::{Plugin, config, document, resource_type};
 use tonic::Code;
@@ -28,7 +26,7 @@ async fn the_plugin_says_what_it_is_and_serves() -> TestResult {
         .await?
         .into_inner();
     assert_eq!(info.instance_id, again.instance_id);
-    let info = checked::PluginInfo::try_from(info)?;
+    let info = types::PluginInfo::try_from(info)?;
     assert_eq!(
         (info.name.as_str(), info.version.as_str()),
         ("things.example.org", "1.2.3")
@@ -50,7 +48,7 @@ async fn the_plugin_says_what_it_is_and_serves() -> TestResult {
             .await?
             .into_inner();
         assert_eq!(page.kinds.len(), 1);
-        let page = checked::KindPage::try_from(page)?;
+        let page = types::KindPage::try_from(page)?;
         kinds.extend(page.kinds);
         page_token = page.next_page_token;
         if page_token.is_empty() {
@@ -67,7 +65,7 @@ async fn the_plugin_says_what_it_is_and_serves() -> TestResult {
         })
         .await?
         .into_inner();
-    let thing = checked::Kind::try_from(thing)?;
+    let thing = types::Kind::try_from(thing)?;
     assert_eq!(thing.plural, "things");
     assert_eq!(
         thing.parameters_schema["properties"]["size"],

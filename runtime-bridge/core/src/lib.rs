@@ -4,11 +4,20 @@ pub mod back_off;
 pub mod crd;
 pub mod driver;
 mod error_chain;
-pub mod external;
-pub mod kind;
 pub mod lease;
 pub mod managed;
+pub mod port;
 pub mod queue;
 pub mod watch_plan;
 
+pub use crossbridge_types::kind;
 pub use error_chain::error_chain;
+
+/// What a plugin is asked, and what it can answer: the contract's types.
+pub mod external {
+    pub use crossbridge_types::{
+        Absent, Answer, Call, CallError, Completed, Config, DesiredState, Document, Effect, Failure,
+        FailureCode, FieldDiff, FieldViolation, Look, Observation, Operation, OperationVerb, Outcome,
+        OutcomeResult, Owner, Secrets, Target, Verb, Warning,
+    };
+}

@@ -2,19 +2,22 @@
 
 use std::{future::Future, sync::Arc};
 
+use async_trait::async_trait;
 use bridge_core::{
-    external::{Answer, CallError, Config, DesiredState, Failure, Look, Target},
+    external::{Answer, Call, CallError, Config, DesiredState, Failure, Look, Outcome, Target, Verb},
     kind::DiffMode,
+    port::{External, Permit},
 };
-use crossbridge_proto::{
-    checked::OperationVerb,
-    v1alpha1::{plugin_service_client::PluginServiceClient, resource_service_client::ResourceServiceClient},
+use crossbridge_proto::v1alpha1::{
+    CheckConfigRequest, CreateRequest, DeleteRequest, ObserveRequest, PollOperationRequest, UpdateRequest,
+    plugin_service_client::PluginServiceClient, resource_service_client::ResourceServiceClient,
 };
+use crossbridge_types::Violation;
 use jiff::Timestamp;
 use prost::Message;
 use tokio::{
     sync::{Notify, watch},
-    time::Instant,
+    time::{Instant, timeout},
 };
 use tonic::{Request, Response, Status, transport::Channel};
 
@@ -25,14 +28,13 @@ use crate::{
     guard::Guarded,
     handshake::{Handshake, MOST_ANSWER_BYTES},
     observer::{CallObserver, CallRecord, Told},
-    request,
-    send::send,
+    send::{self, send},
     state::State,
     status,
     supervision::Now,
 };
 
-/// A plugin, as many tasks share it. Clones are the same plugin.
+/// A plugin, as many tasks share it: the bridge calls it through [`External`]. Clones are the same plugin.
 #[derive(Clone)]
 pub struct Plugin {
     channels: Channels,
@@ -88,132 +90,6 @@ impl Plugin {
         self.state.clone()
     }
 
-    /// Look.
-    pub async fn observe(
-        &self,
-        target: &Target,
-        desired: &DesiredState,
-        deadline: Timestamp,
-    ) -> Result<Look, CallError> {
-        let request = request::observe(target, desired)?;
-        let mut client = self.resources();
-        self.call(
-            "Observe",
-            Some(target),
-            request,
-            deadline,
-            |answer| answer::look(answer, self.compares(target)),
-            |request| async move { client.observe(request).await },
-        )
-        .await
-    }
-
-    /// Make one. `token` was stored beforehand; `outcome_unknown`: an earlier call with it may have had an effect.
-    pub async fn create(
-        &self,
-        target: &Target,
-        desired: &DesiredState,
-        token: &str,
-        outcome_unknown: bool,
-        deadline: Timestamp,
-    ) -> Answer {
-        let request = request::create(target, desired, token, outcome_unknown)?;
-        let mut client = self.resources();
-        self.call(
-            "Create",
-            Some(target),
-            request,
-            deadline,
-            |answer| answer::outcome(answer, Some(OperationVerb::Create), &target.external_name),
-            |request| async move { client.create(request).await },
-        )
-        .await
-    }
-
-    /// Change it in place.
-    pub async fn update(
-        &self,
-        target: &Target,
-        desired: &DesiredState,
-        changed_paths: &[String],
-        etag: &str,
-        deadline: Timestamp,
-    ) -> Answer {
-        let request = request::update(target, desired, changed_paths, etag)?;
-        let mut client = self.resources();
-        self.call(
-            "Update",
-            Some(target),
-            request,
-            deadline,
-            |answer| answer::outcome(answer, Some(OperationVerb::Update), &target.external_name),
-            |request| async move { client.update(request).await },
-        )
-        .await
-    }
-
-    /// Remove it.
-    pub async fn delete(
-        &self,
-        target: &Target,
-        desired: &DesiredState,
-        etag: &str,
-        deadline: Timestamp,
-    ) -> Answer {
-        let request = request::delete(target, desired, etag)?;
-        let mut client = self.resources();
-        self.call(
-            "Delete",
-            Some(target),
-            request,
-            deadline,
-            |answer| answer::outcome(answer, Some(OperationVerb::Delete), &target.external_name),
-            |request| async move { client.delete(request).await },
-        )
-        .await
-    }
-
-    /// Follow an operation.
-    pub async fn poll(
-        &self,
-        target: &Target,
-        handle: &str,
-        desired: &DesiredState,
-        deadline: Timestamp,
-    ) -> Answer {
-        let request = request::poll(target, handle, desired)?;
-        let mut client = self.resources();
-        self.call(
-            "PollOperation",
-            Some(target),
-            request,
-            deadline,
-            |answer| answer::outcome(answer, None, &target.external_name),
-            |request| async move { client.poll_operation(request).await },
-        )
-        .await
-    }
-
-    /// Are these settings usable, and whom does the upstream take us for?
-    pub async fn check_config(
-        &self,
-        config: &Config,
-        deadline: Timestamp,
-    ) -> Result<Result<String, Failure>, CallError> {
-        let request = request::check_config(config);
-        let mut client =
-            PluginServiceClient::new(self.channels.now()).max_decoding_message_size(MOST_ANSWER_BYTES);
-        self.call(
-            "CheckConfig",
-            None,
-            request,
-            deadline,
-            answer::config_checked,
-            |request| async move { client.check_config(request).await },
-        )
-        .await
-    }
-
     /// Does the plugin compare wish and fact itself, for this kind?
     fn compares(&self, target: &Target) -> bool {
         let served = &self.state.borrow().served;
@@ -224,11 +100,51 @@ impl Plugin {
         kind.is_some_and(|kind| kind.capabilities.diff_mode == DiffMode::Plugin)
     }
 
-    fn resources(&self) -> ResourceServiceClient<Guarded> {
-        ResourceServiceClient::new(self.channels.now()).max_decoding_message_size(MOST_ANSWER_BYTES)
+    fn resources(&self, deadline: Timestamp) -> ResourceServiceClient<Guarded> {
+        let channel = self.channels.now().until(deadline, Arc::clone(&self.now));
+        ResourceServiceClient::new(channel).max_decoding_message_size(MOST_ANSWER_BYTES)
     }
 
-    /// One call, counted: sent only before its deadline and with a free place, its answer checked.
+    fn plugin_service(&self) -> PluginServiceClient<Guarded> {
+        PluginServiceClient::new(self.channels.now()).max_decoding_message_size(MOST_ANSWER_BYTES)
+    }
+
+    /// A permit as any other, or the one that is kept: the caller may hold one already, and must not wait for itself.
+    async fn acquire_for_own_question(&self) -> Permit {
+        let reserved = Arc::clone(&self.state.borrow().reserved);
+        tokio::select! {
+            biased;
+            permit = self.acquire() => permit,
+            Ok(permit) = reserved.acquire_owned() => Permit::holding(permit),
+        }
+    }
+
+    /// A call that may change something, by the method that serves it.
+    async fn send_call<Q, A, F>(
+        &self,
+        method: &'static str,
+        call: &Call,
+        send: impl FnOnce(ResourceServiceClient<Guarded>, Request<Q>) -> F,
+    ) -> Answer
+    where
+        Q: Message + for<'a> TryFrom<&'a Call, Error = Violation>,
+        Outcome: TryFrom<A, Error = Violation>,
+        F: Future<Output = Result<Response<A>, Status>>,
+    {
+        let request = Q::try_from(call).map_err(|violation| status::not_sent(violation.to_string()))?;
+        let client = self.resources(call.deadline);
+        self.call(
+            method,
+            Some(&call.target),
+            request,
+            call.deadline,
+            |answer| answer::outcome(answer, call),
+            |request| send(client, request),
+        )
+        .await
+    }
+
+    /// One call, reported to the observer: sent only before its deadline, its answer checked.
     async fn call<Q, A, T, F>(
         &self,
         method: &'static str,
@@ -266,5 +182,110 @@ impl Plugin {
             took: begun.elapsed(),
         });
         result
+    }
+}
+
+#[async_trait]
+impl External for Plugin {
+    fn try_acquire(&self) -> Option<Permit> {
+        let permits = Arc::clone(&self.state.borrow().permits);
+        permits.try_acquire_owned().ok().map(Permit::holding)
+    }
+
+    async fn acquire(&self) -> Permit {
+        let permits = Arc::clone(&self.state.borrow().permits);
+        // Nobody closes them.
+        permits
+            .acquire_owned()
+            .await
+            .map_or_else(|_| Permit::unlimited(), Permit::holding)
+    }
+
+    async fn observe(
+        &self,
+        target: &Target,
+        desired: &DesiredState,
+        deadline: Timestamp,
+    ) -> Result<Look, CallError> {
+        let request = ObserveRequest::of(target, desired)
+            .map_err(|violation| status::not_sent(violation.to_string()))?;
+        let mut client = self.resources(deadline);
+        self.call(
+            "Observe",
+            Some(target),
+            request,
+            deadline,
+            |answer| answer::observed(answer, self.compares(target)),
+            |request| async move { client.observe(request).await },
+        )
+        .await
+    }
+
+    async fn execute(&self, call: &Call) -> Answer {
+        match call.verb {
+            Verb::Create => {
+                self.send_call(
+                    "Create",
+                    call,
+                    |mut client, request: Request<CreateRequest>| async move { client.create(request).await },
+                )
+                .await
+            }
+            Verb::Update => {
+                self.send_call(
+                    "Update",
+                    call,
+                    |mut client, request: Request<UpdateRequest>| async move { client.update(request).await },
+                )
+                .await
+            }
+            Verb::Delete => {
+                self.send_call(
+                    "Delete",
+                    call,
+                    |mut client, request: Request<DeleteRequest>| async move { client.delete(request).await },
+                )
+                .await
+            }
+            Verb::Poll => {
+                self.send_call(
+                    "PollOperation",
+                    call,
+                    |mut client, request: Request<PollOperationRequest>| async move {
+                        client.poll_operation(request).await
+                    },
+                )
+                .await
+            }
+            Verb::Observe => Err(status::not_sent(
+                "a call to observe is no call that may change something".into(),
+            )),
+        }
+    }
+
+    async fn check_config(
+        &self,
+        config: &Config,
+        deadline: Timestamp,
+    ) -> Result<Result<String, Failure>, CallError> {
+        let request = CheckConfigRequest {
+            config: Some(config.into()),
+        };
+        let left = send::left(&self.now, deadline)?;
+        let Ok(_permit) = timeout(left, self.acquire_for_own_question()).await else {
+            return Err(status::not_sent(
+                "no other call of the plugin ended before the deadline".into(),
+            ));
+        };
+        let mut client = self.plugin_service();
+        self.call(
+            "CheckConfig",
+            None,
+            request,
+            deadline,
+            answer::config_checked,
+            |request| async move { client.check_config(request).await },
+        )
+        .await
     }
 }

@@ -31,7 +31,7 @@ impl Channels {
     }
 
     pub(crate) fn now(&self) -> Guarded {
-        Guarded(self.now.borrow().clone())
+        Guarded::new(self.now.borrow().clone())
     }
 
     /// With a new connection, and with the TLS files as they are now. Calls under way keep the former one.

@@ -1,27 +1,75 @@
-//! A channel that turns away what tonic would report as if the plugin itself had said it.
+//! A channel that lets nothing leave after its deadline, and turns away what tonic would report as if the plugin itself had said it.
 
 use std::{
     future::Future,
     pin::Pin,
-    task::{Context, Poll},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll, ready},
 };
 
+use http_body::{Body as HttpBody, Frame, SizeHint};
+use jiff::Timestamp;
 use tonic::{
     body::Body,
-    codegen::{Service, http},
+    codegen::{Bytes, Service, http},
     transport::Channel,
 };
+
+use crate::supervision::Now;
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Tonic reports a compressed answer as UNIMPLEMENTED, which would read as "nothing was done" although the call was served.
 #[derive(Debug, thiserror::Error)]
 #[error("the answer is compressed ({0}), which was not asked for")]
-struct CompressedAnswer(String);
+pub(crate) struct CompressedAnswer(String);
 
-/// A [`Channel`] whose compressed answers are errors without a gRPC code of their own.
-#[derive(Debug, Clone)]
-pub(crate) struct Guarded(pub(crate) Channel);
+/// The deadline passed while the call waited for its connection: its message was never sent.
+#[derive(Debug, thiserror::Error)]
+#[error("the deadline of the call passed before it could be sent")]
+pub(crate) struct DeadlinePassed;
+
+/// A [`Channel`] whose compressed answers are errors without a gRPC code of their own, and which sends no message after the deadline.
+#[derive(Clone)]
+pub(crate) struct Guarded {
+    channel: Channel,
+    /// `None`: gRPC's own deadline is enough.
+    deadline: Option<Deadline>,
+}
+
+/// An absolute deadline, and the clock that it is measured by.
+#[derive(Clone)]
+struct Deadline {
+    at: Timestamp,
+    now: Now,
+}
+
+impl Deadline {
+    fn has_passed(&self) -> bool {
+        (self.now)() >= self.at
+    }
+}
+
+impl Guarded {
+    /// A channel for calls that change nothing.
+    pub(crate) fn new(channel: Channel) -> Self {
+        Self {
+            channel,
+            deadline: None,
+        }
+    }
+
+    /// A channel for one call, whose message is not sent at this time or after it.
+    pub(crate) fn until(self, at: Timestamp, now: Now) -> Self {
+        Self {
+            deadline: Some(Deadline { at, now }),
+            ..self
+        }
+    }
+}
 
 impl Service<http::Request<Body>> for Guarded {
     type Response = http::Response<Body>;
@@ -29,13 +77,28 @@ impl Service<http::Request<Body>> for Guarded {
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, BoxError>> + Send>>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
-        self.0.poll_ready(cx).map_err(Into::into)
+        self.channel.poll_ready(cx).map_err(Into::into)
     }
 
     fn call(&mut self, request: http::Request<Body>) -> Self::Future {
-        let answer = self.0.call(request);
+        let was_withheld = Arc::new(AtomicBool::new(false));
+        let request = match self.deadline.clone() {
+            None => request,
+            Some(deadline) => request.map(|body| {
+                Body::new(Message {
+                    body,
+                    deadline: Some(deadline),
+                    was_withheld: Arc::clone(&was_withheld),
+                })
+            }),
+        };
+        let answer = self.channel.call(request);
         Box::pin(async move {
-            let answer = answer.await?;
+            let answer = answer.await;
+            if was_withheld.load(Ordering::Acquire) {
+                return Err(DeadlinePassed.into());
+            }
+            let answer = answer?;
             match answer.headers().get("grpc-encoding") {
                 Some(encoding) if encoding != "identity" => {
                     Err(CompressedAnswer(String::from_utf8_lossy(encoding.as_bytes()).into_owned()).into())
@@ -43,5 +106,40 @@ impl Service<http::Request<Body>> for Guarded {
                 _ => Ok(answer),
             }
         })
+    }
+}
+
+/// A request's message, which is taken only when the connection is there and can send it. A process that was stopped while it connected finds both the
+/// connection ready and its timers due, in no order: so the clock is read once more, here. Without its message no plugin begins a call.
+struct Message {
+    body: Body,
+    /// `None`: its first part was taken, and the rest follows.
+    deadline: Option<Deadline>,
+    was_withheld: Arc<AtomicBool>,
+}
+
+impl HttpBody for Message {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        if self.deadline.as_ref().is_some_and(Deadline::has_passed) {
+            self.was_withheld.store(true, Ordering::Release);
+            return Poll::Ready(Some(Err(DeadlinePassed.into())));
+        }
+        let frame = ready!(Pin::new(&mut self.body).poll_frame(cx));
+        self.deadline = None;
+        Poll::Ready(frame.map(|frame| frame.map_err(Into::into)))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }

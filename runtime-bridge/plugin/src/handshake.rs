@@ -3,13 +3,11 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use bridge_core::kind::{PluginInfo, ResourceType};
-use crossbridge_proto::{
-    checked::KindPage,
-    v1alpha1::{
-        GetPluginInfoRequest, GetResourceKindRequest, ListResourceKindsRequest,
-        plugin_service_client::PluginServiceClient,
-    },
+use crossbridge_proto::v1alpha1::{
+    GetPluginInfoRequest, GetResourceKindRequest, ListResourceKindsRequest,
+    plugin_service_client::PluginServiceClient,
 };
+use crossbridge_types::KindPage;
 use futures::{StreamExt, TryStreamExt, stream};
 use tonic::{Code, Request, Status};
 use tonic_health::pb::{
@@ -22,7 +20,7 @@ use crate::{
     endpoint::EndpointError,
     guard::Guarded,
     kind::{self, InvalidInfo},
-    request,
+    send::identify,
     state::{RefusedKind, Served},
     status,
 };
@@ -77,6 +75,16 @@ pub enum HandshakeError {
         /// What it said.
         message: String,
     },
+    /// The connection broke before the answer was there, or what listens speaks no HTTP/2.
+    #[error("the connection to {endpoint} broke before {method} was answered: {why}")]
+    Broken {
+        /// The address.
+        endpoint: String,
+        /// What it was asked.
+        method: &'static str,
+        /// What happened.
+        why: String,
+    },
     /// It answered with an error.
     #[error("the plugin at {endpoint} failed to answer {method} ({code}): {message}")]
     Failed {
@@ -113,7 +121,10 @@ impl HandshakeError {
     /// Whether trying again may help: it is not there yet, or not ready.
     pub fn is_temporary(&self) -> bool {
         match self {
-            Self::Unreachable { .. } | Self::NotServing { .. } | Self::Silent { .. } => true,
+            Self::Unreachable { .. }
+            | Self::NotServing { .. }
+            | Self::Silent { .. }
+            | Self::Broken { .. } => true,
             Self::Failed { code, .. } => matches!(
                 *code,
                 "UNAVAILABLE" | "RESOURCE_EXHAUSTED" | "ABORTED" | "CANCELLED"
@@ -222,7 +233,6 @@ impl Handshake {
             let page =
                 KindPage::try_from(page).map_err(|violation| self.invalid(METHOD, violation.to_string()))?;
             for (resource_type, digest) in page.kinds {
-                let resource_type = kind::resource_type(resource_type);
                 let listed = resource_type.to_string();
                 if summaries.insert(resource_type, digest).is_some() {
                     return Err(self.invalid(METHOD, format!("{listed} is listed twice")));
@@ -246,7 +256,7 @@ impl Handshake {
             return Ok(known);
         }
         let request = bounded(GetResourceKindRequest {
-            resource_type: Some(request::resource_type(&resource_type)),
+            resource_type: Some((&resource_type).into()),
         });
         let answer = self.client().get_resource_kind(request).await;
         let answer = answer
@@ -280,6 +290,11 @@ impl Handshake {
                 endpoint,
                 method,
                 message,
+            },
+            _ if status::is_of_the_connection(status) => HandshakeError::Broken {
+                endpoint,
+                method,
+                why: message,
             },
             code => HandshakeError::Failed {
                 endpoint,
@@ -319,6 +334,7 @@ fn find(served: &Served, resource_type: &ResourceType, digest: &str) -> Option<F
 fn bounded<T>(message: T) -> Request<T> {
     let mut request = Request::new(message);
     request.set_timeout(ANSWER_WITHIN);
+    identify(request.metadata_mut());
     request
 }
 

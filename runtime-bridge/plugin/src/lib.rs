@@ -12,7 +12,6 @@ mod guard;
 mod handshake;
 mod kind;
 mod observer;
-mod request;
 mod send;
 mod state;
 mod status;

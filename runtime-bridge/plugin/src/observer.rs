@@ -25,7 +25,7 @@ pub struct CallRecord<'a> {
     pub code: &'a str,
     /// What was answered, in a few words without secrets.
     pub told: &'a str,
-    /// From the wish to call until the answer, waiting for a free place included.
+    /// From the call until its answer.
     pub took: Duration,
 }
 

@@ -1,13 +1,16 @@
-//! One call on its way: only before its deadline, only with a free place, its end classified.
+//! One call on its way: only before its deadline, its end classified.
 
-use std::{future::Future, sync::Arc, time::Duration};
+use std::{future::Future, time::Duration};
 
 use bridge_core::external::CallError;
 use jiff::Timestamp;
 use prost::Message;
 use rand::Rng;
-use tokio::{sync::OwnedSemaphorePermit, time::timeout};
-use tonic::{Code, Request, Response, Status, metadata::MetadataValue};
+use tokio::time::timeout;
+use tonic::{
+    Code, Request, Response, Status,
+    metadata::{MetadataMap, MetadataValue},
+};
 
 use crate::{answer::Answered, state::State, status, supervision::Now};
 
@@ -30,7 +33,6 @@ where
             "the request takes {size} bytes, and the plugin takes messages of at most {most}"
         )));
     }
-    let _place = place(state, now, deadline).await?;
     let left = left(now, deadline)?;
     let answered = timeout(left, call(with_metadata(request, deadline, left).0)).await;
     let answer = answered.map_err(|_| CallError::Unknown {
@@ -44,21 +46,8 @@ where
     })
 }
 
-/// Waits for a free place, not past the deadline.
-async fn place(state: &State, now: &Now, deadline: Timestamp) -> Result<OwnedSemaphorePermit, CallError> {
-    let places = Arc::clone(&state.places);
-    match timeout(left(now, deadline)?, places.acquire_owned()).await {
-        Ok(Ok(place)) => Ok(place),
-        Ok(Err(_)) => Err(status::not_sent("the plugin's handle is closed".into())),
-        Err(_) => Err(status::not_sent(format!(
-            "the plugin takes {} calls at once, and none ended before the deadline",
-            state.served.info.max_concurrent_calls
-        ))),
-    }
-}
-
 /// Time until the deadline, or why nothing may be sent any more.
-fn left(now: &Now, deadline: Timestamp) -> Result<Duration, CallError> {
+pub(crate) fn left(now: &Now, deadline: Timestamp) -> Result<Duration, CallError> {
     Duration::try_from(deadline.duration_since(now()))
         .ok()
         .filter(|left| !left.is_zero())
@@ -75,13 +64,19 @@ pub fn with_metadata<Q>(message: Q, deadline: Timestamp, left: Duration) -> (Req
         "crossbridge-deadline-ms",
         MetadataValue::from(deadline.as_millisecond()),
     );
+    let call_id = identify(metadata);
+    (request, call_id)
+}
+
+/// Gives a call its id, which is returned, and its trace.
+pub(crate) fn identify(metadata: &mut MetadataMap) -> String {
     let call_id = uuid::Uuid::new_v4().to_string();
     // What is made of hexadecimal digits is always a valid value.
     if let (Ok(value), Ok(traceparent)) = (call_id.parse(), traceparent().parse()) {
         metadata.insert("crossbridge-call-id", value);
         metadata.insert("traceparent", traceparent);
     }
-    (request, call_id)
+    call_id
 }
 
 /// W3C trace context of a new, sampled trace.

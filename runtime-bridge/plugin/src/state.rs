@@ -13,7 +13,10 @@ pub struct State {
     pub served: Arc<Served>,
     /// Whether it answers now.
     pub link: Link,
-    pub(crate) places: Arc<Semaphore>,
+    /// One for each call about a resource that the bridge may make at once.
+    pub(crate) permits: Arc<Semaphore>,
+    /// The one that is kept for the bridge's own questions: a reconcile that holds a permit may have to ask one.
+    pub(crate) reserved: Arc<Semaphore>,
 }
 
 /// What a plugin serves.
@@ -54,26 +57,22 @@ pub enum Link {
 
 impl State {
     pub(crate) fn new(served: Served) -> Self {
-        let places = Arc::new(Semaphore::new(places(served.info.max_concurrent_calls)));
+        let permits = Semaphore::new(most_at_once(&served.info));
         Self {
             served: Arc::new(served),
             link: Link::Up,
-            places,
+            permits: Arc::new(permits),
+            reserved: Arc::new(Semaphore::new(1)),
         }
     }
 
-    /// How many calls it takes at once.
-    pub fn places(&self) -> usize {
-        places(self.served.info.max_concurrent_calls)
-    }
-
-    /// The same plugin after another handshake. Calls under way keep their places.
+    /// The same plugin after another handshake. Calls under way keep their permits.
     pub(crate) fn renewed(&self, served: Served) -> Self {
-        let same = places(served.info.max_concurrent_calls) == places(self.served.info.max_concurrent_calls);
+        let same = most_at_once(&served.info) == most_at_once(&self.served.info);
         let fresh = Self::new(served);
         if same {
             Self {
-                places: Arc::clone(&self.places),
+                permits: Arc::clone(&self.permits),
                 ..fresh
             }
         } else {
@@ -82,9 +81,9 @@ impl State {
     }
 }
 
-/// One place is kept for the bridge's own questions.
-fn places(max_concurrent_calls: usize) -> usize {
-    max_concurrent_calls
+/// One of the calls that the plugin takes at once is kept for the bridge's own questions.
+fn most_at_once(info: &PluginInfo) -> usize {
+    info.max_concurrent_calls
         .saturating_sub(1)
         .clamp(1, Semaphore::MAX_PERMITS)
 }

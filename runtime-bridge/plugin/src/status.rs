@@ -5,6 +5,8 @@ use std::error::Error;
 use bridge_core::{error_chain, external::CallError};
 use tonic::{Code, ConnectError, Status, TimeoutExpired};
 
+use crate::guard::{CompressedAnswer, DeadlinePassed};
+
 /// Code of a call that was certainly never sent.
 pub(crate) const NOT_SENT: &str = "NOT_SENT";
 
@@ -14,6 +16,9 @@ pub(crate) const INVALID_ANSWER: &str = "INVALID_ANSWER";
 /// Four codes mean that nothing was done. So does a connection that never came about, as the request never left. Every other
 /// status leaves it open.
 pub(crate) fn classify(status: &Status) -> CallError {
+    if causes(status).any(<dyn Error>::is::<DeadlinePassed>) {
+        return not_sent(DeadlinePassed.to_string());
+    }
     if never_connected(status) {
         return not_sent(format!("cannot connect to the plugin: {}", text(status)));
     }
@@ -53,6 +58,11 @@ pub(crate) fn casts_doubt(code: &str) -> bool {
 /// Whether the status was made here because no connection could be made.
 pub(crate) fn never_connected(status: &Status) -> bool {
     causes(status).any(<dyn Error>::is::<ConnectError>)
+}
+
+/// Whether the status was made here because the connection broke: what the plugin itself says has no cause on this side.
+pub(crate) fn is_of_the_connection(status: &Status) -> bool {
+    status.source().is_some() && !causes(status).any(<dyn Error>::is::<CompressedAnswer>)
 }
 
 /// Whether the call ran out of time, here (tonic then says CANCELLED) or at the plugin.

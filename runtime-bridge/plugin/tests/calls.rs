@@ -5,13 +5,18 @@ mod fake;
 
 use std::time::Duration;
 
-use bridge_core::external::{Answer, CallError, FailureCode, Look, OutcomeResult};
+use bridge_core::{
+    external::{Answer, Call, CallError, DesiredState, FailureCode, Look, OutcomeResult, Verb},
+    port::External,
+};
+use bridge_plugin::Plugin;
 use crossbridge_proto::v1alpha1::{
     Absent, CheckConfigResponse, CreateResponse, DiffMode, Document, Effect, Failure,
     FailureCode as WireCode, KindCapabilities, Observation, ObserveResponse, Operation, OperationVerb,
     Outcome, Tristate, observe_response, outcome,
 };
 use fake::{Fake, Say, Script, config, desired, in_millis, in_seconds, target};
+use jiff::Timestamp;
 use tonic::{Code, Status};
 
 const TOKEN: &str = "123e4567-e89b-12d3-a456-426614174000";
@@ -30,15 +35,28 @@ fn operation(verb: OperationVerb) -> CreateResponse {
     }
 }
 
+/// Creates, by a call as the bridge decides upon it.
+async fn create_by(
+    plugin: &Plugin,
+    desired: DesiredState,
+    outcome_unknown: bool,
+    deadline: Timestamp,
+) -> Answer {
+    let call = Call {
+        token: TOKEN.to_owned(),
+        outcome_unknown,
+        ..Call::new(Verb::Create, target(), desired, deadline)
+    };
+    plugin.execute(&call).await
+}
+
 async fn create(say: Say<CreateResponse>) -> (Answer, Fake) {
     let fake = Fake::start(Script {
         create: say,
         ..Script::default()
     });
     let plugin = fake.connect().await;
-    let answer = plugin
-        .create(&target(), &desired(), TOKEN, true, in_seconds(30))
-        .await;
+    let answer = create_by(&plugin, desired(), true, in_seconds(30)).await;
     (answer, fake)
 }
 
@@ -50,10 +68,7 @@ async fn a_create_carries_the_wish_the_deadline_and_the_trace() {
     });
     let plugin = fake.connect().await;
     let deadline = in_seconds(30);
-    let answer = plugin
-        .create(&target(), &desired(), TOKEN, true, deadline)
-        .await
-        .unwrap();
+    let answer = create_by(&plugin, desired(), true, deadline).await.unwrap();
     assert_eq!(answer.external_name, "logs");
     assert!(matches!(answer.result, OutcomeResult::Operation(_)));
 
@@ -85,9 +100,7 @@ async fn a_create_carries_the_wish_the_deadline_and_the_trace() {
 async fn nothing_is_sent_after_the_deadline() {
     let fake = Fake::start(Script::default());
     let plugin = fake.connect().await;
-    let answer = plugin
-        .create(&target(), &desired(), TOKEN, false, in_millis(-1))
-        .await;
+    let answer = create_by(&plugin, desired(), false, in_millis(-1)).await;
     assert_eq!(refused(answer), "NOT_SENT");
     assert!(fake.script().created.is_empty());
 }
@@ -146,9 +159,7 @@ async fn every_other_status_leaves_it_open() {
 async fn a_call_that_hangs_ends_at_its_deadline_unknown() {
     let fake = Fake::start(Script::default());
     let plugin = fake.connect().await;
-    let answer = plugin
-        .create(&target(), &desired(), TOKEN, false, in_millis(300))
-        .await;
+    let answer = create_by(&plugin, desired(), false, in_millis(300)).await;
     assert_eq!(unknown(answer).0, "DEADLINE_EXCEEDED");
 }
 
@@ -160,9 +171,7 @@ async fn a_call_that_could_not_connect_was_certainly_not_sent() {
     // The first call may meet the old connection while it is being closed: then nobody knows.
     let mut codes = Vec::new();
     for _ in 0..2 {
-        let answer = plugin
-            .create(&target(), &desired(), TOKEN, false, in_seconds(30))
-            .await;
+        let answer = create_by(&plugin, desired(), false, in_seconds(30)).await;
         codes.push(match answer {
             Err(CallError::Refused { code, .. } | CallError::Unknown { code, .. }) => code,
             Ok(answer) => panic!("{answer:?}"),
@@ -175,11 +184,7 @@ async fn a_call_that_could_not_connect_was_certainly_not_sent() {
 async fn a_connection_that_breaks_under_a_call_leaves_it_open() {
     let mut fake = Fake::start(Script::default());
     let plugin = fake.connect().await;
-    let call = tokio::spawn(async move {
-        plugin
-            .create(&target(), &desired(), TOKEN, false, in_seconds(60))
-            .await
-    });
+    let call = tokio::spawn(async move { create_by(&plugin, desired(), false, in_seconds(60)).await });
     tokio::time::timeout(Duration::from_secs(30), async {
         while fake.script().created.is_empty() {
             tokio::task::yield_now().await;
@@ -230,9 +235,7 @@ async fn a_request_that_the_plugin_would_not_take_is_not_sent() {
     script.info.max_message_bytes = 64;
     let fake = Fake::start(script);
     let plugin = fake.connect().await;
-    let answer = plugin
-        .create(&target(), &desired(), TOKEN, false, in_seconds(30))
-        .await;
+    let answer = create_by(&plugin, desired(), false, in_seconds(30)).await;
     assert_eq!(refused(answer), "NOT_SENT");
     assert!(fake.script().created.is_empty());
 }
@@ -243,40 +246,37 @@ async fn a_sensitive_value_that_is_no_text_is_not_sent() {
     let plugin = fake.connect().await;
     let mut desired = desired();
     desired.sensitive.0.insert("/password".into(), vec![0xff]);
-    let answer = plugin
-        .create(&target(), &desired, TOKEN, false, in_seconds(30))
-        .await;
+    let answer = create_by(&plugin, desired, false, in_seconds(30)).await;
     assert_eq!(refused(answer), "NOT_SENT");
 }
 
 #[tokio::test]
-async fn no_more_calls_at_once_than_the_plugin_takes() {
+async fn permits_are_one_fewer_than_the_plugin_takes_calls() {
     let mut script = Script::default();
-    // One place is the bridge's own.
+    script.info.max_concurrent_calls = 3;
+    let fake = Fake::start(script);
+    let plugin = fake.connect().await;
+    let permits = [plugin.try_acquire(), plugin.try_acquire()];
+    assert!(permits.iter().all(Option::is_some));
+    assert!(plugin.try_acquire().is_none());
+    let waits = tokio::time::timeout(Duration::from_millis(20), plugin.acquire()).await;
+    assert!(waits.is_err());
+    drop(permits);
+    assert!(plugin.try_acquire().is_some(), "they were given back");
+}
+
+#[tokio::test]
+async fn a_config_is_checked_by_who_holds_the_last_permit() {
+    let mut script = Script {
+        check_config: Say::Answer(CheckConfigResponse::default()),
+        ..Script::default()
+    };
     script.info.max_concurrent_calls = 2;
     let fake = Fake::start(script);
     let plugin = fake.connect().await;
-    let first = {
-        let plugin = plugin.clone();
-        tokio::spawn(async move {
-            plugin
-                .create(&target(), &desired(), TOKEN, false, in_seconds(60))
-                .await
-        })
-    };
-    tokio::time::timeout(Duration::from_secs(30), async {
-        while fake.script().created.is_empty() {
-            tokio::task::yield_now().await;
-        }
-    })
-    .await
-    .expect("the first call arrives");
-    let second = plugin
-        .create(&target(), &desired(), TOKEN, false, in_millis(200))
-        .await;
-    assert_eq!(refused(second), "NOT_SENT");
-    assert_eq!(fake.script().created.len(), 1);
-    first.abort();
+    let _permit = plugin.try_acquire().expect("one is free");
+    let checked = plugin.check_config(&config(), in_seconds(30)).await;
+    assert_eq!(checked, Ok(Ok(String::new())));
 }
 
 #[tokio::test]

@@ -7,7 +7,12 @@ use std::time::Duration;
 
 use bridge_plugin::{HandshakeError, Link, Options, Plugin};
 use fake::{Fake, Script};
-use tokio::{io::AsyncWriteExt, net::UnixListener, sync::watch, time::timeout};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::UnixListener,
+    sync::watch,
+    time::timeout,
+};
 use tokio_util::sync::CancellationToken;
 
 fn names(plugin: &Plugin) -> Vec<String> {
@@ -137,7 +142,41 @@ async fn what_does_not_speak_grpc_is_an_error_and_no_hang() {
     ))
     .await;
     server.abort();
-    assert!(matches!(error, HandshakeError::Failed { .. }), "{error}");
+    assert!(matches!(error, HandshakeError::Broken { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn a_connection_that_breaks_may_be_tried_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("dying.sock");
+    let listener = UnixListener::bind(&socket).unwrap();
+    let server = tokio::spawn(async move {
+        loop {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            // It dies when it has been asked.
+            let _ = stream.read(&mut [0; 64]).await;
+        }
+    });
+    let endpoint = format!("unix://{}", socket.display());
+    let error = refused(Options::new(endpoint.parse().unwrap())).await;
+    server.abort();
+    assert!(matches!(error, HandshakeError::Broken { .. }), "{error}");
+    assert!(error.is_temporary());
+}
+
+#[tokio::test]
+async fn each_question_of_the_handshake_has_an_id_and_a_trace() {
+    let fake = Fake::start(Script::default());
+    fake.connect().await;
+    let asked = fake.script().asked.clone();
+    for method in ["GetPluginInfo", "ListResourceKinds", "GetResourceKind"] {
+        let (_, metadata) = asked.iter().find(|(asked, _)| *asked == method).unwrap();
+        for (key, length) in [("crossbridge-call-id", 36), ("traceparent", 55)] {
+            let text = metadata.get(key).map(|value| value.to_str().unwrap());
+            assert_eq!(text.map(str::len), Some(length), "{key} of {method}");
+        }
+        assert!(metadata.get("crossbridge-deadline-ms").is_none(), "{method}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -11,18 +11,30 @@ use std::{
     time::Duration,
 };
 
+use bridge_core::{
+    external::{Call, CallError, Verb},
+    port::External,
+};
 use bridge_plugin::{HandshakeError, Link, Options, Plugin, TlsFiles};
-use fake::{Script, Service as FakePlugin};
+use fake::{Fake, Say, Script, Service as FakePlugin, desired, target};
+use hyper_util::rt::TokioIo;
+use jiff::{SignedDuration, Timestamp};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
-use tokio::{net::TcpListener, runtime::Runtime};
+use tokio::{
+    net::{TcpListener, UnixStream},
+    runtime::Runtime,
+    sync::{Notify, Semaphore},
+};
 use tokio_stream::wrappers::TcpListenerStream;
 use tokio_util::sync::CancellationToken;
 use tonic::{
+    Status,
     body::Body,
     codegen::{BoxFuture, Context, Poll, Service, http},
     server::NamedService,
-    transport::{Certificate, Identity, Server, ServerTlsConfig},
+    transport::{Certificate, Channel, Endpoint, Identity, Server, ServerTlsConfig},
 };
+use tower::service_fn;
 
 /// Answers every call with headers only.
 #[derive(Clone)]
@@ -221,4 +233,62 @@ async fn certificates_that_were_renewed_are_taken_up() {
     stop.cancel();
     supervised.await.unwrap();
     server.shutdown_background();
+}
+
+/// Connections to a socket, each of which waits for a permit.
+fn gated(socket: &Path, gate: &Arc<Semaphore>, connects: &Arc<Notify>) -> Channel {
+    let (socket, gate, connects) = (socket.to_owned(), Arc::clone(gate), Arc::clone(connects));
+    let connector = service_fn(move |_| {
+        let (socket, gate, connects) = (socket.clone(), Arc::clone(&gate), Arc::clone(&connects));
+        async move {
+            connects.notify_one();
+            gate.acquire().await.expect("it is never closed").forget();
+            UnixStream::connect(socket).await.map(TokioIo::new)
+        }
+    });
+    Endpoint::from_static("http://plugin").connect_with_connector_lazy(connector)
+}
+
+/// As when the process is stopped while it connects: the time has passed, and no timer has noticed.
+#[tokio::test]
+async fn a_call_that_connects_after_its_deadline_is_not_sent() {
+    let mut fake = Fake::start(Script {
+        create: Say::Status(Status::internal("it was sent")),
+        ..Script::default()
+    });
+    let (gate, connects) = (Arc::new(Semaphore::new(1)), Arc::new(Notify::new()));
+    let clock = Arc::new(Mutex::new(Timestamp::now()));
+    let mut options = fake.options();
+    options.now = {
+        let clock = Arc::clone(&clock);
+        Arc::new(move || *clock.lock().unwrap())
+    };
+    let channel = gated(&fake.socket(), &gate, &connects);
+    let (plugin, _supervision) = Plugin::connect_over(channel, options).await.unwrap();
+    connects.notified().await;
+    fake.stop().await;
+    fake.listen();
+
+    let deadline = Timestamp::now() + SignedDuration::from_secs(30);
+    let create = Call {
+        token: "123e4567-e89b-12d3-a456-426614174000".to_owned(),
+        ..Call::new(Verb::Create, target(), desired(), deadline)
+    };
+    let answer = loop {
+        let mut call = plugin.execute(&create);
+        tokio::select! {
+            // It finds the former connection dying.
+            broken = &mut call => assert!(broken.is_err(), "{broken:?}"),
+            () = connects.notified() => {
+                *clock.lock().unwrap() = deadline + SignedDuration::from_millis(1);
+                gate.add_permits(1);
+                break call.await;
+            }
+        }
+    };
+    let Err(CallError::Refused { code, .. }) = answer else {
+        panic!("it was sent: {answer:?}");
+    };
+    assert_eq!(code, "NOT_SENT");
+    assert!(fake.script().created.is_empty());
 }

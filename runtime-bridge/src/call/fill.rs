@@ -19,7 +19,7 @@ use bridge_plugin::{Options, Plugin};
 use serde_json::{Map, Value, json};
 
 use super::{CallArgs, CallError, method::Method};
-use crate::{live::Reader, plugins::PluginExternal};
+use crate::live::Reader;
 
 /// A request that stands for the bridge's own.
 #[derive(Debug, PartialEq)]
@@ -49,7 +49,7 @@ pub(super) async fn request(args: &CallArgs, object: &str, method: &Method) -> R
     })?;
     let configs = ConfigResolver::new(ConfigOptions {
         plugin: served.info.clone(),
-        external: Arc::new(PluginExternal::new(plugin)),
+        external: Arc::new(plugin),
         objects: Arc::new(reader.clone()),
         secrets: Arc::new(reader.clone()),
         host: Arc::new(LocalHost),

@@ -2,7 +2,6 @@
 #![allow(clippy::doc_markdown)] // Some comments are help texts.
 
 mod calls;
-mod external;
 mod recent;
 mod tls;
 
@@ -14,7 +13,6 @@ use futures::future::try_join_all;
 use tokio::time::Instant;
 
 pub use calls::CallMetrics;
-pub use external::PluginExternal;
 pub use recent::{RecentCall, RecentCalls};
 pub use tls::TlsArgs;
 

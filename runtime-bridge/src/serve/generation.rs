@@ -38,7 +38,7 @@ use super::{
 };
 use crate::{
     definitions::{CrdMode, Definitions},
-    plugins::{Connected, PluginExternal},
+    plugins::Connected,
 };
 
 /// How long a CRD may take to be established.
@@ -128,7 +128,7 @@ impl Generation {
         for refused in definitions.refused {
             bridge.kind(&refused.kind.to_string(), KindStatus::Refused(refused.why));
         }
-        let external: Arc<dyn External> = Arc::new(PluginExternal::new(connected.plugin.clone()));
+        let external: Arc<dyn External> = Arc::new(connected.plugin.clone());
         let configs = self.configs(&served, &external, foundation);
         let plugin = &served.info.name;
         let config_kinds = definitions

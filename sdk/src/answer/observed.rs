@@ -2,7 +2,7 @@
 
 use std::{fmt, time::Duration};
 
-use crossbridge_proto::checked::{Secrets, Warning};
+use crossbridge_types::{Secrets, Warning};
 
 use super::Operation;
 use crate::Resource;
@@ -157,7 +157,7 @@ impl<R: Resource> Observation<R> {
         self
     }
 
-    /// Look again no sooner than this.
+    /// Observe again no sooner than this; the bridge takes more than an hour for an hour.
     pub fn observe_after(mut self, after: Duration) -> Self {
         self.observe_after = Some(after);
         self

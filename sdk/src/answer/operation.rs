@@ -2,7 +2,8 @@
 
 use std::time::{Duration, SystemTime};
 
-use crossbridge_proto::checked;
+use crossbridge_types as types;
+use jiff::Timestamp;
 
 use crate::OperationVerb;
 
@@ -17,7 +18,7 @@ use crate::OperationVerb;
 /// ```
 #[derive(Debug, Clone)]
 #[must_use]
-pub struct Operation(checked::Operation);
+pub struct Operation(types::Operation);
 
 impl Operation {
     /// An operation that creates. The handle is not empty, has at most 4 KiB, holds no secrets, and stays the same from poll to poll
@@ -38,7 +39,7 @@ impl Operation {
 
     /// An operation of this verb.
     pub fn new(verb: OperationVerb, handle: impl Into<String>) -> Self {
-        Self(checked::Operation {
+        Self(types::Operation {
             handle: handle.into(),
             verb,
             expire_time: None,
@@ -51,7 +52,7 @@ impl Operation {
         })
     }
 
-    /// Earliest next poll. Unset: the bridge's choice.
+    /// Earliest next poll; the bridge takes more than an hour for an hour. Unset: the bridge's choice.
     pub fn poll_after(mut self, after: Duration) -> Self {
         self.0.poll_after = Some(after);
         self
@@ -77,7 +78,8 @@ impl Operation {
 
     /// Polls after this may answer [`Failure::operation_expired`](crate::Failure::operation_expired); at least 24 h ahead. Unset: never.
     pub fn expires(mut self, at: SystemTime) -> Self {
-        self.0.expire_time = Some(at);
+        // A time beyond the calendar (year 9999) is as good as never.
+        self.0.expire_time = Timestamp::try_from(at).ok();
         self
     }
 
@@ -93,7 +95,7 @@ impl Operation {
         self
     }
 
-    pub(crate) fn into_checked(self) -> checked::Operation {
+    pub(crate) fn into_types(self) -> types::Operation {
         self.0
     }
 }

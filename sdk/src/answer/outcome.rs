@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crossbridge_proto::checked::{Secrets, Warning};
+use crossbridge_types::{Secrets, Warning};
 
 use super::{Observation, Operation};
 use crate::{Failure, Resource};

@@ -1,6 +1,6 @@
 //! What the user asked for.
 
-use crossbridge_proto::checked::Secrets;
+use crossbridge_types::Secrets;
 use serde_json::{Map, Value};
 
 /// The whole wish. `Debug` prints no sensitive value.
@@ -11,7 +11,7 @@ pub struct Desired<P> {
     pub parameters: P,
     /// The same, as it came.
     pub json: Map<String, Value>,
-    pub(crate) sensitive: Secrets<String>,
+    pub(crate) sensitive: Secrets,
 }
 
 /// A wish that need not be whole: what is only observed has no required fields, and a deletion must not stop at a wish that fits the type
@@ -21,6 +21,8 @@ pub type Known<P> = Desired<Option<P>>;
 impl<P> Desired<P> {
     /// The value of a sensitive field, by its JSON Pointer: `/masterPassword`.
     pub fn sensitive(&self, pointer: &str) -> Option<&str> {
-        self.sensitive.0.get(pointer).map(String::as_str)
+        let value = self.sensitive.0.get(pointer)?;
+        // It came as text.
+        std::str::from_utf8(value).ok()
     }
 }

@@ -59,6 +59,7 @@ pub struct Call {
 impl Call {
     /// Says which name the upstream has given, the moment it is known. Whatever becomes of the call then, the bridge
     /// learns the name: the answer carries it when the call succeeds, fails at a `?`, panics or runs out of time. The first one counts.
+    /// A creation that fails afterwards never says that nothing was done, whatever its [`Failure`](crate::Failure) says.
     pub fn record_name(&self, external_name: impl Into<String>) {
         let _ = self.recorded_name.set(external_name.into());
     }

@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use crossbridge_proto::{
-    checked::{self, CreateRecovery, DiffMode, NameSource, OperationVerb, Rule, Secrets, Violation},
-    v1alpha1 as wire,
+use crossbridge_proto::v1alpha1 as wire;
+use crossbridge_types::{
+    self as types, CreateRecovery, DiffMode, NameSource, OperationVerb, Rule, Secrets, Violation,
 };
 use prost::Message;
 use regex::Regex;
@@ -20,7 +20,7 @@ use crate::{Failure, Resource, document};
 #[derive(Debug)]
 pub(crate) struct PublishedKind {
     pub(crate) wire: wire::ResourceKind,
-    pub(crate) rules: checked::Kind,
+    pub(crate) rules: types::Kind,
     pub(crate) digest: String,
     pub(crate) listable: bool,
     name_pattern: Option<Regex>,
@@ -54,7 +54,7 @@ impl PublishedKind {
             let filter = filter().map_err(|problem| format!("the list filter: {problem}"))?;
             wire.list_filter_schema_json = Value::Object(filter).to_string();
         }
-        let rules = checked::Kind::try_from(wire.clone()).map_err(|violation| violation.to_string())?;
+        let rules = types::Kind::try_from(wire.clone()).map_err(|violation| violation.to_string())?;
         let published = Self {
             digest: digest(&wire),
             name_pattern: name_pattern(&rules.external_name)?,
@@ -176,7 +176,7 @@ impl PublishedKind {
     /// Checks an observation by what the kind declares; `sent_name` may be empty.
     pub(crate) fn check_observation(
         &self,
-        observation: &checked::Observation,
+        observation: &types::Observation,
         sent_name: &str,
     ) -> Result<(), Violation> {
         let name = &observation.external_name;
@@ -238,7 +238,7 @@ fn schema_text<T: JsonSchema>(what: &str) -> Result<String, String> {
         .map_err(|problem| format!("the type of the {what}: {problem}"))
 }
 
-fn name_pattern(rules: &checked::NameRules) -> Result<Option<Regex>, String> {
+fn name_pattern(rules: &types::NameRules) -> Result<Option<Regex>, String> {
     if rules.pattern.is_empty() {
         return Ok(None);
     }

@@ -1,7 +1,8 @@
 //! What leaves the plugin: the author's answer if it keeps the contract, else a failure that says so.
 
-use crossbridge_proto::checked::{
-    self, Absent, Look, NameSource, OperationVerb, Outcome, OutcomeResult, Rule, Secrets, Violation,
+use crossbridge_types::{
+    self as types, Absent, Effect, FailureCode, Look, NameSource, OperationVerb, Outcome, OutcomeResult,
+    Rule, Secrets, Violation,
 };
 use tonic::Status;
 
@@ -48,11 +49,14 @@ pub(super) fn outcome(
     let recorded = call.recorded_name.get().cloned().unwrap_or_default();
     let mut outcome = match result {
         Ok(outcome) => outcome,
+        // A status says that nothing was done, and has no place for a name.
+        Err(failure) if !recorded.is_empty() => failed(well_formed(failure.after_name())?),
         Err(failure) => failed(well_formed(failure)?),
     };
     if outcome.external_name.is_empty() {
         outcome.external_name.clone_from(&recorded);
     }
+    correct_effect(verb, &call.target.external_name, &recorded, &mut outcome);
     let Err(violation) = check_outcome(kind, call, verb, &outcome) else {
         return Ok(outcome);
     };
@@ -75,6 +79,28 @@ pub(super) fn outcome(
         }
     }
     Ok(salvaged)
+}
+
+/// A failure that says that nothing was changed, beside a name that the upstream gave: something was, as a name is given with a resource. Without
+/// this the bridge would forget the name, and create another. NOT_FOUND apart, which says that what has the name is gone.
+fn correct_effect(verb: Option<OperationVerb>, sent_name: &str, recorded: &str, outcome: &mut Outcome) {
+    let is_new = !recorded.is_empty() || (sent_name.is_empty() && !outcome.external_name.is_empty());
+    let OutcomeResult::Failure(failure) = &mut outcome.result else {
+        return;
+    };
+    let speaks_of_a_creation = match verb {
+        Some(OperationVerb::Create) => failure.code != FailureCode::NotFound,
+        // Of a poll, any other failure is the poll's own.
+        None => failure.code == FailureCode::OperationFailed,
+        Some(OperationVerb::Update | OperationVerb::Delete) => false,
+    };
+    if is_new && speaks_of_a_creation && failure.effect == Effect::None {
+        tracing::debug!(
+            reason = failure.reason,
+            "the failure says that nothing was done, and the upstream has given a name: PARTIAL is sent"
+        );
+        failure.effect = Effect::Partial;
+    }
 }
 
 /// The answer to a call that ended before the author's code ran.
@@ -102,7 +128,7 @@ fn check_outcome(
     }
 }
 
-fn failed(failure: checked::Failure) -> Outcome {
+fn failed(failure: types::Failure) -> Outcome {
     Outcome {
         external_name: String::new(),
         canonical_id: String::new(),
@@ -120,11 +146,11 @@ pub(super) fn broken(violation: &Violation) -> Failure {
 }
 
 /// A failure for the body, in form; or the status that stands in for one.
-pub(super) fn well_formed(failure: Failure) -> Result<checked::Failure, Status> {
-    let checked = failure.into_checked()?;
+pub(super) fn well_formed(failure: Failure) -> Result<types::Failure, Status> {
+    let checked = failure.into_types()?;
     match checked.check() {
         Ok(()) => Ok(checked),
         // Built from constants and a path: in form.
-        Err(violation) => broken(&violation.within("failure")).into_checked(),
+        Err(violation) => broken(&violation.within("failure")).into_types(),
     }
 }

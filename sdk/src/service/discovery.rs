@@ -1,12 +1,10 @@
 //! `DiscoveryService`: what exists.
 
-use std::time::SystemTime;
+use std::{sync::Arc, time::SystemTime};
 
 use async_trait::async_trait;
-use crossbridge_proto::{
-    checked,
-    v1alpha1::{self as wire, discovery_service_server::DiscoveryService},
-};
+use crossbridge_proto::v1alpha1::{self as wire, discovery_service_server::DiscoveryService};
+use crossbridge_types as types;
 use tonic::{Request, Response, Status};
 use tracing::Instrument;
 
@@ -18,15 +16,15 @@ impl Service {
         &self,
         metadata: &Metadata,
         wire: wire::ListExternalRequest,
-    ) -> Result<checked::Listed, Failure> {
+    ) -> Result<types::Listed, Failure> {
         let deadline = metadata.deadline_of_look(SystemTime::now())?;
-        let request = checked::List::try_from(wire).map_err(|violation| invalid_argument(&violation))?;
+        let request = types::List::try_from(wire).map_err(|violation| invalid_argument(&violation))?;
         let kind = self.kind(&request.resource_type)?;
         if !kind.published().listable {
             return Err(Failure::unimplemented());
         }
         let call = ConfigCall {
-            config: self.config(&request.config)?,
+            config: self.config(&Arc::new(request.config))?,
             deadline,
             id: metadata.call_id.clone(),
         };

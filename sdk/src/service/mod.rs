@@ -7,10 +7,11 @@ mod metadata;
 mod plugin;
 mod resource;
 
-use std::{sync::Arc, time::SystemTime};
+use std::sync::Arc;
 
-use crossbridge_proto::checked::{self, PluginInfo, ResourceType, Violation};
+use crossbridge_types::{self as types, PluginInfo, ResourceType, Violation};
 use futures::future::BoxFuture;
+use jiff::Timestamp;
 use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
 use tonic::Status;
@@ -86,22 +87,16 @@ impl Service {
     ///
     /// # Errors
     /// `CREDENTIALS_EXPIRED` for stale credentials, `UNAUTHENTICATED` where a required one is missing.
-    fn config(&self, config: &checked::Config) -> Result<Config, Failure> {
+    fn config(&self, config: &Arc<types::Config>) -> Result<Config, Failure> {
         if config
-            .credentials_expire_time
-            .is_some_and(|time| time <= SystemTime::now())
+            .credentials_expire
+            .is_some_and(|time| time <= Timestamp::now())
         {
             return Err(Failure::credentials_expired(
                 "the provider config's credentials have expired",
             ));
         }
-        let config = Config {
-            id: config.config_id.clone(),
-            revision: config.revision.clone(),
-            settings: config.settings.clone(),
-            credentials: config.credentials.clone(),
-            credentials_expire_time: config.credentials_expire_time,
-        };
+        let config = Config(Arc::clone(config));
         if !config.is_ambient() {
             for key in self.plugin.info.credential_keys.iter().filter(|key| key.required) {
                 config.required_credential(&key.name)?;

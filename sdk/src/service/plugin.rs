@@ -1,12 +1,10 @@
 //! `PluginService`: what the plugin is and what it serves.
 
-use std::time::SystemTime;
+use std::{sync::Arc, time::SystemTime};
 
 use async_trait::async_trait;
-use crossbridge_proto::{
-    checked::{self, ConfigVerdict, ResourceType},
-    v1alpha1::{self as wire, plugin_service_server::PluginService},
-};
+use crossbridge_proto::v1alpha1::{self as wire, plugin_service_server::PluginService};
+use crossbridge_types::{self as types, ConfigVerdict, ResourceType};
 use tonic::{Request, Response, Status};
 use tracing::Instrument;
 
@@ -50,8 +48,8 @@ impl Service {
 
     async fn verdict(&self, metadata: &Metadata, wire: wire::CheckConfigRequest) -> Result<String, Failure> {
         let deadline = metadata.deadline_of_look(SystemTime::now())?;
-        let config = checked::Config::try_from(wire).map_err(|violation| invalid_argument(&violation))?;
-        let config = self.config(&config)?;
+        let config = types::Config::try_from(wire).map_err(|violation| invalid_argument(&violation))?;
+        let config = self.config(&Arc::new(config))?;
         (self.plugin.check_settings)(&config)?;
         let Some(check) = &self.plugin.check_config else {
             return Ok(String::new());
@@ -77,7 +75,7 @@ fn summary(kind: &dyn ServedKind) -> wire::ResourceKindSummary {
 fn status(failure: Failure) -> Status {
     let text = failure.to_string();
     failure
-        .into_checked()
+        .into_types()
         .err()
         .unwrap_or_else(|| Status::internal(text))
 }

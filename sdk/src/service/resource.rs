@@ -3,114 +3,60 @@
 use std::{sync::OnceLock, time::SystemTime};
 
 use async_trait::async_trait;
-use crossbridge_proto::{
-    checked::{self, Look, OperationVerb, Outcome, OutcomeResult, Violation},
-    v1alpha1::{self as wire, resource_service_server::ResourceService},
-};
+use crossbridge_proto::v1alpha1::{self as wire, resource_service_server::ResourceService};
+use crossbridge_types::{self as types, Look, Outcome, OutcomeResult, Verb, Violation};
 use tonic::{Request, Response, Status};
 use tracing::{Instrument, Span};
 
 use super::{Service, answer, invalid_argument, metadata::Metadata};
 use crate::{Call, Deadline, Failure, Target, kind::NamedCall, served::ServedKind};
 
-/// A call that changes something, or a poll: what its way through the service depends on.
-#[async_trait]
-trait Change: Send {
-    /// `None`: a poll, whose operation may do any of them.
-    const VERB: Option<OperationVerb>;
-    const NAMED: NamedCall = NamedCall::Other;
-
-    fn target(&self) -> &checked::Target;
-    async fn perform(self, kind: &dyn ServedKind, call: &Call) -> Result<Outcome, Failure>;
-}
-
-#[async_trait]
-impl Change for checked::Create {
-    const VERB: Option<OperationVerb> = Some(OperationVerb::Create);
-    const NAMED: NamedCall = NamedCall::Create;
-
-    fn target(&self) -> &checked::Target {
-        &self.target
-    }
-
-    async fn perform(self, kind: &dyn ServedKind, call: &Call) -> Result<Outcome, Failure> {
-        kind.create(call, self).await
-    }
-}
-
-#[async_trait]
-impl Change for checked::Update {
-    const VERB: Option<OperationVerb> = Some(OperationVerb::Update);
-
-    fn target(&self) -> &checked::Target {
-        &self.target
-    }
-
-    async fn perform(self, kind: &dyn ServedKind, call: &Call) -> Result<Outcome, Failure> {
-        kind.update(call, self).await
-    }
-}
-
-#[async_trait]
-impl Change for checked::Delete {
-    const VERB: Option<OperationVerb> = Some(OperationVerb::Delete);
-
-    fn target(&self) -> &checked::Target {
-        &self.target
-    }
-
-    async fn perform(self, kind: &dyn ServedKind, call: &Call) -> Result<Outcome, Failure> {
-        kind.delete(call, self).await
-    }
-}
-
-#[async_trait]
-impl Change for checked::Poll {
-    const VERB: Option<OperationVerb> = None;
-
-    fn target(&self) -> &checked::Target {
-        &self.target
-    }
-
-    async fn perform(self, kind: &dyn ServedKind, call: &Call) -> Result<Outcome, Failure> {
-        kind.poll(call, self).await
-    }
-}
-
 impl Service {
-    async fn change<C, W>(&self, request: Request<W>) -> Result<Outcome, Status>
+    /// A call that changes something, or a poll, whose operation may be of any verb.
+    async fn change<W>(&self, verb: Verb, request: Request<W>) -> Result<Outcome, Status>
     where
-        C: Change + TryFrom<W, Error = Violation>,
+        types::Call: TryFrom<W, Error = Violation>,
     {
         let metadata = Metadata::read(request.metadata())?;
-        let span = metadata.span(C::VERB.map_or("PollOperation", rpc_name));
+        let span = metadata.span(rpc_name(verb));
         let work = async {
-            let (change, kind, call) = match self.begin_change::<C, W>(&metadata, request.into_inner()) {
+            let (change, kind, call) = match self.begin_change(verb, &metadata, request.into_inner()) {
                 Ok(begun) => begun,
                 Err(failure) => return answer::refused(failure),
             };
-            let result = self.guarded(call.deadline, change.perform(kind, &call)).await;
-            answer::outcome(kind.published(), &call, C::VERB, result)
+            let verb = change.operation_verb();
+            let result = self.guarded(call.deadline, kind.execute(&call, change)).await;
+            answer::outcome(kind.published(), &call, verb, result)
         };
         work.instrument(span).await.inspect(log_outcome)
     }
 
     /// Everything that can refuse the call before the author's code runs.
-    fn begin_change<C, W>(&self, metadata: &Metadata, wire: W) -> Result<(C, &dyn ServedKind, Call), Failure>
+    fn begin_change<W>(
+        &self,
+        verb: Verb,
+        metadata: &Metadata,
+        wire: W,
+    ) -> Result<(types::Call, &dyn ServedKind, Call), Failure>
     where
-        C: Change + TryFrom<W, Error = Violation>,
+        types::Call: TryFrom<W, Error = Violation>,
     {
         let now = SystemTime::now();
-        let deadline = match C::VERB {
-            Some(_) => metadata.deadline_of_change(now)?,
-            None => metadata.deadline_of_look(now)?,
+        let deadline = match verb {
+            Verb::Create | Verb::Update | Verb::Delete => metadata.deadline_of_change(now)?,
+            Verb::Poll | Verb::Observe => metadata.deadline_of_look(now)?,
         };
-        let change = C::try_from(wire).map_err(|violation| invalid_argument(&violation))?;
-        let kind = self.kind(&change.target().resource_type)?;
-        if let Some(verb) = C::VERB {
+        let change = types::Call::try_from(wire).map_err(|violation| invalid_argument(&violation))?;
+        let kind = self.kind(&change.target.resource_type)?;
+        if let Some(verb) = change.operation_verb() {
             kind.published().check_capability(verb)?;
         }
-        let call = self.call(kind, C::NAMED, change.target(), deadline, metadata)?;
+        let named = match verb {
+            Verb::Create => NamedCall::Create,
+            Verb::Observe => NamedCall::Observe,
+            Verb::Update | Verb::Delete | Verb::Poll => NamedCall::Other,
+        };
+        let call = self.call(kind, named, &change.target, deadline, metadata)?;
         Ok((change, kind, call))
     }
 
@@ -131,9 +77,9 @@ impl Service {
         &self,
         metadata: &Metadata,
         wire: wire::ObserveRequest,
-    ) -> Result<(checked::Observe, &dyn ServedKind, Call), Failure> {
+    ) -> Result<(types::Observe, &dyn ServedKind, Call), Failure> {
         let deadline = metadata.deadline_of_look(SystemTime::now())?;
-        let observe = checked::Observe::try_from(wire).map_err(|violation| invalid_argument(&violation))?;
+        let observe = types::Observe::try_from(wire).map_err(|violation| invalid_argument(&violation))?;
         let kind = self.kind(&observe.target.resource_type)?;
         let call = self.call(kind, NamedCall::Observe, &observe.target, deadline, metadata)?;
         Ok((observe, kind, call))
@@ -144,7 +90,7 @@ impl Service {
         &self,
         kind: &dyn ServedKind,
         named: NamedCall,
-        target: &checked::Target,
+        target: &types::Target,
         deadline: Deadline,
         metadata: &Metadata,
     ) -> Result<Call, Failure> {
@@ -173,11 +119,13 @@ impl Service {
     }
 }
 
-fn rpc_name(verb: OperationVerb) -> &'static str {
+fn rpc_name(verb: Verb) -> &'static str {
     match verb {
-        OperationVerb::Create => "Create",
-        OperationVerb::Update => "Update",
-        OperationVerb::Delete => "Delete",
+        Verb::Observe => "Observe",
+        Verb::Create => "Create",
+        Verb::Update => "Update",
+        Verb::Delete => "Delete",
+        Verb::Poll => "PollOperation",
     }
 }
 
@@ -210,7 +158,7 @@ fn log_look(look: &Look) {
     }
 }
 
-fn log_failure(failure: &checked::Failure) {
+fn log_failure(failure: &types::Failure) {
     tracing::debug!(code = ?failure.code, effect = ?failure.effect, reason = failure.reason, "failed");
 }
 
@@ -227,35 +175,27 @@ impl ResourceService for Service {
         &self,
         request: Request<wire::CreateRequest>,
     ) -> Result<Response<wire::CreateResponse>, Status> {
-        Ok(Response::new(
-            self.change::<checked::Create, _>(request).await?.into(),
-        ))
+        Ok(Response::new(self.change(Verb::Create, request).await?.into()))
     }
 
     async fn update(
         &self,
         request: Request<wire::UpdateRequest>,
     ) -> Result<Response<wire::UpdateResponse>, Status> {
-        Ok(Response::new(
-            self.change::<checked::Update, _>(request).await?.into(),
-        ))
+        Ok(Response::new(self.change(Verb::Update, request).await?.into()))
     }
 
     async fn delete(
         &self,
         request: Request<wire::DeleteRequest>,
     ) -> Result<Response<wire::DeleteResponse>, Status> {
-        Ok(Response::new(
-            self.change::<checked::Delete, _>(request).await?.into(),
-        ))
+        Ok(Response::new(self.change(Verb::Delete, request).await?.into()))
     }
 
     async fn poll_operation(
         &self,
         request: Request<wire::PollOperationRequest>,
     ) -> Result<Response<wire::PollOperationResponse>, Status> {
-        Ok(Response::new(
-            self.change::<checked::Poll, _>(request).await?.into(),
-        ))
+        Ok(Response::new(self.change(Verb::Poll, request).await?.into()))
     }
 }

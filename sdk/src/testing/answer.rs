@@ -2,7 +2,7 @@
 
 use std::{fmt, marker::PhantomData};
 
-use crossbridge_proto::checked::{Completed, Failure, Look, Observation, Operation, Outcome, OutcomeResult};
+use crossbridge_types::{Completed, Failure, Look, Observation, Operation, Outcome, OutcomeResult};
 use tonic::Status;
 
 use crate::{Resource, document};
@@ -164,7 +164,7 @@ impl<R: Resource> Looked<R> {
 }
 
 #[track_caller]
-fn read<T: serde::de::DeserializeOwned>(document: &crossbridge_proto::checked::Document, what: &str) -> T {
+fn read<T: serde::de::DeserializeOwned>(document: &crossbridge_types::Document, what: &str) -> T {
     match document::read(document) {
         Ok(read) => read,
         Err((path, problem)) => panic!("the observed {what} are not of the kind's type: {path:?}: {problem}"),

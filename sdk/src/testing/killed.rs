@@ -1,6 +1,6 @@
 //! Killed inside Create, started again, asked again: one resource.
 
-use crossbridge_proto::checked::{CreateRecovery, FailureCode, Look, OutcomeResult};
+use crossbridge_types::{CreateRecovery, FailureCode, Look, OutcomeResult};
 use tokio::time::sleep;
 
 use super::{Cut, Lab, Thing, cut_at_wait, lab::window};

@@ -5,10 +5,8 @@ use std::{
     time::Duration,
 };
 
-use crossbridge_proto::{
-    checked::{Config, ConfigVerdict, Kind, ResourceType, Secrets},
-    v1alpha1::{self as wire, plugin_service_server::PluginService},
-};
+use crossbridge_proto::v1alpha1::{self as wire, plugin_service_server::PluginService};
+use crossbridge_types::{Config, ConfigVerdict, Kind, ResourceType, Secrets};
 use serde::Serialize;
 use tonic::{Request, Status};
 
@@ -35,11 +33,13 @@ impl Lab {
             service: Mutex::new(started(plugin())),
             plugin: Box::new(plugin),
             config: Config {
-                config_id: "lab".to_owned(),
+                id: "lab".to_owned(),
                 revision: "1".to_owned(),
+                settings_digest: String::new(),
+                identity: String::new(),
                 settings: None,
                 credentials: Secrets::default(),
-                credentials_expire_time: None,
+                credentials_expire: None,
             },
         }
     }
@@ -78,7 +78,7 @@ impl Lab {
     /// If the call is not processed.
     pub async fn check_config(&self) -> ConfigVerdict {
         let request = wire::CheckConfigRequest {
-            config: Some(self.config.clone().into()),
+            config: Some((&self.config).into()),
         };
         let answer = self.service().check_config(Request::new(request)).await;
         let verdict = answer.and_then(|answer| {
@@ -130,7 +130,7 @@ fn started(plugin: Plugin) -> Service {
 }
 
 #[track_caller]
-pub(super) fn written(value: &impl Serialize, what: &str) -> crossbridge_proto::checked::Document {
+pub(super) fn written(value: &impl Serialize, what: &str) -> crossbridge_types::Document {
     match document::write(value, what) {
         Ok(document) => document,
         Err(failure) => panic!("{failure}"),
@@ -138,7 +138,7 @@ pub(super) fn written(value: &impl Serialize, what: &str) -> crossbridge_proto::
 }
 
 /// What is never to be seen: the SDK checks answers before they leave.
-pub(super) fn out_of_form(violation: &crossbridge_proto::checked::Violation) -> Status {
+pub(super) fn out_of_form(violation: &crossbridge_types::Violation) -> Status {
     Status::internal(format!("the answer breaks the contract: {violation}"))
 }
 

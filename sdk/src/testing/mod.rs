@@ -95,7 +95,7 @@ mod lab;
 mod thing;
 
 pub use answer::{Answer, Found, Looked};
-pub use crossbridge_proto::checked::{
+pub use crossbridge_types::{
     Completed, ConfigVerdict, Failure, FieldViolation, Look, Observation, Operation, Outcome, OutcomeResult,
     Secrets,
 };

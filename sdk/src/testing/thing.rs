@@ -1,13 +1,12 @@
 //! One managed resource: what a bridge would know of it, and the calls that it would make.
 
-use std::{marker::PhantomData, time::Duration};
+use std::{marker::PhantomData, sync::Arc, time::Duration};
 
-use crossbridge_proto::{
-    checked::{
-        self, Desired, Document, Kind, Look, Outcome, OutcomeResult, Owner, Secrets, Target, Violation,
-    },
-    v1alpha1::resource_service_server::ResourceService,
+use crossbridge_proto::v1alpha1::{self as wire, resource_service_server::ResourceService};
+use crossbridge_types::{
+    Call, DesiredState, Document, Kind, Look, Outcome, OutcomeResult, Owner, Secrets, Target, Verb, Violation,
 };
+use jiff::Timestamp;
 use serde::Serialize;
 use tokio::time::{Instant, sleep};
 use tonic::{Request, Response, Status};
@@ -31,7 +30,7 @@ pub struct Thing<'lab, R: Resource> {
     pub(super) lab: &'lab Lab,
     pub(super) kind: Kind,
     pub(super) target: Target,
-    desired: Desired,
+    desired: DesiredState,
     /// Of its creation: the same at every repeat.
     token: String,
     /// The name that its creation is sent with; empty where the user does not give it.
@@ -50,7 +49,7 @@ impl<'lab, R: Resource> Thing<'lab, R> {
             lab,
             target: Target {
                 resource_type: kind.resource_type.clone(),
-                config: lab.config().clone(),
+                config: Arc::new(lab.config().clone()),
                 owner: Owner {
                     namespace: namespace.to_owned(),
                     name: "thing".to_owned(),
@@ -63,9 +62,9 @@ impl<'lab, R: Resource> Thing<'lab, R> {
                 provider_state: String::new(),
             },
             kind,
-            desired: Desired {
+            desired: DesiredState {
                 parameters: wish,
-                sensitive_values: Secrets::default(),
+                sensitive: Secrets::default(),
             },
             token: Uuid::new_v4().to_string(),
             given_name: String::new(),
@@ -86,8 +85,8 @@ impl<'lab, R: Resource> Thing<'lab, R> {
     /// The value of a sensitive field, by its JSON Pointer.
     #[must_use]
     pub fn sensitive(mut self, pointer: &str, value: &str) -> Self {
-        let values = &mut self.desired.sensitive_values.0;
-        values.insert(pointer.to_owned(), value.to_owned());
+        let values = &mut self.desired.sensitive.0;
+        values.insert(pointer.to_owned(), value.as_bytes().to_vec());
         self
     }
 
@@ -123,11 +122,11 @@ impl<'lab, R: Resource> Thing<'lab, R> {
 
     /// Looks.
     pub async fn observe(&mut self) -> Looked<R> {
-        let request = checked::Observe {
-            target: self.target.clone(),
-            desired: self.desired.clone(),
+        let request = wire::ObserveRequest::of(&self.target, &self.desired);
+        let answer = match request {
+            Ok(request) => self.lab.service().observe(self.request(request)).await,
+            Err(violation) => Err(Status::invalid_argument(violation.to_string())),
         };
-        let answer = self.lab.service().observe(self.request(request)).await;
         let look = read::<_, Look>(answer);
         if let Ok(Look::Found(observation)) = &look {
             self.learn_name(&observation.external_name);
@@ -148,50 +147,60 @@ impl<'lab, R: Resource> Thing<'lab, R> {
     }
 
     async fn create_once(&mut self, outcome_unknown: bool) -> Answer {
-        let mut target = self.target.clone();
-        target.external_name.clone_from(&self.given_name);
-        let request = checked::Create {
-            target,
-            desired: self.desired.clone(),
-            client_request_token: self.token.clone(),
+        let mut call = Call {
+            token: self.token.clone(),
             outcome_unknown,
+            ..self.call(Verb::Create)
         };
-        let answer = self.lab.service().create(self.request(request)).await;
+        call.target.external_name.clone_from(&self.given_name);
+        let answer = self.lab.service().create(self.send(&call)).await;
         self.learned(answer)
     }
 
     /// Changes it to the wish.
     pub async fn update(&mut self) -> Answer {
-        let request = checked::Update {
-            target: self.target.clone(),
-            desired: self.desired.clone(),
-            changed_paths: Vec::new(),
+        let call = Call {
             etag: self.etag.clone(),
+            ..self.call(Verb::Update)
         };
-        let answer = self.lab.service().update(self.request(request)).await;
+        let answer = self.lab.service().update(self.send(&call)).await;
         self.learned(answer)
     }
 
     /// Removes it.
     pub async fn delete(&mut self) -> Answer {
-        let request = checked::Delete {
-            target: self.target.clone(),
-            desired: Some(self.desired.clone()),
+        let call = Call {
             etag: self.etag.clone(),
+            ..self.call(Verb::Delete)
         };
-        let answer = self.lab.service().delete(self.request(request)).await;
+        let answer = self.lab.service().delete(self.send(&call)).await;
         self.learned(answer)
     }
 
     /// Asks once where the operation has got to.
     pub async fn poll(&mut self) -> Answer {
-        let request = checked::Poll {
-            target: self.target.clone(),
+        let call = Call {
             handle: self.handle.clone(),
-            desired: Some(self.desired.clone()),
+            ..self.call(Verb::Poll)
         };
-        let answer = self.lab.service().poll_operation(self.request(request)).await;
+        let answer = self.lab.service().poll_operation(self.send(&call)).await;
         self.learned(answer)
+    }
+
+    fn call(&self, verb: Verb) -> Call {
+        Call::new(verb, self.target.clone(), self.desired.clone(), Timestamp::MAX)
+    }
+
+    /// The request of a call. Sensitive values are text here: they were given as such.
+    #[track_caller]
+    fn send<W>(&self, call: &Call) -> Request<W>
+    where
+        W: for<'a> TryFrom<&'a Call, Error = Violation>,
+    {
+        match W::try_from(call) {
+            Ok(request) => self.request(request),
+            Err(violation) => panic!("the call cannot be sent: {violation}"),
+        }
     }
 
     /// Polls until the operation has ended, no sooner than it asks to be; the last answer. What is no operation is its own end.
@@ -215,8 +224,8 @@ impl<'lab, R: Resource> Thing<'lab, R> {
         answer
     }
 
-    fn request<W>(&self, message: impl Into<W>) -> Request<W> {
-        let mut request = Request::new(message.into());
+    fn request<W>(&self, message: W) -> Request<W> {
+        let mut request = Request::new(message);
         request.set_timeout(self.kind.timeouts.call);
         request
     }

@@ -11,6 +11,9 @@ use super::GROUP;
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Parameters {
     pub steps: u8,
+    /// How the next call behaves.
+    #[serde(default)]
+    pub mood: super::Mood,
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -33,8 +36,14 @@ impl Resource for Job {
     }
 
     async fn observe(&self, call: &Call, desired: &Known<Parameters>) -> Result<Observed<Self>, Failure> {
-        let found =
-            Observation::new(&call.target.external_name, Parameters { steps: 3 }).not_ready("running");
+        let found = Observation::new(
+            &call.target.external_name,
+            Parameters {
+                steps: 3,
+                mood: super::Mood::Obliging,
+            },
+        )
+        .not_ready("running");
         Ok(match desired.parameters.as_ref().map_or(3, |wish| wish.steps) {
             3 => found.up_to_date().into(),
             // A bug of its author: it does not compare.
@@ -43,7 +52,8 @@ impl Resource for Job {
         })
     }
 
-    async fn create(&self, _: &Call, create: &Create<Parameters>) -> Result<Outcome<Self>, Failure> {
+    async fn create(&self, call: &Call, create: &Create<Parameters>) -> Result<Outcome<Self>, Failure> {
+        super::suffer(create.desired.parameters.mood, call).await?;
         let operation = Operation::create(format!("steps:{}", create.desired.parameters.steps))
             .poll_after(Duration::from_secs(1))
             .progress(0)

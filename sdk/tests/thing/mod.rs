@@ -41,6 +41,12 @@ pub enum Mood {
     NamedThenFailing,
     /// Learns a name, then panics.
     NamedThenPanicking,
+    /// Learns a name, then is throttled.
+    NamedThenThrottled,
+    /// Learns a name, and that what had it is gone.
+    NamedThenGone,
+    /// Learns a name, then does not process the call.
+    NamedThenStatus,
     /// Waits until the folder holds a file `go`.
     Waiting,
     /// Answers a failure whose reason is out of form.
@@ -103,6 +109,18 @@ async fn suffer(mood: Mood, call: &Call) -> Result<(), Failure> {
         Mood::NamedThenPanicking => {
             call.record_name("given");
             panic!("in a bad mood");
+        }
+        Mood::NamedThenThrottled => {
+            call.record_name("given");
+            return Err(Failure::throttled(Duration::from_secs(1), "slow down"));
+        }
+        Mood::NamedThenGone => {
+            call.record_name("given");
+            return Err(Failure::not_found("it is gone again"));
+        }
+        Mood::NamedThenStatus => {
+            call.record_name("given");
+            return Err(Failure::invalid_argument("handle", "is none of this plugin's"));
         }
         Mood::BadReason => return Err(Failure::conflict("no").reason("out of form")),
         Mood::Waiting => {

@@ -6,10 +6,8 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use crossbridge_proto::{
-    checked::Violation,
-    v1alpha1::{self as wire, FailureCode},
-};
+use crossbridge_proto::v1alpha1::{self as wire, FailureCode};
+use crossbridge_types::Violation;
 use tonic::{Code, Status};
 
 use crate::{
@@ -52,6 +50,9 @@ assertions! {
     EFFECT = "failure/effect", Core, "Failure.effect",
         "A failed call that changes something says what it left behind.",
         "Set effect: NONE only if nothing was and nothing will be changed, PARTIAL, else UNKNOWN.";
+    NO_EFFECT_NO_NAME = "failure/no-effect-no-name", Core, "Effect.EFFECT_NONE",
+        "A creation that failed with EFFECT_NONE names nothing that the upstream gave, save with NOT_FOUND.",
+        "Once the upstream has given a name something exists: say PARTIAL, or leave out the name of what was never there.";
     REASON = "failure/reason", Core, "Failure.reason",
         "A failure's reason is PascalCase of at most 63 bytes.",
         "Give each cause a short stable word, such as BucketNotEmpty.";
@@ -129,6 +130,12 @@ impl Watch {
         }
         for failure in &parts.failures {
             self.failure(method, failure);
+            if sent_name.is_empty() && ends_a_creation(method, failure) {
+                self.judge(
+                    NO_EFFECT_NO_NAME,
+                    names_nothing(method, failure, &parts.external_names),
+                );
+            }
         }
         for operation in &parts.operations {
             self.operation(method, operation);
@@ -310,6 +317,26 @@ fn same_name(method: Method, sent: &str, got: &str) -> Judgement {
     holds(sent.is_empty() || got.is_empty() || sent == got, || {
         format!("{method} was asked about {sent:?} and answered about {got:?}")
     })
+}
+
+/// Whether a failure says that a creation was without any effect, by a code that then has no name to tell.
+fn ends_a_creation(method: Method, failure: &wire::Failure) -> bool {
+    let speaks_of_it = match method {
+        Method::Create => failure.code() != FailureCode::NotFound,
+        Method::PollOperation => failure.code() == FailureCode::OperationFailed,
+        _ => false,
+    };
+    speaks_of_it && failure.effect() == wire::Effect::None
+}
+
+fn names_nothing(method: Method, failure: &wire::Failure, names: &[&str]) -> Judgement {
+    match names.iter().find(|name| !name.is_empty()) {
+        None => Ok(()),
+        Some(name) => Err(format!(
+            "{method} failed ({}) with EFFECT_NONE and named {name:?}",
+            failure.reason
+        )),
+    }
 }
 
 fn verb(method: Method, verb: wire::OperationVerb) -> Judgement {

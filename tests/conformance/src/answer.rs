@@ -1,9 +1,7 @@
 //! The parts of an answer that are judged wherever they occur.
 
-use crossbridge_proto::{
-    checked::{self, KindPage, Look, PluginInfo, Violation},
-    v1alpha1::{self as wire, observe_response, outcome},
-};
+use crossbridge_proto::v1alpha1::{self as wire, observe_response, outcome};
+use crossbridge_types::{self as types, KindPage, Look, PluginInfo, Violation};
 use prost::Message;
 
 /// What an answer holds, seen through its message type.
@@ -77,7 +75,7 @@ macro_rules! outcome_answers {
                 }
 
                 fn violation(&self) -> Option<Violation> {
-                    checked::Outcome::try_from(self.clone()).err()
+                    types::Outcome::try_from(self.clone()).err()
                 }
 
                 fn hide_secrets(&mut self) {
@@ -144,7 +142,7 @@ macro_rules! plain_answers {
 plain_answers! {
     GetPluginInfoResponse: |_| None, PluginInfo;
     ListResourceKindsResponse: |_| None, KindPage;
-    GetResourceKindResponse: |_| None, checked::Kind;
-    CheckConfigResponse: |answer| answer.failure.as_ref(), checked::ConfigVerdict;
-    ListExternalResponse: |answer| answer.failure.as_ref(), Result<checked::Listed, checked::Failure>;
+    GetResourceKindResponse: |_| None, types::Kind;
+    CheckConfigResponse: |answer| answer.failure.as_ref(), types::ConfigVerdict;
+    ListExternalResponse: |answer| answer.failure.as_ref(), Result<types::Listed, types::Failure>;
 }

@@ -2,10 +2,8 @@
 
 use std::{sync::Arc, time::Duration};
 
-use crossbridge_proto::{
-    checked::{Kind, PluginInfo},
-    v1alpha1 as wire,
-};
+use crossbridge_proto::v1alpha1 as wire;
+use crossbridge_types::{Kind, PluginInfo};
 
 use crate::{
     always::Watch,

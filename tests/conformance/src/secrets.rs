@@ -6,7 +6,7 @@ use base64::{
     Engine,
     engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD},
 };
-use crossbridge_proto::checked::Example;
+use crossbridge_types::Example;
 
 /// Shorter ones occur by chance.
 const SHORTEST: usize = 6;

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use bridge_core::{external::FieldDiff, kind as bridge, managed::differences_by_rules};
-use crossbridge_proto::checked::{Comparison, Document, FieldRule, Kind};
+use crossbridge_types::{Comparison, Document, FieldRule, Kind};
 use serde_json::Value;
 
 /// What of a wish did not come back as it was wished.
 pub(crate) fn unfulfilled(kind: &Kind, wish: &Document, fact: &Document) -> Vec<FieldDiff> {
     let rules: Vec<bridge::FieldRule> = kind.field_rules.iter().map(rule).collect();
-    let schema = Value::Object(kind.parameters_schema.clone());
+    let schema = kind.parameters_schema.clone();
     differences_by_rules(&schema, &rules, wish, fact)
 }
 

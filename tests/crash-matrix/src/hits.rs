@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, fmt::Display};
 
 use fake_cloud::{
-    checked::{CreateRecovery, NameSource},
     kinds::{Pace, Subject},
+    types::{CreateRecovery, NameSource},
 };
 
 use crate::case::{Case, Sort, Victim};

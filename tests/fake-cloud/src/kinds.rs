@@ -2,13 +2,11 @@
 
 use std::time::Duration;
 
-use crossbridge_proto::{
-    checked::{self, NameSource},
-    v1alpha1::{
-        ConnectionKey, CreateRecovery, Document, ExternalNameRules, ExternalNameSource, FieldRule,
-        KindCapabilities, KindExample, Mutability, PrinterColumn, ResourceKind, ResourceType, Timeouts,
-    },
+use crossbridge_proto::v1alpha1::{
+    ConnectionKey, CreateRecovery, Document, ExternalNameRules, ExternalNameSource, FieldRule,
+    KindCapabilities, KindExample, Mutability, PrinterColumn, ResourceKind, ResourceType, Timeouts,
 };
+use crossbridge_types::{self as types, NameSource};
 use serde_json::json;
 
 /// API group of all kinds, and the plugin's name.
@@ -54,7 +52,7 @@ pub struct Subject {
     /// As the plugin publishes it.
     pub wire: ResourceKind,
     /// The same, checked.
-    pub kind: checked::Kind,
+    pub kind: types::Kind,
     /// How the cloud treats it.
     pub manners: Manners,
 }
@@ -66,7 +64,7 @@ impl Subject {
     }
 
     /// It declares this recovery.
-    pub fn recovers_by(&self, recovery: checked::CreateRecovery) -> bool {
+    pub fn recovers_by(&self, recovery: types::CreateRecovery) -> bool {
         self.kind.capabilities.create_recovery.contains(&recovery)
     }
 
@@ -239,7 +237,7 @@ pub fn all() -> Vec<Subject> {
 fn subject(draft: &Draft) -> Subject {
     let wire = publish(draft);
     Subject {
-        kind: checked::Kind::try_from(wire.clone()).expect("the kinds of this file keep the contract"),
+        kind: types::Kind::try_from(wire.clone()).expect("the kinds of this file keep the contract"),
         wire,
         manners: draft.manners,
     }

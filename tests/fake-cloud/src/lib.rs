@@ -6,7 +6,7 @@
 //!
 //! What may go wrong is a [`fault::Fate`] of one call, or a [`cloud::Mood`] that lasts.
 
-pub use crossbridge_proto::checked;
+pub use crossbridge_types as types;
 
 pub mod cloud;
 pub mod fault;

@@ -2,14 +2,12 @@
 
 use std::{future::pending, sync::Arc, time::Duration};
 
-use crossbridge_proto::{
-    checked::{self, PluginInfo, Violation},
-    v1alpha1::{
-        self as wire,
-        plugin_service_server::{PluginService, PluginServiceServer},
-        resource_service_server::{ResourceService, ResourceServiceServer},
-    },
+use crossbridge_proto::v1alpha1::{
+    self as wire,
+    plugin_service_server::{PluginService, PluginServiceServer},
+    resource_service_server::{ResourceService, ResourceServiceServer},
 };
+use crossbridge_types::{self as types, PluginInfo, Violation};
 use jiff::Timestamp;
 use serde_json::json;
 use tonic::{Request, Response, Status, metadata::MetadataMap, service::Routes};
@@ -84,12 +82,10 @@ impl Plugin {
             contract_versions: vec!["v1alpha1".to_owned()],
             lists_external: false,
             instance_id: self.instance.clone(),
-            max_concurrent_calls: checked::DEFAULT_CONCURRENT_CALLS,
-            max_message_bytes: checked::DEFAULT_MESSAGE_BYTES,
-            config_schema: json!({"type": "object", "properties": {"region": {"type": "string"}}})
-                .as_object()
-                .cloned(),
-            credential_keys: vec![checked::CredentialKey {
+            max_concurrent_calls: types::DEFAULT_CONCURRENT_CALLS,
+            max_message_bytes: types::DEFAULT_MESSAGE_BYTES,
+            config_schema: Some(json!({"type": "object", "properties": {"region": {"type": "string"}}})),
+            credential_keys: vec![types::CredentialKey {
                 name: "key".to_owned(),
                 description: "Opens the cloud.".to_owned(),
                 required: false,
@@ -142,9 +138,13 @@ impl Plugin {
         }
     }
 
-    async fn change<W, A>(&self, request: Request<W>, make: fn(A) -> Ask) -> Result<checked::Outcome, Status>
+    async fn change<W>(
+        &self,
+        request: Request<W>,
+        make: fn(types::Call) -> Ask,
+    ) -> Result<types::Outcome, Status>
     where
-        A: TryFrom<W, Error = Violation>,
+        types::Call: TryFrom<W, Error = Violation>,
     {
         match self.ask(request, make).await? {
             Answer::Outcome(outcome) => Ok(outcome),

@@ -4,10 +4,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use crossbridge_proto::{
-    checked::{Config, ConfigVerdict, Create, Delete, Look, Observe, Outcome, Poll, Update},
-    v1alpha1 as wire,
-};
+use crossbridge_proto::v1alpha1 as wire;
+use crossbridge_types::{Call, Config, ConfigVerdict, Look, Observe, Outcome, Violation};
 use jiff::Timestamp;
 use prost::Message;
 use reqwest::{Client, Method, Response};
@@ -153,7 +151,8 @@ impl Link for Remote {
         if let Some(deadline) = deadline {
             url = format!("{url}?deadline={}", deadline.as_millisecond());
         }
-        let answer = sent(self.client.post(url).body(encode_ask(ask))).await?;
+        let body = encode_ask(&ask).map_err(|violation| unreachable(&violation))?;
+        let answer = sent(self.client.post(url).body(body)).await?;
         let header = |name| {
             let value = answer.headers().get(name)?.to_str().ok()?;
             Some(value.to_owned())
@@ -187,27 +186,28 @@ fn path_of(rpc: Rpc) -> &'static str {
     }
 }
 
-fn encode_ask(ask: Ask) -> Vec<u8> {
-    match ask {
-        Ask::Observe(ask) => wire::ObserveRequest::from(ask).encode_to_vec(),
-        Ask::Create(ask) => wire::CreateRequest::from(ask).encode_to_vec(),
-        Ask::Update(ask) => wire::UpdateRequest::from(ask).encode_to_vec(),
-        Ask::Delete(ask) => wire::DeleteRequest::from(ask).encode_to_vec(),
-        Ask::Poll(ask) => wire::PollOperationRequest::from(ask).encode_to_vec(),
+/// Fails for a call that could not have come over the wire.
+fn encode_ask(ask: &Ask) -> Result<Vec<u8>, Violation> {
+    Ok(match ask {
+        Ask::Observe(ask) => wire::ObserveRequest::of(&ask.target, &ask.desired)?.encode_to_vec(),
+        Ask::Create(ask) => wire::CreateRequest::try_from(ask)?.encode_to_vec(),
+        Ask::Update(ask) => wire::UpdateRequest::try_from(ask)?.encode_to_vec(),
+        Ask::Delete(ask) => wire::DeleteRequest::try_from(ask)?.encode_to_vec(),
+        Ask::Poll(ask) => wire::PollOperationRequest::try_from(ask)?.encode_to_vec(),
         Ask::CheckConfig(config) => wire::CheckConfigRequest {
             config: Some(config.into()),
         }
         .encode_to_vec(),
-    }
+    })
 }
 
 pub(crate) fn decode_ask(rpc: Rpc, bytes: &Bytes) -> Result<Ask, String> {
     Ok(match rpc {
         Rpc::Observe => Ask::Observe(read::<wire::ObserveRequest, Observe>(bytes)?),
-        Rpc::Create => Ask::Create(read::<wire::CreateRequest, Create>(bytes)?),
-        Rpc::Update => Ask::Update(read::<wire::UpdateRequest, Update>(bytes)?),
-        Rpc::Delete => Ask::Delete(read::<wire::DeleteRequest, Delete>(bytes)?),
-        Rpc::Poll => Ask::Poll(read::<wire::PollOperationRequest, Poll>(bytes)?),
+        Rpc::Create => Ask::Create(read::<wire::CreateRequest, Call>(bytes)?),
+        Rpc::Update => Ask::Update(read::<wire::UpdateRequest, Call>(bytes)?),
+        Rpc::Delete => Ask::Delete(read::<wire::DeleteRequest, Call>(bytes)?),
+        Rpc::Poll => Ask::Poll(read::<wire::PollOperationRequest, Call>(bytes)?),
         Rpc::CheckConfig => Ask::CheckConfig(read::<wire::CheckConfigRequest, Config>(bytes)?),
     })
 }

@@ -114,6 +114,8 @@ fn database(namespaced: bool) -> Kind {
             update: None,
             delete: None,
         },
+        examples: Vec::new(),
+        list_filter_schema: None,
         digest: "1".into(),
     }
 }
@@ -131,6 +133,7 @@ fn plugin() -> PluginInfo {
     PluginInfo {
         name: "sql.example.org".into(),
         version: "1.2.3".into(),
+        contract_versions: vec!["v1alpha1".to_owned()],
         instance_id: "a".into(),
         max_concurrent_calls: 256,
         max_message_bytes: 4 << 20,

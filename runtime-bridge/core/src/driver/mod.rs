@@ -203,7 +203,6 @@ impl<M: Machine, O: Clone> Driver<M, O> {
 
     fn take_permit(&mut self, moment: &Moment, action: Box<Action<M, O>>, permit: Permit) -> State<M, O> {
         match permit {
-            Permit::Unlimited => State::Begin(action),
             Permit::AtOnce => {
                 self.permit = true;
                 State::Begin(action)

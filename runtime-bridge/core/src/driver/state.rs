@@ -180,8 +180,6 @@ impl<M: Machine, O> Input<M, O> {
 /// How a permit was come by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Permit {
-    /// None is needed: the plugin takes as many calls as come.
-    Unlimited,
     /// One was free.
     AtOnce,
     /// One became free later.

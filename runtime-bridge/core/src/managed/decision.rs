@@ -4,7 +4,8 @@ use std::{collections::BTreeMap, fmt};
 
 use jiff::Timestamp;
 
-use crate::external::{DesiredState, OperationVerb, Target, Verb};
+pub use crate::external::Call;
+use crate::external::{DesiredState, Target, Verb};
 
 use super::status::Status;
 
@@ -82,35 +83,6 @@ pub struct Asked {
     pub desired: DesiredState,
     /// It goes by recorded parameters that are not today's.
     pub as_recorded: bool,
-}
-
-/// A call that may change something.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Call {
-    /// Create, Update, Delete or Poll.
-    pub verb: Verb,
-    /// About what.
-    pub target: Target,
-    /// What is wished; in a Create the recorded parameters.
-    pub desired: DesiredState,
-    /// Nothing is sent after it.
-    pub deadline: Timestamp,
-    /// Of the recorded intent that it carries out; empty: it has none.
-    pub token: String,
-    /// Of that intent.
-    pub attempt: u32,
-    /// Of a Create: an earlier one may have had an effect.
-    pub outcome_unknown: bool,
-    /// Of an Update.
-    pub changed_paths: Vec<String>,
-    /// Of an Update or Delete.
-    pub etag: String,
-    /// Of a Poll.
-    pub handle: String,
-    /// Of a Poll: what the operation does.
-    pub operation: Option<OperationVerb>,
-    /// Keyed digest of the sensitive values that an Update applies; of a Poll, those that its operation applies, if that is known.
-    pub sensitive_digest: Option<String>,
 }
 
 /// A change of metadata.

@@ -86,6 +86,7 @@ mod tests {
             retry_after: retry_after.map(Duration::from_secs),
             violations: Vec::new(),
             upstream_code: String::new(),
+            upstream_request_id: String::new(),
             existing_external_name: String::new(),
         }
     }

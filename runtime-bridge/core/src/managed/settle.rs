@@ -283,6 +283,7 @@ fn refusal() -> Failure {
         retry_after: None,
         violations: Vec::new(),
         upstream_code: String::new(),
+        upstream_request_id: String::new(),
         existing_external_name: String::new(),
     }
 }

@@ -1,6 +1,9 @@
 //! The ordinary course: look, then make, adopt, change, or be content.
 
-use crate::external::{FieldDiff, Observation, Verb};
+use crate::{
+    external::{FieldDiff, Observation, Verb},
+    kind::DiffMode,
+};
 
 use super::{
     create,
@@ -335,8 +338,13 @@ fn update(pass: &Pass, record: &Record, observation: &Observation, found: &Diffe
     }
     let (kept, changed): (Vec<&FieldDiff>, Vec<&FieldDiff>) =
         found.fields.iter().partition(|diff| is_replaced(world, diff));
+    // A plugin that compares knows by itself what differs.
+    let changed = match world.kind.capabilities.diff_mode {
+        DiffMode::Bridge => changed.into_iter().map(|diff| diff.path.clone()).collect(),
+        DiffMode::Plugin => Vec::new(),
+    };
     pass.after_proof(&record.external_name, Verb::Update, |call| {
-        call.changed_paths = changed.into_iter().map(|diff| diff.path.clone()).collect();
+        call.changed_paths = changed;
         call.etag.clone_from(&observation.etag);
         diff::keep_observed(
             &mut call.desired.parameters,

@@ -15,6 +15,8 @@ pub struct Holds(Mutex<HashMap<(String, String), Held>>);
 
 #[derive(Debug)]
 struct Held {
+    /// Of the config whose calls were throttled: other credentials may be another account, with limits of its own.
+    revision: String,
     since: Timestamp,
     failures: u32,
     until: Timestamp,
@@ -25,7 +27,9 @@ impl Holds {
     /// What holds the objects of this config and group.
     pub(super) fn of(&self, config: &Config, group: &str, now: Timestamp) -> Option<Hold> {
         let holds = self.0.lock();
-        let held = holds.get(&key(config, group)).filter(|held| held.until > now)?;
+        let held = holds
+            .get(&key(config, group))
+            .filter(|held| held.until > now && held.revision == config.revision)?;
         Some(Hold {
             until: held.until,
             problem: held.problem.clone(),
@@ -45,6 +49,9 @@ impl Holds {
         let mut holds = self.0.lock();
         let former = holds.get_mut(&key(config, group));
         let failures = match former {
+            // A late answer to the former revision says nothing of this one, and this one's first failure nothing of the former's count.
+            Some(held) if held.revision != config.revision && began < held.since => return,
+            Some(held) if held.revision != config.revision => 1,
             // Answers of calls that were on their way together are one failure, not many.
             Some(held) if held.until > now || began < held.since => {
                 let advised = failure.retry_after.map(|advice| now + advice);
@@ -55,6 +62,7 @@ impl Holds {
             None => 1,
         };
         let held = Held {
+            revision: config.revision.clone(),
             since: now,
             failures,
             until: now + delay(Some(failure), failures, jitter),
@@ -114,6 +122,7 @@ mod tests {
             retry_after: retry_after.map(Duration::from_secs),
             violations: Vec::new(),
             upstream_code: String::new(),
+            upstream_request_id: String::new(),
             existing_external_name: String::new(),
         }
     }
@@ -135,6 +144,23 @@ mod tests {
         assert_eq!(left(&holds, 0), Some(7));
         assert_eq!(left(&holds, 7), None);
         assert_eq!(holds.of(&config(), "Queue", START), None);
+    }
+
+    #[test]
+    fn a_new_config_revision_lifts_a_hold() {
+        let holds = Holds::default();
+        let renewed = Config {
+            revision: "2".to_owned(),
+            ..config()
+        };
+        let is_held = |config: &Config, second| holds.of(config, "Bucket", at(second)).is_some();
+        holds.throttled(&config(), "Bucket", &failure(Some(3600)), START, START, 0.0);
+        assert!(is_held(&config(), 1));
+        assert!(!is_held(&renewed, 1));
+        holds.throttled(&renewed, "Bucket", &failure(Some(5)), at(1), at(2), 0.0);
+        assert!(is_held(&renewed, 3), "its own calls are throttled");
+        holds.throttled(&config(), "Bucket", &failure(Some(3600)), at(0), at(3), 0.0);
+        assert!(!is_held(&renewed, 7), "a late answer to the former revision");
     }
 
     #[test]

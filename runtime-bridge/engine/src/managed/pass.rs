@@ -213,22 +213,8 @@ impl ManagedReconciler {
 
     async fn call(&self, driver: &ManagedDriver, object: &Object, call: &Call) -> Answer {
         let began = driver.began().unwrap_or_else(|| self.shared.clock.now());
-        let (target, desired, deadline) = (&call.target, &call.desired, call.deadline);
-        let answer = match call.verb {
-            Verb::Create => {
-                self.external
-                    .create(target, desired, &call.token, call.outcome_unknown, deadline)
-                    .await
-            }
-            Verb::Update => {
-                self.external
-                    .update(target, desired, &call.changed_paths, &call.etag, deadline)
-                    .await
-            }
-            Verb::Delete => self.external.delete(target, desired, &call.etag, deadline).await,
-            Verb::Poll | Verb::Observe => self.external.poll(target, &call.handle, desired, deadline).await,
-        };
-        tracing::info!(verb = ?call.verb, external_name = target.external_name, outcome = %summary(&answer), "called");
+        let answer = self.external.execute(call).await;
+        tracing::info!(verb = ?call.verb, external_name = call.target.external_name, outcome = %summary(&answer), "called");
         let Some(world) = driver.snapshot() else {
             return answer;
         };

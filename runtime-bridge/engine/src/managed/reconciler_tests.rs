@@ -1,7 +1,7 @@
 use std::convert::Infallible;
 
 use bridge_core::{
-    external::{Answer, CallError, Config, DesiredState, Failure, Look, Target},
+    external::{Answer, Call, CallError, Config, DesiredState, Failure, Look, Target},
     kind::{Capabilities, DiffMode, NameRules, NameSource, ResourceType, Timeouts},
     managed::Problem,
 };
@@ -50,19 +50,7 @@ impl External for Nothing {
         unreachable!()
     }
 
-    async fn create(&self, _: &Target, _: &DesiredState, _: &str, _: bool, _: Timestamp) -> Answer {
-        unreachable!()
-    }
-
-    async fn update(&self, _: &Target, _: &DesiredState, _: &[String], _: &str, _: Timestamp) -> Answer {
-        unreachable!()
-    }
-
-    async fn delete(&self, _: &Target, _: &DesiredState, _: &str, _: Timestamp) -> Answer {
-        unreachable!()
-    }
-
-    async fn poll(&self, _: &Target, _: &str, _: &DesiredState, _: Timestamp) -> Answer {
+    async fn execute(&self, _: &Call) -> Answer {
         unreachable!()
     }
 
@@ -116,6 +104,8 @@ fn kind() -> Kind {
             update: None,
             delete: None,
         },
+        examples: Vec::new(),
+        list_filter_schema: None,
         digest: String::new(),
     }
 }

@@ -13,8 +13,8 @@ use async_trait::async_trait;
 use bridge_core::{
     crd::managed,
     external::{
-        Absent, Answer, CallError, Completed, Config, DesiredState, Document, Failure, Look, Observation,
-        Outcome, OutcomeResult, Secrets, Target,
+        Absent, Answer, Call, CallError, Completed, Config, DesiredState, Document, Failure, Look,
+        Observation, Outcome, OutcomeResult, Secrets, Target, Verb,
     },
     kind::{Capabilities, CreateRecovery, DiffMode, Kind, NameRules, NameSource, ResourceType, Timeouts},
     managed::{Problem, Settings},
@@ -26,7 +26,7 @@ use bridge_engine::{
     lease::Leadership,
     managed::{ConfigSource, Detached, Digester, ManagedMetrics, ManagedOptions, ManagedReconciler, Shared},
     object::{Key, Object},
-    ports::External,
+    ports::{External, Permit},
     watch::WatchState,
 };
 use jiff::Timestamp;
@@ -114,8 +114,14 @@ pub const POLL: Duration = Duration::from_hours(1);
 
 #[async_trait]
 impl External for Outside {
-    fn places(&self) -> Option<Arc<Semaphore>> {
-        Some(Arc::clone(&self.places))
+    fn try_acquire(&self) -> Option<Permit> {
+        let places = Arc::clone(&self.places);
+        places.try_acquire_owned().ok().map(Permit::holding)
+    }
+
+    async fn acquire(&self) -> Permit {
+        let places = Arc::clone(&self.places);
+        Permit::holding(places.acquire_owned().await.expect("they are never closed"))
     }
 
     async fn observe(&self, target: &Target, _: &DesiredState, _: Timestamp) -> Result<Look, CallError> {
@@ -126,52 +132,34 @@ impl External for Outside {
         })
     }
 
-    async fn create(
-        &self,
-        target: &Target,
-        desired: &DesiredState,
-        _: &str,
-        _: bool,
-        _: Timestamp,
-    ) -> Answer {
+    async fn execute(&self, call: &Call) -> Answer {
         self.called(PLACES);
-        let _open = self.open.acquire().await;
-        let name = target.external_name.clone();
-        self.things
-            .lock()
-            .insert(name.clone(), desired.parameters.clone());
-        let (provider_state, connection_details) = self.told.lock().clone();
-        Ok(Outcome {
-            provider_state,
-            connection_details,
-            ..self.completed(&name)
-        })
-    }
-
-    async fn update(
-        &self,
-        target: &Target,
-        desired: &DesiredState,
-        _: &[String],
-        _: &str,
-        _: Timestamp,
-    ) -> Answer {
-        self.called(PLACES);
-        let name = target.external_name.clone();
-        self.things
-            .lock()
-            .insert(name.clone(), desired.parameters.clone());
-        Ok(self.completed(&name))
-    }
-
-    async fn delete(&self, target: &Target, _: &DesiredState, _: &str, _: Timestamp) -> Answer {
-        self.called(PLACES);
-        self.things.lock().remove(&target.external_name);
-        Ok(self.completed(&target.external_name))
-    }
-
-    async fn poll(&self, _: &Target, _: &str, _: &DesiredState, _: Timestamp) -> Answer {
-        unreachable!("nothing here takes long")
+        let name = &call.target.external_name;
+        match call.verb {
+            Verb::Create => {
+                let _open = self.open.acquire().await;
+                self.things
+                    .lock()
+                    .insert(name.clone(), call.desired.parameters.clone());
+                let (provider_state, connection_details) = self.told.lock().clone();
+                Ok(Outcome {
+                    provider_state,
+                    connection_details,
+                    ..self.completed(name)
+                })
+            }
+            Verb::Update => {
+                self.things
+                    .lock()
+                    .insert(name.clone(), call.desired.parameters.clone());
+                Ok(self.completed(name))
+            }
+            Verb::Delete => {
+                self.things.lock().remove(name);
+                Ok(self.completed(name))
+            }
+            Verb::Poll | Verb::Observe => unreachable!("nothing here takes long"),
+        }
     }
 
     async fn check_config(&self, _: &Config, _: Timestamp) -> Result<Result<String, Failure>, CallError> {
@@ -262,6 +250,8 @@ fn kind(group: &str) -> Kind {
             update: None,
             delete: None,
         },
+        examples: Vec::new(),
+        list_filter_schema: None,
         digest: "1".to_owned(),
     }
 }

@@ -63,6 +63,8 @@ pub struct Script {
     pub observe: Say<ObserveResponse>,
     pub create: Say<CreateResponse>,
     pub check_config: Say<CheckConfigResponse>,
+    /// Method and metadata of each call of the handshake.
+    pub asked: Vec<(&'static str, MetadataMap)>,
     /// Metadata and message of each Create.
     pub created: Vec<(MetadataMap, CreateRequest)>,
     /// Names of the kinds that were fetched.
@@ -87,6 +89,7 @@ impl Default for Script {
             observe: Say::Nothing,
             create: Say::Nothing,
             check_config: Say::Nothing,
+            asked: Vec::new(),
             created: Vec::new(),
             fetched: Vec::new(),
             checked: Vec::new(),
@@ -210,16 +213,21 @@ impl Service {
 impl PluginService for Service {
     async fn get_plugin_info(
         &self,
-        _: Request<GetPluginInfoRequest>,
+        request: Request<GetPluginInfoRequest>,
     ) -> Result<Response<GetPluginInfoResponse>, Status> {
-        Ok(Response::new(self.script().info.clone()))
+        let mut script = self.script();
+        script.asked.push(("GetPluginInfo", request.metadata().clone()));
+        Ok(Response::new(script.info.clone()))
     }
 
     async fn list_resource_kinds(
         &self,
         request: Request<ListResourceKindsRequest>,
     ) -> Result<Response<ListResourceKindsResponse>, Status> {
-        let script = self.script();
+        let mut script = self.script();
+        script
+            .asked
+            .push(("ListResourceKinds", request.metadata().clone()));
         let from: usize = request.get_ref().page_token.parse().unwrap_or(0);
         let until = from + script.page;
         let page = script.kinds.iter().skip(from).take(script.page);
@@ -242,8 +250,9 @@ impl PluginService for Service {
         &self,
         request: Request<GetResourceKindRequest>,
     ) -> Result<Response<GetResourceKindResponse>, Status> {
-        let name = request.into_inner().resource_type.unwrap().kind;
         let mut script = self.script();
+        script.asked.push(("GetResourceKind", request.metadata().clone()));
+        let name = request.into_inner().resource_type.unwrap().kind;
         script.fetched.push(name.clone());
         let (_, kind) = script
             .kinds

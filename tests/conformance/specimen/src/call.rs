@@ -2,10 +2,8 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use crossbridge_proto::{
-    checked::{Config, Target, Violation},
-    v1alpha1::{self as wire, Effect, FailureCode},
-};
+use crossbridge_proto::v1alpha1::{self as wire, Effect, FailureCode};
+use crossbridge_types::{Config, Target, Violation};
 use serde_json::Value;
 use tonic::{Code, Status, metadata::MetadataMap};
 
@@ -120,8 +118,8 @@ pub fn spec(faults: &Faults, target: &Target) -> Result<&'static Spec, Status> {
 /// The cloud as a config reaches it.
 pub fn open(faults: &Faults, config: &Config, kind: &str, word: Word) -> Result<Cloud, Refusal> {
     let is_expired = config
-        .credentials_expire_time
-        .is_some_and(|time| time <= std::time::SystemTime::now());
+        .credentials_expire
+        .is_some_and(|time| time.as_millisecond() <= i64::try_from(now()).unwrap_or(i64::MAX));
     if is_expired && !faults.on("config/expired-credentials") {
         return Err(refuse(FailureCode::CredentialsExpired, "Expired").into());
     }
@@ -133,7 +131,7 @@ pub fn open(faults: &Faults, config: &Config, kind: &str, word: Word) -> Result<
         .unwrap_or_default()
         .to_owned();
     if faults.on("config/new-revision-at-once") {
-        folder = faults.first(&config.config_id, &folder);
+        folder = faults.first(&config.id, &folder);
     }
     if faults.on("config/two-never-cross") {
         folder = faults.first(&config.revision, &folder);
@@ -141,7 +139,7 @@ pub fn open(faults: &Faults, config: &Config, kind: &str, word: Word) -> Result<
     let given = config.credentials.0.get("key").cloned().unwrap_or_default();
     let mut key = String::from_utf8_lossy(&given).into_owned();
     if faults.on("config/new-revision-at-once#credentials") {
-        key = faults.first(&format!("key of {}", config.config_id), &key);
+        key = faults.first(&format!("key of {}", config.id), &key);
     }
     if ![KEY, OTHER_KEY].contains(&key.as_str()) {
         return Err(bad_key(faults, config, word));

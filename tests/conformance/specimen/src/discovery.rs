@@ -1,9 +1,7 @@
 //! What exists.
 
-use crossbridge_proto::{
-    checked::List,
-    v1alpha1::{self as wire, discovery_service_server::DiscoveryService},
-};
+use crossbridge_proto::v1alpha1::{self as wire, discovery_service_server::DiscoveryService};
+use crossbridge_types::List;
 use serde_json::Value;
 use tonic::{Request, Response, Status, async_trait};
 

@@ -2,10 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crossbridge_proto::{
-    checked::Document,
-    v1alpha1::{self as wire, CreateRecovery, DiffMode, ExternalNameSource, Mutability},
-};
+use crossbridge_proto::v1alpha1::{self as wire, CreateRecovery, DiffMode, ExternalNameSource, Mutability};
+use crossbridge_types::Document;
 use prost_types::Duration;
 use serde_json::{Value, json};
 

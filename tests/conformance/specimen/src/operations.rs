@@ -1,10 +1,8 @@
 //! Work that outlasts a call: handles, and what a poll finds.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use crossbridge_proto::{
-    checked::Target,
-    v1alpha1::{self as wire, Effect, FailureCode, OperationVerb, outcome},
-};
+use crossbridge_proto::v1alpha1::{self as wire, Effect, FailureCode, OperationVerb, outcome};
+use crossbridge_types::Target;
 use tonic::Status;
 
 use crate::{

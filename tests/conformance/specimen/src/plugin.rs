@@ -5,10 +5,8 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use crossbridge_proto::{
-    checked::Config,
-    v1alpha1::{self as wire, FailureCode, plugin_service_server::PluginService},
-};
+use crossbridge_proto::v1alpha1::{self as wire, FailureCode, plugin_service_server::PluginService};
+use crossbridge_types::Config;
 use serde_json::json;
 use tonic::{Request, Response, Status, async_trait};
 

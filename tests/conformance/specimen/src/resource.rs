@@ -6,12 +6,10 @@ mod observe;
 
 use std::time::Duration;
 
-use crossbridge_proto::{
-    checked::{Config, Create, Delete, Desired, Observe, Poll, Target, Update},
-    v1alpha1::{
-        self as wire, Effect, FailureCode, OperationVerb, outcome, resource_service_server::ResourceService,
-    },
+use crossbridge_proto::v1alpha1::{
+    self as wire, Effect, FailureCode, OperationVerb, outcome, resource_service_server::ResourceService,
 };
+use crossbridge_types::{Call, Config, DesiredState, Observe, Target};
 use serde_json::{Map, Value};
 use tokio::time::sleep;
 use tonic::{Code, Request, Response, Status, async_trait};
@@ -65,7 +63,7 @@ impl ResourceService for Specimen {
         check_deadline(&self.faults, request.metadata())?;
         let time = timeout(request.metadata());
         let create =
-            Create::try_from(request.into_inner()).map_err(|violation| invalid(&self.faults, &violation))?;
+            Call::try_from(request.into_inner()).map_err(|violation| invalid(&self.faults, &violation))?;
         if self.falls_late(&create.target) {
             return self.unavailable_after_all(&create).await;
         }
@@ -79,7 +77,7 @@ impl ResourceService for Specimen {
     ) -> Result<Response<wire::UpdateResponse>, Status> {
         check_deadline(&self.faults, request.metadata())?;
         let mut update =
-            Update::try_from(request.into_inner()).map_err(|violation| invalid(&self.faults, &violation))?;
+            Call::try_from(request.into_inner()).map_err(|violation| invalid(&self.faults, &violation))?;
         self.cross(&mut update.target, "Update").await;
         let outcome = outcome(self.change(&update))?;
         Ok(Response::new(wire::UpdateResponse { outcome }))
@@ -91,7 +89,7 @@ impl ResourceService for Specimen {
     ) -> Result<Response<wire::DeleteResponse>, Status> {
         check_deadline(&self.faults, request.metadata())?;
         let delete =
-            Delete::try_from(request.into_inner()).map_err(|violation| invalid(&self.faults, &violation))?;
+            Call::try_from(request.into_inner()).map_err(|violation| invalid(&self.faults, &violation))?;
         let is_first_of_changed = self.on("answers/before-the-deadline")
             && self.is_changed(&delete.target)
             && self.faults.once("slow delete");
@@ -111,7 +109,7 @@ impl ResourceService for Specimen {
             target.owner.get_or_insert_default().uid.push('0');
             target.owner.get_or_insert_default().name.push('0');
         }
-        let poll = Poll::try_from(request).map_err(|violation| invalid(&self.faults, &violation))?;
+        let poll = Call::try_from(request).map_err(|violation| invalid(&self.faults, &violation))?;
         let outcome = outcome(self.follow(&poll))?;
         Ok(Response::new(wire::PollOperationResponse { outcome }))
     }
@@ -183,7 +181,7 @@ impl Specimen {
     }
 
     /// Says that it was not begun, and makes it.
-    async fn unavailable_after_all(&self, create: &Create) -> Result<Response<wire::CreateResponse>, Status> {
+    async fn unavailable_after_all(&self, create: &Call) -> Result<Response<wire::CreateResponse>, Status> {
         sleep(Duration::from_millis(200)).await;
         if let Ok((spec, cloud)) = self.cloud(&create.target, Word::Change) {
             let name = match create.target.external_name.as_str() {
@@ -216,7 +214,7 @@ impl Specimen {
         resource.endpoint == self.endpoint && resource.instance != self.instance
     }
 
-    fn change(&self, update: &Update) -> Answer {
+    fn change(&self, update: &Call) -> Answer {
         let target = &update.target;
         let (spec, cloud) = self.cloud(target, Word::Change)?;
         if !spec.can_update && !self.on("calls/impossible-unimplemented") {
@@ -328,7 +326,7 @@ impl Specimen {
         Err(failure.into())
     }
 
-    fn remove(&self, delete: &Delete) -> Answer {
+    fn remove(&self, delete: &Call) -> Answer {
         let target = &delete.target;
         let (spec, cloud) = match self.cloud(target, Word::Change) {
             Err(Refusal::Failure(failure)) if hides(&self.faults, &failure, "delete") => {
@@ -367,7 +365,7 @@ impl Specimen {
         if self.on("delete/no-observation")
             && let Some(outcome::Result::Completed(completed)) = &mut answer.result
         {
-            completed.observation = Some(self.observation(spec, &resource, target, &Desired::default()));
+            completed.observation = Some(self.observation(spec, &resource, target, &DesiredState::default()));
         }
         if self.on("delete/absent-afterwards") && is_changed && self.faults.once("left there") {
             return Ok(answer);
@@ -406,7 +404,7 @@ impl Specimen {
         if lies { 1000 } else { TAKES }
     }
 
-    fn follow(&self, poll: &Poll) -> Answer {
+    fn follow(&self, poll: &Call) -> Answer {
         let (spec, cloud) = match self.cloud(&poll.target, Word::Change) {
             Err(Refusal::Failure(failure)) if hides(&self.faults, &failure, "poll") => {
                 return Ok(completed(&poll.target.external_name, true));
@@ -416,16 +414,16 @@ impl Specimen {
         self.poll(spec, &cloud, &poll.target, &poll.handle)
     }
 
-    fn resource(&self, target: &Target, desired: &Desired, name: &str, busy_until: u64) -> Resource {
+    fn resource(&self, target: &Target, desired: &DesiredState, name: &str, busy_until: u64) -> Resource {
         Resource {
             name: name.to_owned(),
             marker: target.ownership_marker.clone(),
             parameters: desired.parameters.clone(),
             secret: desired
-                .sensitive_values
+                .sensitive
                 .0
                 .get("/secret")
-                .cloned()
+                .map(|value| String::from_utf8_lossy(value).into_owned())
                 .unwrap_or_default(),
             version: 1,
             made_at: now(),

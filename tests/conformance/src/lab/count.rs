@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crossbridge_proto::checked::{CreateRecovery, Look, NameSource};
+use crossbridge_types::{CreateRecovery, Look, NameSource};
 use uuid::Uuid;
 
 use super::{Lab, Thing, list_all};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crossbridge_proto::checked::{Completed, Outcome, OutcomeResult};
+use crossbridge_types::{Completed, Outcome, OutcomeResult};
 use tokio::time::{Instant, sleep};
 
 use super::{Lab, PAUSE, Thing, outcome_of};

@@ -8,11 +8,9 @@ mod thing;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use crossbridge_proto::{
-    checked::{
-        CreateRecovery, Example, FailureCode, Kind, Look, NameSource, Observation, Outcome, OutcomeResult,
-    },
-    v1alpha1 as wire,
+use crossbridge_proto::v1alpha1 as wire;
+use crossbridge_types::{
+    CreateRecovery, Example, FailureCode, Kind, Look, NameSource, Observation, Outcome, OutcomeResult,
 };
 use tokio::time::{Instant, sleep};
 use tonic::Status;
@@ -260,7 +258,7 @@ impl Lab {
 fn is_refusal(outcome: &Outcome) -> bool {
     matches!(
         &outcome.result,
-        OutcomeResult::Failure(failure) if failure.effect == crossbridge_proto::checked::Effect::None
+        OutcomeResult::Failure(failure) if failure.effect == crossbridge_types::Effect::None
     )
 }
 
@@ -289,7 +287,7 @@ pub(crate) fn look_of(answer: Result<wire::ObserveResponse, Status>) -> Result<L
 /// An outcome in form, or the end of the story.
 pub(crate) fn outcome_of<A>(method: &str, answer: Result<A, Status>) -> Result<Outcome, Stop>
 where
-    Outcome: TryFrom<A, Error = crossbridge_proto::checked::Violation>,
+    Outcome: TryFrom<A, Error = crossbridge_types::Violation>,
 {
     let answer =
         answer.map_err(|status| Stop::blocked(format!("{method} was not processed: {}", told(&status))))?;
@@ -301,7 +299,8 @@ where
 mod tests {
     use std::time::Duration;
 
-    use crossbridge_proto::{checked::Outcome, v1alpha1 as wire};
+    use crossbridge_proto::v1alpha1 as wire;
+    use crossbridge_types::Outcome;
 
     use super::{PAUSE, wait};
 

@@ -1,6 +1,6 @@
 //! Removing what was made, whatever is known of it.
 
-use crossbridge_proto::checked::{CreateRecovery, Look, OutcomeResult};
+use crossbridge_types::{CreateRecovery, Look, OutcomeResult};
 use tokio::time::{Instant, sleep};
 
 use super::{Lab, PAUSE, Thing};

@@ -1,9 +1,7 @@
 //! One managed resource in the kit's hands: what a bridge would know of it.
 
-use crossbridge_proto::{
-    checked::{Document, Outcome},
-    v1alpha1 as wire,
-};
+use crossbridge_proto::v1alpha1 as wire;
+use crossbridge_types::{Document, Outcome};
 
 /// One managed resource, as a bridge would keep it.
 #[derive(Debug, Clone)]

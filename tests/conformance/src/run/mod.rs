@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use crossbridge_proto::checked::{Example, Kind, PluginInfo};
+use crossbridge_types::{Example, Kind, PluginInfo};
 use requirements::requirements;
 pub use selection::Selection;
 

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, sync::Arc};
 
-use crossbridge_proto::checked::{Example, Kind};
+use crossbridge_types::{Example, Kind};
 
 use crate::{bench::Bench, verdict::Stop};
 

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use crossbridge_proto::checked::{
+use crossbridge_types::{
     Completed, Effect, Failure, FailureCode, Observation, Operation, OperationVerb, Outcome, OutcomeResult,
     Secrets,
 };

@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use crossbridge_proto::checked::{
-    Config, ConfigVerdict, Create, Delete, Look, Observe, Outcome, Poll, Target, Update,
-};
+use crossbridge_types::{Call, Config, ConfigVerdict, Look, Observe, Outcome, Target};
 
 use crate::fault::Rpc;
 
@@ -14,13 +12,13 @@ pub enum Ask {
     /// Look.
     Observe(Observe),
     /// Make one.
-    Create(Create),
+    Create(Call),
     /// Change one.
-    Update(Update),
+    Update(Call),
     /// Remove one.
-    Delete(Delete),
+    Delete(Call),
     /// Follow an operation.
-    Poll(Poll),
+    Poll(Call),
     /// Try a config.
     CheckConfig(Config),
 }

@@ -2,22 +2,20 @@
 
 use std::time::Duration;
 
-use crossbridge_proto::checked::{
-    Create, Delete, Effect, FailureCode, NameSource, OperationVerb, Outcome, Target, Update,
-};
+use crossbridge_types::{Call, Effect, FailureCode, NameSource, OperationVerb, Outcome, Target};
 use jiff::Timestamp;
 
 use super::{Cloud, External, State, Used, Work, answer, by_marker, derived_name, is_ours};
 use crate::kinds::{Pace, Subject};
 
 impl Cloud {
-    pub(super) fn create(&mut self, create: &Create, now: Timestamp) -> Outcome {
+    pub(super) fn create(&mut self, create: &Call, now: Timestamp) -> Outcome {
         let target = &create.target;
         let Some(subject) = self.subject(&target.resource_type.kind).cloned() else {
             return answer::failed("", FailureCode::Unsupported, Effect::None);
         };
         // The token is looked up before anything is checked.
-        let by_token = subject.recovers_by(crossbridge_proto::checked::CreateRecovery::ClientToken);
+        let by_token = subject.recovers_by(crossbridge_types::CreateRecovery::ClientToken);
         if by_token && let Some(outcome) = self.earlier(&subject, create, now) {
             return outcome;
         }
@@ -64,14 +62,14 @@ impl Cloud {
                 object,
                 handle,
             };
-            self.tokens.insert(create.client_request_token.clone(), used);
+            self.tokens.insert(create.token.clone(), used);
         }
         outcome
     }
 
     /// What the same token did before.
-    fn earlier(&self, subject: &Subject, create: &Create, now: Timestamp) -> Option<Outcome> {
-        let used = self.tokens.get(&create.client_request_token)?;
+    fn earlier(&self, subject: &Subject, create: &Call, now: Timestamp) -> Option<Outcome> {
+        let used = self.tokens.get(&create.token)?;
         if used.request != request_of(create) {
             return Some(answer::failed("", FailureCode::TokenReused, Effect::None));
         }
@@ -106,7 +104,7 @@ impl Cloud {
         }
     }
 
-    fn make(&mut self, subject: &Subject, create: &Create, name: &str, now: Timestamp) -> u64 {
+    fn make(&mut self, subject: &Subject, create: &Call, name: &str, now: Timestamp) -> u64 {
         self.count += 1;
         let capabilities = &subject.kind.capabilities;
         let invisible =
@@ -133,7 +131,7 @@ impl Cloud {
         self.count
     }
 
-    pub(super) fn update(&mut self, update: &Update, now: Timestamp) -> Outcome {
+    pub(super) fn update(&mut self, update: &Call, now: Timestamp) -> Outcome {
         let target = &update.target;
         let Some(subject) = self.subject(&target.resource_type.kind).cloned() else {
             return answer::failed("", FailureCode::Unsupported, Effect::None);
@@ -175,7 +173,7 @@ impl Cloud {
         answer::outcome(&one.name, operation)
     }
 
-    pub(super) fn delete(&mut self, delete: &Delete, now: Timestamp) -> Outcome {
+    pub(super) fn delete(&mut self, delete: &Call, now: Timestamp) -> Outcome {
         let target = &delete.target;
         let Some(subject) = self.subject(&target.resource_type.kind).cloned() else {
             return answer::failed("", FailureCode::Unsupported, Effect::None);
@@ -221,10 +219,10 @@ impl Cloud {
     }
 }
 
-fn request_of(create: &Create) -> String {
+fn request_of(create: &Call) -> String {
     format!(
         "{}|{}|{}|{:?}",
-        create.target.config.config_id,
+        create.target.config.id,
         create.target.external_name,
         create.target.ownership_marker,
         create.desired.parameters

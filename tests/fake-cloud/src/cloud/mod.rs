@@ -12,7 +12,7 @@ pub use ask::{Answer, Ask, Verdict};
 
 use std::{collections::BTreeMap, time::Duration};
 
-use crossbridge_proto::checked::{
+use crossbridge_types::{
     CreateRecovery, Document, Effect, NameSource, Observation, Secrets, Target,
 };
 use jiff::Timestamp;

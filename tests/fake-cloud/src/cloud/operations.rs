@@ -1,13 +1,13 @@
 //! Polls: where has an operation got to?
 
-use crossbridge_proto::checked::{Effect, FailureCode, OperationVerb, Outcome, Poll};
+use crossbridge_types::{Call, Effect, FailureCode, OperationVerb, Outcome};
 use jiff::Timestamp;
 
 use super::{Cloud, State, answer, by_marker};
 use crate::kinds::{Pace, Subject};
 
 impl Cloud {
-    pub(super) fn poll(&mut self, poll: &Poll, now: Timestamp) -> Outcome {
+    pub(super) fn poll(&mut self, poll: &Call, now: Timestamp) -> Outcome {
         let Some(subject) = self.subject(&poll.target.resource_type.kind).cloned() else {
             return answer::failed("", FailureCode::Unsupported, Effect::None);
         };
@@ -48,7 +48,7 @@ impl Cloud {
     }
 
     /// Its handle is the same for every removal: it says no more than that there was one.
-    fn poll_removal(&mut self, subject: &Subject, poll: &Poll, now: Timestamp) -> Outcome {
+    fn poll_removal(&mut self, subject: &Subject, poll: &Call, now: Timestamp) -> Outcome {
         let target = &poll.target;
         let name = &target.external_name;
         let exists = self

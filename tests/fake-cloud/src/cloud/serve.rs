@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use crossbridge_proto::checked::{
-    Absent, ConfigVerdict, Effect, Failure, FailureCode, Look, Observe, OutcomeResult,
-};
+use crossbridge_types::{Absent, ConfigVerdict, Effect, Failure, FailureCode, Look, Observe, OutcomeResult};
 use jiff::Timestamp;
 
 use super::{Answer, Ask, Cloud, Entry, Verdict, answer, by_marker, derived_name, is_ours};
@@ -84,11 +82,10 @@ impl Cloud {
 
     fn note(&mut self, ask: &Ask, deadline: Option<Timestamp>, now: Timestamp, fate: Fate) {
         let target = ask.target();
-        let text = |part: fn(&crossbridge_proto::checked::Target) -> &str| {
-            target.map(part).unwrap_or_default().to_owned()
-        };
+        let text =
+            |part: fn(&crossbridge_types::Target) -> &str| target.map(part).unwrap_or_default().to_owned();
         let (token, outcome_unknown) = match ask {
-            Ask::Create(create) => (create.client_request_token.clone(), create.outcome_unknown),
+            Ask::Create(create) => (create.token.clone(), create.outcome_unknown),
             _ => (String::new(), false),
         };
         self.entries.push(Entry {
@@ -121,8 +118,7 @@ impl Cloud {
                 Some(format!("a {kind} is named by the cloud"))
             }
             Ask::Create(_)
-                if !named
-                    && subject.kind.external_name.source == crossbridge_proto::checked::NameSource::User =>
+                if !named && subject.kind.external_name.source == crossbridge_types::NameSource::User =>
             {
                 Some(format!("a {kind} is named by the user"))
             }

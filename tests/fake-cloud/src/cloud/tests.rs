@@ -1,6 +1,7 @@
-use crossbridge_proto::checked::{
-    Config, Create, Delete, Desired, Document, Look, Observe, OutcomeResult, Owner, Poll, ResourceType,
-    Target,
+use std::sync::Arc;
+
+use crossbridge_types::{
+    Call, Config, DesiredState, Document, Look, Observe, OutcomeResult, Owner, ResourceType, Target, Verb,
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -17,13 +18,15 @@ fn target(kind: &str, name: &str) -> Target {
             version: VERSION.to_owned(),
             kind: kind.to_owned(),
         },
-        config: Config {
-            config_id: "c".to_owned(),
+        config: Arc::new(Config {
+            id: "c".to_owned(),
             revision: "1".to_owned(),
+            settings_digest: String::new(),
+            identity: String::new(),
             settings: None,
             credentials: super::no_secrets(),
-            credentials_expire_time: None,
-        },
+            credentials_expire: None,
+        }),
         owner: Owner {
             namespace: "team".to_owned(),
             name: "one".to_owned(),
@@ -38,12 +41,14 @@ fn target(kind: &str, name: &str) -> Target {
 }
 
 fn create(kind: &str, name: &str) -> Ask {
-    Ask::Create(Create {
-        target: target(kind, name),
-        desired: Desired::default(),
-        client_request_token: "6f1f1d5e-2d9c-4a51-8a53-4d1ad3a8f0d1".to_owned(),
-        outcome_unknown: false,
+    Ask::Create(Call {
+        token: "6f1f1d5e-2d9c-4a51-8a53-4d1ad3a8f0d1".to_owned(),
+        ..call(Verb::Create, target(kind, name))
     })
+}
+
+fn call(verb: Verb, target: Target) -> Call {
+    Call::new(verb, target, DesiredState::default(), Timestamp::MAX)
 }
 
 fn given_name(kind: &str) -> &'static str {
@@ -52,7 +57,7 @@ fn given_name(kind: &str) -> &'static str {
         .find(|subject| subject.name() == kind)
         .unwrap();
     match subject.kind.external_name.source {
-        crossbridge_proto::checked::NameSource::User => "one",
+        crossbridge_types::NameSource::User => "one",
         _ => "",
     }
 }
@@ -93,7 +98,7 @@ impl Stage {
     fn look(&mut self, kind: &str, name: &str) -> Look {
         let ask = Ask::Observe(Observe {
             target: target(kind, name),
-            desired: Desired::default(),
+            desired: DesiredState::default(),
         });
         match self.verdict(&ask) {
             Verdict::Answer(Answer::Look(look), _) => look,
@@ -115,18 +120,13 @@ fn every_kind_lives_and_dies() {
             panic!("{kind} is not found");
         };
         assert!(found.ready, "{kind}");
-        let delete = Ask::Delete(Delete {
-            target: target(kind, &name),
-            desired: None,
-            etag: String::new(),
-        });
+        let delete = Ask::Delete(call(Verb::Delete, target(kind, &name)));
         stage.result(&delete);
         for _ in 0..3 {
             stage.pass(3);
-            let poll = Ask::Poll(Poll {
-                target: target(kind, &name),
+            let poll = Ask::Poll(Call {
                 handle: "remove".to_owned(),
-                desired: None,
+                ..call(Verb::Poll, target(kind, &name))
             });
             stage.result(&poll);
         }
@@ -225,10 +225,9 @@ fn a_doomed_creation_leaves_nothing() {
         panic!("it is short");
     };
     stage.pass(3);
-    let poll = Ask::Poll(Poll {
-        target: target("Job", ""),
+    let poll = Ask::Poll(Call {
         handle: operation.handle,
-        desired: None,
+        ..call(Verb::Poll, target("Job", ""))
     });
     assert!(matches!(stage.result(&poll), OutcomeResult::Failure(_)));
     assert!(stage.cloud.objects.is_empty());
@@ -238,11 +237,7 @@ fn a_doomed_creation_leaves_nothing() {
 fn what_is_anothers_is_not_removed() {
     let mut stage = Stage::new();
     stage.cloud.foreign("Bucket", "one", "marker-2", stage.now);
-    let delete = Ask::Delete(Delete {
-        target: target("Bucket", "one"),
-        desired: None,
-        etag: String::new(),
-    });
+    let delete = Ask::Delete(call(Verb::Delete, target("Bucket", "one")));
     assert!(matches!(stage.result(&delete), OutcomeResult::Failure(_)));
     assert_eq!(stage.cloud.objects.len(), 1);
 }
@@ -254,14 +249,12 @@ fn an_update_of_a_long_kind_shows_when_it_has_ended() {
     stage.pass(3);
     let mut parameters = Document::new();
     parameters.insert("size".to_owned(), 2.into());
-    let update = Ask::Update(crossbridge_proto::checked::Update {
-        target: target("Table", "one"),
-        desired: Desired {
+    let update = Ask::Update(Call {
+        desired: DesiredState {
             parameters: parameters.clone(),
-            ..Desired::default()
+            ..DesiredState::default()
         },
-        changed_paths: Vec::new(),
-        etag: String::new(),
+        ..call(Verb::Update, target("Table", "one"))
     });
     stage.result(&update);
     stage.pass(1);

@@ -4,11 +4,11 @@ use std::{future::pending, sync::Arc, time::Duration};
 
 use bridge_engine::clock::Clock;
 use fake_cloud::{
-    checked::OutcomeResult,
     cloud::{Answer, Ask, State, Verdict},
     fault::{Fate, Rpc},
     kinds::CALL,
     link::{Link, Unreachable},
+    types::OutcomeResult,
 };
 use jiff::Timestamp;
 
@@ -201,20 +201,20 @@ fn told(verdict: &Verdict) -> String {
             };
             let answer = match answer {
                 Answer::Look(look) => match look {
-                    fake_cloud::checked::Look::Found(found) => {
+                    fake_cloud::types::Look::Found(found) => {
                         format!("found {:?}, ready={}", found.external_name, found.ready)
                     }
-                    fake_cloud::checked::Look::Absent(_) => "absent".to_owned(),
-                    fake_cloud::checked::Look::Failed(failure) => format!("{:?}", failure.code),
+                    fake_cloud::types::Look::Absent(_) => "absent".to_owned(),
+                    fake_cloud::types::Look::Failed(failure) => format!("{:?}", failure.code),
                 },
                 Answer::Outcome(outcome) => match &outcome.result {
-                    fake_cloud::checked::OutcomeResult::Completed(_) => {
+                    fake_cloud::types::OutcomeResult::Completed(_) => {
                         format!("completed {:?}", outcome.external_name)
                     }
-                    fake_cloud::checked::OutcomeResult::Operation(operation) => {
+                    fake_cloud::types::OutcomeResult::Operation(operation) => {
                         format!("operation {:?} {:?}", operation.handle, outcome.external_name)
                     }
-                    fake_cloud::checked::OutcomeResult::Failure(failure) => {
+                    fake_cloud::types::OutcomeResult::Failure(failure) => {
                         format!("{:?} effect {:?}", failure.code, failure.effect)
                     }
                 },

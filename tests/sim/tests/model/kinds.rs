@@ -113,6 +113,8 @@ impl Subject {
                 update: Some(Duration::from_mins(10)),
                 delete: Some(Duration::from_mins(10)),
             },
+            examples: Vec::new(),
+            list_filter_schema: None,
             digest: "1".to_owned(),
         };
         let manners = Manners {

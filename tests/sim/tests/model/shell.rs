@@ -142,7 +142,7 @@ impl Model {
             self.resume(b, &mut driver, Input::Collected(additions));
         }
         if matches!(driver.effect(), Effect::AcquirePermit) {
-            self.resume(b, &mut driver, Input::Permit(Permit::Unlimited));
+            self.resume(b, &mut driver, Input::Permit(Permit::AtOnce));
         }
         self.note(|| format!("{} decides: {:?}", ["A", "B"][b], driver.effect()));
         self.keep(b, driver);

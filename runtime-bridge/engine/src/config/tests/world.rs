@@ -8,7 +8,7 @@ use std::{
 
 use async_trait::async_trait;
 use bridge_core::{
-    external::{Answer, CallError, Config, DesiredState, Failure, Look, Secrets, Target},
+    external::{Answer, Call, CallError, Config, DesiredState, Failure, Look, Secrets, Target},
     kind::{CredentialKey, PluginInfo},
 };
 use jiff::Timestamp;
@@ -100,6 +100,7 @@ impl Shared {
             plugin: PluginInfo {
                 name: PLUGIN.to_owned(),
                 version: "1.0.0".to_owned(),
+                contract_versions: vec!["v1alpha1".to_owned()],
                 instance_id: "a".to_owned(),
                 max_concurrent_calls: 1,
                 max_message_bytes: 1,
@@ -205,19 +206,7 @@ impl External for Shared {
         unreachable!()
     }
 
-    async fn create(&self, _: &Target, _: &DesiredState, _: &str, _: bool, _: Timestamp) -> Answer {
-        unreachable!()
-    }
-
-    async fn update(&self, _: &Target, _: &DesiredState, _: &[String], _: &str, _: Timestamp) -> Answer {
-        unreachable!()
-    }
-
-    async fn delete(&self, _: &Target, _: &DesiredState, _: &str, _: Timestamp) -> Answer {
-        unreachable!()
-    }
-
-    async fn poll(&self, _: &Target, _: &str, _: &DesiredState, _: Timestamp) -> Answer {
+    async fn execute(&self, _: &Call) -> Answer {
         unreachable!()
     }
 

@@ -2,10 +2,8 @@
 
 use std::time::Duration;
 
-use crossbridge_proto::{
-    checked::Create,
-    v1alpha1::{self as wire, ExternalNameSource, FailureCode, OperationVerb, outcome},
-};
+use crossbridge_proto::v1alpha1::{self as wire, ExternalNameSource, FailureCode, OperationVerb, outcome};
+use crossbridge_types::Call;
 use serde_json::Value;
 use tokio::time::sleep;
 use tonic::Status;
@@ -58,10 +56,19 @@ impl Specimen {
         if must_overlap { 1500 } else { TAKES }
     }
 
-    pub(super) async fn make(&self, create: Create, time: Option<Duration>) -> Answer {
+    pub(super) async fn make(&self, create: Call, time: Option<Duration>) -> Answer {
         let (spec, cloud) = self.cloud(&create.target, Word::Change)?;
         let name = self.wanted_name(spec, &create)?;
-        check_wish(self, &create.desired.parameters)?;
+        match check_wish(self, &create.desired.parameters) {
+            Err(Refusal::Failure(refused))
+                if self.on("failure/no-effect-no-name") && spec.source == ExternalNameSource::Provider =>
+            {
+                let mut answer = crate::operations::failed(*refused);
+                answer.external_name = spec.draw_name();
+                return Ok(answer);
+            }
+            checked => checked?,
+        }
         let is_short = time.is_some_and(|time| time <= SHORT);
         if self.on("create/completes") && spec.kind == "Draw" {
             return Err(refuse(FailureCode::QuotaExceeded, "TooMany").into());
@@ -113,7 +120,7 @@ impl Specimen {
     }
 
     /// Empty: the upstream draws one.
-    fn wanted_name(&self, spec: &Spec, create: &Create) -> Result<String, Refusal> {
+    fn wanted_name(&self, spec: &Spec, create: &Call) -> Result<String, Refusal> {
         let name = create.target.external_name.clone();
         match spec.source {
             ExternalNameSource::Derived => Ok(Spec::derive_name(&create.desired.parameters)),
@@ -136,7 +143,7 @@ impl Specimen {
         }
     }
 
-    fn at_once(&self, cloud: &Cloud, create: &Create, name: &str) -> Answer {
+    fn at_once(&self, cloud: &Cloud, create: &Call, name: &str) -> Answer {
         let made = self.resource(&create.target, &create.desired, name, 0);
         if self.on("delete/then-create") && self.faults.knows(&format!("deleted {name}")) {
             return Err(refuse(FailureCode::Conflict, "StillHere").into());
@@ -156,8 +163,8 @@ impl Specimen {
         Err(failure.into())
     }
 
-    async fn by_token(&self, spec: &Spec, cloud: &Cloud, create: Create, is_short: bool) -> Answer {
-        let token = create.client_request_token.clone();
+    async fn by_token(&self, spec: &Spec, cloud: &Cloud, create: Call, is_short: bool) -> Answer {
+        let token = create.token.clone();
         let wish = Value::Object(create.desired.parameters.clone()).to_string();
         if is_short && self.on("create/cut-at-50ms-one-resource") {
             // Made before anybody could know of it.
@@ -217,14 +224,14 @@ impl Specimen {
         self.continued(cloud, &create, &token, known)
     }
 
-    async fn by_token_late(self, spec: &'static Spec, cloud: Cloud, create: Create) {
+    async fn by_token_late(self, spec: &'static Spec, cloud: Cloud, create: Call) {
         sleep(LATE).await;
         // Nobody is there to be told.
         let _ = self.by_token(spec, &cloud, create, false).await;
     }
 
     /// Makes what the token stands for, or says what became of it.
-    fn continued(&self, cloud: &Cloud, create: &Create, token: &str, mut known: Token) -> Answer {
+    fn continued(&self, cloud: &Cloud, create: &Call, token: &str, mut known: Token) -> Answer {
         let found = cloud.get(&known.name)?;
         let is_new = found.is_none();
         let resource = match found {
@@ -251,11 +258,11 @@ impl Specimen {
     }
 
     /// The effect first, what finds it again long after.
-    async fn made_then_remembered(&self, spec: &Spec, cloud: Cloud, create: Create, wish: String) -> Answer {
+    async fn made_then_remembered(&self, spec: &Spec, cloud: Cloud, create: Call, wish: String) -> Answer {
         let (specimen, name) = (self.clone(), spec.draw_name());
         let work = tokio::spawn(async move {
             let _turn = specimen.turn.lock().await;
-            let token = &create.client_request_token;
+            let token = &create.token;
             if let Some(known) = cloud.token(token)? {
                 if known.wish != wish {
                     return Err(Refusal::from(refuse(FailureCode::TokenReused, "TokenReused")));

@@ -1,8 +1,8 @@
 //! One client for the whole process, where each config needs its own.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use crossbridge_proto::checked::Target;
+use crossbridge_types::Target;
 use serde_json::Value;
 use tokio::time::sleep;
 
@@ -29,7 +29,8 @@ impl Specimen {
         if let (true, Some(own)) = (is_crossed, folder(target)) {
             self.faults.set_client(&own);
             sleep(Duration::from_millis(5)).await;
-            let settings = target.config.settings.get_or_insert_default();
+            let config = Arc::make_mut(&mut target.config);
+            let settings = config.settings.get_or_insert_default();
             settings.insert("folder".to_owned(), Value::from(self.faults.client()));
         }
     }

@@ -1,9 +1,9 @@
 //! Looking.
 
-use crossbridge_proto::{
-    checked::{Desired, Observe, Target},
-    v1alpha1::{self as wire, ExternalNameSource, FailureCode, Tristate, observe_response},
+use crossbridge_proto::v1alpha1::{
+    self as wire, ExternalNameSource, FailureCode, Tristate, observe_response,
 };
+use crossbridge_types::{DesiredState, Observe, Target};
 use serde_json::{Value, json};
 use tonic::Status;
 
@@ -98,7 +98,7 @@ impl Specimen {
         if found.is_none() && self.on("observe/unknown-marker-is-absent") && self.faults.once("any will do") {
             return Ok(Some(self.resource(
                 target,
-                &Desired::default(),
+                &DesiredState::default(),
                 "ticket-somebodys",
                 0,
             )));
@@ -125,7 +125,7 @@ impl Specimen {
         spec: &Spec,
         resource: &Resource,
         target: &Target,
-        desired: &Desired,
+        desired: &DesiredState,
     ) -> wire::Observation {
         let mut parameters = resource.parameters.clone();
         if self.on("observe/wish-comes-back") && spec.kind == "Ticket" && resource.version == 1 {

@@ -1,9 +1,7 @@
 //! Whether anything calls absent what exists, while the plugin cannot see it.
 
-use crossbridge_proto::{
-    checked::{Effect, FailureCode, Look, Outcome, OutcomeResult},
-    v1alpha1 as wire,
-};
+use crossbridge_proto::v1alpha1 as wire;
+use crossbridge_types::{Effect, FailureCode, Look, Outcome, OutcomeResult};
 use tonic::Status;
 
 use crate::{

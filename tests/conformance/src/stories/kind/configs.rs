@@ -1,9 +1,7 @@
 //! One resource seen through several configs.
 
-use crossbridge_proto::{
-    checked::{ConfigVerdict, FailureCode, Look, OutcomeResult},
-    v1alpha1 as wire,
-};
+use crossbridge_proto::v1alpha1 as wire;
+use crossbridge_types::{ConfigVerdict, FailureCode, Look, OutcomeResult};
 use tonic::Status;
 
 use crate::{

@@ -1,9 +1,7 @@
 //! Two configs, each of which leads to a side of its own.
 
-use crossbridge_proto::{
-    checked::{Document, FailureCode, Look, NameSource, OutcomeResult},
-    v1alpha1 as wire,
-};
+use crossbridge_proto::v1alpha1 as wire;
+use crossbridge_types::{Document, FailureCode, Look, NameSource, OutcomeResult};
 use futures::future::join_all;
 use serde_json::Value;
 

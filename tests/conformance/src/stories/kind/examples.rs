@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crossbridge_proto::checked::{Document, Example, Kind};
+use crossbridge_types::{Document, Example, Kind};
 
 use crate::{
     assertion::assertions,

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crossbridge_proto::{checked, v1alpha1 as wire};
+use crossbridge_proto::v1alpha1 as wire;
+use crossbridge_types as types;
 use tonic::Code;
 
 use crate::{
@@ -46,7 +47,7 @@ async fn run(lab: &Lab) -> Result<(), Stop> {
         return Err(Stop::not_applicable("the kind cannot be created"));
     }
     let (first, second) = (lab.made().await?, lab.thing()?);
-    let second = if lab.kind.external_name.source == checked::NameSource::Derived {
+    let second = if lab.kind.external_name.source == types::NameSource::Derived {
         None
     } else {
         let mut second = second;

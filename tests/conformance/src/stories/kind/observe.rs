@@ -1,6 +1,6 @@
 //! Looking at what is not there.
 
-use crossbridge_proto::checked::{Look, NameSource};
+use crossbridge_types::{Look, NameSource};
 use tonic::Code;
 
 use crate::{

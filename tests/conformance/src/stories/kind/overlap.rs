@@ -1,6 +1,6 @@
 //! A call while an operation runs, where the kind says that it takes one.
 
-use crossbridge_proto::checked::{Outcome, OutcomeResult};
+use crossbridge_types::{Outcome, OutcomeResult};
 
 use crate::{
     assertion::{Assertion, assertions},

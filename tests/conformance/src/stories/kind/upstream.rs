@@ -1,6 +1,6 @@
 //! An upstream in trouble, by the author's hook.
 
-use crossbridge_proto::checked::{FailureCode, Look, Outcome, OutcomeResult};
+use crossbridge_types::{FailureCode, Look, Outcome, OutcomeResult};
 
 use crate::{
     assertion::assertions,

@@ -1,9 +1,7 @@
 //! Settings and credentials.
 
-use crossbridge_proto::{
-    checked::{ConfigVerdict, FailureCode},
-    v1alpha1 as wire,
-};
+use crossbridge_proto::v1alpha1 as wire;
+use crossbridge_types::{ConfigVerdict, FailureCode};
 use tonic::Code;
 
 use super::kinds::refused_as;

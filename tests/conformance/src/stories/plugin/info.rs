@@ -1,6 +1,7 @@
 //! Who answers.
 
-use crossbridge_proto::{checked::PluginInfo, v1alpha1 as wire};
+use crossbridge_proto::v1alpha1 as wire;
+use crossbridge_types::PluginInfo;
 
 use crate::{
     assertion::assertions,

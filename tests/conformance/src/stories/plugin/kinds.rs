@@ -5,10 +5,8 @@ use std::{
     sync::Arc,
 };
 
-use crossbridge_proto::{
-    checked::{Kind, KindPage, ResourceType},
-    v1alpha1 as wire,
-};
+use crossbridge_proto::v1alpha1 as wire;
+use crossbridge_types::{Kind, KindPage, ResourceType};
 use prost::Message;
 use tonic::Code;
 

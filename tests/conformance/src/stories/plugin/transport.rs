@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use crossbridge_proto::{checked::NameSource, v1alpha1 as wire};
+use crossbridge_proto::v1alpha1 as wire;
+use crossbridge_types::NameSource;
 use prost::Message;
 use tokio::time::timeout;
 use tonic::{Code, Status, Streaming};

@@ -1,10 +1,10 @@
 //! What must hold whenever a call comes to the cloud.
 
 use fake_cloud::{
-    checked::CreateRecovery,
     cloud::{Ask, Cloud},
     fault::Rpc,
     kinds::CALL,
+    types::CreateRecovery,
 };
 use jiff::Timestamp;
 
@@ -88,9 +88,9 @@ fn no_create_without_a_persisted_intent(sent: &Sent) -> Option<String> {
     };
     let deadline = sent.deadline?.as_millisecond();
     let persisted = sent.watcher.objects.get(sent.uid).is_some_and(|seen| {
-        seen.intents.iter().any(|(token, persisted)| {
-            *token == create.client_request_token && persisted.as_millisecond() == deadline
-        })
+        seen.intents
+            .iter()
+            .any(|(token, persisted)| *token == create.token && persisted.as_millisecond() == deadline)
     });
     (!persisted).then(|| format!("{} has no persisted intent", sent.told()))
 }
@@ -100,7 +100,7 @@ fn no_create_is_blindly_repeated(sent: &Sent) -> Option<String> {
     let Ask::Create(create) = sent.ask else {
         return None;
     };
-    if !sent.watcher.tokens.contains(&create.client_request_token) {
+    if !sent.watcher.tokens.contains(&create.token) {
         return None;
     }
     let kind = &create.target.resource_type.kind;
@@ -116,9 +116,7 @@ fn no_create_while_another_may_run(sent: &Sent) -> Option<String> {
         return None;
     };
     let another = |ask: &Ask| match ask {
-        Ask::Create(other) => {
-            other.target.owner.uid == sent.uid && other.client_request_token != create.client_request_token
-        }
+        Ask::Create(other) => other.target.owner.uid == sent.uid && other.token != create.token,
         _ => false,
     };
     let runs = sent.cloud.expected().any(another);
@@ -157,8 +155,8 @@ fn no_secret_stands_in_a_document(sent: &Sent) -> Option<String> {
         Ask::Observe(ask) => &ask.desired,
         Ask::Create(ask) => &ask.desired,
         Ask::Update(ask) => &ask.desired,
-        Ask::Delete(ask) => ask.desired.as_ref()?,
-        Ask::Poll(ask) => ask.desired.as_ref()?,
+        Ask::Delete(ask) => &ask.desired,
+        Ask::Poll(ask) => &ask.desired,
         Ask::CheckConfig(_) => return None,
     };
     let told = format!("{:?}", desired.parameters).contains("canary");

@@ -1,9 +1,9 @@
 //! What bridges were told of the end of an external object.
 
 use fake_cloud::{
-    checked::{Look, Observation, OutcomeResult},
     cloud::{Answer, Ask, Cloud, Verdict},
     fault::Rpc,
+    types::{Look, Observation, OutcomeResult},
 };
 
 use crate::simulation::world::World;

@@ -257,7 +257,7 @@ impl World {
             };
             let wrong = calls::broken_by(&sent);
             if let Ask::Create(create) = ask {
-                watcher.tokens.insert(create.client_request_token.clone());
+                watcher.tokens.insert(create.token.clone());
             }
             watcher
                 .objects

@@ -2,9 +2,9 @@
 
 use bridge_core::managed::names;
 use fake_cloud::{
-    checked::CreateRecovery,
     cloud::{Cloud, State},
     kinds::CALL,
+    types::CreateRecovery,
 };
 use fake_kube::state::{Commit, Happened};
 use serde_json::Value;

@@ -90,6 +90,7 @@ pub fn failure(code: FailureCode, effect: Effect) -> Failure {
         retry_after: None,
         violations: Vec::new(),
         upstream_code: String::new(),
+        upstream_request_id: String::new(),
         existing_external_name: String::new(),
     }
 }

@@ -4,7 +4,7 @@ use bridge_core::{
     external::{
         Effect, FailureCode, Operation, OperationVerb, Outcome, OutcomeResult, Secrets, Target, Verb,
     },
-    kind::{CreateRecovery, NameSource},
+    kind::{CreateRecovery, DiffMode, NameSource},
     managed::Call,
 };
 
@@ -202,6 +202,12 @@ impl Cloud {
     }
 
     fn update(&mut self, call: &Call, now: Timestamp) -> Outcome {
+        let compares = self.subject.kind.capabilities.diff_mode == DiffMode::Plugin;
+        assert!(
+            !compares || call.changed_paths.is_empty(),
+            "changed_paths are for a plugin that does not compare: {:?}",
+            call.changed_paths
+        );
         let Some(one) = self.ours(call, true) else {
             return answer::failed("", FailureCode::NotFound, Effect::None);
         };

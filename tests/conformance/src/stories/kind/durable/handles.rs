@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crossbridge_proto::checked::{NameSource, Outcome, OutcomeResult};
+use crossbridge_types::{NameSource, Outcome, OutcomeResult};
 use futures::future::join_all;
 
 use crate::{

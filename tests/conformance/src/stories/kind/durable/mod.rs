@@ -3,7 +3,7 @@
 mod handles;
 mod killed;
 
-use crossbridge_proto::checked::CreateRecovery;
+use crossbridge_types::CreateRecovery;
 use handles::{Begun, ask_again, begin, follow_elsewhere};
 
 use crate::{

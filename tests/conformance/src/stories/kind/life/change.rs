@@ -1,6 +1,6 @@
 //! Changing it.
 
-use crossbridge_proto::checked::Observation;
+use crossbridge_types::Observation;
 
 use super::{
     assertions::{

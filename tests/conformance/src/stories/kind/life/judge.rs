@@ -1,8 +1,8 @@
 //! Judgements on what a life showed. Pure.
 
-use crossbridge_proto::{
-    checked::{DiffMode, Document, Effect, FailureCode, Kind, Look, Observation, Outcome, OutcomeResult},
-    v1alpha1 as wire,
+use crossbridge_proto::v1alpha1 as wire;
+use crossbridge_types::{
+    DiffMode, Document, Effect, FailureCode, Kind, Look, Observation, Outcome, OutcomeResult,
 };
 use serde_json::Value;
 use tonic::{Code, Status};

@@ -13,7 +13,7 @@ use assertions::{
     BIG_INTEGERS, COMPARED, FORMER_FOUND, FOUND_NAMELESS, LOOK_IS_A_LOOK, MARKER_ASIDE, MARKER_KEPT, NAMED,
     NAMED_EARLY, PARAMETERS_VALID, STATUS_VALID, WISH_CAME_BACK,
 };
-use crossbridge_proto::checked::{CreateRecovery, Look, NameSource, Observation};
+use crossbridge_types::{CreateRecovery, Look, NameSource, Observation};
 
 use crate::{
     lab::{Lab, Thing, Trail, new_marker},

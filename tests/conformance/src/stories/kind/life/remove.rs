@@ -1,6 +1,6 @@
 //! Removing it.
 
-use crossbridge_proto::checked::{DiffMode, Look, NameSource, OutcomeResult};
+use crossbridge_types::{DiffMode, Look, NameSource, OutcomeResult};
 
 use super::{
     assertions::{

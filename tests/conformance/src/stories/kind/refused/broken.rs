@@ -1,6 +1,7 @@
 //! Requests that break the contract themselves.
 
-use crossbridge_proto::{checked::OutcomeResult, v1alpha1 as wire};
+use crossbridge_proto::v1alpha1 as wire;
+use crossbridge_types::OutcomeResult;
 use tonic::{Code, Status};
 
 use super::{IMPOSSIBLE, MALFORMED, REQUIRED, REQUIRED_NAMED, UNKNOWN_TYPE};

@@ -4,7 +4,7 @@ mod broken;
 mod deadlines;
 mod wishes;
 
-use crossbridge_proto::checked::{FailureCode, Look, Outcome, OutcomeResult};
+use crossbridge_types::{FailureCode, Look, Outcome, OutcomeResult};
 
 use crate::{
     assertion::assertions,
@@ -78,7 +78,7 @@ async fn run(lab: &Lab) -> Result<(), Stop> {
 fn refused_with(outcome: &Outcome, codes: &[FailureCode]) -> Judgement {
     match &outcome.result {
         OutcomeResult::Failure(failure) => holds(
-            codes.contains(&failure.code) && failure.effect == crossbridge_proto::checked::Effect::None,
+            codes.contains(&failure.code) && failure.effect == crossbridge_types::Effect::None,
             || {
                 format!(
                     "{codes:?} with effect None is due; it says {:?} with {:?}",

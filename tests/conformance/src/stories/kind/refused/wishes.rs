@@ -1,8 +1,6 @@
 //! Names and wishes that the kind does not take.
 
-use crossbridge_proto::checked::{
-    Document, Failure, FailureCode, Mutability, NameSource, Outcome, OutcomeResult,
-};
+use crossbridge_types::{Document, Failure, FailureCode, Mutability, NameSource, Outcome, OutcomeResult};
 use serde_json::Value;
 use tonic::Code;
 
@@ -179,7 +177,7 @@ struct Changed {
 }
 
 /// The wish with another value at a pointer that it holds.
-fn changed(schema: &Document, wish: &Document, pointer: &str) -> Option<Changed> {
+fn changed(schema: &Value, wish: &Document, pointer: &str) -> Option<Changed> {
     let mut whole = Value::Object(wish.clone());
     let place = whole.pointer_mut(pointer)?;
     let known = allowed_values(schema, pointer)
@@ -205,13 +203,13 @@ fn changed(schema: &Document, wish: &Document, pointer: &str) -> Option<Changed>
 }
 
 /// The `enum` of a field's schema.
-fn allowed_values(schema: &Document, pointer: &str) -> Vec<Value> {
+fn allowed_values(schema: &Value, pointer: &str) -> Vec<Value> {
     let mut path = String::new();
     for part in pointer.split('/').skip(1) {
         path.push_str("/properties/");
         path.push_str(part);
     }
-    Value::Object(schema.clone())
+    schema
         .pointer(&format!("{path}/enum"))
         .and_then(Value::as_array)
         .cloned()

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use crossbridge_proto::checked::{Look, NameSource, Outcome, OutcomeResult};
+use crossbridge_types::{Look, NameSource, Outcome, OutcomeResult};
 use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crossbridge_proto::checked::{FailureCode, Observation, Outcome, OutcomeResult};
+use crossbridge_types::{FailureCode, Observation, Outcome, OutcomeResult};
 
 use crate::verdict::{Judgement, holds};
 

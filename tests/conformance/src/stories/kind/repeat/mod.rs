@@ -4,7 +4,7 @@ mod cut;
 mod judge;
 mod recover;
 
-use crossbridge_proto::checked::{CreateRecovery, FailureCode, NameSource, Outcome, OutcomeResult};
+use crossbridge_types::{CreateRecovery, FailureCode, NameSource, Outcome, OutcomeResult};
 use futures::future::join_all;
 
 use crate::{

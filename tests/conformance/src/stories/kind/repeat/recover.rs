@@ -1,6 +1,6 @@
 //! Clearing up a creation whose end nobody knows.
 
-use crossbridge_proto::checked::{CreateRecovery, Look};
+use crossbridge_types::{CreateRecovery, Look};
 
 use super::{ended, honours_token, judge, promises};
 use crate::{

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, error::Error, time::Duration};
 
-use crossbridge_proto::checked::{CreateRecovery, Kind, Look, NameSource};
+use crossbridge_types::{CreateRecovery, Kind, Look, NameSource};
 use futures::{
     StreamExt,
     future::{BoxFuture, OptionFuture},

@@ -1,0 +1,114 @@
+//! Why something did not work.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Violation, check};
+
+/// Why a call did not work. Each code has exactly one reaction of the bridge, which `failure.proto` documents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[allow(missing_docs)] // The contract documents each.
+pub enum FailureCode {
+    InvalidSpec,
+    ImmutableField,
+    Unsupported,
+    AlreadyExists,
+    NotFound,
+    Conflict,
+    DependencyNotReady,
+    InvalidConfig,
+    Unauthenticated,
+    CredentialsExpired,
+    PermissionDenied,
+    Throttled,
+    QuotaExceeded,
+    Unavailable,
+    Timeout,
+    OperationFailed,
+    OperationExpired,
+    TokenReused,
+    Internal,
+}
+
+/// What a failed call left behind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Effect {
+    /// This call changed nothing and will change nothing. Says nothing of earlier ones.
+    None,
+    /// Something changed.
+    Partial,
+    /// The plugin cannot tell.
+    Unknown,
+}
+
+/// A field at fault.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FieldViolation {
+    /// JSON Pointer into the parameters; empty: the external name.
+    pub path: String,
+    /// For people.
+    pub message: String,
+}
+
+/// The external system, or the plugin, said no.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// Decides the reaction.
+    pub code: FailureCode,
+    /// Decides recovery.
+    pub effect: Effect,
+    /// `PascalCase`, stable within the plugin, at most 63 bytes.
+    pub reason: String,
+    /// A sentence that a user can act on. No secrets.
+    pub message: String,
+    /// No retry sooner than this; at most an hour.
+    pub retry_after: Option<Duration>,
+    /// Which fields.
+    pub violations: Vec<FieldViolation>,
+    /// The upstream's own code; empty: none.
+    pub upstream_code: String,
+    /// The upstream's request id; empty: none.
+    pub upstream_request_id: String,
+    /// What is in the way, for `AlreadyExists`; empty: not reported.
+    pub existing_external_name: String,
+}
+
+impl Failure {
+    /// Checks the forms of its texts.
+    ///
+    /// # Errors
+    /// The first that is missing or out of form.
+    pub fn check(&self) -> Result<(), Violation> {
+        check::pascal_case(&self.reason, "reason")?;
+        check::required(&self.message, "message")?;
+        check::each(&self.violations, "violations", |violation| {
+            if !violation.path.is_empty() {
+                check::pointer(&violation.path, "path")?;
+            }
+            check::required(&violation.message, "message")
+        })
+    }
+}
+
+/// A call that brought no answer of the external system.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CallError {
+    /// Nothing was done, and the bridge or the plugin has a bug: `INVALID_ARGUMENT`, `FAILED_PRECONDITION`, `NOT_FOUND`,
+    /// `UNIMPLEMENTED`, or the call was never sent (its deadline had passed).
+    #[error("the plugin refused the call ({code}): {message}")]
+    Refused {
+        /// The gRPC status code, in the contract's spelling: `INVALID_ARGUMENT`.
+        code: String,
+        /// What the plugin said.
+        message: String,
+    },
+    /// Nobody knows whether it had an effect: every other status, a broken connection, an answer that breaks the contract.
+    #[error("the outcome of the call is not known ({code}): {message}")]
+    Unknown {
+        /// `UNAVAILABLE`, `DEADLINE_EXCEEDED`, …, or `INVALID_ANSWER` for an answer that breaks the contract.
+        code: String,
+        /// What happened.
+        message: String,
+    },
+}

@@ -1,0 +1,33 @@
+//! Fixtures.
+
+use std::collections::BTreeMap;
+
+use crate::{Document, Violation, check};
+
+/// A fixture for docs and for the conformance kit.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Example {
+    /// Unique in the kind.
+    pub name: String,
+    /// Set where the user gives the name.
+    pub external_name: String,
+    /// Good for Create; set where the kind can be created.
+    pub create_parameters: Option<Document>,
+    /// Good for Update of the above.
+    pub update_parameters: Option<Document>,
+    /// Passes the schema, and is refused all the same.
+    pub invalid_parameters: Option<Document>,
+    /// JSON Pointer -> made-up value.
+    pub sensitive_values: BTreeMap<String, String>,
+    /// Examples that must exist first: `Kind/name`.
+    pub requires: Vec<String>,
+}
+
+impl Example {
+    pub(super) fn check(&self) -> Result<(), Violation> {
+        check::required(&self.name, "name")?;
+        self.sensitive_values
+            .keys()
+            .try_for_each(|pointer| check::pointer(pointer, &format!("sensitive_values[{pointer:?}]")))
+    }
+}

@@ -1,0 +1,76 @@
+//! Per-field meaning that OpenAPI cannot carry.
+
+use crate::{ResourceType, Violation, check};
+
+/// When a field may change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Mutability {
+    /// Any time.
+    #[default]
+    Mutable,
+    /// Only by replacement.
+    Immutable,
+    /// May be set later, but not changed once set.
+    SetOnce,
+}
+
+/// How two values are compared by the bridge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Comparison {
+    /// As JSON, lists by `x-kubernetes-list-type`.
+    #[default]
+    Json,
+    /// Letter case does not count.
+    CaseInsensitive,
+    /// A string that holds JSON; white space and key order do not count.
+    JsonText,
+    /// Kubernetes quantities.
+    Quantity,
+    /// Never: the upstream does not return it.
+    WriteOnly,
+}
+
+/// Meaning of one field.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FieldRule {
+    /// JSON Pointer into the parameters; `*` stands for any list index or map key.
+    pub path: String,
+    /// Comes from a Secret and travels beside the document.
+    pub sensitive: bool,
+    /// When it may change.
+    pub mutability: Mutability,
+    /// How it is compared.
+    pub comparison: Comparison,
+    /// An absent field is filled from what was observed.
+    pub late_initialized: bool,
+    /// The field holds something of another managed resource.
+    pub reference: Option<ReferenceRule>,
+}
+
+/// Lets users write `fooRef` and `fooSelector`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReferenceRule {
+    /// Of what.
+    pub resource_type: ResourceType,
+    /// JSON Pointer into that resource's status; empty: its external name.
+    pub extract: String,
+}
+
+impl FieldRule {
+    pub(super) fn check(&self) -> Result<(), Violation> {
+        check::pointer(&self.path, "path")?;
+        check::optional(self.reference.as_ref(), "reference", ReferenceRule::check)
+    }
+}
+
+impl ReferenceRule {
+    fn check(&self) -> Result<(), Violation> {
+        self.resource_type
+            .check()
+            .map_err(|violation| violation.within("resource_type"))?;
+        if self.extract.is_empty() {
+            return Ok(());
+        }
+        check::pointer(&self.extract, "extract")
+    }
+}

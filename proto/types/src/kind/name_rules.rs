@@ -1,0 +1,37 @@
+//! How external names work.
+
+use crate::{Violation, check};
+
+/// Where external names come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NameSource {
+    /// The user: the annotation, or `metadata.name`.
+    User,
+    /// The upstream, in the answer to Create.
+    Provider,
+    /// The plugin, from the parameters.
+    Derived,
+}
+
+/// How names work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NameRules {
+    /// Where they come from.
+    pub source: NameSource,
+    /// RE2, anchored; empty: any.
+    pub pattern: String,
+    /// At most this many bytes; 0: no limit of its own.
+    pub max_length: usize,
+    /// One that is valid.
+    pub example: String,
+}
+
+impl NameRules {
+    pub(super) fn check(&self) -> Result<(), Violation> {
+        check::required(&self.example, "example")?;
+        if self.max_length > 0 {
+            check::at_most(&self.example, self.max_length, "example")?;
+        }
+        Ok(())
+    }
+}

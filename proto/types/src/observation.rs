@@ -1,0 +1,125 @@
+//! What Observe can report.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::{Document, Failure, Operation, Secrets, Violation, check};
+
+/// The answer to Observe, or why there is none.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Look {
+    /// It exists. Its external name is not empty.
+    Found(Box<Observation>),
+    /// The upstream said that there is no such resource.
+    Absent(Absent),
+    /// It could not be observed: whether it exists is unknown.
+    Failed(Failure),
+}
+
+impl Look {
+    /// Checks what was found, or why nothing was.
+    ///
+    /// # Errors
+    /// The first field that breaks a rule.
+    pub fn check(&self) -> Result<(), Violation> {
+        match self {
+            Self::Found(observation) => check::required(&observation.external_name, "external_name")
+                .and_then(|()| observation.check())
+                .map_err(|violation| violation.within("observation")),
+            Self::Absent(_) => Ok(()),
+            Self::Failed(failure) => failure.check().map_err(|violation| violation.within("failure")),
+        }
+    }
+}
+
+/// An external resource that exists, as it is.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Observation {
+    /// The name under which it was found. Empty only within a completed outcome, whose own name counts.
+    pub external_name: String,
+    /// Globally unique id; empty: not reported.
+    pub canonical_id: String,
+    /// Replaces the recorded state, at most 4 KiB; empty keeps it.
+    pub provider_state: String,
+    /// Same shape as desired parameters, without sensitive values.
+    pub parameters: Document,
+    /// Goes to `status.atProvider`.
+    pub status: Option<Document>,
+    /// Usable by others.
+    pub ready: bool,
+    /// Why not; empty: not reported.
+    pub ready_message: String,
+    /// Whether desired and observed state agree, where the plugin compares.
+    pub up_to_date: Option<bool>,
+    /// What differs, where the plugin compares.
+    pub diffs: Vec<FieldDiff>,
+    /// For the connection Secret.
+    pub connection_details: Secrets,
+    /// Upstream version; empty: none.
+    pub etag: String,
+    /// Removal has begun upstream and goes on by itself.
+    pub deleting: bool,
+    /// An operation that the bridge may not know of.
+    pub operation: Option<Operation>,
+    /// Empty where the kind holds one: nobody has claimed it.
+    pub found_marker: String,
+    /// Observe again no sooner than this; at most an hour.
+    pub observe_after: Option<Duration>,
+    /// Worth an event.
+    pub warnings: Vec<Warning>,
+}
+
+impl Observation {
+    /// Checks sizes and forms, but not that there is a name. A found marker may be anybody's, and has no form.
+    ///
+    /// # Errors
+    /// The first field that breaks a rule.
+    pub fn check(&self) -> Result<(), Violation> {
+        check::at_most(&self.provider_state, check::STATE_LIMIT, "provider_state")?;
+        check::each(&self.diffs, "diffs", |diff| check::pointer(&diff.path, "path"))?;
+        self.connection_details.check_connection_keys()?;
+        check::optional(self.operation.as_ref(), "operation", Operation::check)?;
+        check::each(&self.warnings, "warnings", Warning::check)
+    }
+}
+
+/// The upstream said that there is no such resource.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Absent {
+    /// The name that it would have; set where names are derived.
+    pub external_name: String,
+}
+
+/// One difference between desired and observed state. Values of sensitive paths are left out.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FieldDiff {
+    /// JSON Pointer into the parameters.
+    pub path: String,
+    /// The desired value; `None`: left out.
+    pub desired: Option<Value>,
+    /// The observed value; `None`: absent or left out.
+    pub observed: Option<Value>,
+    /// Cannot be changed in place.
+    pub needs_replacement: bool,
+}
+
+/// Not an error, worth an event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Warning {
+    /// `PascalCase`, stable.
+    pub reason: String,
+    /// For people.
+    pub message: String,
+}
+
+impl Warning {
+    /// Checks that both texts are there and in form.
+    ///
+    /// # Errors
+    /// The first field that breaks a rule.
+    pub fn check(&self) -> Result<(), Violation> {
+        check::pascal_case(&self.reason, "reason")?;
+        check::required(&self.message, "message")
+    }
+}

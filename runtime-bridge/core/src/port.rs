@@ -1,0 +1,66 @@
+//! The external system behind one plugin, as the bridge calls it: the plugin's client implements it, a simulation may bring another.
+
+use std::{any::Any, fmt};
+
+use async_trait::async_trait;
+use jiff::Timestamp;
+
+use crate::external::{Answer, Call, CallError, Config, DesiredState, Failure, Look, Target};
+
+/// Leave to make one call, given back when this is dropped.
+pub struct Permit(#[allow(dead_code)] Option<Box<dyn Any + Send + Sync>>); // Held for its drop.
+
+impl Permit {
+    /// Of an external system that takes as many calls as come.
+    pub fn unlimited() -> Self {
+        Self(None)
+    }
+
+    /// As long as this is held, the call counts.
+    pub fn holding(counted: impl Any + Send + Sync) -> Self {
+        Self(Some(Box::new(counted)))
+    }
+}
+
+impl fmt::Debug for Permit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Permit")
+    }
+}
+
+/// The external system behind one plugin. Every call carries an absolute deadline, and nothing is sent at it or later:
+/// an implementation that finds it passed answers [`CallError::Refused`] with code `NOT_SENT`.
+///
+/// The calls that a plugin takes at once are counted here and nowhere else. Whoever calls [`observe`](Self::observe) or
+/// [`execute`](Self::execute) holds a [`Permit`] until the answer is there, taken before the deadline is computed, so that no call spends its
+/// time with waiting.
+#[async_trait]
+pub trait External: Send + Sync {
+    /// A permit, if one is free.
+    fn try_acquire(&self) -> Option<Permit> {
+        Some(Permit::unlimited())
+    }
+
+    /// A permit, as soon as one is free. Cancel safe; whoever waits is served in order.
+    async fn acquire(&self) -> Permit {
+        Permit::unlimited()
+    }
+
+    /// Reads the external resource. Changes nothing.
+    async fn observe(
+        &self,
+        target: &Target,
+        desired: &DesiredState,
+        deadline: Timestamp,
+    ) -> Result<Look, CallError>;
+
+    /// Makes a call that may change something, or follows an operation.
+    async fn execute(&self, call: &Call) -> Answer;
+
+    /// Whether these settings are usable, and the identity that the upstream sees. Needs no permit: the caller may hold one, or wait for one.
+    async fn check_config(
+        &self,
+        config: &Config,
+        deadline: Timestamp,
+    ) -> Result<Result<String, Failure>, CallError>;
+}

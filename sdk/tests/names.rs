@@ -1,0 +1,54 @@
+//! Once the upstream has given a name, no answer says that nothing was done, and none leaves without the name.
+#![allow(missing_docs)]
+
+mod support;
+mod thing;
+
+use std::time::Duration;
+
+use crossbridge_proto::v1alpha1 as wire;
+use serde_json::json;
+use support::{Plugin, by, create, failure, within};
+
+/// Creates a `Job`, which the upstream names.
+async fn create_job(mood: &str) -> (wire::Failure, String) {
+    let mut plugin = Plugin::start().await;
+    let request = create(plugin.target("Job", ""), &json!({"steps": 1, "mood": mood}));
+    let response = within(
+        mood,
+        plugin.resources.create(by(request, Duration::from_secs(20))),
+    )
+    .await
+    .expect("the call was processed");
+    plugin.stop().await;
+    failure(response.into_inner().outcome)
+}
+
+#[tokio::test]
+async fn a_failure_without_effect_becomes_partial_after_a_name() {
+    let (throttled, name) = create_job("NamedThenThrottled").await;
+    assert_eq!(
+        (throttled.code(), throttled.effect(), name.as_str()),
+        (wire::FailureCode::Throttled, wire::Effect::Partial, "given")
+    );
+}
+
+#[tokio::test]
+async fn not_found_keeps_its_effect_beside_a_name() {
+    let (gone, name) = create_job("NamedThenGone").await;
+    assert_eq!(
+        (gone.code(), gone.effect(), name.as_str()),
+        (wire::FailureCode::NotFound, wire::Effect::None, "given")
+    );
+}
+
+#[tokio::test]
+async fn a_status_after_a_name_becomes_internal_and_keeps_the_name() {
+    let (failed, name) = create_job("NamedThenStatus").await;
+    assert_eq!(
+        (failed.code(), failed.effect(), name.as_str()),
+        (wire::FailureCode::Internal, wire::Effect::Unknown, "given")
+    );
+    assert_eq!(failed.reason, "StatusAfterName");
+    assert!(failed.message.contains("InvalidArgument"), "{}", failed.message);
+}
