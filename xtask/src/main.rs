@@ -1,5 +1,7 @@
 //! The project's own commands: `cargo xtask demo`, `test`, `lint` and others.
 
+#[cfg(test)]
+mod architecture;
 mod crash_matrix;
 mod demo;
 mod descriptor;
