@@ -1,7 +1,4 @@
 //! What lies under the calls: TLS, and answers that are not what gRPC says.
-#![allow(clippy::unwrap_used)] // Also helpers of tests are tests.
-
-mod fake;
 
 use std::{
     convert::Infallible,
@@ -11,8 +8,8 @@ use std::{
     time::Duration,
 };
 
+use crate::fake::{Script, Service as FakePlugin};
 use bridge_plugin::{HandshakeError, Link, Options, Plugin, TlsFiles};
-use fake::{Script, Service as FakePlugin};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use tokio::{net::TcpListener, runtime::Runtime};
 use tokio_stream::wrappers::TcpListenerStream;

@@ -1,17 +1,14 @@
 //! What is sent, what is never sent, and how each end of a call is classified.
-#![allow(clippy::unwrap_used)] // Also helpers of tests are tests.
-
-mod fake;
 
 use std::time::Duration;
 
+use crate::fake::{Fake, Say, Script, config, desired, in_millis, in_seconds, target};
 use bridge_core::external::{Answer, CallError, FailureCode, Look, OutcomeResult};
 use crossbridge_proto::v1alpha1::{
     Absent, CheckConfigResponse, CreateResponse, DiffMode, Document, Effect, Failure,
     FailureCode as WireCode, KindCapabilities, Observation, ObserveResponse, Operation, OperationVerb,
     Outcome, Tristate, observe_response, outcome,
 };
-use fake::{Fake, Say, Script, config, desired, in_millis, in_seconds, target};
 use tonic::{Code, Status};
 
 const TOKEN: &str = "123e4567-e89b-12d3-a456-426614174000";
