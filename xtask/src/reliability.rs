@@ -7,9 +7,10 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::build::build_all;
 use crate::project::Project;
 use crate::report::Report;
-use crate::run::{build_all, cargo, run};
+use crate::run::{cargo, run};
 use crate::{Failure, crash_matrix, rules, simulate};
 
 /// What is shown of a result that has one: file, field, and what it is called.
@@ -39,6 +40,7 @@ pub(crate) async fn run_all(reuse: bool) -> Result<(), Failure> {
     let (report, project) = (Report::new(), Project::find().await?);
     let results = project.results()?;
     if !reuse {
+        report.step("build everything", build_all(&project.root)).await?;
         report
             .step(
                 "search the machine's states, and live random lives",
@@ -46,8 +48,7 @@ pub(crate) async fn run_all(reuse: bool) -> Result<(), Failure> {
             )
             .await?;
         rules::run_all(&project, &report).await?;
-        simulate::sample(&project, &report).await?;
-        report.step("build everything", build_all(&project.root)).await?;
+        simulate::first(&project, &report).await?;
         crash_matrix::run_part(&project, &report, crash_matrix::Choice::Whole).await?;
     }
     let page = project.root.join("docs/reliability.md");

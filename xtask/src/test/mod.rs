@@ -1,49 +1,106 @@
 //! Everything that must hold before a change lands.
 
-use std::sync::{Arc, Mutex, PoisonError};
+mod programs;
+mod runner;
+mod tally;
 
 use bridge_control_plane::Assets;
 use bridge_control_plane::process::{Output, Spawn};
 
+use crate::build::linting;
 use crate::project::Project;
 use crate::report::Report;
-use crate::run::{build_all, cargo, run, status};
+use crate::run::{both_outputs, cargo, run};
 use crate::{Failure, crash_matrix, lint, rules, simulate};
+use programs::{TestProgram, programs};
+use tally::Tally;
+
+/// Crates whose tests need neither a control plane nor an emulated AWS nor the plugins in other languages.
+const ALONE: [&str; 10] = [
+    "bridge-core",
+    "bridge-plugin",
+    "bridge-sim",
+    "conformance-specimen",
+    "crossbridge-proto",
+    "crossbridge-sdk",
+    "fake-cloud",
+    "files-plugin",
+    "provider-conformance",
+    "xtask",
+];
+/// The machine in a model world: with the unit tests it is what is run after each change of a line.
+const MODEL: &str = "bridge-sim model";
 
 pub(crate) async fn run_all() -> Result<(), Failure> {
     let report = Report::new();
+    let (mut tally, mut sums) = (Tally::default(), Vec::new());
+    let result = all(&report, &mut tally, &mut sums).await;
+    conclude(&tally, &sums);
+    result
+}
+
+/// Format, lints, unit tests and the model world, for whoever changes a line.
+pub(crate) async fn run_quick() -> Result<(), Failure> {
+    let report = Report::new();
     let project = Project::find().await?;
-    lint::all(&project, &report).await?;
-    report
-        .step(
-            "build everything, tests and binaries too",
-            build_all(&project.root),
-        )
-        .await?;
+    let built = lint::quick(&project, &report).await?;
+    let quick = programs(&built.messages)
+        .into_iter()
+        .filter(|program| program.is_unit || program.name() == MODEL);
+    let tally = runner::run(&report, quick.collect()).await;
+    conclude(&tally, &[]);
+    passed(&tally)
+}
+
+async fn all(report: &Report, tally: &mut Tally, sums: &mut Vec<String>) -> Result<(), Failure> {
+    let project = Project::find().await?;
+    let built = lint::all(&project, report).await?;
+    let (alone, others): (Vec<TestProgram>, _) = programs(&built.messages)
+        .into_iter()
+        .partition(|program| ALONE.contains(&program.package.as_str()));
+    // What is installed comes over the network: the tests that do not need it use the cores.
+    let (prepared, first) = tokio::join!(prepare(&project, report), runner::run(report, alone));
+    tally.merge(first);
+    prepared?;
+    tally.merge(runner::run(report, others).await);
+    tally.merge(
+        report
+            .step("test the documents' examples", examples(&project))
+            .await?,
+    );
+    let seeds = simulate::rotated(&project, report)
+        .await
+        .map(|sum| sums.push(sum));
+    passed(tally).and(seeds)?;
+    rules::run_all(&project, report).await?;
+    let part = crash_matrix::Choice::OfThisCommit;
+    sums.push(crash_matrix::run_part(&project, report, part).await?);
+    Ok(())
+}
+
+/// The slowest, what failed, and last the sum.
+fn conclude(tally: &Tally, sums: &[String]) {
+    print!("{}{}", tally.slowest(), tally.failures());
+    for sum in sums {
+        println!("{sum}");
+    }
+    println!("{tally}");
+}
+
+fn passed(tally: &Tally) -> Result<(), Failure> {
+    match tally.failed() {
+        0 => Ok(()),
+        _ => Err(Failure::new("not all tests passed")),
+    }
+}
+
+/// Installs and builds what tests with a limit would else wait for.
+async fn prepare(project: &Project, report: &Report) -> Result<(), Failure> {
     report.step("control plane", control_plane()).await?;
-    report.step("emulated AWS", emulator(&project)).await?;
+    report.step("emulated AWS", emulator(project)).await?;
     report
-        .step("plugins in other languages, grpcurl", languages(&project))
-        .await?;
-    // The documents' examples come first: the last lines are those of the tests proper.
-    let totals = Arc::default();
-    let examples = report
-        .step(
-            "test the documents' examples",
-            test(&project, &["--doc"], &totals),
-        )
-        .await;
-    let tests = report
-        .step(
-            "test",
-            test(&project, &["--all-targets", "--no-fail-fast"], &totals),
-        )
-        .await;
-    let seeds = simulate::sample(&project, &report).await;
-    println!("{}", totals.lock().unwrap_or_else(PoisonError::into_inner));
-    examples.and(tests).and(seeds)?;
-    rules::run_all(&project, &report).await?;
-    crash_matrix::run_part(&project, &report, crash_matrix::Choice::OfThisCommit).await
+        .step("plugins in other languages, grpcurl", languages(project))
+        .await
 }
 
 /// The tests find it in the cache.
@@ -64,81 +121,17 @@ async fn languages(project: &Project) -> Result<(), Failure> {
     run(Spawn::new(project.binary("bridge-languages"))).await
 }
 
-async fn test(project: &Project, arguments: &[&str], totals: &Arc<Mutex<Totals>>) -> Result<(), Failure> {
-    let totals = Arc::clone(totals);
-    let tests = cargo(&project.root)
-        .args(["test", "--workspace", "--locked"])
-        .args(arguments);
-    let status = status(tests.stdout(Output::lines(move |line| {
-        println!("{line}");
-        totals.lock().unwrap_or_else(PoisonError::into_inner).add(line);
-    })))
-    .await?;
-    if status.success() {
-        Ok(())
-    } else {
-        Err(Failure::new("not all tests passed"))
+/// Those in comments, which no test program holds.
+async fn examples(project: &Project) -> Result<Tally, Failure> {
+    let tests = linting(cargo(&project.root)).args(["test", "--workspace", "--locked", "--doc"]);
+    let (ended, printed) = both_outputs(tests).await;
+    print!("{printed}");
+    let mut tally = Tally::default();
+    for line in printed.lines() {
+        tally.add("examples", line);
     }
-}
-
-/// The sum of the runners' summaries.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Totals {
-    passed: u64,
-    failed: u64,
-    ignored: u64,
-}
-
-impl Totals {
-    /// Counts a line like `test result: ok. 3 passed; 0 failed; 1 ignored; …`.
-    fn add(&mut self, line: &str) {
-        let Some((_, counts)) = line
-            .strip_prefix("test result: ")
-            .and_then(|line| line.split_once(". "))
-        else {
-            return;
-        };
-        for count in counts.split(';') {
-            match count.trim().split_once(' ') {
-                Some((number, "passed")) => self.passed += number.parse().unwrap_or(0),
-                Some((number, "failed")) => self.failed += number.parse().unwrap_or(0),
-                Some((number, "ignored")) => self.ignored += number.parse().unwrap_or(0),
-                _ => {}
-            }
-        }
+    if !ended?.success() && tally.failed() == 0 {
+        tally.add_crash("examples", "do not build");
     }
-}
-
-impl std::fmt::Display for Totals {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "total: {} passed, {} failed, {} skipped",
-            self.passed, self.failed, self.ignored
-        )
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn summaries_are_added_up() {
-        let mut totals = Totals::default();
-        totals.add("running 3 tests");
-        totals.add(
-            "test result: ok. 3 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.02s",
-        );
-        totals.add("test result: FAILED. 4 passed; 2 failed; 0 ignored; 0 measured; 7 filtered out");
-        assert_eq!(
-            totals,
-            Totals {
-                passed: 7,
-                failed: 2,
-                ignored: 1
-            }
-        );
-        assert_eq!(totals.to_string(), "total: 7 passed, 2 failed, 1 skipped");
-    }
+    Ok(tally)
 }
