@@ -7,6 +7,7 @@ mod crash_matrix;
 mod demo;
 mod descriptor;
 mod lint;
+mod mutants;
 mod project;
 mod reliability;
 mod report;
@@ -44,6 +45,8 @@ enum Command {
     Sim(simulate::SimulateArgs),
     /// Check format, lints, dependencies and the contract.
     Lint,
+    /// Change one thing at a time in a crate, and see that its tests notice.
+    Mutants(mutants::MutantsArgs),
     /// Take each rule of the machine out in turn, and see that the tests notice.
     Rules(rules::Rules),
     /// Kill bridge and plugin at every fault point: the whole matrix, or a part of it.
@@ -109,6 +112,7 @@ async fn run(command: Command) -> Result<(), Failure> {
         Command::Test { which: Which::Quick } => test::run_quick().await,
         Command::Sim(arguments) => simulate::run_seeds(&arguments).await,
         Command::Lint => lint::run_all().await,
+        Command::Mutants(arguments) => mutants::run(&arguments).await,
         Command::Rules(asked) => rules::run(&asked).await,
         Command::CrashMatrix { part, sample } => {
             let choice = match part {

