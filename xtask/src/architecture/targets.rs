@@ -12,6 +12,7 @@ use super::tokens::{Token, read};
 struct Target {
     file: PathBuf,
     is_tested: bool,
+    shows_examples: bool,
 }
 
 /// The folder of each crate of the workspace, and what is built of it.
@@ -20,6 +21,7 @@ fn crates() -> Vec<(PathBuf, Vec<Target>)> {
     let target = |target: &Value| Target {
         file: text(&target["src_path"]),
         is_tested: target["test"] == true || target["kind"][0] == "custom-build",
+        shows_examples: target["doctest"] == true,
     };
     let packages = metadata();
     let packages = packages["packages"].as_array().unwrap().iter();
@@ -118,6 +120,51 @@ fn a_target_without_tests_has_none() {
         lost.is_empty(),
         "`test = false` leaves out the tests of {lost:#?}"
     );
+}
+
+#[test]
+fn a_library_whose_examples_are_not_run_has_none() {
+    let mut lost = Vec::new();
+    for (_, targets) in crates() {
+        for target in targets
+            .iter()
+            .filter(|target| target.file.ends_with("src/lib.rs") && !target.shows_examples)
+        {
+            let mut files = BTreeSet::new();
+            read_with_modules(&target.file, target.file.parent().unwrap(), &mut files);
+            lost.extend(
+                files
+                    .into_iter()
+                    .filter(|file| has_examples(&fs::read_to_string(file).unwrap())),
+            );
+        }
+    }
+    assert!(
+        lost.is_empty(),
+        "`doctest = false` leaves out the examples of {lost:#?}"
+    );
+}
+
+/// Code that rustdoc would run: in a fence of a comment that names no other language.
+fn has_examples(source: &str) -> bool {
+    let fences = source.lines().filter_map(|line| {
+        let line = line.trim_start();
+        let comment = line.strip_prefix("///").or_else(|| line.strip_prefix("//!"))?;
+        comment.trim_start().strip_prefix("```")
+    });
+    // Every other fence ends what the one before begins.
+    let mut begun = fences.step_by(2);
+    begun.any(|language| {
+        let first = language.split(',').next().unwrap_or_default().trim();
+        ["", "rust", "no_run", "should_panic", "compile_fail"].contains(&first)
+    })
+}
+
+#[test]
+fn examples_of_other_languages_are_none() {
+    assert!(has_examples("/// ```\n/// f();\n/// ```"));
+    assert!(has_examples("//! ```no_run\n//! ```"));
+    assert!(!has_examples("//! ```yaml\n//! ```\nfn f() {}"));
 }
 
 fn has_tests(file: &Path) -> bool {
