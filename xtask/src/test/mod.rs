@@ -12,7 +12,8 @@ use crate::project::Project;
 use crate::report::Report;
 use crate::run::{both_outputs, cargo, run};
 use crate::{Failure, crash_matrix, lint, rules, simulate};
-use programs::{TestProgram, programs};
+use programs::TestProgram;
+pub(crate) use programs::programs;
 use tally::Tally;
 
 /// Crates whose tests need neither a control plane nor an emulated AWS nor the plugins in other languages.
@@ -29,7 +30,7 @@ const ALONE: [&str; 10] = [
     "xtask",
 ];
 /// The machine in a model world: with the unit tests it is what is run after each change of a line.
-const MODEL: &str = "bridge-sim model";
+pub(crate) const MODEL_TESTS: &str = "bridge-sim model";
 
 pub(crate) async fn run_all() -> Result<(), Failure> {
     let report = Report::new();
@@ -46,7 +47,7 @@ pub(crate) async fn run_quick() -> Result<(), Failure> {
     let built = lint::quick(&project, &report).await?;
     let quick = programs(&built.messages)
         .into_iter()
-        .filter(|program| program.is_unit || program.name() == MODEL);
+        .filter(|program| program.is_unit || program.name() == MODEL_TESTS);
     let tally = runner::run(&report, quick.collect()).await;
     conclude(&tally, &[]);
     passed(&tally)
