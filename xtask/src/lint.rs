@@ -2,6 +2,7 @@
 
 use bridge_control_plane::process::{Output, Spawn};
 
+use crate::build::{Built, build_all};
 use crate::project::Project;
 use crate::report::Report;
 use crate::run::{cargo, output, run};
@@ -10,30 +11,40 @@ use crate::{Failure, tools};
 pub(crate) async fn run_all() -> Result<(), Failure> {
     let report = Report::new();
     let project = Project::find().await?;
-    all(&project, &report).await
+    all(&project, &report).await.map(drop)
 }
 
-pub(crate) async fn all(project: &Project, report: &Report) -> Result<(), Failure> {
+/// Gives what was built to be linted: that is everything.
+pub(crate) async fn all(project: &Project, report: &Report) -> Result<Built, Failure> {
+    format(project, report).await?;
+    // Those install a program or two and then take seconds: they wait, while the build computes.
+    let (built, rest) = tokio::join!(build(project, report), outside(project, report));
+    rest?;
+    built
+}
+
+/// What needs no program but cargo's.
+pub(crate) async fn quick(project: &Project, report: &Report) -> Result<Built, Failure> {
+    format(project, report).await?;
+    build(project, report).await
+}
+
+async fn format(project: &Project, report: &Report) -> Result<(), Failure> {
+    let format = run(cargo(&project.root).args(["fmt", "--all", "--check"]));
+    report.step("format (rustfmt)", format).await
+}
+
+async fn build(project: &Project, report: &Report) -> Result<Built, Failure> {
+    let built = async { build_all(&project.root).await?.without_warnings() };
     report
         .step(
-            "format (rustfmt)",
-            run(cargo(&project.root).args(["fmt", "--all", "--check"])),
+            "build everything, tests and binaries too, with lints (clippy)",
+            built,
         )
-        .await?;
-    report
-        .step(
-            "lints (clippy)",
-            run(cargo(&project.root).args([
-                "clippy",
-                "--workspace",
-                "--all-targets",
-                "--all-features",
-                "--locked",
-                "--",
-                "--deny=warnings",
-            ])),
-        )
-        .await?;
+        .await
+}
+
+async fn outside(project: &Project, report: &Report) -> Result<(), Failure> {
     report
         .step(
             "dependencies (cargo-deny: licences, bans, sources)",

@@ -1,9 +1,13 @@
 //! The project's own commands: `cargo xtask demo`, `test`, `lint` and others.
 
+#[cfg(test)]
+mod architecture;
+mod build;
 mod crash_matrix;
 mod demo;
 mod descriptor;
 mod lint;
+mod mutants;
 mod project;
 mod reliability;
 mod report;
@@ -32,11 +36,17 @@ enum Command {
     /// Show the main job: real resources going Ready, and surviving a `kill -9`.
     Demo,
     /// Build what is needed, lint, and run all tests.
-    Test,
+    Test {
+        /// All of them, or those for the time of writing.
+        #[arg(value_enum, default_value_t)]
+        which: Which,
+    },
     /// Run the whole bridge in virtual time: one seed is one schedule.
     Sim(simulate::SimulateArgs),
     /// Check format, lints, dependencies and the contract.
     Lint,
+    /// Change one thing at a time in a crate, and see that its tests notice.
+    Mutants(mutants::MutantsArgs),
     /// Take each rule of the machine out in turn, and see that the tests notice.
     Rules(rules::Rules),
     /// Kill bridge and plugin at every fault point: the whole matrix, or a part of it.
@@ -60,6 +70,16 @@ enum Command {
         #[arg(default_value = "crossbridge.binpb")]
         file: PathBuf,
     },
+}
+
+/// Which tests.
+#[derive(Debug, Clone, Copy, Default, clap::ValueEnum)]
+enum Which {
+    /// Everything that must hold before a change lands.
+    #[default]
+    All,
+    /// Format, lints, unit tests and the model world.
+    Quick,
 }
 
 /// Why a command of the project failed: a sentence for whoever called it.
@@ -88,9 +108,11 @@ async fn main() -> ExitCode {
 async fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::Demo => demo::run_all().await,
-        Command::Test => test::run_all().await,
+        Command::Test { which: Which::All } => test::run_all().await,
+        Command::Test { which: Which::Quick } => test::run_quick().await,
         Command::Sim(arguments) => simulate::run_seeds(&arguments).await,
         Command::Lint => lint::run_all().await,
+        Command::Mutants(arguments) => mutants::run(&arguments).await,
         Command::Rules(asked) => rules::run(&asked).await,
         Command::CrashMatrix { part, sample } => {
             let choice = match part {
@@ -98,7 +120,7 @@ async fn run(command: Command) -> Result<(), Failure> {
                 None if sample => crash_matrix::Choice::OfThisCommit,
                 None => crash_matrix::Choice::Whole,
             };
-            crash_matrix::run_all(choice).await
+            crash_matrix::run_all(choice).await.map(drop)
         }
         Command::Reliability { reuse } => reliability::run_all(reuse).await,
         Command::Descriptor { file } => descriptor::run(&file).await,

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use bridge_control_plane::process::Spawn;
 use serde_json::Value;
 
 use crate::Failure;
@@ -40,6 +41,16 @@ impl Project {
     /// A binary of the workspace, as built for development.
     pub(crate) fn binary(&self, name: &str) -> PathBuf {
         self.target.join("debug").join(name)
+    }
+
+    /// A number that the commit chooses: what is too much for every commit rotates with it.
+    pub(crate) async fn head(&self) -> Result<u64, Failure> {
+        let head = Spawn::new("git")
+            .args(["rev-parse", "HEAD"])
+            .current_dir(&self.root);
+        let head = output(head).await?;
+        u64::from_str_radix(head.get(..8).unwrap_or_default(), 16)
+            .map_err(|_| Failure::new(format!("git does not tell the commit, but {head:?}")))
     }
 
     /// Where results go that another command reads.

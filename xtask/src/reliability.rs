@@ -5,11 +5,14 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
+use bridge_control_plane::process::Spawn;
 use serde_json::Value;
 
+use crate::build::{Built, build_all};
 use crate::project::Project;
 use crate::report::Report;
-use crate::run::{build_all, cargo, run};
+use crate::run::{run, without_cargo};
+use crate::test::{MODEL_TESTS, programs};
 use crate::{Failure, crash_matrix, rules, simulate};
 
 /// What is shown of a result that has one: file, field, and what it is called.
@@ -39,15 +42,15 @@ pub(crate) async fn run_all(reuse: bool) -> Result<(), Failure> {
     let (report, project) = (Report::new(), Project::find().await?);
     let results = project.results()?;
     if !reuse {
+        let built = report.step("build everything", build_all(&project.root)).await?;
         report
             .step(
                 "search the machine's states, and live random lives",
-                model(&project, &results),
+                model(&built, &results),
             )
             .await?;
         rules::run_all(&project, &report).await?;
-        simulate::sample(&project, &report).await?;
-        report.step("build everything", build_all(&project.root)).await?;
+        simulate::first(&project, &report).await?;
         crash_matrix::run_part(&project, &report, crash_matrix::Choice::Whole).await?;
     }
     let page = project.root.join("docs/reliability.md");
@@ -62,16 +65,19 @@ pub(crate) async fn run_all(reuse: bool) -> Result<(), Failure> {
 }
 
 /// A violated invariant fails these tests.
-async fn model(project: &Project, results: &Path) -> Result<(), Failure> {
+async fn model(built: &Built, results: &Path) -> Result<(), Failure> {
     let counts = results.join(MODEL);
     // Each test adds its lines.
     if counts.exists() {
         fs::remove_file(&counts)
             .map_err(|error| Failure::new(format!("cannot remove {}: {error}", counts.display())))?;
     }
-    let tests = cargo(&project.root).args(["test", "--locked", "-p", "bridge-sim", "--test", "model"]);
-    let tests = tests.args(["--", "--include-ignored"]);
-    run(tests.env("SIM_COUNTS", counts)).await
+    let model = programs(&built.messages)
+        .into_iter()
+        .find(|program| program.name() == MODEL_TESTS)
+        .ok_or_else(|| Failure::new(format!("{MODEL_TESTS} is not built")))?;
+    let tests = without_cargo(Spawn::new(model.executable)).arg("--include-ignored");
+    run(tests.current_dir(model.folder).env("SIM_COUNTS", counts)).await
 }
 
 fn read(path: &Path) -> Result<String, Failure> {

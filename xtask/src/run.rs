@@ -42,6 +42,19 @@ pub(crate) async fn answer(program: Spawn) -> Result<String, Failure> {
     Err(Failure::new(format!("ended with {status}: {}", said.trim_end())))
 }
 
+/// Runs a program to its end, and gives how it ended with all that it printed, in order.
+pub(crate) async fn both_outputs(program: Spawn) -> (Result<ExitStatus, Failure>, String) {
+    let (send, printed) = channel();
+    let printing = || {
+        let send = send.clone();
+        Output::lines(move |line| drop(send.send(format!("{line}\n"))))
+    };
+    let program = program.stdout(printing()).stderr(printing());
+    drop(send);
+    let ended = status(program).await;
+    (ended, printed.iter().collect())
+}
+
 /// Lines with their ends; the receiver ends with the output.
 fn lines() -> (Output, Receiver<String>) {
     let (send, lines) = channel();
@@ -51,19 +64,18 @@ fn lines() -> (Output, Receiver<String>) {
     )
 }
 
-/// Builds all that the tests are made of, and the binaries that they start: always so, as cargo builds the dependencies of a part of the
-/// workspace, or without the tests, anew.
-pub(crate) async fn build_all(root: &Path) -> Result<(), Failure> {
-    run(cargo(root).args(["build", "--workspace", "--all-targets", "--locked"])).await
-}
-
 /// The cargo that runs us, in the project's folder. What the cargo above told us of our own package it must not see: build scripts that ask
 /// for it, such as ring's, would run anew each time that cargo is called in the other way, and half of the workspace with them.
 pub(crate) fn cargo(root: &Path) -> Spawn {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    without_cargo(Spawn::new(cargo).current_dir(root))
+}
+
+/// Without what the cargo above told us of our own package.
+pub(crate) fn without_cargo(program: Spawn) -> Spawn {
     let ours = std::env::vars_os().map(|(name, _)| name).filter(|name| {
         let name = name.to_string_lossy();
         name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")
     });
-    ours.fold(Spawn::new(cargo).current_dir(root), Spawn::env_remove)
+    ours.fold(program, Spawn::env_remove)
 }

@@ -4,6 +4,7 @@
 mod admin;
 mod cli;
 mod cluster;
+mod dev;
 mod leadership;
 mod life;
 mod notes;

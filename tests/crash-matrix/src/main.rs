@@ -34,6 +34,12 @@ struct Arguments {
     /// Only cases whose name contains this.
     #[arg(long, default_value = "")]
     only: String,
+    /// No batch begins after so many seconds; 0: all do. What there was no time for is counted.
+    #[arg(long, default_value_t = 0)]
+    seconds: u64,
+    /// Which of the five sorts of batches is the first, so that it is not always the same ones that there is no time for.
+    #[arg(long, default_value_t = 0)]
+    first: usize,
     /// Fails if it takes longer than so many seconds; 0: it may take as long as it likes.
     #[arg(long, default_value_t = 0)]
     within: u64,
@@ -121,7 +127,9 @@ async fn run(arguments: Arguments) -> Result<Sum, Trouble> {
         ..Sum::default()
     };
     let (mut number, mut hits) = (0, Hits::default());
-    for (victim, amid) in KINDS_OF_BATCHES {
+    let mut sorts_of_batches = KINDS_OF_BATCHES;
+    sorts_of_batches.rotate_left(arguments.first % KINDS_OF_BATCHES.len());
+    for (victim, amid) in sorts_of_batches {
         let cases: Vec<Case> = chosen
             .iter()
             .filter(|case| case.victim == victim && case.amid().is_some() == amid)
@@ -129,6 +137,10 @@ async fn run(arguments: Arguments) -> Result<Sum, Trouble> {
             .collect();
         let size = if amid { AMID_AT_ONCE } else { arguments.batch };
         for cases in cases.chunks(size) {
+            if arguments.seconds > 0 && begun.elapsed().as_secs() >= arguments.seconds {
+                sum.left_out += cases.len();
+                continue;
+            }
             number += 1;
             let lines = batch::run(&mut stage, number, victim, cases.to_vec()).await?;
             for (case, line) in lines {

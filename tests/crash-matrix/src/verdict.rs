@@ -32,8 +32,10 @@ pub struct Line {
 pub struct Sum {
     /// Which part of the matrix: `3/8`.
     pub part: String,
-    /// Cases of that part.
+    /// Cases of that part that were run.
     pub cases: usize,
+    /// Cases of that part that there was no time for.
+    pub left_out: usize,
     /// Cases whose point was reached.
     pub hit: usize,
     /// Processes killed with SIGKILL.

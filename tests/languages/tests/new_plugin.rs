@@ -40,6 +40,9 @@ async fn do_as_printed(lines: &[String], scratch: &Path) {
         .args(["-euc", &script])
         .env("PATH", path)
         .env("CARGO_NET_OFFLINE", "true")
+        .env("CARGO_PROFILE_DEV_DEBUG", "false")
+        // Whoever times the tests asks for it; cargo would build for it anew.
+        .env_remove("RUSTC_BOOTSTRAP")
         .current_dir(scratch);
     assert!(shell.spawn().expect("a shell").wait().await.success());
 }

@@ -117,7 +117,8 @@ fn run_seeds(args: &Args) -> ExitCode {
             return ExitCode::FAILURE;
         }
     }
-    let too_few = ended.len() >= ENOUGH_SEEDS && !never.is_empty();
+    // What happens a few times in so many seeds may by chance not happen in others: the same ones are judged, not those that a commit chose.
+    let too_few = args.seconds.is_none() && ended.len() >= ENOUGH_SEEDS && !never.is_empty();
     if too_few {
         println!("in so many seeds these never happened: {}", never.join(", "));
     }

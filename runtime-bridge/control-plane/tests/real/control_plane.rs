@@ -1,7 +1,5 @@
 //! The real control plane, as its users see it.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests may, as tests do")]
-
 use std::path::Path;
 use std::process::{Command, Output};
 use std::time::{Duration, Instant};

@@ -1,14 +1,10 @@
 //! A caller's mistake is a status, a user's mistake is a failure, and a change without a good deadline is not begun.
-#![allow(missing_docs)]
-
-mod support;
-mod thing;
 
 use std::time::Duration;
 
+use crate::support::{Plugin, by, create, desired, failure, soon, target, within};
 use crossbridge_proto::v1alpha1 as wire;
 use serde_json::json;
-use support::{Plugin, by, create, desired, failure, soon, target, within};
 use tonic::{Code, Request};
 
 type TestResult = Result<(), Box<dyn std::error::Error>>;

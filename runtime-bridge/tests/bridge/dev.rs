@@ -1,5 +1,4 @@
 //! `runtime-bridge dev` as a person uses it, with a plugin that does nothing.
-#![allow(clippy::unwrap_used, reason = "helpers of tests may, as tests do")]
 
 use std::{
     fs,

@@ -1,8 +1,4 @@
 //! The plugin as a process: sockets, signals, drain, mutual TLS.
-#![allow(missing_docs)]
-
-mod support;
-mod thing;
 
 use std::{
     fs,
@@ -12,12 +8,12 @@ use std::{
     process::Stdio,
 };
 
+use crate::support::{connect, create, soon, target, unix, until, within};
 use crossbridge_proto::v1alpha1::{
     self as wire, plugin_service_client::PluginServiceClient, resource_service_client::ResourceServiceClient,
 };
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use serde_json::json;
-use support::{connect, create, soon, target, unix, until, within};
 use tempfile::TempDir;
 use tokio::process::{Child, Command};
 use tonic::transport::{Certificate, ClientTlsConfig, Endpoint, Identity};

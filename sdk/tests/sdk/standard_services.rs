@@ -1,12 +1,8 @@
 //! Health and reflection, for every client that knows gRPC and nothing of us.
-#![allow(missing_docs)]
-
-mod support;
-mod thing;
 
 use std::collections::BTreeSet;
 
-use support::{Plugin, within};
+use crate::support::{Plugin, within};
 use tonic::Code;
 use tonic_health::pb::{
     HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient,

@@ -1,17 +1,13 @@
 //! No credential, sensitive value or connection detail shows in a log or in `Debug`, at any level.
-#![allow(missing_docs)]
-
-mod support;
-mod thing;
 
 use std::{
     io::{self, Write},
     sync::{Arc, Mutex},
 };
 
+use crate::support::{Plugin as TestPlugin, create, observe, soon};
 use crossbridge_sdk::{Create, Resource, async_trait, prelude::*};
 use serde_json::json;
-use support::{Plugin as TestPlugin, create, observe, soon};
 use tracing_subscriber::fmt::MakeWriter;
 
 /// Everything that is logged.
@@ -56,10 +52,10 @@ struct Parameters {
 #[async_trait]
 impl Resource for Chatty {
     type Parameters = Parameters;
-    type Status = thing::Status;
+    type Status = crate::thing::Status;
 
     fn kind() -> Kind {
-        Kind::new(thing::GROUP, "v1", "Thing", ExternalName::by_user("a"))
+        Kind::new(crate::thing::GROUP, "v1", "Thing", ExternalName::by_user("a"))
             .recover_by_name()
             .sensitive("/password")
             .connection_key("password", "As it is now.")

@@ -1,7 +1,5 @@
 //! The `control-plane` command: how it fails, and that nothing is left of it when it is killed.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests may, as tests do")]
-
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::net::TcpStream;

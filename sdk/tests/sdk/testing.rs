@@ -1,7 +1,4 @@
 //! A plugin in a unit test: the wire's checks without a wire, kills at chosen points, and what each bad plugin is told.
-#![allow(missing_docs)]
-
-mod thing;
 
 use std::{
     collections::BTreeMap,
@@ -9,6 +6,7 @@ use std::{
     time::Duration,
 };
 
+use crate::thing::{self, Mood, Settings, Thing};
 use crossbridge_sdk::{
     Effect, FailureCode,
     prelude::*,
@@ -17,7 +15,6 @@ use crossbridge_sdk::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
-use thing::{Mood, Settings, Thing};
 use tokio::task::yield_now;
 
 fn lab() -> (TempDir, Lab) {

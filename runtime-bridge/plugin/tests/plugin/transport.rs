@@ -1,7 +1,4 @@
 //! What lies under the calls: TLS, and answers that are not what gRPC says.
-#![allow(clippy::unwrap_used)] // Also helpers of tests are tests.
-
-mod fake;
 
 use std::{
     convert::Infallible,
@@ -16,7 +13,7 @@ use bridge_core::{
     port::External,
 };
 use bridge_plugin::{HandshakeError, Link, Options, Plugin, TlsFiles};
-use fake::{Fake, Say, Script, Service as FakePlugin, desired, target};
+use crate::fake::{Fake, Say, Script, Service as FakePlugin, desired, target};
 use hyper_util::rt::TokioIo;
 use jiff::{SignedDuration, Timestamp};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};

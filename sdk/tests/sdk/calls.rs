@@ -1,14 +1,10 @@
 //! The life of a resource over a Unix socket, by the generated client.
-#![allow(missing_docs)]
 
-mod support;
-mod thing;
-
+use crate::support::{Plugin, config, create, desired, failure, observe, resource_type, soon};
 use crossbridge_proto::v1alpha1::{
     self as wire, discovery_service_client::DiscoveryServiceClient, observe_response, outcome,
 };
 use serde_json::{Value, json};
-use support::{Plugin, config, create, desired, failure, observe, resource_type, soon};
 use tonic::Code;
 
 type TestResult = Result<(), Box<dyn std::error::Error>>;

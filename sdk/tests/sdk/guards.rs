@@ -1,14 +1,10 @@
 //! What goes wrong in one call stays in it, and limits are those that are advertised.
-#![allow(missing_docs)]
-
-mod support;
-mod thing;
 
 use std::{sync::atomic::Ordering, time::Duration};
 
+use crate::support::{Plugin, by, create, failure, observe, soon, until, within};
 use crossbridge_proto::v1alpha1 as wire;
 use serde_json::json;
-use support::{Plugin, by, create, failure, observe, soon, until, within};
 use tonic::Code;
 
 /// A deadline that passes within a test. The answer's reserve, which grows with it, must be enough on a busy machine.
@@ -159,7 +155,11 @@ async fn calls_beyond_the_limit_wait_for_their_turn() -> TestResult {
             Some(wire::outcome::Result::Completed(_))
         ));
     }
-    assert_eq!(thing::MOST_AT_ONCE.load(Ordering::SeqCst), 2, "as advertised");
+    assert_eq!(
+        crate::thing::MOST_AT_ONCE.load(Ordering::SeqCst),
+        2,
+        "as advertised"
+    );
     plugin.stop().await;
     Ok(())
 }

@@ -1,12 +1,9 @@
 //! Who answers, what it serves, and how it is told when that changes.
-#![allow(clippy::unwrap_used)] // Also helpers of tests are tests.
-
-mod fake;
 
 use std::time::Duration;
 
+use crate::fake::{self, Fake, Script};
 use bridge_plugin::{HandshakeError, Link, Options, Plugin};
-use fake::{Fake, Script};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::UnixListener,

@@ -1,14 +1,10 @@
 //! Once the upstream has given a name, no answer says that nothing was done, and none leaves without the name.
-#![allow(missing_docs)]
-
-mod support;
-mod thing;
 
 use std::time::Duration;
 
 use crossbridge_proto::v1alpha1 as wire;
 use serde_json::json;
-use support::{Plugin, by, create, failure, within};
+use crate::support::{Plugin, by, create, failure, within};
 
 /// Creates a `Job`, which the upstream names.
 async fn create_job(mood: &str) -> (wire::Failure, String) {

@@ -1,13 +1,9 @@
 //! What the plugin says of itself, and how it tries a config.
-#![allow(missing_docs)]
 
-mod support;
-mod thing;
-
+use crate::support::{Plugin, config, document, resource_type};
 use crossbridge_proto::v1alpha1::{self as wire, plugin_service_client::PluginServiceClient};
 use crossbridge_types as types;
 use serde_json::{Value, json};
-use support::{Plugin, config, document, resource_type};
 use tonic::Code;
 
 type TestResult = Result<(), Box<dyn std::error::Error>>;

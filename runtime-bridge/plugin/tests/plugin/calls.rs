@@ -1,7 +1,4 @@
 //! What is sent, what is never sent, and how each end of a call is classified.
-#![allow(clippy::unwrap_used)] // Also helpers of tests are tests.
-
-mod fake;
 
 use std::time::Duration;
 
@@ -15,7 +12,7 @@ use crossbridge_proto::v1alpha1::{
     FailureCode as WireCode, KindCapabilities, Observation, ObserveResponse, Operation, OperationVerb,
     Outcome, Tristate, observe_response, outcome,
 };
-use fake::{Fake, Say, Script, config, desired, in_millis, in_seconds, target};
+use crate::fake::{Fake, Say, Script, config, desired, in_millis, in_seconds, target};
 use jiff::Timestamp;
 use tonic::{Code, Status};
 

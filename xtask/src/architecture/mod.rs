@@ -1,0 +1,86 @@
+//! What of the architecture a test can check: no module imports one that imports it, the decisions depend on nothing that acts, and no test is left out.
+
+mod circles;
+mod dependencies;
+mod modules;
+mod targets;
+mod tokens;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use circles::{Circle, circles, way_round};
+use modules::Modules;
+use serde_json::Value;
+
+/// Crates whose modules must not import each other in circles.
+const CRATES: [(&str, &str); 5] = [
+    ("bridge-core", "runtime-bridge/core"),
+    ("bridge-engine", "runtime-bridge/engine"),
+    ("bridge-plugin", "runtime-bridge/plugin"),
+    ("crossbridge-sdk", "sdk"),
+    ("provider-aws-example", "provider-aws-example"),
+];
+/// Circles that are still there, one a line. It only becomes shorter.
+const REMAINING: &str = "xtask/src/architecture/circles.txt";
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// What cargo says of the workspace.
+fn metadata() -> Value {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let output = Command::new(cargo)
+        .args([
+            "metadata",
+            "--format-version=1",
+            "--no-deps",
+            "--locked",
+            "--offline",
+        ])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// `bridge-core: a b c`.
+fn line(of: &str, circle: &Circle) -> String {
+    let modules: Vec<&str> = circle.iter().map(String::as_str).collect();
+    format!("{of}: {}", modules.join(" "))
+}
+
+fn of_line(line: &str) -> (String, Circle) {
+    let (of, modules) = line.split_once(": ").unwrap();
+    (of.to_owned(), modules.split(' ').map(str::to_owned).collect())
+}
+
+#[test]
+fn modules_import_each_other_in_no_new_circle() {
+    let listed = fs::read_to_string(root().join(REMAINING)).unwrap();
+    let listed: Vec<(String, Circle)> = listed.lines().map(of_line).collect();
+    let (mut remaining, mut new) = (Vec::new(), String::new());
+    for (of, folder) in CRATES {
+        let imports = Modules::read(&root().join(folder).join("src")).unwrap().imports();
+        for circle in circles(&imports) {
+            let is_listed = listed
+                .iter()
+                .any(|(whose, known)| whose == of && circle.is_subset(known));
+            if !is_listed {
+                new += &format!("  {}\n{}", line(of, &circle), way_round(&imports, &circle));
+            }
+            remaining.push((of.to_owned(), circle));
+        }
+    }
+    assert!(new.is_empty(), "modules import each other in circles:\n{new}");
+    let lines: String = remaining
+        .iter()
+        .map(|(of, circle)| line(of, circle) + "\n")
+        .collect();
+    assert!(
+        remaining == listed,
+        "fewer circles are left than {REMAINING} lists; write into it:\n{lines}"
+    );
+}

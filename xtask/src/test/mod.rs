@@ -1,0 +1,138 @@
+//! Everything that must hold before a change lands.
+
+mod programs;
+mod runner;
+mod tally;
+
+use bridge_control_plane::Assets;
+use bridge_control_plane::process::{Output, Spawn};
+
+use crate::build::linting;
+use crate::project::Project;
+use crate::report::Report;
+use crate::run::{both_outputs, cargo, run};
+use crate::{Failure, crash_matrix, lint, rules, simulate};
+use programs::TestProgram;
+pub(crate) use programs::programs;
+use tally::Tally;
+
+/// Crates whose tests need neither a control plane nor an emulated AWS nor the plugins in other languages.
+const ALONE: [&str; 10] = [
+    "bridge-core",
+    "bridge-plugin",
+    "bridge-sim",
+    "conformance-specimen",
+    "crossbridge-proto",
+    "crossbridge-sdk",
+    "fake-cloud",
+    "files-plugin",
+    "provider-conformance",
+    "xtask",
+];
+/// The machine in a model world: with the unit tests it is what is run after each change of a line.
+pub(crate) const MODEL_TESTS: &str = "bridge-sim model";
+
+pub(crate) async fn run_all() -> Result<(), Failure> {
+    let report = Report::new();
+    let (mut tally, mut sums) = (Tally::default(), Vec::new());
+    let result = all(&report, &mut tally, &mut sums).await;
+    conclude(&tally, &sums);
+    result
+}
+
+/// Format, lints, unit tests and the model world, for whoever changes a line.
+pub(crate) async fn run_quick() -> Result<(), Failure> {
+    let report = Report::new();
+    let project = Project::find().await?;
+    let built = lint::quick(&project, &report).await?;
+    let quick = programs(&built.messages)
+        .into_iter()
+        .filter(|program| program.is_unit || program.name() == MODEL_TESTS);
+    let tally = runner::run(&report, quick.collect()).await;
+    conclude(&tally, &[]);
+    passed(&tally)
+}
+
+async fn all(report: &Report, tally: &mut Tally, sums: &mut Vec<String>) -> Result<(), Failure> {
+    let project = Project::find().await?;
+    let built = lint::all(&project, report).await?;
+    let (alone, others): (Vec<TestProgram>, _) = programs(&built.messages)
+        .into_iter()
+        .partition(|program| ALONE.contains(&program.package.as_str()));
+    // What is installed comes over the network: the tests that do not need it use the cores.
+    let (prepared, first) = tokio::join!(prepare(&project, report), runner::run(report, alone));
+    tally.merge(first);
+    prepared?;
+    tally.merge(runner::run(report, others).await);
+    tally.merge(
+        report
+            .step("test the documents' examples", examples(&project))
+            .await?,
+    );
+    let seeds = simulate::rotated(&project, report)
+        .await
+        .map(|sum| sums.push(sum));
+    passed(tally).and(seeds)?;
+    rules::run_all(&project, report).await?;
+    let part = crash_matrix::Choice::OfThisCommit;
+    sums.push(crash_matrix::run_part(&project, report, part).await?);
+    Ok(())
+}
+
+/// The slowest, what failed, and last the sum.
+fn conclude(tally: &Tally, sums: &[String]) {
+    print!("{}{}", tally.slowest(), tally.failures());
+    for sum in sums {
+        println!("{sum}");
+    }
+    println!("{tally}");
+}
+
+fn passed(tally: &Tally) -> Result<(), Failure> {
+    match tally.failed() {
+        0 => Ok(()),
+        _ => Err(Failure::new("not all tests passed")),
+    }
+}
+
+/// Installs and builds what tests with a limit would else wait for.
+async fn prepare(project: &Project, report: &Report) -> Result<(), Failure> {
+    report.step("control plane", control_plane()).await?;
+    report.step("emulated AWS", emulator(project)).await?;
+    report
+        .step("plugins in other languages, grpcurl", languages(project))
+        .await
+}
+
+/// The tests find it in the cache.
+async fn control_plane() -> Result<(), Failure> {
+    Assets::find_or_build()
+        .await
+        .map(drop)
+        .map_err(|error| Failure::new(error.to_string()))
+}
+
+/// Starts it once, so that it is installed before a test with a limit needs it. It ends with its empty standard input.
+async fn emulator(project: &Project) -> Result<(), Failure> {
+    run(Spawn::new(project.binary("aws-emulator")).stdout(Output::Null)).await
+}
+
+/// Builds the examples that are not Rust side by side, so that no test with a limit waits for it.
+async fn languages(project: &Project) -> Result<(), Failure> {
+    run(Spawn::new(project.binary("bridge-languages"))).await
+}
+
+/// Those in comments, which no test program holds.
+async fn examples(project: &Project) -> Result<Tally, Failure> {
+    let tests = linting(cargo(&project.root)).args(["test", "--workspace", "--locked", "--doc"]);
+    let (ended, printed) = both_outputs(tests).await;
+    print!("{printed}");
+    let mut tally = Tally::default();
+    for line in printed.lines() {
+        tally.add("examples", line);
+    }
+    if !ended?.success() && tally.failed() == 0 {
+        tally.add_crash("examples", "do not build");
+    }
+    Ok(tally)
+}

@@ -1,0 +1,79 @@
+//! Runs test programs side by side: one that waits for other processes leaves the cores to one that computes.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use bridge_control_plane::process::Spawn;
+
+use super::programs::TestProgram;
+use super::tally::Tally;
+use crate::report::Report;
+use crate::run::{both_outputs, without_cargo};
+
+/// Those that take longest, longest first: begun first, none of them is left for the end, when the other cores are idle.
+const LONG: [&str; 12] = [
+    "bridge-e2e scenarios",
+    "provider-aws-example aws",
+    "bridge-languages bridge",
+    "bridge-languages conformance",
+    "crash-matrix troubles",
+    "bridge-languages new_plugin",
+    "crash-matrix scenarios",
+    "bridge-languages mutual_tls",
+    "bridge-engine real",
+    "runtime-bridge bridge",
+    "bridge-sim model",
+    "conformance-specimen faults",
+];
+
+/// Runs all of them to their end, also when some fail: two at once, each with as many tests at once as there are cores.
+pub(crate) async fn run(report: &Report, mut programs: Vec<TestProgram>) -> Tally {
+    programs.sort_by_key(|program| {
+        let name = program.name();
+        LONG.iter().position(|long| *long == name).unwrap_or(LONG.len())
+    });
+    let queue = Mutex::new(VecDeque::from(programs));
+    let next = || queue.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
+    let lane = async || {
+        let mut tally = Tally::default();
+        while let Some(program) = next() {
+            tally.merge(run_one(report, &program).await);
+        }
+        tally
+    };
+    let (mut one, other) = tokio::join!(lane(), lane());
+    one.merge(other);
+    one
+}
+
+/// What it prints is shown when it ends, as another prints at the same time.
+async fn run_one(report: &Report, program: &TestProgram) -> Tally {
+    let (name, begun) = (program.name(), Instant::now());
+    // libtest tells how long a test took only to those who want what is not stable. The tests themselves are built without it.
+    let tests = without_cargo(Spawn::new(&program.executable))
+        .args(["-Zunstable-options", "--report-time"])
+        .env("RUSTC_BOOTSTRAP", "1")
+        .env("CARGO_MANIFEST_DIR", &program.folder)
+        .current_dir(&program.folder);
+    let (ended, printed) = both_outputs(tests).await;
+    println!("{name}\n{printed}");
+    let mut tally = Tally::default();
+    for line in printed.lines() {
+        tally.add(&name, line);
+    }
+    let how = match ended {
+        Ok(status) if status.success() => None,
+        Ok(status) => Some(format!("ended with {status}")),
+        Err(failure) => Some(failure.to_string()),
+    };
+    if let Some(how) = how.filter(|_| tally.failed() == 0) {
+        tally.add_crash(&name, &how);
+    }
+    report.say(&format!(
+        "{name}: {}, in {:.1} s",
+        if tally.failed() == 0 { "passed" } else { "FAILED" },
+        begun.elapsed().as_secs_f64()
+    ));
+    tally
+}
