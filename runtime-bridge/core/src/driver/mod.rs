@@ -12,15 +12,16 @@
 //! ```
 
 mod api_failure;
+mod effect;
 mod machine;
 mod moment;
 mod persist;
 mod state;
 
 pub use api_failure::{ApiFailure, ApiFailureKind};
+pub use effect::{Effect, End, Input, Permit, Retry};
 pub use machine::{Authority, Follow, Machine, Persisting, Requirements};
 pub use moment::{Leadership, Moment};
-pub use state::{Effect, End, Input, Permit, Retry};
 
 use std::time::Duration;
 
@@ -28,7 +29,8 @@ use jiff::Timestamp;
 
 use crate::managed::{Decision, Rest};
 
-use state::{Action, State};
+use effect::Action;
+use state::State;
 
 /// A reconcile takes far fewer steps: one that reaches this repeats itself, which is a bug.
 const MAX_STEPS: u32 = 64;
@@ -130,7 +132,8 @@ impl<M: Machine, O: Clone> Driver<M, O> {
                     Retry::ApiServer,
                 )
             }
-            (State::Persist(persisting), input) => persist::resume(memory, moment, *persisting, input),
+            (State::Persist(persisting), input) => persist::resume(memory, moment, persisting, input)
+                .map_or(State::CollectCached, State::Persist),
             (state, input) => panic!("{} does not answer {}", input.name(), state.effect().name()),
         };
         if matches!(self.state, State::Ended(_)) {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{
     ApiFailure, ApiFailureKind, Machine, Moment, Persisting,
-    state::{Action, Effect, Input, State},
+    effect::{Action, Effect, Input},
 };
 
 /// An answer on its way to the record.
@@ -73,12 +73,13 @@ impl<M: Machine, O> Persist<M, O> {
     }
 }
 
+/// `None`: the answer is taken in, and it is time to decide again.
 pub(super) fn resume<M: Machine, O: Clone>(
     memory: &mut M::Memory,
     moment: &Moment,
-    mut persist: Persist<M, O>,
+    mut persist: Box<Persist<M, O>>,
     input: Input<M, O>,
-) -> State<M, O> {
+) -> Option<Box<Persist<M, O>>> {
     persist.step = match (&persist.step, input) {
         // What the store does not hold may stand all the same.
         (Step::Newest, Input::Newest(None)) => Step::ReadLive,
@@ -104,9 +105,9 @@ pub(super) fn resume<M: Machine, O: Clone>(
             let Action { snapshot, action, .. } = &mut persist.action;
             let newest = version.map(|(_, view)| view);
             M::record_answer(memory, snapshot, action, &persist.answer, newest, moment);
-            return State::CollectCached;
+            return None;
         }
         (_, input) => panic!("{} does not answer {}", input.name(), persist.effect().name()),
     };
-    State::Persist(Box::new(persist))
+    Some(persist)
 }
