@@ -55,7 +55,7 @@ impl Quantity {
                 exponent: 0,
             };
         }
-        while digits % 10 == 0 {
+        while digits.is_multiple_of(10) {
             digits /= 10;
             exponent += 1;
         }
@@ -67,7 +67,7 @@ impl Quantity {
         if exponent < FINEST {
             exponent = FINEST;
         }
-        if digits % 10 == 0 {
+        if digits.is_multiple_of(10) {
             return Self::normal(negative, digits, exponent);
         }
         Self {

@@ -78,7 +78,8 @@ impl Model {
             return;
         }
         let uid = object.managed.uid.clone();
-        for one in self.cloud.objects.iter_mut().filter(|one| one.made_for == uid) {
+        let marked = |one: &&mut External| one.made_for == uid && !one.marker.is_empty();
+        for one in self.cloud.objects.iter_mut().filter(marked) {
             one.marker.clear();
             self.watcher.replacements.unmarked.insert(one.id.0);
         }
