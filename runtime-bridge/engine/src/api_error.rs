@@ -27,6 +27,9 @@ pub enum ApiError {
     /// The API server does not know the kind, or not yet: says nothing about the object.
     #[error("the API server does not serve this kind (now): {0}")]
     NotServed(String),
+    /// Something else than the object is absent, such as its namespace: says nothing about the object.
+    #[error("what it needs is absent: {0}")]
+    DependencyNotFound(String),
     /// The requested point in time is no longer kept; list anew.
     #[error("the requested version is too old: {0}")]
     Expired(String),
@@ -69,6 +72,7 @@ impl ApiError {
             Self::AlreadyExists(_) => "AlreadyExists",
             Self::NotFound(_) => "NotFound",
             Self::NotServed(_) => "NotServed",
+            Self::DependencyNotFound(_) => "DependencyNotFound",
             Self::Expired(_) => "Expired",
             Self::Forbidden(_) => "Forbidden",
             Self::Invalid(_) => "Invalid",
@@ -98,8 +102,13 @@ impl ApiError {
         )
     }
 
-    /// From an answer that is not a success. `retry_after` is the header of that name.
-    pub(crate) fn from_answer(code: StatusCode, retry_after: Option<Duration>, body: &[u8]) -> Self {
+    /// From an answer that is not a success. `path` is that of the request, `retry_after` the header of that name.
+    pub(crate) fn from_answer(
+        path: &str,
+        code: StatusCode,
+        retry_after: Option<Duration>,
+        body: &[u8],
+    ) -> Self {
         let status: Status = serde_json::from_slice(body).unwrap_or_else(|_| {
             let text: String = String::from_utf8_lossy(body).trim().chars().take(500).collect();
             Status::failure(&text, "").with_code(code.as_u16())
@@ -115,9 +124,7 @@ impl ApiError {
         match (code, status.reason.as_str()) {
             (StatusCode::CONFLICT, "AlreadyExists") => Self::AlreadyExists(message),
             (StatusCode::CONFLICT, _) => Self::Conflict(message),
-            // Only an answer that names the object speaks of the object.
-            (StatusCode::NOT_FOUND, _) if names_object(&status) => Self::NotFound(message),
-            (StatusCode::NOT_FOUND, _) => Self::NotServed(message),
+            (StatusCode::NOT_FOUND, _) => not_found(path, &status, message),
             (StatusCode::GONE, _) => Self::Expired(message),
             (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN, _) => Self::Forbidden(message),
             (StatusCode::TOO_MANY_REQUESTS, _) => {
@@ -140,11 +147,34 @@ impl From<BadName> for ApiError {
     }
 }
 
-fn names_object(status: &Status) -> bool {
-    status
+/// Only an answer that names the object of the request speaks of that object.
+fn not_found(path: &str, status: &Status, message: String) -> ApiError {
+    let named = status
         .details
         .as_ref()
-        .is_some_and(|details| !details.name.is_empty())
+        .map(|details| (details.kind.as_str(), details.name.as_str()))
+        .filter(|(_, name)| !name.is_empty());
+    match named {
+        None => ApiError::NotServed(message),
+        Some(named) if addressed(path) == Some(named) => ApiError::NotFound(message),
+        Some(_) => ApiError::DependencyNotFound(message),
+    }
+}
+
+/// Plural and name of the object that a path leads to, with or without a subresource; `None`: a collection, or no resource.
+fn addressed(path: &str) -> Option<(&str, &str)> {
+    let mut parts = path.split('/').skip(1);
+    // The core group has no name.
+    let before_version = if parts.next()? == "api" { 0 } else { 1 };
+    let mut parts = parts.skip(before_version + 1).peekable();
+    let first = (parts.next()?, parts.next()?);
+    match (first, parts.next(), parts.next()) {
+        (("namespaces", _), Some(plural), Some(name)) => Some((plural, name)),
+        // Of a namespace itself there are only these.
+        (("namespaces", _), None | Some("status" | "finalize"), None) => Some(first),
+        (("namespaces", _), _, _) => None,
+        _ => Some(first),
+    }
 }
 
 /// Refusals of admission webhooks and policies carry any code and reason; only their text tells.

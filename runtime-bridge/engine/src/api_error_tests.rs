@@ -7,10 +7,17 @@ fn status(reason: &str, message: &str) -> serde_json::Value {
     json!({"kind": "Status", "status": "Failure", "reason": reason, "message": message})
 }
 
+const BUCKET: &str = "/apis/s3.example/v1/namespaces/ns/buckets/a";
+
 #[track_caller]
 fn check(code: u16, body: &serde_json::Value, expected: &Expect) {
     let text = body.as_str().map_or_else(|| body.to_string(), ToOwned::to_owned);
-    let error = ApiError::from_answer(StatusCode::from_u16(code).unwrap(), None, text.as_bytes());
+    let error = ApiError::from_answer(
+        BUCKET,
+        StatusCode::from_u16(code).unwrap(),
+        None,
+        text.as_bytes(),
+    );
     let nobody_knows = matches!(error, ApiError::Timeout(_) | ApiError::Interrupted(_));
     let unknown = if nobody_knows { " (unknown)" } else { "" };
     expected.assert_eq(&format!("{}{unknown}: {error}", error.reason()));
@@ -103,7 +110,8 @@ fn the_server_says_how_long_to_wait() {
         let mut body = status("TooManyRequests", "slow down");
         body["details"] = json!({"retryAfterSeconds": hint});
         let header = header.map(Duration::from_secs);
-        match ApiError::from_answer(StatusCode::TOO_MANY_REQUESTS, header, body.to_string().as_bytes()) {
+        let body = body.to_string();
+        match ApiError::from_answer(BUCKET, StatusCode::TOO_MANY_REQUESTS, header, body.as_bytes()) {
             ApiError::Throttled { retry_after, .. } => retry_after.as_secs(),
             error => panic!("{error}"),
         }
@@ -111,4 +119,33 @@ fn the_server_says_how_long_to_wait() {
     assert_eq!(retry_after(Some(7), 3), 7);
     assert_eq!(retry_after(None, 3), 3);
     assert_eq!(retry_after(None, 0), 1);
+}
+
+#[test]
+fn only_a_404_that_names_the_object_speaks_of_it() {
+    let reason = |path: &str, kind: &str, name: &str| {
+        let mut body = status("NotFound", "not found");
+        body["details"] = json!({"kind": kind, "name": name});
+        ApiError::from_answer(path, StatusCode::NOT_FOUND, None, body.to_string().as_bytes()).reason()
+    };
+    let cases = [
+        (BUCKET, "buckets", "a", "NotFound"),
+        ("/apis/s3.example/v1/namespaces/ns/buckets/a/status", "buckets", "a", "NotFound"),
+        ("/apis/s3.example/v1/buckets/a", "buckets", "a", "NotFound"),
+        ("/api/v1/namespaces/ns/secrets/a", "secrets", "a", "NotFound"),
+        ("/api/v1/namespaces/ns", "namespaces", "ns", "NotFound"),
+        ("/api/v1/namespaces/ns/finalize", "namespaces", "ns", "NotFound"),
+        // Its namespace is gone, by force; it is not.
+        (BUCKET, "namespaces", "ns", "DependencyNotFound"),
+        (BUCKET, "namespaces", "a", "DependencyNotFound"),
+        (BUCKET, "buckets", "b", "DependencyNotFound"),
+        (BUCKET, "", "a", "DependencyNotFound"),
+        ("/apis/s3.example/v1/namespaces/ns/buckets", "namespaces", "ns", "DependencyNotFound"),
+        ("/apis/s3.example/v1/buckets", "buckets", "a", "DependencyNotFound"),
+        (BUCKET, "buckets", "", "NotServed"),
+        ("/", "buckets", "a", "DependencyNotFound"),
+    ];
+    for (path, kind, name, expected) in cases {
+        assert_eq!(reason(path, kind, name), expected, "{path}: {kind} {name:?}");
+    }
 }

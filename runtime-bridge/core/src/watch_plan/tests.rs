@@ -155,6 +155,25 @@ fn a_watch_outlives_its_last_subscriber_for_a_while() {
 }
 
 #[test]
+fn a_subscriber_within_the_grace_keeps_the_watch() {
+    let (kind, mut want) = want(bucket(), &["first"]);
+    want.unsubscribe("first", at(20));
+    want.subscribe("second");
+    let wants = BTreeMap::from([(kind.clone(), want.clone())]);
+    let definitions = known(definition("u1", "v1", true));
+    let running = BTreeSet::from([watch(Some("u1"))]);
+    for second in [50, 79, 80, 1_000_000] {
+        let plan = plan(&wants, &definitions, &running, at(second), GRACE);
+        assert_eq!(plan, Plan::default(), "second {second}");
+    }
+    // The grace begins anew when that one leaves.
+    want.unsubscribe("second", at(90));
+    let wants = BTreeMap::from([(kind, want)]);
+    let stops = |second| !plan(&wants, &definitions, &running, at(second), GRACE).stops.is_empty();
+    assert_eq!((stops(149), stops(150)), (false, true));
+}
+
+#[test]
 fn nobody_starts_what_nobody_wants() {
     let (kind, mut want) = want(bucket(), &["serves it"]);
     want.unsubscribe("serves it", at(0));

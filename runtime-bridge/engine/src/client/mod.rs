@@ -114,6 +114,7 @@ impl ApiClient {
         resource: &str,
         request: Request<Vec<u8>>,
     ) -> Result<Response<Body>, ApiError> {
+        let path = request.uri().path().to_owned();
         let response = self.kube.send(request.map(Body::from)).await.map_err(|e| {
             self.count(verb, resource, "none");
             transport_error(&e)
@@ -125,7 +126,7 @@ impl ApiClient {
         }
         let retry_after = retry_after(response.headers());
         let body = read(response.into_body()).await.unwrap_or_default();
-        Err(ApiError::from_answer(code, retry_after, &body))
+        Err(ApiError::from_answer(&path, code, retry_after, &body))
     }
 
     fn count(&self, verb: &'static str, resource: &str, code: &str) {

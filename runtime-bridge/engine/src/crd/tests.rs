@@ -33,7 +33,7 @@ async fn applied(live: Option<Value>) -> (String, Value) {
             } else {
                 (
                     StatusCode::NOT_FOUND,
-                    json!({"kind": "Status", "reason": "NotFound", "details": {"name": "notes"}}),
+                    json!({"kind": "Status", "reason": "NotFound", "details": {"name": "notes", "kind": "customresourcedefinitions"}}),
                 )
             };
             let mut response = Response::new(Body::from(answer.to_string().into_bytes()));

@@ -195,7 +195,8 @@ impl Feed {
                     .unwrap_or(http::StatusCode::INTERNAL_SERVER_ERROR);
                 // Whatever it is, going on from the same place may bring it again.
                 self.version = None;
-                return Err(ApiError::from_answer(code, None, json.as_bytes()));
+                let path = self.api.collection_path(None);
+                return Err(ApiError::from_answer(&path, code, None, json.as_bytes()));
             }
             event => match self.head(json) {
                 Some(head) => {

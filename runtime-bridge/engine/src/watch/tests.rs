@@ -1,11 +1,15 @@
 use std::{
     convert::Infallible,
-    sync::atomic::{AtomicBool, Ordering},
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
+use futures::{StreamExt, stream};
 use http::{Request, Response};
+use http_body_util::StreamBody;
 use jiff::Timestamp;
 use kube::client::Body;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
 
 use super::*;
 use crate::client::DEADLINE;
@@ -39,4 +43,78 @@ async fn a_panic_costs_one_plan_and_not_all_that_follow() {
     tokio::time::sleep(AFTER_A_PANIC * 2).await;
     assert!(matches!(watches.state(&secrets.kind), WatchState::Syncing(_)));
     assert!(watches.is_alive());
+}
+
+/// Virtual time, which passes by itself while everything waits.
+struct Virtual(tokio::time::Instant);
+
+impl Clock for Virtual {
+    fn now(&self) -> Timestamp {
+        Timestamp::UNIX_EPOCH + self.0.elapsed()
+    }
+}
+
+/// Watches of an API server that holds each stream of Secrets open and sends what it is given; how many streams were opened.
+fn secrets_of(lines: mpsc::UnboundedReceiver<Value>) -> (Watches, Arc<AtomicUsize>) {
+    let opened = Arc::new(AtomicUsize::new(0));
+    let (count, lines) = (Arc::clone(&opened), Arc::new(Mutex::new(Some(lines))));
+    let service = tower::service_fn(move |request: Request<Body>| {
+        let (count, lines) = (Arc::clone(&count), Arc::clone(&lines));
+        async move {
+            if !request.uri().path().ends_with("/secrets") {
+                return std::future::pending().await;
+            }
+            count.fetch_add(1, Ordering::SeqCst);
+            let Some(lines) = lines.lock().take() else {
+                return std::future::pending().await;
+            };
+            let lines = stream::unfold(lines, async |mut lines| {
+                let line = lines.recv().await?;
+                let frame = http_body::Frame::data(format!("{line}\n").into());
+                Some((Ok::<_, Infallible>(frame), lines))
+            });
+            Ok::<_, Infallible>(Response::new(StreamBody::new(lines.boxed())))
+        }
+    });
+    let metrics = Arc::new(Metrics::new());
+    let kube = kube::Client::new(service, "default");
+    let client = ApiClient::new(kube, Arc::clone(&metrics), DEADLINE);
+    let clock = Arc::new(Virtual(tokio::time::Instant::now()));
+    (Watches::start(client, Arc::default(), clock, metrics), opened)
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_subscribes_within_the_grace_keeps_the_watch_and_its_news() {
+    let (send, lines) = mpsc::unbounded_channel();
+    let (watches, opened) = secrets_of(lines);
+    let meta = |name: &str, version: &str| json!({"name": name, "namespace": "n", "uid": name, "resourceVersion": version});
+    let mut end = meta("", "1");
+    end["annotations"] = json!({"k8s.io/initial-events-end": "true"});
+    send.send(json!({"type": "BOOKMARK", "object": {"metadata": end}})).unwrap();
+    let secrets = Arc::new(ApiType::secrets());
+    let nobody: Arc<Listener> = Arc::new(|_| {});
+    let first = watches.subscribe(&secrets, &Selector::Whole, "first", &nobody);
+    let seconds = |seconds| tokio::time::sleep(Duration::from_secs(seconds));
+    seconds(1).await;
+    assert_eq!(watches.state(&secrets.kind), WatchState::Live);
+
+    drop(first);
+    seconds(20).await;
+    let heard = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&heard);
+    let listener: Arc<Listener> = Arc::new(move |_| {
+        count.fetch_add(1, Ordering::SeqCst);
+    });
+    let second = watches.subscribe(&secrets, &Selector::Whole, "second", &listener);
+    // The grace of the first is over then; and the stream is not silent for so long that it is taken for dead.
+    seconds(45).await;
+    assert_eq!(watches.state(&secrets.kind), WatchState::Live);
+    send.send(json!({"type": "ADDED", "object": {"metadata": meta("a", "2")}})).unwrap();
+    seconds(1).await;
+    assert_eq!(heard.load(Ordering::SeqCst), 1);
+    assert_eq!(opened.load(Ordering::SeqCst), 1, "it is the same watch");
+
+    drop(second);
+    seconds(61).await;
+    assert!(matches!(watches.state(&secrets.kind), WatchState::Gone(_)));
 }

@@ -167,7 +167,10 @@ impl Writer {
                     Finalized::Remains(object)
                 })
             }
-            Err(ApiError::NotFound(_)) => Ok(self.gone(key, uid)),
+            Err(ApiError::NotFound(why)) => {
+                self.confirm_absence(api, key, uid, why).await?;
+                Ok(Finalized::Gone)
+            }
             // So the API server answers when a test of a patch fails, and says no more.
             Err(ApiError::Invalid(message)) if message.starts_with("the server rejected our request") => Err(
                 ApiError::Conflict("it, or its finalizers, changed, or it is another object".to_owned()),
@@ -238,10 +241,40 @@ impl Writer {
                 &body,
             )
             .await;
-        if let Err(ApiError::NotFound(_)) = &answer {
-            self.store.observe_gone(&object.key(), object.uid());
+        match answer {
+            Ok(answer) => self.take_in(&object.api, &answer),
+            Err(ApiError::NotFound(why)) => {
+                let (key, uid) = (object.key(), object.uid());
+                self.confirm_absence(&object.api, &key, uid, why.clone()).await?;
+                Err(ApiError::NotFound(why))
+            }
+            Err(error) => Err(error),
         }
-        self.take_in(&object.api, &answer?)
+    }
+
+    /// A write was answered "not found". So the API server also answers while the kind has no such subresource, for a moment after its
+    /// definition changed: one read decides, as a uid that is once taken for gone stays so.
+    async fn confirm_absence(
+        &self,
+        api: &Arc<ApiType>,
+        key: &Key,
+        uid: &str,
+        why: String,
+    ) -> Result<(), ApiError> {
+        match self.get_live(api, key).await {
+            Ok(object) if object.uid() == uid => {
+                let why = format!("{why}, but the object exists: perhaps its CRD lacks the subresource status");
+                Err(ApiError::NotServed(why))
+            }
+            Ok(_) | Err(ApiError::NotFound(_)) => {
+                self.store.observe_gone(key, uid);
+                Ok(())
+            }
+            Err(error) => {
+                tracing::debug!(object = %key, %error, "failed to confirm that an object is gone");
+                Err(ApiError::NotServed(why))
+            }
+        }
     }
 
     fn take_in(&self, api: &Arc<ApiType>, answer: &str) -> Result<Arc<Object>, ApiError> {
@@ -287,3 +320,6 @@ fn request(
 fn decode(api: &Arc<ApiType>, answer: &str) -> Result<Object, ApiError> {
     Object::decode(api, answer).map_err(|e| ApiError::Unusable(e.to_string()))
 }
+
+#[cfg(test)]
+mod tests;

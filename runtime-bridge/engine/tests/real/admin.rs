@@ -62,6 +62,17 @@ impl Admin {
             .await
     }
 
+    pub async fn put(&self, path: &str, object: &Value) -> Result<Value, ApiError> {
+        self.send(Method::PUT, path, "application/json", object).await
+    }
+
+    /// Changes what must be there.
+    pub async fn json_patch(&self, path: String, change: Value) {
+        self.send(Method::PATCH, &path, "application/json-patch+json", &change)
+            .await
+            .unwrap();
+    }
+
     pub async fn delete(&self, path: &str) -> Result<Value, ApiError> {
         self.send(Method::DELETE, path, "application/json", &json!({}))
             .await

@@ -10,7 +10,7 @@ use std::{
 use async_trait::async_trait;
 use bridge_engine::{
     client::{Clients, ConnectOptions},
-    clock::SystemClock,
+    clock::{Clock, SystemClock},
     crd,
     engine::{Controller, Engine, EngineOptions},
     metrics::Metrics,
@@ -81,6 +81,11 @@ pub struct Stage {
 }
 
 pub async fn engine(kubeconfig: PathBuf) -> (Engine, watch::Sender<bool>) {
+    engine_by(kubeconfig, Arc::new(SystemClock)).await
+}
+
+/// By a clock of the test's own.
+pub async fn engine_by(kubeconfig: PathBuf, clock: Arc<dyn Clock>) -> (Engine, watch::Sender<bool>) {
     let metrics = Arc::new(Metrics::new());
     let options = ConnectOptions {
         kubeconfig: Some(kubeconfig),
@@ -92,7 +97,7 @@ pub async fn engine(kubeconfig: PathBuf) -> (Engine, watch::Sender<bool>) {
         Engine::start(
             clients,
             metrics,
-            Arc::new(SystemClock),
+            clock,
             &EngineOptions::default(),
             gated,
         ),

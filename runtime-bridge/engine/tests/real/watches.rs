@@ -1,18 +1,29 @@
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+    time::Instant,
+};
 
 use bridge_core::queue::Priority;
 use bridge_engine::{
     api_error::ApiError,
+    clock::Clock,
     crd,
     engine::Lookup,
-    object::Key,
+    object::{ApiType, Key},
     store::{Cause, Change, Listener, Selector},
     watch::WatchState,
 };
+use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 use tokio::sync::mpsc;
 
-use crate::stage::{LIMIT, Stage, until, within};
+use crate::{
+    admin::{Admin, TestKind, plane},
+    stage::{LIMIT, Stage, engine_by, until, within},
+};
 
 #[tokio::test]
 async fn what_people_do_to_an_object_makes_it_its_turn() {
@@ -309,4 +320,60 @@ async fn the_state_and_the_metrics_tell_what_happens() {
     ] {
         assert!(metrics.lines().any(|shown| shown == line), "{line} in\n{metrics}");
     }
+}
+
+/// The machine's clock, ahead by so many seconds.
+#[derive(Default)]
+struct Ahead(AtomicI64);
+
+impl Clock for Ahead {
+    fn now(&self) -> Timestamp {
+        Timestamp::now() + SignedDuration::from_secs(self.0.load(Ordering::SeqCst))
+    }
+}
+
+/// crossplane#5400: the watch was collected with its former user's, and nobody heard of what came later.
+#[tokio::test]
+async fn who_subscribes_within_the_grace_hears_of_what_comes_after_it() {
+    let (admin, kind, clock) = (Admin::new().await, TestKind::new(), Arc::new(Ahead::default()));
+    let kubeconfig = plane().await.kubeconfig();
+    let (engine, _gate) = engine_by(kubeconfig, Arc::clone(&clock) as _).await;
+    crd::install(&engine.clients.write, &[kind.definition()], LIMIT)
+        .await
+        .unwrap();
+    let namespace = admin.namespace(&kind.api.kind.group().replace('.', "-")).await;
+    let (tell, mut told) = mpsc::unbounded_channel();
+    let listener: Arc<Listener> = Arc::new(move |change: &Change| {
+        // The test may have seen enough.
+        let _ = tell.send(change.key.name().to_owned());
+    });
+    let nobody: Arc<Listener> = Arc::new(|_| {});
+    let live = |kind| engine.watches.state(kind) == WatchState::Live;
+    let first = engine.subscribe(&kind.api, &Selector::Whole, "first", &nobody);
+    until("it is watched", || live(&kind.api.kind)).await;
+
+    drop(first);
+    clock.0.store(50, Ordering::SeqCst);
+    let second = engine.subscribe(&kind.api, &Selector::Whole, "second", &listener);
+    clock.0.store(70, Ordering::SeqCst);
+    // A plan that is carried out after the grace: it starts this watch.
+    let config_maps = Arc::new(ApiType {
+        kind: bridge_core::watch_plan::GroupKind::new("", "ConfigMap"),
+        version: "v1".into(),
+        plural: "configmaps".into(),
+        namespaced: true,
+    });
+    let _other = engine.subscribe(&config_maps, &Selector::Whole, "the test", &nobody);
+    until("the plan is carried out", || live(&config_maps.kind)).await;
+    assert!(live(&kind.api.kind));
+
+    admin
+        .create(&kind.collection(&namespace), &kind.bucket("late"))
+        .await
+        .unwrap();
+    assert_eq!(within(told.recv()).await.as_deref(), Some("late"));
+    let kinds = engine.watches.kinds();
+    let watch = kinds.iter().find(|watch| watch.kind == kind.api.kind).unwrap();
+    assert_eq!((watch.lists, watch.interruptions), (1, 0), "it is the same watch");
+    drop(second);
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{
     admin::Admin,
-    stage::{LIMIT, Stage},
+    stage::{LIMIT, Stage, within},
 };
 
 fn with_annotation(object: &Object, value: &str) -> Object {
@@ -279,4 +279,76 @@ async fn a_write_without_an_answer_is_unknown_and_one_without_a_server_is_not() 
         refused = hasty.put(&with_annotation(&object, "2")).await.unwrap_err();
     }
     assert!(matches!(refused, ApiError::Unavailable(_)), "{refused:?}");
+}
+
+#[tokio::test]
+async fn an_object_whose_kind_lost_its_status_for_a_moment_is_not_gone() {
+    let stage = Stage::live().await;
+    let bucket = stage.bucket("a").await;
+    let subresources = |value: Value| json!([{"op": "replace", "path": "/spec/versions/0/subresources", "value": value}]);
+    let change = |value| stage.admin.json_patch(stage.kind.path(), subresources(value));
+    change(json!({})).await;
+    let mut told = (*bucket).clone();
+    told.set_status(&json!({"told": true}));
+    let writer = &stage.engine.writer;
+    // The API server takes a moment to serve what its definition says.
+    let refused = within(async {
+        loop {
+            match writer.put_status(&told).await {
+                Ok(written) => told
+                    .meta
+                    .resource_version
+                    .clone_from(&written.meta.resource_version),
+                Err(error) => return error,
+            }
+        }
+    })
+    .await;
+    assert_eq!(refused.reason(), "NotServed", "{refused}");
+    assert!(!stage.engine.store.is_tombstoned(bucket.uid()));
+
+    change(json!({"status": {}})).await;
+    within(async {
+        loop {
+            let live = writer.get_live(&stage.kind.api, &stage.key("a")).await.unwrap();
+            told.meta.resource_version.clone_from(&live.meta.resource_version);
+            match writer.put_status(&told).await {
+                Ok(_) => return,
+                Err(error) => assert_eq!(error.reason(), "NotServed", "{error}"),
+            }
+        }
+    })
+    .await;
+    let known = stage.engine.store.get(&stage.key("a")).unwrap();
+    assert_eq!(known.status_value(), json!({"told": true}));
+}
+
+#[tokio::test]
+async fn an_object_whose_namespace_was_removed_by_force_is_not_gone() {
+    let stage = Stage::live().await;
+    let bucket = stage.bucket("a").await;
+    let namespace = format!("/api/v1/namespaces/{}", stage.namespace);
+    stage.admin.delete(&namespace).await.unwrap();
+    let mut emptied = stage.admin.get(&namespace).await.unwrap();
+    emptied["spec"]["finalizers"] = json!([]);
+    stage
+        .admin
+        .put(&format!("{namespace}/finalize"), &emptied)
+        .await
+        .unwrap();
+    let writer = &stage.engine.writer;
+    let refused = within(async {
+        loop {
+            let live = writer.get_live(&stage.kind.api, &stage.key("a")).await.unwrap();
+            match writer.put(&with_annotation(&live, "1")).await {
+                // The admission of the API server still knows the namespace.
+                Ok(_) => {}
+                Err(error) => return error,
+            }
+        }
+    })
+    .await;
+    assert_eq!(refused.reason(), "DependencyNotFound", "{refused}");
+    assert!(!stage.engine.store.is_tombstoned(bucket.uid()));
+    stage.stored("a").await;
 }
