@@ -160,7 +160,7 @@ fn leave(world: &World, memory: &Memory) -> Option<Decision> {
     let managed = &world.managed;
     let stored = managed.record();
     let (record, unreadable) = match &*stored {
-        Stored::Ours(record) => (Some(record), false),
+        Stored::Ours(record) => (Some(&**record), false),
         Stored::None => (None, false),
         Stored::Unreadable(_) => (None, true),
     };
@@ -172,7 +172,7 @@ fn leave(world: &World, memory: &Memory) -> Option<Decision> {
         rules::may_still_run_until(world, record, memory).max(unrecorded)
     };
     // The finalizer goes only when no recorded call can execute, whatever lets the object go (trace 38).
-    if let Some(over) = record.and_then(|record| busy(record)) {
+    if let Some(over) = record.and_then(busy) {
         let report = Report {
             operation: managed.status.progress.operation.clone(),
             question: managed.status.progress.question.clone(),
