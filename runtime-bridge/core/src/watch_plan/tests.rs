@@ -169,7 +169,11 @@ fn a_subscriber_within_the_grace_keeps_the_watch() {
     // The grace begins anew when that one leaves.
     want.unsubscribe("second", at(90));
     let wants = BTreeMap::from([(kind, want)]);
-    let stops = |second| !plan(&wants, &definitions, &running, at(second), GRACE).stops.is_empty();
+    let stops = |second| {
+        !plan(&wants, &definitions, &running, at(second), GRACE)
+            .stops
+            .is_empty()
+    };
     assert_eq!((stops(149), stops(150)), (false, true));
 }
 

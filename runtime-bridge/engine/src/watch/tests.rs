@@ -90,7 +90,8 @@ async fn who_subscribes_within_the_grace_keeps_the_watch_and_its_news() {
     let meta = |name: &str, version: &str| json!({"name": name, "namespace": "n", "uid": name, "resourceVersion": version});
     let mut end = meta("", "1");
     end["annotations"] = json!({"k8s.io/initial-events-end": "true"});
-    send.send(json!({"type": "BOOKMARK", "object": {"metadata": end}})).unwrap();
+    send.send(json!({"type": "BOOKMARK", "object": {"metadata": end}}))
+        .unwrap();
     let secrets = Arc::new(ApiType::secrets());
     let nobody: Arc<Listener> = Arc::new(|_| {});
     let first = watches.subscribe(&secrets, &Selector::Whole, "first", &nobody);
@@ -109,7 +110,8 @@ async fn who_subscribes_within_the_grace_keeps_the_watch_and_its_news() {
     // The grace of the first is over then; and the stream is not silent for so long that it is taken for dead.
     seconds(45).await;
     assert_eq!(watches.state(&secrets.kind), WatchState::Live);
-    send.send(json!({"type": "ADDED", "object": {"metadata": meta("a", "2")}})).unwrap();
+    send.send(json!({"type": "ADDED", "object": {"metadata": meta("a", "2")}}))
+        .unwrap();
     seconds(1).await;
     assert_eq!(heard.load(Ordering::SeqCst), 1);
     assert_eq!(opened.load(Ordering::SeqCst), 1, "it is the same watch");

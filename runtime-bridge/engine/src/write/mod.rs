@@ -263,7 +263,8 @@ impl Writer {
     ) -> Result<(), ApiError> {
         match self.get_live(api, key).await {
             Ok(object) if object.uid() == uid => {
-                let why = format!("{why}, but the object exists: perhaps its CRD lacks the subresource status");
+                let why =
+                    format!("{why}, but the object exists: perhaps its CRD lacks the subresource status");
                 Err(ApiError::NotServed(why))
             }
             Ok(_) | Err(ApiError::NotFound(_)) => {

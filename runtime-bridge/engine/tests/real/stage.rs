@@ -94,13 +94,7 @@ pub async fn engine_by(kubeconfig: PathBuf, clock: Arc<dyn Clock>) -> (Engine, w
     let clients = Clients::connect(&options, &metrics).await.unwrap();
     let (gate, gated) = watch::channel(true);
     (
-        Engine::start(
-            clients,
-            metrics,
-            clock,
-            &EngineOptions::default(),
-            gated,
-        ),
+        Engine::start(clients, metrics, clock, &EngineOptions::default(), gated),
         gate,
     )
 }
