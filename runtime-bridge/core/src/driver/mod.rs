@@ -255,3 +255,6 @@ impl<M: Machine, O: Clone> Driver<M, O> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
