@@ -1,4 +1,4 @@
-//! What changed between two looks at an object, in words.
+//! What changed between two states of an object, in words.
 
 use std::collections::BTreeMap;
 
@@ -7,15 +7,15 @@ use serde_json::Value;
 
 const EXTERNAL_NAME: &str = "crossplane.io/external-name";
 
-/// What is told of an object.
+/// The parts of an object whose changes are printed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Look {
+pub struct ObjectState {
     conditions: BTreeMap<String, String>,
     external_name: Option<String>,
     deleting: bool,
 }
 
-impl Look {
+impl ObjectState {
     pub fn at(object: &DynamicObject) -> Self {
         let conditions = object.data["status"]["conditions"]
             .as_array()
@@ -45,12 +45,12 @@ fn condition(condition: &Value) -> Option<(String, String)> {
     Some((condition["type"].as_str()?.to_owned(), words))
 }
 
-/// What is new since the former look, or since nothing was known.
-pub fn news(former: Option<&Look>, now: &Look) -> Vec<String> {
-    let nothing = Look::default();
-    let mut news = Vec::new();
+/// The changes since the former state, or all of it if there is none, one line each.
+pub fn changes(former: Option<&ObjectState>, now: &ObjectState) -> Vec<String> {
+    let nothing = ObjectState::default();
+    let mut changes = Vec::new();
     if former.is_none() {
-        news.push("created".to_owned());
+        changes.push("created".to_owned());
     }
     let former = former.unwrap_or(&nothing);
     if let Some(name) = now
@@ -58,14 +58,14 @@ pub fn news(former: Option<&Look>, now: &Look) -> Vec<String> {
         .as_ref()
         .filter(|_| now.external_name != former.external_name)
     {
-        news.push(format!("external name {name}"));
+        changes.push(format!("external name {name}"));
     }
     if now.deleting && !former.deleting {
-        news.push("is being deleted".to_owned());
+        changes.push("is being deleted".to_owned());
     }
     for (kind, words) in &now.conditions {
         if former.conditions.get(kind) != Some(words) {
-            news.push(format!("{kind}={words}"));
+            changes.push(format!("{kind}={words}"));
         }
     }
     for kind in former
@@ -73,9 +73,9 @@ pub fn news(former: Option<&Look>, now: &Look) -> Vec<String> {
         .keys()
         .filter(|kind| !now.conditions.contains_key(*kind))
     {
-        news.push(format!("{kind} is no longer told"));
+        changes.push(format!("{kind} condition removed"));
     }
-    news
+    changes
 }
 
 #[cfg(test)]
@@ -84,31 +84,31 @@ mod tests {
 
     use super::*;
 
-    fn look(object: Value) -> Look {
-        Look::at(&serde_json::from_value(object).unwrap())
+    fn state_of(object: Value) -> ObjectState {
+        ObjectState::at(&serde_json::from_value(object).unwrap())
     }
 
     #[test]
-    fn only_what_changed_is_told() {
-        let bare = look(json!({"metadata": {"name": "x"}}));
-        assert_eq!(news(None, &bare), ["created"]);
-        assert!(news(Some(&bare), &bare).is_empty());
+    fn unchanged_conditions_are_not_printed() {
+        let bare = state_of(json!({"metadata": {"name": "x"}}));
+        assert_eq!(changes(None, &bare), ["created"]);
+        assert!(changes(Some(&bare), &bare).is_empty());
 
-        let creating = look(json!({
+        let creating = state_of(json!({
             "metadata": {"name": "x", "annotations": {"crossplane.io/external-name": "E1"}},
             "status": {"conditions": [
                 {"type": "Ready", "status": "False", "reason": "Creating"},
                 {"type": "AsyncOperation", "status": "False", "reason": "Running", "message": "30 %"},
             ]},
         }));
-        let told = [
+        let reported = [
             "external name E1",
             "AsyncOperation=False (Running): 30 %",
             "Ready=False (Creating)",
         ];
-        assert_eq!(news(Some(&bare), &creating), told);
+        assert_eq!(changes(Some(&bare), &creating), reported);
 
-        let deleting = look(json!({
+        let deleting = state_of(json!({
             "metadata": {
                 "name": "x",
                 "annotations": {"crossplane.io/external-name": "E1"},
@@ -116,11 +116,11 @@ mod tests {
             },
             "status": {"conditions": [{"type": "Ready", "status": "False", "reason": "Deleting"}]},
         }));
-        let told = [
+        let reported = [
             "is being deleted",
             "Ready=False (Deleting)",
-            "AsyncOperation is no longer told",
+            "AsyncOperation condition removed",
         ];
-        assert_eq!(news(Some(&creating), &deleting), told);
+        assert_eq!(changes(Some(&creating), &deleting), reported);
     }
 }

@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_named_wrongly_says_how_to_name_it() {
+    fn an_ambiguous_or_unknown_name_is_explained() {
         let both = [definition("a.example.org"), definition("b.example.org")];
         let find = |text: &str| text.parse::<ObjectName>().and_then(|name| name.find(&both));
         assert_eq!(

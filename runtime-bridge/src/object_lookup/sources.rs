@@ -16,7 +16,7 @@ use bridge_engine::{
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use super::{LiveError, request};
+use super::{ObjectLookupError, request};
 
 /// Reads objects one by one, and writes nothing.
 #[derive(Clone)]
@@ -42,7 +42,7 @@ impl ConfigObjects for Reader {
         };
         match self.object(&Arc::new(api), key).await {
             Ok(found) => Lookup::Direct(found.map(Arc::new)),
-            Err(LiveError::Read { source, .. }) => Lookup::Unavailable(source),
+            Err(ObjectLookupError::Read { source, .. }) => Lookup::Unavailable(source),
             Err(error) => Lookup::Unavailable(ApiError::Unusable(error.to_string())),
         }
     }

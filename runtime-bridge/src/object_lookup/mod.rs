@@ -1,4 +1,4 @@
-//! An object of the cluster, found as a person names it, for commands that look at one.
+//! Look-up of an object of the cluster by the name that a person writes, for commands about one object.
 #![allow(clippy::doc_markdown)] // Some comments are help texts.
 
 mod name;
@@ -21,12 +21,12 @@ use self::name::{Definition, ObjectName};
 pub use self::sources::Reader;
 use crate::cluster::ClusterArgs;
 
-/// A cluster that is there answers well before.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// A reachable cluster answers well before.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Which object of which cluster.
 #[derive(Debug, Clone, Args)]
-pub struct LiveArgs {
+pub struct ObjectLookupArgs {
     /// Namespace of the object; `default` if not given. Cluster-scoped objects have none.
     #[arg(
         long,
@@ -46,7 +46,7 @@ pub struct LiveArgs {
 
 /// Why there is no such object.
 #[derive(Debug, thiserror::Error)]
-pub enum LiveError {
+pub enum ObjectLookupError {
     /// The cluster.
     #[error(transparent)]
     Cluster(#[from] ConnectError),
@@ -71,47 +71,51 @@ pub enum LiveError {
     },
 }
 
-impl LiveArgs {
+impl ObjectLookupArgs {
     /// The object that is named `KIND/NAME`.
-    pub async fn find(&self, name: &str) -> Result<(Object, Reader), LiveError> {
-        let name: ObjectName = name.parse().map_err(LiveError::Name)?;
+    pub async fn find(&self, name: &str) -> Result<(Object, Reader), ObjectLookupError> {
+        let name: ObjectName = name.parse().map_err(ObjectLookupError::Name)?;
         let cluster = ClusterArgs {
             kubeconfig: self.kubeconfig.clone(),
             context: self.context.clone(),
             namespace: None,
         };
         let metrics = Arc::new(Metrics::new());
-        let client = cluster.connect(&metrics, Instant::now() + PATIENCE).await?.write;
+        let client = cluster
+            .connect(&metrics, Instant::now() + REQUEST_TIMEOUT)
+            .await?
+            .write;
         let reader = Reader::new(client);
         let definitions = reader.definitions().await?;
-        let api = name.find(&definitions).map_err(LiveError::Name)?;
+        let api = name.find(&definitions).map_err(ObjectLookupError::Name)?;
         let namespace = api.namespaced.then_some(self.namespace.as_str());
         let key = Key::new(api.kind.clone(), namespace, &name.name);
         match reader.object(&Arc::new(api), &key).await? {
             Some(object) => Ok((object, reader)),
-            None => Err(LiveError::Name(format!("there is no {key}"))),
+            None => Err(ObjectLookupError::Name(format!("there is no {key}"))),
         }
     }
 }
 
 impl Reader {
-    async fn definitions(&self) -> Result<Vec<Definition>, LiveError> {
+    async fn definitions(&self) -> Result<Vec<Definition>, ObjectLookupError> {
         let what = "customresourcedefinitions";
         let path = ApiType::definitions().collection_path(None);
-        let list: Value = get(self.client(), what, &path)
-            .await
-            .map_err(|source| LiveError::Read {
-                what: "the CRDs".to_owned(),
-                source,
-            })?;
+        let list: Value =
+            get(self.client(), what, &path)
+                .await
+                .map_err(|source| ObjectLookupError::Read {
+                    what: "the CRDs".to_owned(),
+                    source,
+                })?;
         let items = list["items"].as_array().cloned().unwrap_or_default();
         Ok(items.iter().filter_map(Definition::of).collect())
     }
 
     /// What tells this cluster from others: the uid of its namespace `kube-system`.
-    pub async fn cluster_id(&self) -> Result<String, LiveError> {
+    pub async fn cluster_id(&self) -> Result<String, ObjectLookupError> {
         let read = get(self.client(), "namespaces", "/api/v1/namespaces/kube-system").await;
-        let namespace = read.map_err(|source| LiveError::Read {
+        let namespace = read.map_err(|source| ObjectLookupError::Read {
             what: "the namespace kube-system".to_owned(),
             source,
         })?;
@@ -122,26 +126,26 @@ impl Reader {
     }
 
     /// One object; `None`: there is none.
-    pub async fn object(&self, api: &Arc<ApiType>, key: &Key) -> Result<Option<Object>, LiveError> {
+    pub async fn object(&self, api: &Arc<ApiType>, key: &Key) -> Result<Option<Object>, ObjectLookupError> {
         let what = key.to_string();
         let path = api
             .object_path(key)
-            .map_err(|error| LiveError::Name(error.to_string()))?;
+            .map_err(|error| ObjectLookupError::Name(error.to_string()))?;
         let request = request(&path);
         match self.client().call_text("get", &api.plural, request).await {
             Ok(text) => match Object::decode(api, &text) {
                 Ok(object) => Ok(Some(object)),
-                Err(source) => Err(LiveError::Decode { what, source }),
+                Err(source) => Err(ObjectLookupError::Decode { what, source }),
             },
             Err(ApiError::NotFound(_)) => Ok(None),
-            Err(source) => Err(LiveError::Read { what, source }),
+            Err(source) => Err(ObjectLookupError::Read { what, source }),
         }
     }
 }
 
 fn request(path: &str) -> Request<Vec<u8>> {
     let mut request = Request::new(Vec::new());
-    // Made of checked names only.
+    // Built from checked names only.
     if let Ok(uri) = path.parse() {
         *request.uri_mut() = uri;
     }
