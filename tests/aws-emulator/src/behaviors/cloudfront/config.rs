@@ -9,10 +9,10 @@ const UNORDERED: &[&str] = &[
     "OriginSslProtocols",
 ];
 
-/// What AWS does not say where a cache policy says it.
+/// Fields that AWS omits where a cache policy defines them.
 const WITHOUT_CACHE_POLICY: &[&str] = &["ForwardedValues", "MinTTL", "DefaultTTL", "MaxTTL"];
 
-/// Makes moto's version of a configuration what AWS would answer: what was sent, completed with moto's defaults.
+/// Turns moto's version of a configuration into what AWS would answer: what was sent, completed with moto's defaults.
 pub(super) fn restore(answered: &mut Element, sent: &Element) {
     overlay(answered, sent);
     if let Some(behavior) = answered.child_mut("DefaultCacheBehavior") {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use http::{HeaderValue, StatusCode};
 
-use super::{Request, Ruling};
+use super::{Interception, Request};
 use crate::call::Service;
 use crate::reply::{AwsError, Reply};
 
@@ -13,7 +13,7 @@ use crate::reply::{AwsError, Reply};
 pub(super) struct Buckets {
     elsewhere: BTreeSet<String>,
     regions: BTreeMap<String, String>,
-    /// Made, and not tagged since: moto would tell the tags of the bucket that had this name before.
+    /// Created, and not tagged since: moto would report the tags of the bucket that had this name before.
     untagged: BTreeSet<String>,
 }
 
@@ -22,11 +22,11 @@ impl Buckets {
         self.elsewhere.insert(name.to_owned());
     }
 
-    pub(super) fn before(&mut self, request: &Request<'_>) -> Option<Ruling> {
+    pub(super) fn before(&mut self, request: &Request<'_>) -> Option<Interception> {
         let bucket = request.call.resource.as_ref()?;
         let creates = request.action() == "CreateBucket";
         if self.elsewhere.contains(bucket) {
-            return Some(Ruling::Refuse(if creates {
+            return Some(Interception::Refuse(if creates {
                 let message = "The requested bucket name is not available.";
                 AwsError::new(StatusCode::CONFLICT, "BucketAlreadyExists", message)
             } else {
@@ -35,7 +35,7 @@ impl Buckets {
         }
         if request.action() == "GetBucketTagging" && self.untagged.contains(bucket) {
             let message = "The TagSet does not exist";
-            return Some(Ruling::Refuse(AwsError::new(
+            return Some(Interception::Refuse(AwsError::new(
                 StatusCode::NOT_FOUND,
                 "NoSuchTagSet",
                 message,
@@ -52,7 +52,7 @@ impl Buckets {
         if let Ok(region) = HeaderValue::from_str(region) {
             reply.headers.insert("x-amz-bucket-region", region);
         }
-        Some(Ruling::Answer(reply))
+        Some(Interception::Answer(reply))
     }
 
     pub(super) fn after(&mut self, request: &Request<'_>, reply: &mut Reply) {
@@ -68,7 +68,7 @@ impl Buckets {
                     .into();
             }
             "CreateBucket" => {
-                // us-east-1 answers so, too, where the bucket is there already: it keeps its tags.
+                // us-east-1 answers so, too, where the bucket exists already: it keeps its tags.
                 if reply.status.is_success() && !self.regions.contains_key(&bucket) {
                     self.untagged.insert(bucket.clone());
                 }

@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::Key;
-use crate::laws::Request;
+use crate::behaviors::Request;
 use crate::reply::AwsError;
 use crate::settle::{Pending, Settle};
 
@@ -106,8 +106,8 @@ impl Indexes {
         }
     }
 
-    /// Tells of the index that is filled, in the description of a table that is done itself.
-    pub(super) fn tell(&mut self, request: &Request<'_>, key: &Key, description: &mut Value) {
+    /// Adds the index that is filled to the description of a table that is done itself.
+    pub(super) fn describe(&mut self, request: &Request<'_>, key: &Key, description: &mut Value) {
         let Some((name, pending)) = self
             .by_table
             .get_mut(key)

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::{Request, Ruling};
+use super::{Interception, Request};
 use crate::Options;
 use crate::reply::{AwsError, Reply};
 use crate::settle::{Pending, Settle};
@@ -34,7 +34,7 @@ struct Busy {
     phase: Phase,
     pending: Pending,
     /// The description of a table that moto has already forgotten.
-    ghost: Option<Value>,
+    deleted_description: Option<Value>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,16 +75,16 @@ impl Tables {
         }
     }
 
-    pub(super) fn before(&mut self, request: &Request<'_>) -> Option<Ruling> {
+    pub(super) fn before(&mut self, request: &Request<'_>) -> Option<Interception> {
         self.tags.before(request);
         let key = key(request)?;
         if request.action() == "DescribeTable" {
-            return self.describe_ghost(request, &key);
+            return self.describe_deleted(request, &key);
         }
         let refusal = self.indexes.before(request, &key);
         let busy = self.busy.get(&key).filter(|busy| busy.pending.peek(request.now));
         let Some(busy) = busy else {
-            return refusal.map(Ruling::Refuse);
+            return refusal.map(Interception::Refuse);
         };
         let in_use = || {
             AwsError::bad_request(
@@ -100,9 +100,9 @@ impl Tables {
             ("UpdateTable" | "DeleteTable", _)
             | ("CreateTable", Phase::Deleting)
             | ("UpdateTimeToLive" | "TagResource" | "UntagResource", Phase::Creating | Phase::Deleting) => {
-                Some(Ruling::Refuse(in_use()))
+                Some(Interception::Refuse(in_use()))
             }
-            ("UpdateContinuousBackups", _) => Some(Ruling::Refuse(AwsError::bad_request(
+            ("UpdateContinuousBackups", _) => Some(Interception::Refuse(AwsError::bad_request(
                 "ContinuousBackupsUnavailableException",
                 format!(
                     "Backups are being enabled for the table: {}. Please retry later",
@@ -113,13 +113,13 @@ impl Tables {
         }
     }
 
-    fn describe_ghost(&mut self, request: &Request<'_>, key: &Key) -> Option<Ruling> {
+    fn describe_deleted(&mut self, request: &Request<'_>, key: &Key) -> Option<Interception> {
         let busy = self.busy.get_mut(key)?;
-        let ghost = busy.ghost.clone()?;
+        let deleted_description = busy.deleted_description.clone()?;
         if busy.pending.read(request.now) {
-            return Some(Ruling::Answer(Reply::json(
+            return Some(Interception::Answer(Reply::json(
                 http::StatusCode::OK,
-                &json!({ "Table": ghost }),
+                &json!({ "Table": deleted_description }),
             )));
         }
         self.busy.remove(key);
@@ -155,7 +155,7 @@ impl Tables {
         }
         match begun {
             Some(phase) => self.begin(request, key, phase, description),
-            None => self.look(request, &key, description),
+            None => self.refresh(request, &key, description),
         }
         // Moto's check sum would not match any more.
         *reply = Reply::json(reply.status, &body);
@@ -171,27 +171,27 @@ impl Tables {
             self.busy.remove(&key);
             return;
         }
-        tell(phase, description);
-        let ghost = (phase == Phase::Deleting).then(|| description.clone());
+        describe(phase, description);
+        let deleted_description = (phase == Phase::Deleting).then(|| description.clone());
         self.busy.insert(
             key,
             Busy {
                 phase,
                 pending,
-                ghost,
+                deleted_description,
             },
         );
     }
 
-    fn look(&mut self, request: &Request<'_>, key: &Key, description: &mut Value) {
+    fn refresh(&mut self, request: &Request<'_>, key: &Key, description: &mut Value) {
         if let Some(busy) = self.busy.get_mut(key) {
             if busy.pending.read(request.now) {
-                tell(busy.phase, description);
+                describe(busy.phase, description);
                 return;
             }
             self.busy.remove(key);
         }
-        self.indexes.tell(request, key, description);
+        self.indexes.describe(request, key, description);
     }
 }
 
@@ -206,7 +206,7 @@ fn key(request: &Request<'_>) -> Option<Key> {
 }
 
 /// Puts the phase into a description.
-fn tell(phase: Phase, description: &mut Value) {
+fn describe(phase: Phase, description: &mut Value) {
     description["TableStatus"] = phase.status().into();
     if phase == Phase::Creating
         && let Some(indexes) = description["GlobalSecondaryIndexes"].as_array_mut()

@@ -64,12 +64,12 @@ impl Queues {
                     }
                 }
             }
-            "GetQueueAttributes" => self.tell(&key, reply),
+            "GetQueueAttributes" => self.describe(&key, reply),
             _ => {}
         }
     }
 
-    fn tell(&self, key: &Key, reply: &mut Reply) {
+    fn describe(&self, key: &Key, reply: &mut Reply) {
         let mut answer: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
         for (name, policy) in self.policies.get(key).into_iter().flatten() {
             if !policy.is_empty() {

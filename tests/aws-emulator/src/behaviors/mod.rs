@@ -1,5 +1,5 @@
-//! What AWS does and moto does not, service by service. Each law sees a request before it goes to moto, where it may answer
-//! in moto's place, and the answer on its way back, where it may mend it. Pure: state, request and time in, answer out.
+//! What AWS does and moto does not, service by service. Each behavior sees a request before it goes to moto, where it may answer
+//! in moto's place, and the answer on its way back, where it may complete it. Pure: state, request and time in, answer out.
 
 mod auth;
 mod cloudfront;
@@ -15,7 +15,7 @@ use crate::Options;
 use crate::call::{Call, Service};
 use crate::reply::{AwsError, Reply};
 
-/// One request, as the laws see it.
+/// One request, as the behaviors see it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Request<'a> {
     pub(crate) call: &'a Call,
@@ -38,18 +38,18 @@ impl Request<'_> {
     }
 }
 
-/// An answer given in moto's place.
+/// A response given in place of moto's.
 #[derive(Debug)]
-pub(crate) enum Ruling {
+pub(crate) enum Interception {
     /// No, and why.
     Refuse(AwsError),
     /// Moto does not know this any more, AWS still does.
     Answer(Reply),
 }
 
-/// All laws, and what they remember.
+/// All behaviors, and their state.
 #[derive(Debug)]
-pub(crate) struct Laws {
+pub(crate) struct Behaviors {
     options: Options,
     cloudfront: cloudfront::Distributions,
     dynamodb: dynamodb::Tables,
@@ -57,7 +57,7 @@ pub(crate) struct Laws {
     sqs: sqs::Queues,
 }
 
-impl Laws {
+impl Behaviors {
     pub(crate) fn new(options: &Options) -> Self {
         Self {
             options: options.clone(),
@@ -73,18 +73,18 @@ impl Laws {
         *self = Self::new(&self.options.clone());
     }
 
-    /// Makes a bucket name another account's.
+    /// Marks a bucket name as owned by another account.
     pub(crate) fn give_bucket_away(&mut self, name: &str) {
         self.s3.give_away(name);
     }
 
     /// Before moto sees it.
-    pub(crate) fn before(&mut self, request: &Request<'_>) -> Option<Ruling> {
+    pub(crate) fn before(&mut self, request: &Request<'_>) -> Option<Interception> {
         match request.call.service {
-            Service::CloudFront => self.cloudfront.before(request).map(Ruling::Refuse),
+            Service::CloudFront => self.cloudfront.before(request).map(Interception::Refuse),
             Service::DynamoDB => self.dynamodb.before(request),
             Service::S3 => self.s3.before(request),
-            Service::Sqs => self.sqs.before(request).map(Ruling::Refuse),
+            Service::Sqs => self.sqs.before(request).map(Interception::Refuse),
             _ => None,
         }
     }

@@ -36,7 +36,7 @@ impl Known {
         format!("{}V{}", self.etag, self.version)
     }
 
-    fn says(&self, name: &str) -> &str {
+    fn text_of(&self, name: &str) -> &str {
         self.config.child(name).map_or("", Element::text)
     }
 }
@@ -67,10 +67,10 @@ impl Distributions {
             ));
         };
         if etag != known.etag() {
-            return Some(unmet());
+            return Some(precondition_failed());
         }
         if deletes {
-            undeletable(known, request.now)
+            deletion_error(known, request.now)
         } else {
             illegal_update(known, request)
         }
@@ -90,13 +90,13 @@ impl Distributions {
                     return;
                 };
                 let pending = known.pending.read(request.now);
-                mend(reply, known, pending);
+                complete(reply, known, pending);
             }
             "GetDistributionConfig" => {
                 let Some(known) = request.call.resource.as_ref().and_then(|id| self.by_id.get(id)) else {
                     return;
                 };
-                mend(reply, known, false);
+                complete(reply, known, false);
             }
             "ListDistributions" => self.listed(request, reply),
             "DeleteDistribution" => {
@@ -128,7 +128,7 @@ impl Distributions {
             config,
             pending: Pending::new(self.settles, request.now),
         };
-        mend(reply, &known, known.pending.peek(request.now));
+        complete(reply, &known, known.pending.peek(request.now));
         self.by_id.insert(id, known);
     }
 
@@ -147,7 +147,7 @@ impl Distributions {
         known.config = config;
         known.version += 1;
         known.pending = Pending::new(self.settles, request.now);
-        mend(reply, known, known.pending.peek(request.now));
+        complete(reply, known, known.pending.peek(request.now));
     }
 
     fn listed(&mut self, request: &Request<'_>, reply: &mut Reply) {
@@ -173,7 +173,7 @@ fn status(pending: bool) -> &'static str {
 }
 
 /// Puts into moto's answer what moto does not know: status, version, and the parts of the configuration that it drops.
-fn mend(reply: &mut Reply, known: &Known, pending: bool) {
+fn complete(reply: &mut Reply, known: &Known, pending: bool) {
     let Some(mut root) = Element::parse(reply.text()) else {
         return;
     };
@@ -191,21 +191,21 @@ fn mend(reply: &mut Reply, known: &Known, pending: bool) {
     }
 }
 
-fn undeletable(known: &Known, now: Instant) -> Option<AwsError> {
-    if known.says("Enabled") == "true" {
+fn deletion_error(known: &Known, now: Instant) -> Option<AwsError> {
+    if known.text_of("Enabled") == "true" {
         return Some(AwsError::new(
             StatusCode::CONFLICT,
             "DistributionNotDisabled",
             "The distribution you are trying to delete has not been disabled.",
         ));
     }
-    known.pending.peek(now).then(unmet)
+    known.pending.peek(now).then(precondition_failed)
 }
 
 fn illegal_update(known: &Known, request: &Request<'_>) -> Option<AwsError> {
     let sent = Element::parse(request.text())?;
     let reference = sent.child("CallerReference").map_or("", Element::text);
-    (reference != known.says("CallerReference")).then(|| {
+    (reference != known.text_of("CallerReference")).then(|| {
         AwsError::bad_request(
             "IllegalUpdate",
             "The update contains modifications that are not allowed: CallerReference.",
@@ -213,7 +213,7 @@ fn illegal_update(known: &Known, request: &Request<'_>) -> Option<AwsError> {
     })
 }
 
-fn unmet() -> AwsError {
+fn precondition_failed() -> AwsError {
     AwsError::new(
         StatusCode::PRECONDITION_FAILED,
         "PreconditionFailed",

@@ -5,12 +5,12 @@ use http::{HeaderMap, StatusCode};
 use super::*;
 use crate::call::{Call, Service};
 
-struct World {
+struct Fixture {
     tables: Tables,
     now: Instant,
 }
 
-impl World {
+impl Fixture {
     fn new(options: &Options) -> Self {
         Self {
             tables: Tables::new(options),
@@ -35,8 +35,8 @@ impl World {
             now: self.now,
         };
         let mut reply = match self.tables.before(&request) {
-            Some(Ruling::Refuse(error)) => return Err(error.code),
-            Some(Ruling::Answer(reply)) => return Ok(serde_json::from_slice(&reply.body).unwrap()),
+            Some(Interception::Refuse(error)) => return Err(error.code),
+            Some(Interception::Answer(reply)) => return Ok(serde_json::from_slice(&reply.body).unwrap()),
             None => Reply::json(StatusCode::OK, answer),
         };
         self.tables.after(&request, &mut reply);
@@ -51,60 +51,60 @@ fn described() -> Value {
 }
 
 #[test]
-fn a_table_is_creating_for_so_many_looks_and_not_to_be_touched_meanwhile() {
-    let mut world = World::new(&Options {
+fn a_creating_table_rejects_changes() {
+    let mut fixture = Fixture::new(&Options {
         table_settles: Settle::Reads(2),
         ..Options::default()
     });
     let name = json!({ "TableName": "t" });
     let table = json!({ "Table": { "TableStatus": "ACTIVE" } });
-    let created = world.call("CreateTable", &name, &described()).unwrap();
+    let created = fixture.call("CreateTable", &name, &described()).unwrap();
     assert_eq!(created["TableDescription"]["TableStatus"], "CREATING");
     for action in ["UpdateTable", "DeleteTable", "UpdateTimeToLive"] {
         assert_eq!(
-            world.call(action, &name, &described()),
+            fixture.call(action, &name, &described()),
             Err("ResourceInUseException".to_owned()),
             "{action}"
         );
     }
     for status in ["CREATING", "CREATING", "ACTIVE"] {
         assert_eq!(
-            world.call("DescribeTable", &name, &table).unwrap()["Table"]["TableStatus"],
+            fixture.call("DescribeTable", &name, &table).unwrap()["Table"]["TableStatus"],
             status
         );
     }
-    let updated = world.call("UpdateTable", &name, &described()).unwrap();
+    let updated = fixture.call("UpdateTable", &name, &described()).unwrap();
     assert_eq!(updated["TableDescription"]["TableStatus"], "UPDATING");
 }
 
 #[test]
-fn a_deleted_table_is_seen_deleting_before_it_is_gone() {
-    let mut world = World::new(&Options {
+fn a_deleted_table_reads_as_deleting_first() {
+    let mut fixture = Fixture::new(&Options {
         table_settles: Settle::Reads(1),
         ..Options::default()
     });
     let name = json!({ "TableName": "t" });
-    let deleted = world.call("DeleteTable", &name, &described()).unwrap();
+    let deleted = fixture.call("DeleteTable", &name, &described()).unwrap();
     assert_eq!(deleted["TableDescription"]["TableStatus"], "DELETING");
     assert_eq!(
-        world.call("CreateTable", &name, &described()),
+        fixture.call("CreateTable", &name, &described()),
         Err("ResourceInUseException".to_owned())
     );
     let gone = json!({ "Table": { "TableStatus": "as moto says" } });
-    let seen = world.call("DescribeTable", &name, &gone).unwrap();
+    let seen = fixture.call("DescribeTable", &name, &gone).unwrap();
     assert_eq!(seen["Table"]["TableStatus"], "DELETING");
-    assert_eq!(world.call("DescribeTable", &name, &gone).unwrap(), gone);
+    assert_eq!(fixture.call("DescribeTable", &name, &gone).unwrap(), gone);
 }
 
 #[test]
 fn tag_lists_lag_behind() {
-    let mut world = World::new(&Options {
+    let mut fixture = Fixture::new(&Options {
         table_settles: Settle::AtOnce,
         table_tags_settle: Settle::Reads(1),
         ..Options::default()
     });
     let tags = json!([{ "Key": "a", "Value": "1" }]);
-    world
+    fixture
         .call(
             "CreateTable",
             &json!({ "TableName": "t", "Tags": tags }),
@@ -113,49 +113,49 @@ fn tag_lists_lag_behind() {
         .unwrap();
     // Moto never forgets a value.
     let all = json!([{ "Key": "a", "Value": "1" }, { "Key": "a", "Value": "2" }]);
-    let list = |world: &mut World| {
+    let list = |fixture: &mut Fixture| {
         let asked = json!({ "ResourceArn": ARN });
-        world
+        fixture
             .call("ListTagsOfResource", &asked, &json!({ "Tags": all }))
             .unwrap()
     };
-    assert_eq!(list(&mut world)["Tags"], json!([]));
-    assert_eq!(list(&mut world)["Tags"], tags);
+    assert_eq!(list(&mut fixture)["Tags"], json!([]));
+    assert_eq!(list(&mut fixture)["Tags"], tags);
     let other = json!([{ "Key": "a", "Value": "2" }]);
-    world
+    fixture
         .call(
             "TagResource",
             &json!({ "ResourceArn": ARN, "Tags": other }),
             &json!({}),
         )
         .unwrap();
-    assert_eq!(list(&mut world)["Tags"], tags);
-    assert_eq!(list(&mut world)["Tags"], other, "replaced");
-    world
+    assert_eq!(list(&mut fixture)["Tags"], tags);
+    assert_eq!(list(&mut fixture)["Tags"], other, "replaced");
+    fixture
         .call(
             "UntagResource",
             &json!({ "ResourceArn": ARN, "TagKeys": ["a"] }),
             &json!({}),
         )
         .unwrap();
-    assert_eq!(list(&mut world)["Tags"], other);
-    assert_eq!(list(&mut world)["Tags"], json!([]));
+    assert_eq!(list(&mut fixture)["Tags"], other);
+    assert_eq!(list(&mut fixture)["Tags"], json!([]));
 }
 
 #[test]
-fn every_table_has_an_id_of_its_own() {
-    let mut world = World::new(&Options {
+fn every_table_has_a_unique_id() {
+    let mut fixture = Fixture::new(&Options {
         table_settles: Settle::AtOnce,
         ..Options::default()
     });
     let name = json!({ "TableName": "t" });
     let mut ids = Vec::new();
     for _ in 0..2 {
-        world.call("CreateTable", &name, &described()).unwrap();
+        fixture.call("CreateTable", &name, &described()).unwrap();
         let table = json!({ "Table": { "TableStatus": "ACTIVE" } });
-        let seen = world.call("DescribeTable", &name, &table).unwrap();
+        let seen = fixture.call("DescribeTable", &name, &table).unwrap();
         ids.push(seen["Table"]["TableId"].as_str().unwrap().to_owned());
-        let deleted = world.call("DeleteTable", &name, &described()).unwrap();
+        let deleted = fixture.call("DeleteTable", &name, &described()).unwrap();
         assert_eq!(
             deleted["TableDescription"]["TableId"],
             ids[ids.len() - 1].as_str()
@@ -165,8 +165,8 @@ fn every_table_has_an_id_of_its_own() {
 }
 
 #[test]
-fn one_index_is_filled_at_a_time_and_only_keys_are_defined() {
-    let mut world = World::new(&Options {
+fn one_index_is_created_at_a_time() {
+    let mut fixture = Fixture::new(&Options {
         table_settles: Settle::Reads(1),
         ..Options::default()
     });
@@ -179,17 +179,17 @@ fn one_index_is_filled_at_a_time_and_only_keys_are_defined() {
     };
     let create =
         json!({ "TableName": "t", "KeySchema": keys("id"), "AttributeDefinitions": defined(&["id"]) });
-    world.call("CreateTable", &create, &described()).unwrap();
+    fixture.call("CreateTable", &create, &described()).unwrap();
     let index = json!({ "IndexName": "one", "IndexStatus": "ACTIVE" });
     let table = json!({ "Table": { "TableStatus": "ACTIVE", "GlobalSecondaryIndexes": [index] } });
-    let look = |world: &mut World| {
-        let seen = world
+    let refresh = |fixture: &mut Fixture| {
+        let seen = fixture
             .call("DescribeTable", &json!({ "TableName": "t" }), &table)
             .unwrap();
         let index = seen["Table"]["GlobalSecondaryIndexes"][0]["IndexStatus"].clone();
         [seen["Table"]["TableStatus"].clone(), index]
     };
-    look(&mut world);
+    refresh(&mut fixture);
     let add = |name: &str, key: &str, names: &[&str]| {
         json!({
             "TableName": "t",
@@ -198,16 +198,16 @@ fn one_index_is_filled_at_a_time_and_only_keys_are_defined() {
         })
     };
     let unused = add("one", "a", &["id", "a", "b"]);
-    let refused = world.call("UpdateTable", &unused, &described());
+    let refused = fixture.call("UpdateTable", &unused, &described());
     assert_eq!(refused, Err("ValidationException".to_owned()));
-    world
+    fixture
         .call("UpdateTable", &add("one", "a", &["id", "a"]), &described())
         .unwrap();
-    assert_eq!(look(&mut world), ["UPDATING", "ACTIVE"]);
+    assert_eq!(refresh(&mut fixture), ["UPDATING", "ACTIVE"]);
     let second = add("two", "b", &["id", "a", "b"]);
-    let refused = world.call("UpdateTable", &second, &described());
+    let refused = fixture.call("UpdateTable", &second, &described());
     assert_eq!(refused, Err("LimitExceededException".to_owned()));
-    assert_eq!(look(&mut world), ["ACTIVE", "CREATING"]);
-    assert_eq!(look(&mut world), ["ACTIVE", "ACTIVE"]);
-    world.call("UpdateTable", &second, &described()).unwrap();
+    assert_eq!(refresh(&mut fixture), ["ACTIVE", "CREATING"]);
+    assert_eq!(refresh(&mut fixture), ["ACTIVE", "ACTIVE"]);
+    fixture.call("UpdateTable", &second, &described()).unwrap();
 }

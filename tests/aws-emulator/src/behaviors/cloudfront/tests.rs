@@ -3,7 +3,7 @@ use http::HeaderMap;
 use super::*;
 use crate::call::{Call, Service};
 
-struct World {
+struct Fixture {
     distributions: Distributions,
     now: Instant,
 }
@@ -18,7 +18,7 @@ fn answered(config: &str) -> String {
     format!("<Distribution><Id>E1</Id><Status>Deployed</Status>{config}</Distribution>")
 }
 
-impl World {
+impl Fixture {
     fn new(settles: Settle) -> Self {
         Self {
             distributions: Distributions::new(settles),
@@ -26,7 +26,7 @@ impl World {
         }
     }
 
-    /// Lets moto answer `answer`; returns the version and the status, or the code of the refusal.
+    /// Lets moto answer `answer`; returns the version and the status, or the code of the rejection.
     fn call(
         &mut self,
         action: &str,
@@ -70,9 +70,9 @@ impl World {
 }
 
 #[test]
-fn only_who_knows_the_latest_version_changes_it() {
-    let mut world = World::new(Settle::AtOnce);
-    let (first, _) = world
+fn a_change_requires_the_latest_etag() {
+    let mut fixture = Fixture::new(Settle::AtOnce);
+    let (first, _) = fixture
         .call(
             "CreateDistribution",
             None,
@@ -83,82 +83,82 @@ fn only_who_knows_the_latest_version_changes_it() {
     let change = config(false);
     let answer = answered(&change);
     assert_eq!(
-        world.call("UpdateDistribution", None, &change, &answer),
+        fixture.call("UpdateDistribution", None, &change, &answer),
         Err("InvalidIfMatchVersion".to_owned())
     );
-    let (second, _) = world
+    let (second, _) = fixture
         .call("UpdateDistribution", Some(&first), &change, &answer)
         .unwrap();
     assert_ne!(first, second);
     assert_eq!(
-        world.call("UpdateDistribution", Some(&first), &change, &answer),
+        fixture.call("UpdateDistribution", Some(&first), &change, &answer),
         Err("PreconditionFailed".to_owned())
     );
-    let (seen, _) = world.call("GetDistribution", None, "", &answer).unwrap();
+    let (seen, _) = fixture.call("GetDistribution", None, "", &answer).unwrap();
     assert_eq!(seen, second);
 }
 
 #[test]
 fn every_change_is_in_progress_for_a_while() {
-    let mut world = World::new(Settle::Reads(1));
+    let mut fixture = Fixture::new(Settle::Reads(1));
     let answer = answered(&config(true));
-    let (etag, status) = world
+    let (etag, status) = fixture
         .call("CreateDistribution", None, &config(true), &answer)
         .unwrap();
     assert_eq!(status, "InProgress");
     assert_eq!(
-        world.call("GetDistribution", None, "", &answer).unwrap().1,
+        fixture.call("GetDistribution", None, "", &answer).unwrap().1,
         "InProgress"
     );
     assert_eq!(
-        world.call("GetDistribution", None, "", &answer).unwrap().1,
+        fixture.call("GetDistribution", None, "", &answer).unwrap().1,
         "Deployed"
     );
-    let (_, status) = world
+    let (_, status) = fixture
         .call("UpdateDistribution", Some(&etag), &config(true), &answer)
         .unwrap();
     assert_eq!(status, "InProgress");
 }
 
 #[test]
-fn it_is_deleted_only_when_disabled_and_settled() {
-    let mut world = World::new(Settle::Reads(1));
+fn deletion_requires_disabled_and_deployed() {
+    let mut fixture = Fixture::new(Settle::Reads(1));
     let answer = answered(&config(true));
-    let (etag, _) = world
+    let (etag, _) = fixture
         .call("CreateDistribution", None, &config(true), &answer)
         .unwrap();
     assert_eq!(
-        world.call("DeleteDistribution", Some(&etag), "", ""),
+        fixture.call("DeleteDistribution", Some(&etag), "", ""),
         Err("DistributionNotDisabled".to_owned())
     );
     let disabled = answered(&config(false));
-    let (etag, _) = world
+    let (etag, _) = fixture
         .call("UpdateDistribution", Some(&etag), &config(false), &disabled)
         .unwrap();
     assert_eq!(
-        world.call("DeleteDistribution", Some(&etag), "", ""),
+        fixture.call("DeleteDistribution", Some(&etag), "", ""),
         Err("PreconditionFailed".to_owned())
     );
-    world.call("GetDistribution", None, "", &disabled).unwrap();
-    assert!(world.call("DeleteDistribution", Some(&etag), "", "").is_ok());
+    fixture.call("GetDistribution", None, "", &disabled).unwrap();
+    assert!(fixture.call("DeleteDistribution", Some(&etag), "", "").is_ok());
 }
 
 #[test]
 fn the_caller_reference_cannot_change() {
-    let mut world = World::new(Settle::AtOnce);
+    let mut fixture = Fixture::new(Settle::AtOnce);
     let answer = answered(&config(true));
-    let (etag, _) = world
+    let (etag, _) = fixture
         .call("CreateDistribution", None, &config(true), &answer)
         .unwrap();
     let other = config(true).replace(">r<", ">s<");
     assert_eq!(
-        world.call("UpdateDistribution", Some(&etag), &other, &answer),
+        fixture.call("UpdateDistribution", Some(&etag), &other, &answer),
         Err("IllegalUpdate".to_owned())
     );
 }
 
 #[test]
-fn what_moto_drops_is_answered_and_its_defaults_stay() {
+fn dropped_fields_are_restored_and_defaults_kept() {
     let sent = Element::parse(
         "<DistributionConfig><Origins><Items><Origin><Id>o</Id><OriginAccessControlId>E9</OriginAccessControlId>\
          <S3OriginConfig><OriginAccessIdentity></OriginAccessIdentity></S3OriginConfig></Origin></Items></Origins>\

@@ -1,4 +1,4 @@
-//! Moto answers every refused signature or permission in one XML shape; AWS answers in the protocol of the service, with the
+//! Moto answers every rejected signature or permission in one XML shape; AWS answers in the protocol of the service, with the
 //! service's own codes.
 
 use http::StatusCode;
@@ -6,7 +6,7 @@ use http::StatusCode;
 use crate::call::Service;
 use crate::reply::{AwsError, Reply};
 
-/// Rewrites moto's refusal as the service would have it; leaves everything else alone.
+/// Rewrites moto's rejection as the service would have it; leaves everything else alone.
 pub(super) fn reword(service: Service, reply: &mut Reply) {
     if service == Service::S3 || reply.status != StatusCode::FORBIDDEN {
         return;
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_speaks_the_language_of_its_service() {
+    fn a_rejection_uses_the_protocol_of_its_service() {
         let mut dynamodb = refusal("InvalidClientTokenId");
         reword(Service::DynamoDB, &mut dynamodb);
         assert_eq!(dynamodb.status, StatusCode::BAD_REQUEST);

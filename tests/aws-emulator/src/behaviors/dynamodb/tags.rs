@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
-use crate::laws::Request;
+use crate::behaviors::Request;
 use crate::reply::Reply;
 use crate::settle::{Pending, Settle};
 
@@ -94,11 +94,11 @@ impl Tagged {
     fn replace(&self, reply: &mut Reply) {
         let mut page: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
         if let Some(tags) = page["Tags"].as_array_mut() {
-            let mut told = BTreeSet::new();
+            let mut error = BTreeSet::new();
             tags.retain(|tag| {
                 let key = tag["Key"].as_str().unwrap_or_default();
                 let now = self.now.get(key).map(String::as_str);
-                now.is_some() && now == tag["Value"].as_str() && told.insert(key.to_owned())
+                now.is_some() && now == tag["Value"].as_str() && error.insert(key.to_owned())
             });
         }
         *reply = Reply::json(reply.status, &page);
