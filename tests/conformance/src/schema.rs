@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::verdict::Judgement;
 
-/// Whether a document is valid by a structural schema; the first thing that is not.
+/// Whether a document is valid by a structural schema; the first resource that is not.
 pub(crate) fn valid(schema: &Document, document: &Document) -> Judgement {
     let schema = as_json_schema(&Value::Object(schema.clone()));
     let validator = jsonschema::options()
