@@ -1,4 +1,4 @@
-//! A control plane, the cloud, the plugin and the bridge, started and killed at will.
+//! A control plane, the cloud, the plugin and the bridge, started and killed on demand.
 
 use std::{
     net::TcpListener,
@@ -14,13 +14,13 @@ use fake_cloud::remote::Remote;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
-use crate::{Trouble, cluster::Cluster};
+use crate::{TestError, cluster::Cluster};
 
 /// Nothing takes longer to come up, or to end.
 pub const LIMIT: Duration = Duration::from_mins(2);
-const ASK_AGAIN: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Short, so that nobody waits long; the order of them is what counts.
+/// Short, so that no one waits long; the order of them is what counts.
 const ELECTION: [&str; 7] = [
     "--leader-election",
     "--leader-election-lease-duration",
@@ -45,7 +45,7 @@ pub struct Programs {
 }
 
 /// Everything. It ends when dropped.
-pub struct Stage {
+pub struct Testbed {
     /// Kubernetes.
     pub plane: ControlPlane,
     /// Its objects.
@@ -70,14 +70,14 @@ impl Programs {
     ///
     /// # Errors
     /// They are not built.
-    pub fn beside(bridge: &str, flags: &[&str]) -> Result<Self, Trouble> {
-        let own = std::env::current_exe().map_err(Trouble::from)?;
+    pub fn from_build(bridge: &str, flags: &[&str]) -> Result<Self, TestError> {
+        let own = std::env::current_exe().map_err(TestError::from)?;
         // target/PROFILE/crash-matrix, or target/PROFILE/deps/TEST
         let find = |name: &str| {
             let found = own.ancestors().skip(1).take(2).map(|folder| folder.join(name));
             let mut found = found.filter(|path| path.is_file());
             found.next().ok_or_else(|| {
-                Trouble(format!(
+                TestError(format!(
                     "{name} is not built beside {}; run `cargo build --workspace --all-targets` first",
                     own.display()
                 ))
@@ -92,19 +92,19 @@ impl Programs {
     }
 }
 
-impl Stage {
+impl Testbed {
     /// All of it, up to a config that every object uses.
     ///
     /// # Errors
     /// Something does not come up.
-    pub async fn start(programs: Programs) -> Result<Self, Trouble> {
+    pub async fn start(programs: Programs) -> Result<Self, TestError> {
         let plane = ControlPlane::start(Options::default())
             .await
-            .map_err(Trouble::from)?;
+            .map_err(TestError::from)?;
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
             .await
-            .map_err(Trouble::from)?;
-        let address = listener.local_addr().map_err(Trouble::from)?;
+            .map_err(TestError::from)?;
+        let address = listener.local_addr().map_err(TestError::from)?;
         let cloud_url = format!("http://{address}");
         let cloud = Remote::new(&cloud_url);
         tokio::spawn(async move {
@@ -113,7 +113,7 @@ impl Stage {
             }
         });
         let cluster = Cluster::connect(&plane.kubeconfig()).await?;
-        let mut stage = Self {
+        let mut testbed = Self {
             plane,
             cluster,
             cloud,
@@ -124,26 +124,26 @@ impl Stage {
             standby: None,
             programs,
             admin: free_address()?,
-            scratch: ScratchDir::new("crossbridge-crash-").map_err(Trouble::from)?,
+            scratch: ScratchDir::new("crossbridge-crash-").map_err(TestError::from)?,
             starts: 0,
         };
-        stage.start_plugin()?;
-        stage.start_bridge(None)?;
-        stage.until_ready().await?;
-        stage.configure().await?;
-        Ok(stage)
+        testbed.start_plugin()?;
+        testbed.start_bridge(None)?;
+        testbed.wait_until_ready().await?;
+        testbed.configure().await?;
+        Ok(testbed)
     }
 
-    /// Where logs and fault points lie.
+    /// Where logs and failpoints lie.
     pub fn folder(&self) -> &Path {
         self.scratch.path()
     }
 
-    /// The plugin, which knows nothing of its former self.
+    /// Starts the plugin. It keeps no state of a former process.
     ///
     /// # Errors
     /// It cannot be started.
-    pub fn start_plugin(&mut self) -> Result<(), Trouble> {
+    pub fn start_plugin(&mut self) -> Result<(), TestError> {
         let spawn = Spawn::new(&self.programs.plugin)
             .env("FAKE_CLOUD", &self.cloud_url)
             .env("PROVIDER_PLUGIN_ENDPOINT", self.socket())
@@ -152,7 +152,7 @@ impl Stage {
             Some(seconds) => spawn.env("FAKE_CLOUD_CALL_SECONDS", seconds.to_string()),
             None => spawn,
         };
-        self.plugin = Some(spawn.spawn().map_err(Trouble::from)?);
+        self.plugin = Some(spawn.spawn().map_err(TestError::from)?);
         Ok(())
     }
 
@@ -160,7 +160,10 @@ impl Stage {
     ///
     /// # Errors
     /// It cannot be started.
-    pub async fn calls_may_take(&mut self, seconds: Option<u32>) -> Result<Option<u32>, Trouble> {
+    pub async fn restart_plugin_with_call_limit(
+        &mut self,
+        seconds: Option<u32>,
+    ) -> Result<Option<u32>, TestError> {
         if let Some(plugin) = self.plugin.take() {
             plugin.stop(LIMIT).await;
         }
@@ -169,24 +172,24 @@ impl Stage {
         Ok(former)
     }
 
-    /// The bridge; with a folder, it halts at the fault points that the folder names.
+    /// The bridge; with a folder, it halts at the failpoints that the folder names.
     ///
     /// # Errors
     /// It cannot be started.
-    pub fn start_bridge(&mut self, points: Option<&Path>) -> Result<(), Trouble> {
-        self.bridge = Some(self.another_bridge(&self.admin.clone(), points, &[])?);
+    pub fn start_bridge(&mut self, points: Option<&Path>) -> Result<(), TestError> {
+        self.bridge = Some(self.spawn_bridge(&self.admin.clone(), points, &[])?);
         Ok(())
     }
 
-    /// Two bridges: the leader, with fault points, and a standby without.
+    /// Two bridges: the leader, with failpoints, and a standby without.
     ///
     /// # Errors
     /// They do not come up.
-    pub async fn start_pair(&mut self, points: &Path) -> Result<(), Trouble> {
-        self.bridge = Some(self.another_bridge(&self.admin.clone(), Some(points), &ELECTION)?);
-        self.until_leads(&self.admin).await?;
+    pub async fn start_pair(&mut self, points: &Path) -> Result<(), TestError> {
+        self.bridge = Some(self.spawn_bridge(&self.admin.clone(), Some(points), &ELECTION)?);
+        self.wait_until_leading(&self.admin).await?;
         let admin = free_address()?;
-        let standby = self.another_bridge(&admin, None, &ELECTION)?;
+        let standby = self.spawn_bridge(&admin, None, &ELECTION)?;
         self.standby = Some((standby, admin));
         Ok(())
     }
@@ -195,16 +198,16 @@ impl Stage {
     ///
     /// # Errors
     /// It does not come to that.
-    pub async fn stall_leader(&self) -> Result<(), Trouble> {
+    pub async fn stall_leader(&self) -> Result<(), TestError> {
         if let (Some(leader), Some((_, admin))) = (&self.bridge, &self.standby) {
             leader.signal(Signal::STOP);
-            self.until_leads(admin).await?;
+            self.wait_until_leading(admin).await?;
         }
         Ok(())
     }
 
     /// SIGCONT to the old leader.
-    pub fn wake_old_leader(&self) {
+    pub fn resume_former_leader(&self) {
         if let Some(old) = &self.bridge {
             old.signal(Signal::CONT);
         }
@@ -214,31 +217,31 @@ impl Stage {
     ///
     /// # Errors
     /// There is none, or it cannot be read.
-    pub async fn lease_transitions(&self) -> Result<u64, Trouble> {
+    pub async fn lease_transitions(&self) -> Result<u64, TestError> {
         let leases = self.cluster.leases().await?;
         let name = |lease: &Value| lease["metadata"]["name"].as_str().unwrap_or_default().to_owned();
         let ours = leases
             .iter()
             .find(|lease| name(lease).starts_with("crossbridge-"));
         ours.and_then(|lease| lease["spec"]["leaseTransitions"].as_u64())
-            .ok_or_else(|| Trouble("there is no lease that tells how often it changed hands".to_owned()))
+            .ok_or_else(|| TestError("there is no lease that tells how often it changed hands".to_owned()))
     }
 
     /// SIGTERM to both bridges.
     ///
     /// # Errors
     /// One does not end.
-    pub async fn stop_pair(&mut self) -> Result<(), Trouble> {
+    pub async fn stop_pair(&mut self) -> Result<(), TestError> {
         // The old leader first: it is not to lead again.
         let standby = self.standby.take().map(|(standby, _)| standby);
         for bridge in [self.bridge.take(), standby].into_iter().flatten() {
             bridge.signal(Signal::TERM);
-            bridge.wait_for(LIMIT).await.map_err(Trouble::from)?;
+            bridge.wait_for(LIMIT).await.map_err(TestError::from)?;
         }
         Ok(())
     }
 
-    async fn until_leads(&self, admin: &str) -> Result<(), Trouble> {
+    async fn wait_until_leading(&self, admin: &str) -> Result<(), TestError> {
         let end = Instant::now() + LIMIT;
         let page = format!("http://{admin}/debug/state");
         loop {
@@ -252,20 +255,20 @@ impl Stage {
                 return Ok(());
             }
             if Instant::now() > end {
-                return Err(Trouble(format!(
+                return Err(TestError(format!(
                     "the bridge at {admin} does not lead within {LIMIT:?}"
                 )));
             }
-            sleep(ASK_AGAIN).await;
+            sleep(POLL_INTERVAL).await;
         }
     }
 
-    fn another_bridge(
+    fn spawn_bridge(
         &mut self,
         admin: &str,
         points: Option<&Path>,
         flags: &[&str],
-    ) -> Result<Process, Trouble> {
+    ) -> Result<Process, TestError> {
         let spawn = Spawn::new(&self.programs.bridge)
             .arg("serve")
             .arg("--kubeconfig")
@@ -276,11 +279,11 @@ impl Stage {
             .env("CROSSBRIDGE_LOG_LEVEL", "info")
             .log_to(self.folder().join(format!("bridge-{}.log", self.starts)));
         let spawn = match points {
-            Some(folder) => spawn.env("CROSSBRIDGE_FAULT_POINTS", folder),
-            None => spawn.env_remove("CROSSBRIDGE_FAULT_POINTS"),
+            Some(folder) => spawn.env("CROSSBRIDGE_FAILPOINTS", folder),
+            None => spawn.env_remove("CROSSBRIDGE_FAILPOINTS"),
         };
         self.starts += 1;
-        spawn.spawn().map_err(Trouble::from)
+        spawn.spawn().map_err(TestError::from)
     }
 
     /// `kill -9`, and waits until it is dead.
@@ -302,22 +305,22 @@ impl Stage {
     }
 
     /// SIGTERM.
-    pub fn tell_bridge_to_stop(&self) {
+    pub fn terminate_bridge(&self) {
         if let Some(bridge) = &self.bridge {
             bridge.signal(Signal::TERM);
         }
     }
 
-    /// Waits for the end of a bridge that was told to stop; its exit code.
+    /// Waits for the end of a bridge that was instructed to stop; its exit code.
     ///
     /// # Errors
     /// It does not run, or does not end.
-    pub async fn stopped_bridge(&mut self) -> Result<Option<i32>, Trouble> {
+    pub async fn wait_for_bridge_exit(&mut self) -> Result<Option<i32>, TestError> {
         let bridge = self
             .bridge
             .take()
-            .ok_or_else(|| Trouble("no bridge runs".to_owned()))?;
-        let ended = bridge.wait_for(LIMIT).await.map_err(Trouble::from)?;
+            .ok_or_else(|| TestError("no bridge runs".to_owned()))?;
+        let ended = bridge.wait_for(LIMIT).await.map_err(TestError::from)?;
         Ok(ended.code())
     }
 
@@ -325,7 +328,7 @@ impl Stage {
     ///
     /// # Errors
     /// That takes too long.
-    pub async fn until_ready(&self) -> Result<(), Trouble> {
+    pub async fn wait_until_ready(&self) -> Result<(), TestError> {
         let end = Instant::now() + LIMIT;
         let page = format!("http://{}/readyz", self.admin);
         loop {
@@ -334,9 +337,9 @@ impl Stage {
                 return Ok(());
             }
             if Instant::now() > end {
-                return Err(Trouble(format!("the bridge is not ready within {LIMIT:?}")));
+                return Err(TestError(format!("the bridge is not ready within {LIMIT:?}")));
             }
-            sleep(ASK_AGAIN).await;
+            sleep(POLL_INTERVAL).await;
         }
     }
 
@@ -344,17 +347,17 @@ impl Stage {
         format!("unix://{}", self.folder().join("plugin.sock").display())
     }
 
-    async fn configure(&self) -> Result<(), Trouble> {
+    async fn configure(&self) -> Result<(), TestError> {
         let config = json!({"spec": {"settings": {}, "credentials": {"source": "None"}}});
         self.cluster.config("default").create(config).await.map(drop)
     }
 }
 
-/// An address of this machine that nobody listens on.
+/// An address of this machine that no one listens on.
 ///
 /// # Errors
 /// There is none.
-pub fn free_address() -> Result<String, Trouble> {
+pub fn free_address() -> Result<String, TestError> {
     let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
-    Ok(free.map_err(Trouble::from)?.to_string())
+    Ok(free.map_err(TestError::from)?.to_string())
 }

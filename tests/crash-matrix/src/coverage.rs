@@ -7,19 +7,19 @@ use fake_cloud::{
     kinds::{Pace, Subject},
 };
 
-use crate::case::{Case, Sort, Victim};
+use crate::case::{Case, KillTarget, Variant};
 
-/// A tenth of all cases may miss their point, and a fifth of those of one point and victim: on a busy machine a life takes another turn than
+/// A tenth of all cases may miss their point, and a fifth of those of one point and kill target: on a busy machine a lifecycle differs from
 /// the recorded one, and what depends on time, a poll or the answer to a call, does so more often than the rest, and many at once.
-const MISSED_OF_ALL: usize = 10;
-const MISSED_OF_A_GROUP: usize = 5;
+const MISSED_SHARE_OF_ALL: usize = 10;
+const MISSED_SHARE_OF_GROUP: usize = 5;
 /// So many may do so however few there are.
-const MISSED_OF_FEW: usize = 4;
+const MISSED_LIMIT_OF_FEW: usize = 4;
 
 /// How often each point was to be hit, and was.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Hits {
-    groups: BTreeMap<(String, Victim), Count>,
+pub struct Coverage {
+    groups: BTreeMap<(String, KillTarget), Count>,
 }
 
 /// Of one group of cases.
@@ -39,23 +39,23 @@ impl Count {
 
     /// More than one of so many.
     fn misses_more_than_one_of(self, so_many: usize) -> bool {
-        self.cases - self.hit > MISSED_OF_FEW.max(self.cases / so_many)
+        self.cases - self.hit > MISSED_LIMIT_OF_FEW.max(self.cases / so_many)
     }
 
     fn is_never_hit(self) -> bool {
-        self.cases > MISSED_OF_FEW && self.hit == 0
+        self.cases > MISSED_LIMIT_OF_FEW && self.hit == 0
     }
 
-    fn told(self, of: impl Display) -> String {
+    fn describe(self, of: impl Display) -> String {
         format!("{of}: {} of {}", self.hit, self.cases)
     }
 }
 
-impl Hits {
+impl Coverage {
     /// One case more.
     pub fn add(&mut self, case: &Case, hit: bool) {
         let point = without_number(&case.point).to_owned();
-        let count = self.groups.entry((point, case.victim)).or_default();
+        let count = self.groups.entry((point, case.target)).or_default();
         count.cases += 1;
         count.hit += usize::from(hit);
     }
@@ -67,20 +67,20 @@ impl Hits {
     pub fn too_few(&self) -> Vec<String> {
         let mut too_few = Vec::new();
         let all = Count::of(self.groups.values().copied());
-        if all.misses_more_than_one_of(MISSED_OF_ALL) {
-            too_few.push(all.told("all points"));
+        if all.misses_more_than_one_of(MISSED_SHARE_OF_ALL) {
+            too_few.push(all.describe("all points"));
         }
         let mut points: BTreeMap<&str, Vec<Count>> = BTreeMap::new();
-        for ((point, victim), count) in &self.groups {
+        for ((point, target), count) in &self.groups {
             points.entry(point).or_default().push(*count);
-            if count.misses_more_than_one_of(MISSED_OF_A_GROUP) {
-                too_few.push(count.told(format_args!("{point} {victim:?}")));
+            if count.misses_more_than_one_of(MISSED_SHARE_OF_GROUP) {
+                too_few.push(count.describe(format_args!("{point} {target:?}")));
             }
         }
         for (point, counts) in points {
             let count = Count::of(counts);
             if count.is_never_hit() {
-                too_few.push(count.told(point));
+                too_few.push(count.describe(point));
             }
         }
         too_few
@@ -92,11 +92,11 @@ fn without_number(point: &str) -> &str {
 }
 
 /// A step before and after which an undisturbed life halts, and whose life that is.
-type Step = (&'static str, &'static str, fn(&Sort, &Subject) -> bool);
+type Step = (&'static str, &'static str, fn(&Variant, &Subject) -> bool);
 
-/// Every step that docs/reliability.md tells of. A point that the bridge lost would take its cases with it, and nobody would miss them.
+/// Every step that docs/reliability.md lists. A point that the bridge lost would take its cases with it, and nothing else would notice.
 const STEPS: [Step; 18] = [
-    ("create", "observe", |_, subject| can_look(subject)),
+    ("create", "observe", |_, subject| can_observe(subject)),
     ("create", "intent", |_, _| true),
     ("create", "create", |_, _| true),
     ("create", "persist", |_, subject| {
@@ -105,22 +105,22 @@ const STEPS: [Step; 18] = [
     ("create", "poll", |_, subject| is_long(subject.manners.create)),
     ("create", "publish", |_, _| true),
     ("create", "status", |_, _| true),
-    ("update", "observe", |sort, _| sort.may("Update")),
-    ("update", "live read", |sort, _| sort.may("Update")),
-    ("update", "update", |sort, _| sort.may("Update")),
-    ("update", "poll", |sort, subject| {
-        sort.may("Update") && is_long(subject.manners.update)
+    ("update", "observe", |variant, _| variant.may("Update")),
+    ("update", "live read", |variant, _| variant.may("Update")),
+    ("update", "update", |variant, _| variant.may("Update")),
+    ("update", "poll", |variant, subject| {
+        variant.may("Update") && is_long(subject.manners.update)
     }),
-    ("update", "status", |sort, _| sort.may("Update")),
-    ("delete", "observe", |sort, _| sort.may("Delete")),
-    ("delete", "status", |sort, _| sort.may("Delete")),
+    ("update", "status", |variant, _| variant.may("Update")),
+    ("delete", "observe", |variant, _| variant.may("Delete")),
+    ("delete", "status", |variant, _| variant.may("Delete")),
     // Of a name that a successor may have.
-    ("delete", "intent", |sort, subject| {
-        sort.may("Delete") && !subject.cloud_named()
+    ("delete", "intent", |variant, subject| {
+        variant.may("Delete") && !subject.cloud_named()
     }),
-    ("delete", "delete", |sort, _| sort.may("Delete")),
-    ("delete", "poll", |sort, subject| {
-        sort.may("Delete") && is_long(subject.manners.delete)
+    ("delete", "delete", |variant, _| variant.may("Delete")),
+    ("delete", "poll", |variant, subject| {
+        variant.may("Delete") && is_long(subject.manners.delete)
     }),
     ("delete", "finalizer", |_, _| true),
 ];
@@ -129,16 +129,16 @@ fn is_long(pace: Pace) -> bool {
     pace != Pace::AtOnce
 }
 
-fn can_look(subject: &Subject) -> bool {
+fn can_observe(subject: &Subject) -> bool {
     subject.kind.external_name.source != NameSource::Provider || subject.recovers_by(CreateRecovery::Marker)
 }
 
 /// The points that an undisturbed life of this sort must come by, and did not.
-pub fn lost(sort: &Sort, recorded: &[String]) -> Vec<String> {
-    let Some(subject) = sort.subject() else {
-        return vec![format!("{} is no kind of the cloud", sort.kind)];
+pub fn lost(variant: &Variant, recorded: &[String]) -> Vec<String> {
+    let Some(subject) = variant.subject() else {
+        return vec![format!("{} is no kind of the cloud", variant.kind)];
     };
-    let due = STEPS.iter().filter(|(_, _, whose)| whose(sort, subject));
+    let due = STEPS.iter().filter(|(_, _, whose)| whose(variant, subject));
     let points =
         due.flat_map(|(phase, step, _)| ["before", "after"].map(|side| format!("{phase}/{side} {step}#1")));
     points.filter(|point| !recorded.contains(point)).collect()
@@ -149,29 +149,29 @@ mod tests {
     use super::*;
     use crate::case::Phase;
 
-    fn hits(groups: &[(&str, Victim, usize, usize)]) -> Hits {
-        let (mut hits, sort) = (Hits::default(), Sort::all().remove(0));
-        for (point, victim, hit, cases) in groups {
+    fn coverage(groups: &[(&str, KillTarget, usize, usize)]) -> Coverage {
+        let (mut coverage, variant) = (Coverage::default(), Variant::all().remove(0));
+        for (point, target, hit, cases) in groups {
             for number in 0..*cases {
                 let case = Case {
-                    victim: *victim,
-                    sort: sort.clone(),
+                    target: *target,
+                    variant: variant.clone(),
                     phase: Phase::Create,
                     point: format!("{point}#{}", number % 2 + 1),
                 };
-                hits.add(&case, number < *hit);
+                coverage.add(&case, number < *hit);
             }
         }
-        hits
+        coverage
     }
 
     const POINT: &str = "create/before persist";
 
     /// Enough others, so that the whole does not fail.
-    const OTHERS: (&str, Victim, usize, usize) = ("create/before create", Victim::Both, 700, 700);
+    const OTHERS: (&str, KillTarget, usize, usize) = ("create/before create", KillTarget::Both, 700, 700);
 
     #[test]
-    fn a_fifth_of_a_group_may_be_missed_as_in_the_whole() {
+    fn a_fifth_of_a_group_may_miss_its_point() {
         for (hit, cases, proves) in [
             (16, 20, true),
             (15, 20, false),
@@ -179,14 +179,14 @@ mod tests {
             (55, 70, false),
             (0, 70, false),
         ] {
-            let too_few = hits(&[OTHERS, (POINT, Victim::Bridge, hit, cases)]).too_few();
+            let too_few = coverage(&[OTHERS, (POINT, KillTarget::Bridge, hit, cases)]).too_few();
             assert_eq!(too_few.is_empty(), proves, "{hit} of {cases}: {too_few:?}");
         }
     }
 
     /// On a busy machine three of four polls of one victim were missed in an honest part.
     #[test]
-    fn of_few_four_may_be_missed_as_in_a_part_but_not_five() {
+    fn at_most_four_of_a_small_group_may_miss() {
         for (hit, cases, proves) in [
             (0, 1, true),
             (0, 4, true),
@@ -195,37 +195,37 @@ mod tests {
             (4, 8, true),
             (3, 8, false),
         ] {
-            let too_few = hits(&[OTHERS, (POINT, Victim::Bridge, hit, cases)]).too_few();
+            let too_few = coverage(&[OTHERS, (POINT, KillTarget::Bridge, hit, cases)]).too_few();
             assert_eq!(too_few.is_empty(), proves, "{hit} of {cases}: {too_few:?}");
         }
     }
 
     #[test]
-    fn a_point_that_nothing_hits_any_more_shows_in_a_part_too() {
-        let none = Victim::ALL.map(|victim| (POINT, victim, 0, 2));
-        let too_few = hits(&[&[OTHERS], none.as_slice()].concat()).too_few();
+    fn a_point_never_hit_fails_even_a_part() {
+        let none = KillTarget::ALL.map(|target| (POINT, target, 0, 2));
+        let too_few = coverage(&[&[OTHERS], none.as_slice()].concat()).too_few();
         assert_eq!(too_few, [format!("{POINT}: 0 of 8")]);
-        let one = (POINT, Victim::Bridge, 1, 2);
-        assert!(hits(&[OTHERS, one, none[1], none[2]]).too_few().is_empty());
+        let one = (POINT, KillTarget::Bridge, 1, 2);
+        assert!(coverage(&[OTHERS, one, none[1], none[2]]).too_few().is_empty());
     }
 
     #[test]
-    fn misses_that_are_scattered_are_added_up() {
+    fn scattered_misses_are_summed() {
         let points: Vec<String> = (0..10).map(|number| format!("create/before {number}")).collect();
         let groups: Vec<_> = points
             .iter()
-            .map(|point| (point.as_str(), Victim::Both, 4, 5))
+            .map(|point| (point.as_str(), KillTarget::Both, 4, 5))
             .collect();
-        assert_eq!(hits(&groups).too_few(), ["all points: 40 of 50"]);
+        assert_eq!(coverage(&groups).too_few(), ["all points: 40 of 50"]);
     }
 
     #[test]
-    fn a_point_that_the_bridge_lost_is_missed() {
-        let sort = |kind: &str| Sort {
+    fn a_failpoint_removed_from_the_bridge_is_reported() {
+        let variant = |kind: &str| Variant {
             kind: kind.to_owned(),
             policies: 0,
         };
-        let due = lost(&sort("Table"), &[]);
+        let due = lost(&variant("Table"), &[]);
         for point in [
             "create/before publish#1",
             "create/after poll#1",
@@ -234,14 +234,14 @@ mod tests {
             assert!(due.iter().any(|one| one == point), "{point}");
         }
         // Nothing more is due of it.
-        assert!(lost(&sort("Table"), &due).is_empty());
-        assert_eq!(lost(&sort("Table"), &due[1..]), due[..1]);
-        // A creation at once, under a name that is known, has nothing to persist, and a kind without recovery nothing to look at.
+        assert!(lost(&variant("Table"), &due).is_empty());
+        assert_eq!(lost(&variant("Table"), &due[1..]), due[..1]);
+        // A creation at once, under a name that is known, has nothing to persist, and a kind without recovery nothing to observe.
         for (kind, point) in [
             ("Named", "create/before persist#1"),
             ("Nothing", "create/before observe#1"),
         ] {
-            assert!(!lost(&sort(kind), &[]).contains(&point.to_owned()), "{kind}");
+            assert!(!lost(&variant(kind), &[]).contains(&point.to_owned()), "{kind}");
         }
     }
 }

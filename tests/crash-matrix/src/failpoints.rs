@@ -1,4 +1,4 @@
-//! Fault points of the bridge, as files: who is to halt where, who is there, and that all may go on.
+//! Failpoints of the bridge, as files: which objects halt where, which have halted, and that all may continue.
 
 use std::{
     collections::BTreeMap,
@@ -6,29 +6,29 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{Trouble, case::Phase};
+use crate::{TestError, case::Phase};
 
-/// One start of the bridge, with its fault points.
-pub struct Points {
+/// One start of the bridge, with its failpoints.
+pub struct Failpoints {
     folder: PathBuf,
 }
 
 /// An object and a point: `("ns/name", "create/before intent#1")`.
 pub type Reached = (String, String);
 
-impl Points {
+impl Failpoints {
     /// In a new folder.
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn new(folder: PathBuf, halt: &BTreeMap<String, String>) -> Result<Self, Trouble> {
-        fs::create_dir_all(&folder).map_err(Trouble::from)?;
-        let plan = serde_json::to_vec(halt).map_err(Trouble::from)?;
-        fs::write(folder.join("halt.json"), plan).map_err(Trouble::from)?;
+    pub fn new(folder: PathBuf, halt: &BTreeMap<String, String>) -> Result<Self, TestError> {
+        fs::create_dir_all(&folder).map_err(TestError::from)?;
+        let plan = serde_json::to_vec(halt).map_err(TestError::from)?;
+        fs::write(folder.join("halt.json"), plan).map_err(TestError::from)?;
         Ok(Self { folder })
     }
 
-    /// For `CROSSBRIDGE_FAULT_POINTS`.
+    /// For `CROSSBRIDGE_FAILPOINTS`.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -39,7 +39,7 @@ impl Points {
     }
 
     /// Every halt that is over, in order.
-    pub fn went_on(&self) -> Vec<Reached> {
+    pub fn resumed(&self) -> Vec<Reached> {
         self.lines_of("went-on.log")
     }
 
@@ -47,8 +47,8 @@ impl Points {
         let log = fs::read_to_string(self.folder.join(file)).unwrap_or_default();
         // The last line may be half written.
         let whole = log.rfind('\n').map_or("", |end| &log[..end]);
-        let lines = whole.lines().filter_map(|line| line.split_once(' '));
-        lines
+        let results = whole.lines().filter_map(|result| result.split_once(' '));
+        results
             .map(|(object, point)| (object.to_owned(), point.to_owned()))
             .collect()
     }
@@ -57,7 +57,7 @@ impl Points {
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn go(&self, phase: Phase) -> Result<(), Trouble> {
-        fs::write(self.folder.join(format!("go-{}", phase.word())), "").map_err(Trouble::from)
+    pub fn go(&self, phase: Phase) -> Result<(), TestError> {
+        fs::write(self.folder.join(format!("go-{}", phase.name())), "").map_err(TestError::from)
     }
 }

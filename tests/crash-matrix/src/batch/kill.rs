@@ -1,4 +1,4 @@
-//! The blow: who is killed or stopped, and when.
+//! The kill: which process, and when.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -8,29 +8,33 @@ use std::{
 use fake_cloud::fault::{Fate, Fault, Rpc};
 use tokio::time::{Instant, sleep};
 
-use super::{ASK_AGAIN, Batch, Member};
+use super::{Batch, Member, POLL_INTERVAL};
 use crate::{
-    Trouble,
-    case::{Case, Phase, Victim},
-    points::Reached,
+    TestError,
+    case::{Case, KillTarget, Phase},
+    failpoints::Reached,
 };
 
 /// An object that has not halted by then does not come by its point.
 const HALT_WITHIN: Duration = Duration::from_secs(45);
-/// The plugin stays dead until all that halted have gone on, but not longer.
-const DEAD_FOR: Duration = Duration::from_secs(1);
+/// The plugin stays down until all halted objects have continued, at most this long.
+const PLUGIN_DOWNTIME: Duration = Duration::from_secs(1);
 /// Milliseconds before the deadline of a call.
-const GIVEN_UP_SOON: i64 = 300;
+const DEADLINE_MARGIN_MS: i64 = 300;
 
 impl Batch<'_> {
     /// Waits until every object of this phase's cases has halted, and kills.
-    pub(super) async fn strike(&mut self, phase: Phase, victim: Victim) -> Result<(), Trouble> {
+    pub(super) async fn kill_when_halted(
+        &mut self,
+        phase: Phase,
+        target: KillTarget,
+    ) -> Result<(), TestError> {
         let awaited: BTreeSet<Reached> = self
             .members
             .iter()
             .filter_map(|member| {
                 let case = member.case.as_ref().filter(|case| case.phase == phase)?;
-                (case.amid().is_none()).then(|| (self.key(member), case.point.clone()))
+                (case.mid_call().is_none()).then(|| (self.key(member), case.point.clone()))
             })
             .collect();
         if awaited.is_empty() {
@@ -39,7 +43,7 @@ impl Batch<'_> {
         let end = Instant::now() + HALT_WITHIN;
         let mut halted = BTreeSet::new();
         while halted.len() < awaited.len() && Instant::now() < end {
-            sleep(ASK_AGAIN).await;
+            sleep(POLL_INTERVAL).await;
             halted = self
                 .points
                 .reached()
@@ -47,72 +51,72 @@ impl Batch<'_> {
                 .filter(|reached| awaited.contains(reached))
                 .collect();
         }
-        match victim {
-            Victim::Bridge => {
-                self.stage.kill_bridge().await;
+        match target {
+            KillTarget::Bridge => {
+                self.testbed.kill_bridge().await;
                 self.start_bridge(Some(phase))?;
             }
-            Victim::Plugin => {
+            KillTarget::Plugin => {
                 let before = self.points.reached().len();
-                self.stage.kill_plugin().await;
+                self.testbed.kill_plugin().await;
                 self.points.go(phase)?;
-                self.until_moved_on(before, &halted, DEAD_FOR).await;
-                self.stage.start_plugin()?;
+                self.wait_until_resumed(before, &halted, PLUGIN_DOWNTIME).await;
+                self.testbed.start_plugin()?;
             }
-            Victim::Both => {
-                self.stage.kill_bridge().await;
-                self.stage.kill_plugin().await;
-                self.stage.start_plugin()?;
+            KillTarget::Both => {
+                self.testbed.kill_bridge().await;
+                self.testbed.kill_plugin().await;
+                self.testbed.start_plugin()?;
                 self.start_bridge(Some(phase))?;
             }
-            Victim::Leader => halted = self.outlive_the_lease(phase, &halted).await?,
+            KillTarget::Leader => halted = self.pause_until_standby_leads(phase, &halted).await?,
         }
         for i in 0..self.members.len() {
             let hit = self.members[i]
                 .case
                 .as_ref()
                 .is_some_and(|case| halted.contains(&(self.key(&self.members[i]), case.point.clone())));
-            self.members[i].line.hit |= hit;
+            self.members[i].result.hit |= hit;
         }
         Ok(())
     }
 
     /// The calls of these cases hang in the cloud.
-    pub(super) async fn prepare_amid(&self, phase: Phase) -> Result<(), Trouble> {
+    pub(super) async fn prepare_mid_call(&self, phase: Phase) -> Result<(), TestError> {
         for member in &self.members {
             let case = member.case.as_ref().filter(|case| case.phase == phase);
-            if let Some((rpc, fate)) = case.and_then(Case::amid) {
+            if let Some((rpc, fate)) = case.and_then(Case::mid_call) {
                 let fault = Fault {
                     owner: Some(member.name.clone()),
                     ..Fault::once(rpc, fate)
                 };
-                self.stage.cloud.inject(&fault).await.map_err(Trouble::from)?;
+                self.testbed.cloud.inject(&fault).await.map_err(TestError::from)?;
             }
         }
         Ok(())
     }
 
     /// Kills the plugin while the calls hang.
-    pub(super) async fn strike_amid(&mut self, phase: Phase) -> Result<(), Trouble> {
-        let amid = |member: &Member| {
+    pub(super) async fn kill_mid_call(&mut self, phase: Phase) -> Result<(), TestError> {
+        let mid_call = |member: &Member| {
             let case = member.case.as_ref().filter(|case| case.phase == phase)?;
-            case.amid()
+            case.mid_call()
         };
         let mut awaited: BTreeMap<String, Rpc> = self
             .members
             .iter()
-            .filter_map(|member| Some((member.name.clone(), amid(member)?.0)))
+            .filter_map(|member| Some((member.name.clone(), mid_call(member)?.0)))
             .collect();
         // Polls come later than what they follow: they are hit by a blow of their own.
         let end = Instant::now() + HALT_WITHIN;
         while !awaited.is_empty() && Instant::now() < end {
-            let hang = self.until_they_hang(&awaited, end).await?;
-            self.stage.kill_plugin().await;
+            let hang = self.wait_until_hanging(&awaited, end).await?;
+            self.testbed.kill_plugin().await;
             let killed = now();
-            self.stage.start_plugin()?;
+            self.testbed.start_plugin()?;
             for member in &mut self.members {
                 let in_time = hang.get(&member.name).is_some_and(|deadline| *deadline > killed);
-                member.line.hit |= in_time;
+                member.result.hit |= in_time;
             }
             awaited.retain(|name, _| !hang.contains_key(name));
         }
@@ -120,21 +124,21 @@ impl Batch<'_> {
     }
 
     /// Waits until all of these calls hang, or the first of them would soon be given up. Returns the deadlines of those that do.
-    async fn until_they_hang(
+    async fn wait_until_hanging(
         &self,
         awaited: &BTreeMap<String, Rpc>,
         end: Instant,
-    ) -> Result<BTreeMap<String, i64>, Trouble> {
+    ) -> Result<BTreeMap<String, i64>, TestError> {
         loop {
-            sleep(ASK_AGAIN / 5).await;
-            let entries = self.stage.cloud.entries().await.map_err(Trouble::from)?;
+            sleep(POLL_INTERVAL / 5).await;
+            let entries = self.testbed.cloud.entries().await.map_err(TestError::from)?;
             let hang: BTreeMap<String, i64> = entries
                 .into_iter()
                 .filter(|entry| entry.fate != Fate::Serve && awaited.get(&entry.owner) == Some(&entry.rpc))
                 .map(|entry| (entry.owner, entry.deadline))
                 .collect();
             let first = hang.values().min();
-            let soon = first.is_some_and(|first| now() + GIVEN_UP_SOON > *first);
+            let soon = first.is_some_and(|first| now() + DEADLINE_MARGIN_MS > *first);
             if soon || hang.len() == awaited.len() || Instant::now() > end {
                 return Ok(hang);
             }
@@ -142,7 +146,12 @@ impl Batch<'_> {
     }
 
     /// Waits until each of these objects has come by a later point, but not for longer.
-    pub(super) async fn until_moved_on(&self, before: usize, halted: &BTreeSet<Reached>, longest: Duration) {
+    pub(super) async fn wait_until_resumed(
+        &self,
+        before: usize,
+        halted: &BTreeSet<Reached>,
+        longest: Duration,
+    ) {
         let end = Instant::now() + longest;
         let moved = || {
             let later = self.points.reached();
@@ -153,7 +162,7 @@ impl Batch<'_> {
             halted.iter().all(|(object, _)| moved.contains(object.as_str()))
         };
         while !moved() && Instant::now() < end {
-            sleep(ASK_AGAIN / 5).await;
+            sleep(POLL_INTERVAL / 5).await;
         }
     }
 }
