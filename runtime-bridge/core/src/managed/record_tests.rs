@@ -29,6 +29,8 @@ fn of_parameters(parameters: &serde_json::Value) -> Record {
         details: Details::Settled,
         config: ConfigIdentity::default(),
         plugin_version: String::new(),
+        incarnation: 0,
+        replacement: None,
     }
 }
 
