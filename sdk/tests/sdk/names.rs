@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use crate::support::{Plugin, by, create, failure, within};
 use crossbridge_proto::v1alpha1 as wire;
 use serde_json::json;
-use crate::support::{Plugin, by, create, failure, within};
 
 /// Creates a `Job`, which the upstream names.
 async fn create_job(mood: &str) -> (wire::Failure, String) {

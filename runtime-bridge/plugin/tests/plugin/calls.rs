@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::fake::{Fake, Say, Script, config, desired, in_millis, in_seconds, target};
 use bridge_core::{
     external::{Answer, Call, CallError, DesiredState, FailureCode, Look, OutcomeResult, Verb},
     port::External,
@@ -12,7 +13,6 @@ use crossbridge_proto::v1alpha1::{
     FailureCode as WireCode, KindCapabilities, Observation, ObserveResponse, Operation, OperationVerb,
     Outcome, Tristate, observe_response, outcome,
 };
-use crate::fake::{Fake, Say, Script, config, desired, in_millis, in_seconds, target};
 use jiff::Timestamp;
 use tonic::{Code, Status};
 

@@ -8,12 +8,12 @@ use std::{
     time::Duration,
 };
 
+use crate::fake::{Fake, Say, Script, Service as FakePlugin, desired, target};
 use bridge_core::{
     external::{Call, CallError, Verb},
     port::External,
 };
 use bridge_plugin::{HandshakeError, Link, Options, Plugin, TlsFiles};
-use crate::fake::{Fake, Say, Script, Service as FakePlugin, desired, target};
 use hyper_util::rt::TokioIo;
 use jiff::{SignedDuration, Timestamp};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};

@@ -12,9 +12,7 @@ pub use ask::{Answer, Ask, Verdict};
 
 use std::{collections::BTreeMap, time::Duration};
 
-use crossbridge_types::{
-    CreateRecovery, Document, Effect, NameSource, Observation, Secrets, Target,
-};
+use crossbridge_types::{CreateRecovery, Document, Effect, NameSource, Observation, Secrets, Target};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 

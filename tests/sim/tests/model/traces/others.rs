@@ -184,7 +184,12 @@ fn trace_45_beside_one_that_is_about_to_make_the_name_nothing_is_begun() {
         }
         let ready = |model: &mut Model| model.says("Ready") == "True/Available";
         let both = [ready(&mut model), model.beside(ready).unwrap_or_default()];
-        assert_eq!(both.iter().filter(|ready| **ready).count(), 1, "{}", model.log.join("\n"));
+        assert_eq!(
+            both.iter().filter(|ready| **ready).count(),
+            1,
+            "{}",
+            model.log.join("\n")
+        );
         assert_eq!(model.cloud.objects.len(), 1, "{}", subject.name);
     }
 }
