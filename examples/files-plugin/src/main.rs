@@ -57,18 +57,18 @@ impl Resource for File {
 
 fn path(call: &Call) -> Result<PathBuf, Failure> {
     let settings: Settings = call.config.settings()?;
-    let gone = |_| Failure::invalid_config("the folder is not there");
-    let folder = settings.folder.canonicalize().map_err(gone)?;
+    let missing = |_| Failure::invalid_config("the folder does not exist");
+    let folder = settings.folder.canonicalize().map_err(missing)?;
     Ok(folder.join(&call.target.external_name))
 }
-async fn save(file: io::Result<fs::File>, wish: &Parameters) -> Result<Outcome<File>, Failure> {
+async fn save(file: io::Result<fs::File>, desired: &Parameters) -> Result<Outcome<File>, Failure> {
     let mut file = file.map_err(|error| match error.kind() {
-        io::ErrorKind::AlreadyExists => Failure::already_exists("", "the file is there already"),
-        io::ErrorKind::NotFound => Failure::not_found("the file is not there"),
+        io::ErrorKind::AlreadyExists => Failure::already_exists("", "the file exists already"),
+        io::ErrorKind::NotFound => Failure::not_found("the file does not exist"),
         _ => error.into(),
     })?;
     file.set_len(0).await?;
-    file.write_all(wish.content.as_bytes()).await?;
+    file.write_all(desired.content.as_bytes()).await?;
     Ok(file.flush().await.map(|()| Outcome::completed())?)
 }
 

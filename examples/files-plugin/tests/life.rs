@@ -1,4 +1,4 @@
-//! The page-long plugin as a process, asked over its socket: a file is made, changed, seen and removed.
+//! The page-long plugin as a process, asked over its socket: a file is created, changed, seen and removed.
 
 use std::{collections::HashMap, fs, path::Path, process::Stdio, time::Duration};
 

@@ -14,7 +14,7 @@ SECRET = "swordfish"
 
 
 class Aborted(Exception):
-    """What a call is told instead of an answer."""
+    """What a call is reported instead of an answer."""
 
 
 def context(*, left: float = 30.0, is_active: bool = True) -> SimpleNamespace:

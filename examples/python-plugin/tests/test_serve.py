@@ -11,7 +11,7 @@ import grpc
 from crossbridge.provider.v1alpha1 import resource_service_pb2_grpc
 from garden_plugin import serve
 from garden_plugin.bed import Beds
-from garden_plugin.call import Call, Refused
+from garden_plugin.call import Call, Rejected
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 # Of a wait that should be short; far below the longest call.
@@ -19,7 +19,7 @@ LIMIT = 30
 
 
 class Waits(Beds):
-    """Makes nothing until its caller goes away."""
+    """Creates nothing until its caller goes away."""
 
     def __init__(self):
         self.begun, self.ended, self.how = threading.Event(), threading.Event(), None
@@ -30,8 +30,8 @@ class Waits(Beds):
             while True:
                 call.ensure_time()
                 self.ended.wait(0.01)
-        except Refused as refused:
-            self.how = refused.status
+        except Rejected as rejected:
+            self.how = rejected.status
             raise
         finally:
             self.ended.set()
@@ -80,7 +80,7 @@ class EndpointTest(unittest.TestCase):
         }.items():
             self.assertEqual(serve.address(urlsplit(endpoint)), address)
 
-    def test_what_cannot_be_served_is_refused(self):
+    def test_an_unservable_endpoint_is_rejected(self):
         server = mock.Mock()
         for endpoint in ("plugin.sock", "unix://plugin.sock", "http://0.0.0.0:80", "http://127.0.0.1", "http://[::1", "tcp://127.0.0.1:80"):
             with self.assertRaises(serve.CannotServe, msg=endpoint):

@@ -21,7 +21,7 @@ class ServicesTest(unittest.TestCase):
     def check_config(self) -> plugin.CheckConfigResponse:
         return self.plugin.CheckConfig(plugin.CheckConfigRequest(config=calls.target(self.folder).config), calls.context())
 
-    def test_a_name_that_is_too_long_is_refused(self):
+    def test_a_name_that_is_too_long_is_rejected(self):
         with self.assertLogs(level=logging.INFO):
             longest = self.resource.Create(calls.create(self.folder, "a" * 63), calls.context()).outcome
             longer = self.resource.Create(calls.create(self.folder, "a" * 64), calls.context()).outcome
@@ -36,10 +36,10 @@ class ServicesTest(unittest.TestCase):
             with self.assertRaises(calls.Aborted):
                 self.resource.Create(calls.create(self.folder), calls.context(left=3600))
         endings = [record.getMessage().split(": ", 1)[1] for record in log.records]
-        refused = "refused: a call that changes something needs a deadline of at most 60 s"
-        self.assertEqual(endings, ["done", "NoGarden", refused])
+        rejected = "rejected: a call that changes something needs a deadline of at most 60 s"
+        self.assertEqual(endings, ["done", "NoGarden", rejected])
 
-    def test_a_bug_tells_its_place_and_no_secret(self):
+    def test_a_bug_is_logged_with_its_place_and_no_secret(self):
         def fails(*_):
             raise ValueError(calls.SECRET)
 

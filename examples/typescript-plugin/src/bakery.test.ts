@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { afterEach, beforeEach, test } from "node:test";
 
 import { Ledger } from "./bakery.js";
-import { Failed, Refused } from "./call.js";
+import { Failed, Rejected } from "./call.js";
 import { FailureCode } from "./contract/crossbridge/provider/v1alpha1/failure_pb.js";
 import { recipes } from "./recipe.js";
-import { call, SECRET, WISH } from "./testCalls.js";
+import { call, SECRET, DESIRED } from "./testCalls.js";
 
 let folder: string;
 beforeEach(async () => {
@@ -18,19 +18,19 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 
 const isUnavailable = (error: unknown) => error instanceof Failed && error.failure.code === FailureCode.UNAVAILABLE;
 
-test("a look that fails is not absence", async () => {
+test("a failed observation is not absence", async () => {
   const ledger = new Ledger(join(folder, "recipes"));
   assert.deepEqual(await ledger.all(), []);
   await writeFile(join(folder, "recipes"), "");
   await assert.rejects(ledger.all(), isUnavailable);
   await rm(folder, { recursive: true });
   await assert.rejects(ledger.find("recipe-0123456789ab"), isUnavailable);
-  const entry = { parameters: WISH, marker: "one", begun: 0n, done: 0n };
+  const entry = { parameters: DESIRED, marker: "one", begun: 0n, done: 0n };
   await assert.rejects(ledger.write(call(folder), "recipe-0123456789ab", 1, entry), isUnavailable);
 });
 
-test("nothing is done for a caller who has gone away", async () => {
-  await assert.rejects(recipes.create(call(folder, "", AbortSignal.abort()), "", false), Refused);
+test("a cancelled call has no effect", async () => {
+  await assert.rejects(recipes.create(call(folder, "", AbortSignal.abort()), "", false), Rejected);
   assert.deepEqual(await readdir(join(folder, "recipes")), []);
 });
 

@@ -11,19 +11,19 @@ import { type Call, ensureTime, Failed, type Json, read } from "./call.js";
 import { FailureCode } from "./contract/crossbridge/provider/v1alpha1/failure_pb.js";
 import type { ConfigContext } from "./contract/crossbridge/provider/v1alpha1/target_pb.js";
 
-/** What the ledger says of one thing. */
+/** What the ledger reports of one thing. */
 export interface Entry {
   parameters: Json;
   marker: string;
-  /** A digest of what is sensitive: nobody reads it back, so that no version and no draft holds it. */
+  /** A digest of what is sensitive: no one reads it back, so that no version and no draft holds it. */
   secret?: string;
-  /** Hash of the request that made it. */
+  /** Hash of the request that created it. */
   request?: string;
-  /** Unix milliseconds: when it was begun, is done, began to go, is gone. */
+  /** Unix milliseconds: when it was begun, is done, began to go, no longer exists. */
   begun: bigint;
   done: bigint;
   leaving?: bigint;
-  gone?: bigint;
+  deleted?: bigint;
 }
 
 /** One version of an entry. */
@@ -54,9 +54,9 @@ export class Ledger {
     return all.sort((a, b) => Number(a.entry.begun - b.entry.begun));
   }
 
-  /** Writes the version of this number; undefined: somebody else was first. Nothing is begun after the deadline or the call's end. */
+  /** Writes the version of this number; undefined: another actor was first. Nothing is begun after the deadline or the call's end. */
   async write(call: Call, name: string, number: number, entry: Entry): Promise<Version | undefined> {
-    // In a bakery that is there: one that is gone is not made anew.
+    // In an existing bakery: a deleted one is not created anew.
     await mkdir(this.folder, { mode: 0o700 }).catch((error: unknown) => {
       if (!isCode(error, "EEXIST")) throw unavailable(error);
     });
@@ -94,7 +94,7 @@ export class Ledger {
         return name && number ? [{ name, number: Number(number) }] : [];
       });
     } catch (error) {
-      // Nothing was written yet, or the bakery itself is gone. A look that fails is never absence.
+      // Nothing was written yet, or the bakery itself is missing. An observation that fails is never absence.
       if (isCode(error, "ENOENT") && (await isFolder(dirname(this.folder)))) return [];
       throw unavailable(error);
     }

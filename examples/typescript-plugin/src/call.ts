@@ -19,7 +19,7 @@ export type Json = Record<string, unknown>;
 /** A checked request. */
 export interface Call {
   target: Target;
-  wish: Json;
+  desired: Json;
   /** Sensitive values by JSON Pointer. */
   secrets: Record<string, string>;
   /** Unix milliseconds. */
@@ -29,7 +29,7 @@ export interface Call {
 }
 
 /** The caller's mistake: nothing was done. */
-export class Refused extends Error {
+export class Rejected extends Error {
   constructor(
     message: string,
     readonly code: status = status.INVALID_ARGUMENT,
@@ -38,7 +38,7 @@ export class Refused extends Error {
   }
 }
 
-/** What the bakery refuses. Nothing was done, unless another effect is said. */
+/** What the bakery rejects. Nothing was done, unless another effect is reported. */
 export class Failed extends Error {
   readonly failure: MessageInitShape<typeof FailureSchema>;
   constructor(
@@ -61,15 +61,15 @@ export function deadline(call: ServerUnaryCall<unknown, unknown>, changes: boole
   const now = Date.now();
   const given = Number(call.getDeadline());
   if (changes && given > now + LONGEST_CHANGE) {
-    throw new Refused("a call that changes something needs a deadline of at most 60 s", status.FAILED_PRECONDITION);
+    throw new Rejected("a call that changes something needs a deadline of at most 60 s", status.FAILED_PRECONDITION);
   }
   let end = Math.min(given, now + LONGEST_CHANGE);
   const absolute = text(call.metadata, "crossbridge-deadline-ms");
   if (absolute) {
-    if (!/^\d+$/.test(absolute)) throw new Refused("the metadata crossbridge-deadline-ms is malformed");
+    if (!/^\d+$/.test(absolute)) throw new Rejected("the metadata crossbridge-deadline-ms is malformed");
     end = Math.min(end, Number(absolute));
   }
-  if (now >= end) throw new Refused("the deadline has passed: nothing was done", status.FAILED_PRECONDITION);
+  if (now >= end) throw new Rejected("the deadline has passed: nothing was done", status.FAILED_PRECONDITION);
   return end;
 }
 
@@ -81,10 +81,10 @@ export function cancellation(call: ServerUnaryCall<unknown, unknown>): AbortSign
   return controller.signal;
 }
 
-/** Nothing is begun after the deadline, nor for a caller who has gone away. */
+/** Nothing is begun after the deadline, nor for a caller who has cancelled. */
 export function ensureTime({ deadline, signal }: Call): void {
   if (Date.now() < deadline && !signal.aborted) return;
-  throw new Refused("the deadline passed, or the call was cancelled: nothing was done", status.FAILED_PRECONDITION);
+  throw new Rejected("the deadline passed, or the call was cancelled: nothing was done", status.FAILED_PRECONDITION);
 }
 
 export const text = (metadata: Metadata, key: string): string => String(metadata.get(key)[0] ?? "");
@@ -93,7 +93,7 @@ export const text = (metadata: Metadata, key: string): string => String(metadata
 export function check(message: ReflectMessage, path = ""): void {
   for (const field of message.fields) {
     const at = path + field.name;
-    if (getOption(field, is_required) && !message.isSet(field)) throw new Refused(`${at} is required, and is not set`);
+    if (getOption(field, is_required) && !message.isSet(field)) throw new Rejected(`${at} is required, and is not set`);
     if (field.fieldKind === "message" && message.isSet(field)) check(message.get(field), `${at}.`);
   }
   if (message.desc.typeName === TargetSchema.typeName) checkTarget(message.message as Target, path);
@@ -102,14 +102,14 @@ export function check(message: ReflectMessage, path = ""): void {
 function checkTarget(target: Target, path: string): void {
   for (const [name, marker] of Object.entries({ ownership_marker: target.ownershipMarker, former_marker: target.formerMarker })) {
     if (marker && !MARKER.test(marker)) {
-      throw new Refused(`${path}${name} is malformed: at most 63 of a-z, 0-9 and '-', beginning with a letter`);
+      throw new Rejected(`${path}${name} is malformed: at most 63 of a-z, 0-9 and '-', beginning with a letter`);
     }
   }
-  if (target.providerState) throw new Refused(`${path}provider_state is foreign: this plugin gives out none`);
+  if (target.providerState) throw new Rejected(`${path}provider_state is foreign: this plugin gives out none`);
 }
 
 export function checkToken(token: string): void {
-  if (!UUID.test(token)) throw new Refused("client_request_token is malformed: not a UUID");
+  if (!UUID.test(token)) throw new Rejected("client_request_token is malformed: not a UUID");
 }
 
 /** Does this object own what bears the marker? */
@@ -122,9 +122,9 @@ export function read(document: Document | undefined, at: string): Json {
     const value = parse(document?.json ?? "", undefined, (number) => (/^-?\d+$/.test(number) ? BigInt(number) : Number(number)));
     if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Json;
   } catch {
-    // Told below: the error's text quotes the document.
+    // Reported below: the error's text quotes the document.
   }
-  throw new Refused(`${at}.json is malformed: not the JSON text of an object`);
+  throw new Rejected(`${at}.json is malformed: not the JSON text of an object`);
 }
 
 export const document = (value: Json): Document => create(DocumentSchema, { json: stringify(value) ?? "{}" });

@@ -10,7 +10,7 @@ test("endpoints are read", () => {
   assert.deepEqual(parse("http://[::1]:9000"), { address: "[::1]:9000", tls: false });
 });
 
-test("what cannot be served is refused", () => {
+test("an unservable endpoint is rejected", () => {
   const others = ["", "plugin.sock", "unix://plugin.sock", "http://0.0.0.0:80", "http://127.0.0.1", "https://host", "HTTPS://127.0.0.1:443"];
   for (const endpoint of others) {
     assert.throws(() => parse(endpoint), /write unix:/, endpoint);

@@ -1,4 +1,4 @@
-// Where a plugin is served, as PROVIDER_PLUGIN_ENDPOINT says it.
+// Where a plugin is served, as PROVIDER_PLUGIN_ENDPOINT reports it.
 
 import { isIP } from "node:net";
 

@@ -4,7 +4,7 @@ import { mock, test } from "node:test";
 import { create, type Message } from "@bufbuild/protobuf";
 import { status } from "@grpc/grpc-js";
 
-import { Failed, Refused } from "./call.js";
+import { Failed, Rejected } from "./call.js";
 import { FailureCode } from "./contract/crossbridge/provider/v1alpha1/failure_pb.js";
 import { CheckConfigResponseSchema } from "./contract/crossbridge/provider/v1alpha1/plugin_service_pb.js";
 import { answer, type Guarded } from "./guard.js";
@@ -13,8 +13,8 @@ import { SECRET } from "./testCalls.js";
 const good = create(CheckConfigResponseSchema, { identity: "one" });
 const failure = ({ failure }: Failed): Message => create(CheckConfigResponseSchema, { failure });
 
-/** What the client and the log are told of a call. */
-async function told(work: Guarded["work"], more: Partial<Guarded> = { failure }): Promise<{ answer: string; log: string }> {
+/** What the client and the log are reported of a call. */
+async function run(work: Guarded["work"], more: Partial<Guarded> = { failure }): Promise<{ answer: string; log: string }> {
   const log = mock.method(console, "error", () => {});
   try {
     const answered = await new Promise((resolve) => answer({ said: "a call", work, ...more }, (...sent) => resolve(sent)));
@@ -28,18 +28,18 @@ test("the log says how a call ended", async () => {
   const endings: [string, Guarded["work"]][] = [
     ["a call: done", async () => good],
     ["a call: NoBakery", () => Promise.reject(new Failed(FailureCode.INVALID_CONFIG, "NoBakery", "It is not there."))],
-    ["a call: refused: no", () => Promise.reject(new Refused("no"))],
+    ["a call: rejected: no", () => Promise.reject(new Rejected("no"))],
   ];
-  for (const [expected, work] of endings) assert.equal((await told(work)).log, expected);
-  assert.equal((await told(async () => good, { quiet: true })).log, "");
+  for (const [expected, work] of endings) assert.equal((await run(work)).log, expected);
+  assert.equal((await run(async () => good, { quiet: true })).log, "");
 });
 
 test("a bug tells its place and no secret", async () => {
   const fails = async () => {
     throw new TypeError(`${SECRET}\n${SECRET}`);
   };
-  const inForm = await told(fails);
-  const asStatus = await told(fails, {});
+  const inForm = await run(fails);
+  const asStatus = await run(fails, {});
   assert.match(inForm.answer, /"reason":"PluginBug"/);
   assert.match(asStatus.answer, new RegExp(`"code":${status.INTERNAL},`));
   for (const { answer, log } of [inForm, asStatus]) {

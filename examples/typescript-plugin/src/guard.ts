@@ -1,9 +1,9 @@
-// What stands around every call: it is answered in form, whatever comes, and the log says how it ended.
+// What stands around every call: it is answered in form, whatever comes, and the log reports how it ended.
 
 import type { Message } from "@bufbuild/protobuf";
 import { type Metadata, type sendUnaryData, status } from "@grpc/grpc-js";
 
-import { Failed, Refused, text } from "./call.js";
+import { Failed, Rejected, text } from "./call.js";
 import { Effect, FailureCode } from "./contract/crossbridge/provider/v1alpha1/failure_pb.js";
 
 export interface Guarded {
@@ -25,8 +25,8 @@ export function answer({ said, work, failure, quiet = false }: Guarded, send: se
         send(null, done);
       },
       (error: unknown) => {
-        if (error instanceof Refused) {
-          console.error(`${said}: refused: ${error.message}`);
+        if (error instanceof Rejected) {
+          console.error(`${said}: rejected: ${error.message}`);
           send({ code: error.code, details: error.message });
           return;
         }

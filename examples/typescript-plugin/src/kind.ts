@@ -9,7 +9,7 @@ import type { ResourceKind } from "./contract/crossbridge/provider/v1alpha1/kind
 import { type Observation, ObservationSchema } from "./contract/crossbridge/provider/v1alpha1/observation_pb.js";
 import { type Outcome, OutcomeSchema } from "./contract/crossbridge/provider/v1alpha1/outcome_pb.js";
 
-/** One kind. Its methods throw `Failed` for what the bakery refuses. */
+/** One kind. Its methods throw `Failed` for what the bakery rejects. */
 export interface Kind {
   described: ResourceKind;
   /** Undefined: absent. */
@@ -27,7 +27,7 @@ export const notFound = (name: string) =>
 
 export const changed = (name: string) => new Failed(FailureCode.CONFLICT, "Changed", `${name} was changed meanwhile.`, { name });
 
-/** Refuses what was changed since the caller looked. */
+/** Rejects what was changed since the caller observed. */
 export function checkEtag({ name, number }: Version, etag: string): void {
   if (etag && etag !== String(number)) throw changed(name);
 }

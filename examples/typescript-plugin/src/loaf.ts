@@ -7,7 +7,7 @@ import { durationFromMs } from "@bufbuild/protobuf/wkt";
 import { stringify } from "lossless-json";
 
 import { type Entry, ledger, type Version } from "./bakery.js";
-import { type Call, document, Failed, invalid, type Json, owns, Refused } from "./call.js";
+import { type Call, document, Failed, invalid, type Json, owns, Rejected } from "./call.js";
 import { FailureCode } from "./contract/crossbridge/provider/v1alpha1/failure_pb.js";
 import { CreateRecovery, ExternalNameSource, Mutability, ResourceKindSchema } from "./contract/crossbridge/provider/v1alpha1/kind_pb.js";
 import { type OperationSchema, OperationVerb } from "./contract/crossbridge/provider/v1alpha1/operation_pb.js";
@@ -38,7 +38,7 @@ export const loaves: Kind = {
       canCreate: true,
       canUpdate: true,
       canDelete: true,
-      // The name is made of the token, and its first version can be written only once.
+      // The name is derived from the token, and its first version can be written only once.
       createRecovery: [CreateRecovery.CLIENT_TOKEN],
       tokenRetention: FOR_EVER,
       holdsMarker: true,
@@ -61,21 +61,21 @@ export const loaves: Kind = {
 
   async observe(call) {
     const found = await (await ledger(call, "loaves")).find(call.target.externalName);
-    return !found || isGone(found.entry) ? undefined : look(found);
+    return !found || isDeleted(found.entry) ? undefined : observation(found);
   },
 
   async create(call, token) {
     const shelf = await ledger(call, "loaves");
     const name = `loaf-${hash(token.toLowerCase()).slice(0, 16)}`;
-    const request = hash(stringify([call.target.config?.configId, call.target.ownershipMarker, sorted(call.wish)]) ?? "");
-    // Before anything is checked: what had its effect is never refused when repeated.
+    const request = hash(stringify([call.target.config?.configId, call.target.ownershipMarker, sorted(call.desired)]) ?? "");
+    // Before anything is checked: what had its effect is never rejected when repeated.
     const earlier = await shelf.find(name);
     if (earlier) return repeated(earlier, request);
-    const parameters = checked({ bakeSeconds: 0n, glaze: "none", ...call.wish });
+    const parameters = checked({ bakeSeconds: 0n, glaze: "none", ...call.desired });
     const now = BigInt(Date.now());
     const done = now + (parameters["bakeSeconds"] as bigint) * 1000n;
-    const made = await shelf.write(call, name, 1, { parameters, marker: call.target.ownershipMarker, request, begun: now, done });
-    if (made) return baking(made);
+    const created = await shelf.write(call, name, 1, { parameters, marker: call.target.ownershipMarker, request, begun: now, done });
+    if (created) return baking(created);
     // The same request came twice at once.
     const other = await shelf.find(name);
     if (!other) throw new Error("a version of the ledger is gone");
@@ -90,7 +90,7 @@ export const loaves: Kind = {
       throw notFound(call.target.externalName);
     }
     checkEtag(before, etag);
-    const parameters = checked({ ...before.entry.parameters, ...call.wish });
+    const parameters = checked({ ...before.entry.parameters, ...call.desired });
     for (const field of ["grams", "bakeSeconds"]) {
       if (parameters[field] !== before.entry.parameters[field]) {
         const message = `The ${field} of a loaf cannot change.`;
@@ -100,19 +100,19 @@ export const loaves: Kind = {
     const entry = { ...before.entry, parameters, marker: call.target.ownershipMarker };
     const after = await shelf.write(call, before.name, before.number + 1, entry);
     if (!after) throw changed(before.name);
-    return completed(after.name, look(after));
+    return completed(after.name, observation(after));
   },
 
   async delete(call, etag) {
     const shelf = await ledger(call, "loaves");
     const before = await shelf.find(call.target.externalName);
-    if (!before || isGone(before.entry)) return completed(call.target.externalName, undefined, true);
-    refuseOthers(call, before);
+    if (!before || isDeleted(before.entry)) return completed(call.target.externalName, undefined, true);
+    rejectForeign(call, before);
     // A removal that was begun goes on.
     if (before.entry.leaving) return eating(before);
     checkEtag(before, etag);
     const now = BigInt(Date.now());
-    const after = await shelf.write(call, before.name, before.number + 1, { ...before.entry, leaving: now, gone: now + EATING });
+    const after = await shelf.write(call, before.name, before.number + 1, { ...before.entry, leaving: now, deleted: now + EATING });
     if (!after) throw changed(before.name);
     return eating(after);
   },
@@ -120,25 +120,25 @@ export const loaves: Kind = {
   async poll(call, handle) {
     const [, verb, name] = /^(bake|eat)\/(loaf-[0-9a-f]{16})$/.exec(handle) ?? [];
     if (!name || (call.target.externalName && call.target.externalName !== name)) {
-      throw new Refused("handle is malformed or foreign: no operation of this loaf");
+      throw new Rejected("handle is malformed or foreign: no operation of this loaf");
     }
     const found = await (await ledger(call, "loaves")).find(name);
     if (!found || (verb === "eat" && !found.entry.leaving)) {
       throw new Failed(FailureCode.OPERATION_EXPIRED, "UnknownOperation", "This bakery never had such an operation.", { name });
     }
-    refuseOthers(call, found);
+    rejectForeign(call, found);
     return verb === "eat" ? eating(found) : baking(found);
   },
 };
 
 const hash = (text: string) => createHash("sha256").update(text).digest("hex");
 
-const sorted = (wish: Json) => Object.entries(wish).sort(([a], [b]) => (a < b ? -1 : 1));
+const sorted = (desired: Json) => Object.entries(desired).sort(([a], [b]) => (a < b ? -1 : 1));
 
-const isGone = ({ gone }: Entry) => gone !== undefined && gone <= BigInt(Date.now());
+const isDeleted = ({ deleted }: Entry) => deleted !== undefined && deleted <= BigInt(Date.now());
 
 /** No marker is as good as ours: this kind is not recovered by marker. */
-function refuseOthers(call: Call, { name, entry }: Version): void {
+function rejectForeign(call: Call, { name, entry }: Version): void {
   if (entry.marker && !owns(call, entry.marker)) throw notFound(name);
 }
 
@@ -156,18 +156,18 @@ function repeated(earlier: Version, request: string): Outcome {
   if (entry.request !== request) {
     throw new Failed(FailureCode.TOKEN_REUSED, "TokenReused", "Another request came earlier under this token.");
   }
-  if (isGone(entry)) throw new Failed(FailureCode.NOT_FOUND, "Eaten", `${name} was made under this token, and is eaten.`, { name });
+  if (isDeleted(entry)) throw new Failed(FailureCode.NOT_FOUND, "Eaten", `${name} was created under this token and has been eaten.`, { name });
   return baking(earlier, true);
 }
 
-/** How its making goes. What was eaten unbaked never gets done; the answer stays the same ever after. */
+/** How its creating goes. What was eaten unbaked never gets done; the answer stays the same ever after. */
 function baking(version: Version, alreadyDone = false): Outcome {
   const { name, entry } = version;
   if (entry.leaving !== undefined && entry.leaving < entry.done) {
     throw new Failed(FailureCode.OPERATION_FAILED, "EatenUnbaked", `${name} was eaten before it was baked.`, { name });
   }
   const now = BigInt(Date.now());
-  if (now >= entry.done) return completed(name, entry.leaving ? undefined : look(version), alreadyDone);
+  if (now >= entry.done) return completed(name, entry.leaving ? undefined : observation(version), alreadyDone);
   return underWay(name, {
     handle: `bake/${name}`,
     verb: OperationVerb.CREATE,
@@ -178,14 +178,14 @@ function baking(version: Version, alreadyDone = false): Outcome {
 }
 
 function eating({ name, entry }: Version): Outcome {
-  if (isGone(entry)) return completed(name);
+  if (isDeleted(entry)) return completed(name);
   return underWay(name, { handle: `eat/${name}`, verb: OperationVerb.DELETE, pollAfter: durationFromMs(500), phase: "Eating" });
 }
 
 const underWay = (externalName: string, value: MessageInitShape<typeof OperationSchema>) =>
   create(OutcomeSchema, { externalName, result: { case: "operation", value } });
 
-function look(version: Version) {
+function observation(version: Version) {
   const baked = BigInt(Date.now()) >= version.entry.done;
   return observed(version, {
     status: document({ baked }),

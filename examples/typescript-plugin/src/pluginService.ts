@@ -8,7 +8,7 @@ import { reflect } from "@bufbuild/protobuf/reflect";
 import type { sendUnaryData, ServerUnaryCall, UntypedServiceImplementation } from "@grpc/grpc-js";
 
 import { enter } from "./bakery.js";
-import { check, type Failed, Refused } from "./call.js";
+import { check, type Failed, Rejected } from "./call.js";
 import { ResourceKindSchema } from "./contract/crossbridge/provider/v1alpha1/kind_pb.js";
 import * as pb from "./contract/crossbridge/provider/v1alpha1/plugin_service_pb.js";
 import { answer, callId } from "./guard.js";
@@ -32,8 +32,8 @@ export function pluginService(kinds: Map<string, Kind>): UntypedServiceImplement
     ),
     listResourceKinds: serve<pb.ListResourceKindsRequest>(pb.ListResourceKindsRequestSchema, async ({ pageSize, pageToken }) => {
       const names = [...kinds.keys()].sort();
-      if (pageSize < 0) throw new Refused("page_size is negative");
-      if (pageToken && !kinds.has(pageToken)) throw new Refused("page_token is of no page of this plugin");
+      if (pageSize < 0) throw new Rejected("page_size is negative");
+      if (pageToken && !kinds.has(pageToken)) throw new Rejected("page_token is of no page of this plugin");
       const rest = names.filter((name) => name > pageToken);
       const page = rest.slice(0, pageSize || rest.length);
       return create(pb.ListResourceKindsResponseSchema, {

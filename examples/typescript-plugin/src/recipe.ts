@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { create } from "@bufbuild/protobuf";
 
 import { ledger, type Ledger, type Version } from "./bakery.js";
-import { type Call, document, invalid, type Json, owns, Refused } from "./call.js";
+import { type Call, document, invalid, type Json, owns, Rejected } from "./call.js";
 import { CreateRecovery, ExternalNameSource, ResourceKindSchema } from "./contract/crossbridge/provider/v1alpha1/kind_pb.js";
 import { changed, checkEtag, completed, type Kind, notFound, observed, schema } from "./kind.js";
 
@@ -50,58 +50,58 @@ export const recipes: Kind = {
 
   async observe(call) {
     const found = await find(await ledger(call, "recipes"), call);
-    return found && look(found);
+    return found && observation(found);
   },
 
   async create(call, _token, outcomeUnknown) {
     const book = await ledger(call, "recipes");
     // A repeat: what an earlier call wrote is found by its marker.
     const earlier = outcomeUnknown ? await find(book, call) : undefined;
-    if (earlier) return completed(earlier.name, look(earlier), true);
+    if (earlier) return completed(earlier.name, observation(earlier), true);
     const now = BigInt(Date.now());
     const secret = await sealed(call.secrets["/secretIngredient"]);
-    const made = await book.write(call, `recipe-${randomBytes(6).toString("hex")}`, 1, {
-      parameters: checked({ steps: [], ...call.wish }),
+    const created = await book.write(call, `recipe-${randomBytes(6).toString("hex")}`, 1, {
+      parameters: checked({ steps: [], ...call.desired }),
       marker: call.target.ownershipMarker,
       ...(secret === undefined ? {} : { secret }),
       begun: now,
       done: now,
     });
-    if (!made) throw new Error("a random name was taken");
-    return completed(made.name, look(made));
+    if (!created) throw new Error("a random name was taken");
+    return completed(created.name, observation(created));
   },
 
   async update(call, etag) {
     const book = await ledger(call, "recipes");
     const before = await book.find(call.target.externalName);
     // One without a marker is being adopted.
-    if (!before || before.entry.gone || (before.entry.marker && !owns(call, before.entry.marker))) throw notFound(call.target.externalName);
+    if (!before || before.entry.deleted || (before.entry.marker && !owns(call, before.entry.marker))) throw notFound(call.target.externalName);
     checkEtag(before, etag);
     const secret = (await sealed(call.secrets["/secretIngredient"])) ?? before.entry.secret;
     const after = await book.write(call, before.name, before.number + 1, {
       ...before.entry,
-      parameters: checked({ ...before.entry.parameters, ...call.wish }),
+      parameters: checked({ ...before.entry.parameters, ...call.desired }),
       marker: call.target.ownershipMarker,
       ...(secret === undefined ? {} : { secret }),
     });
     if (!after) throw changed(before.name);
-    return completed(after.name, look(after));
+    return completed(after.name, observation(after));
   },
 
   async delete(call, etag) {
     const book = await ledger(call, "recipes");
     const before = await book.find(call.target.externalName);
-    if (!before || before.entry.gone) return completed(call.target.externalName, undefined, true);
+    if (!before || before.entry.deleted) return completed(call.target.externalName, undefined, true);
     if (!owns(call, before.entry.marker)) throw notFound(before.name);
     checkEtag(before, etag);
     const { secret: _, ...rest } = before.entry;
-    const after = await book.write(call, before.name, before.number + 1, { ...rest, gone: BigInt(Date.now()) });
+    const after = await book.write(call, before.name, before.number + 1, { ...rest, deleted: BigInt(Date.now()) });
     if (!after) throw changed(before.name);
     return completed(before.name);
   },
 
   poll() {
-    throw new Refused("handle is foreign: recipes have no operations");
+    throw new Rejected("handle is foreign: recipes have no operations");
   },
 };
 
@@ -116,8 +116,8 @@ async function sealed(secret: string | undefined): Promise<string | undefined> {
 /** By name, else by marker: the oldest. */
 async function find(book: Ledger, call: Call): Promise<Version | undefined> {
   const name = call.target.externalName;
-  const found = name ? await book.find(name) : (await book.all()).find(({ entry }) => owns(call, entry.marker) && !entry.gone);
-  return found?.entry.gone ? undefined : found;
+  const found = name ? await book.find(name) : (await book.all()).find(({ entry }) => owns(call, entry.marker) && !entry.deleted);
+  return found?.entry.deleted ? undefined : found;
 }
 
 function checked({ title, flourGrams, steps }: Json): Json {
@@ -127,7 +127,7 @@ function checked({ title, flourGrams, steps }: Json): Json {
   return { title, flourGrams, steps };
 }
 
-function look(version: Version) {
+function observation(version: Version) {
   const steps = version.entry.parameters["steps"] as unknown[];
   return observed(version, { status: document({ steps: steps.length }), ready: true });
 }

@@ -4,7 +4,7 @@ import { create, type DescMessage, type Message } from "@bufbuild/protobuf";
 import { reflect } from "@bufbuild/protobuf/reflect";
 import { type sendUnaryData, type ServerUnaryCall, status, type UntypedServiceImplementation } from "@grpc/grpc-js";
 
-import { type Call, cancellation, check, checkToken, deadline, type Failed, invalid, read, Refused } from "./call.js";
+import { type Call, cancellation, check, checkToken, deadline, type Failed, invalid, read, Rejected } from "./call.js";
 import { CreateRecovery, ExternalNameSource, type ResourceKind } from "./contract/crossbridge/provider/v1alpha1/kind_pb.js";
 import { type Outcome, OutcomeSchema } from "./contract/crossbridge/provider/v1alpha1/outcome_pb.js";
 import * as pb from "./contract/crossbridge/provider/v1alpha1/resource_service_pb.js";
@@ -14,7 +14,7 @@ import type { Kind } from "./kind.js";
 
 type Request = pb.ObserveRequest | pb.CreateRequest | pb.UpdateRequest | pb.DeleteRequest | pb.PollOperationRequest;
 
-/** One method: what it does, and how its answer tells a failure. */
+/** One method: what it does, and how its answer reports a failure. */
 interface Method<R extends Request> {
   schema: DescMessage;
   changes: boolean;
@@ -80,24 +80,24 @@ function serve<R extends Request>(kinds: Map<string, Kind>, method: Method<R>) {
   };
 }
 
-/** All that can refuse a call before its kind is asked. */
+/** All that can reject a call before its kind is asked. */
 function begin<R extends Request>(kinds: Map<string, Kind>, received: ServerUnaryCall<R, Message>, method: Method<R>): [Kind, Call] {
   const { request } = received;
   const end = deadline(received, method.changes);
   check(reflect(method.schema, request));
   const { target, desired } = request;
-  if (!target) throw new Refused("target is required, and is not set");
+  if (!target) throw new Rejected("target is required, and is not set");
   const kind = find(kinds, target.resourceType);
   checkName(kind.described, method.schema, target.externalName);
-  const wish = desired ? read(desired.parameters, "desired.parameters") : {};
-  return [kind, { target, wish, secrets: desired?.sensitiveValues ?? {}, deadline: end, signal: cancellation(received) }];
+  const parameters = desired ? read(desired.parameters, "desired.parameters") : {};
+  return [kind, { target, desired: parameters, secrets: desired?.sensitiveValues ?? {}, deadline: end, signal: cancellation(received) }];
 }
 
 export function find(kinds: Map<string, Kind>, type: ResourceType | undefined): Kind {
   const kind = kinds.get(type?.kind ?? "");
   const served = kind?.described.resourceType;
   if (!kind || served?.group !== type?.group || served?.version !== type?.version) {
-    throw new Refused("this plugin does not serve that resource type", status.NOT_FOUND);
+    throw new Rejected("this plugin does not serve that resource type", status.NOT_FOUND);
   }
   return kind;
 }
@@ -106,13 +106,13 @@ export function find(kinds: Map<string, Kind>, type: ResourceType | undefined): 
 function checkName({ externalName: rules, capabilities }: ResourceKind, schema: DescMessage, name: string): void {
   const isGivenLater = rules?.source === ExternalNameSource.PROVIDER;
   if (schema === pb.CreateRequestSchema && isGivenLater) {
-    if (name) throw new Refused("target.external_name may not be set: the bakery gives the name");
+    if (name) throw new Rejected("target.external_name may not be set: the bakery gives the name");
     return;
   }
   if (!name) {
     const byMarker = capabilities?.createRecovery.includes(CreateRecovery.MARKER);
     if (schema === pb.PollOperationRequestSchema || (schema === pb.ObserveRequestSchema && byMarker)) return;
-    throw new Refused("target.external_name is required, and is not set");
+    throw new Rejected("target.external_name is required, and is not set");
   }
   if (!new RegExp(`^(?:${rules?.pattern})$`).test(name)) throw invalid("", "InvalidName", `A name matches ${rules?.pattern}.`);
   // 0: no limit of its own.

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, mock, test } from "node:test";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { Client, credentials, type ClientReadableStream } from "@grpc/grpc-js";
 
-import { document, ensureTime, Refused } from "./call.js";
+import { document, ensureTime, Rejected } from "./call.js";
 import { CreateRequestSchema, CreateResponseSchema } from "./contract/crossbridge/provider/v1alpha1/resource_service_pb.js";
 import {
   HealthCheckRequestSchema,
@@ -19,12 +19,12 @@ import {
 import type { Kind } from "./kind.js";
 import { recipes } from "./recipe.js";
 import { serve } from "./serve.js";
-import { target, WISH } from "./testCalls.js";
+import { target, DESIRED } from "./testCalls.js";
 
 /** Milliseconds of a wait that should be short; far below the longest call. */
 const LIMIT = 30_000;
 
-/** Why a creation ended that makes nothing until its caller goes away. */
+/** Why a creation ended that creates nothing until its caller goes away. */
 let ended: Promise<unknown>;
 let begun: Promise<unknown>;
 let folder: string;
@@ -89,7 +89,7 @@ test("an open stream does not hold up the end", { timeout: LIMIT }, async () => 
 test("a call ends with its caller", { timeout: LIMIT }, async () => {
   const request = create(CreateRequestSchema, {
     target: target(folder),
-    desired: { parameters: document(WISH) },
+    desired: { parameters: document(DESIRED) },
     clientRequestToken: "123e4567-e89b-12d3-a456-426614174000",
   });
   const call = client.makeUnaryRequest(
@@ -102,5 +102,5 @@ test("a call ends with its caller", { timeout: LIMIT }, async () => {
   );
   await begun;
   call.cancel();
-  assert.ok((await ended) instanceof Refused);
+  assert.ok((await ended) instanceof Rejected);
 });

@@ -31,7 +31,7 @@ export async function serve(endpoint: string, kinds: Kind[], stop: AbortSignal):
   const names = ["", ...SERVICES.map(({ typeName }) => typeName)];
   const status = new HealthImplementation(Object.fromEntries(names.map((name) => [name, "SERVING"])));
   status.addToServer(server);
-  // Made for definitions of another loader: it looks at their encoded files only.
+  // Made for definitions of another loader: it reads their encoded files only.
   new ReflectionService({ all: { fileDescriptorProtos: files([...SERVICES, Health]) } } as never).addToServer(server);
 
   await bind(server, endpoint);
@@ -61,7 +61,7 @@ async function bind(server: Server, endpoint: string): Promise<void> {
 const listen = (server: Server, address: string, credentials: ServerCredentials) =>
   new Promise<void>((resolve, reject) => server.bindAsync(address, credentials, (error) => (error ? reject(error) : resolve())));
 
-/** A socket left behind by a process that is gone is removed; anything else that is there stays. */
+/** A socket left behind by a process that no longer exists is removed; anything else that is there stays. */
 async function removeStale(path: string): Promise<void> {
   const found = await lstat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return undefined;

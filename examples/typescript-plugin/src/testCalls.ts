@@ -7,7 +7,7 @@ import { type Target, TargetSchema } from "./contract/crossbridge/provider/v1alp
 import { recipes } from "./recipe.js";
 
 export const SECRET = "swordfish";
-export const WISH: Json = { title: "Rye bread", flourGrams: 500n };
+export const DESIRED: Json = { title: "Rye bread", flourGrams: 500n };
 
 export const target = (folder: string, externalName = ""): Target =>
   create(TargetSchema, {
@@ -20,7 +20,7 @@ export const target = (folder: string, externalName = ""): Target =>
 
 export const call = (folder: string, externalName = "", signal: AbortSignal = new AbortController().signal): Call => ({
   target: target(folder, externalName),
-  wish: WISH,
+  desired: DESIRED,
   secrets: { "/secretIngredient": SECRET },
   deadline: Date.now() + 30_000,
   signal,

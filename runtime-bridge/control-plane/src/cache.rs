@@ -10,13 +10,13 @@ use crate::process::ScratchDir;
 /// Why there is no entry.
 #[derive(Debug, thiserror::Error)]
 pub enum CacheError {
-    /// No variable says where the cache is.
+    /// No variable reports where the cache is.
     #[error("there is no place for the cache: set CROSSBRIDGE_CACHE to a folder that can be written to")]
     NoPlace,
     /// The cache cannot be written to.
     #[error("cannot use the cache at {}: {cause}; CROSSBRIDGE_CACHE names another folder", path.display())]
     Unusable {
-        /// The file or folder that made the trouble.
+        /// The file or folder that cannot be used.
         path: PathBuf,
         /// What the system said.
         cause: io::Error,
@@ -41,8 +41,8 @@ fn root_of(variable: impl Fn(&str) -> Option<PathBuf>) -> Result<PathBuf, CacheE
 
 /// The folder `name` of the cache, whose content `make` puts into the empty folder that it is given.
 ///
-/// The name must contain whatever the content depends on, as an entry is never made again. It is there whole or not at all:
-/// of several processes one makes it and the others wait, and what a failed or killed one left does not count.
+/// The name must contain whatever the content depends on, as an entry is never created again. It is there whole or not at all:
+/// of several processes one creates it and the others wait, and what a failed or killed one left does not count.
 pub async fn entry<E: From<CacheError>>(
     name: &str,
     make: impl AsyncFnOnce(&Path) -> Result<(), E>,

@@ -1,4 +1,4 @@
-//! Starts a control plane, says where it is, and ends it at Ctrl-C or SIGTERM.
+//! Starts a control plane, reports where it is, and ends it at Ctrl-C or SIGTERM.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! A request made of a live object: what the bridge would say of it now.
+//! A request built from an object of the cluster: what the bridge would send for it now.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use bridge_plugin::{Options, Plugin};
 use serde_json::{Map, Value, json};
 
 use super::{CallArgs, CallError, method::Method};
-use crate::live::Reader;
+use crate::object_lookup::Reader;
 
 /// A request that stands for the bridge's own.
 #[derive(Debug, PartialEq)]
@@ -32,7 +32,7 @@ pub(super) struct Filled {
 /// The request of this method for a live object.
 pub(super) async fn request(args: &CallArgs, object: &str, method: &Method) -> Result<Filled, CallError> {
     let not_filled = |why: String| CallError::NotFilled(why);
-    let (object, reader) = args.live.find(object).await?;
+    let (object, reader) = args.looked_up.find(object).await?;
     let mut options = Options::new(args.endpoint.clone());
     options.tls = args.tls.files();
     let (plugin, _) = Plugin::connect(options).await?;
@@ -60,28 +60,28 @@ pub(super) async fn request(args: &CallArgs, object: &str, method: &Method) -> R
         .config_of(&object)
         .await
         .map_err(|error| not_filled(error.to_string()))?;
-    let live = Live {
+    let looked_up = LookedUpObject {
         cluster_id: reader.cluster_id().await?,
-        wish: wish(kind, &object, &reader).await?,
+        desired: desired(kind, &object, &reader).await?,
         named_by: kind.external_name.source,
         object,
         config,
     };
-    live.request(method.name()).map_err(not_filled)
+    looked_up.request(method.name()).map_err(not_filled)
 }
 
-/// What a request is made of.
-struct Live {
+/// What a request is built from.
+struct LookedUpObject {
     /// Who gives the names of this kind.
     named_by: NameSource,
     object: Object,
     config: Arc<Config>,
     cluster_id: String,
     /// Of `DesiredState`.
-    wish: Value,
+    desired: Value,
 }
 
-async fn wish(kind: &Kind, object: &Object, reader: &Reader) -> Result<Value, CallError> {
+async fn desired(kind: &Kind, object: &Object, reader: &Reader) -> Result<Value, CallError> {
     let spec = object.spec_value();
     let empty = Map::new();
     let for_provider = spec["forProvider"].as_object().unwrap_or(&empty);
@@ -110,7 +110,7 @@ async fn wish(kind: &Kind, object: &Object, reader: &Reader) -> Result<Value, Ca
     Ok(json!({ "parameters": split.parameters, "sensitiveValues": sensitive }))
 }
 
-impl Live {
+impl LookedUpObject {
     fn request(&self, method: &str) -> Result<Filled, String> {
         let object = &self.object;
         let record = match Stored::read(object.annotation(names::RECORD), object.uid()) {
@@ -144,18 +144,18 @@ impl Live {
             "formerMarker": former_marker(adopt, &marker),
             "providerState": record.as_ref().map(|record| record.provider_state.clone()).unwrap_or_default(),
         });
-        let mut request = json!({ "target": target, "desired": self.wish });
+        let mut request = json!({ "target": target, "desired": self.desired });
         let mut changes = false;
         match method {
             "Observe" => {}
             "Update" | "Delete" => changes = true,
             "Create" => {
                 changes = true;
-                // A name that an answer told is no part of the request that led to it.
+                // A name that an answer reported is no part of the request that led to it.
                 if self.named_by == NameSource::Provider {
                     request["target"]["externalName"] = json!("");
                 }
-                // What is repeated is the request as it was recorded, not today's wish.
+                // What is repeated is the request as it was recorded, not today's desired state.
                 let intent = intent.filter(|intent| intent.verb == IntentVerb::Create);
                 match intent.map(|intent| &intent.parameters) {
                     Some(Snapshot::Whole(parameters)) => request["desired"]["parameters"] = json!(parameters),
@@ -212,7 +212,7 @@ mod tests {
       "parameters":{"whole":{"pages":3}},"startedAt":"2026-01-01T00:00:50Z","deadline":"2026-01-01T00:01:20Z",
       "operation":{"handle":"create/3","attempt":1}},"config":{"id":"c"},"pluginVersion":"0.1.0"}"#;
 
-    fn live(annotations: &Value) -> Live {
+    fn looked_up(annotations: &Value) -> LookedUpObject {
         let resource = ResourceType {
             group: "press.example.org".to_owned(),
             version: "v1alpha1".to_owned(),
@@ -232,7 +232,7 @@ mod tests {
             credentials: bridge_core::external::Secrets([("key".to_owned(), b"sesame".to_vec())].into()),
             credentials_expire: None,
         };
-        Live {
+        LookedUpObject {
             named_by: NameSource::Provider,
             object: Object::decode(
                 &Arc::new(ApiType::new(&resource, "books", true)),
@@ -241,14 +241,14 @@ mod tests {
             .expect("an object"),
             config: Arc::new(config),
             cluster_id: "cluster".to_owned(),
-            wish: json!({ "parameters": { "pages": 5 } }),
+            desired: json!({ "parameters": { "pages": 5 } }),
         }
     }
 
     #[test]
-    fn a_recorded_operation_is_asked_after() {
+    fn a_recorded_operation_is_polled() {
         let annotations = json!({ "crossbridge.dev/record": RECORD, "crossbridge.dev/adopt": "ccluster-v" });
-        let request = live(&annotations).request("PollOperation");
+        let request = looked_up(&annotations).request("PollOperation");
         assert_eq!(
             request,
             Ok(Filled {
@@ -273,13 +273,13 @@ mod tests {
     #[test]
     fn an_operation_that_moves_only_when_polled_is_not_polled_by_hand() {
         let driven = RECORD.replace(r#""attempt":1}},"#, r#""attempt":1,"pollDriven":true}},"#);
-        let filled = live(&json!({ "crossbridge.dev/record": driven })).request("PollOperation");
+        let filled = looked_up(&json!({ "crossbridge.dev/record": driven })).request("PollOperation");
         assert!(filled.expect("a request").changes);
     }
 
     #[test]
-    fn a_create_is_shown_as_it_was_recorded() {
-        let filled = live(&json!({ "crossbridge.dev/record": RECORD })).request("Create");
+    fn a_create_is_filled_from_the_recorded_intent() {
+        let filled = looked_up(&json!({ "crossbridge.dev/record": RECORD })).request("Create");
         let Filled { request, changes } = filled.expect("a request");
         assert!(changes);
         assert_eq!(
@@ -294,13 +294,13 @@ mod tests {
     }
 
     #[test]
-    fn without_another_name_what_its_user_names_has_that_of_its_object() {
+    fn a_user_named_resource_defaults_to_the_object_name() {
         let name = |named_by, annotations: &Value| {
-            let live = Live {
+            let looked_up = LookedUpObject {
                 named_by,
-                ..live(annotations)
+                ..looked_up(annotations)
             };
-            live.request("Observe").expect("a request").request["target"]["externalName"].clone()
+            looked_up.request("Observe").expect("a request").request["target"]["externalName"].clone()
         };
         let annotated = json!({ "crossplane.io/external-name": "other" });
         assert_eq!(name(NameSource::User, &json!({})), "jerome");
@@ -310,14 +310,14 @@ mod tests {
     }
 
     #[test]
-    fn what_an_object_cannot_fill_is_said() {
-        let live = live(&json!({}));
+    fn a_method_without_object_data_is_rejected() {
+        let looked_up = looked_up(&json!({}));
         assert_eq!(
-            live.request("PollOperation"),
+            looked_up.request("PollOperation"),
             Err("the object has no operation that could be asked after".to_owned())
         );
         assert_eq!(
-            live.request("ListResourceKinds"),
+            looked_up.request("ListResourceKinds"),
             Err("ListResourceKinds is about no object: leave KIND/NAME out".to_owned())
         );
     }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 const DOCUMENT: &str = "crossbridge.provider.v1alpha1.Document";
 const LEFT_OUT: &str = "left out";
 
-/// A request as it was written, its documents made texts.
+/// A request as it was written, its documents turned into JSON text.
 pub(super) fn with_texts(value: &Value, of: &MessageDescriptor) -> Value {
     if of.full_name() == DOCUMENT {
         return match value {
@@ -23,7 +23,7 @@ fn is_document(object: &Map<String, Value>) -> bool {
     object.len() == 1 && object.get("json").is_some_and(Value::is_string)
 }
 
-/// A message as JSON, its documents made objects.
+/// A message as JSON, its documents parsed into objects.
 pub(super) fn with_documents(message: &DynamicMessage, show_secrets: bool) -> Value {
     let options = SerializeOptions::new().use_enum_numbers(false);
     let value = message
@@ -47,7 +47,7 @@ fn readable(value: &Value, of: &MessageDescriptor, show_secrets: bool) -> Value 
     })
 }
 
-/// What cannot be read stays the text that it is.
+/// Text that is no JSON stays text.
 fn parsed(text: &Value) -> Value {
     let object = text.as_str().and_then(|text| serde_json::from_str(text).ok());
     object.unwrap_or_else(|| text.clone())
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_are_left_out_unless_they_are_asked_for() {
+    fn secrets_are_redacted_unless_requested() {
         let method = Method::find("CheckConfig").expect("a method");
         let request = json!({ "config": { "configId": "c", "credentials": { "key": "c2VzYW1l" } } });
         let message = method.request(&request).expect("a request");
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_contract_does_not_have_is_refused() {
+    fn unknown_fields_and_methods_are_rejected() {
         let method = Method::find("Observe").expect("a method");
         let error = method
             .request(&json!({ "tarjet": {} }))

@@ -80,7 +80,7 @@ impl Method {
             .map_err(|_| failed(&Status::internal("the method's name makes no path")))?;
         let deadline = Timestamp::now().saturating_add(timeout).unwrap_or(Timestamp::MAX);
         let (request, id) = with_metadata(message, deadline, timeout);
-        // By it the plugin's log tells of the call.
+        // The plugin's log names the call by it.
         eprintln!("call {id}");
         let mut client = Grpc::new(channel);
         client

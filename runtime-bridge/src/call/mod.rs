@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use self::{fill::Filled, method::Method};
 use crate::{
-    live::{LiveArgs, LiveError},
+    object_lookup::{ObjectLookupArgs, ObjectLookupError},
     plugins::TlsArgs,
 };
 
@@ -26,7 +26,7 @@ pub struct CallArgs {
     /// Method of the contract: GetPluginInfo, Observe, PollOperation, …
     #[arg(value_name = "METHOD")]
     pub method: String,
-    /// Fill target, config, wish and handle from this live object: KIND/NAME. Calls that change something are only printed then, as the
+    /// Fill target, config, desired state and handle from this live object: KIND/NAME. Calls that change something are only printed then, as the
     /// bridge guards them by what it has stored.
     #[arg(value_name = "KIND/NAME")]
     pub object: Option<String>,
@@ -62,10 +62,10 @@ pub struct CallArgs {
     #[command(flatten)]
     pub tls: TlsArgs,
     #[command(flatten)]
-    pub live: LiveArgs,
+    pub looked_up: ObjectLookupArgs,
 }
 
-/// Why a call was not made, or not answered.
+/// Why a call was not sent, or not answered.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
     /// The contract has no such method.
@@ -95,7 +95,7 @@ pub enum CallError {
     Plugin(#[from] HandshakeError),
     /// The object.
     #[error(transparent)]
-    Live(#[from] LiveError),
+    LookedUpObject(#[from] ObjectLookupError),
     /// The object gives no request of this kind.
     #[error("{0}")]
     NotFilled(String),
@@ -110,7 +110,7 @@ pub enum CallError {
     Status {
         /// Its code.
         code: String,
-        /// What it says.
+        /// What it reports.
         message: String,
     },
 }

@@ -9,17 +9,17 @@ use kube::{
     discovery::{Scope, pinned_kind},
 };
 
-use super::{manifests::Document, narrator::Narrator};
+use super::{manifests::Document, progress::ProgressPrinter};
 
 const FIELD_MANAGER: &str = "runtime-bridge-dev";
-/// How long a kind may take until it is served: its plugin has to start and its CRD to be made.
+/// How long a kind may take until it is served: its plugin has to start and its CRD to be created.
 const SERVED_WITHIN: Duration = Duration::from_mins(1);
 const ASK_EVERY: Duration = Duration::from_millis(200);
 
 /// Why a manifest was not applied.
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {
-    /// Nobody serves the kind.
+    /// No plugin serves the kind.
     #[error(
         "{origin}: no {kind} of {api_version} is served, {} s after the bridge was started; is the kind spelt as the plugin \
          spells it, and does the plugin run?",
@@ -56,14 +56,18 @@ pub enum ApplyError {
 }
 
 /// Applies them one after the other.
-pub async fn all(client: &Client, documents: &[Document], narrator: Narrator) -> Result<(), ApplyError> {
+pub async fn all(
+    client: &Client,
+    documents: &[Document],
+    progress: ProgressPrinter,
+) -> Result<(), ApplyError> {
     for document in documents {
         let Some(types) = &document.object.types else {
             continue;
         };
         let name = document.object.metadata.name.clone().unwrap_or_default();
         one(client, document, &types.api_version, &types.kind, &name).await?;
-        narrator.say(
+        progress.say(
             &format!("{} {name}", types.kind),
             &format!("applied ({})", document.origin),
         );
@@ -136,7 +140,7 @@ async fn apply(
         (Scope::Namespaced, Some(namespace)) => Api::namespaced_with(client.clone(), namespace, resource),
         (Scope::Namespaced, None) => Api::default_namespaced_with(client.clone(), resource),
     };
-    // Strict: a field that nobody knows is a mistake of the author's, not something to drop.
+    // Strict: a field that is unknown is a mistake of the author's, not something to drop.
     let mut params = PatchParams::apply(FIELD_MANAGER).force();
     params.field_validation = Some(ValidationDirective::Strict);
     api.patch(name, &params, &Patch::Apply(object)).await.map(drop)

@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told() {
+    fn each_manifest_error_is_explained() {
         let says = |text: &str| split(Path::new("x.yaml"), text).unwrap_err().to_string();
         assert!(
             says("a: [").starts_with("document 1 of x.yaml is not YAML"),

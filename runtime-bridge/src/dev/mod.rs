@@ -3,9 +3,9 @@
 #![allow(clippy::doc_markdown, reason = "some comments are help texts")]
 
 mod apply;
+mod changes;
 mod manifests;
-mod narrate;
-mod narrator;
+mod progress;
 mod state;
 mod supervise;
 mod watch;
@@ -35,18 +35,18 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use self::{
-    narrator::Narrator,
+    progress::ProgressPrinter,
     state::StateFile,
     supervise::{SuperviseError, Supervised},
 };
 
-/// Where a plugin looks for its endpoint.
+/// Where a plugin searches for its endpoint.
 const ENDPOINT_VARIABLE: &str = "PROVIDER_PLUGIN_ENDPOINT";
 
 /// The bridge's exit code when its command line is wrong.
 const USAGE: i32 = 2;
 
-/// What the bridge does unless flags or the environment say otherwise: two may run side by side, and what it does is told here anyway.
+/// What the bridge does unless flags or the environment say otherwise: two may run side by side, and what it does is reported here anyway.
 const SERVE_DEFAULTS: [(&str, &str); 2] = [
     ("CROSSBRIDGE_ADMIN_ADDRESS", "127.0.0.1:0"),
     ("CROSSBRIDGE_LOG_LEVEL", "warn"),
@@ -111,7 +111,7 @@ pub enum DevError {
     /// The control plane runs, and there is no client for it.
     #[error("cannot connect to the control plane: {0}")]
     Connect(Box<dyn Error + Send + Sync>),
-    /// The system refused something.
+    /// The system rejected something.
     #[error("cannot {step}: {cause}")]
     Io {
         /// What was being done.
@@ -144,16 +144,16 @@ fn io(step: &'static str) -> impl FnOnce(io::Error) -> DevError {
 }
 
 async fn until_stopped(args: &DevArgs, stop: &CancellationToken) -> Result<(), DevError> {
-    let narrator = Narrator::new();
+    let progress = ProgressPrinter::new();
     let documents = manifests::read(&args.apply)?;
-    let folder = ScratchDir::new("crossbridge-dev-").map_err(io("make a temporary folder"))?;
-    narrator.say("control plane", "starting");
+    let folder = ScratchDir::new("crossbridge-dev-").map_err(io("create a temporary folder"))?;
+    progress.say("control plane", "starting");
     let plane = tokio::select! {
         plane = ControlPlane::start(Options { controller_manager: true, ..Options::default() }) => plane?,
         () = stop.cancelled() => return Ok(()),
     };
     let kubeconfig = plane.kubeconfig();
-    narrator.say(
+    progress.say(
         "control plane",
         &format!("ready: export KUBECONFIG={}", kubeconfig.display()),
     );
@@ -184,9 +184,9 @@ async fn until_stopped(args: &DevArgs, stop: &CancellationToken) -> Result<(), D
             };
             Supervised {
                 name,
-                narrator,
+                progress,
                 state: &state,
-                hopeless: None,
+                usage_exit_code: None,
             }
             .run(program, &end_plugins)
         });
@@ -210,9 +210,9 @@ async fn until_stopped(args: &DevArgs, stop: &CancellationToken) -> Result<(), D
         };
         let ended = Supervised {
             name: "bridge".to_owned(),
-            narrator,
+            progress,
             state: &state,
-            hopeless: Some(USAGE),
+            usage_exit_code: Some(USAGE),
         }
         .run(program, stop)
         .await;
@@ -223,12 +223,12 @@ async fn until_stopped(args: &DevArgs, stop: &CancellationToken) -> Result<(), D
     let mut running =
         pin!(async { tokio::try_join!(bridge, async { Ok(try_join_all(plugins).await?) }).map(drop) });
     let applying = async {
-        apply::all(&client, &documents, narrator).await?;
+        apply::all(&client, &documents, progress).await?;
         Ok(pending::<Infallible>().await)
     };
     tokio::select! {
         result = &mut running => result,
-        never = watch::narrate(&client, narrator) => match never {},
+        never = watch::narrate(&client, progress) => match never {},
         failed = applying => {
             let failure = match failed {
                 Ok(never) => match never {},

@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_start_of_each_process_is_told() {
+    fn the_state_file_names_the_last_start_of_each_process() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("state.json");
         let file = StateFile::new(

@@ -6,23 +6,23 @@ use bridge_control_plane::process::{Output, Spawn, SpawnError};
 use bridge_core::back_off::doubled;
 use tokio_util::sync::CancellationToken;
 
-use super::{narrator::Narrator, state::StateFile};
+use super::{progress::ProgressPrinter, state::StateFile};
 
 /// The first pause before a program is started again; each one after it is twice as long.
-const SHORTEST_PAUSE: Duration = Duration::from_millis(200);
-const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+const SHORTEST_BACKOFF: Duration = Duration::from_millis(200);
+const LONGEST_BACKOFF: Duration = Duration::from_secs(10);
 /// A program that ran for so long is well, whatever it ended of.
-const WELL_AFTER: Duration = Duration::from_secs(10);
+const STABLE_AFTER: Duration = Duration::from_secs(10);
 /// How long a program may take to end when it is asked to.
 const GRACE: Duration = Duration::from_secs(10);
 
 /// A program that is kept running.
 pub struct Supervised<'a> {
     pub name: String,
-    pub narrator: Narrator,
+    pub progress: ProgressPrinter,
     pub state: &'a StateFile,
-    /// The exit code by which it says that it will never run like this.
-    pub hopeless: Option<i32>,
+    /// The exit code by which it reports that it will never run like this.
+    pub usage_exit_code: Option<i32>,
 }
 
 /// Why a program is not kept running.
@@ -33,7 +33,7 @@ pub enum SuperviseError {
     Spawn(#[from] SpawnError),
     /// It does not take its command line.
     #[error("the {name} does not take its flags (exit code {code}): it said above why")]
-    Hopeless {
+    Usage {
         /// Which.
         name: String,
         /// What it ended with.
@@ -48,32 +48,32 @@ impl Supervised<'_> {
         program: impl Fn() -> Spawn,
         stop: &CancellationToken,
     ) -> Result<(), SuperviseError> {
-        let mut pause = Pause::default();
+        let mut backoff = Backoff::default();
         while !stop.is_cancelled() {
             let process = self.quoted(program()).spawn()?;
             // First the file, so that who reads that it was started finds it there.
             if let Err(error) = self.state.started(&self.name, process.id()) {
-                self.narrator
+                self.progress
                     .say(&self.name, &format!("cannot write the state file: {error}"));
             }
-            self.narrator
+            self.progress
                 .say(&self.name, &format!("started, process {}", process.id()));
             let begun = Instant::now();
             tokio::select! {
                 status = process.wait() => {
-                    if let Some(code) = status.code().filter(|code| self.hopeless == Some(*code)) {
-                        return Err(SuperviseError::Hopeless { name: self.name, code });
+                    if let Some(code) = status.code().filter(|code| self.usage_exit_code == Some(*code)) {
+                        return Err(SuperviseError::Usage { name: self.name, code });
                     }
-                    let pause = pause.after(begun.elapsed());
-                    self.narrator.say(&self.name, &format!("ended ({status}); starts again in {} s", pause.as_secs_f32()));
+                    let backoff = backoff.after(begun.elapsed());
+                    self.progress.say(&self.name, &format!("ended ({status}); starts again in {} s", backoff.as_secs_f32()));
                     tokio::select! {
-                        () = tokio::time::sleep(pause) => {}
+                        () = tokio::time::sleep(backoff) => {}
                         () = stop.cancelled() => {}
                     }
                 }
                 () = stop.cancelled() => {
                     let status = process.stop(GRACE).await;
-                    self.narrator.say(&self.name, &format!("ended as asked ({status})"));
+                    self.progress.say(&self.name, &format!("ended as asked ({status})"));
                 }
             }
         }
@@ -82,8 +82,8 @@ impl Supervised<'_> {
 
     fn quoted(&self, program: Spawn) -> Spawn {
         let output = || {
-            let (narrator, name) = (self.narrator, self.name.clone());
-            Output::lines(move |line| narrator.quote(&name, line))
+            let (progress, name) = (self.progress, self.name.clone());
+            Output::lines(move |line| progress.quote(&name, line))
         };
         program.stdout(output()).stderr(output())
     }
@@ -91,18 +91,18 @@ impl Supervised<'_> {
 
 /// How long to wait before the next start.
 #[derive(Debug, Default)]
-struct Pause {
+struct Backoff {
     failures: u32,
 }
 
-impl Pause {
+impl Backoff {
     /// The program ended after so long.
     fn after(&mut self, ran: Duration) -> Duration {
-        if ran >= WELL_AFTER {
+        if ran >= STABLE_AFTER {
             self.failures = 0;
         }
         self.failures = self.failures.saturating_add(1);
-        doubled(SHORTEST_PAUSE, LONGEST_PAUSE, self.failures)
+        doubled(SHORTEST_BACKOFF, LONGEST_BACKOFF, self.failures)
     }
 }
 
@@ -111,16 +111,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pauses_grow_until_the_program_is_well() {
-        let mut pause = Pause::default();
+    fn the_backoff_grows_until_the_program_is_stable() {
+        let mut backoff = Backoff::default();
         let soon = Duration::from_millis(10);
-        assert_eq!(pause.after(soon), SHORTEST_PAUSE);
-        assert_eq!(pause.after(soon), SHORTEST_PAUSE * 2);
-        assert_eq!(pause.after(soon), SHORTEST_PAUSE * 4);
+        assert_eq!(backoff.after(soon), SHORTEST_BACKOFF);
+        assert_eq!(backoff.after(soon), SHORTEST_BACKOFF * 2);
+        assert_eq!(backoff.after(soon), SHORTEST_BACKOFF * 4);
         for _ in 0..100 {
-            pause.after(soon);
+            backoff.after(soon);
         }
-        assert_eq!(pause.after(soon), LONGEST_PAUSE);
-        assert_eq!(pause.after(WELL_AFTER), SHORTEST_PAUSE);
+        assert_eq!(backoff.after(soon), LONGEST_BACKOFF);
+        assert_eq!(backoff.after(STABLE_AFTER), SHORTEST_BACKOFF);
     }
 }

@@ -18,14 +18,14 @@ use kube::{
 use tokio_stream::StreamMap;
 
 use super::{
-    narrate::{Look, news},
-    narrator::Narrator,
+    changes::{ObjectState, changes},
+    progress::ProgressPrinter,
 };
 
 type Objects = BoxStream<'static, watcher::Result<Event<DynamicObject>>>;
 
-/// Tells what happens. The control plane is ours alone, so that every custom resource in it is of interest.
-pub async fn narrate(client: &Client, narrator: Narrator) -> Infallible {
+/// Reports what happens. The control plane is ours alone, so that every custom resource in it is of interest.
+pub async fn narrate(client: &Client, progress: ProgressPrinter) -> Infallible {
     let definitions = Api::<CustomResourceDefinition>::all(client.clone());
     let mut definitions = watcher::watcher(definitions, watcher::Config::default())
         .default_backoff()
@@ -35,33 +35,33 @@ pub async fn narrate(client: &Client, narrator: Narrator) -> Infallible {
         .default_backoff()
         .boxed();
     let mut objects: StreamMap<String, Objects> = StreamMap::new();
-    let mut told = Told::new(narrator);
+    let mut reported = Reported::new(progress);
     loop {
-        // An error of a watch is followed by another try, and told by what does not happen.
+        // An error of a watch is followed by another try, and reported by what does not happen.
         tokio::select! {
             event = definitions.next() => match event {
                 Some(Ok(Event::Apply(definition) | Event::InitApply(definition))) => {
                     let name = definition.name_any();
                     if let Some(resource) = established(&definition)
-                        && told.served(&name, &resource.kind)
+                        && reported.served(&name, &resource.kind)
                     {
                         objects.insert(name, watch(client, &resource));
                     }
                 }
                 Some(Ok(Event::Delete(definition))) => {
                     objects.remove(&definition.name_any());
-                    told.no_longer_served(&definition.name_any());
+                    reported.no_longer_served(&definition.name_any());
                 }
                 _ => {}
             },
             event = objects.next(), if !objects.is_empty() => match event {
-                Some((_, Ok(Event::Apply(object) | Event::InitApply(object)))) => told.object(&object),
-                Some((_, Ok(Event::Delete(object)))) => told.gone(&object),
+                Some((_, Ok(Event::Apply(object) | Event::InitApply(object)))) => reported.object(&object),
+                Some((_, Ok(Event::Delete(object)))) => reported.deleted(&object),
                 _ => {}
             },
             event = occurrences.next() => {
                 if let Some(Ok(Event::Apply(occurrence) | Event::InitApply(occurrence))) = event {
-                    told.occurrence(&occurrence);
+                    reported.occurrence(&occurrence);
                 }
             }
         }
@@ -96,59 +96,59 @@ fn established(definition: &CustomResourceDefinition) -> Option<ApiResource> {
     })
 }
 
-/// What was told already.
-struct Told {
-    narrator: Narrator,
+/// What has been printed already.
+struct Reported {
+    progress: ProgressPrinter,
     /// Kinds by the names of their definitions.
     kinds: BTreeMap<String, String>,
     /// Objects by uid.
-    looks: BTreeMap<String, Look>,
+    states: BTreeMap<String, ObjectState>,
     /// How often each event had happened, by its uid.
     occurrences: BTreeMap<String, i32>,
 }
 
-impl Told {
-    fn new(narrator: Narrator) -> Self {
+impl Reported {
+    fn new(progress: ProgressPrinter) -> Self {
         Self {
-            narrator,
+            progress,
             kinds: BTreeMap::new(),
-            looks: BTreeMap::new(),
+            states: BTreeMap::new(),
             occurrences: BTreeMap::new(),
         }
     }
 
-    /// Whether that is news.
+    /// Whether the kind was not served before.
     fn served(&mut self, definition: &str, kind: &str) -> bool {
-        let news = self
+        let changes = self
             .kinds
             .insert(definition.to_owned(), kind.to_owned())
             .is_none();
-        if news {
-            self.narrator.say(kind, &format!("is served ({definition})"));
+        if changes {
+            self.progress.say(kind, &format!("is served ({definition})"));
         }
-        news
+        changes
     }
 
     fn no_longer_served(&mut self, definition: &str) {
         if let Some(kind) = self.kinds.remove(definition) {
-            self.narrator.say(&kind, "is no longer served");
+            self.progress.say(&kind, "is no longer served");
         }
     }
 
     fn object(&mut self, object: &DynamicObject) {
         let Some(uid) = &object.metadata.uid else { return };
-        let look = Look::at(object);
-        for words in news(self.looks.get(uid), &look) {
-            self.narrator.say(&title(object), &words);
+        let state = ObjectState::at(object);
+        for words in changes(self.states.get(uid), &state) {
+            self.progress.say(&title(object), &words);
         }
-        self.looks.insert(uid.clone(), look);
+        self.states.insert(uid.clone(), state);
     }
 
-    fn gone(&mut self, object: &DynamicObject) {
+    fn deleted(&mut self, object: &DynamicObject) {
         if let Some(uid) = &object.metadata.uid {
-            self.looks.remove(uid);
+            self.states.remove(uid);
         }
-        self.narrator.say(&title(object), "is gone");
+        self.progress.say(&title(object), "was deleted");
     }
 
     /// Events of other kinds are those of the control plane itself.
@@ -171,7 +171,7 @@ impl Told {
             about.name.as_deref().unwrap_or_default(),
         );
         let (what, reason) = (text(&occurrence.type_), text(&occurrence.reason));
-        self.narrator.say(
+        self.progress.say(
             &who,
             &format!("event {what} {reason}: {}", text(&occurrence.message)),
         );

@@ -2,7 +2,7 @@
 
 use clap::ValueEnum;
 
-/// A language that a plugin can be made in.
+/// A language that a plugin can be created in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Language {
     /// With the SDK.
@@ -17,7 +17,7 @@ pub enum Language {
 }
 
 impl Language {
-    /// The example that it is made of.
+    /// The example that it is derived from.
     pub(super) fn example(self) -> &'static str {
         match self {
             Self::Rust => "examples/files-plugin",
@@ -28,7 +28,7 @@ impl Language {
     }
 
     /// Words of the example, and what stands there instead.
-    pub(super) fn words(self, name: &str) -> Vec<(&'static str, String)> {
+    pub(super) fn replacements(self, name: &str) -> Vec<(&'static str, String)> {
         let own = |word, text: &str| (word, text.replace("NAME", name));
         match self {
             Self::Rust => vec![

@@ -13,7 +13,7 @@ use clap::Args;
 
 use self::language::Language;
 
-/// What to make, and where.
+/// What to create, and where.
 #[derive(Debug, Clone, Args)]
 pub struct NewPluginArgs {
     /// Its name, of a-z, 0-9 and -: it serves the API group NAME.example.org.
@@ -56,7 +56,7 @@ fn name(text: &str) -> Result<String, String> {
     }
 }
 
-/// Writes the files, and says what to do next.
+/// Writes the files, and reports what to do next.
 pub fn run(args: &NewPluginArgs) -> Result<(), NewPluginError> {
     let folder = args
         .dir

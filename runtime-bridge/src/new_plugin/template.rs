@@ -10,9 +10,9 @@ const CONTRACT: &str = "proto/";
 
 /// Texts by path.
 pub(super) fn files(language: Language, name: &str, sdk: Option<&Path>) -> BTreeMap<String, String> {
-    let words = language.words(name);
+    let replacements = language.replacements(name);
     let own = |text: &str| {
-        words
+        replacements
             .iter()
             .fold(text.to_owned(), |text, (word, own)| text.replace(word, own))
     };
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_of_the_examples_names_is_left() {
+    fn no_name_of_the_example_is_left() {
         let former = [
             (Language::Rust, "files.example.org"),
             (Language::Python, "garden_plugin"),
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn the_contract_goes_along_where_stubs_are_made_of_it() {
+    fn the_contract_is_copied_where_stubs_are_generated() {
         let proto = "proto/crossbridge/provider/v1alpha1/resource_service.proto";
         for language in [Language::Python, Language::Go, Language::TypeScript] {
             assert!(files(language, "acme", None).contains_key(proto), "{language:?}");

@@ -1,4 +1,4 @@
-//! What is known of an object, as a tree. No secrets are in it: it is made of what everybody may see who may see the object.
+//! What is known of an object, as a tree. No secrets are in it: it is built from what everybody may see who may see the object.
 
 use std::sync::Arc;
 
@@ -110,7 +110,7 @@ impl Facts {
             lines.push(Tree::new(format!("name: {} ({how})", record.external_name)));
         }
         if record.taken {
-            lines.push(Tree::new("the name is taken by another resource"));
+            lines.push(Tree::new("name conflict: another resource has this name"));
         }
         lines.extend(record.intent.as_ref().map(|intent| self.intent(intent)));
         let identity = [record.config.identity.as_str(), "unknown identity"];
@@ -139,7 +139,7 @@ impl Facts {
             Tree::new(format!("answered by the operation {}{driven}", operation.handle))
         });
         let line = format!(
-            "unsettled {:?}, attempt {}, begun {}, nothing is sent after {}",
+            "unresolved {:?}, attempt {}, begun {}, nothing is sent after {}",
             intent.verb,
             intent.attempt,
             self.ago(intent.started_at),
@@ -219,7 +219,7 @@ impl Facts {
         ))
     }
 
-    /// The most telling reason only.
+    /// The most specific reason only.
     fn waits_for(&self, status: &Status) -> Tree {
         let unmet = |kind: &str| {
             status
@@ -245,10 +245,10 @@ impl Facts {
             format!("{} to exist", self.config.name)
         } else if let Some(operation) = &status.progress.operation {
             format!("the operation that it began: {:?}", operation.verb)
-        } else if !self.is_looked_at(status) {
+        } else if !self.is_observed_generation_current(status) {
             match &self.seen {
-                Ok(_) => "the bridge to look at it".to_owned(),
-                Err(_) => "a bridge that looks at it".to_owned(),
+                Ok(_) => "the bridge to reconcile it".to_owned(),
+                Err(_) => "a bridge that reconciles it".to_owned(),
             }
         } else if let Some(condition) = unmet("Synced").or_else(|| unmet("Ready")) {
             sentence(condition)
@@ -258,8 +258,8 @@ impl Facts {
         Tree::new(format!("waits for: {what}"))
     }
 
-    /// Its conditions tell of its spec as it is.
-    fn is_looked_at(&self, status: &Status) -> bool {
+    /// Whether its conditions refer to its current generation.
+    fn is_observed_generation_current(&self, status: &Status) -> bool {
         let synced = status.conditions.iter().find(|one| one.kind == "Synced");
         synced.is_some_and(|synced| synced.observed_generation == self.object.generation())
     }
@@ -270,13 +270,13 @@ impl Facts {
             Ok(seen) => seen.planned.as_ref(),
         };
         let Some(planned) = planned else {
-            return Tree::new("next: nothing is planned; a change will be its turn");
+            return Tree::new("next: nothing is planned; the next change triggers a reconcile");
         };
         let purpose = match planned.purpose {
-            Some(Priority::UserChange) => "a change is looked at",
-            Some(Priority::OperationPoll) => "the operation is asked after",
-            Some(Priority::DriftPoll) => "it is looked at again",
-            Some(Priority::InitialList) => "it is looked at for the first time",
+            Some(Priority::UserChange) => "a change is reconciled",
+            Some(Priority::OperationPoll) => "the operation is polled",
+            Some(Priority::DriftPoll) => "it is checked for drift",
+            Some(Priority::InitialList) => "it is reconciled for the first time",
             None => "nothing is planned",
         };
         let when = planned
@@ -284,7 +284,7 @@ impl Facts {
             .map(|next| format!(" {}", self.at(next)))
             .unwrap_or_default();
         let running = if planned.running {
-            "a pass runs now; then "
+            "a reconcile runs now; then "
         } else {
             ""
         };

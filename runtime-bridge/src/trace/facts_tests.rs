@@ -55,7 +55,7 @@ fn condition(kind: &str, status: &str, reason: &str, message: &str, generation: 
 }
 
 #[test]
-fn an_object_that_is_being_made_shows_all_that_is_known() {
+fn a_trace_shows_all_facts_of_a_creation() {
     let conditions = [
         condition("Ready", "False", "Creating", "it is being printed", 2),
         condition("Synced", "True", "ReconcileSuccess", "", 1),
@@ -115,13 +115,13 @@ fn an_object_that_is_being_made_shows_all_that_is_known() {
         │  ├─ Create, 10s ago, 12 ms: operation Printing 33 %
         │  └─ PollOperation, 500ms ago, 3 ms: outcome unknown: UNAVAILABLE [UNAVAILABLE]
         ├─ waits for: the operation that it began: Create
-        └─ next: the operation is asked after in 200ms
+        └─ next: the operation is polled in 200ms
     "#]]
     .assert_eq(&facts.tree().to_string());
 }
 
 #[test]
-fn what_is_missing_is_said() {
+fn missing_facts_are_named() {
     let facts = Facts {
         now: now(),
         object: book(&json!({}), &json!({})),
@@ -148,7 +148,7 @@ fn what_is_missing_is_said() {
 }
 
 #[test]
-fn a_question_comes_before_what_else_is_waited_for() {
+fn a_question_is_the_first_reason_to_wait() {
     let conditions = [condition(
         "Synced",
         "False",
@@ -183,12 +183,12 @@ fn a_question_comes_before_what_else_is_waited_for() {
     );
     assert_eq!(
         waits(&json!({}), &json!({})),
-        "waits for: the bridge to look at it\n"
+        "waits for: the bridge to reconcile it\n"
     );
     let former = json!({ "conditions": [condition("Synced", "True", "ReconcileSuccess", "", 1)] });
     assert_eq!(
         waits(&json!({}), &former),
-        "waits for: the bridge to look at it\n"
+        "waits for: the bridge to reconcile it\n"
     );
     let synced = json!({ "conditions": [condition("Synced", "True", "ReconcileSuccess", "", 2)] });
     assert_eq!(waits(&json!({}), &synced), "waits for: nothing\n");

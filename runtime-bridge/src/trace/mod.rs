@@ -15,7 +15,7 @@ use self::facts::Facts;
 use crate::{
     admin::{self, NO_NAMESPACE, Seen},
     healthcheck::ask,
-    live::{LiveArgs, LiveError},
+    object_lookup::{ObjectLookupArgs, ObjectLookupError},
 };
 
 /// Which object.
@@ -25,14 +25,14 @@ pub struct TraceArgs {
     #[arg(value_name = "KIND/NAME")]
     pub object: String,
     #[command(flatten)]
-    pub live: LiveArgs,
+    pub live: ObjectLookupArgs,
     /// Admin endpoint of the bridge, for its last calls and its plan. It listens on loopback: run this in its pod, or forward its port.
     #[arg(long, env = "CROSSBRIDGE_ADMIN_ADDRESS", value_name = "ADDRESS", default_value = admin::DEFAULT_ADDRESS)]
     pub admin_address: SocketAddr,
 }
 
 /// Prints the tree of one object.
-pub async fn run(args: TraceArgs) -> Result<(), LiveError> {
+pub async fn run(args: TraceArgs) -> Result<(), ObjectLookupError> {
     let (object, reader) = args.live.find(&args.object).await?;
     let facts = Facts {
         now: Timestamp::now(),

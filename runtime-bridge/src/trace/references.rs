@@ -13,7 +13,7 @@ use bridge_engine::{
 use serde_json::Value;
 
 use super::facts::Reference;
-use crate::live::Reader;
+use crate::object_lookup::Reader;
 
 /// The config that it refers to. A plugin's configs are of the plugin's group, of which the object's group is, or is below.
 pub(super) async fn config(object: &Object, reader: &Reader) -> Reference {
@@ -45,7 +45,7 @@ pub(super) async fn config(object: &Object, reader: &Reader) -> Reference {
 
 /// A Secret that the spec names.
 #[derive(Debug, PartialEq, Eq)]
-struct Named {
+struct SecretReference {
     /// The field of the spec, as in `forProvider.passwordSecretRef`.
     field: String,
     namespace: String,
@@ -54,7 +54,7 @@ struct Named {
     key: Option<String>,
 }
 
-/// The Secrets that it refers to, a line each: which field, which Secret, and whether what is asked of it is there.
+/// The Secrets that it refers to, a line each: which field, which Secret, and whether what is asked of it exists.
 pub(super) async fn secrets(object: &Object, reader: &Reader) -> Vec<String> {
     let mut lines = Vec::new();
     for named in named(&object.spec_value(), object.namespace()) {
@@ -75,7 +75,7 @@ pub(super) async fn secrets(object: &Object, reader: &Reader) -> Vec<String> {
     lines
 }
 
-fn named(spec: &Value, namespace: Option<&str>) -> Vec<Named> {
+fn named(spec: &Value, namespace: Option<&str>) -> Vec<SecretReference> {
     let mut found = Vec::new();
     find(&spec["forProvider"], "forProvider", namespace, &mut found);
     found.extend(secret_of(
@@ -87,7 +87,7 @@ fn named(spec: &Value, namespace: Option<&str>) -> Vec<Named> {
 }
 
 /// References to a key of a Secret stand in fields that end so, see docs/provider-config.md.
-fn find(value: &Value, path: &str, namespace: Option<&str>, found: &mut Vec<Named>) {
+fn find(value: &Value, path: &str, namespace: Option<&str>, found: &mut Vec<SecretReference>) {
     let children: Vec<(String, &Value)> = match value {
         Value::Object(fields) => fields.iter().map(|(name, value)| (name.clone(), value)).collect(),
         Value::Array(items) => items
@@ -107,9 +107,9 @@ fn find(value: &Value, path: &str, namespace: Option<&str>, found: &mut Vec<Name
     }
 }
 
-fn secret_of(reference: &Value, field: &str, namespace: Option<&str>) -> Option<Named> {
+fn secret_of(reference: &Value, field: &str, namespace: Option<&str>) -> Option<SecretReference> {
     let text = |name: &str| reference[name].as_str().map(str::to_owned);
-    Some(Named {
+    Some(SecretReference {
         field: field.to_owned(),
         // An object of a namespace reads and writes there only.
         namespace: namespace.map(str::to_owned).or_else(|| text("namespace"))?,
@@ -135,7 +135,7 @@ mod tests {
             },
             "writeConnectionSecretToRef": { "name": "connection" },
         });
-        let secret = |field: &str, name: &str, key: Option<&str>| Named {
+        let secret = |field: &str, name: &str, key: Option<&str>| SecretReference {
             field: field.to_owned(),
             namespace: "team".to_owned(),
             name: name.to_owned(),
@@ -149,7 +149,7 @@ mod tests {
                 secret("writeConnectionSecretToRef", "connection", None),
             ]
         );
-        let named: Vec<Named> = named(&spec, None);
+        let named: Vec<SecretReference> = named(&spec, None);
         assert_eq!(
             named
                 .iter()

@@ -31,7 +31,7 @@ impl fmt::Debug for Credentials {
 
 impl Credentials {
     /// For a moto that checks nothing: any will do.
-    pub(crate) fn made_up() -> Self {
+    pub(crate) fn unchecked() -> Self {
         Self {
             access_key_id: "AKIAEMULATOR00000000".to_owned(),
             secret_access_key: "made-up".to_owned(),
@@ -50,8 +50,8 @@ pub enum CallError {
         /// Why.
         cause: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// Moto said no.
-    #[error("{service} refused: HTTP {status}: {said}")]
+    /// Moto rejected the call.
+    #[error("{service} rejected the call: HTTP {status}: {said}")]
     Refused {
         /// By signing name.
         service: String,
@@ -60,7 +60,7 @@ pub enum CallError {
         /// The body.
         said: String,
     },
-    /// The answer has not the shape that was expected.
+    /// The response does not have the expected shape.
     #[error("{service} answered something unexpected: {said}")]
     Unexpected {
         /// By signing name.
@@ -129,11 +129,11 @@ impl<'a> SignedCall<'a> {
     }
 }
 
-/// Signs calls and sends them straight to moto, past counts, faults and laws.
+/// Signs calls and sends them straight to moto, past counts, faults and behaviors.
 #[derive(Debug, Clone)]
 pub(crate) struct Aws {
     upstream: Upstream,
-    /// As clients know it: queue URLs are made of it.
+    /// As clients know it: queue URLs are built from it.
     address: SocketAddr,
 }
 

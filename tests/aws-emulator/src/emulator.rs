@@ -1,4 +1,4 @@
-//! The whole: moto, the proxy before it, and the handle by which tests rule both.
+//! The emulator: moto, the proxy before it, and the handle by which tests control both.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -63,12 +63,12 @@ pub enum StartError {
         /// What the system said.
         cause: std::io::Error,
     },
-    /// The first user cannot be made.
-    #[error("cannot make the first user: {0}")]
+    /// The first user cannot be created.
+    #[error("cannot create the first user: {0}")]
     User(#[from] CallError),
 }
 
-/// An AWS of one's own. Gone when dropped, and when this process ends, however it ends.
+/// An AWS of one's own. Deleted when dropped, and when this process ends, however it ends.
 #[derive(Debug)]
 pub struct AwsEmulator {
     address: SocketAddr,
@@ -76,14 +76,14 @@ pub struct AwsEmulator {
     proxy: Arc<Proxy>,
     aws: Aws,
     credentials: Mutex<Credentials>,
-    users_made: AtomicU64,
+    users_created: AtomicU64,
     // Of its own, so that an emulator shared by tests outlives the runtime of the test that started it.
     runtime: Option<Runtime>,
     _moto: Moto,
 }
 
 impl AwsEmulator {
-    /// Starts one. The first time on a machine this installs moto, which takes half a minute and is told on standard error.
+    /// Starts one. The first time on a machine this installs moto, which takes half a minute and is reported on standard error.
     pub async fn start(options: Options) -> Result<Self, StartError> {
         let moto = Moto::start(options.auth.then_some(users::CALLS)).await?;
         let wanted = SocketAddr::from((Ipv4Addr::LOCALHOST, options.port.unwrap_or(0)));
@@ -115,12 +115,12 @@ impl AwsEmulator {
             options,
             proxy,
             aws: Aws::new(upstream, address),
-            credentials: Mutex::new(Credentials::made_up()),
-            users_made: AtomicU64::new(0),
+            credentials: Mutex::new(Credentials::unchecked()),
+            users_created: AtomicU64::new(0),
             runtime: Some(runtime),
             _moto: moto,
         };
-        emulator.make_first_user().await?;
+        emulator.create_first_user().await?;
         Ok(emulator)
     }
 
@@ -137,9 +137,9 @@ impl AwsEmulator {
             .clone()
     }
 
-    /// Keys of a new user who may do only `actions`: `["s3:*"]`. Refused by nobody unless `auth` is on.
+    /// Keys of a new user who may do only `actions`: `["s3:*"]`. Checked only if `auth` is on.
     pub async fn create_user(&self, actions: &[&str]) -> Result<Credentials, CallError> {
-        let number = self.users_made.fetch_add(1, Ordering::Relaxed);
+        let number = self.users_created.fetch_add(1, Ordering::Relaxed);
         users::create(&self.aws, &self.credentials(), &format!("user-{number}"), actions).await
     }
 
@@ -153,32 +153,33 @@ impl AwsEmulator {
         self.proxy.calls.all().values().sum()
     }
 
-    /// Harms calls to come.
+    /// Adds a fault for calls to come.
     pub fn inject(&self, fault: Fault) {
         self.proxy.faults.add(fault);
     }
 
-    /// Takes back every fault that has not befallen anybody.
+    /// Removes every fault that has not been used up.
     pub fn clear_faults(&self) {
         self.proxy.faults.clear();
     }
 
-    /// Makes a bucket name another account's.
+    /// Marks a bucket name as owned by another account.
     pub fn give_bucket_away(&self, name: &str) {
-        self.proxy.with_laws(|laws| laws.give_bucket_away(name));
+        self.proxy
+            .with_behaviors(|behaviors| behaviors.give_bucket_away(name));
     }
 
     /// Back to an empty AWS without calls and faults. With `auth` there is a new user.
     pub async fn reset(&self) -> Result<(), CallError> {
         self.moto_api("/moto-api/reset", String::new()).await?;
-        self.proxy.with_laws(crate::laws::Laws::reset);
+        self.proxy.with_behaviors(crate::behaviors::Behaviors::reset);
         self.proxy.faults.clear();
         self.proxy.calls.reset();
         if self.options.auth {
             self.moto_api("/moto-api/reset-auth", users::CALLS.to_string())
                 .await?;
         }
-        self.make_first_user().await
+        self.create_first_user().await
     }
 
     /// Names of the buckets that exist.
@@ -208,11 +209,11 @@ impl AwsEmulator {
         }
     }
 
-    async fn make_first_user(&self) -> Result<(), CallError> {
+    async fn create_first_user(&self) -> Result<(), CallError> {
         if !self.options.auth {
             return Ok(());
         }
-        let keys = users::create(&self.aws, &Credentials::made_up(), "first", &["*"]).await?;
+        let keys = users::create(&self.aws, &Credentials::unchecked(), "first", &["*"]).await?;
         *self.credentials.lock().unwrap_or_else(PoisonError::into_inner) = keys;
         Ok(())
     }
@@ -223,7 +224,7 @@ impl AwsEmulator {
             body,
             ..SignedCall::get("moto", path)
         };
-        self.aws.call(&Credentials::made_up(), call).await.map(drop)
+        self.aws.call(&Credentials::unchecked(), call).await.map(drop)
     }
 }
 

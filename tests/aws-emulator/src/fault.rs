@@ -10,7 +10,7 @@ use crate::call::Call;
 use crate::reply::AwsError;
 use crate::service::{Protocol, Service};
 
-/// What befalls a call.
+/// The effect of a fault on a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Harm {
@@ -18,7 +18,7 @@ pub enum Harm {
     Throttle,
     /// HTTP 500; nothing is done.
     ServerError,
-    /// The service's own refusal; nothing is done.
+    /// The service's own rejection; nothing is done.
     AccessDenied,
     /// Any error; nothing is done.
     Error {
@@ -48,7 +48,7 @@ pub enum Harm {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Fault {
-    /// What befalls them.
+    /// The effect on them.
     pub harm: Harm,
     /// Calls of this service; of any, if `None`.
     #[serde(default)]
@@ -59,7 +59,7 @@ pub struct Fault {
     /// So many matching calls go through before.
     #[serde(default)]
     pub skip: u32,
-    /// So many are harmed; then the rule is gone.
+    /// How many calls it applies to before it is removed.
     #[serde(default = "once")]
     pub times: u32,
 }
@@ -132,8 +132,8 @@ impl Faults {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// What befalls this call. Every matching rule counts it; the first that is due harms it.
-    pub(crate) fn meet(&self, call: &Call) -> Option<Harm> {
+    /// The fault that applies to this call. Every matching rule counts the call; the oldest one that is due applies.
+    pub(crate) fn apply(&self, call: &Call) -> Option<Harm> {
         let mut rules = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut met = None;
         for rule in rules.iter_mut().filter(|rule| rule.matches(call)) {
@@ -149,9 +149,9 @@ impl Faults {
     }
 }
 
-/// What a call meets on its way.
+/// How a call is handled, by the fault that applies to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum Handling {
     /// Nothing special.
     Clear,
     /// An error, before any work.
@@ -168,7 +168,7 @@ pub(crate) enum Way {
     AnswerSilent,
 }
 
-impl Way {
+impl Handling {
     pub(crate) fn of(harm: Option<Harm>, service: Service) -> Self {
         let Some(harm) = harm else { return Self::Clear };
         match harm {
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rule_harms_the_calls_it_names_so_many_times_and_is_gone() {
+    fn a_fault_applies_the_given_number_of_times() {
         let faults = Faults::default();
         faults.add(
             Fault::new(Harm::Throttle)
@@ -250,20 +250,20 @@ mod tests {
                 .times(2),
         );
         let create = call(Service::S3, "CreateBucket");
-        assert_eq!(faults.meet(&call(Service::S3, "HeadBucket")), None);
-        let met = [(); 4].map(|()| faults.meet(&create));
+        assert_eq!(faults.apply(&call(Service::S3, "HeadBucket")), None);
+        let met = [(); 4].map(|()| faults.apply(&create));
         assert_eq!(met, [None, Some(Harm::Throttle), Some(Harm::Throttle), None]);
         assert_eq!(faults.list(), []);
     }
 
     #[test]
-    fn the_oldest_rule_that_is_due_wins() {
+    fn the_oldest_matching_fault_applies() {
         let faults = Faults::default();
         faults.add(Fault::new(Harm::Hang).skip(1));
         faults.add(Fault::new(Harm::Refuse));
         let any = call(Service::Sts, "GetCallerIdentity");
-        assert_eq!(faults.meet(&any), Some(Harm::Refuse));
-        assert_eq!(faults.meet(&any), Some(Harm::Hang));
+        assert_eq!(faults.apply(&any), Some(Harm::Refuse));
+        assert_eq!(faults.apply(&any), Some(Harm::Hang));
     }
 
     #[test]

@@ -18,7 +18,7 @@ pub struct Distribution {
     pub enabled: bool,
 }
 
-/// Asks moto.
+/// Reads the inventory from moto itself.
 #[derive(Debug, Clone)]
 pub(crate) struct Inventory {
     pub(crate) aws: Aws,

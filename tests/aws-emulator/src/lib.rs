@@ -15,12 +15,12 @@
 //! ```
 
 mod aws;
+mod behaviors;
 mod call;
 mod calls;
 mod emulator;
 mod fault;
 mod inventory;
-mod laws;
 mod moto;
 mod proxy;
 mod reply;

@@ -60,7 +60,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Read in a thread of its own that nobody waits for: tokio's standard input would keep the runtime from ending.
+/// Read in a thread of its own that no one waits for: tokio's standard input would keep the runtime from ending.
 async fn input_ends() {
     let (ended, end) = tokio::sync::oneshot::channel();
     std::thread::spawn(move || {

@@ -36,7 +36,7 @@ pub enum MotoError {
     /// A process cannot be started.
     #[error(transparent)]
     Spawn(#[from] SpawnError),
-    /// The system refused something.
+    /// The system rejected something.
     #[error("cannot {step}: {cause}")]
     Io {
         /// What was being done.
@@ -47,13 +47,13 @@ pub enum MotoError {
     /// It ended instead of listening.
     #[error("moto ended instead of listening: {said}")]
     Ended {
-        /// Its last words.
+        /// The end of its output.
         said: String,
     },
     /// It did not listen in time.
     #[error("moto does not listen after {START_LIMIT:?}: {said}")]
     Silent {
-        /// Its last words.
+        /// The end of its output.
         said: String,
     },
 }
@@ -76,7 +76,7 @@ impl Moto {
             cause,
         })?;
         let log = ScratchDir::new("aws-emulator-").map_err(|cause| MotoError::Io {
-            step: "make a folder for moto's log",
+            step: "create a folder for moto's log",
             cause,
         })?;
         let log_file = log.path().join("moto.log");
@@ -107,7 +107,7 @@ impl Moto {
     }
 }
 
-/// Somebody may take the port before moto does; moto then ends, and says so.
+/// Another actor may take the port before moto does; moto then ends, and reports so.
 fn free_address() -> io::Result<SocketAddr> {
     TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()
 }
@@ -115,7 +115,7 @@ fn free_address() -> io::Result<SocketAddr> {
 /// The interpreter of an environment that has moto.
 async fn environment() -> Result<PathBuf, MotoError> {
     let python = std::env::var("CROSSBRIDGE_PYTHON").unwrap_or_else(|_| "python3".to_owned());
-    // An environment is bound to the interpreter that made it.
+    // An environment is bound to the interpreter that created it.
     let interpreter = run(
         "ask python3 for its version",
         &python,
@@ -144,7 +144,12 @@ fn base16(bytes: &[u8]) -> String {
 async fn install(python: &str, folder: &Path) -> Result<(), MotoError> {
     eprintln!("aws-emulator: installing moto into the cache, once; this takes about half a minute");
     let folder_text = folder.to_string_lossy();
-    run("make a Python environment", python, &["-m", "venv", &folder_text]).await?;
+    run(
+        "create a Python environment",
+        python,
+        &["-m", "venv", &folder_text],
+    )
+    .await?;
     let pins = folder.join("requirements.txt");
     std::fs::write(&pins, PINS).map_err(|cause| MotoError::Io {
         step: "write the list of packages",

@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_are_counted_and_looks_are_not() {
+    fn reads_count_and_peeks_do_not() {
         let now = Instant::now();
         let mut pending = Pending::new(Settle::Reads(2), now);
         assert!(pending.peek(now) && pending.peek(now) && pending.peek(now));
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn time_settles_whatever_is_read() {
+    fn changes_settle_after_their_time() {
         let now = Instant::now();
         let mut pending = Pending::new(Settle::After(Duration::from_secs(5)), now);
         assert!(pending.read(now + Duration::from_secs(4)));

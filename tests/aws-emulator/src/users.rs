@@ -5,10 +5,10 @@ use serde_json::json;
 use crate::aws::{Aws, CallError, Credentials, SignedCall};
 use crate::xml::Element;
 
-/// Calls that [`create`] makes, and that moto lets through unchecked when it makes the first user.
+/// Calls that [`create`] sends, and that moto lets through unchecked when it creates the first user.
 pub(crate) const CALLS: u32 = 3;
 
-/// Makes a user who may do `actions` (`["*"]`, `["s3:*"]`), and keys for them.
+/// Creates a user who may do `actions` (`["*"]`, `["s3:*"]`), and keys for them.
 pub(crate) async fn create(
     aws: &Aws,
     by: &Credentials,

@@ -13,9 +13,9 @@ use hyper_util::rt::TokioExecutor;
 use serde_json::{Value, json};
 
 /// How long an answer, or the end of a program, is waited for.
-const PATIENCE: Duration = Duration::from_secs(30);
+const RESPONSE_LIMIT: Duration = Duration::from_secs(30);
 
-/// Sends a request for a service. The signature is none; without `auth` nobody looks.
+/// Sends a request for a service. The signature is none; without `auth` it is not checked.
 async fn send(
     endpoint: &str,
     service: &str,
@@ -35,7 +35,7 @@ async fn send(
         .body(Full::new(Bytes::from(body.to_owned())))
         .expect("a request");
     let client = Client::builder(TokioExecutor::new()).build_http();
-    let answer = tokio::time::timeout(PATIENCE, client.request(request))
+    let answer = tokio::time::timeout(RESPONSE_LIMIT, client.request(request))
         .await
         .expect("an answer in time");
     let (head, body) = answer.ok()?.into_parts();
@@ -48,7 +48,7 @@ async fn start(options: Options) -> AwsEmulator {
 }
 
 #[tokio::test]
-async fn calls_are_counted_and_the_truth_is_not() {
+async fn inventory_reads_are_not_counted() {
     let aws = start(Options::default()).await;
     let endpoint = aws.endpoint();
     let (status, _) = send(&endpoint, "s3", "PUT", "/a-bucket", "")
@@ -68,7 +68,7 @@ async fn calls_are_counted_and_the_truth_is_not() {
 }
 
 #[tokio::test]
-async fn an_answer_is_lost_after_the_work_was_done() {
+async fn a_lost_answer_keeps_the_effect() {
     let aws = start(Options::default()).await;
     aws.inject(Fault::new(Harm::AnswerLost).on(Service::S3, "CreateBucket"));
     let lost = send(&aws.endpoint(), "s3", "PUT", "/a-bucket", "").await;
@@ -80,13 +80,13 @@ async fn an_answer_is_lost_after_the_work_was_done() {
 }
 
 #[tokio::test]
-async fn late_work_is_done_although_nobody_waits_for_it() {
+async fn delayed_work_completes_without_its_caller() {
     let aws = start(Options::default()).await;
     aws.inject(Fault::new(Harm::Delay { millis: 300 }).on(Service::S3, "CreateBucket"));
     let endpoint = aws.endpoint();
-    let impatient = send(&endpoint, "s3", "PUT", "/a-bucket", "");
+    let abandoned = send(&endpoint, "s3", "PUT", "/a-bucket", "");
     assert!(
-        tokio::time::timeout(Duration::from_millis(50), impatient)
+        tokio::time::timeout(Duration::from_millis(50), abandoned)
             .await
             .is_err()
     );
@@ -95,7 +95,7 @@ async fn late_work_is_done_although_nobody_waits_for_it() {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };
-    tokio::time::timeout(PATIENCE, done)
+    tokio::time::timeout(RESPONSE_LIMIT, done)
         .await
         .expect("the bucket comes");
 }
@@ -126,7 +126,7 @@ async fn signatures_are_checked_where_asked_for() {
 }
 
 #[tokio::test]
-async fn a_script_rules_it_over_http() {
+async fn the_admin_api_injects_faults_and_counts_calls() {
     let aws = start(Options::default()).await;
     let endpoint = aws.endpoint();
     let admin = async |method: &str, path: &str, body: &str| {
@@ -153,13 +153,13 @@ async fn a_script_rules_it_over_http() {
     );
     assert_eq!(admin("DELETE", "/_emulator/calls", "").await.0, StatusCode::OK);
     assert_eq!(aws.all_calls(), 0);
-    let (status, told) = admin("POST", "/_emulator/faults", r#"{ "harm": "mischief" }"#).await;
+    let (status, error) = admin("POST", "/_emulator/faults", r#"{ "harm": "mischief" }"#).await;
     assert_eq!(status, StatusCode::BAD_REQUEST);
     assert!(
-        told["message"]
+        error["message"]
             .as_str()
             .is_some_and(|message| message.contains("mischief")),
-        "{told}"
+        "{error}"
     );
     assert_eq!(
         admin("GET", "/_emulator/nothing", "").await.0,
@@ -168,7 +168,7 @@ async fn a_script_rules_it_over_http() {
 }
 
 #[tokio::test]
-async fn the_program_says_where_it_is_and_ends_with_its_input() {
+async fn the_program_prints_its_endpoint_and_ends_with_stdin() {
     let mut program = Command::new(env!("CARGO_BIN_EXE_aws-emulator"))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -189,7 +189,7 @@ async fn the_program_says_where_it_is_and_ends_with_its_input() {
     assert_eq!(status, StatusCode::OK);
     drop(program.stdin.take());
     let ended = tokio::task::spawn_blocking(move || program.wait().expect("it ends"));
-    let status = tokio::time::timeout(PATIENCE, ended)
+    let status = tokio::time::timeout(RESPONSE_LIMIT, ended)
         .await
         .expect("it ends in time")
         .expect("it was waited for");

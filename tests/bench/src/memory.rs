@@ -3,7 +3,7 @@
 use std::{fs, time::Instant};
 
 use bridge_control_plane::process::Process;
-use bridge_e2e::{Knobs, Stack, eventually, is_ready};
+use bridge_e2e::{Stack, StackOptions, eventually, is_ready};
 use futures::StreamExt;
 use kube::{
     Api,
@@ -11,20 +11,20 @@ use kube::{
 };
 use serde_json::json;
 
-/// Buckets that are made at the same time.
+/// Buckets that are created at the same time.
 const AT_ONCE: usize = 20;
 
 pub(crate) async fn measure(buckets: usize) {
-    let stack = Stack::start(Knobs::default()).await;
+    let stack = Stack::start(StackOptions::default()).await;
     // The first bucket opens what is opened once: connections, caches of credentials.
-    make(&stack, "first").await;
+    create_bucket(&stack, "first").await;
     all_ready(&stack, 1).await;
-    tell(&stack, "1 bucket");
+    print_memory(&stack, "1 bucket");
 
     let begun = Instant::now();
     futures::stream::iter(0..buckets)
         .for_each_concurrent(AT_ONCE, async |number| {
-            make(&stack, &format!("bucket-{number}")).await;
+            create_bucket(&stack, &format!("bucket-{number}")).await;
         })
         .await;
     all_ready(&stack, buckets + 1).await;
@@ -32,16 +32,16 @@ pub(crate) async fn measure(buckets: usize) {
         "{buckets} more made and Ready after {:.1} s",
         begun.elapsed().as_secs_f64()
     );
-    tell(&stack, &format!("{} buckets", buckets + 1));
+    print_memory(&stack, &format!("{} buckets", buckets + 1));
 }
 
-async fn make(stack: &Stack, name: &str) {
-    let wish = json!({
+async fn create_bucket(stack: &Stack, name: &str) {
+    let manifest = json!({
         "apiVersion": "s3.aws.crossbridge.dev/v1alpha1",
         "kind": "Bucket",
         "spec": {"forProvider": {"tags": {"team": "web"}, "versioning": "Enabled"}},
     });
-    stack.bucket(name).create(wish).await;
+    stack.bucket(name).create(manifest).await;
 }
 
 /// Waits until so many buckets are Ready.
@@ -70,7 +70,7 @@ async fn all_ready(stack: &Stack, wanted: usize) {
     }
 }
 
-fn tell(stack: &Stack, with: &str) {
+fn print_memory(stack: &Stack, with: &str) {
     println!(
         "{with}: bridge {:.1} MB, plugin {:.1} MB resident",
         resident_mb(stack.bridge()),
@@ -78,7 +78,7 @@ fn tell(stack: &Stack, with: &str) {
     );
 }
 
-/// `VmRSS` of a process, as the kernel tells it.
+/// `VmRSS` of a process, as the kernel reports it.
 fn resident_mb(process: &Process) -> f64 {
     let status =
         fs::read_to_string(format!("/proc/{}/status", process.id())).expect("the process runs, on Linux");

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// One thing that must hold. Its id is never given to another one, also when it is dropped.
+/// One resource that must hold. Its id is never given to another one, also when it is dropped.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Assertion {
     /// `area/what-holds`, in lower case.
@@ -11,7 +11,7 @@ pub struct Assertion {
     pub level: Level,
     /// What holds, as a sentence.
     pub title: &'static str,
-    /// Where the rule stands: `Message.field`, `Service.Method`, `Enum.VALUE`, or a file of the contract for what its head says.
+    /// Where the rule stands: `Message.field`, `Service.Method`, `Enum.VALUE`, or a file of the contract for what its header states.
     pub rule: &'static str,
     /// What an author does about it.
     pub fix: &'static str,
@@ -24,7 +24,7 @@ pub enum Level {
     Core,
     /// Of a plugin that advertises the feature.
     Feature,
-    /// Needs a hand on the plugin's processes or on its upstream.
+    /// Needs control over the plugin's processes or its upstream.
     Durable,
 }
 

@@ -1,4 +1,4 @@
-//! Certificates for a plugin that is asked to serve with mutual TLS: made anew each time, gone with their folder.
+//! Certificates for a plugin that is asked to serve with mutual TLS: created anew each time, deleted with their folder.
 
 use std::{
     fs, io,
@@ -20,12 +20,12 @@ pub struct Certificates {
     /// Of a client that the plugin's authority has signed.
     pub client: TlsFiles,
     /// Of one that another authority has signed.
-    pub stranger: TlsFiles,
+    pub untrusted: TlsFiles,
 }
 
 impl Certificates {
-    /// Makes them in this folder.
-    pub fn make(folder: &Path) -> io::Result<Self> {
+    /// Generates them in this folder.
+    pub fn generate(folder: &Path) -> io::Result<Self> {
         let ours = authority().map_err(io::Error::other)?;
         let other = authority().map_err(io::Error::other)?;
         let write = |name: &str, text: String| {
@@ -48,7 +48,7 @@ impl Certificates {
         };
         Ok(Self {
             client: files(signed("client", &ours)?),
-            stranger: files(signed("stranger", &other)?),
+            untrusted: files(signed("stranger", &other)?),
             plugin: [
                 ("PROVIDER_PLUGIN_TLS_CERT", certificate),
                 ("PROVIDER_PLUGIN_TLS_KEY", key),
@@ -79,7 +79,7 @@ fn named(name: &str, hosts: Vec<String>) -> Result<CertificateParams, rcgen::Err
     Ok(parameters)
 }
 
-/// An address that nobody serves at the moment.
+/// An address that is not served at the moment.
 pub fn free_address() -> io::Result<String> {
     let probe = std::net::TcpListener::bind((HOST, 0))?;
     Ok(format!("https://{}", probe.local_addr()?))

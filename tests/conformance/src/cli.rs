@@ -9,28 +9,28 @@ use crate::{
     assertion::Level,
     endpoint::{Endpoint, TlsFiles},
     fixtures::{ConfigFixture, Fixtures},
-    hands::{Hands, Hooks},
     process::PluginCommand,
+    process_control::{Hooks, ProcessControl},
     report::Format,
     run::{Run, Selection},
 };
 
-/// Tells whether a Crossbridge plugin, in any language, keeps the contract.
+/// Reports whether a Crossbridge plugin, in any language, keeps the contract.
 ///
-/// It makes, changes and removes real resources by the plugin's own examples, judges every rule of the contract, and says what to fix.
+/// It creates, updates and deletes real resources by the plugin's own examples, judges every rule of the contract, and reports what to fix.
 #[derive(Debug, Parser)]
 #[command(
     name = "provider-conformance",
     version,
     after_help = "Exit codes: 0 conforms, 1 does not conform, 2 the command line is wrong, 3 could not be judged or left something \
-        behind, 130 interrupted (what was made is removed first).\n\n\
+        behind, 130 interrupted (what was created is removed first).\n\n\
         Example: provider-conformance --plugin-command ./my-plugin --setting folder=/tmp/x"
 )]
 pub struct Cli {
     /// Where the plugin listens: unix:///path, https://host:port (needs the --tls flags), http://127.0.0.1:port.
     #[arg(long, required_unless_present_any = ["plugin_command", "list"])]
     pub endpoint: Option<String>,
-    /// Start the plugin with this command instead, on a socket of its own. Restarts, a second replica and its output are then at hand.
+    /// Start the plugin with this command instead, on a socket of its own. Restarts, a second replica and its output are then available.
     #[arg(long)]
     pub plugin_command: Option<String>,
     /// Authorities that may have signed the plugin's certificate (PEM).
@@ -71,14 +71,14 @@ pub struct Cli {
         help_heading = "Configs and fixtures"
     )]
     pub other_credentials: Vec<String>,
-    /// A credential that the upstream refuses. Without any, made-up values stand in where a credential is required.
+    /// A credential that the upstream rejects. Without any, made-up values stand in where a credential is required.
     #[arg(
         long = "bad-credential",
         value_name = "KEY=VALUE",
         help_heading = "Configs and fixtures"
     )]
     pub bad_credentials: Vec<String>,
-    /// A setting that leads to nobody: a dead endpoint, a folder that is not there.
+    /// A setting that reaches no server: a dead endpoint, a folder that is absent.
     #[arg(
         long = "dead-setting",
         value_name = "KEY=VALUE",
@@ -105,7 +105,7 @@ pub struct Cli {
     /// force, with 2 where it cannot be done here; any other end is a mistake, and nothing is judged.
     #[arg(long, help_heading = "Durable")]
     pub fault_cmd: Option<String>,
-    /// A file to which the plugin logs: secrets are looked for in it.
+    /// A file to which the plugin logs: secrets are searched for in it.
     #[arg(long, help_heading = "Durable")]
     pub plugin_log: Vec<PathBuf>,
 
@@ -121,12 +121,12 @@ pub struct Cli {
     /// Judge these kinds only.
     #[arg(long, value_delimiter = ',', help_heading = "Selection")]
     pub kind: Vec<String>,
-    /// Tell every story so often.
+    /// Run every suite this many times.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Selection")]
     pub repeat: u32,
     /// Longest wait for an operation, in seconds.
     #[arg(long, default_value_t = 600, help_heading = "Selection")]
-    pub patience: u64,
+    pub operation_timeout: u64,
 
     /// How the outcome is written to standard output. Progress goes to standard error.
     #[arg(long, value_enum, default_value = "text", help_heading = "Output")]
@@ -182,7 +182,7 @@ pub enum LevelArg {
     Core,
     /// Of a plugin that advertises the feature.
     Feature,
-    /// With a hand on processes and upstream.
+    /// With control over processes and upstream.
     Durable,
 }
 
@@ -224,9 +224,11 @@ impl Cli {
             logs: self.plugin_log.clone(),
         };
         let given = self.endpoint.as_ref().map(endpoint).transpose()?;
-        let (hands, endpoint) = match (&self.plugin_command, given) {
-            (Some(command), given) => Hands::owning(hooks, PluginCommand::parse(command)?, given)?,
-            (None, Some(given)) => (Hands::new(hooks), given),
+        let (process_control, endpoint) = match (&self.plugin_command, given) {
+            (Some(command), given) => {
+                ProcessControl::with_owned_plugin(hooks, PluginCommand::parse(command)?, given)?
+            }
+            (None, Some(given)) => (ProcessControl::new(hooks), given),
             (None, None) => return Err("give --endpoint or --plugin-command".to_owned()),
         };
         let selection = Selection {
@@ -240,8 +242,15 @@ impl Cli {
                 "{stray:?} is the id or the area of no assertion; --list shows them all"
             ));
         }
-        let (repeat, patience) = (self.repeat as usize, Duration::from_secs(self.patience));
-        Run::new(endpoint, self.fixtures()?, hands, selection, repeat, patience)
+        let (repeat, operation_timeout) = (self.repeat as usize, Duration::from_secs(self.operation_timeout));
+        Run::new(
+            endpoint,
+            self.fixtures()?,
+            process_control,
+            selection,
+            repeat,
+            operation_timeout,
+        )
     }
 
     fn fixtures(&self) -> Result<Fixtures, String> {

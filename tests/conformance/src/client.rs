@@ -14,7 +14,7 @@ use crossbridge_proto::v1alpha1::{
 use tokio::time::timeout;
 use tonic::{Request, Response, Status, transport::Channel};
 
-use crate::{always::Watch, answer::Answer};
+use crate::{response::ResponseMessage, response_rules::ResponseRules};
 
 /// Longest wait for an answer to a call that carries no deadline.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -59,21 +59,21 @@ impl fmt::Display for Method {
 
 /// Under which terms a call is sent.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Terms {
+pub(crate) struct CallOptions {
     /// gRPC's deadline; `None`: it carries none.
     pub timeout: Option<Duration>,
     /// `crossbridge-deadline-ms` lies in the past.
     pub expired: bool,
     /// Something will interfere with the call, so that neither its status nor its time is judged.
-    pub rough: bool,
+    pub tolerant: bool,
 }
 
-impl Terms {
+impl CallOptions {
     pub(crate) fn within(timeout: Duration) -> Self {
         Self {
             timeout: Some(timeout),
             expired: false,
-            rough: false,
+            tolerant: false,
         }
     }
 
@@ -81,7 +81,7 @@ impl Terms {
         Self {
             timeout: None,
             expired: false,
-            rough: false,
+            tolerant: false,
         }
     }
 
@@ -92,8 +92,11 @@ impl Terms {
         }
     }
 
-    pub(crate) fn rough(self) -> Self {
-        Self { rough: true, ..self }
+    pub(crate) fn tolerant(self) -> Self {
+        Self {
+            tolerant: true,
+            ..self
+        }
     }
 }
 
@@ -101,16 +104,16 @@ impl Terms {
 #[derive(Debug, Clone)]
 pub(crate) struct Client {
     channel: Channel,
-    watch: Arc<Watch>,
+    watch: Arc<ResponseRules>,
 }
 
 macro_rules! methods {
     ($($name:ident, $client:ident, $method:ident, $request:ident => $response:ident;)*) => {
         $(
-            pub(crate) async fn $name(&self, request: wire::$request, terms: Terms) -> Result<wire::$response, Status> {
+            pub(crate) async fn $name(&self, request: wire::$request, options: CallOptions) -> Result<wire::$response, Status> {
                 let mut client = $client::new(self.channel.clone()).max_decoding_message_size(MOST_ANSWER_BYTES);
                 let name = sent_name(&request).to_owned();
-                self.send(Method::$method, &name, request, terms, |request| async move {
+                self.send(Method::$method, &name, request, options, |request| async move {
                     client.$name(request).await
                 })
                 .await
@@ -120,7 +123,7 @@ macro_rules! methods {
 }
 
 impl Client {
-    pub(crate) fn new(channel: Channel, watch: Watch) -> Self {
+    pub(crate) fn new(channel: Channel, watch: ResponseRules) -> Self {
         Self {
             channel,
             watch: Arc::new(watch),
@@ -139,7 +142,7 @@ impl Client {
         }
     }
 
-    pub(crate) fn watch(&self) -> &Watch {
+    pub(crate) fn watch(&self) -> &ResponseRules {
         &self.watch
     }
 
@@ -161,30 +164,30 @@ impl Client {
         method: Method,
         sent_name: &str,
         message: Q,
-        terms: Terms,
+        options: CallOptions,
         call: impl FnOnce(Request<Q>) -> F,
     ) -> Result<A, Status>
     where
-        A: Answer,
+        A: ResponseMessage,
         F: Future<Output = Result<Response<A>, Status>>,
     {
-        let request = with_metadata(message, method, terms);
-        let limit = terms.timeout.unwrap_or(PATIENCE);
+        let request = with_metadata(message, method, options);
+        let limit = options.timeout.unwrap_or(PATIENCE);
         let sent = Instant::now();
-        let answer = timeout(limit + SLACK, call(request)).await;
-        let answer = answer.unwrap_or_else(|_| Err(Status::deadline_exceeded("no answer came")));
-        match answer {
+        let response = timeout(limit + SLACK, call(request)).await;
+        let response = response.unwrap_or_else(|_| Err(Status::deadline_exceeded("no answer came")));
+        match response {
             Ok(response) => {
                 let body = response.into_inner();
                 self.watch.body(method, sent_name, &body);
-                if !terms.rough {
+                if !options.tolerant {
                     self.watch.time(method, true, limit);
                 }
                 Ok(body)
             }
             Err(status) => {
-                self.watch.leak(method, &status);
-                if !terms.rough {
+                self.watch.check_for_secrets(method, &status);
+                if !options.tolerant {
                     let in_time = sent.elapsed() < limit;
                     self.watch.time(method, in_time, limit);
                     // After it either side may have cut the call, each with a status of its own.
@@ -197,25 +200,25 @@ impl Client {
 }
 
 /// One line for people.
-pub(crate) fn told(status: &Status) -> String {
+pub(crate) fn describe(status: &Status) -> String {
     format!("gRPC {:?}: {}", status.code(), status.message())
 }
 
-fn with_metadata<Q>(message: Q, method: Method, terms: Terms) -> Request<Q> {
+fn with_metadata<Q>(message: Q, method: Method, options: CallOptions) -> Request<Q> {
     let mut request = Request::new(message);
     let now = SystemTime::now()
         .duration_since(SystemTime::UNIX_EPOCH)
         .unwrap_or_default();
-    if let Some(timeout) = terms.timeout {
+    if let Some(timeout) = options.timeout {
         request.set_timeout(timeout);
     }
-    let absolute = match (terms.expired, terms.timeout) {
+    let absolute = match (options.expired, options.timeout) {
         (true, _) => Some(now.saturating_sub(Duration::from_secs(1))),
         (false, Some(timeout)) if method.changes() => Some(now + timeout),
         _ => None,
     };
     let metadata = request.metadata_mut();
-    // What is made of digits is always a valid value.
+    // Digits are always a valid value.
     if let Some(Ok(value)) = absolute.map(|at| at.as_millis().to_string().parse()) {
         metadata.insert("crossbridge-deadline-ms", value);
     }
@@ -231,34 +234,34 @@ fn with_metadata<Q>(message: Q, method: Method, terms: Terms) -> Request<Q> {
 }
 
 /// The name that a request is about; empty: none.
-trait AboutName {
+trait HasTarget {
     fn target(&self) -> Option<&wire::Target> {
         None
     }
 }
 
-fn sent_name(request: &impl AboutName) -> &str {
+fn sent_name(request: &impl HasTarget) -> &str {
     request
         .target()
         .map_or("", |target| target.external_name.as_str())
 }
 
-macro_rules! about_targets {
-    ($($request:ident),*) => { $(impl AboutName for wire::$request {
+macro_rules! with_target {
+    ($($request:ident),*) => { $(impl HasTarget for wire::$request {
         fn target(&self) -> Option<&wire::Target> { self.target.as_ref() }
     })* };
 }
-macro_rules! about_nothing {
-    ($($request:ident),*) => { $(impl AboutName for wire::$request {})* };
+macro_rules! without_target {
+    ($($request:ident),*) => { $(impl HasTarget for wire::$request {})* };
 }
-about_targets!(
+with_target!(
     ObserveRequest,
     CreateRequest,
     UpdateRequest,
     DeleteRequest,
     PollOperationRequest
 );
-about_nothing!(
+without_target!(
     GetPluginInfoRequest,
     ListResourceKindsRequest,
     GetResourceKindRequest,

@@ -9,7 +9,7 @@ use std::{
 
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint as TonicEndpoint, Identity, Uri};
 
-/// A place that does not accept a connection by then is not there.
+/// A place that does not accept a connection by then is absent.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The kit's side of mutual TLS, all PEM files.
@@ -29,7 +29,7 @@ pub struct Endpoint {
     uri: String,
     tls: Option<TlsFiles>,
     /// Comes without a certificate of its own.
-    is_nameless: bool,
+    is_anonymous: bool,
 }
 
 /// An address that cannot be used.
@@ -65,7 +65,7 @@ impl Endpoint {
             return Ok(Self {
                 uri: format!("unix://{path}"),
                 tls: None,
-                is_nameless: false,
+                is_anonymous: false,
             });
         }
         let uri: Uri = text.parse().map_err(|_| malformed())?;
@@ -77,7 +77,7 @@ impl Endpoint {
             Some("https") if tls.is_some() => Ok(Self {
                 uri: text.to_owned(),
                 tls,
-                is_nameless: false,
+                is_anonymous: false,
             }),
             Some("https") => Err(EndpointError(format!(
                 "{text} needs mutual TLS: give --tls-ca, --tls-cert and --tls-key"
@@ -85,7 +85,7 @@ impl Endpoint {
             Some("http") if is_loopback(host) => Ok(Self {
                 uri: text.to_owned(),
                 tls: None,
-                is_nameless: false,
+                is_anonymous: false,
             }),
             Some("http") => Err(EndpointError(format!(
                 "`{text}` would send credentials in the clear: plain http:// is for loopback only, use https://"
@@ -100,9 +100,9 @@ impl Endpoint {
     }
 
     /// The same for a client that has no certificate.
-    pub(crate) fn nameless(&self) -> Self {
+    pub(crate) fn without_name(&self) -> Self {
         Self {
-            is_nameless: true,
+            is_anonymous: true,
             ..self.clone()
         }
     }
@@ -133,7 +133,7 @@ impl Endpoint {
         // tonic takes the process's provider, and a program that links two needs one named. An error means that one is named already.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let mut config = ClientTlsConfig::new().ca_certificate(Certificate::from_pem(read(&files.ca)?));
-        if !self.is_nameless {
+        if !self.is_anonymous {
             config = config.identity(Identity::from_pem(read(&files.certificate)?, read(&files.key)?));
         }
         let endpoint = endpoint
@@ -153,7 +153,7 @@ mod tests {
     use super::Endpoint;
 
     #[test]
-    fn sockets_and_loopback_are_taken_in_every_spelling() {
+    fn sockets_and_loopback_are_accepted_in_every_spelling() {
         for (text, uri) in [
             ("unix:/run/plugin.sock", "unix:///run/plugin.sock"),
             ("unix:///run/plugin.sock", "unix:///run/plugin.sock"),
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_endpoint_is_refused() {
+    fn an_invalid_endpoint_is_rejected() {
         for text in [
             "",
             "plugin.sock",

@@ -1,35 +1,35 @@
-//! The conformance kit: tells the author of a plugin, in any language, whether it keeps the Crossbridge contract, and what to fix.
+//! The conformance kit: reports the author of a plugin, in any language, whether it keeps the Crossbridge contract, and what to fix.
 //!
-//! Stories talk to the plugin, judgements are pure, and every rule is one assertion with an id that stays.
+//! Suites call the plugin, judgements are pure, and every rule is one assertion with a stable id.
 
-mod always;
-mod answer;
 mod assertion;
-mod bench;
-mod book;
 pub mod certificates;
 pub mod cli;
 mod client;
 mod clock;
+mod comparison;
 mod endpoint;
 mod fixtures;
-mod hands;
-mod lab;
+mod kind_context;
 mod process;
+mod process_control;
+mod readiness;
 mod registry;
 pub mod report;
 mod required;
+mod response;
+mod response_rules;
 mod run;
+mod run_context;
 mod schema;
 mod secrets;
-mod serves;
-mod stories;
-mod story;
+mod suite;
+mod suites;
 mod verdict;
-mod wish;
+mod verdict_log;
 
 pub use assertion::{Assertion, Level};
 pub use endpoint::TlsFiles;
 pub use run::{Progress, Report, Run, Selection};
-pub use stories::assertions;
+pub use suites::assertions;
 pub use verdict::{Finding, Verdict};

@@ -6,7 +6,7 @@ use clap::Parser;
 use provider_conformance::{
     Run, assertions,
     cli::{Cli, Output},
-    report::{self, Format, People, assertions_markdown, rule_place},
+    report::{self, Format, TextProgress, assertions_markdown, rule_place},
 };
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -49,17 +49,17 @@ fn list(format: Output) {
 }
 
 async fn judge(cli: &Cli, run: &Run) -> ExitCode {
-    let progress = People { verbose: cli.verbose };
-    let told = tokio::select! {
-        told = run.tell(&progress) => Some(told),
+    let progress = TextProgress { verbose: cli.verbose };
+    let executed = tokio::select! {
+        executed = run.execute(&progress) => Some(executed),
         () = interrupted() => None,
     };
-    if told.is_none() {
-        eprintln!("interrupted: removing what was made; interrupt again to leave it");
+    if executed.is_none() {
+        eprintln!("interrupted: removing what was created; interrupt again to leave it");
     }
     let report = tokio::select! {
         report = run.finish() => report,
-        () = interrupted() => return failed(INTERRUPTED, "interrupted again: what was made is left behind"),
+        () = interrupted() => return failed(INTERRUPTED, "interrupted again: what was created is left behind"),
     };
     print!("{}", report::write(&report, cli.format.of_run()));
     for (path, format) in [
@@ -73,7 +73,7 @@ async fn judge(cli: &Cli, run: &Run) -> ExitCode {
             return failed(NOT_JUDGED, &format!("cannot write {}: {error}", path.display()));
         }
     }
-    match told {
+    match executed {
         None => ExitCode::from(INTERRUPTED),
         Some(Err(problem)) => failed(NOT_JUDGED, &problem),
         Some(Ok(())) => ExitCode::from(report.exit_code()),

@@ -21,7 +21,7 @@ const GATE: &str = r#"read -r go && exec "$@" </dev/null"#;
 /// Ends the child when its own input ends: with the kit, however that goes.
 const GUARD: &str = r#"read -r _; kill -KILL "$1" 2>/dev/null"#;
 
-/// How long a process that was killed may take to be gone.
+/// How long a process that was killed may take to be deleted.
 const GRACE: Duration = Duration::from_secs(10);
 
 /// How the plugin is started.
@@ -54,7 +54,7 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    /// Starts it; what it says goes to the end of `log`.
+    /// Starts it; its output is appended to `log`.
     pub(crate) async fn start(command: &PluginCommand, endpoint: &str, log: &Path) -> io::Result<Self> {
         let said = File::options().create(true).append(true).open(log)?;
         let Some(program) = which(&command.program) else {
@@ -88,15 +88,15 @@ impl Process {
         Ok(Self { child, guard })
     }
 
-    /// `kill -9`, and waits until it is gone.
+    /// Sends SIGKILL and waits until the process has ended.
     pub(crate) async fn kill(mut self) -> io::Result<()> {
         self.child.start_kill()?;
-        let gone = timeout(GRACE, self.child.wait()).await;
-        gone.map_err(|_| io::Error::other("it does not end"))??;
+        let ended = timeout(GRACE, self.child.wait()).await;
+        ended.map_err(|_| io::Error::other("it does not end"))??;
         self.guard.start_kill()
     }
 
-    /// Tells it to end.
+    /// Reports it to end.
     pub(crate) fn terminate(&self) -> io::Result<()> {
         let id = self.child.id().and_then(|id| i32::try_from(id).ok());
         match id.and_then(Pid::from_raw) {

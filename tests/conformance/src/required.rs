@@ -1,4 +1,4 @@
-//! Requests that lack one REQUIRED field each, made by walking the contract's descriptors.
+//! Requests that lack one REQUIRED field each, created by walking the contract's descriptors.
 
 use crossbridge_proto::FILE_DESCRIPTOR_SET;
 use prost::Message;
@@ -16,7 +16,9 @@ pub(crate) fn without_each<Q: Message + Default>(
 ) -> Result<Vec<(String, Q)>, String> {
     let failed = |error: &dyn std::fmt::Display| format!("the contract's descriptors: {error}");
     let pool = DescriptorPool::decode(FILE_DESCRIPTOR_SET).map_err(|error| failed(&error))?;
-    let option = pool.get_extension_by_name(OPTION).ok_or("the option is gone")?;
+    let option = pool
+        .get_extension_by_name(OPTION)
+        .ok_or("the option is missing")?;
     let descriptor = pool
         .get_message_by_name(&format!("crossbridge.provider.v1alpha1.{name}"))
         .ok_or_else(|| format!("there is no message {name}"))?;
@@ -81,7 +83,7 @@ mod tests {
     use super::without_each;
 
     #[test]
-    fn each_required_field_is_left_out_in_turn() {
+    fn each_required_field_is_omitted_in_turn() {
         let request = wire::CheckConfigRequest {
             config: Some(wire::ConfigContext {
                 config_id: "c".to_owned(),

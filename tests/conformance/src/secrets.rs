@@ -1,4 +1,4 @@
-//! Secrets that the kit sends, and looks for where none may be.
+//! Secrets that the kit sends, and searches for where none may be.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ const SHORTEST: usize = 6;
 pub(crate) struct Canaries {
     /// What it is called, and the forms in which it may occur.
     values: Vec<(String, BTreeSet<Vec<u8>>)>,
-    /// What those are called that are too short to be looked for.
+    /// What those are called that are too short to be searched for.
     short: BTreeSet<String>,
 }
 
@@ -34,7 +34,7 @@ impl Canaries {
         }
     }
 
-    /// What is too short to be looked for, by name.
+    /// What is too short to be searched for, by name.
     pub(crate) fn short(&self) -> impl Iterator<Item = &str> {
         self.short.iter().map(String::as_str)
     }
@@ -54,7 +54,7 @@ impl Canaries {
             .map(|(what, _)| what.as_str())
     }
 
-    /// Whether there is anything to look for.
+    /// Whether there is anything to search for.
     pub(crate) fn is_empty(&self) -> bool {
         self.values.is_empty()
     }

@@ -8,7 +8,7 @@ use crate::assertion::Assertion;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(tag = "verdict", content = "why", rename_all = "snake_case")]
 pub enum Verdict {
-    /// It says nothing about this plugin or kind, and why not.
+    /// It does not apply to this plugin or kind, and why.
     NotApplicable(String),
     /// It holds.
     Passed,
@@ -31,13 +31,13 @@ pub struct Finding {
     pub verdict: Verdict,
 }
 
-/// Why a story ended before its last judgement.
+/// Why a suite ended before its last judgement.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Stop {
     /// What it builds on did not work.
     #[error("{0}")]
     Blocked(String),
-    /// It says nothing about this kind.
+    /// It does not apply to this kind.
     #[error("{0}")]
     NotApplicable(String),
 }
@@ -64,7 +64,7 @@ impl From<Stop> for Verdict {
 /// A pure judgement: it holds, or what was seen instead.
 pub type Judgement = Result<(), String>;
 
-/// Holds if `condition` does; else says what was seen.
+/// Holds if `condition` does; else reports what was seen.
 pub(crate) fn holds(condition: bool, seen: impl FnOnce() -> String) -> Judgement {
     if condition { Ok(()) } else { Err(seen()) }
 }

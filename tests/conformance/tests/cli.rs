@@ -10,7 +10,7 @@ fn kit(arguments: &[&str]) -> Output {
 }
 
 #[test]
-fn a_wrong_command_line_ends_with_2_and_says_what_to_write() {
+fn a_wrong_command_line_exits_with_2_and_names_the_fix() {
     for (arguments, word) in [
         (&[][..], "--endpoint"),
         (&["--endpoint=plugin.sock"], "unix:///path"),
@@ -35,7 +35,7 @@ fn a_wrong_command_line_ends_with_2_and_says_what_to_write() {
 }
 
 #[test]
-fn a_plugin_that_cannot_be_started_ends_with_3_and_is_quoted() {
+fn a_plugin_that_cannot_start_exits_with_3_and_its_output() {
     let output = kit(&["--plugin-command=sh -c 'echo no such bed >&2; exit 7'"]);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(3), "{said}");

@@ -8,7 +8,7 @@ use provider_conformance::{
 };
 
 #[test]
-fn ids_are_slugs_and_each_is_there_once() {
+fn ids_are_unique_slugs() {
     let mut seen = BTreeSet::new();
     for assertion in assertions() {
         let parts: Vec<&str> = assertion.id.split('/').collect();
@@ -24,7 +24,7 @@ fn ids_are_slugs_and_each_is_there_once() {
 }
 
 #[test]
-fn every_rule_stands_somewhere_in_the_contract() {
+fn every_rule_exists_in_the_contract() {
     for assertion in assertions() {
         let place = rule_place(assertion.rule);
         assert!(
@@ -38,7 +38,7 @@ fn every_rule_stands_somewhere_in_the_contract() {
 
 /// Written anew by: `cargo run -p provider-conformance -- --list --format markdown`.
 #[test]
-fn the_documented_list_is_the_real_one() {
+fn the_documented_list_matches_the_kit() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/contract.md");
     let text = fs::read_to_string(&path).expect("docs/contract.md");
     let begin = "<!-- provider-conformance --list --format markdown -->\n";

@@ -28,18 +28,18 @@ static KINDS: LazyLock<BTreeMap<String, Subject>> = LazyLock::new(|| {
 
 /// What an object is, apart from its name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Sort {
+pub struct Variant {
     /// Of the fake cloud.
     pub kind: String,
     /// A row of [`CREATING_POLICIES`].
     pub policies: usize,
 }
 
-/// What a user does to an object.
+/// What a user does to an object, one after the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Phase {
-    /// Makes it.
+    /// Creates it.
     Create,
     /// Changes its spec.
     Update,
@@ -47,27 +47,27 @@ pub enum Phase {
     Delete,
 }
 
-/// Who is killed.
+/// The process that is killed or paused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Victim {
+pub enum KillTarget {
     /// The bridge.
     Bridge,
     /// The plugin; the bridge goes on while it is dead.
     Plugin,
     /// Both at once.
     Both,
-    /// Nobody: the leader is stopped (SIGSTOP) until its standby leads, and wakes in the middle of what it did.
+    /// None: the leader is paused (SIGSTOP) until its standby leads, and then resumed.
     Leader,
 }
 
 /// One case.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Case {
-    /// Who is killed.
-    pub victim: Victim,
+    /// The process that is killed or paused.
+    pub target: KillTarget,
     /// Of what.
-    pub sort: Sort,
+    pub variant: Variant,
     /// While what.
     pub phase: Phase,
     /// Where, as the bridge names it: `create/before intent#1`.
@@ -81,11 +81,11 @@ impl Phase {
     /// That of a point.
     pub fn of(point: &str) -> Option<Self> {
         let word = point.split('/').next()?;
-        Self::ALL.into_iter().find(|phase| phase.word() == word)
+        Self::ALL.into_iter().find(|phase| phase.name() == word)
     }
 
     /// As points begin.
-    pub fn word(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::Create => "create",
             Self::Update => "update",
@@ -95,14 +95,14 @@ impl Phase {
 }
 
 /// The cloud hangs in the middle of a call: before its effect, or after it.
-pub const HANGS: [(&str, Fate); 2] = [
+pub const HANG_POINTS: [(&str, Fate); 2] = [
     ("before its effect", Fate::Hang),
     ("after its effect", Fate::LoseAnswer),
 ];
 
 impl Case {
     /// Where the plugin dies in the middle of a call: which call hangs, and how. `None`: the bridge halts at a point of its own.
-    pub fn amid(&self) -> Option<(Rpc, Fate)> {
+    pub fn mid_call(&self) -> Option<(Rpc, Fate)> {
         let (_, what) = self.point.split_once("/amid ")?;
         let (call, how) = what.split_once(' ')?;
         let rpc = match call {
@@ -112,36 +112,36 @@ impl Case {
             "poll" => Rpc::Poll,
             _ => return None,
         };
-        let (_, fate) = HANGS.into_iter().find(|(name, _)| *name == how)?;
+        let (_, fate) = HANG_POINTS.into_iter().find(|(name, _)| *name == how)?;
         Some((rpc, fate))
     }
 
-    /// Nothing but a question is left: a Create was recorded, what became of it died with whoever had it, and nobody can look or repeat.
+    /// Only a question is left: a Create was recorded, its outcome was lost with its process, and the kind can be neither observed without a name nor repeated.
     pub fn must_ask(&self) -> bool {
-        let answer_died = match self.victim {
-            Victim::Bridge | Victim::Both => UNANSWERED.contains(&self.point.as_str()),
-            Victim::Plugin => matches!(self.amid(), Some((Rpc::Create, _))),
+        let answer_died = match self.target {
+            KillTarget::Bridge | KillTarget::Both => UNANSWERED_POINTS.contains(&self.point.as_str()),
+            KillTarget::Plugin => matches!(self.mid_call(), Some((Rpc::Create, _))),
             // It may wake in time to write what it knows.
-            Victim::Leader => false,
+            KillTarget::Leader => false,
         };
-        answer_died && self.sort.may_ask()
+        answer_died && self.variant.may_ask()
     }
 }
 
-/// Where the bridge alone knows the answer to a Create, or that it has none: whoever comes after it cannot know that nothing was sent.
-const UNANSWERED: [&str; 4] = [
+/// Points at which only the bridge's memory holds the answer to a Create, or that there is none: its successor cannot know that nothing was sent.
+const UNANSWERED_POINTS: [&str; 4] = [
     "create/after intent#1",
     "create/before create#1",
     "create/after create#1",
     "create/before persist#1",
 ];
 
-impl Victim {
+impl KillTarget {
     /// All.
     pub const ALL: [Self; 4] = [Self::Bridge, Self::Plugin, Self::Both, Self::Leader];
 }
 
-impl Sort {
+impl Variant {
     /// Every kind under every set of policies.
     pub fn all() -> Vec<Self> {
         let sorts = kinds::all().into_iter().flat_map(|subject| {
@@ -163,7 +163,7 @@ impl Sort {
         KINDS.get(&self.kind)
     }
 
-    /// A person may be asked what became of a creation: only where nobody can look for it, or repeat it. Tokens are kept for ever here.
+    /// A person may be asked what became of a creation: only where no one can search for it, or repeat it. Tokens are kept for ever here.
     pub fn may_ask(&self) -> bool {
         self.subject()
             .is_some_and(|subject| subject.kind.capabilities.create_recovery.is_empty())
@@ -175,7 +175,7 @@ impl Sort {
     }
 }
 
-impl fmt::Display for Sort {
+impl fmt::Display for Variant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} [{}]", self.kind, self.policies().join(","))
     }
@@ -183,7 +183,7 @@ impl fmt::Display for Sort {
 
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {} {:?}", self.sort, self.point, self.victim)
+        write!(f, "{} {} {:?}", self.variant, self.point, self.target)
     }
 }
 
@@ -201,7 +201,7 @@ impl Part {
     pub const WHOLE: Self = Self { part: 0, of: 1 };
 
     /// Whether the case belongs to it: by its name alone, so that all parts make up the whole.
-    pub fn takes(self, case: &Case) -> bool {
+    pub fn contains(self, case: &Case) -> bool {
         fnv(&case.to_string()) % self.of == self.part
     }
 }
@@ -224,12 +224,12 @@ mod tests {
             "delete/before finalizer#1",
         ];
         let mut cases = Vec::new();
-        for sort in Sort::all() {
-            for victim in Victim::ALL {
+        for variant in Variant::all() {
+            for target in KillTarget::ALL {
                 for point in points {
                     cases.push(Case {
-                        victim,
-                        sort: sort.clone(),
+                        target,
+                        variant: variant.clone(),
                         phase: Phase::of(point).unwrap(),
                         point: point.to_owned(),
                     });
@@ -240,22 +240,22 @@ mod tests {
     }
 
     #[test]
-    fn the_parts_make_up_the_whole_and_are_about_as_large() {
+    fn parts_cover_the_matrix_evenly() {
         let cases = some();
         let mut taken = 0;
         for part in 0..7 {
             let part = Part { part, of: 7 };
-            let count = cases.iter().filter(|case| part.takes(case)).count();
+            let count = cases.iter().filter(|case| part.contains(case)).count();
             assert!(count > cases.len() / 14, "{part:?}: {count} of {}", cases.len());
             taken += count;
         }
         assert_eq!(taken, cases.len());
     }
 
-    fn case(kind: &str, point: &str, victim: Victim) -> Case {
+    fn case(kind: &str, point: &str, target: KillTarget) -> Case {
         Case {
-            victim,
-            sort: Sort {
+            target,
+            variant: Variant {
                 kind: kind.to_owned(),
                 policies: 0,
             },
@@ -265,49 +265,52 @@ mod tests {
     }
 
     #[test]
-    fn only_kinds_without_recovery_may_ask() {
-        let mut may = Sort::all();
-        may.retain(|sort| sort.policies == 0 && sort.may_ask());
-        let kinds: Vec<&str> = may.iter().map(|sort| sort.kind.as_str()).collect();
+    fn kinds_without_recovery_may_ask_a_person() {
+        let mut may = Variant::all();
+        may.retain(|variant| variant.policies == 0 && variant.may_ask());
+        let kinds: Vec<&str> = may.iter().map(|variant| variant.kind.as_str()).collect();
         assert_eq!(kinds, ["Nothing", "LongNothing"]);
     }
 
     #[test]
-    fn a_question_is_demanded_where_the_answer_died_and_nothing_else_helps() {
-        let must = |point: &str, victim| case("Nothing", point, victim).must_ask();
-        for point in UNANSWERED {
+    fn a_question_is_required_where_the_answer_was_lost() {
+        let must = |point: &str, target| case("Nothing", point, target).must_ask();
+        for point in UNANSWERED_POINTS {
             assert!(
-                must(point, Victim::Bridge) && must(point, Victim::Both),
+                must(point, KillTarget::Bridge) && must(point, KillTarget::Both),
                 "{point}"
             );
             // The bridge lives and has the answer, or wakes with it.
             assert!(
-                !must(point, Victim::Plugin) && !must(point, Victim::Leader),
+                !must(point, KillTarget::Plugin) && !must(point, KillTarget::Leader),
                 "{point}"
             );
             for kind in ["Named", "Token", "Marked", "Cluster"] {
-                assert!(!case(kind, point, Victim::Both).must_ask(), "{kind} {point}");
+                assert!(!case(kind, point, KillTarget::Both).must_ask(), "{kind} {point}");
             }
         }
-        for (how, _) in HANGS {
+        for (how, _) in HANG_POINTS {
             assert!(
-                must(&format!("create/amid create {how}"), Victim::Plugin),
+                must(&format!("create/amid create {how}"), KillTarget::Plugin),
                 "{how}"
             );
-            assert!(!must(&format!("create/amid poll {how}"), Victim::Plugin), "{how}");
+            assert!(
+                !must(&format!("create/amid poll {how}"), KillTarget::Plugin),
+                "{how}"
+            );
         }
-        // Nobody can know there whether it was sent, or everything is stored.
+        // No one can know there whether it was sent, or everything is stored.
         for point in [
             "create/before intent#1",
             "create/before persist#2",
             "create/after persist#1",
         ] {
-            assert!(!must(point, Victim::Both), "{point}");
+            assert!(!must(point, KillTarget::Both), "{point}");
         }
     }
 
     #[test]
-    fn a_case_says_all_of_itself() {
+    fn a_case_displays_all_its_fields() {
         let case = &some()[0];
         assert_eq!(case.to_string(), "Named [*] create/before intent#1 Bridge");
     }

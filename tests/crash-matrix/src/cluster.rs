@@ -13,7 +13,7 @@ use kube::{
 };
 use serde_json::{Value, json};
 
-use crate::Trouble;
+use crate::TestError;
 
 /// A cluster.
 #[derive(Clone)]
@@ -34,15 +34,15 @@ impl Cluster {
     ///
     /// # Errors
     /// The kubeconfig cannot be used.
-    pub async fn connect(kubeconfig: &Path) -> Result<Self, Trouble> {
+    pub async fn connect(kubeconfig: &Path) -> Result<Self, TestError> {
         // A build of the whole workspace brings two providers: one must be named. An error means that it is.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let config = Kubeconfig::read_from(kubeconfig).map_err(Trouble::from)?;
+        let config = Kubeconfig::read_from(kubeconfig).map_err(TestError::from)?;
         let config = Config::from_custom_kubeconfig(config, &KubeConfigOptions::default())
             .await
-            .map_err(Trouble::from)?;
+            .map_err(TestError::from)?;
         Ok(Self {
-            client: Client::try_from(config).map_err(Trouble::from)?,
+            client: Client::try_from(config).map_err(TestError::from)?,
         })
     }
 
@@ -65,25 +65,25 @@ impl Cluster {
         }
     }
 
-    /// Makes a namespace.
+    /// Creates a namespace.
     ///
     /// # Errors
     /// The API server's.
-    pub async fn namespace(&self, name: &str) -> Result<(), Trouble> {
+    pub async fn namespace(&self, name: &str) -> Result<(), TestError> {
         let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("", "v1", "Namespace"));
         let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &resource);
         let namespace = DynamicObject::new(name, &resource);
         api.create(&PostParams::default(), &namespace)
             .await
             .map(drop)
-            .map_err(Trouble::from)
+            .map_err(TestError::from)
     }
 
     /// All leases.
     ///
     /// # Errors
     /// The API server's.
-    pub async fn leases(&self) -> Result<Vec<Value>, Trouble> {
+    pub async fn leases(&self) -> Result<Vec<Value>, TestError> {
         let resource = ApiResource::from_gvk(&GroupVersionKind::gvk("coordination.k8s.io", "v1", "Lease"));
         list(&Api::all_with(self.client.clone(), &resource)).await
     }
@@ -92,17 +92,17 @@ impl Cluster {
     ///
     /// # Errors
     /// The API server's.
-    pub async fn list(&self, kind: &str, namespace: &str) -> Result<Vec<Value>, Trouble> {
+    pub async fn list(&self, kind: &str, namespace: &str) -> Result<Vec<Value>, TestError> {
         let api: Api<DynamicObject> = Api::namespaced_with(self.client.clone(), namespace, &resource(kind));
         list(&api).await
     }
 }
 
-async fn list(api: &Api<DynamicObject>) -> Result<Vec<Value>, Trouble> {
-    let list = api.list(&ListParams::default()).await.map_err(Trouble::from)?;
+async fn list(api: &Api<DynamicObject>) -> Result<Vec<Value>, TestError> {
+    let list = api.list(&ListParams::default()).await.map_err(TestError::from)?;
     let objects = list.items.into_iter();
     objects
-        .map(|object| serde_json::to_value(object).map_err(Trouble::from))
+        .map(|object| serde_json::to_value(object).map_err(TestError::from))
         .collect()
 }
 
@@ -111,50 +111,50 @@ impl Handle {
     ///
     /// # Errors
     /// The API server's.
-    pub async fn create(&self, mut object: Value) -> Result<Value, Trouble> {
+    pub async fn create(&self, mut object: Value) -> Result<Value, TestError> {
         object["apiVersion"] = json!(format!("{GROUP}/{VERSION}"));
         object["kind"] = json!(self.kind);
         object["metadata"]["name"] = json!(self.name);
-        let object = serde_json::from_value(object).map_err(Trouble::from)?;
+        let object = serde_json::from_value(object).map_err(TestError::from)?;
         let made = self.api.create(&PostParams::default(), &object).await;
-        serde_json::to_value(made.map_err(|error| self.trouble("create", &error))?).map_err(Trouble::from)
+        serde_json::to_value(made.map_err(|error| self.error("create", &error))?).map_err(TestError::from)
     }
 
     /// Merges a patch.
     ///
     /// # Errors
     /// The API server's.
-    pub async fn merge(&self, patch: Value) -> Result<(), Trouble> {
+    pub async fn merge(&self, patch: Value) -> Result<(), TestError> {
         let patched = self
             .api
             .patch(&self.name, &PatchParams::default(), &Patch::Merge(patch))
             .await;
-        patched.map(drop).map_err(|error| self.trouble("patch", &error))
+        patched.map(drop).map_err(|error| self.error("patch", &error))
     }
 
-    /// Wishes it gone.
+    /// Requests its deletion.
     ///
     /// # Errors
     /// The API server's.
-    pub async fn delete(&self) -> Result<(), Trouble> {
+    pub async fn delete(&self) -> Result<(), TestError> {
         let deleted = self.api.delete(&self.name, &DeleteParams::default()).await;
-        deleted.map(drop).map_err(|error| self.trouble("delete", &error))
+        deleted.map(drop).map_err(|error| self.error("delete", &error))
     }
 
-    /// It as it is; `None`: it is not there.
+    /// The object as the API server has it; `None`: it does not exist.
     ///
     /// # Errors
     /// The API server's.
-    pub async fn get(&self) -> Result<Option<Value>, Trouble> {
+    pub async fn get(&self) -> Result<Option<Value>, TestError> {
         let found = self.api.get_opt(&self.name).await;
-        let found = found.map_err(|error| self.trouble("get", &error))?;
+        let found = found.map_err(|error| self.error("get", &error))?;
         found
-            .map(|object| serde_json::to_value(object).map_err(Trouble::from))
+            .map(|object| serde_json::to_value(object).map_err(TestError::from))
             .transpose()
     }
 
-    fn trouble(&self, what: &str, error: &kube::Error) -> Trouble {
-        Trouble(format!("cannot {what} {} {}: {error}", self.kind, self.name))
+    fn error(&self, what: &str, error: &kube::Error) -> TestError {
+        TestError(format!("cannot {what} {} {}: {error}", self.kind, self.name))
     }
 }
 
@@ -178,8 +178,8 @@ pub fn condition<'o>(object: &'o Value, kind: &str) -> &'o Value {
     found.unwrap_or(&Value::Null)
 }
 
-/// `Ready` and `Synced`, of the object as it is wished now.
-pub fn is_well(object: &Value) -> bool {
+/// `Ready` and `Synced`, of the object as it is desired now.
+pub fn is_ready_and_synced(object: &Value) -> bool {
     let generation = &object["metadata"]["generation"];
     condition(object, "Ready")["status"] == "True"
         && condition(object, "Synced")["status"] == "True"

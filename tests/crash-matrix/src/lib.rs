@@ -7,18 +7,18 @@
 pub mod batch;
 pub mod case;
 pub mod cluster;
-pub mod hits;
-pub mod points;
-pub mod stage;
+pub mod coverage;
+pub mod failpoints;
+pub mod testbed;
 pub mod verdict;
 
-/// Whatever went wrong: a sentence for whoever runs it.
+/// A failure of the test run itself, as one sentence.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct Trouble(pub String);
+pub struct TestError(pub String);
 
-impl Trouble {
-    /// From anything that says something.
+impl TestError {
+    /// From any error.
     pub fn from(what: impl std::fmt::Display) -> Self {
         Self(what.to_string())
     }

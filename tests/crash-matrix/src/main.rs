@@ -11,11 +11,11 @@ use std::{
 
 use clap::Parser;
 use crash_matrix::{
-    Trouble, batch,
-    case::{Case, HANGS, Part, Phase, Sort, Victim},
-    hits::{self, Hits},
-    stage::{Programs, Stage},
-    verdict::Sum,
+    TestError, batch,
+    case::{Case, HANG_POINTS, KillTarget, Part, Phase, Variant},
+    coverage::{self, Coverage},
+    testbed::{Programs, Testbed},
+    verdict::Summary,
 };
 use fake_cloud::cloud::Mood;
 
@@ -37,7 +37,7 @@ struct Arguments {
     /// No batch begins after so many seconds; 0: all do. What there was no time for is counted.
     #[arg(long, default_value_t = 0)]
     seconds: u64,
-    /// Which of the five sorts of batches is the first, so that it is not always the same ones that there is no time for.
+    /// Which of the five kinds of batches is the first, so that it is not always the same ones that there is no time for.
     #[arg(long, default_value_t = 0)]
     first: usize,
     /// Fails if it takes longer than so many seconds; 0: it may take as long as it likes.
@@ -46,15 +46,15 @@ struct Arguments {
 }
 
 /// Who is killed, and whether in the middle of a call.
-const KINDS_OF_BATCHES: [(Victim, bool); 5] = [
-    (Victim::Plugin, true),
-    (Victim::Bridge, false),
-    (Victim::Plugin, false),
-    (Victim::Both, false),
-    (Victim::Leader, false),
+const BATCH_KINDS: [(KillTarget, bool); 5] = [
+    (KillTarget::Plugin, true),
+    (KillTarget::Bridge, false),
+    (KillTarget::Plugin, false),
+    (KillTarget::Both, false),
+    (KillTarget::Leader, false),
 ];
 /// So few that all their calls hang at the same time.
-const AMID_AT_ONCE: usize = 60;
+const MID_CALL_BATCH: usize = 60;
 
 fn part(text: &str) -> Result<Part, String> {
     let parsed = text
@@ -69,47 +69,47 @@ fn part(text: &str) -> Result<Part, String> {
 #[tokio::main]
 async fn main() -> ExitCode {
     match run(Arguments::parse()).await {
-        Ok(sum) if sum.is_proof() => ExitCode::SUCCESS,
-        Ok(sum) => {
-            eprintln!("error: {}", sum.told());
+        Ok(summary) if summary.is_proof() => ExitCode::SUCCESS,
+        Ok(summary) => {
+            eprintln!("error: {}", summary.describe());
             ExitCode::FAILURE
         }
-        Err(trouble) => {
-            eprintln!("error: {trouble}");
+        Err(error) => {
+            eprintln!("error: {error}");
             ExitCode::FAILURE
         }
     }
 }
 
-async fn run(arguments: Arguments) -> Result<Sum, Trouble> {
+async fn run(arguments: Arguments) -> Result<Summary, TestError> {
     let begun = Instant::now();
     let flags = ["--clock-skew", "200ms", "--max-concurrent-reconciles", "4000"];
-    let mut stage = Stage::start(Programs::beside("halting-bridge", &flags)?).await?;
-    let points = batch::record(&mut stage).await?;
+    let mut testbed = Testbed::start(Programs::from_build("halting-bridge", &flags)?).await?;
+    let points = batch::record(&mut testbed).await?;
     // So that on a busy machine it is polled as often as when it was recorded.
     let mood = Mood {
         work: Mood::default().work * 2,
         ..Mood::default()
     };
-    stage.cloud.set_mood(&mood).await.map_err(Trouble::from)?;
+    testbed.cloud.set_mood(&mood).await.map_err(TestError::from)?;
     let lost: Vec<String> = points
         .iter()
-        .flat_map(|(sort, points)| {
-            hits::lost(sort, points)
+        .flat_map(|(variant, points)| {
+            coverage::lost(variant, points)
                 .into_iter()
-                .map(move |point| format!("{sort} {point}"))
+                .map(move |point| format!("{variant} {point}"))
         })
         .collect();
     if !lost.is_empty() {
         let lost = lost.join(", ");
-        return Err(Trouble(format!(
+        return Err(TestError(format!(
             "undisturbed lives do not come by these points any more: {lost}"
         )));
     }
     let whole = matrix(&points);
     let chosen: Vec<Case> = whole
         .iter()
-        .filter(|case| arguments.part.takes(case) && case.to_string().contains(&arguments.only))
+        .filter(|case| arguments.part.contains(case) && case.to_string().contains(&arguments.only))
         .cloned()
         .collect();
     eprintln!(
@@ -119,80 +119,80 @@ async fn run(arguments: Arguments) -> Result<Sum, Trouble> {
         chosen.len(),
         whole.len()
     );
-    let out = File::create(arguments.out.join("crash-matrix.jsonl")).map_err(Trouble::from)?;
+    let out = File::create(arguments.out.join("crash-matrix.jsonl")).map_err(TestError::from)?;
     let mut out = BufWriter::new(out);
-    let mut sum = Sum {
+    let mut summary = Summary {
         part: format!("{}/{}", arguments.part.part, arguments.part.of),
         within: arguments.within,
-        ..Sum::default()
+        ..Summary::default()
     };
-    let (mut number, mut hits) = (0, Hits::default());
-    let mut sorts_of_batches = KINDS_OF_BATCHES;
-    sorts_of_batches.rotate_left(arguments.first % KINDS_OF_BATCHES.len());
-    for (victim, amid) in sorts_of_batches {
+    let (mut number, mut coverage) = (0, Coverage::default());
+    let mut batch_kinds = BATCH_KINDS;
+    batch_kinds.rotate_left(arguments.first % BATCH_KINDS.len());
+    for (target, mid_call) in batch_kinds {
         let cases: Vec<Case> = chosen
             .iter()
-            .filter(|case| case.victim == victim && case.amid().is_some() == amid)
+            .filter(|case| case.target == target && case.mid_call().is_some() == mid_call)
             .cloned()
             .collect();
-        let size = if amid { AMID_AT_ONCE } else { arguments.batch };
+        let size = if mid_call { MID_CALL_BATCH } else { arguments.batch };
         for cases in cases.chunks(size) {
             if arguments.seconds > 0 && begun.elapsed().as_secs() >= arguments.seconds {
-                sum.left_out += cases.len();
+                summary.left_out += cases.len();
                 continue;
             }
             number += 1;
-            let lines = batch::run(&mut stage, number, victim, cases.to_vec()).await?;
-            for (case, line) in lines {
-                hits.add(&case, line.hit);
-                sum.add(&line, !case.sort.may("Delete"));
-                if !line.wrong.is_empty() || !line.hit {
-                    eprintln!("{}: hit {}: {}", line.case, line.hit, line.wrong.join("; "));
+            let results = batch::run(&mut testbed, number, target, cases.to_vec()).await?;
+            for (case, result) in results {
+                coverage.add(&case, result.hit);
+                summary.add(&result, !case.variant.may("Delete"));
+                if !result.wrong.is_empty() || !result.hit {
+                    eprintln!("{}: hit {}: {}", result.case, result.hit, result.wrong.join("; "));
                 }
-                let line = serde_json::to_string(&line).map_err(Trouble::from)?;
-                writeln!(out, "{line}").map_err(Trouble::from)?;
+                let result = serde_json::to_string(&result).map_err(TestError::from)?;
+                writeln!(out, "{result}").map_err(TestError::from)?;
             }
             eprintln!(
-                "{:4} s  batch {number}, {victim:?}: {} cases so far, {} wrong, {} not hit",
+                "{:4} s  batch {number}, {target:?}: {} cases so far, {} wrong, {} not hit",
                 begun.elapsed().as_secs(),
-                sum.cases,
-                sum.wrong,
-                sum.cases - sum.hit
+                summary.cases,
+                summary.wrong,
+                summary.cases - summary.hit
             );
         }
     }
-    sum.kills = stage.kills;
-    sum.too_few = hits.too_few();
-    sum.seconds = begun.elapsed().as_secs();
-    let text = serde_json::to_string(&sum).map_err(Trouble::from)?;
-    out.flush().map_err(Trouble::from)?;
-    std::fs::write(arguments.out.join("crash-matrix.json"), &text).map_err(Trouble::from)?;
+    summary.kills = testbed.kills;
+    summary.too_few = coverage.too_few();
+    summary.seconds = begun.elapsed().as_secs();
+    let text = serde_json::to_string(&summary).map_err(TestError::from)?;
+    out.flush().map_err(TestError::from)?;
+    std::fs::write(arguments.out.join("crash-matrix.json"), &text).map_err(TestError::from)?;
     println!("{text}");
-    Ok(sum)
+    Ok(summary)
 }
 
 /// Calls that change something, and are cut off in the middle too.
 const CALLS: [&str; 4] = ["create", "update", "delete", "poll"];
 
 /// Every point of every sort, for every victim.
-fn matrix(points: &BTreeMap<Sort, Vec<String>>) -> Vec<Case> {
+fn matrix(points: &BTreeMap<Variant, Vec<String>>) -> Vec<Case> {
     let mut cases = Vec::new();
-    for (sort, points) in points {
+    for (variant, points) in points {
         for point in points {
             let Some(phase) = Phase::of(point) else { continue };
-            let case = |victim, point: &str| Case {
-                victim,
-                sort: sort.clone(),
+            let case = |target, point: &str| Case {
+                target,
+                variant: variant.clone(),
                 phase,
                 point: point.to_owned(),
             };
-            cases.extend(Victim::ALL.map(|victim| case(victim, point)));
+            cases.extend(KillTarget::ALL.map(|target| case(target, point)));
             let call = point
                 .split_once("/before ")
                 .and_then(|(_, what)| what.strip_suffix("#1"));
             if let Some(call) = call.filter(|call| CALLS.contains(call)) {
-                let amid = HANGS.map(|(how, _)| format!("{}/amid {call} {how}", phase.word()));
-                cases.extend(amid.map(|point| case(Victim::Plugin, &point)));
+                let mid_call = HANG_POINTS.map(|(how, _)| format!("{}/amid {call} {how}", phase.name()));
+                cases.extend(mid_call.map(|point| case(KillTarget::Plugin, &point)));
             }
         }
     }

@@ -2,12 +2,12 @@
 
 use serde::Serialize;
 
-use crate::case::{Case, Phase, Sort};
+use crate::case::{Case, Phase, Variant};
 
 /// One line of the results.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Line {
+pub struct CaseResult {
     /// Its name.
     pub case: String,
     /// Of which kind.
@@ -16,7 +16,7 @@ pub struct Line {
     pub point: String,
     /// The point was reached and the kill came there; else the case proves nothing of its point.
     pub hit: bool,
-    /// External objects that were ever made for it: one is right.
+    /// External objects that were ever created for it: one is right.
     pub made: usize,
     /// Those that are there after its deletion: none is right, or one where the policies do not include Delete.
     pub left: usize,
@@ -29,7 +29,7 @@ pub struct Line {
 /// The sum of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Sum {
+pub struct Summary {
     /// Which part of the matrix: `3/8`.
     pub part: String,
     /// Cases of that part that were run.
@@ -44,7 +44,7 @@ pub struct Sum {
     pub asked: usize,
     /// Cases with more than one external object.
     pub duplicates: usize,
-    /// Cases whose external object was lost: none was made, or it was left behind.
+    /// Cases whose external object was lost: none was created, or it was left behind.
     pub lost: usize,
     /// Cases in which anything was wrong.
     pub wrong: usize,
@@ -56,21 +56,21 @@ pub struct Sum {
     pub within: u64,
 }
 
-impl Line {
+impl CaseResult {
     /// Of a case that has not begun.
     pub fn of(case: &Case) -> Self {
         Self {
             case: case.to_string(),
             point: case.point.clone(),
-            ..Self::undisturbed(&case.sort)
+            ..Self::undisturbed(&case.variant)
         }
     }
 
-    /// Of an object that nobody disturbs.
-    pub fn undisturbed(sort: &Sort) -> Self {
+    /// Of an object that no one disturbs.
+    pub fn undisturbed(variant: &Variant) -> Self {
         Self {
-            case: sort.to_string(),
-            kind: sort.kind.clone(),
+            case: variant.to_string(),
+            kind: variant.kind.clone(),
             point: String::new(),
             hit: false,
             made: 0,
@@ -86,7 +86,7 @@ impl Line {
     }
 }
 
-impl Sum {
+impl Summary {
     /// Nothing was wrong, each point was hit often enough, and it did not take too long.
     pub fn is_proof(&self) -> bool {
         self.cases > 0 && self.wrong == 0 && self.too_few.is_empty() && self.is_in_time()
@@ -97,7 +97,7 @@ impl Sum {
     }
 
     /// What is amiss with it, in words.
-    pub fn told(&self) -> String {
+    pub fn describe(&self) -> String {
         let mut amiss = Vec::new();
         if self.cases == 0 {
             amiss.push("there was no case".to_owned());
@@ -121,61 +121,73 @@ impl Sum {
     }
 
     /// Adds one.
-    pub fn add(&mut self, line: &Line, keeps: bool) {
+    pub fn add(&mut self, result: &CaseResult, keeps: bool) {
         self.cases += 1;
-        self.hit += usize::from(line.hit);
-        self.asked += usize::from(line.asked);
-        self.duplicates += usize::from(line.made > 1);
-        self.lost += usize::from(line.made == 0 || line.left != usize::from(keeps));
-        self.wrong += usize::from(!line.wrong.is_empty());
+        self.hit += usize::from(result.hit);
+        self.asked += usize::from(result.asked);
+        self.duplicates += usize::from(result.made > 1);
+        self.lost += usize::from(result.made == 0 || result.left != usize::from(keeps));
+        self.wrong += usize::from(!result.wrong.is_empty());
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Sum;
+    use super::Summary;
 
-    fn sum() -> Sum {
-        Sum {
+    fn summary() -> Summary {
+        Summary {
             cases: 650,
             hit: 650,
             seconds: 190,
             within: 600,
-            ..Sum::default()
+            ..Summary::default()
         }
     }
 
     #[test]
-    fn whatever_is_amiss_is_told_and_is_no_proof() {
-        assert!(sum().is_proof() && sum().told().is_empty());
-        let without_limit = Sum {
+    fn every_problem_of_a_run_is_described() {
+        assert!(summary().is_proof() && summary().describe().is_empty());
+        let without_limit = Summary {
             seconds: 4_000,
             within: 0,
-            ..sum()
+            ..summary()
         };
         assert!(without_limit.is_proof());
         for (amiss, word) in [
-            (Sum { cases: 0, ..sum() }, "no case"),
-            (Sum { wrong: 1, ..sum() }, "1 cases went wrong"),
             (
-                Sum {
+                Summary {
+                    cases: 0,
+                    ..summary()
+                },
+                "no case",
+            ),
+            (
+                Summary {
+                    wrong: 1,
+                    ..summary()
+                },
+                "1 cases went wrong",
+            ),
+            (
+                Summary {
                     too_few: vec!["create/before persist: 0 of 4".to_owned()],
-                    ..sum()
+                    ..summary()
                 },
                 "before persist",
             ),
             (
-                Sum {
+                Summary {
                     seconds: 601,
-                    ..sum()
+                    ..summary()
                 },
                 "601 s",
             ),
         ] {
             assert!(
-                !amiss.is_proof() && amiss.told().contains(word),
+                !amiss.is_proof() && amiss.describe().contains(word),
                 "{}",
-                amiss.told()
+                amiss.describe()
             );
         }
     }

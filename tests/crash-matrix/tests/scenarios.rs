@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bridge_sim::scenario::{FLAGS, Flow, Power, Process, Runner, Scenario, Snapshot, Unexpected};
-use crash_matrix::stage::{Programs, Stage};
+use crash_matrix::testbed::{Programs, Testbed};
 use fake_cloud::{cloud::Mood, fault::Fault};
 use http::{Method, Request};
 use http_body_util::BodyExt;
@@ -20,17 +20,17 @@ use serde_json::Value;
 /// Nothing takes longer.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-struct Real {
-    stage: Stage,
+struct RealProcesses {
+    testbed: Testbed,
     client: Client,
 }
 
-impl Real {
+impl RealProcesses {
     async fn start() -> Self {
-        let stage = Stage::start(Programs::beside("runtime-bridge", &FLAGS).unwrap())
+        let testbed = Testbed::start(Programs::from_build("runtime-bridge", &FLAGS).unwrap())
             .await
             .unwrap();
-        let kubeconfig = Kubeconfig::read_from(stage.plane.kubeconfig()).unwrap();
+        let kubeconfig = Kubeconfig::read_from(testbed.plane.kubeconfig()).unwrap();
         let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await;
         // One that hangs is asked again.
         let mut config = config.unwrap();
@@ -38,14 +38,14 @@ impl Real {
         config.default_retry = false;
         Self {
             client: Client::try_from(config).unwrap(),
-            stage,
+            testbed,
         }
     }
 
     /// As at the start, whatever a scenario did.
-    async fn tidy(&mut self) {
-        self.stage.cloud.clear_faults().await.unwrap();
-        self.stage.cloud.set_mood(&Mood::default()).await.unwrap();
+    async fn clean_up(&mut self) {
+        self.testbed.cloud.clear_faults().await.unwrap();
+        self.testbed.cloud.set_mood(&Mood::default()).await.unwrap();
     }
 }
 
@@ -54,7 +54,7 @@ fn unexpected(error: impl std::fmt::Display) -> Unexpected {
 }
 
 #[async_trait(?Send)]
-impl bridge_sim::scenario::Stage for Real {
+impl bridge_sim::scenario::Stage for RealProcesses {
     async fn kube(&mut self, method: Method, path: &str, body: &Value) -> Result<(u16, Value), Unexpected> {
         let content_type = if method == Method::PATCH {
             "application/merge-patch+json"
@@ -86,21 +86,21 @@ impl bridge_sim::scenario::Stage for Real {
     async fn cloud(&mut self) -> Result<Snapshot, Unexpected> {
         Ok(Snapshot {
             now: Timestamp::now(),
-            objects: self.stage.cloud.objects().await.map_err(unexpected)?,
-            entries: self.stage.cloud.entries().await.map_err(unexpected)?,
+            objects: self.testbed.cloud.objects().await.map_err(unexpected)?,
+            entries: self.testbed.cloud.entries().await.map_err(unexpected)?,
         })
     }
 
     async fn inject(&mut self, fault: Fault) -> Result<(), Unexpected> {
-        self.stage.cloud.inject(&fault).await.map_err(unexpected)
+        self.testbed.cloud.inject(&fault).await.map_err(unexpected)
     }
 
     async fn set_mood(&mut self, mood: Mood) -> Result<(), Unexpected> {
-        self.stage.cloud.set_mood(&mood).await.map_err(unexpected)
+        self.testbed.cloud.set_mood(&mood).await.map_err(unexpected)
     }
 
     async fn remove_by_hand(&mut self, kind: &str, name: &str) -> Result<(), Unexpected> {
-        self.stage
+        self.testbed
             .cloud
             .remove_by_hand(kind, name)
             .await
@@ -108,7 +108,7 @@ impl bridge_sim::scenario::Stage for Real {
     }
 
     async fn foreign(&mut self, kind: &str, name: &str) -> Result<(), Unexpected> {
-        self.stage
+        self.testbed
             .cloud
             .foreign(kind, name, "somebody-else")
             .await
@@ -117,15 +117,15 @@ impl bridge_sim::scenario::Stage for Real {
 
     async fn crash(&mut self, process: Process) -> Result<Flow, Unexpected> {
         match process {
-            Process::Bridge => self.stage.kill_bridge().await,
-            Process::Plugin => self.stage.kill_plugin().await,
+            Process::Bridge => self.testbed.kill_bridge().await,
+            Process::Plugin => self.testbed.kill_plugin().await,
         }
         Ok(Flow::Goes)
     }
 
     async fn terminate(&mut self) -> Result<Flow, Unexpected> {
-        self.stage.tell_bridge_to_stop();
-        match self.stage.stopped_bridge().await.map_err(unexpected)? {
+        self.testbed.terminate_bridge();
+        match self.testbed.wait_for_bridge_exit().await.map_err(unexpected)? {
             Some(0) => Ok(Flow::Goes),
             other => Err(Unexpected(format!("the bridge ended with {other:?}"))),
         }
@@ -133,8 +133,8 @@ impl bridge_sim::scenario::Stage for Real {
 
     async fn start(&mut self, process: Process) -> Result<(), Unexpected> {
         match process {
-            Process::Bridge => self.stage.start_bridge(None),
-            Process::Plugin => self.stage.start_plugin(),
+            Process::Bridge => self.testbed.start_bridge(None),
+            Process::Plugin => self.testbed.start_plugin(),
         }
         .map_err(unexpected)
     }
@@ -142,10 +142,10 @@ impl bridge_sim::scenario::Stage for Real {
     async fn power(&mut self, power: Power) -> Result<(), Unexpected> {
         match power {
             Power::Down => {
-                self.stage.plane.stop_api_server();
+                self.testbed.plane.stop_api_server();
                 Ok(())
             }
-            Power::Up => self.stage.plane.start_api_server().await.map_err(unexpected),
+            Power::Up => self.testbed.plane.start_api_server().await.map_err(unexpected),
         }
     }
 
@@ -159,8 +159,8 @@ impl bridge_sim::scenario::Stage for Real {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_scenario_holds_with_real_processes() {
-    let mut real = Real::start().await;
+async fn every_scenario_passes_with_real_processes() {
+    let mut real = RealProcesses::start().await;
     let mut failed = Vec::new();
     for scenario in Scenario::all().unwrap() {
         let begun = std::time::Instant::now();
@@ -172,7 +172,7 @@ async fn every_scenario_holds_with_real_processes() {
             // What it left behind would disturb the others.
             break;
         }
-        real.tidy().await;
+        real.clean_up().await;
     }
     assert!(failed.is_empty(), "{}", failed.join("\n"));
 }

@@ -88,19 +88,19 @@ impl Handle {
     /// Creates it from JSON without `metadata.name`, which is added.
     ///
     /// # Panics
-    /// If the API server refuses.
+    /// If the API server rejects.
     pub async fn create(&self, mut object: Value) -> Value {
         object["metadata"]["name"] = json!(self.name);
         let object = serde_json::from_value(object).expect("an object");
-        let made = self.api.create(&PostParams::default(), &object).await;
-        serde_json::to_value(made.unwrap_or_else(|error| panic!("cannot create {}: {error}", self.name)))
+        let created = self.api.create(&PostParams::default(), &object).await;
+        serde_json::to_value(created.unwrap_or_else(|error| panic!("cannot create {}: {error}", self.name)))
             .expect("JSON")
     }
 
     /// Merges a patch, as `kubectl patch --type merge` does.
     ///
     /// # Panics
-    /// If the API server refuses.
+    /// If the API server rejects.
     pub async fn merge(&self, patch: Value) -> Value {
         let patched = self
             .api
@@ -110,10 +110,10 @@ impl Handle {
             .expect("JSON")
     }
 
-    /// Wishes it gone.
+    /// Requests its deletion.
     ///
     /// # Panics
-    /// If the API server refuses.
+    /// If the API server rejects.
     pub async fn delete(&self) {
         self.api
             .delete(&self.name, &DeleteParams::default())
@@ -121,10 +121,10 @@ impl Handle {
             .unwrap_or_else(|error| panic!("cannot delete {}: {error}", self.name));
     }
 
-    /// It as it is; `None`: it is not there.
+    /// The object as the API server has it; `None`: it does not exist.
     ///
     /// # Panics
-    /// If the API server refuses.
+    /// If the API server rejects.
     pub async fn get(&self) -> Option<Value> {
         let found = self
             .api
@@ -134,7 +134,7 @@ impl Handle {
         found.map(|object| serde_json::to_value(object).expect("JSON"))
     }
 
-    /// Watches until it is as expected, and returns it. `what` is said when it does not come to that.
+    /// Watches until it is as expected, and returns it. `what` is reported when it does not come to that.
     ///
     /// # Panics
     /// After two minutes, with the object as it was seen last.
@@ -144,18 +144,18 @@ impl Handle {
             .expect("seen")
     }
 
-    /// Watches until it is gone.
+    /// Watches until it is deleted.
     ///
     /// # Panics
     /// After two minutes, with the object as it was seen last.
-    pub async fn until_gone(&self) {
-        self.watch("to be gone", |seen| seen.is_none()).await;
+    pub async fn until_deleted(&self) {
+        self.watch("to be deleted", |seen| seen.is_none()).await;
     }
 
     async fn watch(&self, what: &str, mut expected: impl FnMut(Option<&Value>) -> bool) -> Option<Value> {
         let mut last = None;
         let watched = async {
-            // Goes on over restarts of the API server and over a CRD that is deleted and made anew.
+            // Goes on over restarts of the API server and over a CRD that is deleted and created anew.
             let changes = watcher::watch_object(self.api.clone(), &self.name);
             let mut changes = Box::pin(changes.default_backoff());
             loop {

@@ -1,4 +1,4 @@
-//! For conditions that nobody announces.
+//! For conditions that no one announces.
 
 use std::time::Duration;
 

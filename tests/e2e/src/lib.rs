@@ -2,18 +2,18 @@
 //!
 //! A test starts a [`Stack`], writes objects as a user would, waits for conditions, kills processes, and asks AWS itself what exists.
 
+mod aws_clients;
 mod cluster;
 mod eventually;
 mod expect;
-mod hands;
 mod programs;
 mod requests;
 mod stack;
 
+pub use aws_clients::AwsClients;
 pub use cluster::{Cluster, Handle};
 pub use eventually::eventually;
 pub use expect::{annotation, condition, is_ready, is_synced, message, reason};
-pub use hands::Hands;
 pub use programs::binary;
 pub use requests::Requests;
-pub use stack::{Knobs, Stack};
+pub use stack::{Stack, StackOptions};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 /// A binary of this workspace, built beside this test: `cargo xtask test` builds them first.
 ///
 /// # Panics
-/// If it is not there.
+/// If it is absent.
 pub fn binary(name: &str) -> PathBuf {
     let test = std::env::current_exe().expect("a test knows its own path");
     // target/PROFILE/deps/TEST, or target/PROFILE/BENCH

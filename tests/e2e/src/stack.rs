@@ -1,4 +1,4 @@
-//! Everything that a provider needs to run, started and killed at will.
+//! Everything that a provider needs to run, started and killed on demand.
 
 use std::{
     net::TcpListener,
@@ -25,7 +25,7 @@ static ROOM: Semaphore = Semaphore::const_new(2);
 
 /// How a stack differs from the ordinary one.
 #[derive(Default)]
-pub struct Knobs {
+pub struct StackOptions {
     /// Of the emulated AWS.
     pub aws: aws_emulator::Options,
     /// Further flags of `runtime-bridge serve`.
@@ -36,7 +36,7 @@ pub struct Knobs {
     pub controller_manager: bool,
 }
 
-/// A control plane, AWS, the plugin and the bridge. Gone when dropped.
+/// A control plane, AWS, the plugin and the bridge. Deleted when dropped.
 pub struct Stack {
     /// Kubernetes.
     pub cluster: Cluster,
@@ -58,13 +58,16 @@ impl Stack {
     ///
     /// # Panics
     /// If any of it does not start.
-    pub async fn start(knobs: Knobs) -> Self {
+    pub async fn start(options: StackOptions) -> Self {
         let room = ROOM.acquire().await.expect("never closed");
-        let options = ControlPlaneOptions {
-            controller_manager: knobs.controller_manager,
+        let plane_options = ControlPlaneOptions {
+            controller_manager: options.controller_manager,
             ..ControlPlaneOptions::default()
         };
-        let (control_plane, aws) = tokio::join!(ControlPlane::start(options), AwsEmulator::start(knobs.aws));
+        let (control_plane, aws) = tokio::join!(
+            ControlPlane::start(plane_options),
+            AwsEmulator::start(options.aws)
+        );
         let control_plane = control_plane.unwrap_or_else(|error| panic!("{error}"));
         let aws = aws.unwrap_or_else(|error| panic!("{error}"));
         let cluster = Cluster::connect(&control_plane.kubeconfig()).await;
@@ -77,7 +80,7 @@ impl Stack {
             aws,
             plugin: None,
             bridge: None,
-            bridge_flags: knobs.bridge_flags,
+            bridge_flags: options.bridge_flags,
             admin: free.to_string(),
             scratch: ScratchDir::new("crossbridge-e2e").expect("a scratch directory"),
             starts: AtomicU32::new(0),
@@ -96,7 +99,7 @@ impl Stack {
                 .until("to be established", established)
                 .await;
         }
-        let credentials = knobs.credentials.unwrap_or_else(|| stack.aws.credentials());
+        let credentials = options.credentials.unwrap_or_else(|| stack.aws.credentials());
         stack.configure(&credentials).await;
         stack
     }
@@ -228,7 +231,7 @@ impl Stack {
         answer.text().await.expect("text")
     }
 
-    /// How often the external resources of a kind have been looked at, by its plural.
+    /// How often the external resources of a kind have been observed, by its plural.
     ///
     /// # Panics
     /// If it is none of the four.
@@ -332,7 +335,7 @@ impl Stack {
 }
 
 impl Drop for Stack {
-    /// A scenario that failed shows what plugin and bridge said last.
+    /// A failed scenario prints the last lines of both logs.
     fn drop(&mut self) {
         if std::thread::panicking() {
             let logged = self.logged();

@@ -47,7 +47,11 @@ impl BuildError {
 ///
 /// # Errors
 /// What the tool said that failed.
-pub async fn built(language: Language, from: &Path, name: impl AsRef<Path>) -> Result<String, BuildError> {
+pub async fn build_in_copy(
+    language: Language,
+    from: &Path,
+    name: impl AsRef<Path>,
+) -> Result<String, BuildError> {
     let root = source::target().join("languages");
     let at = root.join(name);
     fs::create_dir_all(&at).map_err(BuildError::file(&at))?;
@@ -56,7 +60,7 @@ pub async fn built(language: Language, from: &Path, name: impl AsRef<Path>) -> R
     let contract = source::repository().join("proto/crossbridge");
     let digest = source::digest(&[from, &contract])?;
     let stamp = at.with_extension("built");
-    if fs::read_to_string(&stamp).is_ok_and(|built| built == digest) {
+    if fs::read_to_string(&stamp).is_ok_and(|former| former == digest) {
         return language.command(&at);
     }
     let installed = at.with_extension("installed");

@@ -41,7 +41,7 @@ pub async fn grpcurl() -> Result<PathBuf, BuildError> {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn the_document_has_this_version() {
+    fn the_document_names_this_grpcurl_version() {
         let document = include_str!("../../../docs/debugging.md");
         assert!(document.contains(&format!("/grpcurl@{}\n", super::VERSION)));
     }

@@ -10,7 +10,7 @@ use crate::binary;
 /// SHA-256 of `sesame`.
 const SESAME: &str = "d0c04f4b1951e4aeaaec8223ed2039e542f3aae805a6fa7f6d794e5afff5d272";
 
-/// Whatever lies in the folder `$2` gives way to something of another sort: a file to a folder, a folder to a file. What is not there can be
+/// Whatever lies in the folder `$2` gives way to something of another sort: a file to a folder, a folder to a file. What is absent can be
 /// read as absent; this cannot be read at all, by root neither.
 const FAULT: &str = r#"
 cd "$2" || exit 1
@@ -24,16 +24,16 @@ esac
 "#;
 
 /// A plugin before the kit, with folders as its upstream, and all hooks.
-pub struct Trial {
+pub struct KitRun {
     folder: ScratchDir,
     kit: Spawn,
 }
 
-impl Trial {
+impl KitRun {
     /// Of the plugin that this command line starts. `locked`: its folders open to a key only.
     ///
     /// # Panics
-    /// If a folder cannot be made.
+    /// If a folder cannot be created.
     pub fn new(plugin: &str, locked: bool) -> Self {
         let folder = ScratchDir::new("crossbridge-languages-").expect("a folder");
         let mut kit = Spawn::new(binary("provider-conformance")).args(["--plugin-command", plugin]);
@@ -89,7 +89,7 @@ impl Trial {
     ///
     /// # Panics
     /// With the kit's verdict, if it does not conform.
-    pub async fn verdict(self) -> Judged {
+    pub async fn verdict(self) -> Verdicts {
         let report = self.folder.path().join("report.json");
         let (say, said) = channel();
         let kit = self
@@ -101,20 +101,20 @@ impl Trial {
         let said: Vec<String> = said.iter().collect();
         assert!(status.success(), "{}", said.join("\n"));
         let text = fs::read_to_string(report).expect("the kit wrote a report");
-        Judged::of(&serde_json::from_str(&text).expect("JSON"))
+        Verdicts::of(&serde_json::from_str(&text).expect("JSON"))
     }
 }
 
 /// What was judged and what was not, as `SUBJECT ID`, each sorted.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Judged {
+pub struct Verdicts {
     /// Passed.
     pub passed: Vec<String>,
-    /// Says nothing about this plugin or kind, or was left out.
+    /// Does not apply to this plugin or kind, or was left out.
     pub skipped: Vec<String>,
 }
 
-impl Judged {
+impl Verdicts {
     fn of(report: &Value) -> Self {
         let findings = report["findings"].as_array().map_or(&[][..], Vec::as_slice);
         let with = |verdicts: &[&str]| {

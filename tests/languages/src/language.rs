@@ -8,7 +8,7 @@ use std::{
 use bridge_control_plane::process::{ScratchDir, Spawn};
 
 use crate::{
-    build::{BuildError, built, run},
+    build::{BuildError, build_in_copy, run},
     source,
 };
 
@@ -47,10 +47,10 @@ impl Language {
     /// What the tool said that failed.
     pub async fn example(self) -> Result<String, BuildError> {
         let name = format!("{}-plugin", self.name());
-        built(self, &self.source(), Path::new("examples").join(name)).await
+        build_in_copy(self, &self.source(), Path::new("examples").join(name)).await
     }
 
-    /// The example's next build, which says another version; how it is started.
+    /// The example's next build, which reports another version; how it is started.
     ///
     /// # Errors
     /// What the tool said that failed.
@@ -61,7 +61,7 @@ impl Language {
         let text = source::read(&said)?.replace(r#""0.1.0""#, r#""0.2.0""#);
         fs::write(&said, text).map_err(BuildError::file(&said))?;
         let name = format!("{}-plugin", self.name());
-        built(self, scratch.path(), Path::new("next").join(name)).await
+        build_in_copy(self, scratch.path(), Path::new("next").join(name)).await
     }
 
     /// Where its version stands.

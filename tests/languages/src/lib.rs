@@ -9,9 +9,9 @@ mod language;
 mod session;
 mod source;
 
-pub use build::{BuildError, built};
+pub use build::{BuildError, build_in_copy};
 pub use grpcurl::grpcurl;
-pub use kit::{Judged, Trial};
+pub use kit::{KitRun, Verdicts};
 pub use language::Language;
 pub use session::Session;
 pub use source::{binary, target};

@@ -6,7 +6,7 @@ use bridge_control_plane::process::{Output, Spawn};
 
 const LIMIT: Duration = Duration::from_mins(3);
 
-/// Stands before what each command says.
+/// Precedes the output of each command.
 const MARK: &str = "@@@ ";
 
 /// A part of a session.
@@ -14,11 +14,11 @@ const MARK: &str = "@@@ ";
 enum Step {
     /// Lines of a shell that must succeed.
     Script(String),
-    /// One command, and what it says.
-    Command { line: String, says: Vec<String> },
+    /// One command, and its output.
+    Command { line: String, output: Vec<String> },
 }
 
-/// Commands of a document, and what they say. `…` in a line stands for any text, alone on a line for any lines.
+/// Commands of a document, and their output. `…` in a line stands for any text, alone on a line for any lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session(Vec<Step>);
 
@@ -40,9 +40,9 @@ impl Session {
                     match (line.strip_prefix("$ "), steps.last_mut()) {
                         (Some(line), _) => steps.push(Step::Command {
                             line: line.to_owned(),
-                            says: Vec::new(),
+                            output: Vec::new(),
                         }),
-                        (None, Some(Step::Command { says, .. })) => says.push(line.to_owned()),
+                        (None, Some(Step::Command { output, .. })) => output.push(line.to_owned()),
                         (None, _) => panic!("{line:?} stands before any command"),
                     }
                 }
@@ -56,8 +56,8 @@ impl Session {
     /// Runs it in this `bash`, which has no arguments yet. `place` puts what is here in the place of what the document names.
     ///
     /// # Panics
-    /// If it breaks off, or something else is said.
-    pub async fn goes(&self, bash: Spawn, place: impl Fn(&str) -> String) {
+    /// If it breaks off, or something else is reported.
+    pub async fn run(&self, bash: Spawn, place: impl Fn(&str) -> String) {
         let (say, said) = channel();
         // What it starts ends with it: a shell of its own group.
         let shell = bash
@@ -75,7 +75,7 @@ impl Session {
             "the session broke off:\n{said}"
         );
         for (number, step) in self.0.iter().enumerate() {
-            let Step::Command { line, says } = step else {
+            let Step::Command { line, output } = step else {
                 continue;
             };
             let begin = format!("{MARK}{number}\n");
@@ -84,7 +84,7 @@ impl Session {
                 .and_then(|(_, rest)| rest.split_once(MARK));
             let (answer, _) = answer.unwrap_or_else(|| panic!("`{line}` was not run:\n{said}"));
             let answer: Vec<String> = answer.trim_end().lines().map(str::to_owned).collect();
-            let expected: Vec<String> = says.iter().map(|line| place(line)).collect();
+            let expected: Vec<String> = output.iter().map(|line| place(line)).collect();
             assert!(
                 matches(&expected, &answer),
                 "`{line}` says:\n{}\nand not:\n{}",
@@ -94,13 +94,13 @@ impl Session {
         }
     }
 
-    /// A shell's script that does all steps, and marks what each command says.
+    /// A shell's script that does all steps, and marks the output of each command.
     fn script(&self) -> String {
         let mut script = "set -euo pipefail\n".to_owned();
         for (number, step) in self.0.iter().enumerate() {
             let written = match step {
                 Step::Script(text) => writeln!(script, "{text}"),
-                // What fails says so, and that is compared.
+                // A failure is part of the output, and is compared.
                 Step::Command { line, .. } => writeln!(
                     script,
                     "echo '{MARK}{number}'\n{{ {line}\n}} 2>&1 || true\necho '{MARK}'"
@@ -140,12 +140,12 @@ mod tests {
     use super::{Session, Step, matches};
 
     #[test]
-    fn sessions_are_read() {
+    fn sessions_are_parsed() {
         let document = "Text\n```bash\na\nb\n```\n```console\n$ c\nsaid\n…\n$ d\n```\n```yaml\n$ not this\n```\n\
             ```console live\n$ e\n```\n";
-        let command = |line: &str, says: &[&str]| Step::Command {
+        let command = |line: &str, output: &[&str]| Step::Command {
             line: line.to_owned(),
-            says: says.iter().map(|line| (*line).to_owned()).collect(),
+            output: output.iter().map(|line| (*line).to_owned()).collect(),
         };
         assert_eq!(
             Session::of(document, ""),
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_each_time_may_differ() {
+    fn ellipses_match_any_text() {
         let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
         let holds = |expected: &str, said: &str| matches(&lines(expected), &lines(said));
         assert!(holds("a\n…\nd", "a\nb\nc\nd"));

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use crate::BuildError;
 
 /// What building leaves in a plugin's folder.
-const MADE: [&str; 8] = [
+const BUILD_OUTPUTS: [&str; 8] = [
     ".venv",
     "build",
     "contract",
@@ -48,7 +48,7 @@ pub fn target() -> PathBuf {
 /// A binary of this workspace, built beside this one: `cargo xtask test` builds them first.
 ///
 /// # Panics
-/// If it is not there.
+/// If it is absent.
 pub fn binary(name: &str) -> PathBuf {
     let path = profile().join(name);
     assert!(
@@ -68,7 +68,7 @@ pub(crate) fn read(path: impl AsRef<Path>) -> Result<String, BuildError> {
 pub(crate) fn digest(roots: &[&Path]) -> Result<String, BuildError> {
     let mut hash = Sha256::new();
     for root in roots {
-        for file in files(root, &MADE)? {
+        for file in files(root, &BUILD_OUTPUTS)? {
             // Joined with nothing, a file's path would end like a folder's.
             let path = if file.as_os_str().is_empty() {
                 root.to_path_buf()
@@ -84,7 +84,7 @@ pub(crate) fn digest(roots: &[&Path]) -> Result<String, BuildError> {
     Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Makes `to` what `from` is, save for what is kept.
+/// Makes `to` equal to `from`, save for the kept entries.
 pub(crate) fn mirror(from: &Path, to: &Path, kept: &[&str]) -> Result<(), BuildError> {
     for old in entries(to).unwrap_or_default() {
         let is_kept = old
@@ -101,7 +101,7 @@ pub(crate) fn mirror(from: &Path, to: &Path, kept: &[&str]) -> Result<(), BuildE
         };
         removed.map_err(BuildError::file(&old))?;
     }
-    for file in files(from, &MADE)? {
+    for file in files(from, &BUILD_OUTPUTS)? {
         let copy = to.join(&file);
         let folder = copy.parent().unwrap_or(to);
         fs::create_dir_all(folder).map_err(BuildError::file(folder))?;
@@ -147,7 +147,7 @@ mod tests {
     use super::{digest, mirror};
 
     #[test]
-    fn a_copy_is_what_the_original_is_and_keeps_what_it_shall() {
+    fn a_mirror_equals_its_source_but_for_kept_files() {
         let folder = ScratchDir::new("crossbridge-source-").expect("a folder");
         let write = |path: &str, text: &str| {
             let path = folder.path().join(path);

@@ -1,75 +1,75 @@
-//! Every plugin passes the kit, at all levels, with a hand on its processes, its next build and its upstream. What says nothing about it is
+//! Every plugin passes the kit, at all levels, with control over its processes, its next build and its upstream. What does not apply to it is
 //! listed here to the last.
 
-use bridge_languages::{Language, Trial};
+use bridge_languages::{KitRun, Language};
 
 /// What is not judged of a kind, and why not.
 type Reasons<'a> = &'a [&'a [&'a str]];
 
-const DOES_ALL: &[&str] = &["calls/impossible-unimplemented"];
+const DOES_ALL: &[&str] = &["calls/unsupported-unimplemented"];
 const NO_LISTS: &[&str] = &[
-    "list/finds-what-was-made",
-    "list/garbage-page-token-refused",
+    "list/includes-created",
+    "list/invalid-page-token-rejected",
     "list/pages",
-    "list/parameters-on-demand",
+    "list/parameters-on-request",
 ];
-const DONE_AT_ONCE: &[&str] = &[
+const SYNCHRONOUS: &[&str] = &[
     "durable/handle-after-kill",
     "durable/handle-on-next-build",
     "durable/handle-on-replica",
     "marker/former-polled",
-    "operation/ended-answer-stable",
-    "operation/foreign-handle-refused",
-    "operation/handle-kept",
+    "operation/terminal-response-stable",
+    "operation/foreign-handle-rejected",
+    "operation/handle-stable",
     "operation/old-handles-valid",
-    "operation/others-not-found",
-    "operation/progress-never-falls",
+    "operation/foreign-marker-not-found",
+    "operation/progress-monotonic",
     "delete/during-create-accepted",
     "update/during-operation-accepted",
 ];
 const NO_TOKEN: &[&str] = &[
-    "create/gone-is-not-remade",
-    "create/token-of-another-wish-refused",
+    "create/deleted-not-recreated",
+    "create/token-reuse-rejected",
     "durable/token-after-kill",
 ];
 const NO_MARKER: &[&str] = &[
-    "create/nothing-after-cancelled",
-    "create/nothing-after-the-deadline",
+    "create/no-effect-after-cancellation",
+    "create/no-effect-after-deadline",
     "marker/former-found-without-name",
     "observe/found-without-name",
     "observe/unknown-marker-is-absent",
 ];
-/// Whose second one nobody could see.
-const NOT_COUNTED: &[&str] = &[
-    "create/cut-at-50ms-one-resource",
-    "create/ten-at-once-one-resource",
+/// A duplicate could not be seen.
+const DUPLICATES_INVISIBLE: &[&str] = &[
+    "create/deadline-50ms-one-resource",
+    "create/ten-concurrent-one-resource",
     "create/ten-times-one-resource",
     "durable/killed-in-create-one-resource",
 ];
 /// Takes no Update while an operation runs.
 const ONE_AT_A_TIME: &[&str] = &["update/during-operation-accepted"];
-const MARKER_ALONE: &[&str] = &["create/ten-at-once-one-resource"];
+const MARKER_ALONE: &[&str] = &["create/ten-concurrent-one-resource"];
 const NO_CREDENTIALS: &[&str] = &[
     "config/bad-credentials-code",
     "config/bad-credentials-never-absent",
-    "config/check-refuses-what-calls-refuse",
+    "config/check-agrees-with-calls",
 ];
-const NAMED_BY_USER: &[&str] = &["observe/absent-says-derived-name"];
+const NAMED_BY_USER: &[&str] = &["observe/absent-reports-derived-name"];
 const NAMED_UPSTREAM: &[&str] = &[
-    "create/bad-name-refused",
-    "create/taken-name-refused",
-    "observe/absent-says-derived-name",
+    "create/invalid-name-rejected",
+    "create/existing-name-rejected",
+    "observe/absent-reports-derived-name",
 ];
 const NAME_DERIVED: &[&str] = &[
-    "create/bad-name-refused",
-    "create/name-where-it-belongs",
+    "create/invalid-name-rejected",
+    "create/name-presence-checked",
     "observe/unknown-marker-is-absent",
 ];
-const LOOKS_WITHOUT_NAME: &[&str] = &["observe/no-name-refused"];
-const NOTHING_IMMUTABLE: &[&str] = &["update/immutable-refused"];
+const OBSERVES_WITHOUT_NAME: &[&str] = &["observe/no-name-rejected"];
+const NOTHING_IMMUTABLE: &[&str] = &["update/immutable-rejected"];
 const NO_BIG_INTEGER: &[&str] = &["observe/big-integers-exact"];
 /// A folder has no limit of requests.
-const NO_THROTTLE: &[&str] = &["upstream/throttled-is-a-failure"];
+const NO_THROTTLE: &[&str] = &["upstream/throttled-is-failure"];
 
 async fn conforms(language: Language, not_judged: &[(&str, Reasons<'_>)]) {
     let plugin = language.example().await.unwrap_or_else(|error| panic!("{error}"));
@@ -78,7 +78,7 @@ async fn conforms(language: Language, not_judged: &[(&str, Reasons<'_>)]) {
         .await
         .unwrap_or_else(|error| panic!("{error}"));
     assert_ne!(plugin, next);
-    let judged = Trial::new(&plugin, language == Language::Python)
+    let judged = KitRun::new(&plugin, language == Language::Python)
         .args(["--next-plugin-command", &next])
         .verdict()
         .await;
@@ -101,10 +101,10 @@ async fn the_plugin_in_python_conforms() {
     let bed = [
         DOES_ALL,
         NO_LISTS,
-        DONE_AT_ONCE,
+        SYNCHRONOUS,
         NO_TOKEN,
         NAMED_BY_USER,
-        LOOKS_WITHOUT_NAME,
+        OBSERVES_WITHOUT_NAME,
         NOTHING_IMMUTABLE,
         NO_THROTTLE,
     ];
@@ -112,7 +112,7 @@ async fn the_plugin_in_python_conforms() {
         DOES_ALL,
         NO_LISTS,
         NAMED_UPSTREAM,
-        LOOKS_WITHOUT_NAME,
+        OBSERVES_WITHOUT_NAME,
         NO_BIG_INTEGER,
         NO_THROTTLE,
     ];
@@ -127,7 +127,7 @@ async fn the_plugin_in_go_conforms() {
         NO_TOKEN,
         NO_CREDENTIALS,
         NAME_DERIVED,
-        LOOKS_WITHOUT_NAME,
+        OBSERVES_WITHOUT_NAME,
         ONE_AT_A_TIME,
         NO_BIG_INTEGER,
         NO_THROTTLE,
@@ -135,11 +135,11 @@ async fn the_plugin_in_go_conforms() {
     let page = [
         DOES_ALL,
         NO_LISTS,
-        DONE_AT_ONCE,
+        SYNCHRONOUS,
         NO_TOKEN,
         NO_CREDENTIALS,
         NAMED_BY_USER,
-        LOOKS_WITHOUT_NAME,
+        OBSERVES_WITHOUT_NAME,
         NOTHING_IMMUTABLE,
         NO_THROTTLE,
     ];
@@ -157,7 +157,7 @@ async fn the_plugin_in_typescript_conforms() {
         DOES_ALL,
         NO_LISTS,
         NO_MARKER,
-        NOT_COUNTED,
+        DUPLICATES_INVISIBLE,
         NO_CREDENTIALS,
         NAMED_UPSTREAM,
         NO_BIG_INTEGER,
@@ -166,12 +166,12 @@ async fn the_plugin_in_typescript_conforms() {
     let recipe = [
         DOES_ALL,
         NO_LISTS,
-        DONE_AT_ONCE,
+        SYNCHRONOUS,
         NO_TOKEN,
         MARKER_ALONE,
         NO_CREDENTIALS,
         NAMED_UPSTREAM,
-        LOOKS_WITHOUT_NAME,
+        OBSERVES_WITHOUT_NAME,
         NOTHING_IMMUTABLE,
         NO_THROTTLE,
     ];

@@ -13,7 +13,7 @@ fn free_port() -> String {
 }
 
 #[tokio::test]
-async fn every_session_goes_as_it_is_written() {
+async fn every_documented_session_prints_what_is_written() {
     let plugin = Language::Go
         .example()
         .await
@@ -35,5 +35,5 @@ async fn every_session_goes_as_it_is_written() {
         .map(|folder| folder.display().to_string());
     let path = format!("{}:{}", path.join(":"), std::env::var("PATH").unwrap_or_default());
     let bash = Spawn::new("bash").env("PATH", path).current_dir(folder.path());
-    Session::of(DOCUMENT, "").goes(bash, place).await;
+    Session::of(DOCUMENT, "").run(bash, place).await;
 }

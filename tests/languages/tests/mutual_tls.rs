@@ -1,15 +1,15 @@
 //! The kit reaches each plugin over the network, with certificates on both sides; what it kills and starts again is there again.
 
-use bridge_languages::{Language, Trial, binary};
+use bridge_languages::{KitRun, Language, binary};
 use provider_conformance::certificates::{Certificates, free_address};
 
-/// One area of each sort: what needs no resource, what makes one, what outlives a process.
+/// One area of each sort: what needs no resource, what creates one, what outlives a process.
 const CHOSEN: &str = "--only=info,health,reflection,kinds,config,transport,process,create/completes,durable/found-after-kill,durable/\
     handle-after-kill";
 
 async fn conforms_over_tls(plugin: &str, kinds: &[&str], locked: bool) {
-    let trial = Trial::new(plugin, locked);
-    let certificates = Certificates::make(trial.folder()).expect("certificates");
+    let trial = KitRun::new(plugin, locked);
+    let certificates = Certificates::generate(trial.folder()).expect("certificates");
     let address = free_address().expect("a free port");
     let trial = trial
         .args(["--endpoint", &address, CHOSEN])
@@ -31,7 +31,7 @@ async fn conforms_over_tls(plugin: &str, kinds: &[&str], locked: bool) {
         .chain(
             [
                 "process/https-served",
-                "process/strangers-refused",
+                "process/untrusted-clients-rejected",
                 "transport/any-authority",
             ]
             .map(|id| format!("plugin {id}")),

@@ -3,7 +3,7 @@
 use std::{fs, os::unix::fs::symlink, path::Path, sync::mpsc::channel};
 
 use bridge_control_plane::process::{Output, ScratchDir, Spawn};
-use bridge_languages::{Trial, binary, target};
+use bridge_languages::{KitRun, binary, target};
 
 const NAME: &str = "acme-2";
 
@@ -26,8 +26,8 @@ async fn new(language: &str, folder: &Path, more: &[&str]) -> Vec<String> {
     lines
 }
 
-/// Runs the lines as they are printed, save that what the plugin looks after is in a folder of this test.
-async fn do_as_printed(lines: &[String], scratch: &Path) {
+/// Runs the lines as they are printed, save that the plugin's data is in a folder of this test.
+async fn run_printed_commands(lines: &[String], scratch: &Path) {
     let data = scratch.join("data").display().to_string();
     let script = lines.join("\n").replace(&format!("/tmp/{NAME}"), &data);
     let kit = binary("provider-conformance");
@@ -51,9 +51,9 @@ async fn a_new_plugin_conforms(language: &str, command: &str) {
     let scratch = ScratchDir::new("crossbridge-new-plugin-").expect("a folder");
     let folder = scratch.path().join("plugin");
     let lines = new(language, &folder, &[]).await;
-    do_as_printed(&lines, scratch.path()).await;
+    run_printed_commands(&lines, scratch.path()).await;
     let plugin = command.replace("PLUGIN", &folder.display().to_string());
-    Trial::new(&plugin, language == "python").verdict().await;
+    KitRun::new(&plugin, language == "python").verdict().await;
 }
 
 #[tokio::test]
@@ -83,7 +83,7 @@ async fn a_new_plugin_in_rust_conforms() {
     let made = target().join("languages/rust");
     fs::create_dir_all(&made).expect("it is made");
     symlink(&made, folder.join("target")).expect("it is linked");
-    do_as_printed(&lines, scratch.path()).await;
+    run_printed_commands(&lines, scratch.path()).await;
     let plugin = made.join(format!("debug/{NAME}-plugin"));
-    Trial::new(&plugin.display().to_string(), false).verdict().await;
+    KitRun::new(&plugin.display().to_string(), false).verdict().await;
 }

@@ -21,7 +21,7 @@ const ALONE: [&str; 10] = [
     "bridge-core",
     "bridge-plugin",
     "bridge-sim",
-    "conformance-specimen",
+    "conformance-reference-plugin",
     "crossbridge-proto",
     "crossbridge-sdk",
     "fake-cloud",

@@ -17,14 +17,14 @@ const LONG: [&str; 12] = [
     "provider-aws-example aws",
     "bridge-languages bridge",
     "bridge-languages conformance",
-    "crash-matrix troubles",
+    "crash-matrix failures",
     "bridge-languages new_plugin",
     "crash-matrix scenarios",
     "bridge-languages mutual_tls",
     "bridge-engine real",
     "runtime-bridge bridge",
     "bridge-sim model",
-    "conformance-specimen faults",
+    "conformance-reference-plugin faults",
 ];
 
 /// Runs all of them to their end, also when some fail: two at once, each with as many tests at once as there are cores.

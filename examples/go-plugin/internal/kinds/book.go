@@ -36,7 +36,7 @@ type bookParameters struct {
 type book struct {
 	// Parameters as they are: Pages are those that are printed.
 	Parameters bookParameters `json:"parameters"`
-	// Edition tells a book from a later one of the same name: Unix nanoseconds.
+	// Edition distinguishes a book from a later one of the same name: Unix nanoseconds.
 	Edition int64 `json:"edition"`
 	// Dry is when the next page may be printed.
 	Dry     time.Time `json:"dry"`
@@ -84,7 +84,7 @@ func (Books) Described() *pb.ResourceKind {
 	}
 }
 
-// Observe looks, without a name by the marker, else by the name that is made of the title.
+// Observe observes, without a name by the marker, else by the name that is derived from the title.
 func (Books) Observe(_ context.Context, c *call.Call) (*pb.ObserveResponse, error) {
 	press, err := press.Open(c.Target.GetConfig())
 	if err != nil {
@@ -95,7 +95,7 @@ func (Books) Observe(_ context.Context, c *call.Call) (*pb.ObserveResponse, erro
 			return nil, err
 		}
 	}
-	wish, err := named(c)
+	desired, err := named(c)
 	if err != nil {
 		return nil, err
 	}
@@ -103,34 +103,34 @@ func (Books) Observe(_ context.Context, c *call.Call) (*pb.ObserveResponse, erro
 	if exists, err := press.Read("books", c.Name(), &book); err != nil || !exists {
 		return absent(c.Name()), err
 	}
-	return found(book.observed(c.Name(), wish.Pages)), nil
+	return found(book.observed(c.Name(), desired.Pages)), nil
 }
 
 // Create prints the first page; polls print the others.
 func (Books) Create(ctx context.Context, c *call.Call) (*pb.Outcome, error) {
-	wish, err := named(c)
+	desired, err := named(c)
 	if err != nil {
 		return nil, err
 	}
-	if err := wish.check(); err != nil {
+	if err := desired.check(); err != nil {
 		return nil, err
 	}
 	return change(ctx, c, "books", func(press *press.Press, before *book) (*pb.Outcome, error) {
 		if before != nil {
-			// The name settles it: what bears our marker and is on its way to the wish is our own earlier work.
+			// The name settles it: what bears our marker and is on its way to the desired state is our own earlier work.
 			is := before.Parameters
-			if !c.Owns(before.Marker) || is.Title != wish.Title || is.Paper != wish.Paper || is.Pages > wish.Pages {
+			if !c.Owns(before.Marker) || is.Title != desired.Title || is.Paper != desired.Paper || is.Pages > desired.Pages {
 				return nil, taken(c.Name())
 			}
-			outcome := before.outcome(c.Name(), pb.OperationVerb_OPERATION_VERB_CREATE, wish.Pages)
+			outcome := before.outcome(c.Name(), pb.OperationVerb_OPERATION_VERB_CREATE, desired.Pages)
 			if done := outcome.GetCompleted(); done != nil {
 				done.AlreadyDone = true
 			}
 			return outcome, nil
 		}
-		made := &book{Parameters: wish, Edition: time.Now().UnixNano(), Marker: c.Target.GetOwnershipMarker()}
-		made.Parameters.Pages = 0
-		return made.print(ctx, press, c.Name(), pb.OperationVerb_OPERATION_VERB_CREATE, wish.Pages)
+		created := &book{Parameters: desired, Edition: time.Now().UnixNano(), Marker: c.Target.GetOwnershipMarker()}
+		created.Parameters.Pages = 0
+		return created.print(ctx, press, c.Name(), pb.OperationVerb_OPERATION_VERB_CREATE, desired.Pages)
 	})
 }
 
@@ -144,24 +144,24 @@ func (Books) Update(ctx context.Context, c *call.Call, etag string) (*pb.Outcome
 		if etag != "" && etag != before.etag() {
 			return nil, changed(c.Name())
 		}
-		wish, err := wish(c, before.Parameters)
+		desired, err := desired(c, before.Parameters)
 		if err != nil {
 			return nil, err
 		}
-		if err := wish.check(); err != nil {
+		if err := desired.check(); err != nil {
 			return nil, err
 		}
-		if wish.Title != before.Parameters.Title {
+		if desired.Title != before.Parameters.Title {
 			return nil, call.Fail(pb.FailureCode_FAILURE_CODE_IMMUTABLE_FIELD, "AnotherBook", "The title of a book cannot change.").At("/title")
 		}
 		after := *before
-		after.Marker, after.Parameters = c.Target.GetOwnershipMarker(), wish
-		after.Parameters.Pages = min(before.Parameters.Pages, wish.Pages)
+		after.Marker, after.Parameters = c.Target.GetOwnershipMarker(), desired
+		after.Parameters.Pages = min(before.Parameters.Pages, desired.Pages)
 		after.Version++
 		if err := press.Write(ctx, "books", c.Name(), after); err != nil {
 			return nil, err
 		}
-		return after.outcome(c.Name(), pb.OperationVerb_OPERATION_VERB_UPDATE, wish.Pages), nil
+		return after.outcome(c.Name(), pb.OperationVerb_OPERATION_VERB_UPDATE, desired.Pages), nil
 	})
 }
 
@@ -185,7 +185,7 @@ func (Books) Delete(ctx context.Context, c *call.Call, etag string) (*pb.Outcome
 func (Books) Poll(ctx context.Context, c *call.Call, handle string) (*pb.Outcome, error) {
 	verb, edition, pages, name, ok := parse(handle)
 	if !ok || c.Name() != "" && c.Name() != name {
-		return nil, call.Refuse("handle is malformed or foreign: no operation of this book")
+		return nil, call.Reject("handle is malformed or foreign: no operation of this book")
 	}
 	c.Target.ExternalName = name
 	return change(ctx, c, "books", func(press *press.Press, before *book) (*pb.Outcome, error) {
@@ -201,19 +201,19 @@ func (Books) Poll(ctx context.Context, c *call.Call, handle string) (*pb.Outcome
 	})
 }
 
-// named reads the wish, and gives the call the name that is made of it where it came without.
+// named reads the desired state, and gives the call the name that is derived from it where it came without.
 func named(c *call.Call) (bookParameters, error) {
-	wish, err := wish(c, bookParameters{Paper: "plain"})
+	desired, err := desired(c, bookParameters{Paper: "plain"})
 	if err != nil {
-		return wish, err
+		return desired, err
 	}
 	if c.Name() == "" {
-		c.Target.ExternalName = strings.Trim(noLetters.ReplaceAllString(strings.ToLower(wish.Title), "-"), "-")
+		c.Target.ExternalName = strings.Trim(noLetters.ReplaceAllString(strings.ToLower(desired.Title), "-"), "-")
 	}
 	if name := c.Name(); name == "" || len(name) > 63 {
-		return wish, call.InvalidSpec("/title", "InvalidTitle", "A title has 1 to 63 letters and digits.")
+		return desired, call.InvalidSpec("/title", "InvalidTitle", "A title has 1 to 63 letters and digits.")
 	}
-	return wish, nil
+	return desired, nil
 }
 
 func (p bookParameters) check() error {
@@ -252,7 +252,7 @@ func (b *book) outcome(name string, verb pb.OperationVerb, pages int64) *pb.Outc
 
 func (b *book) etag() string { return strconv.FormatInt(b.Version, 10) }
 
-// observed is ready when all pages are printed that are wished; 0: nobody wishes any.
+// observed is ready when all desired pages are printed; 0: none are desired.
 func (b *book) observed(name string, pages int64) *pb.Observation {
 	observation := &pb.Observation{
 		ExternalName: name,

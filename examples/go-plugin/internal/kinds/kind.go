@@ -1,4 +1,4 @@
-// Package kinds holds what the press makes.
+// Package kinds holds what the press creates.
 package kinds
 
 import (
@@ -13,7 +13,7 @@ import (
 // Group of all kinds.
 const Group = "press.example.org"
 
-// Kind of resource. Methods return *call.Failed for what the press refuses.
+// Kind of resource. Methods return *call.Failed for what the press rejects.
 type Kind interface {
 	Described() *pb.ResourceKind
 	Observe(ctx context.Context, c *call.Call) (*pb.ObserveResponse, error)
@@ -32,12 +32,12 @@ func text(schema object) string {
 	return string(bytes)
 }
 
-// wish lays what the user asked for over what there is: an absent field means no opinion.
-func wish[P any](c *call.Call, over P) (P, error) {
-	if c.Wish == "" {
+// desired lays what the user asked for over what there is: an absent field means no opinion.
+func desired[P any](c *call.Call, over P) (P, error) {
+	if c.Desired == "" {
 		return over, nil
 	}
-	if err := json.Unmarshal([]byte(c.Wish), &over); err != nil {
+	if err := json.Unmarshal([]byte(c.Desired), &over); err != nil {
 		return over, call.InvalidSpec("", "InvalidParameters", "The parameters do not fit the schema.")
 	}
 	return over, nil

@@ -15,7 +15,7 @@ const mostCopiesOfGold = 100
 
 var pageType = &pb.ResourceType{Group: Group, Version: "v1alpha1", Kind: "Page"}
 
-// Pages are made and changed within the call, and named by the user.
+// Pages are created and changed within the call, and named by the user.
 type Pages struct{}
 
 type pageParameters struct {
@@ -74,7 +74,7 @@ func (Pages) Described() *pb.ResourceKind {
 	}
 }
 
-// Observe looks.
+// Observe reads the resource from its file.
 func (Pages) Observe(_ context.Context, c *call.Call) (*pb.ObserveResponse, error) {
 	press, err := press.Open(c.Target.GetConfig())
 	if err != nil {
@@ -95,20 +95,20 @@ func (Pages) Observe(_ context.Context, c *call.Call) (*pb.ObserveResponse, erro
 
 // Create prints one.
 func (Pages) Create(ctx context.Context, c *call.Call) (*pb.Outcome, error) {
-	wish, err := wish(c, pageParameters{Ink: "black", Copies: 1})
+	desired, err := desired(c, pageParameters{Ink: "black", Copies: 1})
 	if err != nil {
 		return nil, err
 	}
 	return change(ctx, c, "pages", func(press *press.Press, before *page) (*pb.Outcome, error) {
 		if before != nil {
-			// The name settles it: what bears our marker and is as wished is our own earlier work.
-			if c.Owns(before.Marker) && before.Parameters == wish {
+			// The name settles it: what bears our marker and is as desired is our own earlier work.
+			if c.Owns(before.Marker) && before.Parameters == desired {
 				return completed(c.Name(), &pb.Completed{Observation: before.observed(press, c.Name()), AlreadyDone: true}), nil
 			}
 			return nil, taken(c.Name())
 		}
-		made := page{Parameters: wish, Watermark: c.Secrets["/watermark"], Marker: c.Target.GetOwnershipMarker(), Version: 1}
-		return made.save(ctx, press, c.Name())
+		created := page{Parameters: desired, Watermark: c.Secrets["/watermark"], Marker: c.Target.GetOwnershipMarker(), Version: 1}
+		return created.save(ctx, press, c.Name())
 	})
 }
 
@@ -123,7 +123,7 @@ func (Pages) Update(ctx context.Context, c *call.Call, etag string) (*pb.Outcome
 			return nil, changed(c.Name())
 		}
 		after, err := *before, error(nil)
-		if after.Parameters, err = wish(c, before.Parameters); err != nil {
+		if after.Parameters, err = desired(c, before.Parameters); err != nil {
 			return nil, err
 		}
 		if watermark, isSet := c.Secrets["/watermark"]; isSet {
@@ -153,19 +153,19 @@ func (Pages) Delete(ctx context.Context, c *call.Call, etag string) (*pb.Outcome
 
 // Poll has nothing to follow.
 func (Pages) Poll(context.Context, *call.Call, string) (*pb.Outcome, error) {
-	return nil, call.Refuse("handle is foreign: pages have no operations")
+	return nil, call.Reject("handle is foreign: pages have no operations")
 }
 
 func (p *page) save(ctx context.Context, press *press.Press, name string) (*pb.Outcome, error) {
-	wish := p.Parameters
+	desired := p.Parameters
 	switch {
-	case wish.Text == "":
+	case desired.Text == "":
 		return nil, call.InvalidSpec("/text", "Empty", "A page has a text.")
-	case wish.Ink != "black" && wish.Ink != "gold":
+	case desired.Ink != "black" && desired.Ink != "gold":
 		return nil, call.InvalidSpec("/ink", "UnknownInk", "Ink is black or gold.")
-	case wish.Copies < 1:
+	case desired.Copies < 1:
 		return nil, call.InvalidSpec("/copies", "NoCopies", "There is 1 copy or more.")
-	case wish.Ink == "gold" && wish.Copies > mostCopiesOfGold:
+	case desired.Ink == "gold" && desired.Copies > mostCopiesOfGold:
 		return nil, call.InvalidSpec("/copies", "TooMuchGold", "The gold is enough for %d copies.", mostCopiesOfGold)
 	}
 	if err := press.Write(ctx, "pages", name, p); err != nil {

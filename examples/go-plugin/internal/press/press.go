@@ -51,7 +51,7 @@ func Open(config *pb.ConfigContext) (*Press, error) {
 // Identity of the press, for people.
 func (p *Press) Identity() string { return p.folder }
 
-// Change works alone, among all replicas, and begins nothing after the deadline. Of a process that is gone the lock is free, and the draft,
+// Change works alone, among all replicas, and begins nothing after the deadline. The lock of a process that has ended is free, and the draft,
 // which may hold secrets, is removed.
 func (p *Press) Change(ctx context.Context, work func() error) error {
 	lock, err := os.OpenFile(filepath.Join(p.folder, lockFile), os.O_CREATE|os.O_RDWR, 0o600)
@@ -83,7 +83,7 @@ func (p *Press) Change(ctx context.Context, work func() error) error {
 	return work()
 }
 
-// Read fills the record from its file, and tells whether there is one. A look that fails is an error, never absence.
+// Read fills the record from its file, and reports whether there is one. An observation that fails is an error, never absence.
 func (p *Press) Read(kind, name string, record any) (bool, error) {
 	text, err := os.ReadFile(p.path(kind, name))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -116,7 +116,7 @@ func (p *Press) Names(kind string) ([]string, error) {
 	return names, nil
 }
 
-// stands tells apart a press in which something is not there from one that is gone itself.
+// stands distinguishes a press in which something is absent from one that is missing itself.
 func (p *Press) stands() error {
 	if _, err := os.Stat(p.folder); err != nil {
 		return unavailable(err)
@@ -131,7 +131,7 @@ func (p *Press) Write(ctx context.Context, kind, name string, record any) error 
 		return err
 	}
 	path := p.path(kind, name)
-	// In a press that is there: one that is gone is not made anew.
+	// In an existing press: a deleted one is not created anew.
 	if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return unavailable(err)
 	}

@@ -76,7 +76,7 @@ func TestALookThatFailsIsNotAbsence(t *testing.T) {
 	}
 }
 
-func TestNothingHappensForACallerWhoHasGoneAway(t *testing.T) {
+func TestACancelledCallHasNoEffect(t *testing.T) {
 	press := at(t, t.TempDir())
 	write(t, press, "old")
 	attempts := map[string]func(ctx context.Context) error{

@@ -82,7 +82,7 @@ func listen(endpoint string) (net.Listener, []grpc.ServerOption, error) {
 	return nil, nil, errors.New("write unix:///path, https://host:port, or http://127.0.0.1:port on loopback")
 }
 
-// listenUnix makes a socket that only its owner can reach. One that is left from a process that is gone is replaced.
+// listenUnix creates a socket that only its owner can reach. A stale one of a process that has ended is replaced.
 func listenUnix(path string) (net.Listener, error) {
 	switch info, err := os.Lstat(path); {
 	case errors.Is(err, fs.ErrNotExist):

@@ -73,7 +73,7 @@ func TestAnOpenStreamDoesNotHoldUpTheEnd(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeServedIsRefused(t *testing.T) {
+func TestAnUnservableEndpointIsRejected(t *testing.T) {
 	for _, endpoint := range []string{"", "plugin.sock", "unix://plugin.sock", "http://0.0.0.0:0", "http://127.0.0.1", "tcp://127.0.0.1:0"} {
 		if listener, _, err := listen(endpoint); err == nil {
 			listener.Close()

@@ -52,7 +52,7 @@ func Guard(ctx context.Context, request any, info *grpc.UnaryServerInfo, next gr
 			logBug(ctx, err)
 			return nil, status.Error(codes.Internal, bug)
 		}
-		log.Info("refused", "why", said.Message())
+		log.Info("rejected", "why", said.Message())
 		return nil, err
 	}
 	if failure := failureOf(answer); failure != nil {
@@ -80,7 +80,7 @@ func guarded(ctx context.Context, request proto.Message, next grpc.UnaryHandler)
 	return next(bounded, request)
 }
 
-// failureOf is what an answer tells of one; nil: none.
+// failureOf is what an answer reports of one; nil: none.
 func failureOf(answer any) *pb.Failure {
 	switch answer := answer.(type) {
 	case interface{ GetFailure() *pb.Failure }:

@@ -53,11 +53,11 @@ func remove(t *testing.T, how func() (*pb.Outcome, error)) (*pb.DeleteResponse, 
 }
 
 func TestTheLogSaysHowACallEnded(t *testing.T) {
-	refused := call.Fail(pb.FailureCode_FAILURE_CODE_CONFLICT, "Changed", "It was changed.")
+	rejected := call.Fail(pb.FailureCode_FAILURE_CODE_CONFLICT, "Changed", "It was changed.")
 	cases := map[string]func() (*pb.Outcome, error){
 		"msg=done": func() (*pb.Outcome, error) { return &pb.Outcome{}, nil },
-		"msg=failed call=Delete kind=Page owner=/one code=FAILURE_CODE_CONFLICT reason=Changed": func() (*pb.Outcome, error) { return nil, refused },
-		`msg=refused call=Delete kind=Page owner=/one why="a handle"`:                           func() (*pb.Outcome, error) { return nil, call.Refuse("a handle") },
+		"msg=failed call=Delete kind=Page owner=/one code=FAILURE_CODE_CONFLICT reason=Changed": func() (*pb.Outcome, error) { return nil, rejected },
+		`msg=rejected call=Delete kind=Page owner=/one why="a handle"`:                          func() (*pb.Outcome, error) { return nil, call.Reject("a handle") },
 	}
 	for expected, how := range cases {
 		if _, _, log := remove(t, how); !strings.Contains(log, expected) || strings.Count(log, "\n") != 1 {
@@ -66,7 +66,7 @@ func TestTheLogSaysHowACallEnded(t *testing.T) {
 	}
 }
 
-func TestABugTellsItsPlaceAndNoSecret(t *testing.T) {
+func TestABugIsLoggedWithItsPlaceAndNoSecret(t *testing.T) {
 	answer, err, log := remove(t, func() (*pb.Outcome, error) { return nil, errors.New(secret) })
 	if err != nil || answer.GetOutcome().GetFailure().GetReason() != "PluginBug" || !strings.Contains(log, "*errors.errorString") {
 		t.Errorf("%v, %v, %s", answer, err, log)

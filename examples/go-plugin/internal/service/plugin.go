@@ -26,12 +26,12 @@ type Plugin struct {
 	version, instance string
 }
 
-// NewPlugin tells who it is by this version.
+// NewPlugin reports who it is by this version.
 func NewPlugin(version string, served *Served) Plugin {
 	return Plugin{Served: served, version: version, instance: rand.Text()}
 }
 
-// GetPluginInfo tells who it is.
+// GetPluginInfo reports who it is.
 func (p Plugin) GetPluginInfo(context.Context, *pb.GetPluginInfoRequest) (*pb.GetPluginInfoResponse, error) {
 	return &pb.GetPluginInfoResponse{
 		Name:             kinds.Group,
@@ -46,12 +46,12 @@ func (p Plugin) GetPluginInfo(context.Context, *pb.GetPluginInfoRequest) (*pb.Ge
 func (p Plugin) ListResourceKinds(_ context.Context, request *pb.ListResourceKindsRequest) (*pb.ListResourceKindsResponse, error) {
 	names := slices.Sorted(maps.Keys(p.kinds))
 	if request.GetPageSize() < 0 {
-		return nil, call.Refuse("page_size is negative")
+		return nil, call.Reject("page_size is negative")
 	}
 	if after := request.GetPageToken(); after != "" {
 		index := slices.Index(names, after)
 		if index < 0 {
-			return nil, call.Refuse("page_token is of no page of this plugin")
+			return nil, call.Reject("page_token is of no page of this plugin")
 		}
 		names = names[index+1:]
 	}
@@ -77,7 +77,7 @@ func digest(kind *pb.ResourceKind) (string, error) {
 	return hex.EncodeToString(sum[:]), err
 }
 
-// GetResourceKind tells all of one.
+// GetResourceKind reports all of one.
 func (p Plugin) GetResourceKind(_ context.Context, request *pb.GetResourceKindRequest) (*pb.GetResourceKindResponse, error) {
 	kind, err := p.kind(request.GetResourceType())
 	if err != nil {
@@ -86,7 +86,7 @@ func (p Plugin) GetResourceKind(_ context.Context, request *pb.GetResourceKindRe
 	return &pb.GetResourceKindResponse{ResourceKind: kind.Described()}, nil
 }
 
-// CheckConfig looks for the press.
+// CheckConfig checks that the press exists.
 func (p Plugin) CheckConfig(ctx context.Context, request *pb.CheckConfigRequest) (*pb.CheckConfigResponse, error) {
 	found, err := press.Open(request.GetConfig())
 	if err != nil {

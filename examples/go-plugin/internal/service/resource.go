@@ -17,7 +17,7 @@ type Resources struct {
 	*Served
 }
 
-// Observe looks.
+// Observe reads the resource from its file.
 func (r Resources) Observe(ctx context.Context, request *pb.ObserveRequest) (*pb.ObserveResponse, error) {
 	kind, c, err := r.begin(request)
 	var answer *pb.ObserveResponse
@@ -31,10 +31,10 @@ func (r Resources) Observe(ctx context.Context, request *pb.ObserveRequest) (*pb
 	return answer, nil
 }
 
-// Create makes.
+// Create writes the resource under its token, once.
 func (r Resources) Create(ctx context.Context, request *pb.CreateRequest) (*pb.CreateResponse, error) {
 	if !uuid.MatchString(request.GetClientRequestToken()) {
-		return nil, call.Refuse("client_request_token is malformed: not a UUID")
+		return nil, call.Reject("client_request_token is malformed: not a UUID")
 	}
 	outcome, err := r.change(ctx, request, func(kind kinds.Kind, c *call.Call) (*pb.Outcome, error) { return kind.Create(ctx, c) })
 	return &pb.CreateResponse{Outcome: outcome}, err

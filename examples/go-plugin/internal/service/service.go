@@ -45,7 +45,7 @@ type about interface {
 	GetDesired() *pb.DesiredState
 }
 
-// begin does all that can refuse a call before its kind is asked.
+// begin does all that can reject a call before its kind is asked.
 func (s *Served) begin(request about) (kinds.Kind, *call.Call, error) {
 	kind, err := s.kind(request.GetTarget().GetResourceType())
 	if err != nil {
@@ -62,7 +62,7 @@ func (s *Served) begin(request about) (kinds.Kind, *call.Call, error) {
 	}
 	return kind, &call.Call{
 		Target:  proto.CloneOf(request.GetTarget()),
-		Wish:    desired.GetParameters().GetJson(),
+		Desired: desired.GetParameters().GetJson(),
 		Secrets: desired.GetSensitiveValues(),
 	}, nil
 }
@@ -84,7 +84,7 @@ func checkName(kind *pb.ResourceKind, request about) error {
 				return nil
 			}
 		}
-		return call.Refuse("target.external_name is required, and is not set")
+		return call.Reject("target.external_name is required, and is not set")
 	}
 	if !regexp.MustCompile(`^(?:` + rules.GetPattern() + `)$`).MatchString(name) {
 		return call.InvalidSpec("", "InvalidName", "A name matches %s.", rules.GetPattern())
@@ -96,7 +96,7 @@ func checkName(kind *pb.ResourceKind, request about) error {
 	return nil
 }
 
-// failure is the error's, if the press refused; else the error goes on as a status.
+// failure is the error's, if the press rejected; else the error goes on as a status.
 func failure(ctx context.Context, err error) (*pb.Failure, error) {
 	if failed, ok := errors.AsType[*call.Failed](err); ok {
 		return failed.Failure, nil

@@ -1,4 +1,4 @@
-"""Beds: made and changed within the call, named by the user."""
+"""Beds: created and changed within the call, named by the user."""
 
 import json
 import sqlite3
@@ -9,7 +9,7 @@ from crossbridge.provider.v1alpha1 import observation_pb2, outcome_pb2, target_p
 from crossbridge.provider.v1alpha1 import resource_service_pb2 as resource
 
 from . import garden
-from .call import Call, Failed, Refused, document
+from .call import Call, Failed, Rejected, document
 
 SOILS = ["clay", "loam", "sand"]
 LONGEST_OF_SAND = 1000
@@ -63,24 +63,24 @@ class Beds:
     )
 
     def observe(self, call: Call) -> resource.ObserveResponse:
-        with garden.of(call).look() as rows:
+        with garden.of(call).reading() as rows:
             bed = find(rows, call) if call.name else find_by_marker(rows, call)
         if bed is None:
             return resource.ObserveResponse(absent=observation_pb2.Absent())
         return resource.ObserveResponse(observation=observed(bed))
 
     def create(self, call: Call, token: str) -> outcome_pb2.Outcome:
-        wish = checked({"metres": 1} | call.wish)
+        desired = checked({"metres": 1} | call.desired)
         with garden.of(call).change(call) as rows:
             bed = find(rows, call)
             if bed is not None:
-                # The name settles it: what bears our marker and is as wished is our own earlier work.
-                if call.owns(bed["marker"]) and json.loads(bed["parameters"]) == wish:
+                # The name settles it: what bears our marker and is as desired is our own earlier work.
+                if call.owns(bed["marker"]) and json.loads(bed["parameters"]) == desired:
                     return completed(bed, already_done=True)
                 raise Failed("ALREADY_EXISTS", "NameTaken", f"There is a bed {call.name} already.", existing=call.name)
             rows.execute(
                 "INSERT INTO beds (name, parameters, hiding_place, marker) VALUES (?, ?, ?, ?)",
-                (call.name, json.dumps(wish), call.secrets.get("/hidingPlace"), call.target.ownership_marker),
+                (call.name, json.dumps(desired), call.secrets.get("/hidingPlace"), call.target.ownership_marker),
             )
             bed = find(rows, call)
         return completed(bed)
@@ -91,11 +91,11 @@ class Beds:
             # One without a marker is being adopted.
             if bed is None or bed["marker"] and not call.owns(bed["marker"]):
                 raise Failed("NOT_FOUND", "NoSuchBed", f"There is no bed {call.name} of this object.")
-            refuse_if_changed(bed, etag)
+            reject_if_changed(bed, etag)
             rows.execute(
                 "UPDATE beds SET parameters = ?, hiding_place = coalesce(?, hiding_place), marker = ?, version = version + 1 WHERE name = ?",
                 (
-                    json.dumps(checked(json.loads(bed["parameters"]) | call.wish)),
+                    json.dumps(checked(json.loads(bed["parameters"]) | call.desired)),
                     call.secrets.get("/hidingPlace"),
                     call.target.ownership_marker,
                     call.name,
@@ -111,22 +111,22 @@ class Beds:
                 return outcome_pb2.Outcome(completed=outcome_pb2.Completed(already_done=True))
             if not call.owns(bed["marker"]):
                 raise Failed("NOT_FOUND", "NoSuchBed", f"The bed {call.name} is not this object's.")
-            refuse_if_changed(bed, etag)
+            reject_if_changed(bed, etag)
             rows.execute("DELETE FROM beds WHERE name = ?", (call.name,))
         return outcome_pb2.Outcome(external_name=call.name, completed=outcome_pb2.Completed())
 
     def poll(self, call: Call, handle: str) -> outcome_pb2.Outcome:
-        raise Refused("handle is foreign: beds have no operations")
+        raise Rejected("handle is foreign: beds have no operations")
 
 
-def checked(wish: dict[str, Any]) -> dict[str, Any]:
-    if wish.get("soil") not in SOILS:
+def checked(desired: dict[str, Any]) -> dict[str, Any]:
+    if desired.get("soil") not in SOILS:
         raise Failed("INVALID_SPEC", "UnknownSoil", f"A bed is of {', '.join(SOILS)}.", path="/soil")
-    if type(wish["metres"]) is not int or wish["metres"] < 1:
+    if type(desired["metres"]) is not int or desired["metres"] < 1:
         raise Failed("INVALID_SPEC", "InvalidLength", "A bed is 1 metre long or more.", path="/metres")
-    if wish["soil"] == "sand" and wish["metres"] > LONGEST_OF_SAND:
+    if desired["soil"] == "sand" and desired["metres"] > LONGEST_OF_SAND:
         raise Failed("INVALID_SPEC", "TooLong", f"Of sand, a bed is {LONGEST_OF_SAND} metres long at most.", path="/metres")
-    return {key: wish[key] for key in ("soil", "metres")}
+    return {key: desired[key] for key in ("soil", "metres")}
 
 
 def find(rows: sqlite3.Connection, call: Call) -> sqlite3.Row | None:
@@ -137,7 +137,7 @@ def find_by_marker(rows: sqlite3.Connection, call: Call) -> sqlite3.Row | None:
     return rows.execute("SELECT * FROM beds WHERE marker IN (?, ?) ORDER BY rowid", call.markers).fetchone()
 
 
-def refuse_if_changed(bed: sqlite3.Row, etag: str) -> None:
+def reject_if_changed(bed: sqlite3.Row, etag: str) -> None:
     if etag and etag != str(bed["version"]):
         raise Failed("CONFLICT", "Changed", f"The bed {bed['name']} was changed meanwhile.")
 

@@ -16,7 +16,7 @@ LONGEST_CHANGE = 60.0
 MARKER = re.compile(r"[a-z][a-z0-9-]{0,62}")
 
 
-class Refused(Exception):
+class Rejected(Exception):
     """The caller's mistake: nothing was done."""
 
     def __init__(self, message: str, status: grpc.StatusCode = grpc.StatusCode.INVALID_ARGUMENT):
@@ -25,7 +25,7 @@ class Refused(Exception):
 
 
 class Failed(Exception):
-    """What the garden refuses. Nothing was done, unless another effect is said."""
+    """What the garden rejects. Nothing was done, unless another effect is reported."""
 
     def __init__(self, code: str, reason: str, message: str, *, effect: str = "NONE", path: str | None = None, name: str = "", existing: str = ""):
         super().__init__(message)
@@ -47,9 +47,9 @@ class Call:
 
     # It holds the credentials.
     target: target_pb2.Target = field(repr=False)
-    wish: dict[str, Any]
+    desired: dict[str, Any]
     deadline: float
-    # False: the caller has gone away.
+    # False: the caller has deleted away.
     is_wanted: Callable[[], bool] = field(repr=False)
     secrets: dict[str, str] = field(default_factory=dict, repr=False)
 
@@ -62,9 +62,9 @@ class Call:
         return self.deadline - time.time()
 
     def ensure_time(self) -> None:
-        """Nothing is begun after the deadline, nor for a caller who has gone away."""
+        """Nothing is begun after the deadline, nor for a caller who has cancelled."""
         if self.left() <= 0 or not self.is_wanted():
-            raise Refused("the deadline passed, or the call was cancelled: nothing was done", grpc.StatusCode.FAILED_PRECONDITION)
+            raise Rejected("the deadline passed, or the call was cancelled: nothing was done", grpc.StatusCode.FAILED_PRECONDITION)
 
     @property
     def markers(self) -> tuple[str, str]:
@@ -80,15 +80,15 @@ def deadline(context: grpc.ServicerContext, changes: bool) -> float:
     """As Unix time. gRPC's own is relative to the arrival; the metadata may carry the absolute one."""
     left = context.time_remaining()
     if changes and (left is None or left > LONGEST_CHANGE):
-        raise Refused("a call that changes something needs a deadline of at most 60 s", grpc.StatusCode.FAILED_PRECONDITION)
+        raise Rejected("a call that changes something needs a deadline of at most 60 s", grpc.StatusCode.FAILED_PRECONDITION)
     end = time.time() + min(LONGEST_CHANGE if left is None else left, LONGEST_CHANGE)
     absolute = dict(context.invocation_metadata()).get("crossbridge-deadline-ms")
     if absolute is not None:
         if not absolute.isdecimal():
-            raise Refused("the metadata crossbridge-deadline-ms is malformed")
+            raise Rejected("the metadata crossbridge-deadline-ms is malformed")
         end = min(end, int(absolute) / 1000)
     if end <= time.time():
-        raise Refused("the deadline has passed: nothing was done", grpc.StatusCode.FAILED_PRECONDITION)
+        raise Rejected("the deadline has passed: nothing was done", grpc.StatusCode.FAILED_PRECONDITION)
     return end
 
 
@@ -99,16 +99,16 @@ def check(request: Message, path: str = "") -> None:
         is_message = one.type == FieldDescriptor.TYPE_MESSAGE
         is_set = request.HasField(one.name) if is_message and not one.is_repeated else bool(value)
         if one.GetOptions().Extensions[options_pb2.is_required] and not is_set:
-            raise Refused(f"{at} is required, and is not set")
+            raise Rejected(f"{at} is required, and is not set")
         if is_message and not one.is_repeated and is_set:
             check(value, f"{at}.")
     if isinstance(request, target_pb2.Target):
         for name in ("ownership_marker", "former_marker"):
             marker = getattr(request, name)
             if marker and not MARKER.fullmatch(marker):
-                raise Refused(f"{path}{name} is malformed: at most 63 of a-z, 0-9 and '-', beginning with a letter")
+                raise Rejected(f"{path}{name} is malformed: at most 63 of a-z, 0-9 and '-', beginning with a letter")
         if request.provider_state:
-            raise Refused(f"{path}provider_state is foreign: this plugin gives out none")
+            raise Rejected(f"{path}provider_state is foreign: this plugin gives out none")
 
 
 def read(document: target_pb2.Document, at: str) -> dict[str, Any]:
@@ -118,7 +118,7 @@ def read(document: target_pb2.Document, at: str) -> dict[str, Any]:
     except ValueError:
         value = None
     if not isinstance(value, dict):
-        raise Refused(f"{at}.json is malformed: not the JSON text of an object")
+        raise Rejected(f"{at}.json is malformed: not the JSON text of an object")
     return value
 
 

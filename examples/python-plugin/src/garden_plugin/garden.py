@@ -32,7 +32,7 @@ class Garden:
     deadline: float
 
     @contextlib.contextmanager
-    def look(self) -> Iterator[sqlite3.Connection]:
+    def reading(self) -> Iterator[sqlite3.Connection]:
         """Reads, all of one moment."""
         with self._open("BEGIN") as rows:
             yield rows

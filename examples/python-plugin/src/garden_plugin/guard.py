@@ -1,4 +1,4 @@
-"""What stands around every call: it is answered in form, whatever comes, and the log says how it ended."""
+"""What stands around every call: it is answered in form, whatever comes, and the log reports how it ended."""
 
 import logging
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import grpc
 
-from .call import Failed, Refused
+from .call import Failed, Rejected
 
 Answer = TypeVar("Answer")
 BUG = "The plugin has a bug; its log says where."
@@ -26,15 +26,15 @@ def guarded(
         answer = work()
         logging.log(level, "%s: done", said)
         return answer
-    except Refused as refused:
-        logging.info("%s: refused: %s", said, refused)
-        context.abort(refused.status, str(refused))
+    except Rejected as rejected:
+        logging.info("%s: rejected: %s", said, rejected)
+        context.abort(rejected.status, str(rejected))
     except Exception as error:
         if isinstance(error, Failed):
             failed = error
             logging.info("%s: %s", said, failed.failure.reason)
         else:
-            # Its text may hold anything, secrets too; what gRPC is not told of, it does not quote.
+            # Its text may hold anything, secrets too; what gRPC is not reported of, it does not quote.
             failed = Failed("INTERNAL", "PluginBug", BUG, effect="UNKNOWN")
             logging.error("%s: a bug: %s at %s", said, type(error).__name__, place(error.__traceback__))
         if failure is not None:

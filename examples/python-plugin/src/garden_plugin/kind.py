@@ -8,7 +8,7 @@ from .call import Call
 
 
 class Kind(Protocol):
-    """One kind. Its methods raise `call.Failed` for what the garden refuses."""
+    """One kind. Its methods raise `call.Failed` for what the garden rejects."""
 
     type: target_pb2.ResourceType
     described: kind_pb2.ResourceKind

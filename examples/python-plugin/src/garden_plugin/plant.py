@@ -13,7 +13,7 @@ from crossbridge.provider.v1alpha1 import resource_service_pb2 as resource
 from google.protobuf.duration_pb2 import Duration
 
 from . import garden
-from .call import Call, Failed, Refused, document
+from .call import Call, Failed, Rejected, document
 
 PARAMETERS = {
     "type": "object",
@@ -47,7 +47,7 @@ class Plants:
             can_create=True,
             can_update=True,
             can_delete=True,
-            # Token and marker are in the row that makes the plant, and no row is ever removed.
+            # Token and marker are in the row that creates the plant, and no row is ever removed.
             create_recovery=[kinds.CREATE_RECOVERY_CLIENT_TOKEN, kinds.CREATE_RECOVERY_MARKER],
             token_retention=FOR_EVER,
             holds_marker=True,
@@ -71,7 +71,7 @@ class Plants:
     )
 
     def observe(self, call: Call) -> resource.ObserveResponse:
-        with garden.of(call).look() as rows:
+        with garden.of(call).reading() as rows:
             plant = find(rows, call.name) if call.name else find_by_marker(rows, call)
         if plant is None or plant["removed_at"] is not None:
             return resource.ObserveResponse(absent=observation_pb2.Absent())
@@ -80,19 +80,19 @@ class Plants:
     def create(self, call: Call, token: str) -> outcome_pb2.Outcome:
         request = digest(call)
         with garden.of(call).change(call) as rows:
-            # Before anything is checked: what had its effect is never refused when repeated.
+            # Before anything is checked: what had its effect is never rejected when repeated.
             plant = rows.execute("SELECT * FROM plants WHERE token = ?", (token,)).fetchone()
             if plant is not None:
                 if plant["request"] != request:
                     raise Failed("TOKEN_REUSED", "TokenReused", "Another request came earlier under this token.")
                 if plant["removed_at"] is not None:
-                    raise Failed("NOT_FOUND", "PlantGone", f"{name(plant)} was made under this token, and is gone.", name=name(plant))
+                    raise Failed("NOT_FOUND", "PlantGone", f"{name(plant)} was created under this token and has been deleted.", name=name(plant))
                 return grown_or_growing(plant, already_done=True)
-            wish = checked({"growSeconds": 0, "waterMillilitres": 200} | call.wish)
+            desired = checked({"growSeconds": 0, "waterMillilitres": 200} | call.desired)
             now = time.time()
-            made = rows.execute(
+            created = rows.execute(
                 "INSERT INTO plants (parameters, marker, token, request, planted_at, grown_at) VALUES (?, ?, ?, ?, ?, ?)",
-                (json.dumps(wish), call.target.ownership_marker, token, request, now, now + wish["growSeconds"]),
+                (json.dumps(desired), call.target.ownership_marker, token, request, now, now + desired["growSeconds"]),
             )
             plant = find(rows, f"plant-{made.lastrowid}")
         return grown_or_growing(plant)
@@ -103,15 +103,15 @@ class Plants:
             # One without a marker is being adopted.
             if plant is None or plant["removed_at"] is not None or plant["marker"] and not call.owns(plant["marker"]):
                 raise Failed("NOT_FOUND", "NoSuchPlant", f"There is no {call.name} of this object.")
-            refuse_if_changed(plant, etag)
+            reject_if_changed(plant, etag)
             before = json.loads(plant["parameters"])
-            wish = checked(before | call.wish)
+            desired = checked(before | call.desired)
             for field in ("species", "growSeconds"):
-                if wish[field] != before[field]:
+                if desired[field] != before[field]:
                     raise Failed("IMMUTABLE_FIELD", "AnotherPlant", f"The {field} of a plant cannot change.", path=f"/{field}")
             rows.execute(
                 "UPDATE plants SET parameters = ?, marker = ?, version = version + 1 WHERE id = ?",
-                (json.dumps(wish), call.target.ownership_marker, plant["id"]),
+                (json.dumps(desired), call.target.ownership_marker, plant["id"]),
             )
             plant = find(rows, call.name)
         return outcome_pb2.Outcome(external_name=name(plant), completed=outcome_pb2.Completed(observation=observed(plant)))
@@ -123,15 +123,15 @@ class Plants:
                 return outcome_pb2.Outcome(external_name=call.name, completed=outcome_pb2.Completed(already_done=True))
             if not call.owns(plant["marker"]):
                 raise Failed("NOT_FOUND", "NoSuchPlant", f"{call.name} is not this object's.")
-            refuse_if_changed(plant, etag)
+            reject_if_changed(plant, etag)
             rows.execute("UPDATE plants SET removed_at = ? WHERE id = ?", (time.time(), plant["id"]))
         return outcome_pb2.Outcome(external_name=call.name, completed=outcome_pb2.Completed())
 
     def poll(self, call: Call, handle: str) -> outcome_pb2.Outcome:
         known = HANDLE.fullmatch(handle)
         if known is None or call.name not in ("", known[1]):
-            raise Refused("handle is malformed or foreign: no operation of this plant")
-        with garden.of(call).look() as rows:
+            raise Rejected("handle is malformed or foreign: no operation of this plant")
+        with garden.of(call).reading() as rows:
             plant = find(rows, known[1])
         if plant is None:
             raise Failed("OPERATION_EXPIRED", "UnknownOperation", f"This garden never had a {known[1]}.")
@@ -141,18 +141,18 @@ class Plants:
 
 
 def digest(call: Call) -> str:
-    """Of all that makes two requests the same."""
-    parts = [call.target.config.config_id, call.target.ownership_marker, call.wish]
+    """Of all that creates two requests the same."""
+    parts = [call.target.config.config_id, call.target.ownership_marker, call.desired]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
-def checked(wish: dict[str, Any]) -> dict[str, Any]:
-    if not isinstance(wish.get("species"), str) or wish["species"] in ("", "triffid"):
+def checked(desired: dict[str, Any]) -> dict[str, Any]:
+    if not isinstance(desired.get("species"), str) or desired["species"] in ("", "triffid"):
         raise Failed("INVALID_SPEC", "ForbiddenSpecies", "Nobody may plant what has no name, nor triffids.", path="/species")
     for field in ("growSeconds", "waterMillilitres"):
-        if type(wish[field]) is not int or wish[field] < 0:
+        if type(desired[field]) is not int or desired[field] < 0:
             raise Failed("INVALID_SPEC", "InvalidNumber", f"{field} is a whole number, 0 or more.", path=f"/{field}")
-    return {key: wish[key] for key in ("species", "growSeconds", "waterMillilitres")}
+    return {key: desired[key] for key in ("species", "growSeconds", "waterMillilitres")}
 
 
 def name(plant: sqlite3.Row) -> str:
@@ -169,13 +169,13 @@ def find_by_marker(rows: sqlite3.Connection, call: Call) -> sqlite3.Row | None:
     return rows.execute(query, call.markers).fetchone()
 
 
-def refuse_if_changed(plant: sqlite3.Row, etag: str) -> None:
+def reject_if_changed(plant: sqlite3.Row, etag: str) -> None:
     if etag and etag != str(plant["version"]):
         raise Failed("CONFLICT", "Changed", f"{name(plant)} was changed meanwhile.")
 
 
 def growth(plant: sqlite3.Row) -> operation_pb2.Operation | None:
-    """None: it is grown. A plant grows by itself, whoever looks."""
+    """None: it is grown. A plant grows by itself, whoever observes."""
     left = plant["grown_at"] - time.time()
     if left <= 0:
         return None
@@ -205,7 +205,7 @@ def observed(plant: sqlite3.Row) -> observation_pb2.Observation:
 
 
 def grown_or_growing(plant: sqlite3.Row, already_done: bool = False) -> outcome_pb2.Outcome:
-    """How its making goes. What was pulled out before it was grown never gets there; the answer stays the same ever after."""
+    """How its creating goes. What was pulled out before it was grown never gets there; the answer stays the same ever after."""
     removed = plant["removed_at"]
     if removed is not None and removed < plant["grown_at"]:
         raise Failed("OPERATION_FAILED", "PulledOut", f"{name(plant)} was pulled out before it was grown.", name=name(plant))

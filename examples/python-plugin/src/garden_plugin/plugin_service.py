@@ -11,7 +11,7 @@ from crossbridge.provider.v1alpha1 import plugin_service_pb2 as pb
 from crossbridge.provider.v1alpha1 import plugin_service_pb2_grpc
 
 from . import garden
-from .call import Refused, check, deadline
+from .call import Rejected, check, deadline
 from .guard import call_id, guarded
 from .kind import Kind
 
@@ -29,13 +29,13 @@ class PluginService(plugin_service_pb2_grpc.PluginServiceServicer):
         self.instance = str(uuid.uuid4())
 
     def GetPluginInfo(self, request, context):
-        return look("GetPluginInfo", context, self._info)
+        return read_only("GetPluginInfo", context, self._info)
 
     def ListResourceKinds(self, request, context):
-        return look("ListResourceKinds", context, lambda: self._page(request))
+        return read_only("ListResourceKinds", context, lambda: self._page(request))
 
     def GetResourceKind(self, request, context):
-        return look("GetResourceKind", context, lambda: self._kind(request))
+        return read_only("GetResourceKind", context, lambda: self._kind(request))
 
     def CheckConfig(self, request, context):
         def work():
@@ -43,7 +43,7 @@ class PluginService(plugin_service_pb2_grpc.PluginServiceServicer):
             identity = garden.enter(request.config, deadline(context, changes=False))
             return pb.CheckConfigResponse(identity=str(identity.folder))
 
-        return look("CheckConfig", context, work, lambda failed: pb.CheckConfigResponse(failure=failed.failure))
+        return read_only("CheckConfig", context, work, lambda failed: pb.CheckConfigResponse(failure=failed.failure))
 
     def _info(self):
         return pb.GetPluginInfoResponse(
@@ -59,9 +59,9 @@ class PluginService(plugin_service_pb2_grpc.PluginServiceServicer):
     def _page(self, request):
         names = sorted(self.kinds)
         if request.page_size < 0:
-            raise Refused("page_size is negative")
+            raise Rejected("page_size is negative")
         if request.page_token and request.page_token not in names:
-            raise Refused("page_token is of no page of this plugin")
+            raise Rejected("page_token is of no page of this plugin")
         rest = [name for name in names if name > request.page_token]
         page = rest[: request.page_size or len(rest)]
         summaries = [pb.ResourceKindSummary(resource_type=self.kinds[name].type, digest=digest(self.kinds[name])) for name in page]
@@ -71,11 +71,11 @@ class PluginService(plugin_service_pb2_grpc.PluginServiceServicer):
         check(request)
         kind = self.kinds.get(request.resource_type.kind)
         if kind is None or kind.type != request.resource_type:
-            raise Refused("this plugin does not serve that resource type", grpc.StatusCode.NOT_FOUND)
+            raise Rejected("this plugin does not serve that resource type", grpc.StatusCode.NOT_FOUND)
         return pb.GetResourceKindResponse(resource_kind=kind.described)
 
 
-def look(rpc: str, context, work, failure=None):
+def read_only(rpc: str, context, work, failure=None):
     """The bridge asks every few seconds who is there: what goes well is not logged."""
     return guarded(f"{rpc} (call {call_id(context)})", context, work, failure, level=logging.DEBUG)
 

@@ -8,7 +8,7 @@ import grpc
 from crossbridge.provider.v1alpha1 import kind_pb2, outcome_pb2, resource_service_pb2_grpc
 from crossbridge.provider.v1alpha1 import resource_service_pb2 as pb
 
-from .call import Call, Failed, Refused, check, deadline, read
+from .call import Call, Failed, Rejected, check, deadline, read
 from .guard import call_id, guarded
 from .kind import Kind
 
@@ -55,16 +55,16 @@ class ResourceService(resource_service_pb2_grpc.ResourceServiceServicer):
         return guarded(said, context, lambda: work(*self._begin(request, context)), failure)
 
     def _begin(self, request, context) -> tuple[Kind, Call]:
-        """All that can refuse a call before its kind is asked."""
+        """All that can reject a call before its kind is asked."""
         is_change = not isinstance(request, (pb.ObserveRequest, pb.PollOperationRequest))
         end = deadline(context, is_change)
         check(request)
         kind = self.kinds.get(request.target.resource_type.kind)
         if kind is None or kind.type != request.target.resource_type:
-            raise Refused("this plugin does not serve that resource type", grpc.StatusCode.NOT_FOUND)
+            raise Rejected("this plugin does not serve that resource type", grpc.StatusCode.NOT_FOUND)
         check_name(kind.described, request)
-        wish = read(request.desired.parameters, "desired.parameters") if request.HasField("desired") else {}
-        return kind, Call(request.target, wish, end, context.is_active, dict(request.desired.sensitive_values))
+        desired = read(request.desired.parameters, "desired.parameters") if request.HasField("desired") else {}
+        return kind, Call(request.target, desired, end, context.is_active, dict(request.desired.sensitive_values))
 
 
 def check_name(kind: kind_pb2.ResourceKind, request) -> None:
@@ -72,13 +72,13 @@ def check_name(kind: kind_pb2.ResourceKind, request) -> None:
     is_given_later = rules.source == kind_pb2.EXTERNAL_NAME_SOURCE_PROVIDER
     if isinstance(request, pb.CreateRequest) and is_given_later:
         if name:
-            raise Refused("target.external_name may not be set: the garden gives the name")
+            raise Rejected("target.external_name may not be set: the garden gives the name")
         return
     if not name:
         by_marker = kind_pb2.CREATE_RECOVERY_MARKER in kind.capabilities.create_recovery
         if isinstance(request, pb.PollOperationRequest) or isinstance(request, pb.ObserveRequest) and by_marker:
             return
-        raise Refused("target.external_name is required, and is not set")
+        raise Rejected("target.external_name is required, and is not set")
     if len(name.encode()) > rules.max_length > 0:
         raise Failed("INVALID_SPEC", "InvalidName", f"A name has at most {rules.max_length} bytes.", path="")
     if not re.fullmatch(rules.pattern, name):
@@ -94,4 +94,4 @@ def token(text: str) -> str:
             return text.lower()
     except ValueError:
         pass
-    raise Refused("client_request_token is malformed: not a UUID")
+    raise Rejected("client_request_token is malformed: not a UUID")

@@ -85,8 +85,8 @@ def address(url: SplitResult) -> str:
 
 
 def bind_socket(server: grpc.Server, path: Path) -> None:
-    """gRPC replaces a file that is there, so that somebody else's must be found out before."""
-    refuse_if_in_use(path)
+    """gRPC replaces a file that is there, so that another owner's must be found out before."""
+    reject_if_in_use(path)
     before = os.umask(0o177)
     try:
         server.add_insecure_port(f"unix:{quote(str(path))}")
@@ -94,7 +94,7 @@ def bind_socket(server: grpc.Server, path: Path) -> None:
         os.umask(before)
 
 
-def refuse_if_in_use(path: Path) -> None:
+def reject_if_in_use(path: Path) -> None:
     try:
         if not stat.S_ISSOCK(path.lstat().st_mode):
             raise CannotServe("there is a file that is no socket; remove it, or name another path")

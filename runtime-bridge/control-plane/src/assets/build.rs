@@ -20,11 +20,11 @@ const KUBERNETES: [&str; 3] = [
     "k8s.io/kubernetes/cmd/kubectl",
 ];
 const ETCD: &str = "go.etcd.io/etcd/server/v3";
-/// Binaries without symbols and without a path of this machine; `-v` tells how far the build is.
+/// Binaries without symbols and without a path of this machine; `-v` reports how far the build is.
 const FLAGS: [&str; 4] = ["build", "-mod=readonly", "-trimpath", "-v"];
 const LINKING: &str = "-s -w -X k8s.io/component-base/version.gitVersion=";
 
-/// How often the build says how far it is.
+/// How often the build reports how far it is.
 const REPORT_EVERY: Duration = Duration::from_secs(20);
 const LAST_LINES: usize = 30;
 
@@ -90,7 +90,7 @@ async fn go_build(
     output: &Path,
     packages: &[&str],
 ) -> Result<(), AssetsError> {
-    let said = Arc::new(Mutex::new(Said::default()));
+    let said = Arc::new(Mutex::new(BuildOutput::default()));
     let go = Spawn::new("go")
         .args(FLAGS)
         .args(["-ldflags", &format!("{LINKING}{}", kubernetes_version()), "-o"])
@@ -136,12 +136,12 @@ async fn go_build(
 
 /// What `go build -v` said: a line for each package that it compiles or downloads, and its errors.
 #[derive(Default)]
-struct Said {
+struct BuildOutput {
     lines: usize,
     last: VecDeque<String>,
 }
 
-impl Said {
+impl BuildOutput {
     fn add(&mut self, line: &str) {
         self.lines += 1;
         if self.last.len() == LAST_LINES {

@@ -26,7 +26,7 @@ pub enum AssetsError {
     Incomplete {
         /// The value of the variable.
         directory: PathBuf,
-        /// The first binary that is not there.
+        /// The first binary that is absent.
         missing: &'static str,
     },
     /// The control plane that `KUBEBUILDER_ASSETS` names is one without controllers.
@@ -63,7 +63,7 @@ pub enum AssetsError {
 
 impl Assets {
     /// The binaries that `KUBEBUILDER_ASSETS` names; else those built earlier from the same pins; else they are built, which
-    /// takes some eight minutes of processor time and says on standard error how far it is.
+    /// takes some eight minutes of processor time and reports on standard error how far it is.
     pub async fn find_or_build() -> Result<Self, AssetsError> {
         if let Some(directory) = named(std::env::var_os("KUBEBUILDER_ASSETS"))? {
             return Ok(Self { directory });
@@ -92,7 +92,7 @@ impl Assets {
         self.directory.join("kubectl")
     }
 
-    /// `kube-controller-manager`, which folders made for `KUBEBUILDER_ASSETS` often lack.
+    /// `kube-controller-manager`, which folders created for `KUBEBUILDER_ASSETS` often lack.
     pub fn kube_controller_manager(&self) -> Result<PathBuf, AssetsError> {
         let path = self.directory.join("kube-controller-manager");
         if path.is_file() {

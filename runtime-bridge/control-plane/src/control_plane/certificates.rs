@@ -9,7 +9,7 @@ pub(super) struct Identity {
     pub(super) key: String,
 }
 
-/// The authority that one control plane trusts, made anew for each.
+/// The authority that one control plane trusts, created anew for each.
 pub(super) struct Authority {
     issuer: CertifiedIssuer<'static, KeyPair>,
 }

@@ -26,7 +26,7 @@ impl Component {
         &self.process
     }
 
-    /// An error if the program has ended, though nobody asked it to.
+    /// An error if the program has ended, though no one asked it to.
     pub(super) fn alive(&self) -> Result<(), StartError> {
         match self.process.status() {
             None => Ok(()),

@@ -15,7 +15,7 @@ use component::Component;
 use crate::assets::{Assets, AssetsError};
 use crate::process::{Process, ScratchDir, Signal, SpawnError};
 
-/// How often another port is tried when somebody else took the one that was free.
+/// How often another port is tried when another actor took the one that was free.
 const PORT_ATTEMPTS: usize = 5;
 const SERVER_NAMES: [&str; 4] = ["localhost", "127.0.0.1", "kubernetes.default.svc", "10.0.0.1"];
 
@@ -68,8 +68,8 @@ pub enum StartError {
         /// The end of its log.
         last_lines: String,
     },
-    /// A certificate could not be made.
-    #[error("cannot make the certificates of the control plane: {0}")]
+    /// A certificate could not be created.
+    #[error("cannot create the certificates of the control plane: {0}")]
     Certificates(#[from] rcgen::Error),
     /// A file could not be written, or no port was free.
     #[error("cannot prepare the control plane: {0}")]
@@ -77,7 +77,7 @@ pub enum StartError {
 }
 
 /// A running kube-apiserver with its etcd and, if wanted, a kube-controller-manager: on a free port of 127.0.0.1, with an
-/// authority of its own and RBAC on. Everything is gone, the files too, when this value is dropped or we end in any way.
+/// authority of its own and RBAC on. Everything ends, and the files are removed, when this value is dropped or this process ends in any way.
 pub struct ControlPlane {
     // In the order in which they are to end.
     controller_manager: Option<Component>,
@@ -127,7 +127,7 @@ impl ControlPlane {
         self.directory.path().join(programs::ADMIN)
     }
 
-    /// Makes a kubeconfig for a user who may do what RBAC grants to this name and group, at first nothing. The name may
+    /// Creates a kubeconfig for a user who may do what RBAC grants to this name and group, at first nothing. The name may
     /// be that of a service account, `system:serviceaccount:NAMESPACE:NAME`.
     pub fn user_kubeconfig(&mut self, name: &str, group: Option<&str>) -> Result<PathBuf, StartError> {
         self.users += 1;
@@ -159,7 +159,7 @@ impl ControlPlane {
         self.api_server.as_ref().map(Component::process)
     }
 
-    /// Kills the API server. What it stored stays; clients get refused connections until [`Self::start_api_server`].
+    /// Kills the API server. What it stored stays; clients get rejected connections until [`Self::start_api_server`].
     pub fn stop_api_server(&mut self) {
         self.api_server = None;
     }
@@ -206,7 +206,7 @@ impl ControlPlane {
         Ok(files::write_private(path, &content)?)
     }
 
-    /// A port that was free a moment ago may be somebody's when the API server binds it: then another is tried.
+    /// A port that was free a moment ago may be another actor's when the API server binds it: then another is tried.
     async fn start_on_a_free_port(&mut self) -> Result<(), StartError> {
         let mut attempt = 1;
         loop {

@@ -12,7 +12,7 @@ const ASK_EVERY: Duration = Duration::from_millis(50);
 
 /// Waits until the API server answers a path with success, which is the work of `awaited` on top of `below`.
 ///
-/// `kubectl` asks, rather than a client in this crate: it is there anyway, an answer costs 50 ms, and whoever only wants
+/// `kubectl` asks, rather than a client in this crate: it exists anyway, an answer costs 50 ms, and whoever only wants
 /// to start processes is spared a TLS stack.
 pub(super) async fn until_served(
     assets: &Assets,

@@ -27,7 +27,7 @@ pub struct WaitError {
     pub limit: Duration,
 }
 
-/// The lock is held while the leader is reaped: a signal goes to a leader that is alive or a zombie, never to a stranger
+/// The lock is held while the leader is reaped: a signal goes to a leader that is alive or a zombie, never to another process
 /// that was given the same id.
 #[derive(Debug)]
 struct Group {
@@ -39,7 +39,7 @@ impl Group {
     fn signal(&self, signal: Signal) {
         let reaped = self.reaped.lock().unwrap_or_else(PoisonError::into_inner);
         if !*reaped {
-            // The only refusals are "nobody there any more" and "all of them are zombies".
+            // The only errors are that no process of the group is left, or only zombies.
             let _ = kill_process_group(self.leader, signal);
         }
     }
@@ -115,7 +115,7 @@ impl Drop for Process {
     fn drop(&mut self) {
         self.kill();
         if let Some(reaper) = self.reaper.take() {
-            // It has no code that panics, and nobody to tell.
+            // The reaper never panics, and an error could not be reported here.
             let _ = reaper.join();
         }
     }

@@ -1,6 +1,6 @@
 //! Child processes that never outlive us.
 //!
-//! A child started here is gone when its [`Process`] is dropped, when we exit, when we panic, and when we are killed
+//! A child started here ends when its [`Process`] is dropped, when we exit, when we panic, and when we are killed
 //! with `kill -9`. The last one needs help from outside, as a killed process runs no code: one `sh` per process of ours,
 //! the *watchdog*, reads a pipe whose only write end we hold. The end of that pipe is our end, however it came, and the
 //! watchdog then kills what we had registered and removes our [`ScratchDir`]s.
@@ -11,7 +11,7 @@
 //! - Each child leads a process group of its own: a signal reaches its children too, and a Ctrl-C in the terminal reaches
 //!   us alone, so that we decide on the order of the shutdown.
 //! - No instant is uncovered: the child waits before its `exec` until the watchdog knows it.
-//! - A process id is never signalled after it was reaped, so that no stranger is hit.
+//! - A process id is never signalled after it was reaped, so that no other process is hit.
 
 mod handle;
 mod output;

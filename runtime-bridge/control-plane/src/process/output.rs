@@ -13,7 +13,7 @@ pub enum Output {
     Inherit,
     /// Nowhere.
     Null,
-    /// Appended to a file, which is made if need be.
+    /// Appended to a file, which is created if need be.
     File(PathBuf),
     /// Line by line, without the line's end, to a function that runs in a thread of its own. Bytes that are not UTF-8 are
     /// replaced. The thread ends with the last process that holds the pipe.

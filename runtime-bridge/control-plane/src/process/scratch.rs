@@ -13,7 +13,7 @@ pub struct ScratchDir {
     _charge: Charge,
 }
 
-/// What the watchdog was told to remove.
+/// A folder that is registered with the watchdog for removal.
 #[derive(Debug)]
 struct Charge {
     path: String,
@@ -21,18 +21,18 @@ struct Charge {
 
 impl Drop for Charge {
     fn drop(&mut self) {
-        // A watchdog that is gone has nothing to be told.
+        // A watchdog that has ended needs no message.
         let _ = watchdog::keep(&self.path);
     }
 }
 
 impl ScratchDir {
-    /// Makes a folder whose name starts with `prefix` in the system's folder for temporary files.
+    /// Creates a folder whose name starts with `prefix` in the system's folder for temporary files.
     pub fn new(prefix: &str) -> io::Result<Self> {
         Self::new_in(&std::env::temp_dir(), prefix)
     }
 
-    /// Makes one in `parent`.
+    /// Creates one in `parent`.
     pub fn new_in(parent: &Path, prefix: &str) -> io::Result<Self> {
         let directory = tempfile::Builder::new()
             .prefix(prefix)
@@ -58,7 +58,7 @@ impl ScratchDir {
     }
 }
 
-/// The watchdog is told one path a line.
+/// The watchdog reads one path per line.
 fn line(path: &Path) -> io::Result<&str> {
     match path.to_str() {
         Some(path) if !path.contains('\n') => Ok(path),

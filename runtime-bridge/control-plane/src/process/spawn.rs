@@ -24,15 +24,15 @@ pub struct Spawn {
 /// Why a child was not started.
 #[derive(Debug, thiserror::Error)]
 pub enum SpawnError {
-    /// The program is not there, or cannot be executed.
+    /// The program is absent, or cannot be executed.
     #[error("cannot find the program {program:?}: {cause}")]
     NotFound {
         /// As it was asked for.
         program: OsString,
-        /// What the look-up said.
+        /// What the look-up reported.
         cause: which::Error,
     },
-    /// The system refused.
+    /// The system rejected.
     #[error("cannot start {program:?}: {cause}")]
     Refused {
         /// As it was asked for.
@@ -140,7 +140,7 @@ impl Spawn {
             return Err(SpawnError::Watchdog { program, cause });
         }
         if let Some(mut gate) = child.stdin.take() {
-            // If it is gone already, its status says so.
+            // If it has ended already, its status shows it.
             let _ = gate.write_all(b"go\n");
         }
         self.stdout.read(child.stdout.take());

@@ -11,7 +11,7 @@ use super::{Output, Process, ScratchDir, Signal, Spawn, SpawnError, watchdog};
 
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// Runs a script and gives its lines; the channel ends when nobody holds the script's output any more.
+/// Runs a script and gives its lines; the channel ends when no one holds the script's output any more.
 fn script(text: &str) -> (Process, Receiver<String>) {
     let (send, lines) = channel();
     let process = Spawn::new("sh")
@@ -23,7 +23,7 @@ fn script(text: &str) -> (Process, Receiver<String>) {
 }
 
 #[tokio::test]
-async fn output_arguments_environment_and_status_are_the_programs() {
+async fn spawn_passes_arguments_environment_and_status() {
     let (send, lines) = channel();
     let process = Spawn::new("sh")
         .args(["-c", r#"echo "$1 $WORD $(pwd)"; cat; exit 7"#, "sh", "a b"])
@@ -55,7 +55,7 @@ async fn both_streams_go_to_one_file() {
 }
 
 #[test]
-fn a_program_that_is_not_there_is_named() {
+fn a_missing_program_is_named() {
     let error = Spawn::new("no-such-program").spawn().unwrap_err();
     assert!(
         matches!(&error, SpawnError::NotFound { program, .. } if program == "no-such-program"),
@@ -64,7 +64,7 @@ fn a_program_that_is_not_there_is_named() {
 }
 
 #[test]
-fn dropping_ends_children_of_the_child_too() {
+fn dropping_a_process_kills_its_whole_group() {
     let (process, lines) = script("sleep 1000 & echo started; wait");
     assert_eq!(lines.recv_timeout(LIMIT).as_deref(), Ok("started"));
     drop(process);
@@ -72,14 +72,14 @@ fn dropping_ends_children_of_the_child_too() {
 }
 
 #[tokio::test]
-async fn what_a_child_leaves_running_ends_with_it() {
+async fn descendants_end_with_the_child() {
     let (process, lines) = script("sleep 1000 & exit 3");
     assert_eq!(process.wait_for(LIMIT).await.unwrap().code(), Some(3));
     assert_eq!(lines.recv_timeout(LIMIT), Err(RecvTimeoutError::Disconnected));
 }
 
 #[tokio::test]
-async fn stopping_asks_first_and_kills_only_who_does_not_listen() {
+async fn stopping_sends_sigterm_before_sigkill() {
     let (polite, lines) = script("trap 'exit 5' TERM; echo ready; while :; do sleep 0.01; done");
     assert_eq!(lines.recv_timeout(LIMIT).as_deref(), Ok("ready"));
     assert_eq!(polite.stop(LIMIT).await.code(), Some(5));
@@ -90,7 +90,7 @@ async fn stopping_asks_first_and_kills_only_who_does_not_listen() {
 }
 
 #[tokio::test]
-async fn a_wait_is_given_up_and_the_process_goes_on() {
+async fn a_timed_out_wait_leaves_the_process_running() {
     let (process, _lines) = script("sleep 1000");
     let error = process.wait_for(Duration::from_millis(1)).await.unwrap_err();
     assert_eq!(error.id, process.id());
@@ -100,7 +100,7 @@ async fn a_wait_is_given_up_and_the_process_goes_on() {
 }
 
 #[test]
-fn a_scratch_folder_goes_unless_it_is_kept() {
+fn a_scratch_folder_is_removed_unless_kept() {
     let gone = ScratchDir::new("crossbridge-test-").unwrap();
     let path = gone.path().to_owned();
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o700);
@@ -133,7 +133,7 @@ fn wait(child: &mut Child) -> ExitStatus {
 
 /// The script itself, with this test in the place of the process that is killed.
 #[test]
-fn the_watchdog_ends_what_it_was_told_when_its_pipe_ends() {
+fn the_watchdog_cleans_up_when_its_pipe_closes() {
     let parent = tempfile::tempdir().unwrap();
     let (removed, kept) = (parent.path().join("removed one"), parent.path().join("kept one"));
     fs::create_dir_all(removed.join("full")).unwrap();

@@ -9,25 +9,25 @@ static PIPE: Mutex<Option<ChildStdin>> = Mutex::new(None);
 
 /// Kill this process group when we end.
 pub(super) fn kill(group: u32) -> io::Result<()> {
-    tell("kill", group)
+    send("kill", group)
 }
 
 /// Forget a process group, as its leader was seen to end.
 pub(super) fn spare(group: u32) -> io::Result<()> {
-    tell("spare", group)
+    send("spare", group)
 }
 
 /// Remove this folder when we end.
 pub(super) fn remove(directory: &str) -> io::Result<()> {
-    tell("remove", directory)
+    send("remove", directory)
 }
 
 /// Forget a folder.
 pub(super) fn keep(directory: &str) -> io::Result<()> {
-    tell("keep", directory)
+    send("keep", directory)
 }
 
-fn tell(verb: &str, argument: impl Display) -> io::Result<()> {
+fn send(verb: &str, argument: impl Display) -> io::Result<()> {
     let mut pipe = PIPE.lock().unwrap_or_else(PoisonError::into_inner);
     if pipe.is_none() {
         *pipe = Some(start()?);

@@ -21,7 +21,7 @@ while IFS=' ' read -r verb argument; do
     esac
 done
 for group in $groups; do kill -s KILL -- "-$group"; done
-# A killed process may still be finishing a write: try until the folder is really gone, for at most 10 s.
+# A killed process may still be finishing a write: try until the folder is really deleted, for at most 10 s.
 for directory do
     tries=0
     until rm -rf -- "$directory" || [ "$tries" -ge 100 ]; do

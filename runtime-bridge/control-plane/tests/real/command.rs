@@ -23,7 +23,7 @@ fn until(what: &str, holds: impl Fn() -> bool) {
     }
 }
 
-/// Starts the command and waits until it says where its kubeconfig is.
+/// Starts the command and waits until it reports where its kubeconfig is.
 fn start() -> (std::process::Child, String) {
     let mut child = command().stdout(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
@@ -40,8 +40,10 @@ fn start() -> (std::process::Child, String) {
 
 fn assert_nothing_is_left(kubeconfig: &str, address: &str) {
     let directory = Path::new(kubeconfig).parent().unwrap();
-    until("the folder is gone", || !directory.exists());
-    until("the API server is gone", || TcpStream::connect(address).is_err());
+    until("the folder is removed", || !directory.exists());
+    until("the API server has ended", || {
+        TcpStream::connect(address).is_err()
+    });
 }
 
 fn address(kubeconfig: &str) -> String {
@@ -68,7 +70,7 @@ fn a_kubeconfig_is_private_and_nothing_outlives_a_kill() {
 }
 
 #[test]
-fn a_request_to_end_is_followed_and_no_failure() {
+fn sigterm_ends_the_command_with_success() {
     let (mut child, kubeconfig) = start();
     let address = address(&kubeconfig);
     rustix::process::kill_process(
@@ -80,7 +82,7 @@ fn a_request_to_end_is_followed_and_no_failure() {
     assert_nothing_is_left(&kubeconfig, &address);
 }
 
-/// Runs the command with a folder of binaries and gives what it says when it fails.
+/// Runs the command with a folder of binaries and gives what it reports when it fails.
 fn failure(assets: &Path) -> String {
     let output = command().env("KUBEBUILDER_ASSETS", assets).output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{output:?}");
@@ -94,7 +96,7 @@ fn script(directory: &Path, name: &str, text: &str) {
 }
 
 #[test]
-fn wrong_binaries_are_told_apart() {
+fn each_kind_of_wrong_binary_is_named() {
     let said = failure(Path::new("/nowhere"));
     assert!(
         said.contains("KUBEBUILDER_ASSETS is /nowhere, where there is no etcd"),

@@ -78,7 +78,7 @@ async fn controllers_work_and_users_may_do_what_rbac_grants() {
 }
 
 #[tokio::test]
-async fn two_side_by_side_know_nothing_of_each_other() {
+async fn two_control_planes_are_isolated() {
     let (one, other) = tokio::try_join!(
         ControlPlane::start(Options::default()),
         ControlPlane::start(Options::default())
@@ -95,12 +95,12 @@ async fn two_side_by_side_know_nothing_of_each_other() {
         .unwrap();
     assert!(
         !crossed.status.success(),
-        "the authority of one is a stranger to the other"
+        "the authority of one is not trusted by the other"
     );
 }
 
 #[tokio::test]
-async fn the_api_server_can_be_away_and_come_back() {
+async fn the_api_server_can_be_stopped_and_restarted() {
     let mut plane = ControlPlane::start(Options::default()).await.unwrap();
     admin(&plane, "create namespace kept");
     let ask = "--request-timeout=1s get namespace kept -o name";

@@ -162,7 +162,7 @@ fn seconds(from: Timestamp, to: Timestamp) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use std::{collections::BTreeMap, time::Duration};
+    use std::time::Duration;
 
     use bridge_core::managed::{Policies, Says, Status};
 

@@ -48,7 +48,7 @@ fn the_query_protocol_names_its_action_in_the_form() {
 }
 
 #[test]
-fn cloudfront_is_told_by_method_and_path() {
+fn cloudfront_is_identified_by_method_and_path() {
     for (method, uri, action, id) in [
         (
             Method::POST,
@@ -94,7 +94,7 @@ fn cloudfront_is_told_by_method_and_path() {
 }
 
 #[test]
-fn s3_is_told_by_method_path_and_subresource() {
+fn s3_is_identified_by_method_path_and_subresource() {
     for (method, uri, action, bucket) in [
         (Method::GET, "/", "ListBuckets", ""),
         (Method::PUT, "/b", "CreateBucket", "b"),
@@ -111,7 +111,7 @@ fn s3_is_told_by_method_path_and_subresource() {
 }
 
 #[test]
-fn an_unsigned_request_is_nobodys() {
+fn an_unsigned_request_has_no_service() {
     let found = identify(&Method::GET, "/favicon.ico", "", None, "");
     assert_eq!(found, (Service::Other, "GET /favicon.ico".into(), String::new()));
 }

@@ -29,7 +29,7 @@ impl Upstream {
         Self { client, address }
     }
 
-    /// Hands a request on as it is, its Host header too: signatures cover it, and queue URLs are made of it.
+    /// Hands a request on as it is, its Host header too: signatures cover it, and queue URLs are built from it.
     pub(crate) async fn forward(
         &self,
         mut parts: Parts,
@@ -53,7 +53,7 @@ impl Upstream {
         headers.remove(CONNECTION);
         headers.remove(TRANSFER_ENCODING);
         if !is_head {
-            // The laws may change the length.
+            // Behaviors may change the length.
             headers.remove(CONTENT_LENGTH);
         }
         // Of moto's answer as it was.

@@ -1,4 +1,4 @@
-//! The proxy before moto: one endpoint for all services, through faults and laws.
+//! The proxy before moto: one endpoint for all services, through faults and behaviors.
 
 mod admin;
 mod forward;
@@ -12,10 +12,10 @@ use bytes::Bytes;
 use http::request::Parts;
 
 use crate::Options;
+use crate::behaviors::{Behaviors, Interception, Request};
 use crate::call::Call;
 use crate::calls::Calls;
-use crate::fault::{Faults, Way};
-use crate::laws::{Laws, Request, Ruling};
+use crate::fault::{Faults, Handling};
 use crate::reply::{AwsError, Reply};
 use crate::service::Service;
 
@@ -38,18 +38,18 @@ pub(crate) enum NoAnswer {
 pub(crate) struct Proxy {
     pub(crate) calls: Calls,
     pub(crate) faults: Faults,
-    pub(crate) laws: Mutex<Laws>,
+    pub(crate) behaviors: Mutex<Behaviors>,
     upstream: Upstream,
-    turns: Turns,
+    service_locks: ServiceLocks,
 }
 
 /// A lock for each service whose calls come one at a time.
 #[derive(Debug, Default)]
-struct Turns(Mutex<BTreeMap<Service, Arc<tokio::sync::Mutex<()>>>>);
+struct ServiceLocks(Mutex<BTreeMap<Service, Arc<tokio::sync::Mutex<()>>>>);
 
-impl Turns {
+impl ServiceLocks {
     async fn of(&self, service: Service) -> Option<tokio::sync::OwnedMutexGuard<()>> {
-        if !Laws::are_serial(service) {
+        if !Behaviors::are_serial(service) {
             return None;
         }
         let lock = {
@@ -65,38 +65,38 @@ impl Proxy {
         Self {
             calls: Calls::default(),
             faults: Faults::default(),
-            laws: Mutex::new(Laws::new(options)),
+            behaviors: Mutex::new(Behaviors::new(options)),
             upstream,
-            turns: Turns::default(),
+            service_locks: ServiceLocks::default(),
         }
     }
 
-    pub(crate) fn with_laws<T>(&self, work: impl FnOnce(&mut Laws) -> T) -> T {
-        work(&mut self.laws.lock().unwrap_or_else(PoisonError::into_inner))
+    pub(crate) fn with_behaviors<T>(&self, work: impl FnOnce(&mut Behaviors) -> T) -> T {
+        work(&mut self.behaviors.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Answers one AWS call. Runs to its end even if the client has gone, as AWS does.
     pub(crate) async fn answer(&self, parts: Parts, body: Bytes) -> Result<Reply, NoAnswer> {
         let call = Call::identify(&parts.method, &parts.uri, &parts.headers, &body);
         self.calls.count(&call);
-        let way = Way::of(self.faults.meet(&call), call.service);
-        match way {
-            Way::Refused(error) => return Ok(error.render(call.service)),
-            Way::Cut => return Err(NoAnswer::Cut),
-            Way::Silent => return Err(NoAnswer::Silence),
-            Way::Late(time) => tokio::time::sleep(time).await,
-            Way::Clear | Way::AnswerCut | Way::AnswerSilent => {}
+        let handling = Handling::of(self.faults.apply(&call), call.service);
+        match handling {
+            Handling::Refused(error) => return Ok(error.render(call.service)),
+            Handling::Cut => return Err(NoAnswer::Cut),
+            Handling::Silent => return Err(NoAnswer::Silence),
+            Handling::Late(time) => tokio::time::sleep(time).await,
+            Handling::Clear | Handling::AnswerCut | Handling::AnswerSilent => {}
         }
-        let reply = self.lawful(&call, parts, body).await;
-        match way {
-            Way::AnswerCut => Err(NoAnswer::Cut),
-            Way::AnswerSilent => Err(NoAnswer::Silence),
+        let reply = self.call_with_behaviors(&call, parts, body).await;
+        match handling {
+            Handling::AnswerCut => Err(NoAnswer::Cut),
+            Handling::AnswerSilent => Err(NoAnswer::Silence),
             _ => Ok(reply),
         }
     }
 
-    async fn lawful(&self, call: &Call, parts: Parts, body: Bytes) -> Reply {
-        let _turn = self.turns.of(call.service).await;
+    async fn call_with_behaviors(&self, call: &Call, parts: Parts, body: Bytes) -> Reply {
+        let _turn = self.service_locks.of(call.service).await;
         let headers = parts.headers.clone();
         let sent = body.clone();
         let request = |now| Request {
@@ -105,9 +105,9 @@ impl Proxy {
             body: &sent,
             now,
         };
-        match self.with_laws(|laws| laws.before(&request(Instant::now()))) {
-            Some(Ruling::Refuse(error)) => return error.render(call.service),
-            Some(Ruling::Answer(reply)) => return reply,
+        match self.with_behaviors(|behaviors| behaviors.before(&request(Instant::now()))) {
+            Some(Interception::Refuse(error)) => return error.render(call.service),
+            Some(Interception::Answer(reply)) => return reply,
             None => {}
         }
         let mut reply = match self.upstream.forward(parts, body).await {
@@ -118,7 +118,7 @@ impl Proxy {
                     .render(call.service);
             }
         };
-        self.with_laws(|laws| laws.after(&request(Instant::now()), &mut reply));
+        self.with_behaviors(|behaviors| behaviors.after(&request(Instant::now()), &mut reply));
         reply
     }
 }

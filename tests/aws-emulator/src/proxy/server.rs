@@ -15,7 +15,7 @@ use crate::reply::Reply;
 /// Serves until its runtime ends.
 pub(crate) async fn serve(proxy: Arc<Proxy>, listener: TcpListener) {
     loop {
-        // Out of file descriptors, or a client gone before it was served: the next one may do.
+        // Out of file descriptors, or a client that left before it was served: the next one may do.
         let Ok((stream, _)) = listener.accept().await else {
             continue;
         };
@@ -27,7 +27,7 @@ pub(crate) async fn serve(proxy: Arc<Proxy>, listener: TcpListener) {
     }
 }
 
-/// An error makes hyper close the connection without an answer.
+/// An error makes hyper close the connection without a response.
 async fn handle(proxy: Arc<Proxy>, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, NoAnswer> {
     let (parts, body) = request.into_parts();
     let body = body.collect().await.map_err(|_| NoAnswer::Cut)?.to_bytes();

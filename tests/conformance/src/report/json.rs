@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Counts, count, extent, rule_place};
+use super::{Counts, count, coverage, rule_place};
 use crate::{
     run::{Report, Selection},
     verdict::Verdict,
@@ -13,10 +13,10 @@ struct Document<'a> {
     plugin: &'a str,
     conforms: bool,
     /// Whether nothing was left out: neither on demand, nor for want of something that the author can give.
-    whole: bool,
+    complete: bool,
     selection: &'a Selection,
     counts: Counts,
-    short_secrets: &'a [String],
+    unsearched_secrets: &'a [String],
     left_behind: &'a [String],
     findings: Vec<Entry<'a>>,
 }
@@ -39,10 +39,10 @@ pub(super) fn write(report: &Report) -> String {
     let document = Document {
         plugin: &report.plugin,
         conforms: report.exit_code() == 0,
-        whole: extent::is_whole(report),
+        complete: coverage::is_complete(report),
         selection: &report.selection,
         counts: count(&report.findings),
-        short_secrets: &report.short_secrets,
+        unsearched_secrets: &report.unsearched_secrets,
         left_behind: &report.left_behind,
         findings: report
             .findings

@@ -1,11 +1,11 @@
 //! The list of assertions as a document.
 
-use crate::stories;
+use crate::suites;
 
 /// A table of all assertions, by area.
 pub fn assertions_markdown() -> String {
     let mut text = String::new();
-    let mut assertions = stories::assertions();
+    let mut assertions = suites::assertions();
     assertions.sort_by_key(|assertion| assertion.id);
     let mut area = "";
     for assertion in assertions {

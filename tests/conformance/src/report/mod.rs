@@ -1,13 +1,13 @@
 //! What came out of a run, for people and for programs.
 
-mod extent;
+mod coverage;
 mod json;
 mod junit;
 mod markdown;
-mod people;
 mod tap;
 #[cfg(test)]
 mod tests;
+mod text;
 
 use crate::{
     run::Report,
@@ -15,7 +15,7 @@ use crate::{
 };
 
 pub use markdown::assertions_markdown;
-pub use people::{People, rule_place};
+pub use text::{TextProgress, rule_place};
 
 /// How the outcome of a run is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -33,7 +33,7 @@ pub enum Format {
 /// The outcome in this format; with a newline at its end.
 pub fn write(report: &Report, format: Format) -> String {
     match format {
-        Format::Text => people::verdict(report),
+        Format::Text => text::verdict(report),
         Format::Json => json::write(report),
         Format::Junit => junit::write(report),
         Format::Tap => tap::write(report),

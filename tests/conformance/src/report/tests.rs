@@ -27,7 +27,7 @@ fn report(verdicts: Vec<Verdict>) -> Report {
             })
             .collect(),
         selection: Selection::default(),
-        short_secrets: Vec::new(),
+        unsearched_secrets: Vec::new(),
         left_behind: Vec::new(),
     }
 }
@@ -38,12 +38,12 @@ fn everything() -> Report {
         Verdict::Failed("seen <that> & \"this\"\u{7}".to_owned()),
         Verdict::Blocked("first\nthis".to_owned()),
         Verdict::Skipped,
-        Verdict::NotApplicable("no # such thing".to_owned()),
+        Verdict::NotApplicable("no # such resource".to_owned()),
     ])
 }
 
 #[test]
-fn tap_has_a_plan_and_a_line_for_each() {
+fn tap_has_a_plan_and_one_line_per_finding() {
     let place = rule_place(RULE.rule);
     assert!(place.contains("resource_service.proto:"), "{place}");
     assert_eq!(
@@ -53,7 +53,7 @@ fn tap_has_a_plan_and_a_line_for_each() {
          not ok 2 - area/rule (Kind)\n# seen: seen <that> & \"this\"\u{7}\n# rule: RULE_PLACE\n# fix: Do it.\n\
          not ok 3 - area/rule (Kind)\n# blocked: first this\n\
          ok 4 - area/rule (Kind) # SKIP on demand\n\
-         ok 5 - area/rule (Kind) # SKIP no \\# such thing\n"
+         ok 5 - area/rule (Kind) # SKIP no \\# such resource\n"
     );
 }
 
@@ -75,10 +75,10 @@ fn junit_is_well_formed_and_counts() {
         .find(|node| node.has_tag_name("failure"))
         .expect("a failure");
     assert_eq!(failure.attribute("message"), Some("seen <that> & \"this\""));
-    let told = failure.text().unwrap_or_default();
+    let describe = failure.text().unwrap_or_default();
     assert!(
-        told.contains("resource_service.proto:") && told.ends_with("Do it."),
-        "{told}"
+        describe.contains("resource_service.proto:") && describe.ends_with("Do it."),
+        "{describe}"
     );
 }
 
@@ -92,11 +92,11 @@ fn json_holds_every_finding() {
     assert_eq!(document["findings"][1]["why"], "seen <that> & \"this\"\u{7}");
     assert_eq!(document["findings"][0]["verdict"], "passed");
     assert_eq!(document["findings"][0]["place"], rule_place(RULE.rule));
-    assert_eq!(document["whole"], false, "something was skipped");
+    assert_eq!(document["complete"], false, "something was skipped");
 }
 
 #[test]
-fn people_read_what_to_fix_and_where_the_rule_stands() {
+fn text_shows_the_fix_and_the_rule_of_a_failure() {
     let text = write(&everything(), Format::Text);
     for part in [
         "area/rule (Kind, Core)",
@@ -111,7 +111,7 @@ fn people_read_what_to_fix_and_where_the_rule_stands() {
 }
 
 #[test]
-fn the_exit_code_says_whether_it_conforms() {
+fn the_exit_code_shows_conformance() {
     let code = |verdicts| report(verdicts).exit_code();
     assert_eq!(code(vec![Verdict::Passed, Verdict::Skipped]), 0);
     assert_eq!(code(vec![Verdict::Passed, Verdict::Failed(String::new())]), 1);
@@ -134,7 +134,7 @@ fn not_applicable(why: &str) -> Verdict {
 }
 
 #[test]
-fn what_was_left_out_is_told_with_the_verdict_in_every_format() {
+fn every_format_shows_the_selection_with_the_verdict() {
     let mut part = report(vec![Verdict::Passed]);
     part.selection.only = vec!["info".to_owned()];
     part.selection.kinds = vec!["Note".to_owned()];
@@ -146,12 +146,12 @@ fn what_was_left_out_is_told_with_the_verdict_in_every_format() {
     let text = write(&part, Format::Json);
     let document: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     assert_eq!(document["selection"]["only"][0], "info");
-    assert_eq!(document["whole"], false);
+    assert_eq!(document["complete"], false);
     assert_eq!(document["conforms"], true);
 }
 
 #[test]
-fn what_would_let_it_judge_more_is_told_and_what_says_nothing_of_the_plugin_is_not() {
+fn missing_flags_are_listed_with_the_assertions_they_enable() {
     let all = report(vec![Verdict::Passed, not_applicable("names are derived")]);
     assert_eq!(word(&all), "CONFORMS");
     let wanting = report(vec![not_applicable("give --dead-setting")]);
@@ -168,20 +168,20 @@ fn what_would_let_it_judge_more_is_told_and_what_says_nothing_of_the_plugin_is_n
 }
 
 #[test]
-fn a_secret_that_is_not_looked_for_is_told() {
+fn a_secret_too_short_to_search_for_is_listed() {
     let mut short = report(vec![Verdict::Passed]);
-    short.short_secrets.push("credential \"pin\"".to_owned());
-    for (format, told) in [
+    short.unsearched_secrets.push("credential \"pin\"".to_owned());
+    for (format, describe) in [
         (Format::Text, "credential \"pin\""),
         (Format::Json, "credential \\\"pin\\\""),
     ] {
         let text = write(&short, format);
-        assert!(text.contains(told), "{text}");
+        assert!(text.contains(describe), "{text}");
     }
 }
 
 #[test]
-fn what_was_left_behind_says_nothing_against_the_plugin() {
+fn leftover_resources_do_not_fail_the_plugin() {
     let mut left = report(vec![Verdict::Passed]);
     left.left_behind.push("Kind \"x\"".to_owned());
     assert_eq!(word(&left), "CONFORMS, but left something behind");

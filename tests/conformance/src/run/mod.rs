@@ -1,4 +1,4 @@
-//! A run of the kit: which stories, about what, in which order, and what is left afterwards.
+//! A run of the kit: which suites, about what, in which order, and what is left afterwards.
 
 mod requirements;
 mod selection;
@@ -15,25 +15,25 @@ use requirements::requirements;
 pub use selection::Selection;
 
 use crate::{
-    always::Watch,
     assertion::Assertion,
-    bench::{Bench, PLUGIN, canaries_of, made_up},
-    book::Book,
-    client::{Client, Terms},
+    client::{CallOptions, Client},
     endpoint::Endpoint,
-    fixtures::{Fixtures, desired},
-    hands::Hands,
-    lab::{Lab, Thing},
+    fixtures::{Fixtures, desired_state},
+    kind_context::{KindContext, TestResource},
+    process_control::ProcessControl,
+    response_rules::ResponseRules,
+    run_context::{PLUGIN, RunContext, canaries_of, with_invalid_credentials},
     secrets::Canaries,
-    stories::{self, kind::repeat::came_late, plugin::kinds::discover},
+    suites::{self, kind::repeat::check_late_effects, plugin::kinds::discover},
     verdict::{Finding, Stop, Verdict},
+    verdict_log::VerdictLog,
 };
 
-/// Told of each subject and of each finding as they come up.
+/// Receives each subject and its findings as they come up.
 pub trait Progress: Send + Sync {
-    /// All findings on one subject, once its stories are told.
+    /// All findings on one subject, once its suites have run.
     fn subject(&self, subject: &str, findings: &[Finding]);
-    /// A story about the subject begins.
+    /// The suites of the subject begin.
     fn begins(&self, subject: &str);
 }
 
@@ -47,18 +47,18 @@ pub struct Report {
     /// What was to be judged.
     pub selection: Selection,
     /// Secrets that no answer was searched for, by name.
-    pub short_secrets: Vec<String>,
+    pub unsearched_secrets: Vec<String>,
     /// What could not be removed, for people.
     pub left_behind: Vec<String>,
 }
 
 /// A run that is ready to begin.
 pub struct Run {
-    bench: Bench,
+    context: RunContext,
     selection: Selection,
     repeat: usize,
-    labs: std::sync::Mutex<Vec<Lab>>,
-    /// Its name and version, once it has told them.
+    contexts: std::sync::Mutex<Vec<KindContext>>,
+    /// Name and version of the plugin, once it has reported them.
     plugin: OnceLock<String>,
 }
 
@@ -74,17 +74,17 @@ impl Run {
     pub(crate) fn new(
         endpoint: Endpoint,
         fixtures: Fixtures,
-        hands: Hands,
+        process_control: ProcessControl,
         selection: Selection,
         repeat: usize,
-        patience: Duration,
+        operation_timeout: Duration,
     ) -> Result<Self, String> {
-        let book = Arc::new(Book::default());
+        let verdict_log = Arc::new(VerdictLog::default());
         let mut canaries = Canaries::default();
-        let made_up_config = made_up(&fixtures.config);
+        let invalid_credentials_config = with_invalid_credentials(&fixtures.config);
         let configs = [
             Some(&fixtures.config),
-            made_up_config.as_ref(),
+            invalid_credentials_config.as_ref(),
             fixtures.bad_config.as_ref(),
             fixtures.other_config.as_ref(),
             fixtures.dead_config.as_ref(),
@@ -92,78 +92,82 @@ impl Run {
         for config in configs.into_iter().flatten() {
             canaries_of(config, &mut canaries);
         }
-        let watch = Watch {
-            book: Arc::clone(&book),
+        let watch = ResponseRules {
+            verdict_log: Arc::clone(&verdict_log),
             subject: PLUGIN.to_owned(),
             canaries,
             connection_keys: None,
         };
         let channel = endpoint.channel(None).map_err(|error| error.to_string())?;
-        let bench = Bench {
+        let run_ctx = RunContext {
             client: Client::new(channel, watch),
             endpoint,
             info: None,
             kinds: Arc::default(),
             chosen: Arc::default(),
-            made_up_config: made_up_config.map(Arc::new),
+            invalid_credentials_config: invalid_credentials_config.map(Arc::new),
             fixtures: Arc::new(fixtures),
-            hands: Arc::new(hands),
+            process_control: Arc::new(process_control),
             registry: Arc::default(),
-            book,
-            patience,
+            verdict_log,
+            operation_timeout,
         };
         Ok(Self {
-            bench,
+            context: run_ctx,
             selection,
             repeat,
-            labs: std::sync::Mutex::default(),
+            contexts: std::sync::Mutex::default(),
             plugin: OnceLock::new(),
         })
     }
 
-    /// Tells all stories. May be dropped at any time; then [`finish`](Self::finish).
-    pub async fn tell(&self, progress: &dyn Progress) -> Result<(), String> {
-        let channel = self.bench.client.channel();
-        self.bench
-            .hands
+    /// Runs all suites. May be dropped at any time; then [`finish`](Self::finish).
+    pub async fn execute(&self, progress: &dyn Progress) -> Result<(), String> {
+        let channel = self.context.client.channel();
+        self.context
+            .process_control
             .start(&channel)
             .await
             .map_err(|stop| stop.to_string())?;
-        let mut bench = self.bench.clone();
-        bench.info = ask_info(&bench).await.map(Arc::new);
-        if let Some(info) = &bench.info {
-            // Told once: a run is told once.
+        let mut run_ctx = self.context.clone();
+        run_ctx.info = ask_info(&run_ctx).await.map(Arc::new);
+        if let Some(info) = &run_ctx.info {
+            // Set once: a run is executed once.
             let _ = self.plugin.set(format!("{} {}", info.name, info.version));
         }
-        bench.kinds = Arc::new(discover(&bench).await.unwrap_or_default());
+        run_ctx.kinds = Arc::new(discover(&run_ctx).await.unwrap_or_default());
         self.check_kinds()?;
-        let chosen = bench.kinds.iter().filter(|kind| self.takes(kind));
-        bench.chosen = Arc::new(chosen.cloned().collect());
-        // Whatever is made of a kind is removed in the end.
-        for kind in bench.chosen.iter() {
-            let example = bench.fixtures.examples_of(kind).into_iter().next();
-            self.remember(&Lab::new(&bench, kind, &example.unwrap_or_else(no_example)));
+        let chosen = run_ctx.kinds.iter().filter(|kind| self.takes(kind));
+        run_ctx.chosen = Arc::new(chosen.cloned().collect());
+        // Whatever is created of a kind is removed in the end.
+        for kind in run_ctx.chosen.iter() {
+            let example = run_ctx.fixtures.examples_of(kind).into_iter().next();
+            self.remember(&KindContext::new(
+                &run_ctx,
+                kind,
+                &example.unwrap_or_else(no_example),
+            ));
         }
         for _ in 0..self.repeat {
             progress.begins(PLUGIN);
-            for story in stories::OF_PLUGIN {
-                if story.judges(|assertion| self.selection.takes(assertion)) {
-                    story.tell(&bench).await;
+            for suite in suites::PLUGIN_SUITES {
+                if suite.judges(|assertion| self.selection.takes(assertion)) {
+                    suite.execute(&run_ctx).await;
                 }
             }
         }
         self.show(PLUGIN, progress);
-        let chosen = Arc::clone(&bench.chosen);
+        let chosen = Arc::clone(&run_ctx.chosen);
         for kind in chosen.iter() {
             let subject = &kind.resource_type.kind;
             progress.begins(subject);
-            self.tell_kind(&bench, kind).await;
+            self.run_kind(&run_ctx, kind).await;
             self.show(subject, progress);
         }
-        for lab in self.known_labs() {
-            came_late(&lab).await;
+        for ctx in self.known_contexts() {
+            check_late_effects(&ctx).await;
         }
-        self.judge_logs(&bench);
+        self.judge_logs(&run_ctx);
         Ok(())
     }
 
@@ -171,12 +175,12 @@ impl Run {
         self.selection.takes_kind(&kind.resource_type.kind)
     }
 
-    /// Nobody believes in a verdict on kinds that are not there. A plugin that does not say what it serves is judged for that.
+    /// Rejects a selection of kinds that the plugin does not serve. A plugin that does not report its kinds is judged for that.
     fn check_kinds(&self) -> Result<(), String> {
         // Those that are out of form are judged under their names too.
         let served: BTreeSet<String> = self
-            .bench
-            .book
+            .context
+            .verdict_log
             .findings()
             .into_iter()
             .map(|finding| finding.subject)
@@ -184,7 +188,7 @@ impl Run {
             .collect();
         let named = self.selection.kinds.iter();
         let unknown: Vec<&str> = named
-            .chain(self.bench.fixtures.examples.keys())
+            .chain(self.context.fixtures.examples.keys())
             .filter(|kind| !served.contains(*kind))
             .map(String::as_str)
             .collect();
@@ -200,21 +204,21 @@ impl Run {
     }
 
     /// All secrets that were ever sent count.
-    fn judge_logs(&self, bench: &Bench) {
-        if !self.selection.takes(stories::plugin::logs::ALL[0]) {
+    fn judge_logs(&self, run_ctx: &RunContext) {
+        if !self.selection.takes(suites::plugin::logs::ALL[0]) {
             return;
         }
-        let mut canaries = bench.client.watch().canaries.clone();
-        for kind in bench.kinds.iter() {
-            for example in bench.fixtures.examples_of(kind) {
+        let mut canaries = run_ctx.client.watch().canaries.clone();
+        for kind in run_ctx.kinds.iter() {
+            for example in run_ctx.fixtures.examples_of(kind) {
                 canaries.add_sensitive(&example);
             }
         }
-        stories::plugin::logs::judge(bench, &canaries);
+        suites::plugin::logs::judge(run_ctx, &canaries);
     }
 
-    async fn tell_kind(&self, bench: &Bench, kind: &Arc<Kind>) {
-        let examples = bench.fixtures.examples_of(kind);
+    async fn run_kind(&self, run_ctx: &RunContext, kind: &Arc<Kind>) {
+        let examples = run_ctx.fixtures.examples_of(kind);
         // A kind that is only observed needs none.
         let examples = if examples.is_empty() {
             vec![no_example()]
@@ -223,65 +227,71 @@ impl Run {
         };
         for _ in 0..self.repeat {
             for (index, example) in examples.iter().enumerate() {
-                let lab = Lab::new(bench, kind, example);
-                self.remember(&lab);
+                let ctx = KindContext::new(run_ctx, kind, example);
+                self.remember(&ctx);
                 // Nothing is called for that one.
-                stories::kind::examples::STORY.tell(&lab).await;
-                let needed = self.require(bench, example).await;
-                for story in stories::OF_KIND {
-                    let is_wanted = story.judges(|assertion| self.selection.takes(assertion));
+                suites::kind::examples::SUITE.execute(&ctx).await;
+                let needed = self.require(run_ctx, example).await;
+                for suite in suites::KIND_SUITES {
+                    let is_wanted = suite.judges(|assertion| self.selection.takes(assertion));
                     // The first example stands for the kind; the others only live.
-                    let is_due = index == 0 || story.assertions.contains(&stories::kind::life::ALL[0]);
+                    let is_due = index == 0 || suite.assertions.contains(&suites::kind::lifecycle::ALL[0]);
                     if is_wanted && is_due {
                         match &needed {
-                            Ok(_) => story.tell(&lab).await,
-                            Err(stop) => block(story.assertions, &lab, stop),
+                            Ok(_) => suite.execute(&ctx).await,
+                            Err(stop) => block(suite.assertions, &ctx, stop),
                         }
-                        lab.tidy().await;
+                        ctx.delete_all().await;
                     }
                 }
-                came_late(&lab).await;
-                for (lab, thing) in needed.unwrap_or_default().iter().rev() {
-                    // What resists is told at the end.
-                    let _ = lab.remove(thing).await;
+                check_late_effects(&ctx).await;
+                for (ctx, resource) in needed.unwrap_or_default().iter().rev() {
+                    // What cannot be deleted is reported at the end.
+                    let _ = ctx.remove(resource).await;
                 }
             }
         }
     }
 
-    /// Makes what an example needs, under its own name.
-    async fn require(&self, bench: &Bench, example: &Example) -> Result<Vec<(Lab, Thing)>, Stop> {
-        let mut made = Vec::new();
-        for (kind, needed) in requirements(bench, example)? {
-            let lab = Lab::new(bench, &kind, &needed);
-            self.remember(&lab);
+    /// Creates the resources that an example requires, under their own names.
+    async fn require(
+        &self,
+        run_ctx: &RunContext,
+        example: &Example,
+    ) -> Result<Vec<(KindContext, TestResource)>, Stop> {
+        let mut created = Vec::new();
+        for (kind, needed) in requirements(run_ctx, example)? {
+            let ctx = KindContext::new(run_ctx, &kind, &needed);
+            self.remember(&ctx);
             let parameters = needed.create_parameters.clone().unwrap_or_default();
-            let mut thing = lab.thing_of(
+            let mut resource = ctx.resource_named(
                 &needed.external_name,
-                desired(&parameters, &needed.sensitive_values),
+                desired_state(&parameters, &needed.sensitive_values),
             );
-            lab.make(&mut thing).await?;
-            made.push((lab, thing));
+            ctx.create_to_completion(&mut resource).await?;
+            created.push((ctx, resource));
         }
-        Ok(made)
+        Ok(created)
     }
 
-    fn remember(&self, lab: &Lab) {
-        let mut labs = self
-            .labs
+    fn remember(&self, ctx: &KindContext) {
+        let mut contexts = self
+            .contexts
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner);
-        if !labs
+        if !contexts
             .iter()
-            .any(|known| known.kind.resource_type == lab.kind.resource_type)
+            .any(|known| known.kind.resource_type == ctx.kind.resource_type)
         {
-            labs.push(lab.clone());
+            contexts.push(ctx.clone());
         }
     }
 
-    fn known_labs(&self) -> Vec<Lab> {
-        let labs = self.labs.lock();
-        labs.unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+    fn known_contexts(&self) -> Vec<KindContext> {
+        let contexts = self.contexts.lock();
+        contexts
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .clone()
     }
 
     fn show(&self, subject: &str, progress: &dyn Progress) {
@@ -296,8 +306,8 @@ impl Run {
     /// Those that were asked for, and those that were left out on demand.
     fn findings(&self) -> Vec<Finding> {
         let mut findings: Vec<_> = self
-            .bench
-            .book
+            .context
+            .verdict_log
             .findings()
             .into_iter()
             .filter_map(|mut finding| {
@@ -309,7 +319,7 @@ impl Run {
             })
             .collect();
         let known: BTreeSet<_> = findings.iter().map(|finding| finding.assertion.id).collect();
-        let skipped: Vec<_> = stories::assertions()
+        let skipped: Vec<_> = suites::assertions()
             .into_iter()
             .filter(|assertion| self.selection.skips(assertion) && !known.contains(assertion.id))
             .map(|assertion| Finding {
@@ -322,46 +332,50 @@ impl Run {
         findings
     }
 
-    /// Removes all that was made, ends what was started, and says what came out.
+    /// Removes all that was created, ends what was started, and reports what came out.
     pub async fn finish(&self) -> Report {
-        let labs = self.known_labs();
-        if !self.bench.registry.all().is_empty() {
-            // It may have been killed in the middle of a story.
-            let _ = self.bench.hands.start(&self.bench.client.channel()).await;
+        let contexts = self.known_contexts();
+        if !self.context.registry.all().is_empty() {
+            // It may have been killed in the middle of a suite.
+            let _ = self
+                .context
+                .process_control
+                .start(&self.context.client.channel())
+                .await;
         }
-        for lab in &labs {
-            lab.tidy().await;
+        for ctx in &contexts {
+            ctx.delete_all().await;
         }
-        self.bench.hands.end().await;
-        let benches = labs.iter().map(|lab| &lab.bench).chain([&self.bench]);
-        let short_secrets: BTreeSet<&str> = benches
-            .flat_map(|bench| bench.client.watch().canaries.short())
+        self.context.process_control.end().await;
+        let run_contexts = contexts.iter().map(|ctx| &ctx.run_ctx).chain([&self.context]);
+        let unsearched_secrets: BTreeSet<&str> = run_contexts
+            .flat_map(|run_ctx| run_ctx.client.watch().canaries.short())
             .collect();
         Report {
             plugin: self.plugin.get().cloned().unwrap_or_default(),
             findings: self.findings(),
             selection: self.selection.clone(),
-            short_secrets: short_secrets.into_iter().map(str::to_owned).collect(),
-            left_behind: self.bench.registry.all().iter().map(told).collect(),
+            unsearched_secrets: unsearched_secrets.into_iter().map(str::to_owned).collect(),
+            left_behind: self.context.registry.all().iter().map(describe).collect(),
         }
     }
 }
 
-fn told(thing: &Thing) -> String {
-    let kind = thing.kind();
-    match thing.name() {
+fn describe(resource: &TestResource) -> String {
+    let kind = resource.kind();
+    match resource.name() {
         "" => format!(
-            "perhaps a {kind} whose name nobody learned, marker {}",
-            thing.marker()
+            "perhaps a {kind} whose name was never reported, marker {}",
+            resource.marker()
         ),
-        name => format!("{kind} {name:?}, marker {}", thing.marker()),
+        name => format!("{kind} {name:?}, marker {}", resource.marker()),
     }
 }
 
-fn block(assertions: &[&'static Assertion], lab: &Lab, stop: &Stop) {
+fn block(assertions: &[&'static Assertion], ctx: &KindContext, stop: &Stop) {
     for assertion in assertions {
         let why = format!("what the example requires: {stop}");
-        lab.bench.note(assertion, Verdict::Blocked(why));
+        ctx.run_ctx.note(assertion, Verdict::Blocked(why));
     }
 }
 
@@ -377,9 +391,9 @@ fn no_example() -> Example {
     }
 }
 
-async fn ask_info(bench: &Bench) -> Option<PluginInfo> {
+async fn ask_info(run_ctx: &RunContext) -> Option<PluginInfo> {
     let request = crossbridge_proto::v1alpha1::GetPluginInfoRequest::default();
-    let terms = Terms::within(Duration::from_secs(5)).rough();
-    let answer = bench.client.get_plugin_info(request, terms).await.ok()?;
-    PluginInfo::try_from(answer).ok()
+    let options = CallOptions::within(Duration::from_secs(5)).tolerant();
+    let response = run_ctx.client.get_plugin_info(request, options).await.ok()?;
+    PluginInfo::try_from(response).ok()
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::{
     assertion::{Assertion, Level},
-    stories::assertions,
+    suites::assertions,
 };
 
 /// Which assertions are judged.
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_told_by_its_flags() {
+    fn a_selection_is_displayed_as_its_flags() {
         let chosen = Selection {
             only: vec!["create".to_owned(), "delete".to_owned()],
             levels: vec![Level::Core],
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn an_area_stands_for_all_of_it() {
+    fn an_area_selects_all_its_assertions() {
         let marker = taken(&["marker"], &["marker/kept"]);
         assert!(marker.contains(&"marker/not-in-parameters"), "{marker:?}");
         assert!(!marker.contains(&"marker/kept"), "{marker:?}");

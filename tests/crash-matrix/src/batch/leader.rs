@@ -1,24 +1,24 @@
-//! The leader that slept through its lease: when it wakes, it begins nothing that needs one.
+//! A leader that is paused beyond its lease: when it resumes, it begins nothing that needs the lease.
 
 use std::{collections::BTreeSet, time::Duration};
 
 use tokio::time::{Instant, sleep};
 
-use super::{ASK_AGAIN, Batch};
-use crate::{Trouble, case::Phase, points::Reached};
+use super::{Batch, POLL_INTERVAL};
+use crate::{TestError, case::Phase, failpoints::Reached};
 
-/// A woken process has gone on by then, or is no witness.
-const AWAKE_WITHIN: Duration = Duration::from_secs(10);
+/// A resumed process has continued by then, or its case shows nothing.
+const RESUME_LIMIT: Duration = Duration::from_secs(10);
 /// Its next step comes at once, if there is one.
-const STEPS_WITHIN: Duration = Duration::from_secs(1);
+const STEP_LIMIT: Duration = Duration::from_secs(1);
 
 /// What only a leader does.
-const NEEDS_THE_LEASE: [&str; 6] = ["intent", "create", "update", "delete", "poll", "finalizer"];
+const LEASE_STEPS: [&str; 6] = ["intent", "create", "update", "delete", "poll", "finalizer"];
 
 /// The leader sleeps, and another one leads.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Sleep {
-    /// Points that it had reached.
+pub(super) struct LeaderPause {
+    /// Failpoints that it had reached.
     reached: usize,
     /// How often the lease had changed hands when the other one had it.
     transitions: u64,
@@ -26,58 +26,58 @@ pub(super) struct Sleep {
 
 impl Batch<'_> {
     /// Stops the leader until its standby leads, and wakes it. Returns which of `halted` went on: only they were put to the test.
-    pub(super) async fn outlive_the_lease(
+    pub(super) async fn pause_until_standby_leads(
         &mut self,
         phase: Phase,
         halted: &BTreeSet<Reached>,
-    ) -> Result<BTreeSet<Reached>, Trouble> {
-        self.stage.stall_leader().await?;
+    ) -> Result<BTreeSet<Reached>, TestError> {
+        self.testbed.stall_leader().await?;
         let before = self.points.reached().len();
-        self.sleep = Some(Sleep {
+        self.sleep = Some(LeaderPause {
             reached: before,
-            transitions: self.stage.lease_transitions().await?,
+            transitions: self.testbed.lease_transitions().await?,
         });
         self.points.go(phase)?;
-        self.stage.wake_old_leader();
-        let end = Instant::now() + AWAKE_WITHIN;
-        let went_on = loop {
-            let went_on: BTreeSet<Reached> = self.points.went_on().into_iter().collect();
-            if halted.is_subset(&went_on) || Instant::now() > end {
-                break went_on;
+        self.testbed.resume_former_leader();
+        let end = Instant::now() + RESUME_LIMIT;
+        let resumed = loop {
+            let resumed: BTreeSet<Reached> = self.points.resumed().into_iter().collect();
+            if halted.is_subset(&resumed) || Instant::now() > end {
+                break resumed;
             }
-            sleep(ASK_AGAIN / 5).await;
+            sleep(POLL_INTERVAL / 5).await;
         };
-        self.until_moved_on(before, halted, STEPS_WITHIN).await;
-        Ok(halted.intersection(&went_on).cloned().collect())
+        self.wait_until_resumed(before, halted, STEP_LIMIT).await;
+        Ok(halted.intersection(&resumed).cloned().collect())
     }
 
     /// Judges what the old leader did since it woke. It has ended, and `transitions` is how often the lease had changed hands until then: if it
     /// did so again, the old leader may have led again, and nothing is shown.
-    pub(super) fn judge_the_old_leader(&mut self, phase: Phase, transitions: u64) {
+    pub(super) fn judge_former_leader(&mut self, phase: Phase, transitions: u64) {
         let Some(sleep) = self.sleep.take() else { return };
         let reached = self.points.reached();
         let later = &reached[sleep.reached.min(reached.len())..];
         for i in 0..self.members.len() {
             let of_this_phase =
                 |member: &super::Member| member.case.as_ref().is_some_and(|case| case.phase == phase);
-            if !of_this_phase(&self.members[i]) || !self.members[i].line.hit {
+            if !of_this_phase(&self.members[i]) || !self.members[i].result.hit {
                 continue;
             }
             if transitions != sleep.transitions {
-                self.members[i].line.hit = false;
+                self.members[i].result.hit = false;
                 continue;
             }
             let key = self.key(&self.members[i]);
-            if let Some(point) = did_without_the_lease(later, &key) {
+            if let Some(point) = first_step_without_lease(later, &key) {
                 let what = format!("the old leader went on without the lease: {point}");
-                self.members[i].line.wrong(phase, what);
+                self.members[i].result.wrong(phase, what);
             }
         }
     }
 }
 
 /// The first thing that needs the lease, of what was done to this object. It had halted, so that nothing was under way when the lease went.
-fn did_without_the_lease<'r>(later: &'r [Reached], object: &str) -> Option<&'r str> {
+fn first_step_without_lease<'r>(later: &'r [Reached], object: &str) -> Option<&'r str> {
     let mut points = later
         .iter()
         .filter(|(of, _)| of == object)
@@ -86,31 +86,31 @@ fn did_without_the_lease<'r>(later: &'r [Reached], object: &str) -> Option<&'r s
         let done = point
             .split_once("/after ")
             .and_then(|(_, what)| what.split_once('#'));
-        done.is_some_and(|(what, _)| NEEDS_THE_LEASE.contains(&what))
+        done.is_some_and(|(what, _)| LEASE_STEPS.contains(&what))
     })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Reached, did_without_the_lease};
+    use super::{Reached, first_step_without_lease};
 
-    fn log(lines: &[(&str, &str)]) -> Vec<Reached> {
-        let lines = lines.iter();
-        lines
+    fn log(results: &[(&str, &str)]) -> Vec<Reached> {
+        let results = results.iter();
+        results
             .map(|(object, point)| ((*object).to_owned(), (*point).to_owned()))
             .collect()
     }
 
     /// Trace 1: it slept after its intent.
     #[test]
-    fn whatever_it_did_after_it_woke_is_wrong_wherever_it_slept() {
+    fn any_leader_step_after_resuming_is_a_violation() {
         let later = log(&[
             ("n/other", "create/after create#1"),
             ("n/one", "create/before create#1"),
             ("n/one", "create/after create#1"),
         ]);
         assert_eq!(
-            did_without_the_lease(&later, "n/one"),
+            first_step_without_lease(&later, "n/one"),
             Some("create/after create#1")
         );
         for point in [
@@ -119,7 +119,7 @@ mod tests {
             "update/after poll#3",
         ] {
             assert_eq!(
-                did_without_the_lease(&log(&[("n/one", point)]), "n/one"),
+                first_step_without_lease(&log(&[("n/one", point)]), "n/one"),
                 Some(point)
             );
         }
@@ -127,13 +127,13 @@ mod tests {
 
     /// What it knew it may write, and it may look; what it shrinks back from was not done.
     #[test]
-    fn what_needs_no_lease_is_not_wrong() {
+    fn steps_without_lease_are_no_violation() {
         let later = log(&[
             ("n/one", "create/before create#1"),
             ("n/one", "create/after persist#1"),
             ("n/one", "create/after observe#1"),
             ("n/one", "create/after status#1"),
         ]);
-        assert_eq!(did_without_the_lease(&later, "n/one"), None);
+        assert_eq!(first_step_without_lease(&later, "n/one"), None);
     }
 }

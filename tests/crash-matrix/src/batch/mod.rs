@@ -1,7 +1,7 @@
-//! Many cases at once: each object halts where its case says, and when all have halted, one kill hits them all.
+//! Many cases at once: each object halts at the failpoint of its case, and when all have halted, one kill hits them all.
 
+mod kill;
 mod leader;
-mod strike;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -15,88 +15,99 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use crate::{
-    Trouble,
-    case::{Case, Phase, Sort, Victim},
-    cluster::{annotation, condition, is_well},
-    points::Points,
-    stage::Stage,
-    verdict::Line,
+    TestError,
+    case::{Case, KillTarget, Phase, Variant},
+    cluster::{annotation, condition, is_ready_and_synced},
+    failpoints::Failpoints,
+    testbed::Testbed,
+    verdict::CaseResult,
 };
 
 /// An object that is not as it should be by then will not be.
 const SETTLE_WITHIN: Duration = Duration::from_mins(3);
-const ASK_AGAIN: Duration = Duration::from_millis(250);
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// So long that a leader that slept through its lease wakes before its calls' deadlines: only the lease holds it back.
-const LONGER_THAN_A_LEASE: u32 = 10;
+const CALL_SECONDS_BEYOND_LEASE: u32 = 10;
 /// Requests at once, of the user.
-const HANDS: usize = 6;
+const CONCURRENT_REQUESTS: usize = 6;
 
-/// Objects that live their lives side by side.
+/// Objects that pass their lifecycles side by side.
 pub struct Batch<'s> {
-    stage: &'s mut Stage,
+    testbed: &'s mut Testbed,
     namespace: String,
     members: Vec<Member>,
-    points: Points,
+    points: Failpoints,
     starts: u32,
     /// The leader slept in this phase.
-    sleep: Option<leader::Sleep>,
+    sleep: Option<leader::LeaderPause>,
 }
 
 /// One object.
 struct Member {
-    sort: Sort,
+    variant: Variant,
     case: Option<Case>,
     name: String,
     uid: String,
     answered: BTreeSet<String>,
-    line: Line,
+    result: CaseResult,
 }
 
 impl Member {
-    /// A person is asked what became of its creation.
-    fn asks(&mut self, phase: Phase) {
-        self.line.asked = true;
+    /// Records that a person is asked about the outcome of its creation.
+    fn record_question(&mut self, phase: Phase) {
+        self.result.asked = true;
         if self.case.is_none() {
-            self.line
-                .wrong(phase, "a person was asked, and nothing went wrong");
-        } else if !self.sort.may_ask() {
-            self.line.wrong(phase, "a person was asked what can be found out");
+            self.result.wrong(phase, "a person was asked without a fault");
+        } else if !self.variant.may_ask() {
+            self.result
+                .wrong(phase, "a person was asked what can be observed");
         }
     }
 }
 
 /// A point that comes again and again is taken twice: how often an operation is polled is a matter of time.
-const TIMES: [&str; 2] = ["#1", "#2"];
+const RECORDED_OCCURRENCES: [&str; 2] = ["#1", "#2"];
 /// In an undisturbed life no call is cut off, however busy the machine is.
-const PLENTY: u32 = 60;
+const UNDISTURBED_CALL_SECONDS: u32 = 60;
 
 /// Lets one object of each sort live undisturbed, and returns the points that it came by.
 ///
 /// # Errors
-/// The stage does not play along, or an undisturbed life goes wrong.
-pub async fn record(stage: &mut Stage) -> Result<BTreeMap<Sort, Vec<String>>, Trouble> {
-    let usual = stage.calls_may_take(Some(PLENTY)).await?;
-    let points = record_at_leisure(stage).await?;
-    stage.calls_may_take(usual).await?;
+/// The test bed fails, or an undisturbed lifecycle has a violation.
+pub async fn record(testbed: &mut Testbed) -> Result<BTreeMap<Variant, Vec<String>>, TestError> {
+    let usual = testbed
+        .restart_plugin_with_call_limit(Some(UNDISTURBED_CALL_SECONDS))
+        .await?;
+    let points = record_undisturbed(testbed).await?;
+    testbed.restart_plugin_with_call_limit(usual).await?;
     Ok(points)
 }
 
-async fn record_at_leisure(stage: &mut Stage) -> Result<BTreeMap<Sort, Vec<String>>, Trouble> {
-    let members = Sort::all().into_iter().map(|sort| (sort, None)).collect();
-    let mut batch = Batch::new(stage, "record", members).await?;
-    batch.live(None).await?;
-    if let Some(member) = batch.members.iter().find(|member| !member.line.wrong.is_empty()) {
-        return Err(Trouble(format!(
+async fn record_undisturbed(testbed: &mut Testbed) -> Result<BTreeMap<Variant, Vec<String>>, TestError> {
+    let members = Variant::all()
+        .into_iter()
+        .map(|variant| (variant, None))
+        .collect();
+    let mut batch = Batch::new(testbed, "record", members).await?;
+    batch.run_lifecycle(None).await?;
+    if let Some(member) = batch
+        .members
+        .iter()
+        .find(|member| !member.result.wrong.is_empty())
+    {
+        return Err(TestError(format!(
             "an undisturbed {} went wrong: {}",
-            member.sort,
-            member.line.wrong.join("; ")
+            member.variant,
+            member.result.wrong.join("; ")
         )));
     }
-    let mut points: BTreeMap<Sort, Vec<String>> = BTreeMap::new();
+    let mut points: BTreeMap<Variant, Vec<String>> = BTreeMap::new();
     for (object, point) in batch.points.reached() {
         let member = batch.members.iter().find(|member| batch.key(member) == object);
-        if let Some(member) = member.filter(|_| TIMES.iter().any(|times| point.ends_with(times))) {
-            points.entry(member.sort.clone()).or_default().push(point);
+        if let Some(member) =
+            member.filter(|_| RECORDED_OCCURRENCES.iter().any(|times| point.ends_with(times)))
+        {
+            points.entry(member.variant.clone()).or_default().push(point);
         }
     }
     Ok(points)
@@ -105,96 +116,105 @@ async fn record_at_leisure(stage: &mut Stage) -> Result<BTreeMap<Sort, Vec<Strin
 /// Runs cases that kill the same victim.
 ///
 /// # Errors
-/// The stage does not play along; what goes wrong with an object is in its line.
+/// The test bed fails; violations of an object are in its result.
 pub async fn run(
-    stage: &mut Stage,
+    testbed: &mut Testbed,
     number: usize,
-    victim: Victim,
+    target: KillTarget,
     cases: Vec<Case>,
-) -> Result<Vec<(Case, Line)>, Trouble> {
+) -> Result<Vec<(Case, CaseResult)>, TestError> {
     let members = cases
         .into_iter()
-        .map(|case| (case.sort.clone(), Some(case)))
+        .map(|case| (case.variant.clone(), Some(case)))
         .collect();
-    let usual = match victim {
-        Victim::Leader => Some(stage.calls_may_take(Some(LONGER_THAN_A_LEASE)).await?),
-        Victim::Bridge | Victim::Plugin | Victim::Both => None,
+    let usual = match target {
+        KillTarget::Leader => Some(
+            testbed
+                .restart_plugin_with_call_limit(Some(CALL_SECONDS_BEYOND_LEASE))
+                .await?,
+        ),
+        KillTarget::Bridge | KillTarget::Plugin | KillTarget::Both => None,
     };
-    let mut batch = Batch::new(stage, &format!("batch-{number}"), members).await?;
-    batch.live(Some(victim)).await?;
-    let lines = batch
+    let mut batch = Batch::new(testbed, &format!("batch-{number}"), members).await?;
+    batch.run_lifecycle(Some(target)).await?;
+    let results = batch
         .members
         .into_iter()
-        .filter_map(|member| Some((member.case?, member.line)))
+        .filter_map(|member| Some((member.case?, member.result)))
         .collect();
     if let Some(usual) = usual {
-        stage.calls_may_take(usual).await?;
+        testbed.restart_plugin_with_call_limit(usual).await?;
     }
-    Ok(lines)
+    Ok(results)
 }
 
 impl<'s> Batch<'s> {
     async fn new(
-        stage: &'s mut Stage,
+        testbed: &'s mut Testbed,
         namespace: &str,
-        members: Vec<(Sort, Option<Case>)>,
-    ) -> Result<Self, Trouble> {
-        stage.cluster.namespace(namespace).await?;
-        let members = members.into_iter().enumerate().map(|(i, (sort, case))| Member {
-            name: format!("{namespace}-{i}"),
-            line: case.as_ref().map_or_else(|| Line::undisturbed(&sort), Line::of),
-            sort,
-            case,
-            uid: String::new(),
-            answered: BTreeSet::new(),
-        });
-        let folder = stage.folder().join(format!("{namespace}-0"));
+        members: Vec<(Variant, Option<Case>)>,
+    ) -> Result<Self, TestError> {
+        testbed.cluster.namespace(namespace).await?;
+        let members = members
+            .into_iter()
+            .enumerate()
+            .map(|(i, (variant, case))| Member {
+                name: format!("{namespace}-{i}"),
+                result: case
+                    .as_ref()
+                    .map_or_else(|| CaseResult::undisturbed(&variant), CaseResult::of),
+                variant,
+                case,
+                uid: String::new(),
+                answered: BTreeSet::new(),
+            });
+        let folder = testbed.folder().join(format!("{namespace}-0"));
         let mut batch = Self {
             members: members.collect(),
             namespace: namespace.to_owned(),
-            points: Points::new(folder, &BTreeMap::new())?,
-            stage,
+            points: Failpoints::new(folder, &BTreeMap::new())?,
+            testbed,
             starts: 0,
             sleep: None,
         };
-        if batch.has(Victim::Leader) {
-            batch.stage.stop_pair().await?;
+        if batch.has(KillTarget::Leader) {
+            batch.testbed.stop_pair().await?;
             batch.start_pair(None).await?;
         } else {
-            batch.stage.kill_bridge().await;
+            batch.testbed.kill_bridge().await;
             batch.start_bridge(None)?;
         }
-        batch.stage.until_ready().await?;
+        batch.testbed.wait_until_ready().await?;
         Ok(batch)
     }
 
-    fn has(&self, victim: Victim) -> bool {
+    fn has(&self, target: KillTarget) -> bool {
         let mut cases = self.members.iter().filter_map(|member| member.case.as_ref());
-        cases.any(|case| case.victim == victim)
+        cases.any(|case| case.target == target)
     }
 
     /// With the points of all phases after this one.
-    fn start_bridge(&mut self, after: Option<Phase>) -> Result<(), Trouble> {
+    fn start_bridge(&mut self, after: Option<Phase>) -> Result<(), TestError> {
         self.set_points(after)?;
-        self.stage.start_bridge(Some(self.points.folder()))
+        self.testbed.start_bridge(Some(self.points.folder()))
     }
 
-    async fn start_pair(&mut self, after: Option<Phase>) -> Result<(), Trouble> {
+    async fn start_pair(&mut self, after: Option<Phase>) -> Result<(), TestError> {
         self.set_points(after)?;
-        self.stage.start_pair(self.points.folder()).await
+        self.testbed.start_pair(self.points.folder()).await
     }
 
-    fn set_points(&mut self, after: Option<Phase>) -> Result<(), Trouble> {
+    fn set_points(&mut self, after: Option<Phase>) -> Result<(), TestError> {
         self.starts += 1;
         let folder: PathBuf = self
-            .stage
+            .testbed
             .folder()
             .join(format!("{}-{}", self.namespace, self.starts));
         let ahead = self.members.iter().filter_map(|member| {
             let case = member.case.as_ref().filter(|case| Some(case.phase) > after)?;
             Some((self.key(member), case.point.clone()))
         });
-        self.points = Points::new(folder, &ahead.collect())?;
+        self.points = Failpoints::new(folder, &ahead.collect())?;
         Ok(())
     }
 
@@ -203,19 +223,19 @@ impl<'s> Batch<'s> {
     }
 
     /// From nothing to nothing.
-    async fn live(&mut self, victim: Option<Victim>) -> Result<(), Trouble> {
+    async fn run_lifecycle(&mut self, target: Option<KillTarget>) -> Result<(), TestError> {
         for phase in Phase::ALL {
-            self.prepare_amid(phase).await?;
-            self.act(phase).await?;
-            if let Some(victim) = victim {
-                self.strike(phase, victim).await?;
-                self.strike_amid(phase).await?;
+            self.prepare_mid_call(phase).await?;
+            self.apply_user_action(phase).await?;
+            if let Some(target) = target {
+                self.kill_when_halted(phase, target).await?;
+                self.kill_mid_call(phase).await?;
             }
             self.settle(phase).await?;
-            if victim == Some(Victim::Leader) {
-                let transitions = self.stage.lease_transitions().await?;
-                self.stage.stop_pair().await?;
-                self.judge_the_old_leader(phase, transitions);
+            if target == Some(KillTarget::Leader) {
+                let transitions = self.testbed.lease_transitions().await?;
+                self.testbed.stop_pair().await?;
+                self.judge_former_leader(phase, transitions);
                 if phase != Phase::Delete {
                     self.start_pair(Some(phase)).await?;
                 }
@@ -225,21 +245,21 @@ impl<'s> Batch<'s> {
     }
 
     /// What the user does.
-    async fn act(&mut self, phase: Phase) -> Result<(), Trouble> {
-        let (cluster, namespace) = (&self.stage.cluster, &self.namespace);
+    async fn apply_user_action(&mut self, phase: Phase) -> Result<(), TestError> {
+        let (cluster, namespace) = (&self.testbed.cluster, &self.namespace);
         let done = self.members.iter().enumerate().map(|(i, member)| async move {
-            let handle = cluster.object(&member.sort.kind, namespace, &member.name);
+            let handle = cluster.object(&member.variant.kind, namespace, &member.name);
             match phase {
                 Phase::Create => {
                     let spec = json!({
                         "forProvider": {"size": 1},
-                        "managementPolicies": member.sort.policies(),
+                        "managementPolicies": member.variant.policies(),
                         "writeConnectionSecretToRef": {"name": member.name},
                     });
                     let made = handle.create(json!({"spec": spec})).await?;
                     Ok((i, made["metadata"]["uid"].as_str().unwrap_or_default().to_owned()))
                 }
-                Phase::Update if member.sort.may("Update") => {
+                Phase::Update if member.variant.may("Update") => {
                     handle
                         .merge(json!({"spec": {"forProvider": {"size": 2}}}))
                         .await?;
@@ -249,7 +269,10 @@ impl<'s> Batch<'s> {
                 Phase::Delete => handle.delete().await.map(|()| (i, String::new())),
             }
         });
-        let done: Vec<(usize, String)> = stream::iter(done).buffer_unordered(HANDS).try_collect().await?;
+        let done: Vec<(usize, String)> = stream::iter(done)
+            .buffer_unordered(CONCURRENT_REQUESTS)
+            .try_collect()
+            .await?;
         if phase == Phase::Create {
             for (i, uid) in done {
                 self.members[i].uid = uid;
@@ -259,12 +282,12 @@ impl<'s> Batch<'s> {
     }
 
     /// Waits until every object is as it should be after this phase. Whoever is asked answers.
-    async fn settle(&mut self, phase: Phase) -> Result<(), Trouble> {
+    async fn settle(&mut self, phase: Phase) -> Result<(), TestError> {
         let end = Instant::now() + SETTLE_WITHIN;
         let mut open: BTreeSet<usize> = (0..self.members.len()).collect();
         loop {
             let objects = self.objects().await?;
-            let made = self.made().await?;
+            let made = self.external_objects().await?;
             let mut answers = Vec::new();
             open.retain(|i| {
                 let member = &self.members[*i];
@@ -275,10 +298,10 @@ impl<'s> Batch<'s> {
                 {
                     answers.push((*i, question, made.first().map(|one| one.name.clone())));
                 }
-                !is_settled(phase, &member.sort, object, made)
+                !is_settled(phase, &member.variant, object, made)
             });
             for (i, question, name) in answers {
-                self.members[i].asks(phase);
+                self.members[i].record_question(phase);
                 self.answer(i, question, name).await?;
             }
             if open.is_empty() {
@@ -288,20 +311,20 @@ impl<'s> Batch<'s> {
                 for i in open {
                     let name = &self.members[i].name;
                     let seen = objects.get(name).map_or_else(
-                        || "it is gone".to_owned(),
+                        || "it is deleted".to_owned(),
                         |object| object["status"]["conditions"].to_string(),
                     );
                     let what = format!("{name} is not settled after {SETTLE_WITHIN:?}: {seen}");
-                    self.members[i].line.wrong(phase, what);
+                    self.members[i].result.wrong(phase, what);
                 }
                 return Ok(());
             }
-            sleep(ASK_AGAIN).await;
+            sleep(POLL_INTERVAL).await;
         }
     }
 
-    /// Pastes the answer that the message asks for, after a look into the cloud.
-    async fn answer(&mut self, i: usize, question: String, name: Option<String>) -> Result<(), Trouble> {
+    /// Sets the annotation that the message asks for, after a check in the cloud.
+    async fn answer(&mut self, i: usize, question: String, name: Option<String>) -> Result<(), TestError> {
         let member = &mut self.members[i];
         let answer = match name {
             Some(name) => format!("exists/{question}/{name}"),
@@ -309,24 +332,24 @@ impl<'s> Batch<'s> {
         };
         member.answered.insert(question);
         let handle = self
-            .stage
+            .testbed
             .cluster
-            .object(&member.sort.kind, &self.namespace, &member.name);
+            .object(&member.variant.kind, &self.namespace, &member.name);
         handle
             .merge(json!({"metadata": {"annotations": {"crossbridge.dev/create-outcome": answer}}}))
             .await
     }
 
     /// Objects of this batch, by name.
-    async fn objects(&self) -> Result<BTreeMap<String, Value>, Trouble> {
+    async fn objects(&self) -> Result<BTreeMap<String, Value>, TestError> {
         let kinds: BTreeSet<&str> = self
             .members
             .iter()
-            .map(|member| member.sort.kind.as_str())
+            .map(|member| member.variant.kind.as_str())
             .collect();
         let mut objects = BTreeMap::new();
         for kind in kinds {
-            for object in self.stage.cluster.list(kind, &self.namespace).await? {
+            for object in self.testbed.cluster.list(kind, &self.namespace).await? {
                 let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
                 objects.insert(name, object);
             }
@@ -335,38 +358,38 @@ impl<'s> Batch<'s> {
     }
 
     /// What there is in the cloud, by uid.
-    async fn made(&self) -> Result<BTreeMap<String, Vec<External>>, Trouble> {
+    async fn external_objects(&self) -> Result<BTreeMap<String, Vec<External>>, TestError> {
         let mut made: BTreeMap<String, Vec<External>> = BTreeMap::new();
-        for one in self.stage.cloud.objects().await.map_err(Trouble::from)? {
+        for one in self.testbed.cloud.objects().await.map_err(TestError::from)? {
             made.entry(one.made_for.clone()).or_default().push(one);
         }
         Ok(made)
     }
 
-    /// Counts what was ever made, and what is left.
-    async fn count(&mut self) -> Result<(), Trouble> {
-        let left = self.made().await?;
-        let removed = self.stage.cloud.removed().await.map_err(Trouble::from)?;
+    /// Counts what was ever created, and what is left.
+    async fn count(&mut self) -> Result<(), TestError> {
+        let left = self.external_objects().await?;
+        let removed = self.testbed.cloud.removed().await.map_err(TestError::from)?;
         for member in &mut self.members {
-            if member.line.hit && !member.line.asked && member.case.as_ref().is_some_and(Case::must_ask) {
-                let what = "nobody was asked what became of the creation, though nothing tells it";
-                member.line.wrong(Phase::Create, what);
+            if member.result.hit && !member.result.asked && member.case.as_ref().is_some_and(Case::must_ask) {
+                let what = "no person was asked about the creation, though its outcome cannot be known";
+                member.result.wrong(Phase::Create, what);
             }
             let there = left.get(&member.uid).map_or(0, Vec::len);
             let gone = removed
                 .iter()
                 .filter(|one| one.external.made_for == member.uid)
                 .count();
-            member.line.left = there;
-            member.line.made = there + gone;
-            if member.line.made != 1 {
-                let what = format!("{} external objects were made", member.line.made);
-                member.line.wrong(Phase::Delete, what);
+            member.result.left = there;
+            member.result.made = there + gone;
+            if member.result.made != 1 {
+                let what = format!("{} external objects were created", member.result.made);
+                member.result.wrong(Phase::Delete, what);
             }
-            let expected = usize::from(!member.sort.may("Delete"));
+            let expected = usize::from(!member.variant.may("Delete"));
             if there != expected {
                 let what = format!("{there} external objects are left, {expected} expected");
-                member.line.wrong(Phase::Delete, what);
+                member.result.wrong(Phase::Delete, what);
             }
         }
         Ok(())
@@ -384,18 +407,18 @@ fn question(object: &Value) -> Option<String> {
     rest.split_whitespace().next().map(str::to_owned)
 }
 
-fn is_settled(phase: Phase, sort: &Sort, object: Option<&Value>, made: &[External]) -> bool {
+fn is_settled(phase: Phase, variant: &Variant, object: Option<&Value>, made: &[External]) -> bool {
     let Some(object) = object else {
         return phase == Phase::Delete;
     };
     let [external] = made else { return false };
-    let size = if phase == Phase::Update && sort.may("Update") {
+    let size = if phase == Phase::Update && variant.may("Update") {
         2
     } else {
         1
     };
     phase != Phase::Delete
-        && is_well(object)
+        && is_ready_and_synced(object)
         && annotation(object, "crossplane.io/external-name") == external.name
         && external.parameters.get("size") == Some(&json!(size))
 }

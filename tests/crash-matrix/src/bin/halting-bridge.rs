@@ -1,8 +1,8 @@
-//! The bridge, and one thing more: where it is told so, it halts at a fault point, so that it can be killed there.
+//! The bridge, extended to halt at chosen failpoints, so that it can be killed there.
 //!
-//! `CROSSBRIDGE_FAULT_POINTS` names a folder. `halt.json` in it says which object halts where: `{"ns/name": "create/before intent#1"}`. Each
+//! `CROSSBRIDGE_FAILPOINTS` names a folder. `halt.json` in it names which object halts where: `{"ns/name": "create/before intent#1"}`. Each
 //! point that is reached is a line of `reached.log`: `ns/name create/before intent#1`. Whoever halts there goes on once there is a file
-//! `go-create`, and says so by the same line in `went-on.log`.
+//! `go-create`, and reports it by the same line in `went-on.log`.
 
 use std::{
     collections::HashMap,
@@ -16,9 +16,9 @@ use std::{
 
 use bridge_engine::managed::fault_point::{Point, Side, halt_at_points};
 
-const ASK_AGAIN: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-static POINTS: LazyLock<Option<Points>> = LazyLock::new(Points::from_environment);
+static POINTS: LazyLock<Option<Failpoints>> = LazyLock::new(Failpoints::from_environment);
 
 fn main() -> ExitCode {
     LazyLock::force(&POINTS);
@@ -26,11 +26,11 @@ fn main() -> ExitCode {
     runtime_bridge::main()
 }
 
-struct Points {
+struct Failpoints {
     folder: PathBuf,
     halt: HashMap<String, String>,
     reached: Mutex<(HashMap<String, u32>, File)>,
-    went_on: Mutex<File>,
+    resumed: Mutex<File>,
 }
 
 async fn halt(point: Point) {
@@ -47,16 +47,16 @@ async fn halt(point: Point) {
     let here = points.note(&point.object, &format!("{phase}/{side} {}", point.what));
     if points.halt.get(&point.object) == Some(&here) {
         while !points.folder.join(format!("go-{phase}")).exists() {
-            tokio::time::sleep(ASK_AGAIN).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
-        points.note_going_on(&point.object, &here);
+        points.note_resumed(&point.object, &here);
     }
 }
 
-impl Points {
+impl Failpoints {
     /// A plan or a log that cannot be had ends the test: what halts nowhere would pass for what was killed.
     fn from_environment() -> Option<Self> {
-        let folder = PathBuf::from(std::env::var_os("CROSSBRIDGE_FAULT_POINTS")?);
+        let folder = PathBuf::from(std::env::var_os("CROSSBRIDGE_FAILPOINTS")?);
         let halt = std::fs::read(folder.join("halt.json")).expect("halt.json can be read");
         let log = |name: &str| {
             let log = OpenOptions::new()
@@ -68,7 +68,7 @@ impl Points {
         Some(Self {
             halt: serde_json::from_slice(&halt).expect("halt.json is a map of names to points"),
             reached: Mutex::new((HashMap::new(), log("reached.log"))),
-            went_on: Mutex::new(log("went-on.log")),
+            resumed: Mutex::new(log("went-on.log")),
             folder,
         })
     }
@@ -85,8 +85,8 @@ impl Points {
         point
     }
 
-    fn note_going_on(&self, name: &str, point: &str) {
-        let mut file = self.went_on.lock().unwrap_or_else(PoisonError::into_inner);
+    fn note_resumed(&self, name: &str, point: &str) {
+        let mut file = self.resumed.lock().unwrap_or_else(PoisonError::into_inner);
         file.write_all(format!("{name} {point}\n").as_bytes())
             .expect("went-on.log can be written");
     }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-use bridge_e2e::{Handle, Knobs, Stack, condition, eventually, is_ready, is_synced};
+use bridge_e2e::{Handle, Stack, StackOptions, condition, eventually, is_ready, is_synced};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::{Api, api::ListParams};
 use serde::Deserialize;
@@ -52,7 +52,7 @@ async fn served_kinds(stack: &Stack) -> BTreeSet<(String, String, String)> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_example_becomes_ready_and_is_deleted() {
-    let stack = Stack::start(Knobs::default()).await;
+    let stack = Stack::start(StackOptions::default()).await;
     let region = json!({"spec": {"settings": {"region": "eu-west-1"}}});
     stack.config("default").merge(region).await;
     // What others refer to comes after them: no order may matter.
@@ -90,7 +90,7 @@ async fn every_example_becomes_ready_and_is_deleted() {
         object.delete().await;
     }
     for object in &objects {
-        object.until_gone().await;
+        object.until_deleted().await;
     }
     let served = served_kinds(&stack).await.into_iter();
     let served: BTreeSet<(String, String)> = served.map(|(group, kind, _)| (group, kind)).collect();

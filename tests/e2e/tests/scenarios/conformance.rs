@@ -11,20 +11,20 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 
-/// Most of it is waiting: nobody believes in absence before the kind's consistency window has passed.
+/// Most of it is waiting: no one believes in absence before the kind's consistency window has passed.
 const LIMIT: Duration = Duration::from_mins(8);
 
-/// What says nothing about any of these kinds.
-const NEVER: [&str; 7] = [
-    "create/gone-is-not-remade",
-    "create/token-of-another-wish-refused",
+/// Assertions that do not apply to any of these kinds.
+const NOT_APPLICABLE: [&str; 7] = [
+    "create/deleted-not-recreated",
+    "create/token-reuse-rejected",
     "delete/during-create-accepted",
     "delete/stale-etag-conflict",
     "durable/token-after-kill",
     "update/during-operation-accepted",
     "update/stale-etag-conflict",
 ];
-const DONE_AT_ONCE: [&str; 3] = [
+const SYNCHRONOUS: [&str; 3] = [
     "durable/handle-after-kill",
     "durable/handle-on-next-build",
     "durable/handle-on-replica",
@@ -54,12 +54,12 @@ impl Hook {
     /// For `--fault-cmd`.
     fn command(&self) -> String {
         let port = self.listener.local_addr().expect("an address").port();
-        let told = format!("exec 3<>/dev/tcp/127.0.0.1/{port} && echo \"$1\" >&3 && read -r done <&3");
-        format!("bash -c '{told}' hook $1")
+        let script = format!("exec 3<>/dev/tcp/127.0.0.1/{port} && echo \"$1\" >&3 && read -r done <&3");
+        format!("bash -c '{script}' hook $1")
     }
 
-    /// Does as it is told, for ever.
-    async fn obey(&self, aws: &AwsEmulator) {
+    /// Carries out the hook's actions until it is dropped.
+    async fn serve_requests(&self, aws: &AwsEmulator) {
         loop {
             let (stream, _) = self.listener.accept().await.expect("a connection");
             self.answer(stream, aws).await.expect("the hook waits");
@@ -120,7 +120,7 @@ async fn conforms(kind: &str, service: Service, areas: &str, not_judged: &[&str]
         .expect("the kit starts");
     let ended = tokio::select! {
         ended = kit.wait_for(LIMIT) => ended,
-        () = hook.obey(&aws) => unreachable!("it never ends"),
+        () = hook.serve_requests(&aws) => unreachable!("it never ends"),
     };
     drop(kit);
     let said: Vec<String> = said.iter().collect();
@@ -144,14 +144,14 @@ async fn conforms(kind: &str, service: Service, areas: &str, not_judged: &[&str]
 
 /// Side by side, as each mostly waits.
 #[tokio::test(flavor = "multi_thread")]
-async fn the_aws_plugin_survives_kills_repeats_and_an_aws_in_trouble() {
-    let of_all = [&NEVER[..], &DONE_AT_ONCE].concat();
-    // The name of a queue is derived from the wish, and the fixture has no invalid one.
+async fn the_aws_plugin_conforms_under_kills_and_faults() {
+    let of_all = [&NOT_APPLICABLE[..], &SYNCHRONOUS].concat();
+    // The name of a queue is derived from the desired state, and the fixture has no invalid one.
     let of_queue = [
-        "create/bad-name-refused",
-        "create/invalid-example-refused",
+        "create/invalid-name-rejected",
+        "create/invalid-example-rejected",
         "create/invalid-field-named",
-        "create/name-where-it-belongs",
+        "create/name-presence-checked",
     ];
     let of_queue = [&of_all[..], &of_queue].concat();
     let all = "create,update,delete,durable,upstream";

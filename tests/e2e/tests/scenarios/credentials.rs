@@ -1,31 +1,34 @@
 //! Wrong credentials never read as absence, and never make anything.
 
 use aws_emulator::{Credentials, Options, Service};
-use bridge_e2e::{Knobs, Stack, is_ready, is_synced, message, reason};
+use bridge_e2e::{Stack, StackOptions, is_ready, is_synced, message, reason};
 use serde_json::json;
 
-use super::wishes;
+use super::manifests;
 
-fn with_signatures(credentials: Option<Credentials>) -> Knobs {
-    Knobs {
+fn with_signatures(credentials: Option<Credentials>) -> StackOptions {
+    StackOptions {
         aws: Options {
             auth: true,
             ..Options::default()
         },
         credentials,
-        ..Knobs::default()
+        ..StackOptions::default()
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn wrong_keys_make_nothing_and_say_what_to_do() {
+async fn wrong_keys_create_nothing_and_name_the_fix() {
     let wrong = Credentials {
         access_key_id: "AKIANOBODYKNOWSTHIS0".to_owned(),
         secret_access_key: "wrong".to_owned(),
     };
     let stack = Stack::start(with_signatures(Some(wrong))).await;
-    stack.bucket("refused").create(wishes::bucket()).await;
-    stack.distribution("refused").create(wishes::distribution()).await;
+    stack.bucket("refused").create(manifests::bucket()).await;
+    stack
+        .distribution("refused")
+        .create(manifests::distribution())
+        .await;
     let bucket = stack
         .bucket("refused")
         .until("to say that it is not synced", |seen| {
@@ -62,10 +65,10 @@ async fn wrong_keys_make_nothing_and_say_what_to_do() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn keys_that_turn_bad_never_read_as_absence() {
+async fn revoked_keys_never_read_as_absence() {
     let stack = Stack::start(with_signatures(None)).await;
-    stack.bucket("kept").create(wishes::bucket()).await;
-    stack.distribution("kept").create(wishes::distribution()).await;
+    stack.bucket("kept").create(manifests::bucket()).await;
+    stack.distribution("kept").create(manifests::distribution()).await;
     stack.bucket("kept").until("to be ready", is_ready).await;
     stack.distribution("kept").until("to be ready", is_ready).await;
 
@@ -84,7 +87,7 @@ async fn keys_that_turn_bad_never_read_as_absence() {
         .distribution("kept")
         .until("to say that it is not synced", |seen| !is_synced(seen))
         .await;
-    // Nor does a deletion take a refused look for the end.
+    // A deletion does not take a rejected Observe for an absence.
     stack.bucket("kept").delete().await;
     stack
         .bucket("kept")
@@ -101,7 +104,7 @@ async fn keys_that_turn_bad_never_read_as_absence() {
     );
 
     stack.rotate(&right).await;
-    stack.bucket("kept").until_gone().await;
+    stack.bucket("kept").until_deleted().await;
     stack
         .distribution("kept")
         .until("to be synced again", is_synced)
@@ -110,11 +113,11 @@ async fn keys_that_turn_bad_never_read_as_absence() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_missing_config_is_named_and_waited_for() {
-    let stack = Stack::start(Knobs::default()).await;
-    let mut wish = wishes::bucket();
-    wish["spec"]["providerConfigRef"] = json!({"kind": "ClusterProviderConfig", "name": "later"});
-    stack.bucket("waits").create(wish).await;
+async fn a_missing_config_is_named_and_awaited() {
+    let stack = Stack::start(StackOptions::default()).await;
+    let mut manifest = manifests::bucket();
+    manifest["spec"]["providerConfigRef"] = json!({"kind": "ClusterProviderConfig", "name": "later"});
+    stack.bucket("waits").create(manifest).await;
     let seen = stack
         .bucket("waits")
         .until("to name the config", |seen| {

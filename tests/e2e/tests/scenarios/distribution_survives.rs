@@ -2,32 +2,32 @@
 //! one distribution whose name is kept (crossplane#5918).
 
 use aws_emulator::{Fault, Harm, Options, Service, Settle};
-use bridge_e2e::{Knobs, Stack, annotation, eventually, is_ready};
+use bridge_e2e::{Stack, StackOptions, annotation, eventually, is_ready};
 use serde_json::json;
 
-use super::wishes;
+use super::manifests;
 
 const CREATE: &str = "CreateDistributionWithTags";
 const NAME: &str = "crossplane.io/external-name";
 
-/// With a fault, if any, in force before the object is made.
+/// With a fault, if any, in force before the object is created.
 async fn stack(fault: Option<Fault>) -> Stack {
     let aws = Options {
         distribution_settles: Settle::Reads(4),
         ..Options::default()
     };
-    let stack = Stack::start(Knobs {
+    let stack = Stack::start(StackOptions {
         aws,
-        ..Knobs::default()
+        ..StackOptions::default()
     })
     .await;
     if let Some(fault) = fault {
         stack.aws.inject(fault);
     }
-    // A reconciler that smuggles names through late initialisation loses them under this policy.
-    let mut wish = wishes::distribution();
-    wish["spec"]["managementPolicies"] = json!(["Observe", "Create", "Update", "Delete"]);
-    stack.distribution("site").create(wish).await;
+    // A reconciler that stores names through late initialization loses them under this policy.
+    let mut manifest = manifests::distribution();
+    manifest["spec"]["managementPolicies"] = json!(["Observe", "Create", "Update", "Delete"]);
+    stack.distribution("site").create(manifest).await;
     stack
 }
 
@@ -40,13 +40,13 @@ async fn kill_both_and_start_again(stack: &mut Stack) {
 }
 
 /// One distribution, Ready, under the name that AWS gave; and it goes when the object does.
-async fn ends_as_one(stack: &Stack) {
+async fn assert_single_distribution(stack: &Stack) {
     let ready = stack.distribution("site").until("to be ready", is_ready).await;
     let all = stack.aws.distributions().await.expect("a list");
     assert_eq!(all.len(), 1, "exactly one distribution: {all:?}");
     assert_eq!(annotation(&ready, NAME), all[0].id);
     stack.distribution("site").delete().await;
-    stack.distribution("site").until_gone().await;
+    stack.distribution("site").until_deleted().await;
     assert!(stack.aws.distributions().await.expect("a list").is_empty());
 }
 
@@ -69,18 +69,18 @@ async fn killed_before_the_create_reaches_aws() {
     let mut stack = stack(Some(Fault::new(Harm::Hang).on(Service::CloudFront, CREATE))).await;
     until_called(&stack, CREATE, 1).await;
     kill_both_and_start_again(&mut stack).await;
-    ends_as_one(&stack).await;
+    assert_single_distribution(&stack).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn killed_after_aws_did_it_and_before_the_answer() {
+async fn killed_after_the_create_took_effect() {
     let mut stack = stack(Some(
         Fault::new(Harm::AnswerHangs).on(Service::CloudFront, CREATE),
     ))
     .await;
     until_it_exists(&stack).await;
     kill_both_and_start_again(&mut stack).await;
-    ends_as_one(&stack).await;
+    assert_single_distribution(&stack).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -91,7 +91,7 @@ async fn killed_as_soon_as_the_name_is_stored() {
         .until("to have its name", |seen| !annotation(seen, NAME).is_empty())
         .await;
     kill_both_and_start_again(&mut stack).await;
-    ends_as_one(&stack).await;
+    assert_single_distribution(&stack).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -99,11 +99,11 @@ async fn killed_in_the_middle_of_the_operation() {
     let mut stack = stack(None).await;
     until_called(&stack, "GetDistribution", 2).await;
     kill_both_and_start_again(&mut stack).await;
-    ends_as_one(&stack).await;
+    assert_single_distribution(&stack).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn killed_while_the_last_poll_is_on_its_way() {
+async fn killed_during_the_last_poll() {
     let mut stack = stack(Some(
         Fault::new(Harm::AnswerHangs)
             .on(Service::CloudFront, "GetDistribution")
@@ -112,11 +112,11 @@ async fn killed_while_the_last_poll_is_on_its_way() {
     .await;
     until_called(&stack, "GetDistribution", 5).await;
     kill_both_and_start_again(&mut stack).await;
-    ends_as_one(&stack).await;
+    assert_single_distribution(&stack).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_plugin_killed_alone_is_an_unknown_outcome_and_no_second_create() {
+async fn a_killed_plugin_causes_no_second_create() {
     let mut stack = stack(Some(
         Fault::new(Harm::AnswerHangs).on(Service::CloudFront, CREATE),
     ))
@@ -124,5 +124,5 @@ async fn a_plugin_killed_alone_is_an_unknown_outcome_and_no_second_create() {
     until_it_exists(&stack).await;
     stack.kill_plugin().await;
     stack.start_plugin();
-    ends_as_one(&stack).await;
+    assert_single_distribution(&stack).await;
 }

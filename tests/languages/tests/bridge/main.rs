@@ -1,6 +1,6 @@
-//! The real bridge drives the plugins: objects go Ready, change and go, and a killed plugin makes nothing twice.
+//! The real bridge drives the plugins: objects go Ready, change and go, and a killed plugin creates nothing twice.
 
-mod thing;
+mod test_object;
 
 use std::{
     fs,
@@ -23,7 +23,7 @@ use kube::{
 };
 use serde_json::{Value, json};
 
-use crate::thing::{Thing, condition, count, is_true, things};
+use crate::test_object::{TestObject, condition, count, is_true, test_objects};
 
 const DOCUMENT: &str = include_str!("../../../../docs/debugging.md");
 const LIMIT: Duration = Duration::from_mins(2);
@@ -141,7 +141,7 @@ fn group(language: Language) -> &'static str {
 }
 
 /// What a command of the bridge prints; it must succeed.
-async fn told(arguments: &[&str]) -> String {
+async fn output_of(arguments: &[&str]) -> String {
     let (say, said) = channel();
     let command = Spawn::new(binary("runtime-bridge"))
         .args(arguments)
@@ -152,7 +152,7 @@ async fn told(arguments: &[&str]) -> String {
 }
 
 /// The bridge and all plugins over one cluster.
-struct Stage {
+struct Testbed {
     scratch: ScratchDir,
     cluster: Cluster,
     plugins: Vec<(Language, Plugin)>,
@@ -161,7 +161,7 @@ struct Stage {
     admin: String,
 }
 
-impl Stage {
+impl Testbed {
     async fn start() -> Self {
         let scratch = ScratchDir::new("crossbridge-languages-").expect("a folder");
         let cluster = Cluster::start().await;
@@ -210,43 +210,43 @@ impl Stage {
         self.scratch.path().join(group)
     }
 
-    async fn create(&self, things: &[Thing]) {
+    async fn create(&self, test_objects: &[TestObject]) {
         for language in Language::ALL {
             let group = group(language);
             self.cluster.configure(group, &self.folder(group)).await;
         }
-        for thing in things {
+        for case in test_objects {
             let reference = json!({ "kind": "ProviderConfig", "name": "default" });
-            let spec = json!({ "providerConfigRef": reference, "forProvider": thing.parameters });
+            let spec = json!({ "providerConfigRef": reference, "forProvider": case.parameters });
             let object = json!({ "metadata": { "name": "one" }, "spec": spec });
             self.cluster
-                .create(thing.group, "v1alpha1", thing.kind, object)
+                .create(case.group, "v1alpha1", case.kind, object)
                 .await;
         }
     }
 
-    /// Changes a thing, and waits until the change is seen in it.
-    async fn change(&self, thing: &Thing) {
-        let patch = Patch::Merge(json!({ "spec": { "forProvider": thing.change } }));
-        let changed = thing
+    /// Changes an object, and waits until the change is observed.
+    async fn change(&self, case: &TestObject) {
+        let patch = Patch::Merge(json!({ "spec": { "forProvider": case.change } }));
+        let changed = case
             .api(&self.cluster)
             .patch("one", &PatchParams::default(), &patch)
             .await;
-        let changed = changed.unwrap_or_else(|error| panic!("{}: {error}", thing.kind));
+        let changed = changed.unwrap_or_else(|error| panic!("{}: {error}", case.kind));
         let generation = changed.metadata.generation;
         let is_done = |object: &DynamicObject| {
             let synced = condition(object, "Synced");
             let is_seen = synced.is_some_and(|one| one["observedGeneration"].as_i64() == generation);
             is_seen && is_true(object, "Synced") && is_true(object, "Ready")
         };
-        thing.until(&self.cluster, "changed", is_done).await;
+        case.until(&self.cluster, "changed", is_done).await;
     }
 
-    /// What `trace` says of a thing that is as it should be.
-    async fn trace(&self, thing: &Thing) {
-        let object = format!("{}/one", thing.kind);
+    /// Checks what `trace` prints about an object that is in sync.
+    async fn trace(&self, case: &TestObject) {
+        let object = format!("{}/one", case.kind);
         let kubeconfig = self.cluster.plane.kubeconfig().display().to_string();
-        let told = told(&[
+        let printed = output_of(&[
             "trace",
             &object,
             "--kubeconfig",
@@ -261,23 +261,23 @@ impl Stage {
             "Usable",
             "last calls\n",
             "waits for: nothing",
-            "next: it is looked at again in ",
+            "next: it is checked for drift in",
         ];
         for part in parts {
-            assert!(told.contains(part), "no {part:?} in:\n{told}");
+            assert!(printed.contains(part), "no {part:?} in:\n{printed}");
         }
     }
 
-    /// A call by hand sees what was wished.
-    async fn call(&self, thing: &Thing) {
-        let object = format!("{}/one", thing.kind);
+    /// Checks that a call by hand observes the desired state.
+    async fn call(&self, case: &TestObject) {
+        let object = format!("{}/one", case.kind);
         let kubeconfig = self.cluster.plane.kubeconfig().display().to_string();
         let (_, plugin) = self
             .plugins
             .iter()
-            .find(|(language, _)| thing.group == group(*language))
+            .find(|(language, _)| case.group == group(*language))
             .expect("its plugin");
-        let told = told(&[
+        let printed = output_of(&[
             "call",
             "Observe",
             &object,
@@ -287,16 +287,19 @@ impl Stage {
             &plugin.endpoint,
         ])
         .await;
-        let told: Value = serde_json::from_str(&told).expect("JSON");
-        assert_eq!(told["observation"]["ready"], true, "{told:#}");
-        let mut wished = thing.parameters.as_object().cloned().unwrap_or_default();
-        wished.extend(thing.change.as_object().cloned().unwrap_or_default());
-        for (field, wish) in wished {
-            assert_eq!(told["observation"]["parameters"][field], wish, "{told:#}");
+        let printed: Value = serde_json::from_str(&printed).expect("JSON");
+        assert_eq!(printed["observation"]["ready"], true, "{printed:#}");
+        let mut desired = case.parameters.as_object().cloned().unwrap_or_default();
+        desired.extend(case.change.as_object().cloned().unwrap_or_default());
+        for (field, desired) in desired {
+            assert_eq!(
+                printed["observation"]["parameters"][field], desired,
+                "{printed:#}"
+            );
         }
     }
 
-    /// The sessions of docs/debugging.md about an object that is being made.
+    /// The sessions of docs/debugging.md about an object that is being created.
     async fn sessions(&self) {
         let group = "press.example.org";
         let parameters = json!({ "title": "Three Men in a Boat", "pages": 1000 });
@@ -334,60 +337,60 @@ impl Stage {
             .env("PATH", path.join(":"))
             .env("KUBECONFIG", &kubeconfig)
             .env("CROSSBRIDGE_ADMIN_ADDRESS", &self.admin);
-        Session::of(DOCUMENT, "live").goes(bash, place).await;
+        Session::of(DOCUMENT, "live").run(bash, place).await;
     }
 
-    async fn delete(&self, things: &[Thing]) {
-        for thing in things {
-            let told = thing
+    async fn delete(&self, test_objects: &[TestObject]) {
+        for case in test_objects {
+            let printed = case
                 .api(&self.cluster)
                 .delete("one", &DeleteParams::default())
                 .await;
-            told.unwrap_or_else(|error| panic!("{}: {error}", thing.kind));
+            printed.unwrap_or_else(|error| panic!("{}: {error}", case.kind));
         }
-        for thing in things {
+        for case in test_objects {
             let is_gone = |object: Option<&DynamicObject>| object.is_none();
-            let gone =
-                tokio::time::timeout(LIMIT, await_condition(thing.api(&self.cluster), "one", is_gone)).await;
-            gone.unwrap_or_else(|_| panic!("{} does not go", thing.kind))
+            let deleted =
+                tokio::time::timeout(LIMIT, await_condition(case.api(&self.cluster), "one", is_gone)).await;
+            deleted
+                .unwrap_or_else(|_| panic!("{} does not go", case.kind))
                 .expect("a watch");
         }
     }
 }
 
 #[tokio::test]
-async fn objects_live_and_go_through_plugins_of_every_language() {
-    let (mut stage, things) = (Stage::start().await, things());
-    stage.create(&things).await;
-    for thing in things.iter().filter(|thing| thing.takes_a_while) {
+async fn objects_pass_their_lifecycle_in_every_language() {
+    let (mut testbed, test_objects) = (Testbed::start().await, test_objects());
+    testbed.create(&test_objects).await;
+    for case in test_objects.iter().filter(|case| case.takes_a_while) {
         let is_named = |object: &DynamicObject| {
             let annotations = object.metadata.annotations.as_ref();
             annotations.is_some_and(|all| all.contains_key("crossplane.io/external-name"))
         };
-        thing.until(&stage.cluster, "named", is_named).await;
+        case.until(&testbed.cluster, "named", is_named).await;
     }
-    for (_, plugin) in &mut stage.plugins {
+    for (_, plugin) in &mut testbed.plugins {
         plugin.kill().await;
     }
-    for thing in &things {
-        thing
-            .until(&stage.cluster, "ready", |object| is_true(object, "Ready"))
+    for case in &test_objects {
+        case.until(&testbed.cluster, "ready", |object| is_true(object, "Ready"))
             .await;
-        assert_eq!(count(&stage.folder(thing.group), thing.kind), 1, "{}", thing.kind);
+        assert_eq!(count(&testbed.folder(case.group), case.kind), 1, "{}", case.kind);
     }
-    for thing in &things {
-        stage.change(thing).await;
-        stage.trace(thing).await;
-        stage.call(thing).await;
+    for case in &test_objects {
+        testbed.change(case).await;
+        testbed.trace(case).await;
+        testbed.call(case).await;
     }
-    stage.delete(&things).await;
-    for thing in things.iter().filter(|thing| thing.leaves_nothing()) {
-        assert_eq!(count(&stage.folder(thing.group), thing.kind), 0, "{}", thing.kind);
+    testbed.delete(&test_objects).await;
+    for case in test_objects.iter().filter(|case| case.deletes_files()) {
+        assert_eq!(count(&testbed.folder(case.group), case.kind), 0, "{}", case.kind);
     }
-    // Last: it is still being made when the bridge stops.
-    stage.sessions().await;
-    assert!(stage.bridge.stop(LIMIT).await.success());
-    for (language, plugin) in stage.plugins {
+    // Last: it is still being created when the bridge stops.
+    testbed.sessions().await;
+    assert!(testbed.bridge.stop(LIMIT).await.success());
+    for (language, plugin) in testbed.plugins {
         assert!(plugin.process.stop(LIMIT).await.success(), "{}", language.name());
     }
 }

@@ -250,7 +250,11 @@ impl Model {
                 let new = !outcome.external_name.is_empty()
                     && outcome.external_name != call.target.external_name
                     && call.verb == Verb::Create;
-                let kind = if new { Effect::None } else { Effect::Unknown };
+                let kind = if new {
+                    CallEffect::None
+                } else {
+                    CallEffect::Unknown
+                };
                 let failed = Outcome {
                     result: OutcomeResult::Failure(failure(code, kind)),
                     ..outcome

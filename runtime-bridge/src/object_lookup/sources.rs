@@ -1,0 +1,106 @@
+//! What the engine reads from its watches, read directly.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use async_trait::async_trait;
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use bridge_core::external::Secrets;
+use bridge_engine::{
+    api_error::ApiError,
+    client::ApiClient,
+    config::{ConfigObjects, SecretSource, cluster_config_api, config_api},
+    engine::Lookup,
+    object::{ApiType, Key, Object},
+    secret::{SecretData, SecretError},
+};
+use jiff::Timestamp;
+use serde::Deserialize;
+
+use super::{ObjectLookupError, request};
+
+/// Reads objects one by one, and writes nothing.
+#[derive(Clone)]
+pub struct Reader(ApiClient);
+
+impl Reader {
+    pub(super) fn new(client: ApiClient) -> Self {
+        Self(client)
+    }
+
+    pub(crate) fn client(&self) -> &ApiClient {
+        &self.0
+    }
+}
+
+#[async_trait]
+impl ConfigObjects for Reader {
+    async fn get(&self, key: &Key) -> Lookup {
+        let plugin = key.kind().group();
+        let api = match key.namespace() {
+            Some(_) => config_api(plugin),
+            None => cluster_config_api(plugin),
+        };
+        match self.object(&Arc::new(api), key).await {
+            Ok(found) => Lookup::Direct(found.map(Arc::new)),
+            Err(ObjectLookupError::Read { source, .. }) => Lookup::Unavailable(source),
+            Err(error) => Lookup::Unavailable(ApiError::Unusable(error.to_string())),
+        }
+    }
+
+    async fn put_status(&self, _: &Object) -> Result<(), ApiError> {
+        Ok(())
+    }
+
+    fn wake(&self, _: &Key, _: Timestamp) {}
+}
+
+#[derive(Deserialize)]
+struct WireSecret {
+    metadata: Metadata,
+    #[serde(default)]
+    data: BTreeMap<String, String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Metadata {
+    uid: String,
+    resource_version: String,
+}
+
+#[async_trait]
+impl SecretSource for Reader {
+    async fn read(&self, namespace: &str, name: &str) -> Result<Arc<SecretData>, SecretError> {
+        let failed = |source| SecretError::Api {
+            namespace: namespace.to_owned(),
+            name: name.to_owned(),
+            source,
+        };
+        let unusable = |why: String| failed(ApiError::Unusable(why));
+        let path = ApiType::secrets()
+            .object_path(&Key::secret(namespace, name))
+            .map_err(|error| unusable(error.to_string()))?;
+        let read = self.0.call::<WireSecret>("get", "secrets", request(&path)).await;
+        let secret = read.map_err(|error| match error {
+            ApiError::NotFound(_) => SecretError::NotFound {
+                namespace: namespace.to_owned(),
+                name: name.to_owned(),
+            },
+            error => failed(error),
+        })?;
+        let decode = |(key, text): (String, String)| match BASE64_STANDARD.decode(text) {
+            Ok(value) => Ok((key, value)),
+            Err(_) => Err(unusable(format!("its key {key:?} is not in base64"))),
+        };
+        let data = secret.data.into_iter().map(decode).collect::<Result<_, _>>()?;
+        Ok(Arc::new(SecretData {
+            uid: secret.metadata.uid,
+            version: secret.metadata.resource_version.parse().unwrap_or_default(),
+            data: Secrets(data),
+        }))
+    }
+
+    fn version(&self, _: &Key) -> Option<u64> {
+        None
+    }
+}

@@ -1,0 +1,44 @@
+//! Changes to AWS outside the bridge, with the official SDK.
+
+use aws_emulator::AwsEmulator;
+
+/// SDK clients of the emulated AWS.
+pub struct AwsClients {
+    /// S3.
+    pub s3: aws_sdk_s3::Client,
+    /// SQS.
+    pub sqs: aws_sdk_sqs::Client,
+    /// `DynamoDB`.
+    pub dynamodb: aws_sdk_dynamodb::Client,
+    /// `CloudFront`.
+    pub cloudfront: aws_sdk_cloudfront::Client,
+}
+
+impl AwsClients {
+    /// With all permissions.
+    pub async fn of(aws: &AwsEmulator) -> Self {
+        let keys = aws.credentials();
+        let keys = aws_sdk_s3::config::Credentials::new(
+            keys.access_key_id,
+            keys.secret_access_key,
+            None,
+            None,
+            "test",
+        );
+        let config = aws_config::defaults(aws_config::BehaviorVersion::latest())
+            .endpoint_url(aws.endpoint())
+            .region("us-east-1")
+            .credentials_provider(keys)
+            .load()
+            .await;
+        let s3 = aws_sdk_s3::config::Builder::from(&config)
+            .force_path_style(true)
+            .build();
+        Self {
+            s3: aws_sdk_s3::Client::from_conf(s3),
+            sqs: aws_sdk_sqs::Client::new(&config),
+            dynamodb: aws_sdk_dynamodb::Client::new(&config),
+            cloudfront: aws_sdk_cloudfront::Client::new(&config),
+        }
+    }
+}
