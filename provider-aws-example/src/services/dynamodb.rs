@@ -33,7 +33,7 @@ impl Resource for Table {
     }
 
     async fn create(&self, call: &Call, create: &Create<TableParameters>) -> Result<Outcome<Self>, Failure> {
-        create::create(&self.sessions, call, create).await
+        Box::pin(create::create(&self.sessions, call, create)).await
     }
 
     async fn update(&self, call: &Call, update: &Update<TableParameters>) -> Result<Outcome<Self>, Failure> {
@@ -49,6 +49,6 @@ impl Resource for Table {
     }
 
     async fn poll(&self, call: &Call, poll: &Poll<TableParameters>) -> Result<Outcome<Self>, Failure> {
-        operation::poll::poll(&self.sessions, call, poll).await
+        Box::pin(operation::poll::poll(&self.sessions, call, poll)).await
     }
 }

@@ -105,8 +105,9 @@ impl Plugin {
         ResourceServiceClient::new(channel).max_decoding_message_size(MOST_ANSWER_BYTES)
     }
 
-    fn plugin_service(&self) -> PluginServiceClient<Guarded> {
-        PluginServiceClient::new(self.channels.now()).max_decoding_message_size(MOST_ANSWER_BYTES)
+    fn plugin_service(&self, deadline: Timestamp) -> PluginServiceClient<Guarded> {
+        let channel = self.channels.now().until(deadline, Arc::clone(&self.now));
+        PluginServiceClient::new(channel).max_decoding_message_size(MOST_ANSWER_BYTES)
     }
 
     /// A permit as any other, or the one that is kept: the caller may hold one already, and must not wait for itself.
@@ -277,7 +278,7 @@ impl External for Plugin {
                 "no other call of the plugin ended before the deadline".into(),
             ));
         };
-        let mut client = self.plugin_service();
+        let mut client = self.plugin_service(deadline);
         self.call(
             "CheckConfig",
             None,

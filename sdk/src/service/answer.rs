@@ -47,10 +47,12 @@ pub(super) fn outcome(
     result: Result<Outcome, Failure>,
 ) -> Result<Outcome, Status> {
     let recorded = call.recorded_name.get().cloned().unwrap_or_default();
+    // Where the bridge knows the name, a status may stand: that of a poll ends an operation that cannot be read.
+    let is_news = verb == Some(OperationVerb::Create) || recorded != call.target.external_name;
     let mut outcome = match result {
         Ok(outcome) => outcome,
         // A status says that nothing was done, and has no place for a name.
-        Err(failure) if !recorded.is_empty() => failed(well_formed(failure.after_name())?),
+        Err(failure) if !recorded.is_empty() && is_news => failed(well_formed(failure.after_name())?),
         Err(failure) => failed(well_formed(failure)?),
     };
     if outcome.external_name.is_empty() {
@@ -82,7 +84,7 @@ pub(super) fn outcome(
 }
 
 /// A failure that says that nothing was changed, beside a name that the upstream gave: something was, as a name is given with a resource. Without
-/// this the bridge would forget the name, and create another. NOT_FOUND apart, which says that what has the name is gone.
+/// this the bridge would forget the name, and create another. `NOT_FOUND` apart, which says that what has the name is gone.
 fn correct_effect(verb: Option<OperationVerb>, sent_name: &str, recorded: &str, outcome: &mut Outcome) {
     let is_new = !recorded.is_empty() || (sent_name.is_empty() && !outcome.external_name.is_empty());
     let OutcomeResult::Failure(failure) = &mut outcome.result else {

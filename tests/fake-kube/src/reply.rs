@@ -149,7 +149,7 @@ fn because(mut refusal: Refusal, causes: Value) -> Refusal {
 
 /// # Errors
 /// Something is wrong: all of it is told.
-pub(crate) fn violated(resource: &Resource, name: &str, violations: Vec<Violation>) -> Result<(), Refusal> {
+pub(crate) fn violated(resource: &Resource, name: &str, violations: &[Violation]) -> Result<(), Refusal> {
     if violations.is_empty() {
         return Ok(());
     }

@@ -36,6 +36,12 @@ pub(crate) async fn run_all() -> Result<(), Failure> {
     let report = Report::new();
     let (mut tally, mut sums) = (Tally::default(), Vec::new());
     let result = all(&report, &mut tally, &mut sums).await;
+    // What was not run has not passed.
+    if let Err(failure) = result.as_ref().map_err(ToString::to_string)
+        && tally.failed() == 0
+    {
+        tally.add_crash("cargo xtask test", &failure);
+    }
     conclude(&tally, &sums);
     result
 }
@@ -125,7 +131,7 @@ async fn languages(project: &Project) -> Result<(), Failure> {
 /// Those in comments, which no test program holds.
 async fn examples(project: &Project) -> Result<Tally, Failure> {
     let tests = linting(cargo(&project.root)).args(["test", "--workspace", "--locked", "--doc"]);
-    let (ended, printed) = both_outputs(tests).await;
+    let (ended, printed) = both_outputs(tests, runner::LONGEST).await;
     print!("{printed}");
     let mut tally = Tally::default();
     for line in printed.lines() {

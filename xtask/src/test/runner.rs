@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bridge_control_plane::process::Spawn;
 
@@ -26,6 +26,9 @@ const LONG: [&str; 12] = [
     "bridge-sim model",
     "conformance-reference-plugin faults",
 ];
+
+/// No program of ours takes half as long: one that does hangs.
+pub(crate) const LONGEST: Duration = Duration::from_mins(40);
 
 /// Runs all of them to their end, also when some fail: two at once, each with as many tests at once as there are cores.
 pub(crate) async fn run(report: &Report, mut programs: Vec<TestProgram>) -> Tally {
@@ -56,7 +59,8 @@ async fn run_one(report: &Report, program: &TestProgram) -> Tally {
         .env("RUSTC_BOOTSTRAP", "1")
         .env("CARGO_MANIFEST_DIR", &program.folder)
         .current_dir(&program.folder);
-    let (ended, printed) = both_outputs(tests).await;
+    report.say(&format!("{name}: begins"));
+    let (ended, printed) = both_outputs(tests, LONGEST).await;
     println!("{name}\n{printed}");
     let mut tally = Tally::default();
     for line in printed.lines() {

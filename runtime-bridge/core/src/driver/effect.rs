@@ -10,7 +10,7 @@ use super::{ApiFailure, Machine};
 
 /// An action under way.
 #[derive(Debug, Clone)]
-pub(super) struct Action<M: Machine, O> {
+pub(super) struct Undertaking<M: Machine, O> {
     /// The version that it was decided upon, and that its writes replace.
     pub object: O,
     pub snapshot: Box<M::Snapshot>,

@@ -29,7 +29,7 @@ use jiff::Timestamp;
 
 use crate::managed::{Decision, Rest};
 
-use effect::Action;
+use effect::Undertaking;
 use state::State;
 
 /// A reconcile takes far fewer steps: one that reaches this repeats itself, which is a bug.
@@ -110,7 +110,7 @@ impl<M: Machine, O: Clone> Driver<M, O> {
             (State::AwaitPermit(action), Input::Permit(permit)) => self.take_permit(moment, action, permit),
             (State::Begin(action), Input::Proceed) => Self::perform(memory, moment, action),
             (State::Perform(action), Input::Performed(result)) => {
-                self.performed(memory, moment, action, result)
+                self.performed(memory, moment, *action, result)
             }
             (State::Perform(action), Input::Failed(failure)) => {
                 M::report_failure(memory, &action.action, &failure);
@@ -191,7 +191,7 @@ impl<M: Machine, O: Clone> Driver<M, O> {
             Decision::Act(action) => action,
         };
         let requirements = M::requirements(memory, &action);
-        let action = Action {
+        let action = Undertaking {
             object,
             snapshot,
             action,
@@ -204,7 +204,12 @@ impl<M: Machine, O: Clone> Driver<M, O> {
         }
     }
 
-    fn take_permit(&mut self, moment: &Moment, action: Box<Action<M, O>>, permit: Permit) -> State<M, O> {
+    fn take_permit(
+        &mut self,
+        moment: &Moment,
+        action: Box<Undertaking<M, O>>,
+        permit: Permit,
+    ) -> State<M, O> {
         match permit {
             Permit::AtOnce => {
                 self.permit = true;
@@ -220,7 +225,7 @@ impl<M: Machine, O: Clone> Driver<M, O> {
     }
 
     /// The lease is asked for at the last moment, as much may have happened since the snapshot was collected.
-    fn perform(memory: &mut M::Memory, moment: &Moment, mut action: Box<Action<M, O>>) -> State<M, O> {
+    fn perform(memory: &mut M::Memory, moment: &Moment, mut action: Box<Undertaking<M, O>>) -> State<M, O> {
         let required = M::requirements(memory, &action.action).authority;
         if !M::is_granted(memory, moment, required) {
             return State::retry(moment.now + STANDBY, Retry::Standby);
@@ -234,7 +239,7 @@ impl<M: Machine, O: Clone> Driver<M, O> {
         &mut self,
         memory: &mut M::Memory,
         moment: &Moment,
-        mut action: Box<Action<M, O>>,
+        mut action: Undertaking<M, O>,
         result: M::Performed,
     ) -> State<M, O> {
         if M::ends_permit(&action.action) {
@@ -250,7 +255,7 @@ impl<M: Machine, O: Clone> Driver<M, O> {
             moment,
         ) {
             Follow::Decide => State::CollectCached,
-            Follow::Persist(answer) => State::Persist(Box::new(persist::begin(*action, answer))),
+            Follow::Persist(answer) => State::Persist(Box::new(persist::begin(action, answer))),
             Follow::End(gone) => State::Ended(if gone { End::Gone } else { End::Rest(Rest::NEVER) }),
         }
     }

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use super::{
     ApiFailure, ApiFailureKind, Machine, Moment, Persisting,
-    effect::{Action, Effect, Input},
+    effect::{Effect, Input, Undertaking},
 };
 
 /// An answer on its way to the record.
 #[derive(Debug, Clone)]
 pub(super) struct Persist<M: Machine, O> {
-    pub action: Action<M, O>,
+    pub action: Undertaking<M, O>,
     pub answer: M::Answer,
     step: Step<M::Change, O>,
     failures: u32,
@@ -31,7 +31,7 @@ enum Step<C, O> {
     Stored,
 }
 
-pub(super) fn begin<M: Machine, O>(action: Action<M, O>, answer: M::Answer) -> Persist<M, O> {
+pub(super) fn begin<M: Machine, O>(action: Undertaking<M, O>, answer: M::Answer) -> Persist<M, O> {
     Persist {
         action,
         answer,
@@ -81,28 +81,26 @@ pub(super) fn resume<M: Machine, O: Clone>(
     input: Input<M, O>,
 ) -> Option<Box<Persist<M, O>>> {
     persist.step = match (&persist.step, input) {
+        (Step::Newest, Input::Newest(Some(version))) => persist.upon(Some(version)),
         // What the store does not hold may stand all the same.
-        (Step::Newest, Input::Newest(None)) => Step::ReadLive,
-        (Step::Newest, Input::Newest(version)) => persist.upon(version),
+        (Step::Newest, Input::Newest(None)) | (Step::Wait(_), Input::Waited) => Step::ReadLive,
         (Step::Write { .. }, Input::Persisted(Ok(()))) => Step::Stored,
-        (Step::Write { .. }, Input::Persisted(Err(failure))) => match failure.kind {
-            ApiFailureKind::Conflict => Step::ReadLive,
-            _ => {
-                if failure.kind == ApiFailureKind::Rejected && !std::mem::replace(&mut persist.reported, true)
-                {
-                    M::report_not_persisted(memory, &persist.action.action, &persist.answer, &failure);
-                }
-                persist.wait(&failure, moment)
+        (Step::Write { .. }, Input::Persisted(Err(failure))) if failure.kind == ApiFailureKind::Conflict => {
+            Step::ReadLive
+        }
+        (Step::Write { .. }, Input::Persisted(Err(failure))) => {
+            if failure.kind == ApiFailureKind::Rejected && !std::mem::replace(&mut persist.reported, true) {
+                M::report_not_persisted(memory, &persist.action.action, &persist.answer, &failure);
             }
-        },
-        (Step::Wait(_), Input::Waited) => Step::ReadLive,
+            persist.wait(&failure, moment)
+        }
         (Step::ReadLive, Input::Live(Ok(version))) => persist.upon(Some(version)),
         (Step::ReadLive, Input::Live(Err(failure))) => match failure.kind {
             ApiFailureKind::NotFound | ApiFailureKind::KindGone => Step::Stored,
             _ => persist.wait(&failure, moment),
         },
         (Step::Stored, Input::Newest(version)) => {
-            let Action { snapshot, action, .. } = &mut persist.action;
+            let Undertaking { snapshot, action, .. } = &mut persist.action;
             let newest = version.map(|(_, view)| view);
             M::record_answer(memory, snapshot, action, &persist.answer, newest, moment);
             return None;

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::{
     ApiFailure, Machine,
-    effect::{Action, Effect, End, Retry},
+    effect::{Effect, End, Retry, Undertaking},
     persist::Persist,
 };
 
@@ -13,9 +13,9 @@ use super::{
 pub(super) enum State<M: Machine, O> {
     CollectCached,
     Collect { object: O, snapshot: Box<M::Snapshot> },
-    AwaitPermit(Box<Action<M, O>>),
-    Begin(Box<Action<M, O>>),
-    Perform(Box<Action<M, O>>),
+    AwaitPermit(Box<Undertaking<M, O>>),
+    Begin(Box<Undertaking<M, O>>),
+    Perform(Box<Undertaking<M, O>>),
     AfterFailure(ApiFailure),
     Persist(Box<Persist<M, O>>),
     Ended(End),
@@ -45,7 +45,7 @@ impl<M: Machine, O> State<M, O> {
         }
     }
 
-    pub fn action(&self) -> Option<&Action<M, O>> {
+    pub fn action(&self) -> Option<&Undertaking<M, O>> {
         match self {
             Self::Begin(action) | Self::Perform(action) => Some(action),
             Self::Persist(persist) => Some(&persist.action),

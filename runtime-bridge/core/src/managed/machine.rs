@@ -156,7 +156,7 @@ impl Machine for ManagedMachine {
         world.now = moment.now;
         match (action, performed) {
             (Action::Observe(asked), Performed::Observed(look)) => {
-                memory.learn_look(world, asked, began, look)
+                memory.learn_look(world, asked, began, look);
             }
             (Action::Call(_), Performed::Answered(answer)) => return Follow::Persist(answer),
             (Action::Prove, Performed::Version(version)) => memory.learn_version(&version, began),

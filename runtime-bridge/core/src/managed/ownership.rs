@@ -122,7 +122,7 @@ impl OwnershipClaims {
         }
         let resource = &world.kind.resource_type;
         let key = (GroupKind::new(&resource.group, &resource.kind), name);
-        let before = self.begin_creating(Creator::of(&world.managed), key);
+        let before = self.begin_creating(&Creator::of(&world.managed), &key);
         let mut others = before
             .iter()
             .filter_map(|other| neighbours.get(&other.namespace, &other.name));
@@ -164,8 +164,8 @@ impl OwnershipClaims {
     }
 
     /// The object is about to create something of this kind and name. The answer are those that said so before.
-    fn begin_creating(&mut self, creator: Creator, key: (GroupKind, String)) -> Vec<Creator> {
-        if self.creates.get(&creator.uid) != Some(&key) {
+    fn begin_creating(&mut self, creator: &Creator, key: &(GroupKind, String)) -> Vec<Creator> {
+        if self.creates.get(&creator.uid) != Some(key) {
             self.end_creating(&creator.uid);
             self.creates.insert(creator.uid.clone(), key.clone());
             self.creators
@@ -173,7 +173,7 @@ impl OwnershipClaims {
                 .or_default()
                 .push(creator.clone());
         }
-        let creators = self.creators.get(&key).into_iter().flatten();
+        let creators = self.creators.get(key).into_iter().flatten();
         creators
             .take_while(|other| other.uid != creator.uid)
             .cloned()
@@ -261,16 +261,16 @@ mod tests {
         };
         let key = |name: &str| (GroupKind::new("example.org", "Thing"), name.to_owned());
         let (mut claims, one, other) = (OwnershipClaims::default(), creator("one"), creator("other"));
-        assert_eq!(claims.begin_creating(one.clone(), key("x")), []);
-        assert_eq!(claims.begin_creating(other.clone(), key("x")), [one.clone()]);
-        assert_eq!(claims.begin_creating(one.clone(), key("x")), []);
-        assert_eq!(claims.begin_creating(one.clone(), key("y")), []);
-        assert_eq!(claims.begin_creating(other.clone(), key("x")), []);
-        assert_eq!(claims.begin_creating(one.clone(), key("x")), [other.clone()]);
+        assert_eq!(claims.begin_creating(&one, &key("x")), []);
+        assert_eq!(claims.begin_creating(&other, &key("x")), [one.clone()]);
+        assert_eq!(claims.begin_creating(&one, &key("x")), []);
+        assert_eq!(claims.begin_creating(&one, &key("y")), []);
+        assert_eq!(claims.begin_creating(&other, &key("x")), []);
+        assert_eq!(claims.begin_creating(&one, &key("x")), [other.clone()]);
         claims.end_creating(&other.uid);
-        assert_eq!(claims.begin_creating(one.clone(), key("x")), []);
+        assert_eq!(claims.begin_creating(&one, &key("x")), []);
         claims.release(&one.uid);
-        assert_eq!(claims.begin_creating(other, key("x")), []);
+        assert_eq!(claims.begin_creating(&other, &key("x")), []);
     }
 
     #[test]

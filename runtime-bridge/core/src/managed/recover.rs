@@ -242,10 +242,7 @@ fn found_by_a_person(pass: &Pass, record: &Record, intent: &Intent, name: &str) 
         Found::Absent(_) => Err(format!("nothing of the name {name:?} is seen")),
         Found::There(observation) => match super::steady::anothers(world, observation) {
             Some(why) => Err(why),
-            None if !rules::may_be_its_work(world, record, observation) => Err(format!(
-                "{name:?} bears the marker {:?}",
-                observation.found_marker
-            )),
+            // Unmarked, or taken for somebody else's before: that is what a person's word is waited for.
             None => Ok(settled_by_a_person(pass, record, observation)),
         },
     }

@@ -431,8 +431,10 @@ pub fn name_was_changed(world: &World, record: &Record) -> bool {
 
 /// An operation is about the resource that the record speaks of, not about a former one, whose name and handle may be the same (trace 54).
 pub fn is_of_the_recorded_resource(record: &Record, operation: &OperationReport) -> bool {
-    let same_name = operation.external_name == record.external_name;
-    operation.incarnation == record.incarnation && (same_name || operation.external_name.is_empty())
+    // What was found by its marker alone is not in the record by name.
+    let named = !record.external_name.is_empty() && !operation.external_name.is_empty();
+    let same_name = !named || operation.external_name == record.external_name;
+    operation.incarnation == record.incarnation && same_name
 }
 
 /// Which of the object's external resources is created next.

@@ -32,11 +32,10 @@ impl StatusEcho {
 
     /// What became of `atProvider` takes the place of what was sent as that, where it is stored still.
     pub(super) fn put_back(&self, old: &Status, new: &mut Status) {
-        let echo = self.at_provider.as_ref();
-        let of_it = |echo: &&Box<(Document, Option<Document>)>| {
+        let of_it = |echo: &(Document, Option<Document>)| {
             new.at_provider.as_ref() == Some(&echo.0) && old.at_provider == echo.1
         };
-        if echo.filter(of_it).is_some() {
+        if self.at_provider.as_deref().is_some_and(of_it) {
             new.at_provider.clone_from(&old.at_provider);
         }
     }

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use regex::Regex;
 
 use crate::{
-    external::{Answer, Effect, Failure, FailureCode, Outcome, OutcomeResult, Verb},
+    external::{Answer, Effect, Failure, FailureCode, OperationVerb, Outcome, OutcomeResult, Verb},
     kind::Kind,
 };
 
@@ -49,16 +49,24 @@ pub fn may_be_deleted_while_created(world: &World) -> bool {
     capabilities.delete_during_create && capabilities.visible_when_accepted
 }
 
-/// A name that the Create did not bring is the name of something that was made: a failure that tells it has had an effect, whatever it says of
-/// that (trace 48). What is not found any more is the exception: its token made it, and it is gone again.
+/// A name that the Create did not bring is the name of something that was created: a failure that tells it has had an effect, whatever it says of
+/// that (trace 48), and so has an operation that failed and tells it. There are two exceptions. What is not found any more was created, and is
+/// gone again; what existed already is another owner's (trace 17).
 pub fn contradicts_itself<'a>(call: &Call, answer: &'a Answer) -> Option<(&'a Outcome, &'a Failure)> {
-    let outcome = answer.as_ref().ok().filter(|_| call.verb == Verb::Create)?;
+    let outcome = answer.as_ref().ok()?;
     let OutcomeResult::Failure(failure) = &outcome.result else {
         return None;
     };
     let told = !outcome.external_name.is_empty() && outcome.external_name != call.target.external_name;
-    let none = failure.effect == Effect::None && failure.code != FailureCode::NotFound;
-    (told && none).then_some((outcome, failure))
+    let speaks_of_the_create = match call.verb {
+        Verb::Create => !matches!(failure.code, FailureCode::NotFound | FailureCode::AlreadyExists),
+        // Any other failure of a poll is the poll's own.
+        Verb::Poll => {
+            call.operation == Some(OperationVerb::Create) && failure.code == FailureCode::OperationFailed
+        }
+        Verb::Observe | Verb::Update | Verb::Delete => false,
+    };
+    (told && speaks_of_the_create && failure.effect == Effect::None).then_some((outcome, failure))
 }
 
 /// The answer as it is believed.

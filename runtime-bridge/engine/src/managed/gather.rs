@@ -96,6 +96,7 @@ impl Neighbours for StoredNeighbours<'_> {
         let store = &self.of.shared.store;
         let keys = store.with_external_name(&self.of.api.kind, name).into_iter();
         keys.filter_map(|key| store.get(&key))
+            .filter(|other| other.uid() != self.object.uid())
             .map(|other| self.neighbour(&other))
             .collect()
     }

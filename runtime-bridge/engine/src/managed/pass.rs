@@ -214,7 +214,16 @@ impl ManagedReconciler {
     async fn call(&self, driver: &ManagedDriver, object: &Object, call: &Call) -> Answer {
         let began = driver.began().unwrap_or_else(|| self.shared.clock.now());
         let answer = self.external.execute(call).await;
-        tracing::info!(verb = ?call.verb, external_name = call.target.external_name, outcome = %summary(&answer), "called");
+        // The name that came with the answer: a person can find the resource by it, whatever becomes of this process.
+        let named = answer
+            .as_ref()
+            .map_or("", |outcome| outcome.external_name.as_str());
+        let name = if named.is_empty() {
+            &call.target.external_name
+        } else {
+            named
+        };
+        tracing::info!(verb = ?call.verb, external_name = name, outcome = %summary(&answer), "called");
         let Some(world) = driver.snapshot() else {
             return answer;
         };
@@ -269,7 +278,7 @@ impl ManagedReconciler {
         match self.shared.writer.get_live(&self.api, &first.key()).await {
             Ok(live) => Ok(live),
             Err(error) => {
-                tracing::debug!(object = %first.key(), %error, "the object cannot be read");
+                tracing::warn!(object = %first.key(), %error, "cannot read the object from the API server");
                 Err(self.api_failure(first, &error))
             }
         }
@@ -304,7 +313,7 @@ impl ManagedReconciler {
             Reaction::HoldGroup => {
                 let group = &self.kind.capabilities.rate_limit_group;
                 let (holds, jitter) = (&self.shared.holds, world.fresh.jitter);
-                holds.throttled(config, group, failure, began, world.now, jitter);
+                holds.throttled(config, group, failure, began, self.shared.clock.now(), jitter);
             }
             Reaction::WaitForUser
             | Reaction::LookAgain
@@ -317,7 +326,9 @@ impl ManagedReconciler {
     fn worked(&self, world: &World, began: Timestamp) {
         if let Ok(config) = &world.config {
             let group = &self.kind.capabilities.rate_limit_group;
-            self.shared.holds.worked(config, group, began, world.now);
+            self.shared
+                .holds
+                .worked(config, group, began, self.shared.clock.now());
         }
     }
 

@@ -40,10 +40,7 @@ impl Ask {
     pub fn target(&self) -> Option<&Target> {
         match self {
             Self::Observe(ask) => Some(&ask.target),
-            Self::Create(ask) => Some(&ask.target),
-            Self::Update(ask) => Some(&ask.target),
-            Self::Delete(ask) => Some(&ask.target),
-            Self::Poll(ask) => Some(&ask.target),
+            Self::Create(ask) | Self::Update(ask) | Self::Delete(ask) | Self::Poll(ask) => Some(&ask.target),
             Self::CheckConfig(_) => None,
         }
     }

@@ -75,7 +75,9 @@ pub(super) fn keep_what_the_server_sets(new: &mut Value, old: &Value) {
         None if given => drop(new.remove(field)),
         _ => {}
     };
-    OWNED.into_iter().for_each(|field| keep(field, true));
+    for field in OWNED {
+        keep(field, true);
+    }
     // A deletion that has begun stays as it is; one that has not, no update begins.
     keep("deletionTimestamp", old.contains_key("deletionTimestamp"));
     for field in ["uid", "deletionGracePeriodSeconds", "namespace", "name"] {

@@ -48,7 +48,7 @@ pub(super) fn create(
         return Err(invalid(resource, "", why));
     }
     if resource.custom {
-        violated(resource, &name, form::violations(resource, &object, None))?;
+        violated(resource, &name, &form::violations(resource, &object, None))?;
     }
     if resource.plural == "customresourcedefinitions" {
         establish(state, &mut object);
@@ -217,7 +217,7 @@ fn store(
         new["metadata"]["generation"] = (generation + 1).into();
     }
     let wrong = form::violations(resource, &new, Some((old, half)));
-    violated(resource, &call.name, wrong)?;
+    violated(resource, &call.name, &wrong)?;
     let stored = state.replace(&resource.id(), &call.place(), new, call.manager(), now);
     Ok(ok(200, form::shown(resource, &stored)))
 }

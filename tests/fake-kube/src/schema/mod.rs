@@ -95,7 +95,9 @@ fn skip(schema: &Value, value: &mut Value) {
         }
         Value::Array(items) => {
             if let Some(schema) = schema.get("items") {
-                items.iter_mut().for_each(|item| skip(schema, item));
+                for item in items {
+                    skip(schema, item);
+                }
             }
         }
         _ => {}
@@ -133,7 +135,9 @@ fn drop_nulls(schema: Option<&Value>, value: &mut Value) {
         }),
         Value::Array(items) => {
             let schema = schema.and_then(|schema| schema.get("items"));
-            items.iter_mut().for_each(|item| drop_nulls(schema, item));
+            for item in items {
+                drop_nulls(schema, item);
+            }
         }
         _ => {}
     }

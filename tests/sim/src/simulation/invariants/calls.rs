@@ -153,10 +153,7 @@ fn no_two_reconciles_of_one_object(sent: &Sent) -> Option<String> {
 fn no_secret_stands_in_a_document(sent: &Sent) -> Option<String> {
     let desired = match sent.ask {
         Ask::Observe(ask) => &ask.desired,
-        Ask::Create(ask) => &ask.desired,
-        Ask::Update(ask) => &ask.desired,
-        Ask::Delete(ask) => &ask.desired,
-        Ask::Poll(ask) => &ask.desired,
+        Ask::Create(ask) | Ask::Update(ask) | Ask::Delete(ask) | Ask::Poll(ask) => &ask.desired,
         Ask::CheckConfig(_) => return None,
     };
     let told = format!("{:?}", desired.parameters).contains("canary");
