@@ -70,10 +70,13 @@ mod tests {
 
     #[test]
     fn pauses_grow_to_a_limit_and_are_jittered() {
-        let seconds = |kind| [1, 2, 5, 30].map(|failures| failure(kind).pause(failures, 0.0).as_secs_f64());
-        assert_eq!(seconds(ApiFailureKind::Transient), [1.0, 2.0, 16.0, 60.0]);
-        assert_eq!(seconds(ApiFailureKind::Conflict), [0.01, 0.02, 0.16, 5.0]);
-        assert_eq!(seconds(ApiFailureKind::Rejected), [30.0, 60.0, 480.0, 600.0]);
+        let millis = |kind| [1, 2, 5, 30].map(|failures| failure(kind).pause(failures, 0.0).as_millis());
+        assert_eq!(millis(ApiFailureKind::Transient), [1_000, 2_000, 16_000, 60_000]);
+        assert_eq!(millis(ApiFailureKind::Conflict), [10, 20, 160, 5_000]);
+        assert_eq!(
+            millis(ApiFailureKind::Rejected),
+            [30_000, 60_000, 480_000, 600_000]
+        );
         assert!(failure(ApiFailureKind::Transient).pause(30, 1.0) < Duration::from_secs(41));
     }
 

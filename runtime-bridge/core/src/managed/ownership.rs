@@ -262,11 +262,17 @@ mod tests {
         let key = |name: &str| (GroupKind::new("example.org", "Thing"), name.to_owned());
         let (mut claims, one, other) = (OwnershipClaims::default(), creator("one"), creator("other"));
         assert_eq!(claims.begin_creating(&one, &key("x")), []);
-        assert_eq!(claims.begin_creating(&other, &key("x")), [one.clone()]);
+        assert_eq!(
+            claims.begin_creating(&other, &key("x")),
+            std::slice::from_ref(&one)
+        );
         assert_eq!(claims.begin_creating(&one, &key("x")), []);
         assert_eq!(claims.begin_creating(&one, &key("y")), []);
         assert_eq!(claims.begin_creating(&other, &key("x")), []);
-        assert_eq!(claims.begin_creating(&one, &key("x")), [other.clone()]);
+        assert_eq!(
+            claims.begin_creating(&one, &key("x")),
+            std::slice::from_ref(&other)
+        );
         claims.end_creating(&other.uid);
         assert_eq!(claims.begin_creating(&one, &key("x")), []);
         claims.release(&one.uid);

@@ -106,3 +106,118 @@ pub fn breaks_name_rules(kind: &Kind, name: &str) -> Option<String> {
     let pattern = pattern.filter(|_| !rules.pattern.is_empty())?;
     (!pattern.is_match(name)).then(|| format!("{name:?} does not match {:?}", rules.pattern))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::*;
+    use crate::external::{Config, DesiredState, Document, Owner, Secrets, Target};
+    use crate::kind::ResourceType;
+
+    fn call(verb: Verb, operation: Option<OperationVerb>, name: &str) -> Call {
+        let target = Target {
+            resource_type: ResourceType {
+                group: "example.org".to_owned(),
+                version: "v1".to_owned(),
+                kind: "Thing".to_owned(),
+            },
+            config: Arc::new(Config {
+                id: String::new(),
+                revision: String::new(),
+                settings_digest: String::new(),
+                identity: String::new(),
+                settings: None,
+                credentials: Secrets::default(),
+                credentials_expire: None,
+            }),
+            owner: Owner {
+                namespace: String::new(),
+                name: String::new(),
+                uid: String::new(),
+                generation: 1,
+            },
+            external_name: name.to_owned(),
+            ownership_marker: String::new(),
+            former_marker: String::new(),
+            provider_state: String::new(),
+        };
+        let desired = DesiredState {
+            parameters: Document::new(),
+            sensitive: Secrets::default(),
+        };
+        let mut call = Call::new(verb, target, desired, Timestamp::UNIX_EPOCH);
+        call.operation = operation;
+        call
+    }
+
+    fn answer(code: FailureCode, name: &str) -> Answer {
+        Ok(Outcome {
+            external_name: name.to_owned(),
+            canonical_id: String::new(),
+            provider_state: String::new(),
+            connection_details: Secrets::default(),
+            warnings: Vec::new(),
+            result: OutcomeResult::Failure(Failure {
+                code,
+                reason: "Reason".to_owned(),
+                message: "message".to_owned(),
+                effect: Effect::None,
+                retry_after: None,
+                violations: Vec::new(),
+                upstream_code: String::new(),
+                upstream_request_id: String::new(),
+                existing_external_name: String::new(),
+            }),
+        })
+    }
+
+    #[test]
+    fn only_a_new_name_of_what_was_created_contradicts_no_effect() {
+        let create = call(Verb::Create, None, "");
+        let poll = |operation| call(Verb::Poll, Some(operation), "");
+        let table = [
+            (create.clone(), FailureCode::Throttled, "i-1", true),
+            (create.clone(), FailureCode::Throttled, "", false),
+            (
+                call(Verb::Create, None, "sent"),
+                FailureCode::Throttled,
+                "sent",
+                false,
+            ),
+            (create.clone(), FailureCode::NotFound, "i-1", false),
+            // The name of somebody else's: it is not to become ours (trace 17).
+            (create, FailureCode::AlreadyExists, "i-1", false),
+            (
+                poll(OperationVerb::Create),
+                FailureCode::OperationFailed,
+                "i-1",
+                true,
+            ),
+            (poll(OperationVerb::Create), FailureCode::Throttled, "i-1", false),
+            (
+                poll(OperationVerb::Update),
+                FailureCode::OperationFailed,
+                "i-1",
+                false,
+            ),
+            (call(Verb::Update, None, ""), FailureCode::Throttled, "i-1", false),
+        ];
+        for (call, code, name, contradicts) in table {
+            let answer = answer(code, name);
+            let found = contradicts_itself(&call, &answer).is_some();
+            assert_eq!(
+                found, contradicts,
+                "{:?} {:?} {code:?} {name:?}",
+                call.verb, call.operation
+            );
+            let Ok(believed) = believed(&call, &answer).into_owned() else {
+                panic!("an answer stays one");
+            };
+            let OutcomeResult::Failure(failure) = believed.result else {
+                panic!("a failure stays one");
+            };
+            assert_eq!(failure.effect == Effect::Unknown, contradicts);
+        }
+    }
+}

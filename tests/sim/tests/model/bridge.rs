@@ -179,6 +179,7 @@ impl Bridge {
 }
 
 /// A write that the API server carries out later.
+#[allow(clippy::large_enum_variant)] // Of a model: few live at a time.
 #[derive(Debug, Clone)]
 pub enum LateWrite {
     Metadata(Object, MetadataChange),

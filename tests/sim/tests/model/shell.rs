@@ -164,7 +164,7 @@ impl Model {
                 };
                 self.finish(b, driver, input);
             }
-            Action::WriteMetadata(change) => self.write_metadata(b, driver, object, change, fates),
+            Action::WriteMetadata(change) => self.write_metadata(b, driver, &object, &change, fates),
             Action::Call(call) => self.send(b, driver, *call, fates),
             Action::Publish => {
                 let mut secret = self.secret.clone();
@@ -175,7 +175,7 @@ impl Model {
                 }
                 self.finish(b, driver, Input::Performed(Performed::Published(Ok(()))));
             }
-            Action::WriteStatus(write) => self.write_status(b, driver, object, *write, fates),
+            Action::WriteStatus(write) => self.write_status(b, driver, &object, &write, fates),
             Action::Release(_) => self.remove_finalizer(b, driver, object, fates),
         }
     }
@@ -429,15 +429,15 @@ impl Model {
         &mut self,
         b: usize,
         driver: Box<Driver>,
-        base: Object,
-        change: MetadataChange,
+        base: &Object,
+        change: &MetadataChange,
         fates: &mut dyn Fates,
     ) {
         self.writes.metadata += 1;
         let late = LateWrite::Metadata(base.clone(), change.clone());
         self.write(b, driver, change.why, fates, late, |model| {
-            model.watch_write(&base, &change);
-            let new = model.etcd.put_metadata(&base, &change)?;
+            model.watch_write(base, change);
+            let new = model.etcd.put_metadata(base, change)?;
             let version = new.managed.resource_version.clone();
             Ok((Performed::Version(version), Some(new)))
         });
@@ -447,14 +447,14 @@ impl Model {
         &mut self,
         b: usize,
         driver: Box<Driver>,
-        base: Object,
-        write: StatusWrite,
+        base: &Object,
+        write: &StatusWrite,
         fates: &mut dyn Fates,
     ) {
         self.writes.status += 1;
         let late = LateWrite::Status(base.clone(), write.status.clone());
         self.write(b, driver, "status", fates, late, |model| {
-            let new = model.etcd.put_status(&base, &write.status)?;
+            let new = model.etcd.put_status(base, &write.status)?;
             let performed = Performed::StatusWritten {
                 version: new.managed.resource_version.clone(),
                 stored: Box::new(new.managed.status.clone()),

@@ -94,6 +94,7 @@ pub struct Removed {
 }
 
 /// The cloud.
+#[allow(clippy::struct_excessive_bools)] // Each is a habit of its own.
 #[derive(Debug, Clone)]
 pub struct Cloud {
     subject: Subject,

@@ -28,7 +28,7 @@ fn shown_at_end(subject: Subject) -> Model {
 fn pass_minutes(model: &mut Model, minutes: u32) {
     for _ in 0..minutes {
         model.rest();
-        model.advance(Duration::from_secs(60));
+        model.advance(Duration::from_mins(1));
     }
 }
 
@@ -283,7 +283,7 @@ fn a_policy_without_create_still_waits_for_what_is_hidden() {
     let mut model = shown_at_end(kinds::marked());
     model.rest_after(Script::on(Verb::Create, CallFate::LostAfter));
     model.etcd.edit(|object| {
-        object.managed.policies = Policies::of(&json!({"managementPolicies": ["Observe", "Delete"]}))
+        object.managed.policies = Policies::of(&json!({"managementPolicies": ["Observe", "Delete"]}));
     });
     pass_minutes(&mut model, 2);
     ends_gone_in_time(&mut model);
