@@ -57,10 +57,7 @@ impl<M: Machine, O> Persist<M, O> {
     }
 
     /// What is to be written upon this version.
-    fn upon(&self, version: Option<(O, M::View)>) -> Step<M::Change, O> {
-        let Some((object, view)) = version else {
-            return Step::Stored;
-        };
+    fn upon(&self, (object, view): (O, M::View)) -> Step<M::Change, O> {
         match M::persisting(&self.action.snapshot, &view, &self.action.action, &self.answer) {
             Persisting::Write(change) => Step::Write { object, change },
             Persisting::Nothing | Persisting::NotOurs => Step::Stored,
@@ -81,7 +78,9 @@ pub(super) fn resume<M: Machine, O: Clone>(
     input: Input<M, O>,
 ) -> Option<Box<Persist<M, O>>> {
     persist.step = match (&persist.step, input) {
-        (Step::Newest, Input::Newest(Some(version))) => persist.upon(Some(version)),
+        (Step::Newest, Input::Newest(Some(version))) | (Step::ReadLive, Input::Live(Ok(version))) => {
+            persist.upon(version)
+        }
         // What the store does not hold may stand all the same.
         (Step::Newest, Input::Newest(None)) | (Step::Wait(_), Input::Waited) => Step::ReadLive,
         (Step::Write { .. }, Input::Persisted(Ok(()))) => Step::Stored,
@@ -94,7 +93,6 @@ pub(super) fn resume<M: Machine, O: Clone>(
             }
             persist.wait(&failure, moment)
         }
-        (Step::ReadLive, Input::Live(Ok(version))) => persist.upon(Some(version)),
         (Step::ReadLive, Input::Live(Err(failure))) => match failure.kind {
             ApiFailureKind::NotFound | ApiFailureKind::KindGone => Step::Stored,
             _ => persist.wait(&failure, moment),

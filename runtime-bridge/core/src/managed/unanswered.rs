@@ -151,8 +151,8 @@ mod tests {
         call
     }
 
-    fn answer(code: FailureCode, name: &str) -> Answer {
-        Ok(Outcome {
+    fn failed(code: FailureCode, name: &str) -> Outcome {
+        Outcome {
             external_name: name.to_owned(),
             canonical_id: String::new(),
             provider_state: String::new(),
@@ -169,7 +169,7 @@ mod tests {
                 upstream_request_id: String::new(),
                 existing_external_name: String::new(),
             }),
-        })
+        }
     }
 
     #[test]
@@ -204,7 +204,7 @@ mod tests {
             (call(Verb::Update, None, ""), FailureCode::Throttled, "i-1", false),
         ];
         for (call, code, name, contradicts) in table {
-            let answer = answer(code, name);
+            let answer = Ok(failed(code, name));
             let found = contradicts_itself(&call, &answer).is_some();
             assert_eq!(
                 found, contradicts,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::{draw::Steps, play::Played};
+use super::{draw::Sequence, play::Played};
 use crate::server::Answer;
 
 #[derive(Default)]
@@ -95,7 +95,7 @@ impl Names {
 }
 
 /// The first difference; `None`: there is none.
-pub fn difference(steps: &Steps, fake: &Played, real: &Played) -> Option<String> {
+pub fn difference(steps: &Sequence, fake: &Played, real: &Played) -> Option<String> {
     let (mut fakes, mut reals) = (Names::default(), Names::default());
     for (at, step) in steps.steps.iter().enumerate() {
         let pairs = fake.answers[at].iter().zip(&real.answers[at]);

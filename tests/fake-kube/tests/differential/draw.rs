@@ -40,7 +40,7 @@ pub enum Step {
 
 /// A sequence: its kind, and what happens.
 #[derive(Debug, Clone)]
-pub struct Steps {
+pub struct Sequence {
     pub plural: &'static str,
     pub kind: &'static str,
     pub steps: Vec<Step>,
@@ -326,14 +326,14 @@ fn step(random: &mut Random) -> Step {
     }
 }
 
-pub fn steps(seed: u64) -> Steps {
+pub fn steps(seed: u64) -> Sequence {
     let mut random = Random(seed);
     let (plural, kind) = random.one_of(&KINDS);
     let count = 8 + random.below(20);
     let mut steps: Vec<Step> = NAMES[..2]
         .iter()
-        .map(|name| Step::Create(*name, object(&mut random)))
+        .map(|name| Step::Create(name, object(&mut random)))
         .collect();
     steps.extend((0..count).map(|_| step(&mut random)));
-    Steps { plural, kind, steps }
+    Sequence { plural, kind, steps }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::{
-    draw::{Base, Step, Steps},
+    draw::{Base, Sequence, Step},
     kinds::GROUP,
 };
 use crate::server::{Answer, Server};
@@ -24,7 +24,7 @@ pub const LAST: &str = "last";
 
 struct Player<'a> {
     server: &'a Server,
-    steps: &'a Steps,
+    steps: &'a Sequence,
     namespace: &'a str,
     first: BTreeMap<&'static str, Value>,
     /// It is no place for anything new.
@@ -32,7 +32,7 @@ struct Player<'a> {
 }
 
 /// Plays it, in a namespace of its own.
-pub async fn play(server: &Server, namespace: &str, steps: &Steps) -> Played {
+pub async fn play(server: &Server, namespace: &str, steps: &Sequence) -> Played {
     let made = server
         .post("/api/v1/namespaces", &json!({"metadata": {"name": namespace}}))
         .await;
