@@ -25,13 +25,13 @@ use crate::{
     HandshakeError, Options, Supervision,
     answer::{self, Answered},
     channel::Channels,
+    clock::Now,
     guard::Guarded,
     handshake::{Handshake, MOST_ANSWER_BYTES},
     observer::{CallObserver, CallRecord, Told},
     send::{self, send},
     state::State,
     status,
-    supervision::Now,
 };
 
 /// A plugin, as many tasks share it: the bridge calls it through [`External`]. Clones are the same plugin.

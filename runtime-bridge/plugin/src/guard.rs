@@ -18,7 +18,7 @@ use tonic::{
     transport::Channel,
 };
 
-use crate::supervision::Now;
+use crate::clock::Now;
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 

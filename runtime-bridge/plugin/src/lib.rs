@@ -7,6 +7,7 @@
 mod answer;
 mod call;
 mod channel;
+mod clock;
 mod endpoint;
 mod guard;
 mod handshake;
@@ -18,12 +19,13 @@ mod status;
 mod supervision;
 
 pub use call::Plugin;
+pub use clock::Now;
 pub use endpoint::{Endpoint, EndpointError, TlsFiles};
 pub use handshake::HandshakeError;
 pub use observer::{CallObserver, CallRecord, Unobserved};
 pub use send::with_metadata;
 pub use state::{Link, RefusedKind, Served, State};
-pub use supervision::{Now, Options, Supervision};
+pub use supervision::{Options, Supervision};
 
 /// The contract package that this bridge speaks.
 pub const CONTRACT_VERSION: &str = "v1alpha1";

@@ -12,7 +12,7 @@ use tonic::{
     metadata::{MetadataMap, MetadataValue},
 };
 
-use crate::{answer::Answered, state::State, status, supervision::Now};
+use crate::{answer::Answered, clock::Now, state::State, status};
 
 /// Sends a request and checks its answer.
 pub(crate) async fn send<Q, A, T, F>(

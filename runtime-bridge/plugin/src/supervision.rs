@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Endpoint, HandshakeError, TlsFiles,
+    clock::Now,
     handshake::Handshake,
     observer::{CallObserver, Unobserved},
     state::{Link, State},
@@ -33,9 +34,6 @@ pub struct Options {
     /// Tells the time: a simulation brings its own.
     pub now: Now,
 }
-
-/// Tells the time.
-pub type Now = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
 impl Options {
     /// Asks every 10 s, counts nothing.

@@ -102,7 +102,7 @@ fn a_trace_shows_all_facts_of_a_creation() {
         ├─ external name: three-men
         ├─ record
         │  ├─ name: three-men (sent)
-        │  ├─ unsettled Create, attempt 0, begun 10s ago, nothing is sent after in 20s
+        │  ├─ unresolved Create, attempt 0, begun 10s ago, nothing is sent after in 20s
         │  │  ├─ token: t
         │  │  ├─ sent: {"pages":3}
         │  │  └─ answered by the operation create/3/three-men, moves only when polled

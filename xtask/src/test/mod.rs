@@ -21,7 +21,6 @@ const ALONE: [&str; 10] = [
     "bridge-core",
     "bridge-plugin",
     "bridge-sim",
-    "conformance-reference-plugin",
     "crossbridge-proto",
     "crossbridge-sdk",
     "fake-cloud",

@@ -302,10 +302,9 @@ fn a_permit_that_came_late_has_everything_decided_anew() {
 
 #[test]
 fn a_request_that_fails_is_followed_by_a_read_and_a_growing_pause() {
-    let mut memory = Memory::default();
-    for pause in [1_000, 2_000] {
+    for (failed_before, pause) in [(0, 1_000), (1, 2_000)] {
         let mut runner = Runner::new();
-        runner.memory = std::mem::take(&mut memory);
+        runner.memory.failed_writes = failed_before;
         runner.collect(0);
         runner.after(Input::Permit(Permit::AtOnce));
         runner.after(Input::Proceed);
@@ -313,7 +312,7 @@ fn a_request_that_fails_is_followed_by_a_read_and_a_growing_pause() {
         assert_eq!(runner.after(failed), "ReadLive");
         let live = Input::Live(Ok(("v1", 0)));
         assert_eq!(runner.after(live), at(pause, Retry::ApiServer));
-        memory = runner.memory;
+        assert_eq!(runner.memory.reports, ["failed: Transient"]);
     }
     let mut runner = Runner::new();
     runner.collect(0);

@@ -1,6 +1,6 @@
 //! Carries out what the driver of a reconcile asks for: with real requests to the API server, the plugin and the clock.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use bridge_core::{
     driver::{ApiFailure, ApiFailureKind, Driver, Effect, End, Input, Moment, Retry},
@@ -18,7 +18,6 @@ use super::{
     fault_point::{Side, reach},
     memories::MemoryGuard,
     place::Place,
-    publish,
     reconciler::ManagedReconciler,
     view::{self, Views},
 };
@@ -29,6 +28,9 @@ use crate::{
     reconcile::Next,
     write::{Finalized, Still},
 };
+
+/// A connection Secret that could not be written is tried again after this.
+const RETRY_PUBLISH: Duration = Duration::from_secs(15);
 
 type ManagedDriver = Driver<ManagedMachine, Arc<Object>>;
 type ManagedInput = Input<ManagedMachine, Arc<Object>>;
@@ -175,7 +177,7 @@ impl ManagedReconciler {
             }
             Action::Publish => {
                 let published = self.publish(object, memory).await;
-                let retry = self.shared.clock.now() + publish::RETRY;
+                let retry = self.shared.clock.now() + RETRY_PUBLISH;
                 Ok(Performed::Published(published.map_err(|error| {
                     (format!("cannot publish connection details: {error}"), retry)
                 })))
@@ -296,7 +298,7 @@ impl ManagedReconciler {
         };
         let retry_after = match error {
             ApiError::Throttled { retry_after, .. } => *retry_after,
-            _ => std::time::Duration::ZERO,
+            _ => Duration::ZERO,
         };
         ApiFailure {
             kind,

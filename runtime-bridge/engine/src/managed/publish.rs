@@ -7,8 +7,6 @@ use bridge_core::managed::Memory;
 use super::{reconciler::ManagedReconciler, view};
 use crate::{object::Object, write::PublishError};
 
-/// A connection Secret that could not be written is tried again after this.
-pub(super) const RETRY: Duration = Duration::from_secs(15);
 /// Connection details that a stopping process has not brought to where they belong yet.
 const TRY_AGAIN: Duration = Duration::from_secs(1);
 

@@ -172,7 +172,13 @@ fn check_uid(resource: &Resource, name: &str, old: &Value, given: &Value) -> Res
     let (uid, own) = (given["metadata"]["uid"].as_str(), old["metadata"]["uid"].as_str());
     match (uid, own.unwrap_or_default()) {
         (Some(uid), own) if !uid.is_empty() && uid != own => {
-            let why = format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {own}");
+            let folder = [resource.group.as_str(), resource.plural.as_str()].join("/");
+            let namespace = old["metadata"]["namespace"].as_str().unwrap_or_default();
+            let key = format!("/registry/{}/{namespace}/{name}", folder.trim_start_matches('/'));
+            let key = key.replace("//", "/");
+            let why = format!(
+                "StorageError: invalid object, Code: 4, Key: {key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: {uid}, UID in object meta: {own}"
+            );
             Err(conflict(resource, name, &why))
         }
         _ => Ok(()),

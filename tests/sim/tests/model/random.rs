@@ -35,7 +35,6 @@ fn setting(random: &mut Random) -> Setting {
         manners.frees_tokens = random.below(2) == 0;
         manners.bare = random.below(2) == 0;
         manners.update = random.pick(&[kinds::Pace::AtOnce, kinds::Pace::Long]);
-        manners.stateful = random.below(3) == 0;
     });
     let subject = match random.below(4) {
         0 => subject.undeclared(Duration::from_mins(2)).shown_at_end(),

@@ -4,21 +4,17 @@
 //! `differential/seeds.txt`, and are always run.
 #![allow(missing_docs, clippy::unwrap_used)]
 
-mod differential {
-    pub mod compare;
-    pub mod draw;
-    pub mod kinds;
-    pub mod play;
-}
+mod compare;
+mod draw;
+mod kinds;
+mod play;
 #[allow(dead_code)] // The contract uses more of it.
+#[path = "../server/mod.rs"]
 mod server;
 
 use futures::{StreamExt, stream};
 
-use self::{
-    differential::{compare, draw, kinds, play},
-    server::Server,
-};
+use self::server::Server;
 
 /// In the run of every change.
 const SEEDS: u64 = 300;
@@ -33,7 +29,7 @@ fn number(variable: &str) -> Option<u64> {
 fn seeds() -> Vec<u64> {
     let first = number("FAKE_KUBE_FIRST_SEED").unwrap_or(0);
     let count = number("FAKE_KUBE_SEEDS").unwrap_or(SEEDS);
-    let kept = include_str!("differential/seeds.txt").lines();
+    let kept = include_str!("seeds.txt").lines();
     let kept = kept.filter(|line| !line.is_empty() && !line.starts_with('#'));
     let mut seeds: Vec<u64> = kept.map(|line| line.parse().unwrap()).collect();
     seeds.extend(first..first + count);
