@@ -94,7 +94,7 @@ class Plants:
                 "INSERT INTO plants (parameters, marker, token, request, planted_at, grown_at) VALUES (?, ?, ?, ?, ?, ?)",
                 (json.dumps(desired), call.target.ownership_marker, token, request, now, now + desired["growSeconds"]),
             )
-            plant = find(rows, f"plant-{made.lastrowid}")
+            plant = find(rows, f"plant-{created.lastrowid}")
         return grown_or_growing(plant)
 
     def update(self, call: Call, etag: str) -> outcome_pb2.Outcome:

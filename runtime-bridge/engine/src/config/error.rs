@@ -85,7 +85,7 @@ pub enum ConfigError {
         keys: String,
     },
     /// The plugin, or the external system, does not accept it.
-    #[error("the {config} is not accepted: {}", failure.message)]
+    #[error("the {config} is not accepted: {}{}", failure.message, in_brackets(&failure.upstream_code))]
     Refused {
         /// Which config.
         config: Key,
@@ -100,6 +100,15 @@ pub enum ConfigError {
         /// Why not.
         source: CallError,
     },
+}
+
+/// What the upstream calls it: people search for that.
+fn in_brackets(code: &str) -> String {
+    if code.is_empty() {
+        String::new()
+    } else {
+        format!(" ({code})")
+    }
 }
 
 impl ConfigError {
