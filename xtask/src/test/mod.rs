@@ -17,7 +17,7 @@ pub(crate) use programs::programs;
 use tally::Tally;
 
 /// Crates whose tests need neither a control plane nor an emulated AWS nor the plugins in other languages.
-const ALONE: [&str; 10] = [
+const ALONE: [&str; 9] = [
     "bridge-core",
     "bridge-plugin",
     "bridge-sim",
