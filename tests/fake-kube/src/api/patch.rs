@@ -54,7 +54,14 @@ pub(super) fn json(target: &mut Value, patch: &Value) -> Result<(), Unapplied> {
             }
             Some("replace") => {
                 let value = step.get("value").ok_or(Unapplied::Malformed)?;
-                *target.pointer_mut(path).ok_or(Unapplied::Rejected)? = value.clone();
+                let (parent, last) = parent(target, path)?;
+                // The API server's library sets a field that is absent, as `add` does; RFC 6902 would refuse it.
+                let place = match parent {
+                    Value::Object(fields) => Some(fields.entry(last).or_insert(Value::Null)),
+                    Value::Array(items) => index(&last).and_then(|at| items.get_mut(at)),
+                    _ => None,
+                };
+                *place.ok_or(Unapplied::Rejected)? = value.clone();
             }
             Some("remove") => {
                 let (parent, last) = parent(target, path)?;
