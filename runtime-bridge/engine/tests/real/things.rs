@@ -21,6 +21,7 @@ use bridge_core::{
     watch_plan::GroupKind,
 };
 use bridge_engine::{
+    api_error::ApiError,
     crd,
     engine::{Controller, Engine},
     lease::Leadership,
@@ -340,7 +341,16 @@ impl Stage {
             "metadata": {"name": name, "annotations": annotations},
             "spec": {"forProvider": {"size": 1}, "writeConnectionSecretToRef": {"name": name}},
         });
-        self.admin.create(&self.collection(), &thing).await.unwrap();
+        // While it takes up a changed definition, the API server answers 503: "apiserver is shutting down".
+        let created = within(async {
+            loop {
+                match self.admin.create(&self.collection(), &thing).await {
+                    Err(ApiError::Unavailable(_)) => tokio::time::sleep(Duration::from_millis(20)).await,
+                    created => return created,
+                }
+            }
+        });
+        created.await.unwrap();
     }
 
     /// Until the condition has this reason.
