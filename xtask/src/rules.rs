@@ -20,6 +20,8 @@ use listed::Rule;
 
 const LIST: &str = "tests/sim/rules/rules.txt";
 const CORE: &str = "runtime-bridge/core";
+/// What the core depends on of ours.
+const TYPES: &str = "proto/types";
 const MODEL: &str = "tests/sim/tests/model";
 /// A rule that is out may let a test run for ever.
 const LONGEST: Duration = Duration::from_mins(10);
@@ -231,7 +233,7 @@ fn conclude(noticed: &[Noticed]) -> Result<(), Failure> {
 
 /// The core and the model world, with the rules of this round asleep in them.
 fn make_copy(root: &Path, copy: &Path, round: &[Rule]) -> Result<(), Failure> {
-    for folder in [CORE, MODEL] {
+    for folder in [CORE, TYPES, MODEL] {
         let to = copy.join(folder);
         if to.exists() {
             fs::remove_dir_all(&to).map_err(|error| failed(&to, &error))?;
@@ -253,7 +255,7 @@ fn make_copy(root: &Path, copy: &Path, round: &[Rule]) -> Result<(), Failure> {
         return Err(Failure::new("Cargo.toml has no [workspace.package]"));
     };
     let members = format!(
-        "[workspace]\nresolver = \"3\"\nmembers = [\"{CORE}\", \"tests/sim\"]\n\n[workspace.package]"
+        "[workspace]\nresolver = \"3\"\nmembers = [\"{CORE}\", \"{TYPES}\", \"tests/sim\"]\n\n[workspace.package]"
     );
     let settings = settings.replace("[profile.dev.package.bridge-sim]", "[profile.dev.package.rules]");
     write(&copy.join("Cargo.toml"), &(members + &settings))?;
