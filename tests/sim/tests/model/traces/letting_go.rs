@@ -105,7 +105,10 @@ fn trace_42_the_finalizer_goes_only_upon_the_record_that_was_decided_upon() {
     model.lead(B);
     model.stop_before(B, "delete");
     model.step(B, &mut Script::on(Verb::Delete, CallFate::Late));
+    // It asked for its lease right before it lost it.
+    model.bridges[A].leads = true;
     model.step(A, &mut Script::default());
+    model.bridges[A].leads = false;
     assert!(model.etcd.object.is_some(), "B has recorded another Delete");
     model.rest();
     assert!(model.etcd.object.is_none());
