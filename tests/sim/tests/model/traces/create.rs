@@ -54,6 +54,10 @@ fn trace_01_nothing_is_sent_after_its_deadline() {
     model.lead(B);
     model.rest();
     assert_eq!(model.calls("create"), 1, "B made it when A could no more");
+    // It asked for its lease right before it lost it.
+    model.bridges[A].leads = true;
+    model.step(A, &mut Well);
+    model.bridges[A].leads = false;
     model.pass(A);
     assert_eq!(model.calls("create"), 1);
     model.ends_ready();

@@ -133,6 +133,10 @@ fn trace_13_a_delete_that_comes_late_spares_the_successor() {
     assert!(model.etcd.object.is_none());
     model.create();
     model.rest();
+    // It asked for its lease right before it lost it.
+    model.bridges[A].leads = true;
+    model.step(A, &mut Well);
+    model.bridges[A].leads = false;
     model.pass(A);
     model.ends_ready();
     assert_eq!(model.calls("create"), 2);
