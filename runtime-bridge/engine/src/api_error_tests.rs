@@ -12,12 +12,7 @@ const BUCKET: &str = "/apis/s3.example/v1/namespaces/ns/buckets/a";
 #[track_caller]
 fn check(code: u16, body: &serde_json::Value, expected: &Expect) {
     let text = body.as_str().map_or_else(|| body.to_string(), ToOwned::to_owned);
-    let error = ApiError::from_answer(
-        BUCKET,
-        StatusCode::from_u16(code).unwrap(),
-        None,
-        text.as_bytes(),
-    );
+    let error = ApiError::from_answer(BUCKET, StatusCode::from_u16(code).unwrap(), None, text.as_bytes());
     let nobody_knows = matches!(error, ApiError::Timeout(_) | ApiError::Interrupted(_));
     let unknown = if nobody_knows { " (unknown)" } else { "" };
     expected.assert_eq(&format!("{}{unknown}: {error}", error.reason()));
@@ -130,7 +125,12 @@ fn only_a_404_that_names_the_object_speaks_of_it() {
     };
     let cases = [
         (BUCKET, "buckets", "a", "NotFound"),
-        ("/apis/s3.example/v1/namespaces/ns/buckets/a/status", "buckets", "a", "NotFound"),
+        (
+            "/apis/s3.example/v1/namespaces/ns/buckets/a/status",
+            "buckets",
+            "a",
+            "NotFound",
+        ),
         ("/apis/s3.example/v1/buckets/a", "buckets", "a", "NotFound"),
         ("/api/v1/namespaces/ns/secrets/a", "secrets", "a", "NotFound"),
         ("/api/v1/namespaces/ns", "namespaces", "ns", "NotFound"),
@@ -140,8 +140,18 @@ fn only_a_404_that_names_the_object_speaks_of_it() {
         (BUCKET, "namespaces", "a", "DependencyNotFound"),
         (BUCKET, "buckets", "b", "DependencyNotFound"),
         (BUCKET, "", "a", "DependencyNotFound"),
-        ("/apis/s3.example/v1/namespaces/ns/buckets", "namespaces", "ns", "DependencyNotFound"),
-        ("/apis/s3.example/v1/buckets", "buckets", "a", "DependencyNotFound"),
+        (
+            "/apis/s3.example/v1/namespaces/ns/buckets",
+            "namespaces",
+            "ns",
+            "DependencyNotFound",
+        ),
+        (
+            "/apis/s3.example/v1/buckets",
+            "buckets",
+            "a",
+            "DependencyNotFound",
+        ),
         (BUCKET, "buckets", "", "NotServed"),
         ("/", "buckets", "a", "DependencyNotFound"),
     ];

@@ -285,7 +285,8 @@ async fn a_write_without_an_answer_is_unknown_and_one_without_a_server_is_not() 
 async fn an_object_whose_kind_lost_its_status_for_a_moment_is_not_gone() {
     let stage = Stage::live().await;
     let bucket = stage.bucket("a").await;
-    let subresources = |value: Value| json!([{"op": "replace", "path": "/spec/versions/0/subresources", "value": value}]);
+    let subresources =
+        |value: Value| json!([{"op": "replace", "path": "/spec/versions/0/subresources", "value": value}]);
     let change = |value| stage.admin.json_patch(stage.kind.path(), subresources(value));
     change(json!({})).await;
     let mut told = (*bucket).clone();
