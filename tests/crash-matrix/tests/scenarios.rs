@@ -44,6 +44,9 @@ impl Real {
 
     /// As at the start, whatever a scenario did.
     async fn tidy(&mut self) {
+        if !self.stage.publishes_all() {
+            self.stage.publish(&[]).await.unwrap();
+        }
         self.stage.cloud.clear_faults().await.unwrap();
         self.stage.cloud.set_mood(&Mood::default()).await.unwrap();
     }
@@ -137,6 +140,10 @@ impl bridge_sim::scenario::Stage for Real {
             Process::Plugin => self.stage.start_plugin(),
         }
         .map_err(unexpected)
+    }
+
+    async fn publish(&mut self, kinds: &[String]) -> Result<(), Unexpected> {
+        self.stage.publish(kinds).await.map_err(unexpected)
     }
 
     async fn power(&mut self, power: Power) -> Result<(), Unexpected> {
