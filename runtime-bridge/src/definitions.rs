@@ -6,6 +6,7 @@ use bridge_core::{
     crd,
     kind::{Kind, ResourceType},
 };
+use bridge_engine::serve::DefinitionMode;
 use bridge_plugin::Served;
 use clap::ValueEnum;
 use serde_json::Value;
@@ -13,10 +14,19 @@ use serde_json::Value;
 /// What becomes of CRDs in the cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum CrdMode {
-    /// Create them, and update those that the bridge has made.
+    /// The leader creates them, and updates those that a bridge has made; never back to those of an older version.
     Install,
     /// Leave them alone, and serve the kinds whose CRDs are as they should be.
     Check,
+}
+
+impl From<CrdMode> for DefinitionMode {
+    fn from(mode: CrdMode) -> Self {
+        match mode {
+            CrdMode::Install => Self::Install,
+            CrdMode::Check => Self::Check,
+        }
+    }
 }
 
 /// A kind that cannot be served.
@@ -75,6 +85,12 @@ impl Definitions {
                     why: refused.why.to_string(),
                 }),
             }
+        }
+        let version = &served.info.version;
+        let configs = definitions.configs.iter_mut().map(|(_, crd)| crd);
+        let kinds = definitions.kinds.iter_mut().map(|(_, crd)| crd);
+        for crd in configs.chain(kinds) {
+            crd::note_versions(crd, version, env!("CARGO_PKG_VERSION"));
         }
         definitions
     }

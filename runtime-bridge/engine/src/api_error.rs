@@ -166,7 +166,7 @@ fn addressed(path: &str) -> Option<(&str, &str)> {
     let mut parts = path.split('/').skip(1);
     // The core group has no name.
     let before_version = usize::from(parts.next()? != "api");
-    let mut parts = parts.skip(before_version + 1).peekable();
+    let mut parts = parts.skip(before_version + 1);
     let first = (parts.next()?, parts.next()?);
     match (first, parts.next(), parts.next()) {
         (("namespaces", _), Some(plural), Some(name)) => Some((plural, name)),

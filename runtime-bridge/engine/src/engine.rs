@@ -3,7 +3,6 @@
 use std::{sync::Arc, time::Duration};
 
 use bridge_core::{queue::Due, watch_plan::GroupKind};
-use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use crate::{
@@ -16,6 +15,7 @@ use crate::{
     object::{ApiType, Key, Object},
     reconcile::Reconcile,
     secret::SecretReader,
+    serve::Served,
     state::{EngineState, KindState},
     store::{Listener, References, Selector, Store},
     watch::{Subscription, WatchState, Watches},
@@ -90,7 +90,7 @@ pub struct Engine {
     /// The time.
     pub clock: Arc<dyn Clock>,
     gate: watch::Receiver<bool>,
-    subscriptions: Mutex<Vec<Subscription>>,
+    _referents: Subscription,
 }
 
 impl Engine {
@@ -130,7 +130,12 @@ impl Engine {
             Arc::clone(&metrics),
             &options.instance,
         );
-        let engine = Self {
+        let of_referents = Arc::clone(&dispatcher);
+        let referents: Arc<Listener> = Arc::new(move |change: &_| of_referents.referent_changed(change));
+        let of_secrets = Arc::new(ApiType::secrets());
+        let reason = "what refers to it is to notice";
+        let referents = watches.subscribe(&of_secrets, &Selector::Whole, reason, &referents);
+        Self {
             clients,
             store,
             watches,
@@ -142,38 +147,28 @@ impl Engine {
             metrics,
             clock,
             gate,
-            subscriptions: Mutex::default(),
-        };
-        let dispatcher = Arc::clone(&engine.dispatcher);
-        let referents: Arc<Listener> = Arc::new(move |change: &_| dispatcher.referent_changed(change));
-        let secrets = Arc::new(ApiType::secrets());
-        engine.listen(&secrets, "what refers to it is to notice", &referents);
-        engine
+            _referents: referents,
+        }
     }
 
-    /// Serves a kind from now on: whenever its definition is established, its objects get their turns, and so do all that depend on one
-    /// that changes.
-    pub fn serve(&self, controller: Controller) {
+    /// Serves a kind while the answer is kept: whenever its definition is established, its objects get their turns, and so do all that depend
+    /// on one that changes.
+    pub fn serve(&self, controller: Controller) -> Served {
         let Controller {
             api,
             references,
             reconciler,
             reason,
         } = controller;
-        self.store.register_references(&api.kind, references);
-        self.dispatcher.register(&api.kind, reconciler);
+        let references = self.store.register_references(&api.kind, references);
         let dispatcher = Arc::clone(&self.dispatcher);
         let listener: Arc<Listener> = Arc::new(move |change: &_| {
             dispatcher.changed(change);
             dispatcher.referent_changed(change);
         });
-        self.listen(&api, &reason, &listener);
-    }
-
-    /// Watches a kind for as long as the engine runs, and tells the listener.
-    pub fn listen(&self, api: &Arc<ApiType>, reason: &str, listener: &Arc<Listener>) {
-        let subscription = self.subscribe(api, &Selector::Whole, reason, listener);
-        self.subscriptions.lock().push(subscription);
+        Served::new(api.kind.clone(), &self.dispatcher, reconciler, references, || {
+            self.subscribe(&api, &Selector::Whole, &reason, &listener)
+        })
     }
 
     /// Watches a kind for as long as the answer is kept. The listener is called where changes come in: it must be quick.

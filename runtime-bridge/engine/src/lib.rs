@@ -17,6 +17,7 @@ pub mod object;
 pub mod ports;
 pub mod reconcile;
 pub mod secret;
+pub mod serve;
 pub mod state;
 pub mod store;
 pub mod watch;

@@ -30,6 +30,12 @@ pub trait Reconcile: Send + Sync + 'static {
         Duration::ZERO
     }
 
+    /// An object is gone, and has no pass coming: what [`Reconcile::resume`] noted of it is to be forgotten.
+    fn forget(&self, _object: &Object) {}
+
+    /// The kind is served no more: passes that run begin nothing new. Does no I/O, and waits for nothing.
+    fn stop(&self) {}
+
     /// Which account an object belongs to, before any pass has said so.
     fn lane(&self, _object: &Object) -> String {
         String::new()

@@ -10,13 +10,13 @@ use bridge_engine::{
     lease::{Leadership, LeadershipState},
     metrics::Metrics,
     object::{ApiType, Key},
+    serve::{KindReport, KindStatus},
     state::{EngineState, KindState},
     watch::WatchState,
 };
 use bridge_plugin::Link;
 use parking_lot::RwLock;
 use prometheus_client::metrics::{family::Family, gauge::Gauge};
-use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::{
@@ -42,20 +42,6 @@ struct Running {
     /// All kinds are known.
     prepared: bool,
     kinds: BTreeMap<String, KindStatus>,
-}
-
-/// What became of a kind that a plugin publishes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub enum KindStatus {
-    /// Its CRD has not been looked at yet.
-    Starting,
-    /// Its CRD is as it should be.
-    Served,
-    /// Its CRD is missing or otherwise; looked at again.
-    Waiting(String),
-    /// Never, as it is.
-    Refused(String),
 }
 
 impl Bridge {
@@ -121,9 +107,11 @@ impl Bridge {
         // Without the lock: an engine that ends may take a while, and the admin endpoint answers meanwhile.
         drop(ended);
     }
+}
 
-    /// What became of a kind. Told in the log when it changes.
-    pub fn kind(&self, kind: &str, status: KindStatus) {
+impl KindReport for Bridge {
+    /// Reported in the log when it changes.
+    fn kind(&self, kind: &str, status: KindStatus) {
         let mut running = self.running.write();
         let Some(running) = running.as_mut() else {
             return;
@@ -137,6 +125,18 @@ impl Bridge {
             KindStatus::Served => tracing::info!(kind, "serving"),
             KindStatus::Waiting(why) => tracing::warn!(kind, why, "not served yet"),
             KindStatus::Refused(why) => tracing::error!(kind, why, "cannot be served"),
+        }
+    }
+
+    fn retain(&self, wanted: &dyn Fn(&str) -> bool) {
+        if let Some(running) = self.running.write().as_mut() {
+            running.kinds.retain(|kind, _| {
+                let is_wanted = wanted(kind);
+                if !is_wanted {
+                    tracing::info!(kind, "not served any more");
+                }
+                is_wanted
+            });
         }
     }
 }

@@ -10,7 +10,7 @@ use bridge_engine::{
 use clap::Args;
 
 use super::ServeError;
-use crate::{cluster::ClusterArgs, plugins::Connected};
+use crate::cluster::ClusterArgs;
 use bridge_engine::client::Clients;
 
 /// A name of an object in Kubernetes is no longer.
@@ -34,9 +34,15 @@ pub struct ElectionArgs {
         action = clap::ArgAction::Set
     )]
     pub leader_election: bool,
-    /// Name of the Lease. Without it: `crossbridge-` and the names of the plugins. Bridges that serve the same kinds must agree on it.
-    #[arg(long, env = "CROSSBRIDGE_LEADER_ELECTION_NAME", value_name = "NAME")]
-    pub leader_election_name: Option<String>,
+    /// Name of the Lease. It names a deployment, whatever plugins its bridges serve now: bridges that may serve the same kinds must agree on
+    /// it, and each of several deployments in one namespace needs a name of its own.
+    #[arg(
+        long,
+        env = "CROSSBRIDGE_LEADER_ELECTION_NAME",
+        value_name = "NAME",
+        default_value = "crossbridge"
+    )]
+    pub leader_election_name: String,
     /// Namespace of the Lease. Without it: that of the bridge's own Secrets.
     #[arg(long, env = "CROSSBRIDGE_LEADER_ELECTION_NAMESPACE", value_name = "NAME")]
     pub leader_election_namespace: Option<String>,
@@ -85,15 +91,11 @@ impl ElectionArgs {
         &self,
         clients: &Clients,
         cluster: &ClusterArgs,
-        plugins: &[Connected],
     ) -> Result<(Option<Elector>, Leadership), ServeError> {
         let Some(timing) = self.timing()? else {
             return Ok((None, Leadership::unopposed()));
         };
-        let name = match &self.leader_election_name {
-            Some(name) => name.clone(),
-            None => lease_name(plugins.iter().map(|plugin| plugin.served().info.name.clone())),
-        };
+        let name = self.leader_election_name.clone();
         if name.len() > LONGEST_NAME {
             return Err(ServeError::LeaseName(name));
         }
@@ -111,13 +113,6 @@ impl ElectionArgs {
     }
 }
 
-/// The same for all bridges of these plugins, in whatever order they are given.
-fn lease_name(plugins: impl Iterator<Item = String>) -> String {
-    let mut names: Vec<String> = plugins.collect();
-    names.sort();
-    format!("crossbridge-{}", names.join("-"))
-}
-
 /// This process's alone, also after a restart in the same pod: the former process may still be seen to act.
 fn identity() -> String {
     let host = env::var("HOSTNAME").unwrap_or_else(|_| "bridge".to_owned());
@@ -128,14 +123,21 @@ fn identity() -> String {
 mod tests {
     use super::*;
 
+    #[derive(Debug, clap::Parser)]
+    struct Flags {
+        #[command(flatten)]
+        election: ElectionArgs,
+    }
+
     #[test]
-    fn bridges_of_the_same_plugins_ask_for_the_same_lease() {
-        let name = |plugins: [&str; 2]| lease_name(plugins.into_iter().map(ToOwned::to_owned));
-        assert_eq!(
-            name(["b.example.org", "a.example.org"]),
-            name(["a.example.org", "b.example.org"])
-        );
-        assert_eq!(name(["b", "a"]), "crossbridge-a-b");
+    fn the_lease_is_named_after_the_deployment_alone() {
+        let name = |flags: &[&str]| {
+            let flags = ["serve"].iter().chain(flags);
+            let parsed = <Flags as clap::Parser>::try_parse_from(flags).unwrap();
+            parsed.election.leader_election_name
+        };
+        assert_eq!(name(&[]), "crossbridge");
+        assert_eq!(name(&["--leader-election-name", "bridge-aws"]), "bridge-aws");
     }
 
     #[test]

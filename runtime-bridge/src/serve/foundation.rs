@@ -1,6 +1,6 @@
-//! What outlives every engine of a bridge, and is needed to start one.
+//! What a bridge needs to start its engine.
 
-use std::{env, sync::Arc, time::Duration};
+use std::{env, sync::Arc};
 
 use bridge_core::{crd::MANAGED_BY, queue::Limits};
 use bridge_engine::{
@@ -18,7 +18,7 @@ use tokio::{sync::watch, time::Instant};
 use super::{BehaviourArgs, ServeError};
 use crate::patience::patiently;
 
-/// What outlives every engine.
+/// What an engine is started with.
 pub struct Foundation {
     /// How resources are looked after.
     pub behaviour: BehaviourArgs,
@@ -34,7 +34,7 @@ pub struct Foundation {
     pub managed_metrics: Arc<ManagedMetrics>,
     /// The time: a simulation brings its own.
     pub clock: Arc<dyn Clock>,
-    /// Passes, whichever engine began them.
+    /// The passes of the process.
     pub detached: Detached,
 }
 
@@ -84,14 +84,6 @@ impl Foundation {
         let digester = self.identity.digester.clone();
         let shared = Shared::new(&engine, digester, Arc::clone(&self.managed_metrics), options);
         (shared, engine, gate)
-    }
-
-    /// Waits until what former engines began has ended and is stored.
-    pub async fn settle(&self, limit: Duration) -> Result<(), ServeError> {
-        match self.detached.wait(limit).await {
-            0 => Ok(()),
-            left => Err(ServeError::NotDrained(left)),
-        }
     }
 
     fn engine_options(&self) -> EngineOptions {

@@ -4,29 +4,30 @@
 mod bridge;
 mod election;
 mod foundation;
-mod generation;
+mod plugin_source;
 mod shutdown;
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{future::pending, net::SocketAddr, sync::Arc, time::Duration};
 
 use bridge_core::{lease::TimingError, managed::Settings};
 use bridge_engine::{
     api_error::ApiError,
     client::ConnectError,
     clock::SystemClock,
+    lease::Leadership,
     managed::{Detached, DigestKeyError, ManagedMetrics},
     metrics::Metrics,
+    serve::{KindSource, Registry},
 };
 use clap::Args;
-use tokio::time::Instant;
+use tokio::{sync::watch, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-use self::election::ElectionArgs;
 pub use self::{
-    bridge::{Bridge, KindStatus},
+    bridge::Bridge,
     foundation::{Foundation, Identity},
-    generation::{Ended, Generation},
 };
+use self::{election::ElectionArgs, plugin_source::PluginSource};
 use crate::{
     admin::{self, BindError},
     cluster::ClusterArgs,
@@ -153,7 +154,7 @@ pub enum ServeError {
     #[error("the durations of the leader election do not go together: {0}")]
     ElectionTiming(#[from] TimingError),
     /// The lease's name.
-    #[error("{0} is too long for the name of a Lease: choose one with --leader-election-name")]
+    #[error("{0} is too long for the name of a Lease: choose another with --leader-election-name")]
     LeaseName(String),
     /// Signals.
     #[error("cannot listen for signals: {0}")]
@@ -202,7 +203,7 @@ pub async fn run(args: ServeArgs) -> Result<(), ServeError> {
     for supervision in supervisions {
         tokio::spawn(supervision.run(background.clone()));
     }
-    let (elector, leadership) = args.election.begin(&clients, &args.cluster, &plugins)?;
+    let (elector, leadership) = args.election.begin(&clients, &args.cluster)?;
     bridge.connected(plugins);
     bridge.led_by(&leadership);
     let led = CancellationToken::new();
@@ -218,7 +219,7 @@ pub async fn run(args: ServeArgs) -> Result<(), ServeError> {
         metrics,
         detached: Detached::default(),
     };
-    let ended = generations(&foundation, &bridge, &stop).await;
+    let ended = run_engine(&foundation, &bridge, &stop).await;
     // Only now: until here, what was begun was ended under the lease.
     led.cancel();
     if let Some(election) = election {
@@ -229,28 +230,58 @@ pub async fn run(args: ServeArgs) -> Result<(), ServeError> {
     ended
 }
 
-/// A plugin that serves other kinds than before is met by beginning anew: nothing is in memory that would be missed.
-pub async fn generations(
+/// Serves what the plugins publish, until it is told to stop. Passes begin while this process leads.
+pub async fn run_engine(
     foundation: &Foundation,
-    bridge: &Bridge,
+    bridge: &Arc<Bridge>,
     stop: &CancellationToken,
 ) -> Result<(), ServeError> {
+    let (shared, engine, gate) = foundation.engine();
+    bridge.started(&engine);
+    let sources = bridge.plugins().iter().map(|connected| {
+        let source = PluginSource::new(connected, foundation, &engine, &shared);
+        Box::new(source) as Box<dyn KindSource>
+    });
+    let mut registry = Registry::new(
+        &engine,
+        &foundation.leadership,
+        foundation.behaviour.crds.into(),
+        Arc::clone(bridge) as _,
+        sources.collect(),
+    );
+    bridge.prepared();
+    tokio::select! {
+        // In a fixed order, so that a simulation repeats itself.
+        biased;
+        () = stop.cancelled() => {}
+        () = follow_leadership(&foundation.leadership, &gate) => {}
+        () = registry.run() => {}
+    }
+    // Nothing more is begun; what was begun ends, and is stored.
     let limit = foundation.behaviour.drain_timeout;
-    while !stop.is_cancelled() {
-        let generation = Generation::start(foundation, bridge);
-        let ended = generation.run(bridge, stop).await;
-        let drained = generation.drain(limit).await;
-        bridge.ended();
-        match ended {
-            Ended::Stopped => return drained,
-            Ended::PluginChanged(name) => {
-                tracing::info!(plugin = name, "the plugin serves something else: beginning anew");
-                if let Err(error) = drained {
-                    // They go on beside the next engine, which leaves their objects alone, and are waited for at the end.
-                    tracing::warn!(%error, "not all of the former engine's passes have ended");
-                }
-            }
+    let end = Instant::now() + limit;
+    gate.send_replace(false);
+    let left = shared.drain(limit).await;
+    let dropped = engine.drain(end.saturating_duration_since(Instant::now())).await;
+    for key in &dropped {
+        tracing::warn!(object = %key, "its pass was cut off");
+    }
+    drop(registry);
+    bridge.ended();
+    match left.max(dropped.len()) {
+        0 => Ok(()),
+        left => Err(ServeError::NotDrained(left)),
+    }
+}
+
+async fn follow_leadership(leadership: &Leadership, gate: &watch::Sender<bool>) {
+    let mut leads = leadership.watch();
+    loop {
+        let now = *leads.borrow_and_update();
+        gate.send_replace(now);
+        if leads.changed().await.is_err() {
+            // Nobody can tell any more: then it stays as it is.
+            return pending().await;
         }
     }
-    foundation.settle(limit).await
 }

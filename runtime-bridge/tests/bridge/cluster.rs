@@ -47,6 +47,25 @@ impl Cluster {
         Api::namespaced_with(self.client.clone(), "default", &resource(kind))
     }
 
+    /// Of the plugin of memos.
+    pub fn memos(&self) -> Api<DynamicObject> {
+        let gvk = GroupVersionKind::gvk("memos.example.org", "v1alpha1", "Memo");
+        Api::namespaced_with(self.client.clone(), "default", &ApiResource::from_gvk(&gvk))
+    }
+
+    /// A `ClusterProviderConfig` of the plugin of memos, which needs nothing.
+    pub async fn configure_memos(&self) {
+        let gvk = GroupVersionKind::gvk("memos.example.org", "v1alpha1", "ClusterProviderConfig");
+        let configs = Api::all_with(self.client.clone(), &ApiResource::from_gvk(&gvk));
+        let config = json!({
+            "apiVersion": "memos.example.org/v1alpha1",
+            "kind": "ClusterProviderConfig",
+            "metadata": { "name": "default" },
+            "spec": { "credentials": { "source": "None" } },
+        });
+        create(&configs, config).await.unwrap();
+    }
+
     pub fn cluster_scoped(&self, kind: &str) -> Api<DynamicObject> {
         Api::all_with(self.client.clone(), &resource(kind))
     }

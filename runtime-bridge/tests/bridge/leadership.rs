@@ -55,7 +55,7 @@ async fn a_standby_does_nothing_and_begins_as_soon_as_the_leader_stops() {
     let (cluster, notes) = (Cluster::start().await, Notes::start());
     let first = leader(&cluster, &notes).await;
     let second = standby(&cluster, &notes).await;
-    let status = "leader_election_master_status{name=\"default/crossbridge-notes.example.org\"}";
+    let status = "leader_election_master_status{name=\"default/crossbridge\"}";
     assert!(first.get("/metrics").await.1.contains(&format!("{status} 1\n")));
     assert!(second.get("/metrics").await.1.contains(&format!("{status} 0\n")));
     configure(&cluster, json!({ "token": "canary" })).await;
@@ -122,6 +122,37 @@ async fn an_old_leader_that_wakes_in_the_middle_of_a_creation_does_no_harm() {
         Some("groceries")
     );
     assert_eq!(new.stop().await, Some(0));
+}
+
+#[tokio::test]
+async fn a_standby_writes_no_crd_before_it_leads() {
+    let (cluster, older, mut newer) = (Cluster::start().await, Notes::start(), Notes::start());
+    newer.upgrade().await;
+    let first = leader(&cluster, &older).await;
+    let second = Bridge::start(&cluster, &newer.endpoint(), &ELECTION).await;
+    let waits = |_: u16, text: &str| text.contains("the bridge that leads installs it");
+    second.until("/debug/state", waits).await;
+    let definitions = cluster.definitions();
+    let version = |crd: &kube::api::DynamicObject| {
+        let annotations = crd.metadata.annotations.clone().unwrap_or_default();
+        annotations.get("crossbridge.dev/plugin-version").cloned()
+    };
+    let sticker = "stickers.notes.example.org";
+    assert!(definitions.get_opt(sticker).await.unwrap().is_none());
+    let note = definitions.get("notes.notes.example.org").await.unwrap();
+    assert_eq!(version(&note).as_deref(), Some("1.0.0"));
+
+    assert_eq!(first.stop().await, Some(0));
+    until(&definitions, sticker, "established", |crd| {
+        is_true(crd, "Established")
+    })
+    .await;
+    until(&definitions, "notes.notes.example.org", "noted", |crd| {
+        version(crd).as_deref() == Some("1.1.0")
+    })
+    .await;
+    second.until_ready().await;
+    assert_eq!(second.stop().await, Some(0));
 }
 
 #[tokio::test]

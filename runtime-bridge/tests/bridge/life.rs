@@ -165,7 +165,13 @@ async fn the_rights_that_deploy_gives_are_enough() {
     let bridge = Bridge::start_as(
         &kubeconfig,
         &notes.endpoint(),
-        &["--namespace", "crossbridge-system", "--leader-election"],
+        &[
+            "--namespace",
+            "crossbridge-system",
+            "--leader-election",
+            "--leader-election-name",
+            "bridge-aws",
+        ],
     )
     .await;
     bridge.until_ready().await;

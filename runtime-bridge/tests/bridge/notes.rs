@@ -65,11 +65,16 @@ pub struct Wall {
 struct Note(Arc<Wall>);
 struct Board(Arc<Wall>);
 struct Sticker(Arc<Wall>);
+struct Memo(Arc<Wall>);
 
 fn kind(name: &str) -> Kind {
+    kind_of("notes.example.org", name)
+}
+
+fn kind_of(group: &str, name: &str) -> Kind {
     let names = ExternalName::by_user("groceries").pattern("[a-z0-9-]+");
     let example = Example::new("groceries", &json!({ "title": "Buy milk" })).external_name("groceries");
-    Kind::new("notes.example.org", "v1alpha1", name, names)
+    Kind::new(group, "v1alpha1", name, names)
         .recover_by_name()
         .visible_when_accepted()
         .sensitive("/password")
@@ -153,6 +158,7 @@ macro_rules! resource {
 resource!(Note, kind("Note"));
 resource!(Board, kind("Board").cluster_scoped());
 resource!(Sticker, kind("Sticker"));
+resource!(Memo, kind_of("memos.example.org", "Memo"));
 
 /// Served from this process until it is dropped.
 pub struct Notes {
@@ -170,6 +176,18 @@ impl Notes {
         };
         notes.serve(notes.plugin("1.0.0"));
         notes
+    }
+
+    /// Another plugin, of memos.
+    pub fn memos() -> Self {
+        let mut memos = Self {
+            folder: tempfile::tempdir().unwrap(),
+            wall: Arc::default(),
+            served: None,
+        };
+        let plugin = Plugin::new("memos.example.org", "1.0.0").resource(Memo(Arc::clone(&memos.wall)));
+        memos.serve(plugin);
+        memos
     }
 
     pub async fn stop(&mut self) {

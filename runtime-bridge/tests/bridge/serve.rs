@@ -1,14 +1,18 @@
 //! The bridge at work on a real API server, with a real plugin.
 
+use std::{sync::atomic::Ordering, time::Duration};
+
 use serde_json::{Value, json};
 
 use crate::{
     admin::Bridge,
     cluster::{Cluster, condition, configure, create, is_true, merge, note, until},
-    notes::Notes,
+    notes::{Notes, SLOW},
     program::run,
     rules::apply_printed,
 };
+
+const LIMIT: Duration = Duration::from_mins(1);
 
 #[tokio::test]
 async fn a_kind_is_served_from_its_crd_to_ready_and_again_after_a_restart() {
@@ -170,6 +174,43 @@ async fn a_plugin_that_serves_more_after_an_upgrade_is_met_without_a_restart() {
             .is_some_and(|synced| synced["observedGeneration"] == 2 && synced["status"] == "True")
     })
     .await;
+    assert_eq!(bridge.stop().await, Some(0));
+}
+
+#[tokio::test]
+async fn a_plugin_that_changes_its_kinds_stops_no_kind_of_another() {
+    let (cluster, mut notes, memos) = (Cluster::start().await, Notes::start(), Notes::memos());
+    let bridge = Bridge::start(&cluster, &notes.endpoint(), &["--plugin", &memos.endpoint()]).await;
+    bridge.until_ready().await;
+    cluster.configure_memos().await;
+    let memo = |name: &str, title: &str| {
+        let mut memo = note();
+        memo["apiVersion"] = json!("memos.example.org/v1alpha1");
+        memo["kind"] = json!("Memo");
+        memo["metadata"]["name"] = json!(name);
+        memo["spec"]["forProvider"]["title"] = json!(title);
+        memo
+    };
+    let api = cluster.memos();
+    create(&api, memo("slow", SLOW)).await.unwrap();
+    tokio::time::timeout(LIMIT, memos.wall.called.notified())
+        .await
+        .expect("the plugin is called");
+
+    // The creation of the slow one goes on and on.
+    notes.upgrade().await;
+    let served = |_: u16, text: &str| {
+        let state: Value = serde_json::from_str(text).unwrap_or_default();
+        state["kinds"]["Sticker.notes.example.org/v1alpha1"] == "served"
+    };
+    bridge.until("/debug/state", served).await;
+    create(&api, memo("quick", "Buy milk")).await.unwrap();
+    until(&api, "quick", "ready", |memo| is_true(memo, "Ready")).await;
+    assert!(!is_true(&api.get("slow").await.unwrap(), "Ready"));
+
+    memos.wall.released.notify_one();
+    until(&api, "slow", "ready", |memo| is_true(memo, "Ready")).await;
+    assert_eq!(memos.wall.creates.load(Ordering::SeqCst), 2);
     assert_eq!(bridge.stop().await, Some(0));
 }
 

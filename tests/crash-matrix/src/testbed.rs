@@ -42,6 +42,8 @@ pub struct Programs {
     pub flags: Vec<String>,
     /// How long a call may take; `None`: a second.
     pub call_seconds: Option<u32>,
+    /// Kinds that the plugin publishes; empty: all.
+    pub kinds: Vec<String>,
 }
 
 /// Everything. It ends when dropped.
@@ -88,6 +90,7 @@ impl Programs {
             plugin: find("fake-cloud-plugin")?,
             flags: flags.iter().map(|flag| (*flag).to_owned()).collect(),
             call_seconds: None,
+            kinds: Vec::new(),
         })
     }
 }
@@ -152,8 +155,29 @@ impl Testbed {
             Some(seconds) => spawn.env("FAKE_CLOUD_CALL_SECONDS", seconds.to_string()),
             None => spawn,
         };
+        let spawn = match self.programs.kinds.join(",") {
+            all if all.is_empty() => spawn,
+            kinds => spawn.env("FAKE_CLOUD_KINDS", kinds),
+        };
         self.plugin = Some(spawn.spawn().map_err(TestError::from)?);
         Ok(())
+    }
+
+    /// Whether the plugin publishes every kind it has.
+    pub fn publishes_all(&self) -> bool {
+        self.programs.kinds.is_empty()
+    }
+
+    /// Starts the plugin anew, publishing these kinds alone; empty: all.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub async fn publish(&mut self, kinds: &[String]) -> Result<(), TestError> {
+        if let Some(plugin) = self.plugin.take() {
+            plugin.stop(LIMIT).await;
+        }
+        self.programs.kinds = kinds.to_vec();
+        self.start_plugin()
     }
 
     /// Starts the plugin anew, with this limit of each call; the former one is returned.
@@ -220,9 +244,7 @@ impl Testbed {
     pub async fn lease_transitions(&self) -> Result<u64, TestError> {
         let leases = self.cluster.leases().await?;
         let name = |lease: &Value| lease["metadata"]["name"].as_str().unwrap_or_default().to_owned();
-        let ours = leases
-            .iter()
-            .find(|lease| name(lease).starts_with("crossbridge-"));
+        let ours = leases.iter().find(|lease| name(lease).starts_with("crossbridge"));
         ours.and_then(|lease| lease["spec"]["leaseTransitions"].as_u64())
             .ok_or_else(|| TestError("there is no lease that tells how often it changed hands".to_owned()))
     }

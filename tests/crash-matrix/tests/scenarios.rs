@@ -44,6 +44,9 @@ impl RealProcesses {
 
     /// As at the start, whatever a scenario did.
     async fn clean_up(&mut self) {
+        if !self.testbed.publishes_all() {
+            self.testbed.publish(&[]).await.unwrap();
+        }
         self.testbed.cloud.clear_faults().await.unwrap();
         self.testbed.cloud.set_mood(&Mood::default()).await.unwrap();
     }
@@ -137,6 +140,10 @@ impl bridge_sim::scenario::Stage for RealProcesses {
             Process::Plugin => self.testbed.start_plugin(),
         }
         .map_err(unexpected)
+    }
+
+    async fn publish(&mut self, kinds: &[String]) -> Result<(), Unexpected> {
+        self.testbed.publish(kinds).await.map_err(unexpected)
     }
 
     async fn power(&mut self, power: Power) -> Result<(), Unexpected> {

@@ -16,6 +16,7 @@ mod set_once;
 mod status;
 #[cfg(test)]
 mod tests;
+mod version;
 
 use serde_json::{Map, Value, json};
 
@@ -24,6 +25,7 @@ pub use config::{cluster_provider_config, provider_config};
 pub use managed::managed;
 pub use refusal::{KindRefused, Refusal};
 pub use sensitive::{SecretRef, Wish, WishError, split_wish};
+pub use version::{BRIDGE_VERSION, PLUGIN_VERSION, is_noted, newer, note_versions};
 
 /// Label on each CRD that the bridge made; its value is [`MANAGED_BY`]. A CRD without it is never overwritten.
 pub const MANAGED_BY_LABEL: &str = "app.kubernetes.io/managed-by";

@@ -394,6 +394,27 @@ fn what_the_api_server_fills_in_is_no_difference() {
 }
 
 #[test]
+fn an_empty_map_of_a_schema_is_no_difference_and_a_subresource_is_one() {
+    let version = "/spec/versions/0";
+    let mut wanted = managed(&database(true)).unwrap();
+    let found = wanted.clone();
+    let schema = wanted
+        .pointer_mut(&format!("{version}/schema/openAPIV3Schema/properties/metadata"))
+        .unwrap();
+    schema["properties"] = json!({});
+    assert_eq!(differences(&wanted, &found), Vec::<String>::new());
+    assert_eq!(differences(&found, &wanted), Vec::<String>::new());
+
+    let mut found = wanted.clone();
+    let subresources = found.pointer_mut(&format!("{version}/subresources")).unwrap();
+    subresources.as_object_mut().unwrap().remove("status");
+    assert_eq!(
+        differences(&wanted, &found),
+        [format!("{version}/subresources/status")]
+    );
+}
+
+#[test]
 fn a_property_that_is_gone_or_new_is_a_difference() {
     let wanted = managed(&database(true)).unwrap();
     let region = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/forProvider/properties";

@@ -12,7 +12,7 @@ use std::{
     fmt::Debug,
 };
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
 pub use self::priority::{Priority, Wake};
@@ -204,6 +204,57 @@ where
             }
         };
         self.place(key, turn);
+    }
+
+    /// Takes the turns of keys that are not to be kept. A pass in flight goes on, and may give its key another turn.
+    pub fn retain(&mut self, mut keep: impl FnMut(&K, &G) -> bool) {
+        let taken: Vec<(K, Turn)> = self
+            .entries
+            .iter_mut()
+            .filter(|(key, entry)| !keep(key, &entry.kind))
+            .filter_map(|(key, entry)| Some((key.clone(), entry.turn.take()?)))
+            .collect();
+        for (key, turn) in taken {
+            let Some(entry) = self.entries.get(&key) else {
+                continue;
+            };
+            if entry.in_flight.is_none() {
+                self.unplace(&key, turn);
+                self.entries.remove(&key);
+            }
+        }
+    }
+
+    /// Takes the turn of one key, if it has one, as [`Queue::retain`] does.
+    pub fn forget(&mut self, key: &K) {
+        let Some(entry) = self.entries.get_mut(key) else {
+            return;
+        };
+        let turn = entry.turn.take();
+        if entry.in_flight.is_some() {
+            return;
+        }
+        if let Some(turn) = turn {
+            self.unplace(key, turn);
+        }
+        self.entries.remove(key);
+    }
+
+    /// Moves all that is due or held back by this much: the clock was set.
+    pub fn shift(&mut self, by: SignedDuration) {
+        let moved = |at: Timestamp| at.saturating_add(by).unwrap_or(at);
+        for entry in self.entries.values_mut() {
+            if entry.not_before > Timestamp::MIN {
+                entry.not_before = moved(entry.not_before);
+            }
+            if let Some(turn) = entry.turn.as_mut().filter(|turn| !turn.ready) {
+                turn.wake.at = moved(turn.wake.at);
+            }
+        }
+        self.waiting = std::mem::take(&mut self.waiting)
+            .into_iter()
+            .map(|(at, order, key)| (moved(at), order, key))
+            .collect();
     }
 
     /// When [`Queue::take`] may have more to give, though nothing was marked or finished.

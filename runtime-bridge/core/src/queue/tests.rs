@@ -179,3 +179,39 @@ fn an_endless_stream_of_changes_starves_no_poll() {
     }
     assert_eq!(others, BTreeSet::from([100, 101, 102]));
 }
+
+#[test]
+fn what_is_forgotten_has_no_turn_and_leaves_nothing_behind() {
+    let mut queue = TestQueue::new(PLENTY);
+    for key in 0..4 {
+        mark(&mut queue, key, 'a', 0);
+    }
+    queue.mark(&4, &'a', &0, wake(60, Priority::DriftPoll));
+    mark(&mut queue, 5, 'b', 0);
+    // One in flight, one that is ready.
+    assert_eq!(take(&mut queue, 0), Some(0));
+    mark(&mut queue, 0, 'a', 0);
+    queue.retain(|key, kind| *kind == 'b' || *key == 3);
+    assert_eq!(queue.due(&4), None);
+    queue.forget(&3);
+    queue.forget(&3);
+    assert_eq!(take_all(&mut queue, 100), [5]);
+    queue.finish(&0, None, None, None);
+    queue.finish(&5, None, None, None);
+    assert_eq!(queue.counts(), BTreeMap::new());
+    assert_eq!(queue.next_due(), None);
+}
+
+#[test]
+fn a_clock_that_is_set_back_delays_nothing() {
+    let mut queue = TestQueue::new(PLENTY);
+    queue.mark(&1, &'a', &0, wake(1060, Priority::DriftPoll));
+    mark(&mut queue, 2, 'a', 0);
+    assert_eq!(take(&mut queue, 1000), Some(2));
+    queue.finish(&2, Some(wake(1000, Priority::DriftPoll)), None, Some(at(1030)));
+    mark(&mut queue, 3, 'a', 0);
+    queue.shift(SignedDuration::from_secs(-1000));
+    assert_eq!(take(&mut queue, 0), Some(3));
+    assert_eq!((take(&mut queue, 29), take(&mut queue, 30)), (None, Some(2)));
+    assert_eq!((take(&mut queue, 59), take(&mut queue, 60)), (None, Some(1)));
+}

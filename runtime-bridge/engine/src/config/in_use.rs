@@ -9,7 +9,6 @@ use async_trait::async_trait;
 use bridge_core::{
     managed::{Says, Status},
     queue::{Priority, Wake},
-    watch_plan::GroupKind,
 };
 use jiff::SignedDuration;
 
@@ -19,10 +18,11 @@ use crate::{
     clock::Clock,
     engine::{Controller, Engine},
     event::{EventRecorder, EventType},
-    object::{Key, Object},
+    object::{ApiType, Key, Object},
     reconcile::{Next, Pass, Reconcile},
-    store::{Change, Listener, Store},
-    watch::Watches,
+    serve::Served,
+    store::{Change, Listener, ReferenceRule, References, Selector, Store},
+    watch::{Subscription, Watches},
     write::{Still, Writer},
 };
 
@@ -66,25 +66,41 @@ fn decide(config: &Object, used: bool, sure: bool) -> Step {
     }
 }
 
-/// Looks after both config kinds of a plugin on this engine. `users`: the controllers of all kinds that refer to them, which need not be
-/// served yet.
-pub fn keep_while_used(engine: &Engine, plugin: &str, users: &[Controller]) {
-    for user in users {
-        engine
+/// Looks after both config kinds of a plugin, until it is dropped.
+#[must_use = "configs are kept only while it lives"]
+pub struct ConfigUsage {
+    _configs: Vec<Served>,
+    _users: Vec<(ReferenceRule, Subscription)>,
+}
+
+/// Looks after both config kinds of a plugin on this engine, while the answer is kept. `users`: the controllers of all kinds that refer to
+/// them, which need not be served yet.
+pub fn keep_while_used(engine: &Engine, plugin: &str, users: &[Controller]) -> ConfigUsage {
+    let subscriptions = users.iter().map(|user| {
+        let rule = engine
             .store
             .register_references(&user.api.kind, Arc::clone(&user.references));
-        engine.listen(
-            &user.api,
-            &format!("uses configs of {plugin}"),
-            &listener(engine, plugin),
-        );
-    }
-    for api in [config_api(plugin), cluster_config_api(plugin)] {
+        let reason = format!("uses configs of {plugin}");
+        let listener = listener(engine, plugin);
+        (
+            rule,
+            engine.subscribe(&user.api, &Selector::Whole, &reason, &listener),
+        )
+    });
+    let subscriptions = subscriptions.collect();
+    let users: Arc<[User]> = users
+        .iter()
+        .map(|user| User {
+            api: Arc::clone(&user.api),
+            references: Arc::clone(&user.references),
+        })
+        .collect();
+    let configs = [config_api(plugin), cluster_config_api(plugin)].map(|api| {
         engine.serve(Controller {
             api: Arc::new(api),
             references: Arc::new(|config: &Object| secret_of(config).into_iter().collect()),
             reconciler: Arc::new(InUse {
-                users: users.iter().map(|user| user.api.kind.clone()).collect(),
+                users: Arc::clone(&users),
                 store: Arc::clone(&engine.store),
                 watches: Arc::clone(&engine.watches),
                 writer: engine.writer.clone(),
@@ -92,8 +108,18 @@ pub fn keep_while_used(engine: &Engine, plugin: &str, users: &[Controller]) {
                 clock: Arc::clone(&engine.clock),
             }),
             reason: format!("configs of {plugin}"),
-        });
+        })
+    });
+    ConfigUsage {
+        _configs: configs.into(),
+        _users: subscriptions,
     }
+}
+
+/// A kind whose objects use configs.
+struct User {
+    api: Arc<ApiType>,
+    references: Arc<References>,
 }
 
 /// It is a config's turn when a user comes, goes, or turns to another one.
@@ -116,7 +142,7 @@ fn listener(engine: &Engine, plugin: &str) -> Arc<Listener> {
 }
 
 struct InUse {
-    users: Vec<GroupKind>,
+    users: Arc<[User]>,
     store: Arc<Store>,
     watches: Arc<Watches>,
     writer: Writer,
@@ -131,16 +157,21 @@ impl Reconcile for InUse {
             return Next::idle();
         };
         let (users, count) = self.store.first_referring_to(key, NAMED);
-        let sure = self.users.iter().all(|kind| self.watches.is_complete(kind));
+        let sure = self
+            .users
+            .iter()
+            .all(|user| self.watches.is_complete(&user.api.kind));
         let done = match decide(&config, count > 0, sure) {
             Step::Nothing => return Next::idle(),
             Step::Ask => return self.again(),
             Step::Hold => self.writer.put(&held(&config)).await.map(drop),
-            Step::Release => self
-                .writer
-                .remove_finalizer(&config.api, key, config.uid(), FINALIZER, Still::Whatever)
-                .await
-                .map(drop),
+            // A watch that was interrupted is live before all that it missed is in, and a config that is being deleted goes with this write.
+            Step::Release if config.is_deleting() => match self.has_users_live(key).await {
+                Ok(true) => return self.again(),
+                Ok(false) => self.release(&config).await,
+                Err(error) => Err(error),
+            },
+            Step::Release => self.release(&config).await,
             Step::Tell => self.tell(&config, &users, count).await,
         };
         match done {
@@ -156,6 +187,29 @@ impl Reconcile for InUse {
 impl InUse {
     fn again(&self) -> Next {
         Next::at(self.clock.now() + AGAIN, Priority::DriftPoll)
+    }
+
+    async fn release(&self, config: &Object) -> Result<(), ApiError> {
+        let (key, uid) = (config.key(), config.uid());
+        self.writer
+            .remove_finalizer(&config.api, &key, uid, FINALIZER, Still::Whatever)
+            .await
+            .map(drop)
+    }
+
+    /// Whether anything refers to the config, by the API server itself.
+    async fn has_users_live(&self, config: &Key) -> Result<bool, ApiError> {
+        for user in self.users.iter() {
+            let refers = |object: &Object| (user.references)(object).contains(config);
+            match self.writer.any_live(&user.api, refers).await {
+                Ok(true) => return Ok(true),
+                Ok(false) => {}
+                // There is no such kind, and so nothing of it.
+                Err(ApiError::NotServed(_)) if self.watches.is_defined(&user.api.kind) == Some(false) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(false)
     }
 
     async fn tell(&self, config: &Object, users: &[Key], count: usize) -> Result<(), ApiError> {
@@ -201,56 +255,5 @@ fn blocked(users: &[Key], count: usize) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn config(held: bool, deleting: bool) -> Object {
-        let json = json!({"metadata": {
-            "name": "default", "uid": "u", "resourceVersion": "1",
-            "finalizers": if held { vec![FINALIZER] } else { vec![] },
-            "deletionTimestamp": deleting.then_some("2026-01-01T00:00:00Z"),
-        }});
-        Object::decode(&Arc::new(cluster_config_api("example.org")), &json.to_string()).unwrap()
-    }
-
-    #[test]
-    fn a_config_is_held_while_it_is_used_and_released_only_when_it_is_sure_that_it_is_not() {
-        // Used, sure, held, deleting.
-        let cases = [
-            ([false, true, false, false], Step::Nothing),
-            ([true, true, false, false], Step::Hold),
-            ([true, false, false, false], Step::Hold),
-            ([true, true, true, false], Step::Nothing),
-            ([true, true, true, true], Step::Tell),
-            ([true, true, false, true], Step::Nothing),
-            ([false, true, true, false], Step::Release),
-            ([false, true, true, true], Step::Release),
-            ([false, false, true, true], Step::Ask),
-            ([false, false, false, true], Step::Nothing),
-        ];
-        for ([used, sure, held, deleting], expected) in cases {
-            let config = config(held, deleting);
-            assert_eq!(
-                decide(&config, used, sure),
-                expected,
-                "{used} {sure} {held} {deleting}"
-            );
-        }
-        assert!(held(&config(false, false)).has_finalizer(FINALIZER));
-    }
-
-    #[test]
-    fn a_few_of_its_users_are_named() {
-        let key = |name| Key::new(GroupKind::new("example.org", "Bucket"), Some("ns"), name);
-        assert_eq!(
-            blocked(&[key("a")], 1),
-            "Blocking deletion while usages still exist: Bucket.example.org ns/a"
-        );
-        assert_eq!(
-            blocked(&[key("a"), key("b")], 7),
-            "Blocking deletion while usages still exist: Bucket.example.org ns/a, Bucket.example.org ns/b and 5 more"
-        );
-    }
-}
+#[path = "in_use_tests.rs"]
+mod tests;

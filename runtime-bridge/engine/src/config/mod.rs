@@ -19,7 +19,7 @@ mod tests;
 
 pub use error::ConfigError;
 pub use host::{Host, HostError, LocalHost};
-pub use in_use::{FINALIZER, keep_while_used};
+pub use in_use::{ConfigUsage, FINALIZER, keep_while_used};
 pub use reference::{cluster_config_api, config_api, secret_of};
 pub use resolver::{ConfigOptions, ConfigResolver};
 pub use sources::{ConfigObjects, SecretSource};

@@ -4,7 +4,7 @@ mod established;
 
 use std::time::Duration;
 
-use bridge_core::crd::{MANAGED_BY, MANAGED_BY_LABEL, differences};
+use bridge_core::crd::{MANAGED_BY, MANAGED_BY_LABEL, differences, is_noted, newer};
 use http::{Method, Request, header};
 use serde_json::Value;
 use tokio::time::Instant;
@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use crate::{
     api_error::ApiError,
     client::ApiClient,
-    object::{ApiType, Key},
+    object::{ApiType, Key, parse_version},
 };
 
 /// Field manager of what is applied.
@@ -69,33 +69,116 @@ pub enum CrdError {
         /// Why.
         source: ApiError,
     },
+    /// It is not as it should be, and this process does not lead.
+    #[error("the CRD {name} is not as it should be yet: the bridge that leads installs it")]
+    NotLeader {
+        /// Its name.
+        name: String,
+    },
     /// What is to be installed has no name.
     #[error("a CRD without metadata.name cannot be installed")]
     NoName,
 }
 
-/// Brings definitions into the cluster, and waits until all are established, but not longer than `limit`.
+/// A definition that is as it should be, or newer, and established.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Brought {
+    /// Its `resourceVersion`, when it was found so; 0: it has been changed since.
+    pub version: u64,
+    /// It was written for that.
+    pub written: bool,
+    /// It is otherwise, and was left so, as something newer wrote it: what, for people.
+    pub newer: Option<String>,
+}
+
+/// What is to be done about a definition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Step {
+    /// It is as it should be.
+    Keep,
+    /// It is otherwise, and newer.
+    Leave(String),
+    /// It is as it should be, but nothing says by whom: then an older bridge could take it back.
+    Note,
+    /// It is missing or otherwise.
+    Write,
+}
+
+fn step(name: &str, definition: &Value, live: Option<&Value>) -> Result<Step, CrdError> {
+    let Some(live) = live else {
+        return Ok(Step::Write);
+    };
+    let at = differences(definition, live);
+    let ours = live["metadata"]["labels"][MANAGED_BY_LABEL] == MANAGED_BY;
+    match (at.is_empty(), ours) {
+        (true, true) if !is_noted(definition, live) => Ok(Step::Note),
+        (true, _) => Ok(Step::Keep),
+        (false, false) => Err(CrdError::Foreign {
+            name: name.to_owned(),
+            at,
+        }),
+        (false, true) => Ok(newer(definition, live).map_or(Step::Write, Step::Leave)),
+    }
+}
+
+/// Brings one definition into the cluster, and waits until it is established, but not longer than `limit`.
 ///
-/// One that is as it should be is not written. One that was not made by a bridge is left alone: an error if it is otherwise. Only
-/// the fields given are applied, never `status`.
+/// One that is as it should be is not written, and neither is one that notes a newer version of what it was made by. One that was not made by
+/// a bridge is left alone: an error if it is otherwise. Only the fields given are applied, never `status`. `may_write` is asked before the
+/// write: whether this process leads.
+pub async fn bring(
+    client: &ApiClient,
+    definition: &Value,
+    may_write: &(dyn Fn() -> bool + Sync),
+    limit: Duration,
+) -> Result<Brought, CrdError> {
+    let end = Instant::now() + limit;
+    let name = name(definition)?;
+    let live = read(client, name).await?;
+    let step = step(name, definition, live.as_ref())?;
+    let written = match step {
+        Step::Keep | Step::Leave(_) => false,
+        Step::Note if !may_write() => false,
+        Step::Write if !may_write() => {
+            return Err(CrdError::NotLeader {
+                name: name.to_owned(),
+            });
+        }
+        Step::Note | Step::Write => {
+            apply(client, name, definition, live.as_ref()).await?;
+            true
+        }
+    };
+    let now = match live {
+        Some(live) if !written && established::is(&live) => live,
+        _ => wait_established(client, name, end, limit).await?,
+    };
+    // What somebody made of it meanwhile was not judged: at no version is that good.
+    let version = match self::step(name, definition, Some(&now))? {
+        Step::Write => 0,
+        Step::Keep | Step::Leave(_) | Step::Note => version(&now),
+    };
+    let newer = match step {
+        Step::Leave(newer) => Some(newer),
+        Step::Keep | Step::Note | Step::Write => None,
+    };
+    Ok(Brought {
+        version,
+        written,
+        newer,
+    })
+}
+
+/// Brings definitions into the cluster, whoever leads, as [`bring`] does with each.
 pub async fn install(client: &ApiClient, definitions: &[Value], limit: Duration) -> Result<(), CrdError> {
     let end = Instant::now() + limit;
     for definition in definitions {
         let name = name(definition)?;
         let live = read(client, name).await?;
-        if let Some(live) = &live {
-            let at = differences(definition, live);
-            if at.is_empty() {
-                continue;
-            }
-            if live["metadata"]["labels"][MANAGED_BY_LABEL] != MANAGED_BY {
-                return Err(CrdError::Foreign {
-                    name: name.to_owned(),
-                    at,
-                });
-            }
+        match step(name, definition, live.as_ref())? {
+            Step::Keep | Step::Leave(_) => {}
+            Step::Note | Step::Write => apply(client, name, definition, live.as_ref()).await?,
         }
-        apply(client, name, definition, live.as_ref()).await?;
     }
     for definition in definitions {
         wait_established(client, name(definition)?, end, limit).await?;
@@ -103,16 +186,20 @@ pub async fn install(client: &ApiClient, definitions: &[Value], limit: Duration)
     Ok(())
 }
 
+/// Compares one definition with that in the cluster, and changes nothing; with the `resourceVersion` of that.
+pub async fn inspect(client: &ApiClient, definition: &Value) -> Result<(Found, u64), CrdError> {
+    let live = read(client, name(definition)?).await?;
+    Ok(live.map_or((Found::Missing, 0), |live| {
+        (compare(definition, &live), version(&live))
+    }))
+}
+
 /// Compares definitions with those in the cluster, and changes nothing. In the order given, by name.
 pub async fn check(client: &ApiClient, definitions: &[Value]) -> Result<Vec<(String, Found)>, CrdError> {
     let mut found = Vec::with_capacity(definitions.len());
     for definition in definitions {
-        let name = name(definition)?;
-        let live = read(client, name).await?;
-        found.push((
-            name.to_owned(),
-            live.map_or(Found::Missing, |live| compare(definition, &live)),
-        ));
+        let name = name(definition)?.to_owned();
+        found.push((name, inspect(client, definition).await?.0));
     }
     Ok(found)
 }
@@ -174,10 +261,10 @@ async fn wait_established(
     name: &str,
     end: Instant,
     limit: Duration,
-) -> Result<(), CrdError> {
+) -> Result<Value, CrdError> {
     loop {
         let why = match read(client, name).await? {
-            Some(live) if established::is(&live) => return Ok(()),
+            Some(live) if established::is(&live) => return Ok(live),
             Some(live) => established::why_not(&live),
             None => "it was deleted".to_owned(),
         };
@@ -211,6 +298,10 @@ async fn read(client: &ApiClient, name: &str) -> Result<Option<Value>, CrdError>
         Err(ApiError::NotFound(_)) => Ok(None),
         Err(error) => Err(failed(error)),
     }
+}
+
+fn version(live: &Value) -> u64 {
+    parse_version(live["metadata"]["resourceVersion"].as_str()).unwrap_or_default()
 }
 
 fn path(name: &str) -> Result<String, ApiError> {

@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::{sync::watch, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
-use super::{InFlight, Shared, seconds_since};
+use super::{InFlight, Shared, seconds_since, steps::Steps};
 use crate::{
     metrics::{KindLabel, OutcomeLabels},
     object::Key,
@@ -27,6 +27,9 @@ pub(super) struct Driver {
     gate: watch::Receiver<bool>,
     drain: CancellationToken,
     passes: JoinSet<Ended>,
+    steps: Steps,
+    /// Passes could begin from the start.
+    was_open: bool,
 }
 
 /// A pass that is over.
@@ -43,7 +46,10 @@ enum Outcome {
 
 impl Driver {
     pub(super) fn new(shared: Arc<Shared>, gate: watch::Receiver<bool>, drain: CancellationToken) -> Self {
+        let was_open = *gate.borrow();
         Self {
+            steps: Steps::new(shared.clock.as_ref()),
+            was_open,
             shared,
             gate,
             drain,
@@ -53,8 +59,20 @@ impl Driver {
 
     /// Until it is drained.
     pub(super) async fn run(mut self) {
+        let mut was_open = self.was_open;
         while !self.drain.is_cancelled() {
+            if let Some(step) = self.steps.back(self.shared.clock.as_ref()) {
+                tracing::warn!(step = %format!("{step:#}"), "the clock was set back");
+                self.shared.queue.lock().shift(step);
+            }
             let open = *self.gate.borrow_and_update();
+            let opens = open && !was_open;
+            was_open = open;
+            if opens {
+                self.shared.resume_all().await;
+                // That took a while: it may have been closed again.
+                continue;
+            }
             if open {
                 self.begin_passes();
             }
@@ -93,7 +111,7 @@ impl Driver {
         let Taken {
             key, kind, priority, ..
         } = taken;
-        let Some(reconciler) = self.shared.reconcilers.read().get(&kind).cloned() else {
+        let Some(reconciler) = self.shared.reconciler(&key) else {
             self.shared.queue.lock().finish(&key, None, None, None);
             return;
         };

@@ -1,22 +1,67 @@
+use std::{sync::Arc, time::Duration};
+
 use bridge_core::queue::{Priority, Wake};
 
 use super::Shared;
 use crate::{
     object::Key,
+    reconcile::Reconcile,
     store::{Cause, Change},
 };
 
+/// So many dependants of one change begin at once; of more, each adds this to the time over which all are spread.
+const AT_ONCE: u32 = 16;
+const FOR_EACH: Duration = Duration::from_millis(10);
+const LONGEST_SPREAD: Duration = Duration::from_mins(1);
+
+/// Objects that are resumed before other tasks have their turn.
+const RESUMED_AT_ONCE: usize = 64;
+
 impl Shared {
+    pub(super) fn reconciler(&self, key: &Key) -> Option<Arc<dyn Reconcile>> {
+        let reconcilers = self.reconcilers.read();
+        reconcilers
+            .get(key.kind())
+            .map(|(_, reconciler)| Arc::clone(reconciler))
+    }
+
     pub(super) fn mark(&self, key: &Key, lane: &str, wake: Wake) {
         self.queue.lock().mark(key, key.kind(), &lane.to_owned(), wake);
         self.changed.notify_one();
     }
 
+    /// Passes begin from now on, though much may have become due while none did: each object has its turn as if it were seen for the first time.
+    /// What changed meanwhile, or is under way, comes first; what is at rest is spread.
+    pub(super) async fn resume_all(&self) {
+        self.queue.lock().retain(|key, _| self.store.get(key).is_none());
+        let kinds: Vec<_> = self.reconcilers.read().keys().cloned().collect();
+        for kind in kinds {
+            for (nth, object) in self.store.list(&kind).into_iter().enumerate() {
+                if nth % RESUMED_AT_ONCE == RESUMED_AT_ONCE - 1 {
+                    tokio::task::yield_now().await;
+                }
+                let key = object.key();
+                if let Some(reconciler) = self.reconciler(&key) {
+                    let wake = reconciler.resume(&object, self.clock.now());
+                    self.mark(&key, &reconciler.lane(&object), wake);
+                }
+            }
+        }
+    }
+
     /// Our own writes, and those of others to the status alone, are nobody's turn: a pass that writes knows what it wrote.
     pub(super) fn mark_changed(&self, change: &Change) {
-        let Some(reconciler) = self.reconcilers.read().get(change.key.kind()).cloned() else {
+        let Some(reconciler) = self.reconciler(&change.key) else {
             return;
         };
+        // Nothing is remembered of it, and nothing is to be done: a standby would keep its name for ever.
+        if change.new.is_none() && !self.looked.lock().contains(&change.key) {
+            self.queue.lock().forget(&change.key);
+            if let Some(last) = &change.old {
+                reconciler.forget(last);
+            }
+            return;
+        }
         let now = self.clock.now();
         let lane = change
             .new
@@ -41,23 +86,32 @@ impl Shared {
         if dependants.is_empty() || !change.concerns_dependants() {
             return;
         }
-        let wake = Wake {
-            at: self.clock.now(),
-            priority: Priority::DriftPoll,
-        };
+        let (now, spread) = (self.clock.now(), spread(dependants.len()));
         for dependant in dependants {
             if change.cause == Cause::Listed && !self.looked.lock().contains(&dependant) {
                 continue;
             }
-            let reconciler = self.reconcilers.read().get(dependant.kind()).cloned();
-            if let Some(reconciler) = reconciler {
+            if let Some(reconciler) = self.reconciler(&dependant) {
                 let lane = self
                     .store
                     .get(&dependant)
                     .map(|object| reconciler.lane(&object))
                     .unwrap_or_default();
+                let wake = Wake {
+                    at: now + spread.mul_f64(fastrand::f64()),
+                    priority: Priority::DriftPoll,
+                };
                 self.mark(&dependant, &lane, wake);
             }
         }
+    }
+}
+
+/// Over how long the turns of so many dependants are spread: a Secret that rotates must not make a whole account observe at once.
+fn spread(dependants: usize) -> Duration {
+    match u32::try_from(dependants) {
+        Ok(few) if few <= AT_ONCE => Duration::ZERO,
+        Ok(many) => (FOR_EACH * many).min(LONGEST_SPREAD),
+        Err(_) => LONGEST_SPREAD,
     }
 }

@@ -2,10 +2,14 @@
 
 mod driver;
 mod marks;
+mod steps;
 
 use std::{
     collections::{BTreeMap, HashSet},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -63,6 +67,10 @@ pub struct Dispatcher {
     running: AbortHandle,
 }
 
+/// Names one registration of a reconciler.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Registration(u64);
+
 /// A pass that runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct InFlight {
@@ -74,9 +82,13 @@ pub struct InFlight {
     pub since: Timestamp,
 }
 
+/// Who reconciles a kind, and since which registration.
+type Registered = (Registration, Arc<dyn Reconcile>);
+
 struct Shared {
     queue: Mutex<Queue<Key, GroupKind, String>>,
-    reconcilers: RwLock<BTreeMap<GroupKind, Arc<dyn Reconcile>>>,
+    reconcilers: RwLock<BTreeMap<GroupKind, Registered>>,
+    next_registration: AtomicU64,
     in_flight: Mutex<BTreeMap<Key, InFlight>>,
     /// Passes in a row that panicked or ran out of time.
     broken: Mutex<BTreeMap<Key, u32>>,
@@ -102,6 +114,7 @@ impl Dispatcher {
         let shared = Arc::new(Shared {
             queue: Mutex::new(Queue::new(options.limits)),
             reconcilers: RwLock::default(),
+            next_registration: AtomicU64::new(0),
             in_flight: Mutex::default(),
             broken: Mutex::default(),
             looked: Mutex::default(),
@@ -121,9 +134,28 @@ impl Dispatcher {
         }
     }
 
-    /// Who reconciles a kind.
-    pub fn register(&self, kind: &GroupKind, reconciler: Arc<dyn Reconcile>) {
-        self.shared.reconcilers.write().insert(kind.clone(), reconciler);
+    /// Who reconciles a kind from now on.
+    pub fn register(&self, kind: &GroupKind, reconciler: Arc<dyn Reconcile>) -> Registration {
+        let registration = Registration(self.shared.next_registration.fetch_add(1, Ordering::Relaxed));
+        self.shared
+            .reconcilers
+            .write()
+            .insert(kind.clone(), (registration, reconciler));
+        registration
+    }
+
+    /// Nobody reconciles the kind any more, unless somebody else was registered since. Its objects lose their turns; passes that run go on.
+    pub fn unregister(&self, kind: &GroupKind, registration: Registration) {
+        let mut reconcilers = self.shared.reconcilers.write();
+        if reconcilers.get(kind).is_none_or(|(of, _)| *of != registration) {
+            return;
+        }
+        let former = reconcilers.remove(kind);
+        drop(reconcilers);
+        self.shared.queue.lock().retain(|_, of| of != kind);
+        self.shared.looked.lock().retain(|key| key.kind() != kind);
+        self.shared.broken.lock().retain(|key, _| key.kind() != kind);
+        drop(former);
     }
 
     /// What is to be told of changes to registered kinds: makes it their turn.

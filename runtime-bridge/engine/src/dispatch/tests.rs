@@ -20,11 +20,19 @@ use crate::{
 };
 
 /// Virtual time, which passes by itself while everything waits.
-struct TestClock(tokio::time::Instant);
+struct TestClock {
+    started: tokio::time::Instant,
+    /// How far the wall clock was set.
+    set: Mutex<SignedDuration>,
+}
 
 impl Clock for TestClock {
     fn now(&self) -> Timestamp {
-        Timestamp::UNIX_EPOCH + self.0.elapsed()
+        Timestamp::UNIX_EPOCH + self.started.elapsed() + *self.set.lock()
+    }
+
+    fn ticks(&self) -> Duration {
+        self.started.elapsed()
     }
 }
 
@@ -114,7 +122,10 @@ fn stage_that_waits(total: usize, script: impl Into<VecDeque<Act>>) -> Stage {
         longest: Mutex::default(),
     });
     let (gate, gated) = watch::channel(true);
-    let clock = Arc::new(TestClock(tokio::time::Instant::now()));
+    let clock = Arc::new(TestClock {
+        started: tokio::time::Instant::now(),
+        set: Mutex::default(),
+    });
     let metrics = Arc::new(Metrics::new());
     let store = Arc::new(Store::default());
     store.open(&kind());
@@ -398,9 +409,9 @@ async fn whose_turn_a_change_makes_it() {
             None,
         ),
         (
-            "deleted",
+            "deleted, and never looked at",
             change(Some(v1), None, Cause::Watched),
-            Some((0, Priority::UserChange)),
+            None,
         ),
     ];
     for (what, change, expected) in cases {
@@ -418,7 +429,7 @@ async fn whose_turn_a_change_makes_it() {
 #[tokio::test(start_paused = true)]
 async fn a_changed_referent_makes_it_the_turn_of_what_depends_on_it() {
     let mut stage = stage(4, []);
-    stage
+    let _rule = stage
         .store
         .register_references(&kind(), Arc::new(|_| vec![Key::secret("ns", "credentials")]));
     stage.store.observe_read(object("a", 1, 1));
@@ -449,7 +460,7 @@ async fn a_changed_referent_makes_it_the_turn_of_what_depends_on_it() {
 #[tokio::test(start_paused = true)]
 async fn what_keeps_a_referent_is_nobodys_turn() {
     let mut stage = stage(4, []);
-    stage
+    let _rule = stage
         .store
         .register_references(&kind(), Arc::new(|_| vec![key("config")]));
     stage.store.observe_read(object("a", 1, 1));
@@ -487,4 +498,146 @@ async fn a_kind_that_nobody_reconciles_has_no_turns() {
     );
     stage.settle().await;
     assert!(stage.dispatcher.counts().is_empty());
+}
+
+fn seen(object: &Arc<Object>, cause: Cause) -> Change {
+    Change {
+        key: object.key(),
+        old: None,
+        new: Some(Arc::clone(object)),
+        cause,
+    }
+}
+
+fn deleted(object: &Arc<Object>) -> Change {
+    Change {
+        old: Some(Arc::clone(object)),
+        new: None,
+        ..seen(object, Cause::Watched)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deletion_is_the_turn_of_what_had_a_pass() {
+    let mut stage = stage(4, []);
+    let a = object("a", 1, 1);
+    stage.store.observe_read(Arc::clone(&a));
+    stage.dispatcher.changed(&seen(&a, Cause::Watched));
+    assert_eq!(stage.next().await.0, "a");
+    stage.settle().await;
+    stage.store.observe_gone(&a.key(), a.uid());
+    stage.dispatcher.changed(&deleted(&a));
+    let (name, pass) = stage.next().await;
+    assert_eq!((name.as_str(), pass.priority), ("a", Priority::UserChange));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_standby_forgets_what_is_gone() {
+    let stage = stage(4, []);
+    stage.gate.send_replace(false);
+    stage.settle().await;
+    for name in ["a", "b", "c"] {
+        let object = object(name, 1, 1);
+        stage.dispatcher.changed(&seen(&object, Cause::Watched));
+        assert_eq!(stage.dispatcher.counts()[&kind()].waiting, 1);
+        stage.dispatcher.changed(&deleted(&object));
+        assert!(stage.dispatcher.counts().is_empty(), "{name}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_became_due_while_standing_by_is_spread_at_the_takeover() {
+    let mut stage = stage(4, []);
+    stage.gate.send_replace(false);
+    stage.settle().await;
+    for name in ["a", "b"] {
+        let object = object(name, 1, 1);
+        stage.store.observe_read(Arc::clone(&object));
+        stage.dispatcher.changed(&seen(&object, Cause::Watched));
+    }
+    stage.enqueue("gone");
+    tokio::time::sleep(Duration::from_mins(10)).await;
+    let opened = stage.clock.now().as_second();
+    stage.gate.send_replace(true);
+    let mut begun = Vec::new();
+    for _ in 0..3 {
+        let (name, pass) = stage.next().await;
+        begun.push((name, pass.started.as_second() - opened, pass.priority));
+    }
+    begun.sort();
+    let resumed = |name: &str| (name.to_owned(), 7, Priority::DriftPoll);
+    let forgotten = ("gone".to_owned(), 0, Priority::UserChange);
+    assert_eq!(begun, [resumed("a"), resumed("b"), forgotten]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_many_dependants_of_one_secret_do_not_begin_at_once() {
+    let mut stage = stage(1_000, []);
+    let _rule = stage
+        .store
+        .register_references(&kind(), Arc::new(|_| vec![Key::secret("ns", "credentials")]));
+    for n in 0..200 {
+        stage.store.observe_read(object(&format!("o{n}"), n + 1, 1));
+    }
+    stage.dispatcher.referent_changed(&Change {
+        key: Key::secret("ns", "credentials"),
+        old: None,
+        new: None,
+        cause: Cause::Watched,
+    });
+    let mut begun = Vec::new();
+    for _ in 0..200 {
+        begun.push(stage.next().await.1.started.as_millisecond());
+    }
+    let within = |from: i64, to: i64| begun.iter().filter(|at| (from..to).contains(*at)).count();
+    assert_eq!(within(0, 2_001), 200, "{begun:?}");
+    assert!(within(0, 500) < 100 && within(1_500, 2_001) > 10, "{begun:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_clock_that_is_set_back_delays_no_turn() {
+    let later = |clock: &TestClock| Wake {
+        at: clock.now() + SignedDuration::from_mins(10),
+        priority: Priority::DriftPoll,
+    };
+    let mut stage = stage(4, []);
+    stage.dispatcher.enqueue(&key("a"), later(&stage.clock));
+    stage.settle().await;
+    let started = tokio::time::Instant::now();
+    *stage.clock.set.lock() = SignedDuration::from_hours(-1);
+    assert_eq!(stage.next().await.0, "a");
+    let took = started.elapsed();
+    assert!(
+        Duration::from_mins(9) < took && took < Duration::from_mins(12),
+        "{took:?}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_kind_that_is_served_no_more_has_no_turns_and_the_others_go_on() {
+    let mut stage = stage(4, []);
+    let queues = GroupKind::new("example", "Queue");
+    stage
+        .dispatcher
+        .register(&queues, Arc::<Scripted>::clone(&stage.reconciler));
+    let buckets = stage
+        .dispatcher
+        .register(&kind(), Arc::<Scripted>::clone(&stage.reconciler));
+    let later = Wake {
+        at: stage.clock.now() + SignedDuration::from_secs(60),
+        priority: Priority::DriftPoll,
+    };
+    let queue = Key::new(queues.clone(), None, "q");
+    stage.dispatcher.enqueue(&key("a"), later);
+    stage.dispatcher.enqueue(&queue, later);
+    stage.dispatcher.unregister(&kind(), buckets);
+    assert_eq!(stage.dispatcher.due(&key("a")), None);
+    assert_eq!(stage.next().await.0, "q");
+    // Who registered since is not disturbed by the end of who was there before.
+    stage
+        .dispatcher
+        .register(&kind(), Arc::<Scripted>::clone(&stage.reconciler));
+    stage.dispatcher.unregister(&kind(), buckets);
+    stage.enqueue("b");
+    assert_eq!(stage.next().await.0, "b");
 }

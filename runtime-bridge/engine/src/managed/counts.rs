@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 
 use super::metrics::{Gvk, ManagedMetrics};
 
-/// The objects of one generation of controllers. What it counted goes with it; the next counts anew.
+/// The objects of one controller. What it counted goes with it; the next counts anew.
 pub(super) struct Counts {
     metrics: Arc<ManagedMetrics>,
     /// By uid; `None`: over.

@@ -34,6 +34,17 @@ impl Memories {
         (Arc::clone(&remembered.memory).try_lock_owned().ok(), former)
     }
 
+    /// Uids of the objects that are remembered.
+    pub fn uids(&self) -> Vec<String> {
+        let memories = self.0.lock();
+        let mut uids: Vec<String> = memories
+            .values()
+            .map(|remembered| remembered.uid.clone())
+            .collect();
+        uids.sort();
+        uids
+    }
+
     /// Forgets an object that is gone; the answer is its uid, if it was known.
     pub fn forget(&self, key: &Key, uid: Option<&str>) -> Option<String> {
         let mut memories = self.0.lock();

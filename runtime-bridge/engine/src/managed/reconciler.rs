@@ -57,13 +57,17 @@ pub struct Shared {
     pub(super) secrets: Arc<SecretReader>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) digester: Digester,
-    pub(super) holds: Holds,
-    pub(super) claims: Mutex<OwnershipClaims>,
+    pub(super) holds: Arc<Holds>,
+    pub(super) claims: Arc<Mutex<OwnershipClaims>>,
     pub(super) counts: Counts,
     pub(super) settings: Arc<Settings>,
     pub(super) cluster_id: String,
+    metrics: Arc<ManagedMetrics>,
     leadership: Leadership,
-    draining: AtomicBool,
+    /// Of the process.
+    draining: Arc<AtomicBool>,
+    /// Of the kind: it is served no more.
+    stopped: AtomicBool,
     detached: Detached,
 }
 
@@ -96,14 +100,39 @@ impl Shared {
             secrets: Arc::clone(&engine.secrets),
             clock: Arc::clone(&engine.clock),
             digester,
-            holds: Holds::default(),
-            claims: Mutex::default(),
-            counts: Counts::new(metrics),
+            holds: Arc::default(),
+            claims: Arc::default(),
+            counts: Counts::new(Arc::clone(&metrics)),
+            metrics,
             settings: Arc::new(options.settings),
             cluster_id: options.cluster_id,
             leadership: options.leadership,
-            draining: AtomicBool::new(false),
+            draining: Arc::default(),
+            stopped: AtomicBool::new(false),
             detached: options.detached,
+        })
+    }
+
+    /// What one kind shares with the others, with what is its own: it can be stopped, and its objects are counted, by itself.
+    fn for_kind(&self) -> Arc<Self> {
+        Arc::new(Self {
+            store: Arc::clone(&self.store),
+            writer: self.writer.clone(),
+            connection_secrets: Arc::clone(&self.connection_secrets),
+            events: Arc::clone(&self.events),
+            secrets: Arc::clone(&self.secrets),
+            clock: Arc::clone(&self.clock),
+            digester: self.digester.clone(),
+            holds: Arc::clone(&self.holds),
+            claims: Arc::clone(&self.claims),
+            counts: Counts::new(Arc::clone(&self.metrics)),
+            metrics: Arc::clone(&self.metrics),
+            settings: Arc::clone(&self.settings),
+            cluster_id: self.cluster_id.clone(),
+            leadership: self.leadership.clone(),
+            draining: Arc::clone(&self.draining),
+            stopped: AtomicBool::new(false),
+            detached: self.detached.clone(),
         })
     }
 
@@ -113,7 +142,11 @@ impl Shared {
     }
 
     pub(super) fn draining(&self) -> bool {
-        self.draining.load(Ordering::SeqCst)
+        self.draining.load(Ordering::SeqCst) || self.is_stopped()
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::SeqCst)
     }
 
     /// The right to act, now.
@@ -130,13 +163,11 @@ impl Shared {
         self.leadership.leads() && !self.draining()
     }
 
-    /// Waits until every call that was begun, by whichever engine, has ended and its answer is persisted, but not longer than `limit`.
+    /// Waits until every call that was begun has ended and its answer is persisted, but not longer than `limit`.
     /// Returns how many passes had not ended: they go on, and recovery settles what is cut off.
     pub async fn drain(&self, limit: Duration) -> usize {
         self.stop_acting();
-        let left = self.detached.wait(limit).await;
-        self.counts.end();
-        left
+        self.detached.wait(limit).await
     }
 }
 
@@ -164,7 +195,7 @@ impl ManagedReconciler {
         let api = Arc::new(ApiType::new(&kind.resource_type, &kind.plural, kind.namespaced));
         let gvk = format!("{}, Kind={}", api.api_version(), kind.resource_type.kind);
         Arc::new(Self {
-            shared: Arc::clone(shared),
+            shared: shared.for_kind(),
             kind,
             api,
             external,
@@ -195,6 +226,12 @@ impl ManagedReconciler {
         keys.extend(super::view::connection_secret(object));
         keys.extend(self.configs.references(object));
         keys
+    }
+
+    /// Nothing here looks after the object any more; whoever does next claims what is its own.
+    fn let_go(&self, uid: &str) {
+        self.shared.claims.lock().release(uid);
+        self.shared.connection_secrets.forget(uid);
     }
 
     /// Objects of one config share its fate: a dead account keeps no other waiting.
@@ -228,11 +265,31 @@ impl Reconcile for Turns {
         let Some(task) = of.shared.detached.spawn(&uid, run) else {
             return still_busy();
         };
-        match task.await {
+        let ended = task.await;
+        if of.shared.is_stopped() {
+            // What the pass claimed after everything was let go.
+            of.let_go(&uid);
+        }
+        match ended {
             Ok(next) => next,
             // Counted and logged by the engine like any other panic.
             Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
             Err(_) => Next::at(of.shared.clock.now() + STILL_BUSY, Priority::OperationPoll),
+        }
+    }
+
+    fn forget(&self, object: &Object) {
+        // A pass that has just ended may have remembered it.
+        self.0.memories.forget(&object.key(), Some(object.uid()));
+        self.0.forget_uid(object.uid(), None);
+    }
+
+    fn stop(&self) {
+        let of = &self.0;
+        of.shared.stopped.store(true, Ordering::SeqCst);
+        of.shared.counts.end();
+        for uid in of.memories.uids() {
+            of.let_go(&uid);
         }
     }
 

@@ -160,10 +160,10 @@ async fn an_engine_that_is_dropped_leaves_nothing_behind() {
     );
     let configs = Arc::new(Configs(Arc::clone(&engine.store)));
     let reconciler = ManagedReconciler::new(&shared, Arc::new(kind()), Arc::new(Nothing), configs, "1.0.0");
-    engine.serve(reconciler.controller("the test serves it"));
+    let served = engine.serve(reconciler.controller("the test serves it"));
     let (store, secrets) = (Arc::downgrade(&engine.store), Arc::downgrade(&engine.secrets));
     // The engine last, so that it is the one who ends everything.
-    drop((shared, reconciler, engine));
+    drop((shared, reconciler, served, engine));
     let gone = async {
         while store.upgrade().is_some() || secrets.upgrade().is_some() {
             tokio::time::sleep(Duration::from_millis(1)).await;

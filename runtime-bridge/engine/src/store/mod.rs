@@ -48,10 +48,63 @@ struct Registered {
     listener: Arc<Listener>,
 }
 
+/// How the references of a kind's objects are found, until this is dropped.
+#[must_use = "a rule counts only while its handle lives"]
+pub struct ReferenceRule {
+    store: Arc<Store>,
+    kind: GroupKind,
+    id: u64,
+}
+
+impl Drop for ReferenceRule {
+    fn drop(&mut self) {
+        let id = self.id;
+        self.store
+            .change_rules(&self.kind, |rules| rules.retain(|(rule, _)| *rule != id));
+    }
+}
+
 impl Store {
-    /// Says how to find the references of a kind's objects. Before its watch starts.
-    pub fn register_references(&self, kind: &GroupKind, references: Arc<References>) {
-        let _former = self.objects.write().references.insert(kind.clone(), references);
+    /// Says how to find the references of a kind's objects, for as long as the answer is kept. Of several rules for one kind the newest counts.
+    pub fn register_references(
+        self: &Arc<Self>,
+        kind: &GroupKind,
+        references: Arc<References>,
+    ) -> ReferenceRule {
+        let id = self.next_listener.fetch_add(1, Ordering::Relaxed);
+        self.change_rules(kind, |rules| rules.push((id, references)));
+        ReferenceRule {
+            store: Arc::clone(self),
+            kind: kind.clone(),
+            id,
+        }
+    }
+
+    /// What the objects of the kind refer to is found anew if another rule counts then.
+    fn change_rules(&self, kind: &GroupKind, change: impl FnOnce(&mut Vec<(u64, Arc<References>)>)) {
+        let rule = {
+            let mut objects = self.objects.write();
+            let rules = objects.references.entry(kind.clone()).or_default();
+            let former = rules.last().map(|(_, rule)| Arc::clone(rule));
+            change(rules);
+            let rule = rules.last().map(|(_, rule)| Arc::clone(rule));
+            if rules.is_empty() {
+                objects.references.remove(kind);
+            }
+            let same = match (&former, &rule) {
+                (Some(former), Some(rule)) => Arc::ptr_eq(former, rule),
+                (former, rule) => former.is_none() && rule.is_none(),
+            };
+            if same {
+                return;
+            }
+            rule
+        };
+        // Without the lock: each object's spec is parsed for it. What comes meanwhile is found by the new rule.
+        for object in self.list(kind) {
+            let references = rule.as_ref().map(|rule| rule(&object)).unwrap_or_default();
+            self.objects.write().refer(&object, references);
+        }
     }
 
     /// One object, at least as new as our own last write of it.
@@ -124,7 +177,7 @@ impl Store {
 
     /// What an object refers to, as the kind's rule says.
     pub fn references_of(&self, object: &Object) -> Vec<Key> {
-        let references = self.objects.read().references.get(&object.api.kind).cloned();
+        let references = self.objects.read().rule(&object.api.kind);
         references
             .map(|references| references(object))
             .unwrap_or_default()

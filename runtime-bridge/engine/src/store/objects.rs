@@ -8,7 +8,8 @@ use crate::object::{Key, Object};
 /// All objects, and the indexes that span kinds.
 #[derive(Default)]
 pub(super) struct Objects {
-    pub(super) references: BTreeMap<GroupKind, Arc<References>>,
+    /// The last one of a kind counts.
+    pub(super) references: BTreeMap<GroupKind, Vec<(u64, Arc<References>)>>,
     pub(super) kinds: BTreeMap<GroupKind, KindObjects>,
     pub(super) owners: Index<String>,
     pub(super) referrers: Index<Key>,
@@ -20,6 +21,31 @@ impl Objects {
         self.kinds.get(key.kind())?.get(key)
     }
 
+    pub(super) fn rule(&self, kind: &GroupKind) -> Option<Arc<References>> {
+        self.references
+            .get(kind)?
+            .last()
+            .map(|(_, rule)| Arc::clone(rule))
+    }
+
+    /// The object refers to these from now on, if it is still the one that is known.
+    pub(super) fn refer(&mut self, object: &Arc<Object>, references: Vec<Key>) {
+        let key = object.key();
+        let Some(kind) = self.kinds.get_mut(key.kind()) else {
+            return;
+        };
+        if !kind.get(&key).is_some_and(|known| Arc::ptr_eq(&known, object)) {
+            return;
+        }
+        for former in kind.references_of(&key) {
+            self.referrers.remove(former, &key);
+        }
+        for reference in &references {
+            self.referrers.insert(reference.clone(), &key);
+        }
+        kind.set_references(&key, references);
+    }
+
     pub(super) fn put(&mut self, object: Arc<Object>, cause: Cause) -> Option<Change> {
         if self.tombstones.contains(object.uid()) {
             return None;
@@ -28,10 +54,7 @@ impl Objects {
             return self.gone(&object.key(), object.uid(), cause);
         }
         let key = object.key();
-        let references = self
-            .references
-            .get(key.kind())
-            .map(|references| references(&object));
+        let references = self.rule(key.kind()).map(|rule| rule(&object));
         let kind = self.kinds.get_mut(key.kind())?;
         let change = kind.put(&key, object, cause)?;
         if let Some(old) = &change.old {

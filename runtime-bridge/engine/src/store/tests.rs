@@ -37,8 +37,8 @@ fn labelled(name: &str, version: u64, label: &str) -> Object {
 }
 
 /// A store of one kind, and what its listener heard, as text.
-fn store() -> (Store, Arc<Mutex<Vec<String>>>) {
-    let store = Store::default();
+fn store() -> (Arc<Store>, Arc<Mutex<Vec<String>>>) {
+    let store = Arc::new(Store::default());
     store.open(&kind());
     let heard = listen(&store, Selector::Whole);
     (store, heard)
@@ -231,7 +231,7 @@ fn who_stops_listening_hears_no_more() {
 fn indexes_follow_changes_and_deletions() {
     let (store, _) = store();
     let secret = |name: &str| Key::secret("ns", name);
-    store.register_references(&kind(), {
+    let _rule = store.register_references(&kind(), {
         Arc::new(|object| {
             let name = object.label("team").unwrap_or_default();
             vec![Key::secret("ns", name)]
@@ -260,7 +260,7 @@ fn indexes_follow_changes_and_deletions() {
 #[test]
 fn dependants_are_found_by_way_of_others_and_in_circles() {
     let (store, _) = store();
-    store.register_references(&kind(), {
+    let _rule = store.register_references(&kind(), {
         Arc::new(|object| {
             object
                 .label("team")
@@ -343,4 +343,22 @@ fn a_listener_that_panics_harms_neither_the_others_nor_who_brings_the_change() {
     let heard = listen(&store, Selector::Whole);
     store.observe(object("a", "a", 5));
     assert_eq!(drain(&heard), ["Listed a: 0 -> 5"]);
+}
+
+#[test]
+fn references_are_found_anew_when_another_rule_counts() {
+    let (store, _) = store();
+    let secret = |name: &str| Key::secret("ns", name);
+    let rule = |name: &'static str| -> Arc<References> { Arc::new(move |_| vec![Key::secret("ns", name)]) };
+    store.observe(object("a", "a", 5));
+    assert_eq!(store.referring_to(&secret("old")), []);
+    let old = store.register_references(&kind(), rule("old"));
+    assert_eq!(store.referring_to(&secret("old")), [key("a")]);
+    let new = store.register_references(&kind(), rule("new"));
+    drop(old);
+    store.observe(object("b", "b", 6));
+    assert_eq!(store.referring_to(&secret("old")), []);
+    assert_eq!(store.referring_to(&secret("new")), [key("a"), key("b")]);
+    drop(new);
+    assert_eq!(store.referring_to(&secret("new")), []);
 }

@@ -8,7 +8,7 @@ use std::{
 use bridge_core::watch_plan::{Definition, Definitions, GroupKind};
 use parking_lot::Mutex;
 use serde::Deserialize;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 
 use super::feed::{Condition, News, Sink};
 
@@ -17,12 +17,16 @@ use super::feed::{Condition, News, Sink};
 pub(super) struct KnownDefinitions {
     state: Mutex<State>,
     changed: Arc<Notify>,
+    /// Counts the changes.
+    changes: watch::Sender<u64>,
 }
 
 #[derive(Debug)]
 struct State {
     /// Name of the definition -> kind and what counts.
     by_name: BTreeMap<String, (GroupKind, Definition)>,
+    /// Name of the definition -> its version, also of one that cannot be read.
+    versions: BTreeMap<String, u64>,
     /// What the list in progress has shown.
     listed: BTreeSet<String>,
     /// Why nothing is known: no list was ever complete.
@@ -35,6 +39,7 @@ impl KnownDefinitions {
         let syncing = "the first list is not complete".to_owned();
         let state = State {
             by_name: BTreeMap::new(),
+            versions: BTreeMap::new(),
             listed: BTreeSet::new(),
             unknown: Some(syncing.clone()),
             condition: Condition::Syncing(syncing),
@@ -42,6 +47,7 @@ impl KnownDefinitions {
         Arc::new(Self {
             state: Mutex::new(state),
             changed,
+            changes: watch::channel(0).0,
         })
     }
 
@@ -66,6 +72,20 @@ impl KnownDefinitions {
         Ok(by_kind)
     }
 
+    /// Version of one, by name.
+    pub(super) fn version(&self, name: &str) -> Option<u64> {
+        self.state.lock().versions.get(name).copied()
+    }
+
+    pub(super) fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
+    }
+
+    fn tell(&self) {
+        self.changed.notify_one();
+        self.changes.send_modify(|changes| *changes += 1);
+    }
+
     pub(super) fn condition(&self) -> Condition {
         self.state.lock().condition.clone()
     }
@@ -85,6 +105,7 @@ impl Sink for DefinitionSink {
             News::Seen(head, json) => {
                 let name = head.key.name().to_owned();
                 state.listed.insert(name.clone());
+                state.versions.insert(name.clone(), head.version);
                 match serde_json::from_str::<Wire>(json) {
                     Ok(wire) => drop(state.by_name.insert(name, wire.read(&head.uid))),
                     Err(error) => tracing::warn!(name, %error, "a CRD cannot be read"),
@@ -92,6 +113,7 @@ impl Sink for DefinitionSink {
             }
             News::Deleted(head) => {
                 let name = head.key.name();
+                state.versions.remove(name);
                 if state
                     .by_name
                     .get(name)
@@ -103,11 +125,13 @@ impl Sink for DefinitionSink {
             News::ListEnds(_) => {
                 let listed = std::mem::take(&mut state.listed);
                 state.by_name.retain(|name, _| listed.contains(name));
+                state.versions.retain(|name, _| listed.contains(name));
                 state.unknown = None;
             }
         }
         if state.unknown.is_none() {
-            self.0.changed.notify_one();
+            drop(state);
+            self.0.tell();
         }
     }
 
@@ -119,7 +143,8 @@ impl Sink for DefinitionSink {
             unknown.clone_from(why);
         }
         state.condition = condition;
-        self.0.changed.notify_one();
+        drop(state);
+        self.0.tell();
     }
 }
 

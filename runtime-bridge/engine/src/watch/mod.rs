@@ -18,7 +18,10 @@ use bridge_core::watch_plan::{GroupKind, Plan, Want, WatchId, plan};
 use jiff::SignedDuration;
 use parking_lot::Mutex;
 use serde::Serialize;
-use tokio::{sync::Notify, task::AbortHandle};
+use tokio::{
+    sync::{Notify, watch},
+    task::AbortHandle,
+};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 pub use self::subscription::Subscription;
@@ -122,7 +125,7 @@ impl Watches {
     }
 
     /// Watches a kind for as long as the answer is kept, and tells `listener` what `selector` picks: first what is there already.
-    /// One version per kind: the first subscriber's.
+    /// One version per kind: the last subscriber's.
     #[must_use]
     pub fn subscribe(
         &self,
@@ -143,6 +146,16 @@ impl Watches {
     pub fn is_defined(&self, kind: &GroupKind) -> Option<bool> {
         let definitions = self.shared.definitions.snapshot().ok()?;
         (self.definitions_state() == WatchState::Live).then(|| definitions.contains_key(kind))
+    }
+
+    /// The `resourceVersion` of the definition of this name, as the watch of definitions shows it; `Some(None)`: there is none, `None`: not known.
+    pub fn definition_version(&self, name: &str) -> Option<Option<u64>> {
+        (self.definitions_state() == WatchState::Live).then(|| self.shared.definitions.version(name))
+    }
+
+    /// Changes whenever a definition does.
+    pub fn definition_changes(&self) -> watch::Receiver<u64> {
+        self.shared.definitions.changes()
     }
 
     /// Whether the store has every object of a kind that there is: its watch is live, or the cluster defines no such kind.

@@ -28,12 +28,14 @@ impl Subscription {
         let id = shared.store.listen(&kind, selector.clone(), Arc::clone(listener));
         {
             let mut state = shared.state.lock();
-            state.apis.entry(kind.clone()).or_insert_with(|| Arc::clone(api));
             let want = state
                 .wants
                 .entry(kind.clone())
                 .or_insert_with(|| Want::new(&api.version, api.is_built_in()));
             want.subscribe(reason);
+            // A kind that is published in another version is watched in that, though the grace of the former watch is not over.
+            want.version.clone_from(&api.version);
+            state.apis.insert(kind.clone(), Arc::clone(api));
         }
         shared.changed.notify_one();
         for object in shared.store.list(&kind) {

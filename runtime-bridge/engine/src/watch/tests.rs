@@ -120,3 +120,55 @@ async fn who_subscribes_within_the_grace_keeps_the_watch_and_its_news() {
     seconds(61).await;
     assert!(matches!(watches.state(&secrets.kind), WatchState::Gone(_)));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_kind_that_is_wanted_in_another_version_is_watched_in_that() {
+    let opened = Arc::new(Mutex::new(Vec::new()));
+    let paths = Arc::clone(&opened);
+    let service = tower::service_fn(move |request: Request<Body>| {
+        let path = request.uri().path().to_owned();
+        let mut lines = Vec::new();
+        if path.ends_with("/customresourcedefinitions") {
+            let versions = ["v1", "v2"].map(|name| json!({"name": name, "served": true}));
+            lines.push(json!({"type": "ADDED", "object": {
+                "metadata": {"name": "things.example.org", "uid": "crd", "resourceVersion": "1"},
+                "spec": {"group": "example.org", "names": {"kind": "Thing"}, "versions": versions},
+                "status": {"conditions": [{"type": "Established", "status": "True"}]},
+            }}));
+        } else {
+            paths.lock().push(path);
+        }
+        let end = json!({"resourceVersion": "1", "annotations": {"k8s.io/initial-events-end": "true"}});
+        lines.push(json!({"type": "BOOKMARK", "object": {"metadata": end}}));
+        let frames = lines
+            .into_iter()
+            .map(|line| Ok::<_, Infallible>(http_body::Frame::data(format!("{line}\n").into())));
+        let body = StreamBody::new(stream::iter(frames).chain(stream::pending()).boxed());
+        async move { Ok::<_, Infallible>(Response::new(body)) }
+    });
+    let metrics = Arc::new(Metrics::new());
+    let client = ApiClient::new(
+        kube::Client::new(service, "default"),
+        Arc::clone(&metrics),
+        DEADLINE,
+    );
+    let clock = Arc::new(Virtual(tokio::time::Instant::now()));
+    let watches = Watches::start(client, Arc::default(), clock, metrics);
+    let thing = |version: &str| {
+        let resource_type = bridge_core::kind::ResourceType {
+            group: "example.org".to_owned(),
+            version: version.to_owned(),
+            kind: "Thing".to_owned(),
+        };
+        Arc::new(ApiType::new(&resource_type, "things", false))
+    };
+    let nobody: Arc<Listener> = Arc::new(|_| {});
+    let first = watches.subscribe(&thing("v1"), &Selector::Whole, "first", &nobody);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let _second = watches.subscribe(&thing("v2"), &Selector::Whole, "second", &nobody);
+    drop(first);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(watches.state(&thing("v2").kind), WatchState::Live);
+    let v = |version: &str| format!("/apis/example.org/{version}/things");
+    assert_eq!(*opened.lock(), [v("v1"), v("v2")]);
+}

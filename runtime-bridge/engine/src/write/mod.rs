@@ -5,8 +5,8 @@ mod connection_secret;
 use std::sync::Arc;
 
 use http::{Method, Request, header};
-use serde::Serialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json, value::RawValue};
 
 pub use self::connection_secret::{CONNECTION_SECRET_TYPE, ConnectionSecrets, PublishError, Published};
 use crate::{
@@ -15,6 +15,22 @@ use crate::{
     object::{ApiType, Key, Object},
     store::Store,
 };
+
+/// Objects of one page of a list.
+const PAGE: u32 = 500;
+
+#[derive(Deserialize)]
+struct Page {
+    #[serde(default)]
+    metadata: PageMeta,
+    items: Vec<Box<RawValue>>,
+}
+
+#[derive(Default, Deserialize)]
+struct PageMeta {
+    #[serde(rename = "continue")]
+    continuation: Option<String>,
+}
 
 /// Content types of patches.
 mod patch {
@@ -202,6 +218,29 @@ impl Writer {
         let object = Arc::new(decode(api, &answer)?);
         self.store.observe_read(Arc::clone(&object));
         Ok(object)
+    }
+
+    /// Whether any object of a kind is as asked for, by the API server itself and past the store, in pages.
+    pub async fn any_live(
+        &self,
+        api: &Arc<ApiType>,
+        is_it: impl Fn(&Object) -> bool,
+    ) -> Result<bool, ApiError> {
+        let mut next = String::new();
+        loop {
+            let path = format!("{}?limit={PAGE}{next}", api.collection_path(None));
+            let request = request(Method::GET, &path, None, Vec::new())?;
+            let page: Page = self.client.call("list", &api.plural, request).await?;
+            for item in &page.items {
+                if is_it(&decode(api, item.get())?) {
+                    return Ok(true);
+                }
+            }
+            match page.metadata.continuation {
+                Some(token) if !token.is_empty() => next = format!("&continue={token}"),
+                _ => return Ok(false),
+            }
+        }
     }
 
     /// Whether the object with this uid is gone for good: known from its deletion, or by one direct read. Never by a cache miss. For the layer of

@@ -12,6 +12,7 @@ mod leases;
 mod managed;
 mod permissions;
 mod secrets;
+mod serving;
 mod stage;
 mod status;
 mod things;

@@ -16,6 +16,7 @@ use bridge_engine::{
     metrics::Metrics,
     object::{Key, Object},
     reconcile::{Next, Pass, Reconcile},
+    serve::Served,
     store::Store,
     watch::WatchState,
 };
@@ -78,6 +79,8 @@ pub struct Stage {
     /// Passes that nobody has asked for yet.
     passed_over: VecDeque<Found>,
     _gate: watch::Sender<bool>,
+    pub controller: Controller,
+    pub served: Option<Served>,
 }
 
 pub async fn engine(kubeconfig: PathBuf) -> (Engine, watch::Sender<bool>) {
@@ -118,7 +121,7 @@ impl Stage {
         let kind = TestKind::new();
         let (engine, gate) = engine(kubeconfig).await;
         let (begins, passes) = mpsc::unbounded_channel();
-        engine.serve(Controller {
+        let controller = Controller {
             api: Arc::clone(&kind.api),
             references: Arc::new(|bucket| {
                 let secret = bucket.spec_value()["secret"].as_str().map(ToOwned::to_owned);
@@ -132,7 +135,8 @@ impl Stage {
                 passes: begins,
             }),
             reason: "the test serves it".to_owned(),
-        });
+        };
+        let served = engine.serve(controller.clone());
         let namespace = admin.namespace(&kind.api.kind.group().replace('.', "-")).await;
         Self {
             engine,
@@ -142,6 +146,8 @@ impl Stage {
             passes,
             passed_over: VecDeque::new(),
             _gate: gate,
+            controller,
+            served: Some(served),
         }
     }
 

@@ -28,6 +28,7 @@ use bridge_engine::{
     managed::{ConfigSource, Detached, Digester, ManagedMetrics, ManagedOptions, ManagedReconciler, Shared},
     object::{Key, Object},
     ports::{External, Permit},
+    serve::Served,
     watch::WatchState,
 };
 use jiff::Timestamp;
@@ -264,6 +265,7 @@ pub struct Process {
     pub configs: Arc<Configs>,
     pub controller: Controller,
     pub gate: watch::Sender<bool>,
+    _served: Served,
 }
 
 /// A kind of its own, and whoever looks after it.
@@ -310,7 +312,7 @@ impl Stage {
         crd::install(&engine.clients.write, &[managed(&self.kind).unwrap()], LIMIT)
             .await
             .unwrap();
-        engine.serve(controller.clone());
+        let served = engine.serve(controller.clone());
         until("both watches are live", || {
             engine.watches.state(&watched) == WatchState::Live && engine.secrets.state() == WatchState::Live
         })
@@ -321,6 +323,7 @@ impl Stage {
             configs,
             controller,
             gate,
+            _served: served,
         }
     }
 

@@ -1,5 +1,5 @@
 //! The plugin as a process: `FAKE_CLOUD` is the cloud's URL, `PROVIDER_PLUGIN_ENDPOINT` where it serves (`unix:///path` or
-//! `http://127.0.0.1:port`), `FAKE_CLOUD_CALL_SECONDS` how long a call may take. With `FAKE_CLOUD_PLUGIN_STDIN=hold` it ends when its standard input does.
+//! `http://127.0.0.1:port`), `FAKE_CLOUD_CALL_SECONDS` how long a call may take, `FAKE_CLOUD_KINDS` the kinds it publishes, separated by commas. With `FAKE_CLOUD_PLUGIN_STDIN=hold` it ends when its standard input does.
 
 use std::{env, error::Error, io::Read, sync::Arc, time::Duration};
 
@@ -26,6 +26,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let die = Arc::new(|| std::process::abort());
     let instance = uuid::Uuid::new_v4().to_string();
     let plugin = Plugin::new(Arc::new(cloud), real_time(), die, instance);
+    let plugin = match env::var("FAKE_CLOUD_KINDS") {
+        Ok(kinds) => plugin.only(&kinds.split(',').collect::<Vec<_>>()),
+        Err(_) => plugin,
+    };
     let plugin = match env::var("FAKE_CLOUD_CALL_SECONDS") {
         Ok(seconds) => plugin.with_call_timeout(Duration::from_secs(seconds.parse()?)),
         Err(_) => plugin,

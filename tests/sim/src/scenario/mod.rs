@@ -111,6 +111,8 @@ pub enum Step {
     Api(Power),
     /// The definitions of the kinds are deleted, or made again as they were.
     Definitions(Change),
+    /// The plugin starts anew, and publishes these kinds alone.
+    Publish(Vec<String>),
     /// So many seconds pass, in which nothing may go wrong.
     Pass(u32),
     /// This comes to pass, for each object.

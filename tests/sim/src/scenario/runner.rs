@@ -80,6 +80,8 @@ pub trait Stage {
     async fn terminate(&mut self) -> Result<Flow, Unexpected>;
     /// It starts again.
     async fn start(&mut self, process: Process) -> Result<(), Unexpected>;
+    /// The plugin starts anew, and publishes these kinds alone.
+    async fn publish(&mut self, kinds: &[String]) -> Result<(), Unexpected>;
     /// Whether the API server can be reached.
     async fn power(&mut self, power: Power) -> Result<(), Unexpected>;
     /// Time passes.
@@ -149,6 +151,7 @@ impl Runner {
                 return stage.terminate().await;
             }
             Step::Start(process) => stage.start(*process).await?,
+            Step::Publish(kinds) => stage.publish(kinds).await?,
             Step::Api(power) => stage.power(*power).await?,
             Step::Mood(mood) => stage.set_mood(mood.clone()).await?,
             Step::Definitions(Change::Delete) => self.delete_definitions(stage).await?,

@@ -177,6 +177,12 @@ impl Stage for Simulated {
         Ok(())
     }
 
+    async fn publish(&mut self, kinds: &[String]) -> Result<(), Unexpected> {
+        self.host.kill();
+        self.host.publish(kinds);
+        self.start(Process::Plugin).await
+    }
+
     async fn power(&mut self, power: Power) -> Result<(), Unexpected> {
         self.world.kube.state().down = power == Power::Down;
         Ok(())

@@ -13,7 +13,7 @@ use bridge_engine::{
 use bridge_plugin::{Endpoint, Options, Plugin};
 use runtime_bridge::{
     plugins::{CallMetrics, Connected},
-    serve::{Bridge, Foundation, Identity, generations},
+    serve::{Bridge, Foundation, Identity, run_engine},
 };
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -102,7 +102,7 @@ async fn serve(
     bridge.connected(vec![connected]);
     bridge.led_by(&leadership);
     *world.bridge.lock() = Some(Arc::clone(&bridge));
-    let ended = generations(&foundation, &bridge, stop).await;
+    let ended = run_engine(&foundation, &bridge, stop).await;
     // As the binary does: what was begun was ended under the lease.
     led.cancel();
     if let Some(election) = election {

@@ -24,6 +24,8 @@ pub(crate) struct PluginHost {
     world: Arc<World>,
     running: Mutex<Option<Running>>,
     starts: Mutex<u32>,
+    /// What it publishes when it starts next.
+    kinds: Mutex<Vec<String>>,
 }
 
 struct Running {
@@ -38,7 +40,13 @@ impl PluginHost {
             world: Arc::clone(world),
             running: Mutex::new(None),
             starts: Mutex::new(0),
+            kinds: Mutex::new(world.kinds.clone()),
         })
+    }
+
+    /// What it publishes when it starts next.
+    pub(crate) fn publish(&self, kinds: &[String]) {
+        *self.kinds.lock() = kinds.to_vec();
     }
 
     /// Starts it, unless it runs.
@@ -74,7 +82,8 @@ impl PluginHost {
             instance.to_owned(),
         );
         let (accept, accepted) = mpsc::unbounded_channel();
-        let kinds: Vec<&str> = self.world.kinds.iter().map(String::as_str).collect();
+        let kinds = self.kinds.lock().clone();
+        let kinds: Vec<&str> = kinds.iter().map(String::as_str).collect();
         let server = Server::builder().add_routes(plugin.only(&kinds).routes());
         tokio::spawn(async move {
             // It ends when nobody can connect any more.

@@ -1,0 +1,203 @@
+use std::{future::pending, sync::Arc};
+
+use futures::{
+    StreamExt,
+    future::{BoxFuture, select_all},
+    stream::FuturesUnordered,
+};
+use tokio::time::{Instant, sleep_until};
+
+use super::{
+    DefinitionMode, DesiredKind, KindReport, KindSource, KindStatus,
+    definition::{Inspection, inspect},
+    entry::Entry,
+};
+use crate::{engine::Engine, lease::Leadership};
+
+/// Definitions inspected, at once.
+const INSPECTIONS: usize = 8;
+
+/// Serves what its sources want.
+///
+/// Where two want one kind, the first keeps it until it wants it no more. Dropping the registry drops all handles.
+pub struct Registry {
+    engine: Arc<Engine>,
+    leadership: Leadership,
+    mode: DefinitionMode,
+    report: Arc<dyn KindReport>,
+    sources: Vec<Box<dyn KindSource>>,
+    entries: Vec<Entry>,
+    inspections: FuturesUnordered<BoxFuture<'static, Inspection>>,
+}
+
+impl Registry {
+    /// Takes in what the sources want. Nothing is served before [`Registry::run`].
+    pub fn new(
+        engine: &Arc<Engine>,
+        leadership: &Leadership,
+        mode: DefinitionMode,
+        report: Arc<dyn KindReport>,
+        sources: Vec<Box<dyn KindSource>>,
+    ) -> Self {
+        let mut registry = Self {
+            engine: Arc::clone(engine),
+            leadership: leadership.clone(),
+            mode,
+            report,
+            sources,
+            entries: Vec::new(),
+            inspections: FuturesUnordered::new(),
+        };
+        registry.refresh();
+        registry
+    }
+
+    /// Follows its sources, the definitions in the cluster and the leadership, until it is dropped. Cancel safe: the next run goes on with what was
+    /// being inspected.
+    pub async fn run(&mut self) {
+        let mut leads = self.leadership.watch();
+        let mut definitions = self.engine.watches.definition_changes();
+        self.compare();
+        loop {
+            self.begin_inspections();
+            let next = self.entries.iter().filter_map(Entry::due).min();
+            tokio::select! {
+                // In a fixed order, so that a simulation repeats itself.
+                biased;
+                () = any_changed(&self.sources) => self.refresh(),
+                Ok(()) = leads.changed() => self.recheck_all(),
+                Ok(()) = definitions.changed() => self.compare(),
+                Some(inspected) = self.inspections.next() => self.inspected(inspected),
+                () = until(next), if self.inspections.len() < INSPECTIONS => {}
+            }
+        }
+    }
+
+    /// Asks the sources anew. What is wanted as before goes on untouched.
+    fn refresh(&mut self) {
+        let now = Instant::now();
+        let wanted: Vec<_> = self.sources.iter_mut().map(|source| source.wanted()).collect();
+        let is_wanted = |kind: &Arc<DesiredKind>| {
+            let mut all = wanted.iter().flat_map(|wanted| &wanted.kinds);
+            all.any(|wanted| Arc::ptr_eq(wanted, kind))
+        };
+        self.entries.retain(|entry| is_wanted(&entry.kind));
+        let mut statuses = Vec::new();
+        for (source, wanted) in self.sources.iter_mut().zip(&wanted) {
+            let mut accepted = Vec::new();
+            for kind in &wanted.kinds {
+                if self.entries.iter().any(|entry| Arc::ptr_eq(&entry.kind, kind)) {
+                    accepted.push(Arc::clone(kind));
+                    continue;
+                }
+                let other = self.entries.iter().find(|entry| entry.kind.excludes(kind));
+                if let Some(Entry { kind: other, .. }) = other {
+                    let why = format!("{} is served by {}, too", other.name, other.source);
+                    let name = format!("{} of {}", kind.name, kind.source);
+                    statuses.push((name, KindStatus::Refused(why)));
+                    continue;
+                }
+                statuses.push((kind.name.clone(), KindStatus::Starting));
+                self.entries.push(Entry::new(Arc::clone(kind), now));
+                accepted.push(Arc::clone(kind));
+            }
+            let rejected = wanted.rejected.iter().cloned();
+            statuses.extend(rejected.map(|(name, why)| (name, KindStatus::Refused(why))));
+            source.accepted(&accepted);
+        }
+        let is_shown = |name: &str| {
+            statuses.iter().any(|(shown, _)| shown == name)
+                || self.entries.iter().any(|entry| entry.kind.name == name)
+        };
+        self.report.retain(&is_shown);
+        for (name, status) in statuses {
+            self.report.kind(&name, status);
+        }
+    }
+
+    fn begin_inspections(&mut self) {
+        let now = Instant::now();
+        for entry in &mut self.entries {
+            if self.inspections.len() >= INSPECTIONS {
+                return;
+            }
+            if entry.due().is_some_and(|due| due <= now) {
+                entry.begin();
+                self.inspections.push(Box::pin(inspect(
+                    self.engine.clients.write.clone(),
+                    self.leadership.clone(),
+                    self.mode,
+                    Arc::clone(&entry.kind),
+                )));
+            }
+        }
+    }
+
+    fn inspected(&mut self, inspected: Inspection) {
+        let now = Instant::now();
+        let of_it = |entry: &&mut Entry| Arc::ptr_eq(&entry.kind, &inspected.kind);
+        // Or it was withdrawn meanwhile.
+        let Some(entry) = self.entries.iter_mut().find(of_it) else {
+            return;
+        };
+        let status = match inspected.found {
+            Ok(brought) => {
+                if let Some(newer) = brought.newer {
+                    let crd = entry.kind.crd_name();
+                    tracing::warn!(crd, "left as it is: it was written by {newer}, which is newer");
+                }
+                entry.found_good(brought.version, brought.written, now);
+                // The watch may show it already, and then brings no news of it.
+                let shown = self.engine.watches.definition_version(entry.kind.crd_name());
+                if let Some(Some(version)) = shown {
+                    entry.shows(Some(version), now);
+                }
+                if let (None, Some(controller)) = (&entry.served, &entry.kind.controller) {
+                    entry.served = Some(self.engine.serve(controller.clone()));
+                }
+                KindStatus::Served
+            }
+            Err(why) => {
+                entry.found_bad(now);
+                KindStatus::Waiting(why)
+            }
+        };
+        self.report.kind(&entry.kind.name, status);
+    }
+
+    /// Who begins to lead makes the definitions what they should be; who ends says whom they wait for.
+    fn recheck_all(&mut self) {
+        let now = Instant::now();
+        for entry in &mut self.entries {
+            entry.recheck(now);
+        }
+    }
+
+    /// A definition may have changed in the cluster.
+    fn compare(&mut self) {
+        let now = Instant::now();
+        for entry in &mut self.entries {
+            let Some(version) = self.engine.watches.definition_version(entry.kind.crd_name()) else {
+                continue;
+            };
+            if entry.shows(version, now) {
+                let why = KindStatus::Waiting("its CRD was deleted".to_owned());
+                self.report.kind(&entry.kind.name, why);
+            }
+        }
+    }
+}
+
+async fn any_changed(sources: &[Box<dyn KindSource>]) {
+    if sources.is_empty() {
+        return pending().await;
+    }
+    select_all(sources.iter().map(|source| source.changed())).await;
+}
+
+async fn until(next: Option<Instant>) {
+    match next {
+        Some(next) => sleep_until(next).await,
+        None => pending().await,
+    }
+}

@@ -1,0 +1,52 @@
+use std::sync::Arc;
+
+use bridge_core::watch_plan::GroupKind;
+
+use crate::{
+    dispatch::{Dispatcher, Registration},
+    reconcile::Reconcile,
+    store::ReferenceRule,
+    watch::Subscription,
+};
+
+/// A kind that is served until this is dropped.
+///
+/// Dropping it does no I/O and waits for nothing: no pass over its objects begins any more, those that run begin nothing new and end by
+/// themselves, and its watch goes on for the grace of those who subscribe next.
+#[must_use = "a kind is served only while its handle lives"]
+pub struct Served {
+    kind: GroupKind,
+    dispatcher: Arc<Dispatcher>,
+    registration: Registration,
+    reconciler: Arc<dyn Reconcile>,
+    // After the reconciler has stopped: nothing is heard, and no references are found, any more.
+    _subscription: Subscription,
+    _references: ReferenceRule,
+}
+
+impl Served {
+    pub(crate) fn new(
+        kind: GroupKind,
+        dispatcher: &Arc<Dispatcher>,
+        reconciler: Arc<dyn Reconcile>,
+        references: ReferenceRule,
+        subscribe: impl FnOnce() -> Subscription,
+    ) -> Self {
+        let registration = dispatcher.register(&kind, Arc::clone(&reconciler));
+        Self {
+            kind,
+            dispatcher: Arc::clone(dispatcher),
+            registration,
+            reconciler,
+            _subscription: subscribe(),
+            _references: references,
+        }
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        self.dispatcher.unregister(&self.kind, self.registration);
+        self.reconciler.stop();
+    }
+}
