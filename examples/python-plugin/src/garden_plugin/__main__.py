@@ -2,11 +2,10 @@
 
 import logging
 import os
-import signal
 import sys
-import threading
 
 from . import bed, plant, serve
+from .stop import StopSignals
 
 
 def main() -> None:
@@ -15,9 +14,7 @@ def main() -> None:
     if not endpoint:
         sys.exit("set PROVIDER_PLUGIN_ENDPOINT to where the bridge shall find this plugin: unix:///path, or https://host:port")
     # Before anything is served: a signal that comes at once counts too.
-    stop = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
+    stop = StopSignals()
     try:
         serve.serve(endpoint, [bed.Beds(), plant.Plants()], stop)
     except serve.CannotServe as error:

@@ -6,9 +6,9 @@ import logging
 import os
 import socket
 import stat
-import threading
 from concurrent import futures
 from pathlib import Path
+from typing import Protocol
 from urllib.parse import SplitResult, quote, urlsplit
 
 import grpc
@@ -33,8 +33,14 @@ class CannotServe(Exception):
     """For whoever started the plugin."""
 
 
-def serve(endpoint: str, kinds: list[Kind], stop: threading.Event) -> None:
-    """Serves until `stop` is set and the calls that ran then have ended."""
+class Stop(Protocol):
+    """Until when it is served."""
+
+    def wait(self) -> object: ...
+
+
+def serve(endpoint: str, kinds: list[Kind], stop: Stop) -> None:
+    """Serves until `stop` and until the calls that ran then have ended."""
     plugin, resource = PluginService(kinds), ResourceService(kinds)
     # Beside the calls there are streams of health and reflection.
     running = Running()
