@@ -9,7 +9,7 @@ use bridge_engine::{
 use clap::Args;
 use tokio::time::Instant;
 
-use crate::patience::patiently;
+use crate::retry_until::retry_until;
 
 /// Where a pod finds the name of its namespace.
 const NAMESPACE_FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/namespace";
@@ -42,7 +42,7 @@ impl ClusterArgs {
                 false
             }
         };
-        patiently("the API server", until, temporary, || {
+        retry_until("the API server", until, temporary, || {
             Clients::connect(&options, metrics)
         })
         .await

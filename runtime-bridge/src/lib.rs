@@ -13,8 +13,8 @@ mod healthcheck;
 mod logging;
 mod new_plugin;
 mod object_lookup;
-mod patience;
 pub mod plugins;
+mod retry_until;
 pub mod serve;
 mod trace;
 

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use crossbridge_types::{self as types, Absent, Completed, Document, Look, ResourceType, Secrets, Verb};
+use crossbridge_types::{
+    self as types, Absent, Completed, Document, ObserveResult, ResourceType, Secrets, Verb,
+};
 use serde_json::Value;
 
 use crate::{
@@ -15,7 +17,7 @@ use crate::{
 #[async_trait]
 pub(crate) trait ServedKind: Send + Sync {
     fn published(&self) -> &PublishedKind;
-    async fn observe(&self, call: &Call, request: types::Observe) -> Result<Look, Failure>;
+    async fn observe(&self, call: &Call, request: types::Observe) -> Result<ObserveResult, Failure>;
     /// Serves a call that may change something, or a poll.
     async fn execute(&self, call: &Call, request: types::Call) -> Result<types::Outcome, Failure>;
     async fn list(&self, call: &ConfigCall, request: List) -> Result<types::Listed, Failure>;
@@ -177,13 +179,13 @@ impl<R: Resource> ServedKind for Served<R> {
         &self.published
     }
 
-    async fn observe(&self, call: &Call, request: types::Observe) -> Result<Look, Failure> {
+    async fn observe(&self, call: &Call, request: types::Observe) -> Result<ObserveResult, Failure> {
         let wish = known(request.desired);
         Ok(match self.resource.observe(call, &wish).await? {
             Observed::Found(observation) => {
-                Look::Found(Box::new(self.observation(*observation, Some(&wish.json))?))
+                ObserveResult::Found(Box::new(self.observation(*observation, Some(&wish.json))?))
             }
-            Observed::Absent { external_name } => Look::Absent(Absent { external_name }),
+            Observed::Absent { external_name } => ObserveResult::Absent(Absent { external_name }),
         })
     }
 

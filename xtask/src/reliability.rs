@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn the_page_tells_of_the_whole_matrix_or_of_none() {
+    fn the_page_shows_the_complete_matrix_or_nothing() {
         let folder = std::env::temp_dir().join(format!("crossbridge-page-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         let sum = |part| {

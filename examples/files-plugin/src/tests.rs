@@ -3,32 +3,32 @@
 use crossbridge_sdk::{
     FailureCode,
     serde_json::json,
-    testing::{Lab, Thing},
+    testing::{Harness, TestResource},
 };
 use tempfile::TempDir;
 
 use super::*;
 
 /// A plugin whose files are in a folder of the test's own.
-fn lab() -> (TempDir, Lab) {
+fn harness() -> (TempDir, Harness) {
     let folder = tempfile::tempdir().expect("a folder");
     let plugin = || Plugin::new("files.example.org", "1.0.0").settings::<Settings>();
-    let lab = Lab::new(move || plugin().resource(File)).settings(&json!({"folder": folder.path()}));
-    (folder, lab)
+    let harness = Harness::new(move || plugin().resource(File)).settings(&json!({"folder": folder.path()}));
+    (folder, harness)
 }
 
-fn file<'lab>(lab: &'lab Lab, name: &str, content: &str) -> Thing<'lab, File> {
+fn file<'harness>(harness: &'harness Harness, name: &str, content: &str) -> TestResource<'harness, File> {
     let content = content.to_owned();
-    lab.thing(&Parameters { content }).named(name)
+    harness.resource(&Parameters { content }).named(name)
 }
 
 #[tokio::test]
 async fn a_file_lives_and_goes() {
-    let (_folder, lab) = lab();
-    let mut notes = file(&lab, "notes.txt", "Buy milk.");
+    let (_folder, harness) = harness();
+    let mut notes = file(&harness, "notes.txt", "Buy milk.");
     notes.observe().await.absent();
     notes.create().await.completed();
-    notes.wish(&json!({"content": "Tea."}));
+    notes.set_parameters(&json!({"content": "Tea."}));
     notes.update().await.completed();
     let found = notes.observe().await.found();
     assert_eq!(found.parameters.content, "Tea.");
@@ -39,17 +39,17 @@ async fn a_file_lives_and_goes() {
 
 #[tokio::test]
 async fn a_file_that_is_there_is_another_s() {
-    let (_folder, lab) = lab();
-    file(&lab, "notes.txt", "Mine.").create().await.completed();
-    let mut second = file(&lab, "notes.txt", "Mine too.");
+    let (_folder, harness) = harness();
+    file(&harness, "notes.txt", "Mine.").create().await.completed();
+    let mut second = file(&harness, "notes.txt", "Mine too.");
     assert_eq!(second.create().await.failure().code, FailureCode::AlreadyExists);
     assert_eq!(second.observe().await.found().parameters.content, "Mine.");
 }
 
 #[tokio::test]
 async fn a_folder_that_is_away_is_no_absence() {
-    let (folder, lab) = lab();
-    let mut notes = file(&lab, "notes.txt", "Buy milk.");
+    let (folder, harness) = harness();
+    let mut notes = file(&harness, "notes.txt", "Buy milk.");
     folder.close().expect("it is removed");
     let failure = notes.observe().await.failure();
     assert_eq!(failure.code, FailureCode::InvalidConfig);
@@ -57,10 +57,11 @@ async fn a_folder_that_is_away_is_no_absence() {
 
 #[tokio::test]
 async fn killed_anywhere_in_create_there_is_one_file() {
-    let (folder, lab) = lab();
-    lab.killed_in_create(
-        |number| file(&lab, &format!("notes-{number}.txt"), "Buy milk."),
-        |notes| usize::from(folder.path().join(notes.external_name()).exists()),
-    )
-    .await;
+    let (folder, harness) = harness();
+    harness
+        .killed_in_create(
+            |number| file(&harness, &format!("notes-{number}.txt"), "Buy milk."),
+            |notes| usize::from(folder.path().join(notes.external_name()).exists()),
+        )
+        .await;
 }

@@ -1,12 +1,12 @@
 //! What Observe can report.
 
-use crossbridge_types::{Absent, FieldDiff, Look, Observation, Rule, Secrets, Violation, Warning};
+use crossbridge_types::{Absent, FieldDiff, Observation, ObserveResult, Rule, Secrets, Violation, Warning};
 use serde_json::Value;
 
 use super::{document, nested, scalar};
 use crate::v1alpha1::{self as wire, observe_response};
 
-impl TryFrom<wire::ObserveResponse> for Look {
+impl TryFrom<wire::ObserveResponse> for ObserveResult {
     type Error = Violation;
 
     fn try_from(wire: wire::ObserveResponse) -> Result<Self, Violation> {
@@ -26,16 +26,16 @@ impl TryFrom<wire::ObserveResponse> for Look {
     }
 }
 
-impl From<Look> for wire::ObserveResponse {
-    fn from(look: Look) -> Self {
+impl From<ObserveResult> for wire::ObserveResponse {
+    fn from(look: ObserveResult) -> Self {
         use observe_response::Result as Wire;
         Self {
             result: Some(match look {
-                Look::Found(observation) => Wire::Observation((*observation).into()),
-                Look::Absent(absent) => Wire::Absent(wire::Absent {
+                ObserveResult::Found(observation) => Wire::Observation((*observation).into()),
+                ObserveResult::Absent(absent) => Wire::Absent(wire::Absent {
                     external_name: absent.external_name,
                 }),
-                Look::Failed(failure) => Wire::Failure(failure.into()),
+                ObserveResult::Failed(failure) => Wire::Failure(failure.into()),
             }),
         }
     }

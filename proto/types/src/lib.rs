@@ -26,7 +26,7 @@ pub use kind::{
     Capabilities, Comparison, ConnectionKey, CreateRecovery, DiffMode, Example, FieldRule, Kind, Mutability,
     NameRules, NameSource, PrinterColumn, ReferenceRule, ResourceType, Timeouts,
 };
-pub use observation::{Absent, FieldDiff, Look, Observation, Warning};
+pub use observation::{Absent, FieldDiff, Observation, ObserveResult, Warning};
 pub use operation::{Operation, OperationVerb};
 pub use outcome::{Answer, Completed, Outcome, OutcomeResult};
 pub use plugin::{

@@ -8,7 +8,7 @@ use crate::{Document, Failure, Operation, Secrets, Violation, check};
 
 /// The answer to Observe, or why there is none.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Look {
+pub enum ObserveResult {
     /// It exists. Its external name is not empty.
     Found(Box<Observation>),
     /// The upstream said that there is no such resource.
@@ -17,7 +17,7 @@ pub enum Look {
     Failed(Failure),
 }
 
-impl Look {
+impl ObserveResult {
     /// Checks what was found, or why nothing was.
     ///
     /// # Errors

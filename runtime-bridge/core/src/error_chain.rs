@@ -22,13 +22,13 @@ mod tests {
 
     #[derive(Debug, thiserror::Error)]
     #[error("{0}")]
-    struct Told(&'static str, #[source] Option<Box<Told>>);
+    struct TestError(&'static str, #[source] Option<Box<TestError>>);
 
     #[test]
-    fn each_cause_is_told_once() {
-        let refused = Told("connection refused", None);
-        let connect = Told("cannot connect: connection refused", Some(Box::new(refused)));
-        let top = Told("no answer", Some(Box::new(connect)));
+    fn each_cause_is_printed_once() {
+        let refused = TestError("connection refused", None);
+        let connect = TestError("cannot connect: connection refused", Some(Box::new(refused)));
+        let top = TestError("no answer", Some(Box::new(connect)));
         assert_eq!(error_chain(&top), "no answer: cannot connect: connection refused");
     }
 }

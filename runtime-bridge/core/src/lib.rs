@@ -17,7 +17,7 @@ pub use error_chain::error_chain;
 pub mod external {
     pub use crossbridge_types::{
         Absent, Answer, Call, CallError, Completed, Config, DesiredState, Document, Effect, Failure,
-        FailureCode, FieldDiff, FieldViolation, Look, Observation, Operation, OperationVerb, Outcome,
-        OutcomeResult, Owner, Secrets, Target, Verb, Warning,
+        FailureCode, FieldDiff, FieldViolation, Observation, ObserveResult, Operation, OperationVerb,
+        Outcome, OutcomeResult, Owner, Secrets, Target, Verb, Warning,
     };
 }

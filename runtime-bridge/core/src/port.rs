@@ -5,7 +5,7 @@ use std::{any::Any, fmt};
 use async_trait::async_trait;
 use jiff::Timestamp;
 
-use crate::external::{Answer, Call, CallError, Config, DesiredState, Failure, Look, Target};
+use crate::external::{Answer, Call, CallError, Config, DesiredState, Failure, ObserveResult, Target};
 
 /// Leave to make one call, given back when this is dropped.
 pub struct Permit(#[allow(dead_code)] Option<Box<dyn Any + Send + Sync>>); // Held for its drop.
@@ -52,7 +52,7 @@ pub trait External: Send + Sync {
         target: &Target,
         desired: &DesiredState,
         deadline: Timestamp,
-    ) -> Result<Look, CallError>;
+    ) -> Result<ObserveResult, CallError>;
 
     /// Makes a call that may change something, or follows an operation.
     async fn execute(&self, call: &Call) -> Answer;

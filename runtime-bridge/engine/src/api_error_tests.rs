@@ -19,7 +19,7 @@ fn check(code: u16, body: &serde_json::Value, expected: &Expect) {
 }
 
 #[test]
-fn answers_are_told_apart_by_code_reason_and_text() {
+fn api_errors_are_classified_by_code_reason_and_text() {
     let mut there = status("NotFound", r#"buckets "a" not found"#);
     there["details"] = json!({"name": "a", "kind": "buckets"});
     check(
@@ -100,7 +100,7 @@ fn answers_are_told_apart_by_code_reason_and_text() {
 }
 
 #[test]
-fn the_server_says_how_long_to_wait() {
+fn retry_after_is_honored() {
     let retry_after = |header: Option<u64>, hint: u32| {
         let mut body = status("TooManyRequests", "slow down");
         body["details"] = json!({"retryAfterSeconds": hint});

@@ -1,7 +1,6 @@
 //! Kubernetes I/O of the bridge: watches, store, queue driver, writers. No gRPC, no resource semantics.
 
 pub mod api_error;
-mod attempts;
 pub mod client;
 pub mod clock;
 pub mod config;
@@ -18,6 +17,7 @@ pub mod ports;
 pub mod reconcile;
 pub mod secret;
 pub mod serve;
+mod single_flight;
 pub mod state;
 pub mod store;
 pub mod watch;

@@ -14,11 +14,11 @@ use crate::object::{Key, Object};
 #[async_trait]
 pub trait Reconcile: Send + Sync + 'static {
     /// One pass over one object. It may be gone: then forget it and answer [`Next::idle`].
-    async fn reconcile(&self, key: &Key, pass: Pass) -> Next;
+    async fn reconcile(&self, key: &Key, pass: ReconcileRequest) -> Next;
 
     /// The first turn of an object that was there when its watch began: what changed while nobody looked is urgent, and a poll
     /// goes on where it stood.
-    fn resume(&self, _object: &Object, now: Timestamp) -> Wake {
+    fn initial_schedule(&self, _object: &Object, now: Timestamp) -> Wake {
         Wake {
             at: now,
             priority: Priority::InitialList,
@@ -37,14 +37,14 @@ pub trait Reconcile: Send + Sync + 'static {
     fn stop(&self) {}
 
     /// Which account an object belongs to, before any pass has said so.
-    fn lane(&self, _object: &Object) -> String {
+    fn flow(&self, _object: &Object) -> String {
         String::new()
     }
 }
 
 /// Why and until when a pass runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Pass {
+pub struct ReconcileRequest {
     /// The most urgent reason for it.
     pub priority: Priority,
     /// When it began.
@@ -52,7 +52,7 @@ pub struct Pass {
     /// When its future is dropped.
     pub deadline: Timestamp,
     /// Passes of this object that panicked or ran out of time, one after the other, just before this one.
-    pub broken: u32,
+    pub consecutive_failures: u32,
 }
 
 /// What comes after a pass.
@@ -61,7 +61,7 @@ pub struct Next {
     /// When to come back even if nothing changes; `None`: only when something changes.
     pub wake: Option<Wake>,
     /// The account that it turned out to belong to; `None`: as before.
-    pub lane: Option<String>,
+    pub flow: Option<String>,
     /// No pass took place, as a former one has not ended: it says nothing of how that one fares.
     pub busy: bool,
 }
@@ -90,8 +90,8 @@ impl Next {
 
     /// In this account from now on.
     #[must_use]
-    pub fn in_lane(mut self, lane: impl Into<String>) -> Self {
-        self.lane = Some(lane.into());
+    pub fn in_flow(mut self, flow: impl Into<String>) -> Self {
+        self.flow = Some(flow.into());
         self
     }
 }

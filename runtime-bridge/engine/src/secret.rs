@@ -14,10 +14,10 @@ use serde::Deserialize;
 
 use crate::{
     api_error::ApiError,
-    attempts::Attempts,
     client::ApiClient,
     clock::Clock,
     object::{ApiType, Key, parse_version},
+    single_flight::SingleFlight,
     store::{Listener, Selector, Store},
     watch::{Subscription, WatchState, Watches},
 };
@@ -74,7 +74,7 @@ pub struct SecretReader {
 }
 
 /// One reader at a time per Secret; the others then find what it read, or why it could not.
-type Slot = Arc<Attempts<Option<Cached>, SecretError>>;
+type Slot = Arc<SingleFlight<Option<Cached>, SecretError>>;
 
 #[derive(Default)]
 struct Slots {

@@ -1,20 +1,20 @@
 //! What is checked of an answer beside its own form: whether it fits what was sent.
 
-use bridge_core::external::{Call, Failure, Look, Outcome};
+use bridge_core::external::{Call, Failure, ObserveResult, Outcome};
 use crossbridge_proto::v1alpha1 as wire;
 use crossbridge_types::{ConfigVerdict, Rule, Violation};
 
 pub(crate) type Answered<T> = Result<T, Violation>;
 
 /// The answer to Observe; where the plugin compares, it must say how the comparison went, as nothing would ever be updated otherwise.
-pub(crate) fn observed(answer: wire::ObserveResponse, plugin_compares: bool) -> Answered<Look> {
-    let look = Look::try_from(answer)?;
+pub(crate) fn observed(answer: wire::ObserveResponse, plugin_compares: bool) -> Answered<ObserveResult> {
+    let look = ObserveResult::try_from(answer)?;
     match &look {
-        Look::Found(found) if plugin_compares && found.up_to_date.is_none() => {
+        ObserveResult::Found(found) if plugin_compares && found.up_to_date.is_none() => {
             let when = "where the plugin compares";
             Err(Violation::new("up_to_date", Rule::RequiredWhere { when }))
         }
-        Look::Found(_) | Look::Absent(_) | Look::Failed(_) => Ok(look),
+        ObserveResult::Found(_) | ObserveResult::Absent(_) | ObserveResult::Failed(_) => Ok(look),
     }
 }
 

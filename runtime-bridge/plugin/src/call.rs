@@ -4,7 +4,9 @@ use std::{future::Future, sync::Arc};
 
 use async_trait::async_trait;
 use bridge_core::{
-    external::{Answer, Call, CallError, Config, DesiredState, Failure, Look, Outcome, Target, Verb},
+    external::{
+        Answer, Call, CallError, Config, DesiredState, Failure, ObserveResult, Outcome, Target, Verb,
+    },
     kind::DiffMode,
     port::{External, Permit},
 };
@@ -28,9 +30,9 @@ use crate::{
     clock::Now,
     guard::Guarded,
     handshake::{Handshake, MOST_ANSWER_BYTES},
-    observer::{CallObserver, CallRecord, Told},
+    observer::{CallObserver, CallRecord, Describe},
     send::{self, send},
-    state::State,
+    state::PluginState,
     status,
 };
 
@@ -38,8 +40,8 @@ use crate::{
 #[derive(Clone)]
 pub struct Plugin {
     channels: Channels,
-    state: watch::Receiver<State>,
-    doubts: Arc<Notify>,
+    state: watch::Receiver<PluginState>,
+    recheck: Arc<Notify>,
     observer: Arc<dyn CallObserver>,
     now: Now,
 }
@@ -66,19 +68,19 @@ impl Plugin {
             endpoint: options.endpoint.to_string(),
             bridge_version: options.bridge_version,
         };
-        let (state, watched) = watch::channel(State::new(handshake.all(None).await?));
-        let doubts = Arc::new(Notify::new());
+        let (state, watched) = watch::channel(PluginState::new(handshake.all(None).await?));
+        let recheck = Arc::new(Notify::new());
         let plugin = Self {
             channels,
             state: watched,
-            doubts: Arc::clone(&doubts),
+            recheck: Arc::clone(&recheck),
             observer: options.observer,
             now: Arc::clone(&options.now),
         };
         let supervision = Supervision {
             handshake,
             state,
-            doubts,
+            recheck,
             check_every: options.check_every,
             now: options.now,
         };
@@ -86,7 +88,7 @@ impl Plugin {
     }
 
     /// What is known of the plugin, now and whenever it changes.
-    pub fn state(&self) -> watch::Receiver<State> {
+    pub fn state(&self) -> watch::Receiver<PluginState> {
         self.state.clone()
     }
 
@@ -157,7 +159,7 @@ impl Plugin {
     ) -> Result<T, CallError>
     where
         Q: Message,
-        T: Told,
+        T: Describe,
         F: Future<Output = Result<Response<A>, Status>>,
     {
         let begun = Instant::now();
@@ -165,10 +167,10 @@ impl Plugin {
         let result = send(&state, &self.now, request, deadline, check, call).await;
         let code = match &result {
             Ok(_) => "OK",
-            Err(CallError::Refused { code, .. } | CallError::Unknown { code, .. }) => code,
+            Err(CallError::Rejected { code, .. } | CallError::Unknown { code, .. }) => code,
         };
-        if status::casts_doubt(code) {
-            self.doubts.notify_one();
+        if status::triggers_recheck(code) {
+            self.recheck.notify_one();
         }
         let kind = target
             .map(|target| target.resource_type.to_string())
@@ -179,7 +181,9 @@ impl Plugin {
             kind: &kind,
             owner: target.map_or("", |target| &target.owner.uid),
             code,
-            told: &result.as_ref().map_or_else(Told::told, Told::told),
+            described: &result
+                .as_ref()
+                .map_or_else(Describe::described, Describe::described),
             took: begun.elapsed(),
         });
         result
@@ -207,7 +211,7 @@ impl External for Plugin {
         target: &Target,
         desired: &DesiredState,
         deadline: Timestamp,
-    ) -> Result<Look, CallError> {
+    ) -> Result<ObserveResult, CallError> {
         let request = ObserveRequest::of(target, desired)
             .map_err(|violation| status::not_sent(violation.to_string()))?;
         let mut client = self.resources(deadline);

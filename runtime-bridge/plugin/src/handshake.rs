@@ -21,7 +21,7 @@ use crate::{
     guard::Guarded,
     kind::{self, InvalidInfo},
     send::identify,
-    state::{RefusedKind, Served},
+    state::{RejectedKind, Served},
     status,
 };
 
@@ -264,7 +264,7 @@ impl Handshake {
             .into_inner();
         Ok(kind::kind(answer, &resource_type, &digest)
             .map(Arc::new)
-            .map_err(|why| RefusedKind {
+            .map_err(|why| RejectedKind {
                 resource_type,
                 digest,
                 why,
@@ -314,7 +314,7 @@ impl Handshake {
     }
 }
 
-type Fetched = Result<Arc<bridge_core::kind::Kind>, RefusedKind>;
+type Fetched = Result<Arc<bridge_core::kind::Kind>, RejectedKind>;
 
 fn find(served: &Served, resource_type: &ResourceType, digest: &str) -> Option<Fetched> {
     let kind = served

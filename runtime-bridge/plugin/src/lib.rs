@@ -1,7 +1,7 @@
 //! The gRPC client side of the contract: connect, negotiate, call, classify.
 //!
 //! [`Plugin::connect`] shakes hands and fetches the kinds. What it gives is a handle that many tasks share, and a
-//! [`Supervision`] to be run beside it, which notices that the plugin was restarted or is gone and publishes a new [`State`].
+//! [`Supervision`] to be run beside it, which notices that the plugin was restarted or is gone and publishes a new [`PluginState`].
 //! No session: a call needs nothing but the handle, and a plugin may be another process from one call to the next.
 
 mod answer;
@@ -24,7 +24,7 @@ pub use endpoint::{Endpoint, EndpointError, TlsFiles};
 pub use handshake::HandshakeError;
 pub use observer::{CallObserver, CallRecord, Unobserved};
 pub use send::with_metadata;
-pub use state::{Link, RefusedKind, Served, State};
+pub use state::{ConnectionStatus, PluginState, RejectedKind, Served};
 pub use supervision::{Options, Supervision};
 
 /// The contract package that this bridge speaks.

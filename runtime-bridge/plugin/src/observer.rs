@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bridge_core::external::{CallError, Failure, Look, Outcome, OutcomeResult};
+use bridge_core::external::{CallError, Failure, ObserveResult, Outcome, OutcomeResult};
 
 /// Told of each call when it has ended.
 pub trait CallObserver: Send + Sync {
@@ -24,7 +24,7 @@ pub struct CallRecord<'a> {
     /// `OK`, a gRPC status code, `NOT_SENT` or `INVALID_ANSWER`.
     pub code: &'a str,
     /// What was answered, in a few words without secrets.
-    pub told: &'a str,
+    pub described: &'a str,
     /// From the call until its answer.
     pub took: Duration,
 }
@@ -38,39 +38,39 @@ impl CallObserver for Unobserved {
 }
 
 /// An answer in a few words: what it is, and of a failure its reason. Never values.
-pub(crate) trait Told {
+pub(crate) trait Describe {
     /// The words.
-    fn told(&self) -> String;
+    fn described(&self) -> String;
 }
 
-impl Told for Look {
-    fn told(&self) -> String {
+impl Describe for ObserveResult {
+    fn described(&self) -> String {
         match self {
             Self::Found(found) if found.ready => "found, ready".to_owned(),
             Self::Found(_) => "found, not ready".to_owned(),
             Self::Absent(_) => "absent".to_owned(),
-            Self::Failed(failure) => failure.told(),
+            Self::Failed(failure) => failure.described(),
         }
     }
 }
 
-impl Told for Outcome {
-    fn told(&self) -> String {
+impl Describe for Outcome {
+    fn described(&self) -> String {
         match &self.result {
             OutcomeResult::Completed(completed) if completed.already_done => "already done".to_owned(),
             OutcomeResult::Completed(_) => "completed".to_owned(),
             OutcomeResult::Operation(operation) => {
                 let percent = operation.progress_percent.map(|percent| format!(" {percent} %"));
-                let told = format!("operation {}{}", operation.phase, percent.unwrap_or_default());
-                told.trim_end().to_owned()
+                let described = format!("operation {}{}", operation.phase, percent.unwrap_or_default());
+                described.trim_end().to_owned()
             }
-            OutcomeResult::Failure(failure) => failure.told(),
+            OutcomeResult::Failure(failure) => failure.described(),
         }
     }
 }
 
-impl Told for Failure {
-    fn told(&self) -> String {
+impl Describe for Failure {
+    fn described(&self) -> String {
         format!(
             "failure {:?} ({}), effect {:?}",
             self.code, self.reason, self.effect
@@ -78,17 +78,17 @@ impl Told for Failure {
     }
 }
 
-impl Told for Result<String, Failure> {
-    fn told(&self) -> String {
+impl Describe for Result<String, Failure> {
+    fn described(&self) -> String {
         match self {
             Ok(_) => "usable".to_owned(),
-            Err(failure) => failure.told(),
+            Err(failure) => failure.described(),
         }
     }
 }
 
-impl Told for CallError {
-    fn told(&self) -> String {
+impl Describe for CallError {
+    fn described(&self) -> String {
         match self {
             Self::Refused { code, .. } => format!("refused: {code}"),
             Self::Unknown { code, .. } => format!("outcome unknown: {code}"),

@@ -12,11 +12,11 @@ use tonic::{
     metadata::{MetadataMap, MetadataValue},
 };
 
-use crate::{answer::Answered, clock::Now, state::State, status};
+use crate::{answer::Answered, clock::Now, state::PluginState, status};
 
 /// Sends a request and checks its answer.
 pub(crate) async fn send<Q, A, T, F>(
-    state: &State,
+    state: &PluginState,
     now: &Now,
     request: Q,
     deadline: Timestamp,

@@ -8,11 +8,11 @@ use tokio::sync::Semaphore;
 
 /// What a plugin serves, and whether it answers.
 #[derive(Debug, Clone)]
-pub struct State {
+pub struct PluginState {
     /// As the last handshake told.
     pub served: Arc<Served>,
     /// Whether it answers now.
-    pub link: Link,
+    pub link: ConnectionStatus,
     /// One for each call about a resource that the bridge may make at once.
     pub(crate) permits: Arc<Semaphore>,
     /// The one that is kept for the bridge's own questions: a reconcile that holds a permit may have to ask one.
@@ -27,12 +27,12 @@ pub struct Served {
     /// Ordered by type.
     pub kinds: Vec<Arc<Kind>>,
     /// Kinds whose publication breaks the contract: they are left out, the others are served.
-    pub refused: Vec<RefusedKind>,
+    pub refused: Vec<RejectedKind>,
 }
 
 /// A kind whose publication breaks the contract.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RefusedKind {
+pub struct RejectedKind {
     /// Which.
     pub resource_type: ResourceType,
     /// Its digest, by which it is not fetched again.
@@ -43,7 +43,7 @@ pub struct RefusedKind {
 
 /// Whether a plugin answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Link {
+pub enum ConnectionStatus {
     /// It answered the last question.
     Up,
     /// It did not. Calls are tried all the same.
@@ -55,12 +55,12 @@ pub enum Link {
     },
 }
 
-impl State {
+impl PluginState {
     pub(crate) fn new(served: Served) -> Self {
         let permits = Semaphore::new(most_at_once(&served.info));
         Self {
             served: Arc::new(served),
-            link: Link::Up,
+            link: ConnectionStatus::Up,
             permits: Arc::new(permits),
             reserved: Arc::new(Semaphore::new(1)),
         }

@@ -30,7 +30,7 @@ pub(crate) fn classify(status: &Status) -> CallError {
     let code = name(status.code()).to_owned();
     match status.code() {
         Code::InvalidArgument | Code::FailedPrecondition | Code::NotFound | Code::Unimplemented => {
-            CallError::Refused { code, message }
+            CallError::Rejected { code, message }
         }
         _ => CallError::Unknown { code, message },
     }
@@ -38,14 +38,14 @@ pub(crate) fn classify(status: &Status) -> CallError {
 
 /// The request certainly never left.
 pub(crate) fn not_sent(message: String) -> CallError {
-    CallError::Refused {
+    CallError::Rejected {
         code: NOT_SENT.into(),
         message,
     }
 }
 
 /// Whether a call that ended so may have met a plugin that is gone.
-pub(crate) fn casts_doubt(code: &str) -> bool {
+pub(crate) fn triggers_recheck(code: &str) -> bool {
     [
         NOT_SENT,
         name(Code::Unavailable),

@@ -15,7 +15,7 @@ use crate::{
     clock::Now,
     handshake::Handshake,
     observer::{CallObserver, Unobserved},
-    state::{Link, State},
+    state::{ConnectionStatus, PluginState},
 };
 
 /// How to reach a plugin, and what to tell it.
@@ -58,8 +58,8 @@ const RENEW_AFTER: u32 = 3;
 /// Keeps the state of one plugin up to date while it runs.
 pub struct Supervision {
     pub(crate) handshake: Handshake,
-    pub(crate) state: watch::Sender<State>,
-    pub(crate) doubts: Arc<Notify>,
+    pub(crate) state: watch::Sender<PluginState>,
+    pub(crate) recheck: Arc<Notify>,
     pub(crate) check_every: Duration,
     pub(crate) now: Now,
 }
@@ -75,7 +75,7 @@ impl Supervision {
                 // In a fixed order, so that a simulation repeats itself.
                 biased;
                 () = stop.cancelled() => return,
-                () = self.doubts.notified(), if misses == 0 => {}
+                () = self.recheck.notified(), if misses == 0 => {}
                 () = sleep(wait) => {}
             }
             let answered = tokio::select! {
@@ -114,9 +114,9 @@ impl Supervision {
         let info = self.handshake.info().await?;
         let before = self.state.borrow().clone();
         if info == before.served.info {
-            if before.link != Link::Up {
+            if before.link != ConnectionStatus::Up {
                 tracing::info!(plugin = info.name, "the plugin answers again");
-                self.state.send_modify(|state| state.link = Link::Up);
+                self.state.send_modify(|state| state.link = ConnectionStatus::Up);
             }
             return Ok(());
         }
@@ -144,19 +144,19 @@ impl Supervision {
     fn lost(&self, error: &HandshakeError) {
         let why = error.to_string();
         self.state.send_if_modified(|state| match &mut state.link {
-            Link::Up => {
+            ConnectionStatus::Up => {
                 tracing::warn!(plugin = state.served.info.name, why, "the plugin does not answer");
-                state.link = Link::Down {
+                state.link = ConnectionStatus::Down {
                     since: (self.now)(),
                     why,
                 };
                 true
             }
-            Link::Down { why: known, .. } if *known != why => {
+            ConnectionStatus::Down { why: known, .. } if *known != why => {
                 *known = why;
                 true
             }
-            Link::Down { .. } => false,
+            ConnectionStatus::Down { .. } => false,
         });
     }
 }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use bridge_core::{
-    crd::split_wish,
+    crd::split_secret_refs,
     external::Config,
     kind::{Kind, NameSource},
-    managed::{IntentVerb, Snapshot, Status, Stored, former_marker, names},
+    managed::{IntentVerb, RecordedParameters, Status, Stored, former_marker, names},
 };
 use bridge_engine::{
     clock::SystemClock,
@@ -85,7 +85,8 @@ async fn desired(kind: &Kind, object: &Object, reader: &Reader) -> Result<Value,
     let spec = object.spec_value();
     let empty = Map::new();
     let for_provider = spec["forProvider"].as_object().unwrap_or(&empty);
-    let split = split_wish(kind, for_provider).map_err(|error| CallError::NotFilled(error.to_string()))?;
+    let split =
+        split_secret_refs(kind, for_provider).map_err(|error| CallError::NotFilled(error.to_string()))?;
     let mut sensitive = Map::new();
     for (pointer, reference) in &split.secret_refs {
         let namespace = object
@@ -114,7 +115,7 @@ impl LookedUpObject {
     fn request(&self, method: &str) -> Result<Filled, String> {
         let object = &self.object;
         let record = match Stored::read(object.annotation(names::RECORD), object.uid()) {
-            Stored::Ours(record) => Some(record),
+            Stored::Owned(record) => Some(record),
             Stored::None => None,
             Stored::Unreadable(why) => return Err(format!("the object's record cannot be read: {why}")),
         };
@@ -158,8 +159,10 @@ impl LookedUpObject {
                 // What is repeated is the request as it was recorded, not today's desired state.
                 let intent = intent.filter(|intent| intent.verb == IntentVerb::Create);
                 match intent.map(|intent| &intent.parameters) {
-                    Some(Snapshot::Whole(parameters)) => request["desired"]["parameters"] = json!(parameters),
-                    Some(Snapshot::Digest(_)) | None => {}
+                    Some(RecordedParameters::Whole(parameters)) => {
+                        request["desired"]["parameters"] = json!(parameters)
+                    }
+                    Some(RecordedParameters::Digest(_)) | None => {}
                 }
                 let token =
                     intent.map_or_else(|| uuid::Uuid::new_v4().to_string(), |intent| intent.token.clone());

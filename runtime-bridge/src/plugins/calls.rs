@@ -17,14 +17,14 @@ use prometheus_client::{
 use super::RecentCalls;
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Call {
+struct CallLabels {
     plugin: String,
     method: &'static str,
     kind: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Ended {
+struct EndedCallLabels {
     plugin: String,
     method: &'static str,
     kind: String,
@@ -35,8 +35,8 @@ struct Ended {
 pub struct CallMetrics {
     /// The last ones.
     pub recent: RecentCalls,
-    calls: Family<Ended, Counter>,
-    seconds: Family<Call, Histogram>,
+    calls: Family<EndedCallLabels, Counter>,
+    seconds: Family<CallLabels, Histogram>,
 }
 
 impl CallMetrics {
@@ -68,14 +68,14 @@ impl CallMetrics {
 impl CallObserver for CallMetrics {
     fn ended(&self, call: &CallRecord<'_>) {
         self.recent.push(call, Timestamp::now());
-        let ended = Ended {
+        let ended = EndedCallLabels {
             plugin: call.plugin.into(),
             method: call.method,
             kind: call.kind.into(),
             code: call.code.into(),
         };
         self.calls.get_or_create(&ended).inc();
-        let timed = Call {
+        let timed = CallLabels {
             plugin: call.plugin.into(),
             method: call.method,
             kind: call.kind.into(),

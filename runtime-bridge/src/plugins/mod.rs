@@ -16,7 +16,7 @@ pub use calls::CallMetrics;
 pub use recent::{RecentCall, RecentCalls};
 pub use tls::TlsArgs;
 
-use crate::patience::patiently;
+use crate::retry_until::retry_until;
 
 /// Which plugins, and how to reach them.
 #[derive(Debug, Clone, Args)]
@@ -105,7 +105,7 @@ impl PluginArgs {
                 let what = format!("the plugin at {endpoint}");
                 let connect = || Plugin::connect(options.clone());
                 let (plugin, supervision) =
-                    patiently(&what, until, HandshakeError::is_temporary, connect).await?;
+                    retry_until(&what, until, HandshakeError::is_temporary, connect).await?;
                 let endpoint = endpoint.clone();
                 Ok::<_, HandshakeError>((Connected { endpoint, plugin }, supervision))
             }

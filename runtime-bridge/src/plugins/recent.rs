@@ -21,7 +21,7 @@ pub struct RecentCall {
     /// `OK`, a gRPC status code, `NOT_SENT` or `INVALID_ANSWER`.
     pub code: String,
     /// What was answered, in a few words.
-    pub told: String,
+    pub described: String,
     /// Waiting for a free place included.
     pub milliseconds: u64,
 }
@@ -40,7 +40,7 @@ impl RecentCalls {
             ended: now,
             method: call.method.to_owned(),
             code: call.code.to_owned(),
-            told: call.told.to_owned(),
+            described: call.described.to_owned(),
             milliseconds: milliseconds(call.took),
         };
         let mut calls = self.0.lock();
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_calls_of_one_object_are_kept_and_all_together_are_bounded() {
+    fn recent_calls_are_bounded() {
         let calls = RecentCalls::default();
         let call = |owner: &'static str, milliseconds| CallRecord {
             plugin: "p",
@@ -77,7 +77,7 @@ mod tests {
             kind: "Thing.example.org/v1",
             owner,
             code: "OK",
-            told: "absent",
+            described: "absent",
             took: Duration::from_millis(milliseconds),
         };
         calls.push(&call("", 0), Timestamp::UNIX_EPOCH);

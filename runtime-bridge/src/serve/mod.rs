@@ -1,10 +1,10 @@
 //! `runtime-bridge serve`.
 #![allow(clippy::doc_markdown)] // Some comments are help texts.
 
-mod bridge;
 mod election;
-mod foundation;
+mod introspection;
 mod plugin_source;
+mod process_context;
 mod shutdown;
 
 use std::{future::pending, net::SocketAddr, sync::Arc, time::Duration};
@@ -23,11 +23,11 @@ use clap::Args;
 use tokio::{sync::watch, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-pub use self::{
-    bridge::Bridge,
-    foundation::{Foundation, Identity},
-};
 use self::{election::ElectionArgs, plugin_source::PluginSource};
+pub use self::{
+    introspection::Introspection,
+    process_context::{Identity, ProcessContext},
+};
 use crate::{
     admin::{self, BindError},
     cluster::ClusterArgs,
@@ -177,7 +177,7 @@ pub async fn run(args: ServeArgs) -> Result<(), ServeError> {
     let listener = admin::bind(args.behaviour.admin_address).await?;
     let metrics = Arc::new(Metrics::new());
     let calls = CallMetrics::new(&metrics);
-    let bridge = Arc::new(Bridge::new(&metrics, &calls));
+    let bridge = Arc::new(Introspection::new(&metrics, &calls));
     tokio::spawn(admin::serve(
         listener,
         Arc::clone(&bridge) as _,
@@ -205,11 +205,11 @@ pub async fn run(args: ServeArgs) -> Result<(), ServeError> {
     }
     let (elector, leadership) = args.election.begin(&clients, &args.cluster)?;
     bridge.connected(plugins);
-    bridge.led_by(&leadership);
+    bridge.set_leadership(&leadership);
     let led = CancellationToken::new();
     let election = elector.map(|elector| tokio::spawn(elector.run(led.clone())));
 
-    let foundation = Foundation {
+    let process = ProcessContext {
         managed_metrics: ManagedMetrics::new(&metrics),
         clock: Arc::new(SystemClock),
         behaviour: args.behaviour,
@@ -219,7 +219,7 @@ pub async fn run(args: ServeArgs) -> Result<(), ServeError> {
         metrics,
         detached: Detached::default(),
     };
-    let ended = run_engine(&foundation, &bridge, &stop).await;
+    let ended = run_engine(&process, &bridge, &stop).await;
     // Only now: until here, what was begun was ended under the lease.
     led.cancel();
     if let Some(election) = election {
@@ -232,20 +232,20 @@ pub async fn run(args: ServeArgs) -> Result<(), ServeError> {
 
 /// Serves what the plugins publish, until it is told to stop. Passes begin while this process leads.
 pub async fn run_engine(
-    foundation: &Foundation,
-    bridge: &Arc<Bridge>,
+    process: &ProcessContext,
+    bridge: &Arc<Introspection>,
     stop: &CancellationToken,
 ) -> Result<(), ServeError> {
-    let (shared, engine, gate) = foundation.engine();
+    let (shared, engine, gate) = process.engine();
     bridge.started(&engine);
     let sources = bridge.plugins().iter().map(|connected| {
-        let source = PluginSource::new(connected, foundation, &engine, &shared);
+        let source = PluginSource::new(connected, process, &engine, &shared);
         Box::new(source) as Box<dyn KindSource>
     });
     let mut registry = Registry::new(
         &engine,
-        &foundation.leadership,
-        foundation.behaviour.crds.into(),
+        &process.leadership,
+        process.behaviour.crds.into(),
         Arc::clone(bridge) as _,
         sources.collect(),
     );
@@ -254,11 +254,11 @@ pub async fn run_engine(
         // In a fixed order, so that a simulation repeats itself.
         biased;
         () = stop.cancelled() => {}
-        () = follow_leadership(&foundation.leadership, &gate) => {}
+        () = follow_leadership(&process.leadership, &gate) => {}
         () = registry.run() => {}
     }
     // Nothing more is begun; what was begun ends, and is stored.
-    let limit = foundation.behaviour.drain_timeout;
+    let limit = process.behaviour.drain_timeout;
     let end = Instant::now() + limit;
     gate.send_replace(false);
     let left = shared.drain(limit).await;

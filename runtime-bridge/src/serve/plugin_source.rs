@@ -15,7 +15,7 @@ use futures::future::{BoxFuture, pending};
 use serde_json::Value;
 use tokio::sync::watch;
 
-use super::Foundation;
+use super::ProcessContext;
 use crate::{definitions::Definitions, plugins::Connected};
 
 /// The kinds of one plugin, and its two config kinds, as it publishes them now.
@@ -41,7 +41,7 @@ struct Published {
 impl PluginSource {
     pub(super) fn new(
         connected: &Connected,
-        foundation: &Foundation,
+        process: &ProcessContext,
         engine: &Arc<Engine>,
         shared: &Arc<Shared>,
     ) -> Self {
@@ -50,7 +50,7 @@ impl PluginSource {
             external: Arc::new(connected.plugin.clone()),
             engine: Arc::clone(engine),
             shared: Arc::clone(shared),
-            namespaced_host: foundation.behaviour.namespaced_host_credentials,
+            namespaced_host: process.behaviour.namespaced_host_credentials,
             published: None,
             usage: None,
         }

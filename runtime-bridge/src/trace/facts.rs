@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bridge_core::{
-    managed::{Condition, Intent, Snapshot, Status, Stored, names},
+    managed::{Condition, Intent, RecordedParameters, Status, Stored, names},
     queue::Priority,
 };
 use bridge_engine::object::Object;
@@ -96,7 +96,7 @@ impl Facts {
         let record = match Stored::read(self.object.annotation(names::RECORD), self.object.uid()) {
             Stored::None => return Tree::new("record: none, nothing was ever sent"),
             Stored::Unreadable(why) => return Tree::new(format!("record: cannot be read: {why}")),
-            Stored::Ours(record) => record,
+            Stored::Owned(record) => record,
         };
         let mut lines = Vec::new();
         if record.external_name.is_empty() {
@@ -109,7 +109,7 @@ impl Facts {
             };
             lines.push(Tree::new(format!("name: {} ({how})", record.external_name)));
         }
-        if record.taken {
+        if record.name_conflict {
             lines.push(Tree::new("name conflict: another resource has this name"));
         }
         lines.extend(record.intent.as_ref().map(|intent| self.intent(intent)));
@@ -127,8 +127,8 @@ impl Facts {
 
     fn intent(&self, intent: &Intent) -> Tree {
         let parameters = match &intent.parameters {
-            Snapshot::Whole(parameters) => serde_json::to_string(parameters).unwrap_or_default(),
-            Snapshot::Digest(digest) => format!("too long to keep; digest {digest}"),
+            RecordedParameters::Whole(parameters) => serde_json::to_string(parameters).unwrap_or_default(),
+            RecordedParameters::Digest(digest) => format!("too long to keep; digest {digest}"),
         };
         let operation = intent.operation.as_ref().map(|operation| {
             let driven = if operation.poll_driven {

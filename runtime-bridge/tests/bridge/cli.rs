@@ -61,7 +61,7 @@ async fn the_version_is_printed() {
 }
 
 #[tokio::test]
-async fn a_plugin_that_is_not_there_is_waited_for_only_so_long() {
+async fn waiting_for_a_missing_plugin_is_bounded() {
     let folder = tempfile::tempdir().unwrap();
     let endpoint = format!("unix://{}/none.sock", folder.path().display());
     let ran = run(&["crds", "--plugin", &endpoint, "--startup-timeout", "300ms"]).await;
@@ -75,7 +75,7 @@ async fn a_plugin_that_is_not_there_is_waited_for_only_so_long() {
 }
 
 #[tokio::test]
-async fn a_grpc_server_that_is_no_plugin_is_told_at_once() {
+async fn a_grpc_server_without_the_contract_is_reported_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("other.sock");
     let incoming = tokio_stream::wrappers::UnixListenerStream::new(UnixListener::bind(&socket).unwrap());
@@ -94,7 +94,7 @@ async fn a_grpc_server_that_is_no_plugin_is_told_at_once() {
 }
 
 #[tokio::test]
-async fn tls_without_its_files_is_told_at_once() {
+async fn missing_tls_files_are_reported_at_once() {
     let ran = run(&[
         "crds",
         "--plugin",
@@ -127,7 +127,7 @@ async fn the_same_plugin_twice_is_an_error() {
 }
 
 #[tokio::test]
-async fn an_api_server_that_is_not_there_is_waited_for_only_so_long() {
+async fn waiting_for_a_missing_api_server_is_bounded() {
     let notes = Notes::start();
     let folder = tempfile::tempdir().unwrap();
     let kubeconfig = folder.path().join("kubeconfig");
@@ -149,7 +149,7 @@ async fn an_api_server_that_is_not_there_is_waited_for_only_so_long() {
 }
 
 #[tokio::test]
-async fn a_kubeconfig_that_is_not_there_is_told_at_once() {
+async fn a_missing_kubeconfig_is_reported_at_once() {
     let notes = Notes::start();
     let endpoint = notes.endpoint();
     let mut arguments = vec!["serve", "--plugin", &endpoint, "--kubeconfig", "/no/such/file"];
@@ -164,7 +164,7 @@ async fn a_kubeconfig_that_is_not_there_is_told_at_once() {
 }
 
 #[tokio::test]
-async fn an_admin_address_that_is_taken_is_told_at_once() {
+async fn an_admin_address_in_use_is_reported_at_once() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let ran = run(&["serve", "--plugin", "unix:///none", "--admin-address", &address]).await;

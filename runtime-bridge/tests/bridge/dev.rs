@@ -110,7 +110,7 @@ async fn until(what: &str, holds: impl Fn() -> bool) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn it_applies_tells_restarts_and_leaves_nothing() {
+async fn dev_applies_prints_restarts_and_cleans_up() {
     let mut dev = dev(
         "sh -c 'echo at $PROVIDER_PLUGIN_ENDPOINT; exec sleep 1000'",
         MANIFESTS,
@@ -135,7 +135,7 @@ async fn it_applies_tells_restarts_and_leaves_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_refused_manifest_is_named_and_ends_it() {
+async fn a_rejected_manifest_is_named_and_ends_the_command() {
     let mut dev = dev("sleep 1000", &MANIFESTS.replace("size: 3", "sise: 3"));
     let error = dev.until("error:");
     assert!(
@@ -157,7 +157,7 @@ async fn a_kill_leaves_nothing() {
 }
 
 #[tokio::test]
-async fn mistakes_are_told_before_anything_is_started() {
+async fn mistakes_are_reported_before_startup() {
     let fails = async |arguments: &[&str]| {
         let (send, lines) = channel();
         let process = command()

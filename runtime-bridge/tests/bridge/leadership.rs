@@ -84,7 +84,7 @@ async fn a_standby_does_nothing_and_begins_as_soon_as_the_leader_stops() {
 }
 
 #[tokio::test]
-async fn an_old_leader_that_wakes_in_the_middle_of_a_creation_does_no_harm() {
+async fn a_leader_resumed_during_a_creation_begins_nothing() {
     let (cluster, notes) = (Cluster::start().await, Notes::start());
     let old = leader(&cluster, &notes).await;
     let new = standby(&cluster, &notes).await;

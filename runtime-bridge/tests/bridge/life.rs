@@ -52,13 +52,13 @@ async fn an_answer_that_comes_while_it_stops_is_stored() {
 }
 
 #[tokio::test]
-async fn a_call_that_does_not_end_in_time_is_told_by_the_exit_code() {
+async fn an_unfinished_call_fails_the_exit_code() {
     let (_cluster, _notes, bridge) = amid_a_creation(&["--drain-timeout", "500ms"]).await;
     assert_eq!(bridge.stop().await, Some(1));
 }
 
 #[tokio::test]
-async fn a_plugin_that_goes_away_is_told_and_met_again() {
+async fn a_lost_plugin_is_reported_and_reconnected() {
     let (cluster, mut notes) = (Cluster::start().await, Notes::start());
     let bridge = Bridge::start(&cluster, &notes.endpoint(), &[]).await;
     bridge.until_ready().await;
@@ -113,7 +113,7 @@ async fn a_config_stays_while_it_is_used() {
 }
 
 #[tokio::test]
-async fn a_crd_that_somebody_deletes_is_installed_again() {
+async fn a_deleted_crd_is_reinstalled() {
     let (cluster, notes) = (Cluster::start().await, Notes::start());
     let bridge = Bridge::start(&cluster, &notes.endpoint(), &[]).await;
     bridge.until_ready().await;

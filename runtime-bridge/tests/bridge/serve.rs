@@ -71,7 +71,7 @@ async fn a_kind_is_served_from_its_crd_to_ready_and_again_after_a_restart() {
 }
 
 #[tokio::test]
-async fn an_object_says_what_is_wrong_with_its_config_and_goes_on_when_it_is_mended() {
+async fn an_object_reports_its_config_error_until_fixed() {
     let (cluster, notes) = (Cluster::start().await, Notes::start());
     let bridge = Bridge::start(&cluster, &notes.endpoint(), &[]).await;
     bridge.until_ready().await;
@@ -115,7 +115,7 @@ async fn an_object_says_what_is_wrong_with_its_config_and_goes_on_when_it_is_men
 }
 
 #[tokio::test]
-async fn with_check_a_kind_is_served_once_somebody_applies_its_crd() {
+async fn in_check_mode_a_kind_is_served_once_its_crd_is_applied() {
     let (cluster, notes) = (Cluster::start().await, Notes::start());
     let bridge = Bridge::start(&cluster, &notes.endpoint(), &["--crds", "check"]).await;
     let missing = |_: u16, text: &str| text.contains("the CRD notes.notes.example.org is not installed");
@@ -215,7 +215,7 @@ async fn a_plugin_that_changes_its_kinds_stops_no_kind_of_another() {
 }
 
 #[tokio::test]
-async fn a_bridge_that_is_told_to_stop_while_it_starts_stops() {
+async fn sigterm_during_startup_stops_the_bridge() {
     let cluster = Cluster::start().await;
     let bridge = Bridge::start(
         &cluster,

@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_served_says_what_to_write_instead() {
+    fn an_unservable_endpoint_names_the_alternative() {
         let cases = [
             ("/run/plugin.sock", "unix:///path"),
             ("unix://plugin.sock", "absolute"),

@@ -38,7 +38,7 @@ impl UnixSocket {
             path: path.clone(),
             why,
         };
-        refuse_if_in_use(&path).await.map_err(refuse)?;
+        reject_if_in_use(&path).await.map_err(refuse)?;
         // Bound under another name first, so that nobody ever finds it with a wider mode, and a stale file goes in the same step.
         let temporary = beside(&path);
         // Its name holds our process id: what is there is left from one that is gone.
@@ -71,7 +71,7 @@ fn place(temporary: &Path, path: &Path) -> io::Result<(u64, u64)> {
     Ok((metadata.dev(), metadata.ino()))
 }
 
-async fn refuse_if_in_use(path: &Path) -> Result<(), String> {
+async fn reject_if_in_use(path: &Path) -> Result<(), String> {
     match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(error.to_string()),

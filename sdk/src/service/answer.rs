@@ -1,32 +1,36 @@
 //! What leaves the plugin: the author's answer if it keeps the contract, else a failure that says so.
 
 use crossbridge_types::{
-    self as types, Absent, Effect, FailureCode, Look, NameSource, OperationVerb, Outcome, OutcomeResult,
-    Rule, Secrets, Violation,
+    self as types, Absent, Effect, FailureCode, NameSource, ObserveResult, OperationVerb, Outcome,
+    OutcomeResult, Rule, Secrets, Violation,
 };
 use tonic::Status;
 
 use crate::{Call, Failure, kind::PublishedKind};
 
 /// The answer to a look.
-pub(super) fn look(kind: &PublishedKind, call: &Call, result: Result<Look, Failure>) -> Result<Look, Status> {
-    let checked = result.and_then(|look| match check_look(kind, call, &look) {
+pub(super) fn observe_response(
+    kind: &PublishedKind,
+    call: &Call,
+    result: Result<ObserveResult, Failure>,
+) -> Result<ObserveResult, Status> {
+    let checked = result.and_then(|look| match check_observe(kind, call, &look) {
         Ok(()) => Ok(look),
         Err(violation) => Err(broken(&violation)),
     });
     match checked {
         Ok(look) => Ok(look),
-        Err(failure) => well_formed(failure).map(Look::Failed),
+        Err(failure) => well_formed(failure).map(ObserveResult::Failed),
     }
 }
 
-fn check_look(kind: &PublishedKind, call: &Call, look: &Look) -> Result<(), Violation> {
+fn check_observe(kind: &PublishedKind, call: &Call, look: &ObserveResult) -> Result<(), Violation> {
     look.check()?;
     match look {
-        Look::Found(observation) => kind
+        ObserveResult::Found(observation) => kind
             .check_observation(observation, &call.target.external_name)
             .map_err(|violation| violation.within("observation")),
-        Look::Absent(Absent { external_name })
+        ObserveResult::Absent(Absent { external_name })
             if external_name.is_empty() && kind.rules.external_name.source == NameSource::Derived =>
         {
             let when = "where names are derived";
@@ -35,7 +39,7 @@ fn check_look(kind: &PublishedKind, call: &Call, look: &Look) -> Result<(), Viol
                 Rule::RequiredWhere { when },
             ))
         }
-        Look::Absent(_) | Look::Failed(_) => Ok(()),
+        ObserveResult::Absent(_) | ObserveResult::Failed(_) => Ok(()),
     }
 }
 
@@ -106,7 +110,7 @@ fn correct_effect(verb: Option<OperationVerb>, sent_name: &str, recorded: &str, 
 }
 
 /// The answer to a call that ended before the author's code ran.
-pub(super) fn refused(failure: Failure) -> Result<Outcome, Status> {
+pub(super) fn rejected(failure: Failure) -> Result<Outcome, Status> {
     well_formed(failure).map(failed)
 }
 

@@ -17,7 +17,7 @@ impl Service {
         metadata: &Metadata,
         wire: wire::ListExternalRequest,
     ) -> Result<types::Listed, Failure> {
-        let deadline = metadata.deadline_of_look(SystemTime::now())?;
+        let deadline = metadata.deadline_of_observe(SystemTime::now())?;
         let request = types::List::try_from(wire).map_err(|violation| invalid_argument(&violation))?;
         let kind = self.kind(&request.resource_type)?;
         if !kind.published().listable {

@@ -80,7 +80,7 @@ impl Metadata {
     ///
     /// # Errors
     /// `FAILED_PRECONDITION`: it has passed.
-    pub(super) fn deadline_of_look(&self, now: SystemTime) -> Result<Deadline, Failure> {
+    pub(super) fn deadline_of_observe(&self, now: SystemTime) -> Result<Deadline, Failure> {
         self.bounded(self.timeout.unwrap_or(CALL_LIMIT).min(CALL_LIMIT), now)
     }
 

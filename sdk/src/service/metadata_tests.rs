@@ -80,7 +80,7 @@ fn the_absolute_deadline_bounds_the_relative_one() {
 
     let late = metadata(&[timeout.clone(), ("crossbridge-deadline-ms", passed)]).expect("well-formed");
     assert_eq!(code(late.deadline_of_change(now)), Code::FailedPrecondition);
-    assert_eq!(code(late.deadline_of_look(now)), Code::FailedPrecondition);
+    assert_eq!(code(late.deadline_of_observe(now)), Code::FailedPrecondition);
 
     let soon = metadata(&[timeout, ("crossbridge-deadline-ms", in_ten)]).expect("well-formed");
     let deadline = soon.deadline_of_change(now).expect("it lies ahead");
@@ -91,27 +91,27 @@ fn the_absolute_deadline_bounds_the_relative_one() {
 }
 
 #[test]
-fn a_look_has_60_s_where_it_does_not_say() {
+fn an_observe_without_deadline_has_60_s() {
     let now = SystemTime::now();
     for entries in [vec![], vec![("grpc-timeout", "10H".to_owned())]] {
         let deadline = metadata(&entries)
             .expect("well-formed")
-            .deadline_of_look(now)
+            .deadline_of_observe(now)
             .expect("it lies ahead");
         assert!(deadline.remaining() <= Duration::from_mins(1));
     }
 }
 
 #[test]
-fn a_deadline_that_cannot_be_read_is_refused() {
+fn an_unreadable_deadline_is_rejected() {
     for key in ["grpc-timeout", "crossbridge-deadline-ms"] {
-        let refused = metadata(&[(key, "soon".to_owned())]).expect_err(key);
-        assert_eq!(refused.code(), Code::InvalidArgument, "{key}");
+        let rejected = metadata(&[(key, "soon".to_owned())]).expect_err(key);
+        assert_eq!(rejected.code(), Code::InvalidArgument, "{key}");
     }
 }
 
 #[test]
-fn only_a_good_trace_parent_counts() {
+fn an_invalid_trace_parent_is_ignored() {
     let good = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
     let (trace, parent) = trace_parent(good).expect("it is W3C's own example");
     assert_eq!(

@@ -47,7 +47,7 @@ impl Service {
     }
 
     async fn verdict(&self, metadata: &Metadata, wire: wire::CheckConfigRequest) -> Result<String, Failure> {
-        let deadline = metadata.deadline_of_look(SystemTime::now())?;
+        let deadline = metadata.deadline_of_observe(SystemTime::now())?;
         let config = types::Config::try_from(wire).map_err(|violation| invalid_argument(&violation))?;
         let config = self.config(&Arc::new(config))?;
         (self.plugin.check_settings)(&config)?;

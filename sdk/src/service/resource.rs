@@ -4,7 +4,7 @@ use std::{sync::OnceLock, time::SystemTime};
 
 use async_trait::async_trait;
 use crossbridge_proto::v1alpha1::{self as wire, resource_service_server::ResourceService};
-use crossbridge_types::{self as types, Look, Outcome, OutcomeResult, Verb, Violation};
+use crossbridge_types::{self as types, ObserveResult, Outcome, OutcomeResult, Verb, Violation};
 use tonic::{Request, Response, Status};
 use tracing::{Instrument, Span};
 
@@ -22,7 +22,7 @@ impl Service {
         let work = async {
             let (change, kind, call) = match self.begin_change(verb, &metadata, request.into_inner()) {
                 Ok(begun) => begun,
-                Err(failure) => return answer::refused(failure),
+                Err(failure) => return answer::rejected(failure),
             };
             let verb = change.operation_verb();
             let result = self.guarded(call.deadline, kind.execute(&call, change)).await;
@@ -44,7 +44,7 @@ impl Service {
         let now = SystemTime::now();
         let deadline = match verb {
             Verb::Create | Verb::Update | Verb::Delete => metadata.deadline_of_change(now)?,
-            Verb::Poll | Verb::Observe => metadata.deadline_of_look(now)?,
+            Verb::Poll | Verb::Observe => metadata.deadline_of_observe(now)?,
         };
         let change = types::Call::try_from(wire).map_err(|violation| invalid_argument(&violation))?;
         let kind = self.kind(&change.target.resource_type)?;
@@ -60,15 +60,18 @@ impl Service {
         Ok((change, kind, call))
     }
 
-    async fn look(&self, request: Request<wire::ObserveRequest>) -> Result<Look, Status> {
+    async fn observe_response(
+        &self,
+        request: Request<wire::ObserveRequest>,
+    ) -> Result<ObserveResult, Status> {
         let metadata = Metadata::read(request.metadata())?;
         let work = async {
             let (observe, kind, call) = match self.begin_look(&metadata, request.into_inner()) {
                 Ok(begun) => begun,
-                Err(failure) => return answer::well_formed(failure).map(Look::Failed),
+                Err(failure) => return answer::well_formed(failure).map(ObserveResult::Failed),
             };
             let result = self.guarded(call.deadline, kind.observe(&call, observe)).await;
-            answer::look(kind.published(), &call, result)
+            answer::observe_response(kind.published(), &call, result)
         };
         work.instrument(metadata.span("Observe")).await.inspect(log_look)
     }
@@ -78,7 +81,7 @@ impl Service {
         metadata: &Metadata,
         wire: wire::ObserveRequest,
     ) -> Result<(types::Observe, &dyn ServedKind, Call), Failure> {
-        let deadline = metadata.deadline_of_look(SystemTime::now())?;
+        let deadline = metadata.deadline_of_observe(SystemTime::now())?;
         let observe = types::Observe::try_from(wire).map_err(|violation| invalid_argument(&violation))?;
         let kind = self.kind(&observe.target.resource_type)?;
         let call = self.call(kind, NamedCall::Observe, &observe.target, deadline, metadata)?;
@@ -150,11 +153,11 @@ fn log_outcome(outcome: &Outcome) {
     }
 }
 
-fn log_look(look: &Look) {
+fn log_look(look: &ObserveResult) {
     match look {
-        Look::Found(observation) => tracing::debug!(ready = observation.ready, "found"),
-        Look::Absent(_) => tracing::debug!("absent"),
-        Look::Failed(failure) => log_failure(failure),
+        ObserveResult::Found(observation) => tracing::debug!(ready = observation.ready, "found"),
+        ObserveResult::Absent(_) => tracing::debug!("absent"),
+        ObserveResult::Failed(failure) => log_failure(failure),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{fmt, marker::PhantomData};
 
-use crossbridge_types::{Completed, Failure, Look, Observation, Operation, Outcome, OutcomeResult};
+use crossbridge_types::{Completed, Failure, Observation, ObserveResult, Operation, Outcome, OutcomeResult};
 use tonic::Status;
 
 use crate::{Resource, document};
@@ -76,9 +76,9 @@ impl Answer {
 
 /// The answer to a look: the body, or the status of a call that was not processed.
 #[must_use]
-pub struct Looked<R: Resource> {
+pub struct ObserveAnswer<R: Resource> {
     /// As it would have gone over the wire.
-    pub answer: Result<Look, Status>,
+    pub answer: Result<ObserveResult, Status>,
     kind: PhantomData<fn() -> R>,
 }
 
@@ -92,8 +92,8 @@ pub struct Found<R: Resource> {
     pub observation: Observation,
 }
 
-impl<R: Resource> Looked<R> {
-    pub(super) fn new(answer: Result<Look, Status>) -> Self {
+impl<R: Resource> ObserveAnswer<R> {
+    pub(super) fn new(answer: Result<ObserveResult, Status>) -> Self {
         Self {
             answer,
             kind: PhantomData,
@@ -107,7 +107,7 @@ impl<R: Resource> Looked<R> {
     #[track_caller]
     pub fn found(self) -> Found<R> {
         let observation = match self.look() {
-            Look::Found(observation) => *observation,
+            ObserveResult::Found(observation) => *observation,
             other => panic!("not found: {other:?}"),
         };
         let status = observation.status.as_ref();
@@ -125,7 +125,7 @@ impl<R: Resource> Looked<R> {
     #[track_caller]
     pub fn absent(self) -> String {
         match self.look() {
-            Look::Absent(absent) => absent.external_name,
+            ObserveResult::Absent(absent) => absent.external_name,
             other => panic!("not absent: {other:?}"),
         }
     }
@@ -137,7 +137,7 @@ impl<R: Resource> Looked<R> {
     #[track_caller]
     pub fn failure(self) -> Failure {
         match self.look() {
-            Look::Failed(failure) => failure,
+            ObserveResult::Failed(failure) => failure,
             other => panic!("no failure: {other:?}"),
         }
     }
@@ -155,7 +155,7 @@ impl<R: Resource> Looked<R> {
     }
 
     #[track_caller]
-    pub(super) fn look(self) -> Look {
+    pub(super) fn look(self) -> ObserveResult {
         match self.answer {
             Ok(look) => look,
             Err(status) => panic!("the call was not processed: {status}"),
@@ -171,7 +171,7 @@ fn read<T: serde::de::DeserializeOwned>(document: &crossbridge_types::Document, 
     }
 }
 
-impl<R: Resource> fmt::Debug for Looked<R> {
+impl<R: Resource> fmt::Debug for ObserveAnswer<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.answer.fmt(f)
     }

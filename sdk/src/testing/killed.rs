@@ -1,25 +1,25 @@
 //! Killed inside Create, started again, asked again: one resource.
 
-use crossbridge_types::{CreateRecovery, FailureCode, Look, OutcomeResult};
+use crossbridge_types::{CreateRecovery, FailureCode, ObserveResult, OutcomeResult};
 use tokio::time::sleep;
 
-use super::{Cut, Lab, Thing, cut_at_wait, lab::window};
+use super::{Cut, Harness, TestResource, cut_at_wait, harness::window};
 use crate::Resource;
 
 /// Most points of one creation at which the plugin is killed.
 const MOST_WAITS: usize = 1000;
 
-impl Lab {
+impl Harness {
     /// The kit's `durable/killed-in-create-one-resource`, at every point: the plugin is killed before Create, at each of its waits, and at
     /// its end, each time with another thing; it is made anew and asked again as the bridge would; and `count` says how many the upstream
     /// then has of it. At last it is removed.
     ///
     /// # Panics
     /// At the point where there is not one.
-    pub async fn killed_in_create<'lab, R: Resource>(
-        &'lab self,
-        mut thing: impl FnMut(usize) -> Thing<'lab, R>,
-        mut count: impl FnMut(&Thing<'lab, R>) -> usize,
+    pub async fn killed_in_create<'harness, R: Resource>(
+        &'harness self,
+        mut thing: impl FnMut(usize) -> TestResource<'harness, R>,
+        mut count: impl FnMut(&TestResource<'harness, R>) -> usize,
     ) {
         for wait in 0..MOST_WAITS {
             let mut thing = thing(wait);
@@ -50,7 +50,7 @@ fn place(cut: Cut, wait: usize) -> String {
     }
 }
 
-impl<R: Resource> Thing<'_, R> {
+impl<R: Resource> TestResource<'_, R> {
     /// Clears up a creation whose end nobody knows, as the bridge would by the recovery that the kind declares: it looks, by name or
     /// marker, or asks again with the same token, and follows the operation if there is one.
     ///
@@ -66,7 +66,7 @@ impl<R: Resource> Thing<'_, R> {
         };
         if recovery != CreateRecovery::ClientToken {
             sleep(window(&self.kind)).await;
-            if let Look::Found(_) = self.observe().await.look() {
+            if let ObserveResult::Found(_) = self.observe().await.look() {
                 return;
             }
         }

@@ -1,11 +1,11 @@
 //! Unit tests of a plugin, in process: the feature `testing`.
 //!
-//! A [`Lab`] holds the plugin, and a [`Thing`] is one managed resource as a bridge would keep it: its wish, its token, and what the
+//! A [`Harness`] holds the plugin, and a [`TestResource`] is one managed resource as a bridge would keep it: its wish, its token, and what the
 //! plugin's answers told. Calls go the way that they go in a served plugin, save for the socket: whatever would be refused on the wire
 //! is refused here, and an answer that would not leave the plugin does not leave it here.
 //!
-//! [`Lab::restart`] makes the plugin anew, as after `kill -9`: what is left is what the contract's fields carry. [`cut_at_wait`]
-//! and [`cut_once`] drop a call inside, [`Thing::recover`] then asks again as the bridge would, and [`Lab::killed_in_create`] does all of it
+//! [`Harness::restart`] makes the plugin anew, as after `kill -9`: what is left is what the contract's fields carry. [`cut_at_wait`]
+//! and [`cut_once`] drop a call inside, [`TestResource::recover`] then asks again as the bridge would, and [`Harness::killed_in_create`] does all of it
 //! at every point where a creation waits.
 //!
 //! ```
@@ -90,16 +90,16 @@
 
 mod answer;
 mod cut;
+mod harness;
 mod killed;
-mod lab;
-mod thing;
+mod test_resource;
 
-pub use answer::{Answer, Found, Looked};
+pub use answer::{Answer, Found, ObserveAnswer};
 pub use crossbridge_types::{
-    Completed, ConfigVerdict, Failure, FieldViolation, Look, Observation, Operation, Outcome, OutcomeResult,
-    Secrets,
+    Completed, ConfigVerdict, Failure, FieldViolation, Observation, ObserveResult, Operation, Outcome,
+    OutcomeResult, Secrets,
 };
 pub use cut::{Cut, cut_at_wait, cut_once};
-pub use lab::Lab;
-pub use thing::Thing;
+pub use harness::Harness;
+pub use test_resource::TestResource;
 pub use tonic::{Code, Status};

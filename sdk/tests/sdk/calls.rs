@@ -22,7 +22,7 @@ fn completed(outcome: Option<wire::Outcome>) -> (wire::Completed, wire::Outcome)
 }
 
 #[tokio::test]
-async fn a_thing_is_made_changed_and_removed() -> TestResult {
+async fn a_resource_is_created_updated_and_deleted() -> TestResult {
     let mut plugin = Plugin::start().await;
     let thing = plugin.target("Thing", "my-thing");
     let wish = json!({"size": 9_007_199_254_740_993_i64});
@@ -166,7 +166,7 @@ async fn a_job_is_followed_to_its_end() -> TestResult {
 }
 
 #[tokio::test]
-async fn a_plugin_that_compares_says_what_differs() -> TestResult {
+async fn a_comparing_plugin_reports_differences() -> TestResult {
     let mut plugin = Plugin::start().await;
     let mut look = async |steps: u8| {
         let request = observe(plugin.target("Job", "job-7"), &json!({"steps": steps}));

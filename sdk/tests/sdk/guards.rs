@@ -94,7 +94,7 @@ async fn an_answer_that_breaks_the_contract_does_not_leave() {
 }
 
 #[tokio::test]
-async fn a_message_beyond_the_limit_is_refused_and_the_next_call_is_fine() -> TestResult {
+async fn an_oversized_message_is_rejected_and_the_next_call_served() -> TestResult {
     let mut plugin = Plugin::start().await;
     let big = create(
         plugin.target("Thing", "big"),
@@ -121,7 +121,7 @@ async fn a_message_beyond_the_limit_is_refused_and_the_next_call_is_fine() -> Te
 }
 
 #[tokio::test]
-async fn calls_beyond_the_limit_wait_for_their_turn() -> TestResult {
+async fn calls_beyond_the_limit_wait() -> TestResult {
     let plugin = Plugin::start().await;
     let calls: Vec<_> = (0..6)
         .map(|number| {

@@ -105,7 +105,7 @@ async fn a_user_s_mistake_is_a_failure() -> TestResult {
 }
 
 #[tokio::test]
-async fn a_change_without_a_good_deadline_is_refused() -> TestResult {
+async fn a_mutating_call_without_a_valid_deadline_is_rejected() -> TestResult {
     let mut plugin = Plugin::start().await;
     let request = || create(plugin.target("Thing", "a"), &json!({}));
     let late = Duration::from_secs(61);

@@ -9,7 +9,7 @@ use tonic::Code;
 type TestResult = Result<(), Box<dyn std::error::Error>>;
 
 #[tokio::test]
-async fn the_plugin_says_what_it_is_and_serves() -> TestResult {
+async fn the_plugin_describes_itself_and_its_kinds() -> TestResult {
     let plugin = Plugin::start().await;
     let mut client = PluginServiceClient::new(plugin.channel.clone());
 

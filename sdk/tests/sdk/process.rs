@@ -235,7 +235,7 @@ async fn tcp_needs_certificates_on_both_sides() -> TestResult {
 }
 
 #[tokio::test]
-async fn what_is_not_safe_is_refused_with_advice() {
+async fn unsafe_endpoints_are_rejected_with_advice() {
     let cases = [
         ("http://0.0.0.0:0", "loopback only"),
         ("https://127.0.0.1:0", "PROVIDER_PLUGIN_TLS_CERT"),

@@ -10,30 +10,30 @@ use crate::thing::{self, Mood, Settings, Thing};
 use crossbridge_sdk::{
     Effect, FailureCode,
     prelude::*,
-    testing::{Code, ConfigVerdict, Cut, Lab, OutcomeResult, cut_once},
+    testing::{Code, ConfigVerdict, Cut, Harness, OutcomeResult, cut_once},
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 use tokio::task::yield_now;
 
-fn lab() -> (TempDir, Lab) {
+fn harness() -> (TempDir, Harness) {
     let folder = tempfile::tempdir().expect("a folder");
     let settings = Settings {
         folder: folder.path().to_owned(),
     };
-    let lab = Lab::new(thing::plugin)
+    let harness = Harness::new(thing::plugin)
         .settings(&settings)
         .credential("key", "sesame");
-    (folder, lab)
+    (folder, harness)
 }
 
 #[tokio::test]
-async fn a_thing_lives_and_goes() {
-    let (folder, lab) = lab();
+async fn a_resource_passes_its_lifecycle() {
+    let (folder, harness) = harness();
     let identity = folder.path().display().to_string();
-    assert_eq!(lab.check_config().await, ConfigVerdict::Usable { identity });
-    let mut thing = lab
+    assert_eq!(harness.check_config().await, ConfigVerdict::Usable { identity });
+    let mut thing = harness
         .thing::<Thing>(&thing::Parameters {
             size: Some(9_007_199_254_740_993),
             ..Default::default()
@@ -49,7 +49,7 @@ async fn a_thing_lives_and_goes() {
     assert!(found.status.is_some_and(|status| status.bytes > 0));
     assert!(found.observation.ready);
 
-    thing.wish(&json!({"size": 2}));
+    thing.set_parameters(&json!({"size": 2}));
     thing.update().await.completed();
     assert_eq!(thing.observe().await.found().parameters.size, Some(2));
     assert!(!thing.delete().await.completed().already_done);
@@ -60,18 +60,22 @@ async fn a_thing_lives_and_goes() {
 
 #[tokio::test]
 async fn the_wire_would_say_the_same() {
-    let (_folder, lab) = lab();
-    let nameless = lab.thing::<Thing>(&json!({"size": 1})).delete().await.status();
+    let (_folder, harness) = harness();
+    let nameless = harness
+        .thing::<Thing>(&json!({"size": 1}))
+        .delete()
+        .await
+        .status();
     assert_eq!(nameless.code(), Code::InvalidArgument);
     assert!(nameless.message().contains("target.external_name"), "{nameless}");
-    let misnamed = lab
+    let misnamed = harness
         .thing::<Thing>(&json!({"size": 1}))
         .named("A Thing")
         .create()
         .await
         .failure();
     assert_eq!(misnamed.code, FailureCode::InvalidSpec);
-    let of_another_type = lab
+    let of_another_type = harness
         .thing::<Thing>(&json!({"size": "large"}))
         .named("a-thing")
         .create()
@@ -80,7 +84,7 @@ async fn the_wire_would_say_the_same() {
     assert_eq!(of_another_type.violations[0].path, "/size");
 
     let wish = json!({"mood": Mood::BadDetails});
-    let out_of_form = lab
+    let out_of_form = harness
         .thing::<Thing>(&wish)
         .named("a-thing")
         .create()
@@ -88,7 +92,7 @@ async fn the_wire_would_say_the_same() {
         .failure();
     assert_eq!(out_of_form.reason, "InvalidAnswer");
 
-    let lacking = Lab::new(thing::plugin)
+    let lacking = Harness::new(thing::plugin)
         .settings(&json!({"folder": "/"}))
         .credential("key", "");
     let look = lacking
@@ -101,19 +105,19 @@ async fn the_wire_would_say_the_same() {
 
 #[tokio::test]
 async fn an_operation_is_followed_by_a_plugin_that_did_not_begin_it() {
-    let (_folder, lab) = lab();
-    let mut job = lab.thing::<thing::job::Job>(&json!({"steps": 3}));
+    let (_folder, harness) = harness();
+    let mut job = harness.thing::<thing::job::Job>(&json!({"steps": 3}));
     let operation = job.create().await.operation();
     assert_eq!(
         (operation.handle.as_str(), job.external_name()),
         ("steps:3", "job-7")
     );
     for state in ["1", "2"] {
-        lab.restart();
+        harness.restart();
         job.poll().await.operation();
         assert_eq!(job.provider_state(), state);
     }
-    lab.restart();
+    harness.restart();
     job.poll().await.completed();
     let ended = job.poll().await.status();
     assert_eq!(ended.code(), Code::InvalidArgument, "there is no handle any more");
@@ -121,8 +125,8 @@ async fn an_operation_is_followed_by_a_plugin_that_did_not_begin_it() {
 
 #[tokio::test]
 #[should_panic(expected = "kind Thing.things.example.org/v1 is registered twice")]
-async fn mistakes_in_declarations_are_told() {
-    drop(Lab::new(|| thing::plugin().resource(Thing)));
+async fn mistakes_in_declarations_are_reported() {
+    drop(Harness::new(|| thing::plugin().resource(Thing)));
 }
 
 /// Disks by their ids, each with the token that made it.
@@ -232,25 +236,26 @@ impl Resource for Disk {
     }
 }
 
-fn disks(forgetful: bool) -> (Cloud, Lab) {
+fn disks(forgetful: bool) -> (Cloud, Harness) {
     let cloud = Cloud::default();
     let upstream = cloud.clone();
-    let lab = Lab::new(move || {
+    let harness = Harness::new(move || {
         Plugin::new("disks.example.org", "1.0.0").resource(Disk {
             cloud: upstream.clone(),
             remembered: forgetful.then(Mutex::default),
         })
     });
-    (cloud, lab)
+    (cloud, harness)
 }
 
 async fn kill_in_create(forgetful: bool) {
-    let (cloud, lab) = disks(forgetful);
-    lab.killed_in_create(
-        |_| lab.thing::<Disk>(&json!({"gigabytes": 1})),
-        |disk| cloud.made_by(disk.client_request_token()).len(),
-    )
-    .await;
+    let (cloud, harness) = disks(forgetful);
+    harness
+        .killed_in_create(
+            |_| harness.thing::<Disk>(&json!({"gigabytes": 1})),
+            |disk| cloud.made_by(disk.client_request_token()).len(),
+        )
+        .await;
 }
 
 #[tokio::test]
@@ -260,17 +265,17 @@ async fn a_creation_killed_anywhere_ends_with_one() {
 
 #[tokio::test]
 #[should_panic(expected = "durable/killed-in-create-one-resource: killed at wait 2 of Create, there are 2")]
-async fn a_plugin_that_remembers_in_its_process_is_found_out() {
+async fn a_plugin_with_process_state_fails_recovery() {
     kill_in_create(true).await;
 }
 
 #[tokio::test]
 async fn a_creation_is_cut_when_the_upstream_has_done_it() {
-    let (cloud, lab) = disks(false);
-    let mut disk = lab.thing::<Disk>(&Wish { gigabytes: 1 });
+    let (cloud, harness) = disks(false);
+    let mut disk = harness.thing::<Disk>(&Wish { gigabytes: 1 });
     let cut = cut_once(|| !cloud.disks().is_empty(), disk.create()).await;
     assert_eq!((cut, disk.external_name()), (Cut::Inside, ""));
-    lab.restart();
+    harness.restart();
     let repeated = disk.repeat().await;
     let ended = disk.follow(repeated).await.outcome();
     assert!(matches!(ended.result, OutcomeResult::Completed(_)));

@@ -1,7 +1,7 @@
 //! The parts of an answer that are judged wherever they occur.
 
 use crossbridge_proto::v1alpha1::{self as wire, observe_response, outcome};
-use crossbridge_types::{self as types, KindPage, Look, PluginInfo, Violation};
+use crossbridge_types::{self as types, KindPage, ObserveResult, PluginInfo, Violation};
 use prost::Message;
 
 /// What an answer holds, seen through its message type.
@@ -106,7 +106,7 @@ impl ResponseMessage for wire::ObserveResponse {
     }
 
     fn violation(&self) -> Option<Violation> {
-        Look::try_from(self.clone()).err()
+        ObserveResult::try_from(self.clone()).err()
     }
 
     fn hide_secrets(&mut self) {

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt, sync::LazyLock};
 
 use fake_cloud::{
-    fault::{Fate, Rpc},
+    fault::{FaultOutcome, Rpc},
     kinds::{self, Subject},
 };
 use serde::Serialize;
@@ -95,14 +95,14 @@ impl Phase {
 }
 
 /// The cloud hangs in the middle of a call: before its effect, or after it.
-pub const HANG_POINTS: [(&str, Fate); 2] = [
-    ("before its effect", Fate::Hang),
-    ("after its effect", Fate::LoseAnswer),
+pub const HANG_POINTS: [(&str, FaultOutcome); 2] = [
+    ("before its effect", FaultOutcome::Hang),
+    ("after its effect", FaultOutcome::LoseAnswer),
 ];
 
 impl Case {
     /// Where the plugin dies in the middle of a call: which call hangs, and how. `None`: the bridge halts at a point of its own.
-    pub fn mid_call(&self) -> Option<(Rpc, Fate)> {
+    pub fn mid_call(&self) -> Option<(Rpc, FaultOutcome)> {
         let (_, what) = self.point.split_once("/amid ")?;
         let (call, how) = what.split_once(' ')?;
         let rpc = match call {

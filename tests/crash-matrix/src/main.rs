@@ -17,7 +17,7 @@ use crash_matrix::{
     testbed::{Programs, Testbed},
     verdict::Summary,
 };
-use fake_cloud::cloud::Mood;
+use fake_cloud::cloud::Profile;
 
 /// Kills the bridge, the plugin and both, right before and right after each write and each call.
 #[derive(Debug, Parser)]
@@ -87,9 +87,9 @@ async fn run(arguments: Arguments) -> Result<Summary, TestError> {
     let mut testbed = Testbed::start(Programs::from_build("halting-bridge", &flags)?).await?;
     let points = batch::record(&mut testbed).await?;
     // So that on a busy machine it is polled as often as when it was recorded.
-    let mood = Mood {
-        work: Mood::default().work * 2,
-        ..Mood::default()
+    let mood = Profile {
+        work: Profile::default().work * 2,
+        ..Profile::default()
     };
     testbed.cloud.set_mood(&mood).await.map_err(TestError::from)?;
     let lost: Vec<String> = points

@@ -9,7 +9,7 @@ use crash_matrix::{
 };
 use fake_cloud::{
     cloud::External,
-    fault::{Fate, Fault, Rpc},
+    fault::{Fault, FaultOutcome, Rpc},
     kinds,
 };
 use serde_json::{Value, json};
@@ -71,10 +71,10 @@ async fn calls(testbed: &Testbed, rpc: Rpc) -> usize {
 /// What there is of this object, which is all that was ever created for it.
 async fn single_external_object(testbed: &Testbed, object: &Value) -> External {
     let uid = object["metadata"]["uid"].as_str().unwrap_or_default();
-    let mut made = testbed.cloud.made_for(uid).await.unwrap();
+    let mut made = testbed.cloud.created_for(uid).await.unwrap();
     let removed = testbed.cloud.removed().await.unwrap();
     assert!(
-        removed.iter().all(|one| one.external.made_for != uid),
+        removed.iter().all(|one| one.external.created_for != uid),
         "one was removed: {removed:?}"
     );
     assert_eq!(made.len(), 1, "{made:?}");
@@ -85,7 +85,7 @@ async fn single_external_object(testbed: &Testbed, object: &Value) -> External {
 
 /// Creations that take effect at once and are answered late.
 async fn delay_creations(testbed: &Testbed, wait: Duration, times: usize) {
-    let fate = Fate::Slow(u32::try_from(wait.as_millis()).unwrap());
+    let fate = FaultOutcome::Slow(u32::try_from(wait.as_millis()).unwrap());
     let times = u32::try_from(times).unwrap();
     testbed
         .cloud
@@ -198,7 +198,7 @@ async fn a_single_false_absence_creates_no_second_resource() {
     for (i, handle) in handles.iter().enumerate() {
         testbed
             .cloud
-            .inject(&Fault::once(Rpc::Observe, Fate::Lie))
+            .inject(&Fault::once(Rpc::Observe, FaultOutcome::Lie))
             .await
             .unwrap();
         let request = format!("look-{i}");
@@ -213,7 +213,10 @@ async fn a_single_false_absence_creates_no_second_resource() {
         .await;
     }
     let entries = testbed.cloud.entries().await.unwrap();
-    let lies = entries.iter().filter(|entry| entry.fate == Fate::Lie).count();
+    let lies = entries
+        .iter()
+        .filter(|entry| entry.fate == FaultOutcome::Lie)
+        .count();
     assert_eq!(lies, handles.len());
     assert_eq!(calls(&testbed, Rpc::Create).await, creations);
     for handle in &handles {
@@ -258,7 +261,7 @@ async fn a_restored_object_finds_its_resource_or_asks() {
             })
             .await;
             let uid = old["metadata"]["uid"].as_str().unwrap_or_default();
-            let marker = testbed.cloud.made_for(uid).await.unwrap()[0].marker.clone();
+            let marker = testbed.cloud.created_for(uid).await.unwrap()[0].marker.clone();
             handle
                 .merge(json!({"metadata": {"annotations": {"crossbridge.dev/adopt": marker}}}))
                 .await

@@ -4,9 +4,9 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use bridge_sim::scenario::{FLAGS, Flow, Power, Process, Runner, Scenario, Snapshot, Unexpected};
+use bridge_sim::scenario::{CloudSnapshot, FLAGS, Flow, Power, Process, Runner, Scenario, Unexpected};
 use crash_matrix::testbed::{Programs, Testbed};
-use fake_cloud::{cloud::Mood, fault::Fault};
+use fake_cloud::{cloud::Profile, fault::Fault};
 use http::{Method, Request};
 use http_body_util::BodyExt;
 use jiff::Timestamp;
@@ -18,7 +18,7 @@ use kube::{
 use serde_json::Value;
 
 /// Nothing takes longer.
-const PATIENCE: Duration = Duration::from_mins(2);
+const WAIT_LIMIT: Duration = Duration::from_mins(2);
 
 struct RealProcesses {
     testbed: Testbed,
@@ -48,7 +48,7 @@ impl RealProcesses {
             self.testbed.publish(&[]).await.unwrap();
         }
         self.testbed.cloud.clear_faults().await.unwrap();
-        self.testbed.cloud.set_mood(&Mood::default()).await.unwrap();
+        self.testbed.cloud.set_mood(&Profile::default()).await.unwrap();
     }
 }
 
@@ -57,7 +57,7 @@ fn unexpected(error: impl std::fmt::Display) -> Unexpected {
 }
 
 #[async_trait(?Send)]
-impl bridge_sim::scenario::Stage for RealProcesses {
+impl bridge_sim::scenario::ScenarioBackend for RealProcesses {
     async fn kube(&mut self, method: Method, path: &str, body: &Value) -> Result<(u16, Value), Unexpected> {
         let content_type = if method == Method::PATCH {
             "application/merge-patch+json"
@@ -86,8 +86,8 @@ impl bridge_sim::scenario::Stage for RealProcesses {
         Ok((code, serde_json::from_slice(&bytes).unwrap_or_default()))
     }
 
-    async fn cloud(&mut self) -> Result<Snapshot, Unexpected> {
-        Ok(Snapshot {
+    async fn cloud(&mut self) -> Result<CloudSnapshot, Unexpected> {
+        Ok(CloudSnapshot {
             now: Timestamp::now(),
             objects: self.testbed.cloud.objects().await.map_err(unexpected)?,
             entries: self.testbed.cloud.entries().await.map_err(unexpected)?,
@@ -98,7 +98,7 @@ impl bridge_sim::scenario::Stage for RealProcesses {
         self.testbed.cloud.inject(&fault).await.map_err(unexpected)
     }
 
-    async fn set_mood(&mut self, mood: Mood) -> Result<(), Unexpected> {
+    async fn set_mood(&mut self, mood: Profile) -> Result<(), Unexpected> {
         self.testbed.cloud.set_mood(&mood).await.map_err(unexpected)
     }
 
@@ -160,8 +160,8 @@ impl bridge_sim::scenario::Stage for RealProcesses {
         tokio::time::sleep(time).await;
     }
 
-    fn patience(&self) -> Duration {
-        PATIENCE
+    fn wait_limit(&self) -> Duration {
+        WAIT_LIMIT
     }
 }
 

@@ -23,7 +23,7 @@ pub enum Rpc {
 /// What becomes of one call.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Fate {
+pub enum FaultOutcome {
     /// It is served.
     #[default]
     Serve,
@@ -65,7 +65,7 @@ pub struct Fault {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
     /// What becomes of it.
-    pub fate: Fate,
+    pub fate: FaultOutcome,
     /// For so many calls.
     #[serde(default = "once")]
     pub times: u32,
@@ -80,7 +80,7 @@ fn once() -> u32 {
 
 impl Fault {
     /// For one call on anybody's behalf.
-    pub fn once(rpc: Rpc, fate: Fate) -> Self {
+    pub fn once(rpc: Rpc, fate: FaultOutcome) -> Self {
         Self {
             rpc,
             owner: None,
@@ -119,14 +119,14 @@ impl Faults {
     }
 
     /// The fate of a call: that of the oldest fault that waits for it.
-    pub fn take(&mut self, rpc: Rpc, owner: &str) -> Fate {
+    pub fn take(&mut self, rpc: Rpc, owner: &str) -> FaultOutcome {
         let Some(at) = self.0.iter().position(|fault| fault.meets(rpc, owner)) else {
-            return Fate::Serve;
+            return FaultOutcome::Serve;
         };
         let fault = &mut self.0[at];
         if fault.after > 0 {
             fault.after -= 1;
-            return Fate::Serve;
+            return FaultOutcome::Serve;
         }
         let fate = fault.fate;
         fault.times = fault.times.saturating_sub(1);
@@ -139,7 +139,7 @@ impl Faults {
 
 #[cfg(test)]
 mod tests {
-    use super::{Fate, Fault, Faults, Rpc};
+    use super::{Fault, FaultOutcome, Faults, Rpc};
 
     #[test]
     fn a_fault_waits_for_its_call() {
@@ -147,7 +147,7 @@ mod tests {
         faults.push(Fault {
             owner: Some("one".to_owned()),
             after: 1,
-            ..Fault::once(Rpc::Create, Fate::Hang).times(2)
+            ..Fault::once(Rpc::Create, FaultOutcome::Hang).times(2)
         });
         let fates = [
             faults.take(Rpc::Observe, "one"),
@@ -160,12 +160,12 @@ mod tests {
         assert_eq!(
             fates,
             [
-                Fate::Serve,
-                Fate::Serve,
-                Fate::Serve,
-                Fate::Hang,
-                Fate::Hang,
-                Fate::Serve
+                FaultOutcome::Serve,
+                FaultOutcome::Serve,
+                FaultOutcome::Serve,
+                FaultOutcome::Hang,
+                FaultOutcome::Hang,
+                FaultOutcome::Serve
             ]
         );
     }

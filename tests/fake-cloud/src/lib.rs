@@ -4,7 +4,7 @@
 //! The [`plugin::Plugin`] holds nothing: it reaches the cloud over a [`link::Link`], in memory or over HTTP. Killing the plugin
 //! therefore leaves the cloud's objects to be counted.
 //!
-//! What may go wrong is a [`fault::Fate`] of one call, or a [`cloud::Mood`] that lasts.
+//! What may go wrong is a [`fault::FaultOutcome`] of one call, or a [`cloud::Profile`] that lasts.
 
 pub use crossbridge_types as types;
 

@@ -220,7 +220,7 @@ impl ResourceService for Plugin {
         request: Request<wire::ObserveRequest>,
     ) -> Result<Response<wire::ObserveResponse>, Status> {
         match self.ask(request, Ask::Observe).await? {
-            Answer::Look(look) => Ok(Response::new(look.into())),
+            Answer::ObserveResult(look) => Ok(Response::new(look.into())),
             other => Err(mismatch(&other)),
         }
     }

@@ -25,7 +25,7 @@ use parking_lot::Mutex;
 use tokio::net::TcpListener;
 
 use crate::{
-    cloud::{Cloud, Entry, External, Mood, Removed, Verdict},
+    cloud::{Cloud, Entry, External, Profile, Removed, Verdict},
     fault::{Fault, Rpc},
     remote::{Sent, decode_ask, encode_answer},
 };
@@ -118,11 +118,11 @@ async fn clear(State(cloud): Shared) {
     cloud.lock().faults.clear();
 }
 
-async fn mood(State(cloud): Shared) -> Json<Mood> {
+async fn mood(State(cloud): Shared) -> Json<Profile> {
     Json(cloud.lock().mood.clone())
 }
 
-async fn set_mood(State(cloud): Shared, Json(mood): Json<Mood>) {
+async fn set_mood(State(cloud): Shared, Json(mood): Json<Profile>) {
     cloud.lock().mood = mood;
 }
 

@@ -5,14 +5,14 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use crossbridge_proto::v1alpha1 as wire;
-use crossbridge_types::{Call, Config, ConfigVerdict, Look, Observe, Outcome, Violation};
+use crossbridge_types::{Call, Config, ConfigVerdict, Observe, ObserveResult, Outcome, Violation};
 use jiff::Timestamp;
 use prost::Message;
 use reqwest::{Client, Method, Response};
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
-    cloud::{Answer, Ask, Entry, External, Mood, Removed, Verdict},
+    cloud::{Answer, Ask, Entry, External, Profile, Removed, Verdict},
     fault::{Fault, Rpc},
     link::{Link, Unreachable},
     process::{VERDICT, WAIT},
@@ -70,9 +70,9 @@ impl Remote {
     }
 
     /// What was made for this uid, and is.
-    pub async fn made_for(&self, uid: &str) -> Result<Vec<External>, Unreachable> {
+    pub async fn created_for(&self, uid: &str) -> Result<Vec<External>, Unreachable> {
         let mut objects = self.objects().await?;
-        objects.retain(|one| one.made_for == uid);
+        objects.retain(|one| one.created_for == uid);
         Ok(objects)
     }
 
@@ -97,7 +97,7 @@ impl Remote {
     }
 
     /// How it is from now on.
-    pub async fn set_mood(&self, mood: &Mood) -> Result<(), Unreachable> {
+    pub async fn set_mood(&self, mood: &Profile) -> Result<(), Unreachable> {
         self.write(Method::PUT, "mood", Some(mood)).await
     }
 
@@ -214,7 +214,7 @@ pub(crate) fn decode_ask(rpc: Rpc, bytes: &Bytes) -> Result<Ask, String> {
 
 pub(crate) fn encode_answer(rpc: Rpc, answer: Answer) -> Vec<u8> {
     match answer {
-        Answer::Look(look) => wire::ObserveResponse::from(look).encode_to_vec(),
+        Answer::ObserveResult(look) => wire::ObserveResponse::from(look).encode_to_vec(),
         Answer::Config(verdict) => wire::CheckConfigResponse::from(verdict).encode_to_vec(),
         // The four responses have the same form.
         Answer::Outcome(outcome) => {
@@ -226,7 +226,7 @@ pub(crate) fn encode_answer(rpc: Rpc, answer: Answer) -> Vec<u8> {
 
 fn decode_answer(rpc: Rpc, bytes: &Bytes) -> Result<Answer, String> {
     Ok(match rpc {
-        Rpc::Observe => Answer::Look(read::<wire::ObserveResponse, Look>(bytes)?),
+        Rpc::Observe => Answer::ObserveResult(read::<wire::ObserveResponse, ObserveResult>(bytes)?),
         Rpc::CheckConfig => Answer::Config(read::<wire::CheckConfigResponse, ConfigVerdict>(bytes)?),
         Rpc::Create | Rpc::Update | Rpc::Delete | Rpc::Poll => {
             Answer::Outcome(read::<wire::CreateResponse, Outcome>(bytes)?)

@@ -12,8 +12,8 @@ use crossbridge_proto::v1alpha1::{
     resource_service_client::ResourceServiceClient,
 };
 use fake_cloud::{
-    cloud::Mood,
-    fault::{Fate, Fault, Rpc},
+    cloud::Profile,
+    fault::{Fault, FaultOutcome, Rpc},
     kinds::{GROUP, VERSION},
     remote::Remote,
 };
@@ -31,7 +31,7 @@ impl Drop for Process {
     }
 }
 
-struct Stage {
+struct Fixture {
     cloud: Remote,
     socket: String,
     plugin: Process,
@@ -39,7 +39,7 @@ struct Stage {
     _folder: tempfile::TempDir,
 }
 
-impl Stage {
+impl Fixture {
     fn start() -> Self {
         let mut cloud = Command::new(env!("CARGO_BIN_EXE_fake-cloud"))
             .stdin(Stdio::piped())
@@ -135,12 +135,12 @@ fn request(name: &str) -> CreateRequest {
 
 #[tokio::test]
 async fn a_plugin_that_dies_leaves_the_cloud_as_it_is() {
-    let mut stage = Stage::start();
+    let mut stage = Fixture::start();
     assert_eq!(stage.create("one").await.unwrap(), "one");
 
     stage
         .cloud
-        .inject(&Fault::once(Rpc::Create, Fate::CrashAfter))
+        .inject(&Fault::once(Rpc::Create, FaultOutcome::CrashAfter))
         .await
         .unwrap();
     stage.create("two").await.unwrap_err();
@@ -154,27 +154,27 @@ async fn a_plugin_that_dies_leaves_the_cloud_as_it_is() {
 
 #[tokio::test]
 async fn a_cloud_can_be_spoilt_from_outside() {
-    let stage = Stage::start();
-    let down = Mood {
+    let stage = Fixture::start();
+    let down = Profile {
         down: true,
-        ..Mood::default()
+        ..Profile::default()
     };
     stage.cloud.set_mood(&down).await.unwrap();
     assert_eq!(stage.create("one").await.unwrap(), "");
-    stage.cloud.set_mood(&Mood::default()).await.unwrap();
+    stage.cloud.set_mood(&Profile::default()).await.unwrap();
     stage.cloud.foreign("Named", "one", "").await.unwrap();
     assert_eq!(stage.create("one").await.unwrap(), "", "it is another's");
     stage.cloud.remove_by_hand("Named", "one").await.unwrap();
     assert_eq!(stage.cloud.removed().await.unwrap().len(), 1);
     stage
         .cloud
-        .inject(&Fault::once(Rpc::Create, Fate::Status))
+        .inject(&Fault::once(Rpc::Create, FaultOutcome::Status))
         .await
         .unwrap();
     assert_eq!(stage.create("one").await.unwrap_err().code(), Code::Internal);
     stage
         .cloud
-        .inject(&Fault::once(Rpc::Create, Fate::Hang))
+        .inject(&Fault::once(Rpc::Create, FaultOutcome::Hang))
         .await
         .unwrap();
     stage.cloud.clear_faults().await.unwrap();

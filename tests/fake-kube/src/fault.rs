@@ -75,7 +75,7 @@ pub enum Outcome {
 
 /// The fate of a request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Fate {
+pub struct RequestOutcome {
     /// On its way there.
     pub before: Duration,
     /// What becomes of it.
@@ -98,8 +98,8 @@ pub struct Telling {
 /// Decides the fate of requests, and is told what happens.
 pub trait Chaos: Send + Sync + 'static {
     /// What becomes of this request.
-    fn fate(&self, _request: &Request) -> Fate {
-        Fate::default()
+    fn fate(&self, _request: &Request) -> RequestOutcome {
+        RequestOutcome::default()
     }
 
     /// What becomes of news of this resource.

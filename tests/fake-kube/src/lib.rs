@@ -1,6 +1,6 @@
 //! An API server in the process, as a tower service for [`kube::Client`]: for virtual time, and for faults that a real one shows once a year.
 //!
-//! [`state::State`] is what etcd and the API server know; it is plain, and outlives every client. [`Kube`] is a handle on it, and
+//! [`state::ClusterState`] is what etcd and the API server know; it is plain, and outlives every client. [`Kube`] is a handle on it, and
 //! [`Kube::client`] a client whose requests meet the [`fault::Chaos`] that was given.
 //!
 //! What it leaves out, on purpose: of schemas patterns, formats and CEL, `managedFields` (an apply merges), who may do what, admission but for
@@ -26,7 +26,7 @@ use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
 use tokio::sync::Notify;
 
-use crate::{fault::Chaos, service::Connection, state::State};
+use crate::{fault::Chaos, service::Connection, state::ClusterState};
 
 /// Tells the time.
 pub type Now = Arc<dyn Fn() -> Timestamp + Send + Sync>;
@@ -38,7 +38,7 @@ pub struct Kube {
 }
 
 pub(crate) struct Shared {
-    state: Mutex<State>,
+    state: Mutex<ClusterState>,
     /// Something was committed, or watches are to end.
     changed: Notify,
     now: Now,
@@ -47,7 +47,7 @@ pub(crate) struct Shared {
 impl Kube {
     /// An API server with the namespaces `default` and `kube-system`.
     pub fn new(now: Now) -> Self {
-        let mut state = State::default();
+        let mut state = ClusterState::default();
         for name in ["default", "kube-system"] {
             state.add_namespace(name, (now)());
         }
@@ -99,8 +99,8 @@ impl Kube {
     }
 
     /// Looks into it, or changes it past all chaos. Watches notice what was changed.
-    pub fn state(&self) -> Hands<'_> {
-        Hands {
+    pub fn state(&self) -> StateGuard<'_> {
+        StateGuard {
             guard: Some(self.shared.state.lock()),
             changed: &self.shared.changed,
         }
@@ -113,28 +113,28 @@ impl Kube {
 }
 
 /// The state, held. Watches are told when it is let go.
-pub struct Hands<'a> {
-    guard: Option<MutexGuard<'a, State>>,
+pub struct StateGuard<'a> {
+    guard: Option<MutexGuard<'a, ClusterState>>,
     changed: &'a Notify,
 }
 
-impl std::ops::Deref for Hands<'_> {
-    type Target = State;
+impl std::ops::Deref for StateGuard<'_> {
+    type Target = ClusterState;
 
     #[allow(clippy::expect_used)] // It is taken in drop only.
-    fn deref(&self) -> &State {
+    fn deref(&self) -> &ClusterState {
         self.guard.as_ref().expect("held until it is dropped")
     }
 }
 
-impl std::ops::DerefMut for Hands<'_> {
+impl std::ops::DerefMut for StateGuard<'_> {
     #[allow(clippy::expect_used)] // It is taken in drop only.
-    fn deref_mut(&mut self) -> &mut State {
+    fn deref_mut(&mut self) -> &mut ClusterState {
         self.guard.as_mut().expect("held until it is dropped")
     }
 }
 
-impl Drop for Hands<'_> {
+impl Drop for StateGuard<'_> {
     fn drop(&mut self) {
         self.guard = None;
         self.changed.notify_waiters();

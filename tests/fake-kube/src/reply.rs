@@ -21,10 +21,10 @@ pub(crate) enum Body {
 
 /// A refusal.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Refusal(pub(crate) Reply);
+pub(crate) struct ErrorReply(pub(crate) Reply);
 
-impl From<Refusal> for Reply {
-    fn from(refusal: Refusal) -> Self {
+impl From<ErrorReply> for Reply {
+    fn from(refusal: ErrorReply) -> Self {
         refusal.0
     }
 }
@@ -38,7 +38,7 @@ pub(crate) fn ok(code: u16, body: Value) -> Reply {
 }
 
 /// A `Status` that says no. `name`: of the object, where the answer speaks of one.
-pub(crate) fn status(code: u16, reason: &str, message: &str, resource: &Resource, name: &str) -> Refusal {
+pub(crate) fn status(code: u16, reason: &str, message: &str, resource: &Resource, name: &str) -> ErrorReply {
     let mut details = json!({});
     for (field, value) in [
         ("name", name),
@@ -49,7 +49,7 @@ pub(crate) fn status(code: u16, reason: &str, message: &str, resource: &Resource
             details[field] = value.into();
         }
     }
-    Refusal(ok(
+    ErrorReply(ok(
         code,
         json!({
             "kind": "Status",
@@ -73,19 +73,19 @@ fn about(resource: &Resource, name: &str) -> String {
     format!("{}{group} \"{name}\"", resource.plural)
 }
 
-pub(crate) fn not_found(resource: &Resource, name: &str) -> Refusal {
+pub(crate) fn not_found(resource: &Resource, name: &str) -> ErrorReply {
     let message = format!("{} not found", about(resource, name));
     status(404, "NotFound", &message, resource, name)
 }
 
 /// `deleting`: its deletion has begun.
-pub(crate) fn already_exists(resource: &Resource, name: &str, deleting: bool) -> Refusal {
+pub(crate) fn already_exists(resource: &Resource, name: &str, deleting: bool) -> ErrorReply {
     let why = if deleting { "object is being deleted: " } else { "" };
     let message = format!("{why}{} already exists", about(resource, name));
     status(409, "AlreadyExists", &message, resource, name)
 }
 
-pub(crate) fn conflict(resource: &Resource, name: &str, why: &str) -> Refusal {
+pub(crate) fn conflict(resource: &Resource, name: &str, why: &str) -> ErrorReply {
     let message = format!(
         "Operation cannot be fulfilled on {}: {why}",
         about(resource, name)
@@ -93,7 +93,7 @@ pub(crate) fn conflict(resource: &Resource, name: &str, why: &str) -> Refusal {
     status(409, "Conflict", &message, resource, name)
 }
 
-pub(crate) fn modified(resource: &Resource, name: &str) -> Refusal {
+pub(crate) fn modified(resource: &Resource, name: &str) -> ErrorReply {
     conflict(
         resource,
         name,
@@ -109,14 +109,14 @@ fn by_kind(resource: &Resource) -> Resource {
     }
 }
 
-pub(crate) fn invalid(resource: &Resource, name: &str, why: &str) -> Refusal {
+pub(crate) fn invalid(resource: &Resource, name: &str, why: &str) -> ErrorReply {
     let resource = by_kind(resource);
     let message = format!("{} is invalid: {why}", about(&resource, name));
     status(422, "Invalid", &message, &resource, name)
 }
 
 /// A replacement that names no version: here the answer gives the plural all the same.
-pub(crate) fn invalid_version(resource: &Resource, name: &str) -> Refusal {
+pub(crate) fn invalid_version(resource: &Resource, name: &str) -> ErrorReply {
     let why = "Invalid value: 0: must be specified for an update";
     let field = "metadata.resourceVersion";
     let message = format!("{} is invalid: {field}: {why}", about(resource, name));
@@ -128,7 +128,7 @@ pub(crate) fn invalid_version(resource: &Resource, name: &str) -> Refusal {
 }
 
 /// What a patch makes of an object cannot be read.
-pub(crate) fn unreadable_patch(why: &str) -> Refusal {
+pub(crate) fn unreadable_patch(why: &str) -> ErrorReply {
     let refusal = without_details(
         422,
         "Invalid",
@@ -140,7 +140,7 @@ pub(crate) fn unreadable_patch(why: &str) -> Refusal {
     )
 }
 
-fn because(mut refusal: Refusal, causes: Value) -> Refusal {
+fn because(mut refusal: ErrorReply, causes: Value) -> ErrorReply {
     if let Body::Json(body) = &mut refusal.0.body {
         body["details"]["causes"] = causes;
     }
@@ -149,7 +149,7 @@ fn because(mut refusal: Refusal, causes: Value) -> Refusal {
 
 /// # Errors
 /// Something is wrong: all of it is told.
-pub(crate) fn violated(resource: &Resource, name: &str, violations: &[Violation]) -> Result<(), Refusal> {
+pub(crate) fn violated(resource: &Resource, name: &str, violations: &[Violation]) -> Result<(), ErrorReply> {
     if violations.is_empty() {
         return Ok(());
     }
@@ -167,12 +167,12 @@ pub(crate) fn violated(resource: &Resource, name: &str, violations: &[Violation]
 }
 
 /// It says of no object what is wrong.
-pub(crate) fn bad_request(why: &str) -> Refusal {
+pub(crate) fn bad_request(why: &str) -> ErrorReply {
     without_details(400, "BadRequest", why)
 }
 
 /// So the API server says that a test of a JSON patch failed, and no more.
-pub(crate) fn rejected() -> Refusal {
+pub(crate) fn rejected() -> ErrorReply {
     without_details(
         422,
         "Invalid",
@@ -180,8 +180,8 @@ pub(crate) fn rejected() -> Refusal {
     )
 }
 
-fn without_details(code: u16, reason: &str, message: &str) -> Refusal {
-    Refusal(ok(
+fn without_details(code: u16, reason: &str, message: &str) -> ErrorReply {
+    ErrorReply(ok(
         code,
         json!({
             "kind": "Status",
@@ -196,7 +196,7 @@ fn without_details(code: u16, reason: &str, message: &str) -> Refusal {
 }
 
 /// `verb`: as in RBAC.
-pub(crate) fn method_not_allowed(resource: &Resource, verb: &str) -> Refusal {
+pub(crate) fn method_not_allowed(resource: &Resource, verb: &str) -> ErrorReply {
     let message = format!(
         "{verb} is not supported on resources of kind \"{}.{}\"",
         resource.plural, resource.group
@@ -205,7 +205,7 @@ pub(crate) fn method_not_allowed(resource: &Resource, verb: &str) -> Refusal {
 }
 
 /// Nothing new comes into a namespace that is being deleted.
-pub(crate) fn terminating(resource: &Resource, namespace: &str, name: &str) -> Refusal {
+pub(crate) fn terminating(resource: &Resource, namespace: &str, name: &str) -> ErrorReply {
     let message = format!(
         "{} is forbidden: unable to create new content in namespace {namespace} because it is being terminated",
         about(resource, name)
@@ -235,8 +235,8 @@ pub(crate) fn deleted(resource: &Resource, name: &str, object: &Value) -> Reply 
 }
 
 /// No such path.
-pub(crate) fn not_served() -> Refusal {
-    Refusal(Reply {
+pub(crate) fn not_served() -> ErrorReply {
+    ErrorReply(Reply {
         code: 404,
         body: Body::Text("404 page not found\n"),
         retry_after: None,
@@ -244,8 +244,8 @@ pub(crate) fn not_served() -> Refusal {
 }
 
 /// This fake does not know how.
-pub(crate) fn not_implemented(what: &'static str) -> Refusal {
-    Refusal(Reply {
+pub(crate) fn not_implemented(what: &'static str) -> ErrorReply {
+    ErrorReply(Reply {
         code: 501,
         body: Body::Text(what),
         retry_after: None,
@@ -253,7 +253,7 @@ pub(crate) fn not_implemented(what: &'static str) -> Refusal {
 }
 
 pub(crate) fn expired(resource: &Resource) -> Value {
-    let Refusal(reply) = status(
+    let ErrorReply(reply) = status(
         410,
         "Expired",
         "The resourceVersion for the provided watch is too old.",

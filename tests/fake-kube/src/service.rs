@@ -21,7 +21,7 @@ use crate::{
     Shared,
     api::{self, Call, Verb},
     fault::{Chaos, Outcome},
-    reply::{Body, Refusal, Reply, not_served, status},
+    reply::{Body, ErrorReply, Reply, not_served, status},
     resource::Resource,
     watch::Watch,
 };
@@ -147,7 +147,7 @@ impl Connection {
             drop(state);
             return match watch {
                 Ok(watch) => stream(watch),
-                Err(Refusal(reply)) => respond(reply),
+                Err(ErrorReply(reply)) => respond(reply),
             };
         }
         let reply = api::carry_out(&mut state, &resource, call, now);

@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 use crate::resource::{self, Id, Resource};
 
 /// Namespace (empty: none) and name.
-pub type Place = (String, String);
+pub type StorageKey = (String, String);
 
 /// What happened to an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Happened {
+pub enum EventKind {
     /// It is new.
     Added,
     /// It was changed.
@@ -21,7 +21,7 @@ pub enum Happened {
     Deleted,
 }
 
-impl Happened {
+impl EventKind {
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Added => "ADDED",
@@ -41,7 +41,7 @@ pub struct Commit {
     /// Of which resource.
     pub resource: Id,
     /// What happened.
-    pub happened: Happened,
+    pub happened: EventKind,
     /// The object before; `Null`: there was none.
     pub old: Value,
     /// The object after; of a deletion, as it was last.
@@ -52,8 +52,8 @@ pub struct Commit {
 
 /// What etcd and the API server know.
 #[derive(Debug, Clone, Default)]
-pub struct State {
-    pub(crate) objects: BTreeMap<Id, BTreeMap<Place, Value>>,
+pub struct ClusterState {
+    pub(crate) objects: BTreeMap<Id, BTreeMap<StorageKey, Value>>,
     /// Every committed write since the start, oldest first.
     pub history: Vec<Commit>,
     pub(crate) revision: u64,
@@ -72,7 +72,7 @@ pub struct State {
     served: Option<Arc<Vec<Resource>>>,
 }
 
-impl State {
+impl ClusterState {
     /// Every object of a resource.
     pub fn all(&self, plural: &str, group: &str) -> impl Iterator<Item = &Value> {
         let objects = self.objects.get(&(plural.to_owned(), group.to_owned()));
@@ -142,10 +142,12 @@ impl State {
                     .unwrap_or_default()
                     .to_owned()
             };
-            let place = (text("namespace"), text("name"));
+            let storage_key = (text("namespace"), text("name"));
             match commit.happened {
-                Happened::Added => drop(objects.remove(&place)),
-                Happened::Modified | Happened::Deleted => drop(objects.insert(place, commit.old.clone())),
+                EventKind::Added => drop(objects.remove(&storage_key)),
+                EventKind::Modified | EventKind::Deleted => {
+                    drop(objects.insert(storage_key, commit.old.clone()))
+                }
             }
         }
         Self {
@@ -172,7 +174,7 @@ impl State {
     pub(crate) fn insert(
         &mut self,
         id: &Id,
-        place: Place,
+        storage_key: StorageKey,
         mut object: Value,
         manager: &str,
         now: Timestamp,
@@ -186,8 +188,8 @@ impl State {
         self.objects
             .entry(id.clone())
             .or_default()
-            .insert(place, object.clone());
-        self.note(id, Happened::Added, Value::Null, object.clone(), manager, now);
+            .insert(storage_key, object.clone());
+        self.note(id, EventKind::Added, Value::Null, object.clone(), manager, now);
         object
     }
 
@@ -196,7 +198,7 @@ impl State {
     pub(crate) fn replace(
         &mut self,
         id: &Id,
-        place: &Place,
+        storage_key: &StorageKey,
         mut object: Value,
         manager: &str,
         now: Timestamp,
@@ -204,7 +206,7 @@ impl State {
         let Some(old) = self
             .objects
             .get(id)
-            .and_then(|objects| objects.get(place))
+            .and_then(|objects| objects.get(storage_key))
             .cloned()
         else {
             return object;
@@ -215,7 +217,7 @@ impl State {
         }
         // The answer is what was sent, of the version before; watches are told of the object as it was stored last.
         if is_deleting(&object) && !is_held(&object) {
-            self.remove(id, place, None, manager, now);
+            self.remove(id, storage_key, None, manager, now);
             return object;
         }
         self.revision += 1;
@@ -223,8 +225,8 @@ impl State {
         self.objects
             .entry(id.clone())
             .or_default()
-            .insert(place.clone(), object.clone());
-        self.note(id, Happened::Modified, old, object.clone(), manager, now);
+            .insert(storage_key.clone(), object.clone());
+        self.note(id, EventKind::Modified, old, object.clone(), manager, now);
         object
     }
 
@@ -232,23 +234,27 @@ impl State {
     pub(crate) fn remove(
         &mut self,
         id: &Id,
-        place: &Place,
+        storage_key: &StorageKey,
         last: Option<Value>,
         manager: &str,
         now: Timestamp,
     ) -> Value {
-        let Some(old) = self.objects.get_mut(id).and_then(|objects| objects.remove(place)) else {
+        let Some(old) = self
+            .objects
+            .get_mut(id)
+            .and_then(|objects| objects.remove(storage_key))
+        else {
             return Value::Null;
         };
         self.revision += 1;
         let mut last = last.unwrap_or_else(|| old.clone());
         last["metadata"]["resourceVersion"] = self.revision.to_string().into();
-        self.note(id, Happened::Deleted, old, last.clone(), manager, now);
+        self.note(id, EventKind::Deleted, old, last.clone(), manager, now);
         self.finish_definitions(now);
         last
     }
 
-    fn note(&mut self, id: &Id, happened: Happened, old: Value, new: Value, manager: &str, at: Timestamp) {
+    fn note(&mut self, id: &Id, happened: EventKind, old: Value, new: Value, manager: &str, at: Timestamp) {
         if id.0 == "customresourcedefinitions" {
             self.served = None;
         }
@@ -280,38 +286,42 @@ impl State {
                         .all(|owner| owner["uid"].as_str().is_none_or(|uid| !alive.contains(uid)))
             })
         };
-        let orphans: Vec<(Id, Place)> = self
+        let orphans: Vec<(Id, StorageKey)> = self
             .objects
             .iter()
-            .flat_map(|(id, objects)| objects.iter().map(move |(place, object)| (id, place, object)))
+            .flat_map(|(id, objects)| {
+                objects
+                    .iter()
+                    .map(move |(storage_key, object)| (id, storage_key, object))
+            })
             .filter(|(.., object)| orphaned(object) && !is_deleting(object))
-            .map(|(id, place, _)| (id.clone(), place.clone()))
+            .map(|(id, storage_key, _)| (id.clone(), storage_key.clone()))
             .collect();
-        for (id, place) in &orphans {
-            self.begin_deletion(id, place, now);
+        for (id, storage_key) in &orphans {
+            self.begin_deletion(id, storage_key, now);
         }
         orphans.len()
     }
 
     /// Removes an object, or marks it where finalizers hold it. Returns it as it is then.
-    pub(crate) fn begin_deletion(&mut self, id: &Id, place: &Place, now: Timestamp) -> Value {
+    pub(crate) fn begin_deletion(&mut self, id: &Id, storage_key: &StorageKey, now: Timestamp) -> Value {
         let Some(object) = self
             .objects
             .get(id)
-            .and_then(|objects| objects.get(place))
+            .and_then(|objects| objects.get(storage_key))
             .cloned()
         else {
             return Value::Null;
         };
         if finalizers(&object).is_empty() {
-            return self.remove(id, place, None, "", now);
+            return self.remove(id, storage_key, None, "", now);
         }
         if is_deleting(&object) {
             return object;
         }
         let mut marked = object;
         Self::mark(&mut marked, now);
-        self.replace(id, place, marked, "", now)
+        self.replace(id, storage_key, marked, "", now)
     }
 
     /// Its deletion begins.
@@ -330,17 +340,17 @@ impl State {
             "customresourcedefinitions".to_owned(),
             "apiextensions.k8s.io".to_owned(),
         );
-        let deleting: Vec<(Place, Id)> = self
+        let deleting: Vec<(StorageKey, Id)> = self
             .objects
             .get(&id)
             .into_iter()
             .flatten()
             .filter(|(_, definition)| is_deleting(definition))
-            .map(|(place, definition)| (place.clone(), instances_of(definition)))
+            .map(|(storage_key, definition)| (storage_key.clone(), instances_of(definition)))
             .collect();
-        for (place, instances) in deleting {
+        for (storage_key, instances) in deleting {
             if self.objects.get(&instances).is_none_or(BTreeMap::is_empty) {
-                self.remove(&id, &place, None, "", now);
+                self.remove(&id, &storage_key, None, "", now);
             }
         }
     }

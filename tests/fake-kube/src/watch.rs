@@ -10,10 +10,10 @@ use crate::{
     Shared,
     api::{Call, form, metadata_only},
     fault::Chaos,
-    reply::{Refusal, bad_request, expired, invalid},
+    reply::{ErrorReply, bad_request, expired, invalid},
     resource::{Id, Resource},
     service::CLOSED,
-    state::{Happened, State},
+    state::{ClusterState, EventKind},
 };
 
 /// Between two bookmarks.
@@ -44,11 +44,11 @@ pub(crate) struct Watch {
 impl Watch {
     pub(crate) fn begin(
         shared: &Arc<Shared>,
-        state: &State,
+        state: &ClusterState,
         chaos: &Arc<dyn Chaos>,
         call: &Call,
         resource: Resource,
-    ) -> Result<Self, Refusal> {
+    ) -> Result<Self, ErrorReply> {
         let initial = call.parameter("sendInitialEvents") == Some("true");
         if initial && state.no_streaming {
             let why = "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled";
@@ -83,8 +83,8 @@ impl Watch {
         }
         if initial || from == 0 {
             let objects = state.objects.get(&watch.id).into_iter().flatten();
-            for (place, object) in objects {
-                if watch.namespace.is_empty() || watch.namespace == place.0 {
+            for (storage_key, object) in objects {
+                if watch.namespace.is_empty() || watch.namespace == storage_key.0 {
                     watch.push("ADDED", object);
                 }
             }
@@ -200,7 +200,7 @@ impl Watch {
         let state = shared.state.lock();
         let mut first = twice;
         for commit in &state.history[self.seen..] {
-            let ended = commit.happened == Happened::Deleted && !self.definition.is_empty();
+            let ended = commit.happened == EventKind::Deleted && !self.definition.is_empty();
             if self.blind || (ended && commit.new["metadata"]["uid"] == self.definition) {
                 self.blind = true;
                 break;

@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn the_emulator_says_where_it_is() {
+    fn the_emulator_prints_its_endpoint() {
         let (send, lines) = channel();
         for line in [
             "endpoint=http://127.0.0.1:1",

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_that_cannot_be_read_is_said() {
+    fn an_unreadable_list_is_a_failure() {
         assert!(read("\n\nrule: one").is_err());
         assert!(read("\n\nwhat: one").is_err());
         assert!(read("\n\nsomething").is_err());

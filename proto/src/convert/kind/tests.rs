@@ -257,7 +257,7 @@ fn a_field_rule_may_point_wherever_the_schema_reaches() -> Result<(), Violation>
 }
 
 #[test]
-fn a_schema_that_kubernetes_would_refuse_is_refused_with_its_place() {
+fn an_invalid_schema_is_rejected_with_its_path() {
     let cases = [
         (r#"{"type": "string"}"#, ""),
         (r#"{"type": "object", "properties": {"a": {}}}"#, "/properties/a"),

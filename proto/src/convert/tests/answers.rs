@@ -2,7 +2,8 @@ use std::{collections::HashMap, time::Duration};
 
 use super::{refused, requests::document};
 use crossbridge_types::{
-    Effect, Failure, FailureCode, Listed, Look, Operation, OperationVerb, Outcome, OutcomeResult, Violation,
+    Effect, Failure, FailureCode, Listed, ObserveResult, Operation, OperationVerb, Outcome, OutcomeResult,
+    Violation,
 };
 
 use crate::v1alpha1::{self as wire, observe_response, outcome};
@@ -90,13 +91,13 @@ fn advice_of_more_than_an_hour_counts_as_an_hour() -> Result<(), Violation> {
             poll_after: advice,
             ..operation()
         })?;
-        let look = Look::try_from(wire::ObserveResponse {
+        let look = ObserveResult::try_from(wire::ObserveResponse {
             result: Some(observe_response::Result::Observation(wire::Observation {
                 observe_after: advice,
                 ..observation()
             })),
         })?;
-        let Look::Found(observation) = look else {
+        let ObserveResult::Found(observation) = look else {
             panic!("it exists: {look:?}");
         };
         let read = [
@@ -161,8 +162,8 @@ fn found(observation: wire::Observation) -> wire::ObserveResponse {
 }
 
 #[test]
-fn a_look_is_checked() {
-    refused!(Look, found(observation());
+fn an_observe_response_is_checked() {
+    refused!(ObserveResult, found(observation());
         "result": |response| response.result = None;
         "failure.reason": |response| {
             response.result = Some(observe_response::Result::Failure(wire::Failure::default()));
@@ -201,11 +202,14 @@ fn a_look_is_checked() {
 }
 
 #[test]
-fn a_look_that_found_nothing_is_no_failure() -> Result<(), Violation> {
+fn an_absence_is_not_a_failure() -> Result<(), Violation> {
     let absent = wire::ObserveResponse {
         result: Some(observe_response::Result::Absent(wire::Absent::default())),
     };
-    assert!(matches!(Look::try_from(absent)?, Look::Absent(_)));
+    assert!(matches!(
+        ObserveResult::try_from(absent)?,
+        ObserveResult::Absent(_)
+    ));
     Ok(())
 }
 
@@ -298,9 +302,12 @@ fn an_answer_must_fit_its_call() -> Result<(), Violation> {
 }
 
 #[test]
-fn answers_survive_the_way_there_and_back() -> Result<(), Violation> {
-    let look = Look::try_from(found(observation()))?;
-    assert_eq!(Look::try_from(wire::ObserveResponse::from(look.clone()))?, look);
+fn responses_roundtrip() -> Result<(), Violation> {
+    let look = ObserveResult::try_from(found(observation()))?;
+    assert_eq!(
+        ObserveResult::try_from(wire::ObserveResponse::from(look.clone()))?,
+        look
+    );
 
     for result in [
         outcome::Result::Operation(operation()),

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{
-    CLUSTER_PROVIDER_CONFIG, KindRefused, Names, PROVIDER_CONFIG, Refusal, cel, column, definition,
+    CLUSTER_PROVIDER_CONFIG, KindRejected, Names, PROVIDER_CONFIG, Rejection, cel, column, definition,
     object_schema, pointer::tokens, schema, sensitive, set_once, status,
 };
 use crate::kind::{Kind, Mutability};
@@ -41,20 +41,20 @@ pub(super) fn unserved(kind: &Kind) -> Vec<Unserved> {
 }
 
 /// The CRD of a managed kind, or why it cannot be served.
-pub fn managed(kind: &Kind) -> Result<Value, KindRefused> {
-    build(kind).map_err(|why| KindRefused {
+pub fn managed(kind: &Kind) -> Result<Value, KindRejected> {
+    build(kind).map_err(|why| KindRejected {
         kind: kind.resource_type.clone(),
         why: Box::new(why),
     })
 }
 
-fn build(kind: &Kind) -> Result<Value, Refusal> {
+fn build(kind: &Kind) -> Result<Value, Rejection> {
     for (which, schema) in [
         ("parameters", &kind.parameters_schema),
         ("status", &kind.status_schema),
     ] {
         if !schema::is_object(schema) {
-            return Err(Refusal::NotAnObject { which });
+            return Err(Rejection::NotAnObject { which });
         }
     }
     let (for_provider, validations) = for_provider(kind)?;
@@ -110,17 +110,17 @@ fn columns(kind: &Kind) -> Vec<Value> {
 }
 
 /// The parameters as users write them, and the rules that the whole spec must obey.
-fn for_provider(kind: &Kind) -> Result<(Value, Vec<Value>), Refusal> {
+fn for_provider(kind: &Kind) -> Result<(Value, Vec<Value>), Rejection> {
     let rules = &kind.field_rules;
     let mut schema = kind.parameters_schema.clone();
     for rule in rules {
         if schema::find(&schema, &tokens(&rule.path)).is_none() {
             return Err(match &rule.reference {
-                Some(reference) => Refusal::NeedsReference {
+                Some(reference) => Rejection::NeedsReference {
                     path: rule.path.clone(),
                     to: reference.resource_type.clone(),
                 },
-                None => Refusal::NoSuchField {
+                None => Rejection::NoSuchField {
                     path: rule.path.clone(),
                 },
             });
@@ -150,8 +150,8 @@ fn for_provider(kind: &Kind) -> Result<(Value, Vec<Value>), Refusal> {
 }
 
 /// Required only where the bridge may create or update: an import that merely observes needs no wish.
-fn required_rule(field: &str) -> Result<Value, Refusal> {
-    let name = cel::name(field).ok_or_else(|| Refusal::NotInCel {
+fn required_rule(field: &str) -> Result<Value, Rejection> {
+    let name = cel::name(field).ok_or_else(|| Rejection::NotInCel {
         path: format!("/{field}"),
         name: field.into(),
     })?;

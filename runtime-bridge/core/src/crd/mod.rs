@@ -9,7 +9,7 @@ mod condition;
 mod config;
 mod managed;
 mod pointer;
-mod refusal;
+mod rejection;
 mod schema;
 mod sensitive;
 mod set_once;
@@ -23,8 +23,8 @@ use serde_json::{Map, Value, json};
 pub use compare::differences;
 pub use config::{cluster_provider_config, provider_config};
 pub use managed::managed;
-pub use refusal::{KindRefused, Refusal};
-pub use sensitive::{SecretRef, Wish, WishError, split_wish};
+pub use rejection::{KindRejected, Rejection};
+pub use sensitive::{SecretRef, SecretRefError, SplitParameters, split_secret_refs};
 pub use version::{BRIDGE_VERSION, PLUGIN_VERSION, is_noted, newer, note_versions};
 
 /// Label on each CRD that the bridge made; its value is [`MANAGED_BY`]. A CRD without it is never overwritten.

@@ -6,7 +6,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    Refusal,
+    Rejection,
     pointer::{ANY, join, tokens},
     schema,
 };
@@ -31,7 +31,7 @@ pub struct SecretRef {
 
 /// A `spec.forProvider` taken apart.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Wish {
+pub struct SplitParameters {
     /// The parameters, without references and without secrets.
     pub parameters: Document,
     /// Where each secret belongs (JSON Pointer into the parameters), and where it lies; ordered by pointer.
@@ -41,7 +41,7 @@ pub struct Wish {
 /// A reference that the CRD would have refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("spec.forProvider{pointer} is not a reference to a key of a Secret: {why}")]
-pub struct WishError {
+pub struct SecretRefError {
     /// Where the reference stands.
     pub pointer: String,
     /// What is wrong with it.
@@ -49,13 +49,13 @@ pub struct WishError {
 }
 
 /// Where a sensitive field stands: in the objects under `parent`, `depth` lists or maps below its property.
-struct Place {
+struct SensitivePath {
     parent: Vec<String>,
     property: String,
     depth: usize,
 }
 
-impl Place {
+impl SensitivePath {
     /// `None` for a path without any property name.
     fn of(path: &str) -> Option<Self> {
         let mut parent = tokens(path);
@@ -76,10 +76,10 @@ impl Place {
 }
 
 /// Takes the references out of what the user wrote.
-pub fn split_wish(kind: &Kind, for_provider: &Document) -> Result<Wish, WishError> {
+pub fn split_secret_refs(kind: &Kind, for_provider: &Document) -> Result<SplitParameters, SecretRefError> {
     let mut whole = Value::Object(for_provider.clone());
     let mut secret_refs = Vec::new();
-    for place in places(&kind.field_rules) {
+    for place in sensitive_paths(&kind.field_rules) {
         take(
             &mut whole,
             &place.parent,
@@ -93,27 +93,27 @@ pub fn split_wish(kind: &Kind, for_provider: &Document) -> Result<Wish, WishErro
         Value::Object(parameters) => parameters,
         _ => Document::new(),
     };
-    Ok(Wish {
+    Ok(SplitParameters {
         parameters,
         secret_refs,
     })
 }
 
-fn places(rules: &[FieldRule]) -> impl Iterator<Item = Place> {
+fn sensitive_paths(rules: &[FieldRule]) -> impl Iterator<Item = SensitivePath> {
     rules
         .iter()
         .filter(|rule| rule.sensitive)
-        .filter_map(|rule| Place::of(&rule.path))
+        .filter_map(|rule| SensitivePath::of(&rule.path))
 }
 
 /// Follows `way` down from `value`, and moves what stands in the place to `found`.
 fn take(
     value: &mut Value,
     way: &[String],
-    place: &Place,
+    place: &SensitivePath,
     at: &mut Vec<String>,
     found: &mut Vec<(String, SecretRef)>,
-) -> Result<(), WishError> {
+) -> Result<(), SecretRefError> {
     let Some((step, rest)) = way.split_first() else {
         let Some(reference) = value
             .as_object_mut()
@@ -153,13 +153,13 @@ fn children_mut(value: &mut Value) -> Vec<(String, &mut Value)> {
 
 fn collect(
     value: &Value,
-    place: &Place,
+    place: &SensitivePath,
     depth: usize,
     at: &mut Vec<String>,
     found: &mut Vec<(String, SecretRef)>,
-) -> Result<(), WishError> {
+) -> Result<(), SecretRefError> {
     if depth == 0 {
-        let reference = serde_json::from_value(value.clone()).map_err(|error| WishError {
+        let reference = serde_json::from_value(value.clone()).map_err(|error| SecretRefError {
             pointer: reference_pointer(place, at),
             why: error.to_string(),
         })?;
@@ -174,7 +174,7 @@ fn collect(
             .map(|(i, child)| (i.to_string(), child))
             .collect(),
         _ => {
-            return Err(WishError {
+            return Err(SecretRefError {
                 pointer: reference_pointer(place, at),
                 why: "neither a list nor a map of references".into(),
             });
@@ -189,7 +189,7 @@ fn collect(
 }
 
 /// Where the user wrote what belongs at `at`.
-fn reference_pointer(place: &Place, at: &[String]) -> String {
+fn reference_pointer(place: &SensitivePath, at: &[String]) -> String {
     let mut written = at.to_vec();
     if let Some(property) = written.get_mut(place.parent.len()) {
         *property = place.reference();
@@ -199,7 +199,7 @@ fn reference_pointer(place: &Place, at: &[String]) -> String {
 
 /// The path as it stands in the CRD, where sensitive properties are named otherwise.
 pub(super) fn as_written(rules: &[FieldRule], mut path: Vec<String>) -> Vec<String> {
-    for place in places(rules) {
+    for place in sensitive_paths(rules) {
         let length = place.parent.len();
         if path.starts_with(&place.parent) && path.get(length) == Some(&place.property) {
             path[length] = place.reference();
@@ -213,18 +213,18 @@ pub(super) fn put_references(
     parameters: &mut Value,
     rules: &[FieldRule],
     namespaced: bool,
-) -> Result<(), Refusal> {
+) -> Result<(), Rejection> {
     rules
         .iter()
         .filter(|rule| rule.sensitive)
         .try_for_each(|rule| put_reference(parameters, &rule.path, namespaced))
 }
 
-fn put_reference(parameters: &mut Value, path: &str, namespaced: bool) -> Result<(), Refusal> {
-    let no_such_field = || Refusal::NoSuchField { path: path.into() };
-    let place = Place::of(path).ok_or_else(no_such_field)?;
+fn put_reference(parameters: &mut Value, path: &str, namespaced: bool) -> Result<(), Rejection> {
+    let no_such_field = || Rejection::NoSuchField { path: path.into() };
+    let place = SensitivePath::of(path).ok_or_else(no_such_field)?;
     if is_merge_key(parameters, &place) {
-        return Err(Refusal::SensitiveMisplaced { path: path.into() });
+        return Err(Rejection::SensitiveMisplaced { path: path.into() });
     }
     let parent = schema::find_mut(parameters, &place.parent).ok_or_else(no_such_field)?;
     let properties = parent
@@ -232,7 +232,7 @@ fn put_reference(parameters: &mut Value, path: &str, namespaced: bool) -> Result
         .and_then(Value::as_object_mut)
         .ok_or_else(no_such_field)?;
     if properties.contains_key(&place.reference()) {
-        return Err(Refusal::NameTaken {
+        return Err(Rejection::NameTaken {
             path: path.into(),
             name: place.reference(),
         });
@@ -240,7 +240,7 @@ fn put_reference(parameters: &mut Value, path: &str, namespaced: bool) -> Result
     let mut field = properties.remove(&place.property).ok_or_else(no_such_field)?;
     let leaf = schema::find_mut(&mut field, &vec![ANY.to_owned(); place.depth]).ok_or_else(no_such_field)?;
     if leaf.get("type").and_then(Value::as_str) != Some("string") {
-        return Err(Refusal::SensitiveNotString { path: path.into() });
+        return Err(Rejection::SensitiveNotString { path: path.into() });
     }
     *leaf = reference_schema(leaf, namespaced);
     properties.insert(place.reference(), field);
@@ -249,7 +249,7 @@ fn put_reference(parameters: &mut Value, path: &str, namespaced: bool) -> Result
 }
 
 /// Whether it identifies the entries of the list that it stands in.
-fn is_merge_key(parameters: &Value, place: &Place) -> bool {
+fn is_merge_key(parameters: &Value, place: &SensitivePath) -> bool {
     place
         .parent
         .split_last()

@@ -5,7 +5,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    Refusal, cel,
+    Rejection, cel,
     pointer::{ANY, join},
     schema,
 };
@@ -14,7 +14,7 @@ use super::{
 ///
 /// The rule stands on the parameters as a whole, so that it holds also when an object on the way is taken away; a field in a list
 /// or map is held for as long as its entry is there.
-pub(super) fn add_rule(parameters: &mut Value, path: &[String]) -> Result<(), Refusal> {
+pub(super) fn add_rule(parameters: &mut Value, path: &[String]) -> Result<(), Rejection> {
     let anchor = path
         .iter()
         .rposition(|token| token == ANY)
@@ -23,16 +23,16 @@ pub(super) fn add_rule(parameters: &mut Value, path: &[String]) -> Result<(), Re
         let holder = schema::find(parameters, &path[..i]);
         let list = holder.filter(|holder| holder.get("items").is_some());
         if list.is_some_and(|list| list.get("x-kubernetes-list-type") != Some(&Value::from("map"))) {
-            return Err(Refusal::SetOnceInList { path: join(path) });
+            return Err(Rejection::SetOnceInList { path: join(path) });
         }
     }
-    let rule = transition(&path[anchor..]).map_err(|name| Refusal::NotInCel {
+    let rule = transition(&path[anchor..]).map_err(|name| Rejection::NotInCel {
         path: join(path),
         name,
     })?;
     let node = schema::find_mut(parameters, &path[..anchor])
         .filter(|node| node.is_object())
-        .ok_or_else(|| Refusal::NoSuchField { path: join(path) })?;
+        .ok_or_else(|| Rejection::NoSuchField { path: join(path) })?;
     let message = format!("{} cannot be changed once it is set", path.join("."));
     schema::push(
         node,

@@ -4,8 +4,8 @@ use expect_test::expect_file;
 use serde_json::{Value, json};
 
 use super::{
-    KindRefused, Refusal, SecretRef, WishError, cluster_provider_config, differences, managed,
-    managed::unserved, provider_config, split_wish,
+    KindRejected, Rejection, SecretRef, SecretRefError, cluster_provider_config, differences, managed,
+    managed::unserved, provider_config, split_secret_refs,
 };
 use crate::{
     external::Document,
@@ -199,7 +199,7 @@ fn a_plugin_without_settings_and_credentials_needs_nothing_in_its_config() {
 }
 
 #[test]
-fn rules_that_are_not_served_are_told() {
+fn unserved_rules_are_reported() {
     let told: Vec<String> = unserved(&database(true))
         .into_iter()
         .map(|left_out| format!("{}: {}", left_out.path, left_out.instead))
@@ -214,7 +214,7 @@ fn rules_that_are_not_served_are_told() {
 }
 
 /// The refusal of the sample kind with one more rule, after a change of its schema.
-fn refusal(rule: FieldRule, change: impl FnOnce(&mut Value)) -> Refusal {
+fn rejection(rule: FieldRule, change: impl FnOnce(&mut Value)) -> Rejection {
     let mut kind = database(true);
     change(&mut kind.parameters_schema);
     kind.field_rules.push(rule);
@@ -222,22 +222,22 @@ fn refusal(rule: FieldRule, change: impl FnOnce(&mut Value)) -> Refusal {
 }
 
 #[test]
-fn kinds_that_cannot_be_served_are_refused() {
+fn unservable_kinds_are_rejected() {
     let sensitive = |path: &str| rule(path, |rule| rule.sensitive = true);
     let set_once = |path: &str| rule(path, |rule| rule.mutability = Mutability::SetOnce);
     let missing = "/nowhere".to_owned();
     assert_eq!(
-        refusal(set_once("/nowhere"), |_| {}),
-        Refusal::NoSuchField {
+        rejection(set_once("/nowhere"), |_| {}),
+        Rejection::NoSuchField {
             path: missing.clone()
         }
     );
     assert_eq!(
-        refusal(sensitive("/*"), |_| {}),
-        Refusal::NoSuchField { path: "/*".into() }
+        rejection(sensitive("/*"), |_| {}),
+        Rejection::NoSuchField { path: "/*".into() }
     );
     assert_eq!(
-        refusal(
+        rejection(
             rule("/nowhere", |rule| {
                 rule.reference = Some(ReferenceRule {
                     resource_type: resource_type("Network"),
@@ -246,45 +246,45 @@ fn kinds_that_cannot_be_served_are_refused() {
             }),
             |_| {}
         ),
-        Refusal::NeedsReference {
+        Rejection::NeedsReference {
             path: missing,
             to: resource_type("Network")
         }
     );
     assert_eq!(
-        refusal(sensitive("/engine"), |_| {}),
-        Refusal::SensitiveNotString {
+        rejection(sensitive("/engine"), |_| {}),
+        Rejection::SensitiveNotString {
             path: "/engine".into()
         }
     );
     assert_eq!(
-        refusal(sensitive("/region"), |schema| {
+        rejection(sensitive("/region"), |schema| {
             schema["properties"]["regionSecretRef"] = json!({ "type": "string" });
         }),
-        Refusal::NameTaken {
+        Rejection::NameTaken {
             path: "/region".into(),
             name: "regionSecretRef".into()
         }
     );
     assert_eq!(
-        refusal(sensitive("/users/*/name"), |_| {}),
-        Refusal::SensitiveMisplaced {
+        rejection(sensitive("/users/*/name"), |_| {}),
+        Rejection::SensitiveMisplaced {
             path: "/users/*/name".into()
         }
     );
     assert_eq!(
-        refusal(set_once("/users/*/name"), |schema| {
+        rejection(set_once("/users/*/name"), |schema| {
             schema["properties"]["users"]["x-kubernetes-list-type"] = json!("atomic");
         }),
-        Refusal::SetOnceInList {
+        Rejection::SetOnceInList {
             path: "/users/*/role".into()
         }
     );
     assert_eq!(
-        refusal(set_once("/$engine"), |schema| {
+        rejection(set_once("/$engine"), |schema| {
             schema["properties"]["$engine"] = json!({ "type": "string" });
         }),
-        Refusal::NotInCel {
+        Rejection::NotInCel {
             path: "/$engine".into(),
             name: "$engine".into()
         }
@@ -292,15 +292,15 @@ fn kinds_that_cannot_be_served_are_refused() {
 }
 
 #[test]
-fn a_refusal_names_the_kind() {
+fn a_rejection_names_the_kind() {
     let mut kind = database(true);
     kind.status_schema = json!(true);
     let refused = managed(&kind).unwrap_err();
     assert_eq!(
         refused,
-        KindRefused {
+        KindRejected {
             kind: resource_type("Database"),
-            why: Box::new(Refusal::NotAnObject { which: "status" })
+            why: Box::new(Rejection::NotAnObject { which: "status" })
         }
     );
     assert_eq!(
@@ -314,8 +314,8 @@ fn document(value: Value) -> Document {
 }
 
 #[test]
-fn a_wish_is_taken_apart() {
-    let wish = split_wish(
+fn secret_references_are_split_from_parameters() {
+    let wish = split_secret_refs(
         &database(true),
         &document(json!({
             "region": "north",
@@ -356,18 +356,18 @@ fn a_wish_is_taken_apart() {
 }
 
 #[test]
-fn a_wish_with_a_broken_reference_is_an_error_that_says_where() {
+fn a_broken_reference_is_an_error_that_names_its_path() {
     let wish = document(json!({ "users": [{ "passwordSecretRef": { "name": "users" } }] }));
     assert_eq!(
-        split_wish(&database(true), &wish),
-        Err(WishError {
+        split_secret_refs(&database(true), &wish),
+        Err(SecretRefError {
             pointer: "/users/0/passwordSecretRef".into(),
             why: "missing field `key`".into()
         })
     );
     let wish = document(json!({ "keysSecretRef": "plain" }));
     assert_eq!(
-        split_wish(&database(true), &wish).unwrap_err().pointer,
+        split_secret_refs(&database(true), &wish).unwrap_err().pointer,
         "/keysSecretRef"
     );
 }
@@ -415,7 +415,7 @@ fn an_empty_map_of_a_schema_is_no_difference_and_a_subresource_is_one() {
 }
 
 #[test]
-fn a_property_that_is_gone_or_new_is_a_difference() {
+fn added_and_removed_properties_are_differences() {
     let wanted = managed(&database(true)).unwrap();
     let region = "/spec/versions/0/schema/openAPIV3Schema/properties/spec/properties/forProvider/properties";
     let mut found = wanted.clone();

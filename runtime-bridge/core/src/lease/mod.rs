@@ -29,7 +29,7 @@ pub struct Terms {
 
 /// The next thing to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Step {
+pub enum ElectionStep {
     /// Nothing before these ticks.
     Wait(Duration),
     /// Read the lease.
@@ -47,7 +47,7 @@ pub enum Step {
 
 /// The lease as it was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct ObservedLease {
     /// `resourceVersion`.
     pub version: String,
     /// What it says.
@@ -69,7 +69,7 @@ pub struct Election {
     identity: String,
     timing: Timing,
     /// `None`: it is to be read before anything is written.
-    known: Option<Known>,
+    known: Option<KnownLease>,
     /// Whose lease it was when it was seen last, and since when it stands unchanged: kept over failed reads.
     seen: Option<(Terms, Duration)>,
     next: Duration,
@@ -77,9 +77,9 @@ pub struct Election {
 }
 
 #[derive(Debug, Clone)]
-enum Known {
+enum KnownLease {
     Absent,
-    There(Found),
+    Exists(ObservedLease),
 }
 
 impl Election {
@@ -111,25 +111,27 @@ impl Election {
     }
 
     /// What to do next.
-    pub fn next(&self, ticks: Duration, now: Timestamp) -> Step {
+    pub fn next(&self, ticks: Duration, now: Timestamp) -> ElectionStep {
         if ticks < self.next {
-            return Step::Wait(self.next);
+            return ElectionStep::Wait(self.next);
         }
         let leads = self.leads_until.is_some_and(|until| ticks < until);
         match &self.known {
-            Some(Known::Absent) => Step::Create(self.terms(None, now)),
-            Some(Known::There(found)) if leads || self.may_take(&found.terms, ticks) => Step::Replace {
-                version: found.version.clone(),
-                terms: self.terms(Some(&found.terms), now),
-            },
-            None | Some(Known::There(_)) => Step::Read,
+            Some(KnownLease::Absent) => ElectionStep::Create(self.terms(None, now)),
+            Some(KnownLease::Exists(found)) if leads || self.may_take(&found.terms, ticks) => {
+                ElectionStep::Replace {
+                    version: found.version.clone(),
+                    terms: self.terms(Some(&found.terms), now),
+                }
+            }
+            None | Some(KnownLease::Exists(_)) => ElectionStep::Read,
         }
     }
 
     /// The lease was read; `None`: there is none.
-    pub fn learn_read(&mut self, found: Option<Found>, ticks: Duration) {
+    pub fn record_read(&mut self, found: Option<ObservedLease>, ticks: Duration) {
         let Some(found) = found else {
-            (self.known, self.seen, self.leads_until) = (Some(Known::Absent), None, None);
+            (self.known, self.seen, self.leads_until) = (Some(KnownLease::Absent), None, None);
             return;
         };
         if self.seen.as_ref().is_none_or(|(terms, _)| *terms != found.terms) {
@@ -138,8 +140,8 @@ impl Election {
         if found.terms.holder != self.identity {
             self.leads_until = None;
         }
-        self.known = Some(Known::There(found));
-        let Some(Known::There(found)) = &self.known else {
+        self.known = Some(KnownLease::Exists(found));
+        let Some(KnownLease::Exists(found)) = &self.known else {
             return;
         };
         if !self.may_take(&found.terms, ticks) {
@@ -149,13 +151,13 @@ impl Election {
     }
 
     /// It could not be read.
-    pub fn learn_unreadable(&mut self, ticks: Duration) {
+    pub fn record_unreadable(&mut self, ticks: Duration) {
         self.known = None;
         self.next = ticks + self.timing.retry_period;
     }
 
     /// A write that was sent at `began` has ended; `Ok` is the new `resourceVersion`.
-    pub fn learn_written(
+    pub fn record_written(
         &mut self,
         terms: Terms,
         written: Result<String, NotWritten>,
@@ -167,18 +169,18 @@ impl Election {
                 self.leads_until =
                     (terms.holder == self.identity).then(|| began + self.timing.renew_deadline);
                 self.seen = Some((terms.clone(), ticks));
-                self.known = Some(Known::There(Found { version, terms }));
+                self.known = Some(KnownLease::Exists(ObservedLease { version, terms }));
                 self.next = began + self.timing.retry_period;
             }
             Err(NotWritten::Overtaken) => self.known = None,
-            Err(NotWritten::Failed) => self.learn_unreadable(ticks),
+            Err(NotWritten::Failed) => self.record_unreadable(ticks),
         }
     }
 
     /// Lets the lease go, so that the next leader need not wait for its end. `None`: it is not ours. We lead no more.
-    pub fn release(&mut self, now: Timestamp) -> Option<Step> {
+    pub fn release(&mut self, now: Timestamp) -> Option<ElectionStep> {
         let led = self.leads_until.take().is_some();
-        let Some(Known::There(found)) = self.known.take().filter(|_| led) else {
+        let Some(KnownLease::Exists(found)) = self.known.take().filter(|_| led) else {
             return None;
         };
         let terms = Terms {
@@ -188,7 +190,7 @@ impl Election {
             renewed: Some(now),
             transitions: found.terms.transitions,
         };
-        Some(Step::Replace {
+        Some(ElectionStep::Replace {
             version: found.version,
             terms,
         })
@@ -218,7 +220,7 @@ impl Election {
     }
 }
 
-impl fmt::Display for Step {
+impl fmt::Display for ElectionStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Wait(until) => write!(f, "wait until {until:?}"),

@@ -12,7 +12,7 @@ fn wall(ticks: Duration) -> Timestamp {
 /// A lease in etcd, without Kubernetes.
 #[derive(Default)]
 struct Lease {
-    found: Option<Found>,
+    found: Option<ObservedLease>,
     versions: u64,
 }
 
@@ -23,7 +23,7 @@ impl Lease {
         }
         self.versions += 1;
         let version = self.versions.to_string();
-        self.found = Some(Found {
+        self.found = Some(ObservedLease {
             version: version.clone(),
             terms: terms.clone(),
         });
@@ -34,11 +34,11 @@ impl Lease {
     fn step(&mut self, of: &mut Election, at: Duration) -> String {
         let step = of.next(at, wall(at));
         match &step {
-            Step::Wait(_) => {}
-            Step::Read => of.learn_read(self.found.clone(), at),
-            Step::Create(terms) => of.learn_written(terms.clone(), self.write(terms, None), at, at),
-            Step::Replace { version, terms } => {
-                of.learn_written(terms.clone(), self.write(terms, Some(version)), at, at);
+            ElectionStep::Wait(_) => {}
+            ElectionStep::Read => of.record_read(self.found.clone(), at),
+            ElectionStep::Create(terms) => of.record_written(terms.clone(), self.write(terms, None), at, at),
+            ElectionStep::Replace { version, terms } => {
+                of.record_written(terms.clone(), self.write(terms, Some(version)), at, at);
             }
         }
         step.to_string()
@@ -47,7 +47,7 @@ impl Lease {
     /// Until it waits.
     fn round(&mut self, of: &mut Election, at: Duration) -> Vec<String> {
         let mut steps = Vec::new();
-        while !matches!(of.next(at, wall(at)), Step::Wait(_)) {
+        while !matches!(of.next(at, wall(at)), ElectionStep::Wait(_)) {
             steps.push(self.step(of, at));
         }
         steps
@@ -63,14 +63,14 @@ fn leads(of: &Election, at: Duration) -> bool {
 }
 
 #[test]
-fn the_first_one_makes_the_lease_and_renews_it() {
+fn the_first_candidate_creates_and_renews_the_lease() {
     let (mut lease, mut a) = (Lease::default(), candidate("a"));
     assert_eq!(
         lease.round(&mut a, s(0)),
         ["read", "create: a for 15s, transition 0"]
     );
     assert_eq!(a.leads_until(), Some(s(10)));
-    assert_eq!(a.next(s(1), wall(s(1))), Step::Wait(s(2)));
+    assert_eq!(a.next(s(1), wall(s(1))), ElectionStep::Wait(s(2)));
     assert_eq!(lease.round(&mut a, s(2)), ["replace 1: a for 15s, transition 0"]);
     assert_eq!(a.leads_until(), Some(s(12)));
     let terms = lease.found.unwrap().terms;
@@ -114,7 +114,7 @@ fn a_renewal_starts_the_wait_anew() {
 }
 
 #[test]
-fn an_old_leader_that_wakes_does_not_lead_and_learns_who_does() {
+fn a_resumed_former_leader_does_not_lead() {
     let (mut lease, mut a, mut b) = (Lease::default(), candidate("a"), candidate("b"));
     lease.round(&mut a, s(0));
     for at in 0..=20 {
@@ -134,11 +134,11 @@ fn an_old_leader_that_wakes_does_not_lead_and_learns_who_does() {
 fn leadership_counts_from_when_the_renewal_was_sent() {
     let (mut lease, mut a) = (Lease::default(), candidate("a"));
     lease.round(&mut a, s(0));
-    let Step::Replace { version, terms } = a.next(s(2), wall(s(2))) else {
+    let ElectionStep::Replace { version, terms } = a.next(s(2), wall(s(2))) else {
         panic!("it is to be renewed");
     };
     let written = lease.write(&terms, Some(&version));
-    a.learn_written(terms, written, s(2), s(9));
+    a.record_written(terms, written, s(2), s(9));
     assert_eq!(a.leads_until(), Some(s(12)));
 }
 
@@ -147,9 +147,9 @@ fn a_renewal_that_fails_is_tried_again_and_does_not_prolong() {
     let (mut lease, mut a) = (Lease::default(), candidate("a"));
     lease.round(&mut a, s(0));
     let terms = lease.found.clone().unwrap().terms;
-    a.learn_written(terms, Err(NotWritten::Failed), s(2), s(7));
+    a.record_written(terms, Err(NotWritten::Failed), s(2), s(7));
     assert_eq!(a.leads_until(), Some(s(10)));
-    assert_eq!(a.next(s(8), wall(s(8))), Step::Wait(s(9)));
+    assert_eq!(a.next(s(8), wall(s(8))), ElectionStep::Wait(s(9)));
     assert_eq!(
         lease.round(&mut a, s(9)),
         ["read", "replace 1: a for 15s, transition 0"]
@@ -161,11 +161,11 @@ fn a_renewal_that_fails_is_tried_again_and_does_not_prolong() {
 fn a_write_that_landed_unnoticed_is_recognised_as_ours() {
     let (mut lease, mut a) = (Lease::default(), candidate("a"));
     lease.step(&mut a, s(0));
-    let Step::Create(terms) = a.next(s(0), wall(s(0))) else {
+    let ElectionStep::Create(terms) = a.next(s(0), wall(s(0))) else {
         panic!("it is to be made");
     };
     lease.write(&terms, None).unwrap();
-    a.learn_written(terms, Err(NotWritten::Failed), s(0), s(5));
+    a.record_written(terms, Err(NotWritten::Failed), s(0), s(5));
     assert_eq!(a.leads_until(), None);
     assert_eq!(
         lease.round(&mut a, s(7)),
@@ -187,11 +187,11 @@ fn of_two_that_find_it_free_one_leads() {
 }
 
 #[test]
-fn a_lease_that_is_let_go_is_taken_at_once() {
+fn a_released_lease_is_acquired_at_once() {
     let (mut lease, mut a, mut b) = (Lease::default(), candidate("a"), candidate("b"));
     lease.round(&mut a, s(0));
     lease.round(&mut b, s(1));
-    let Some(Step::Replace { version, terms }) = a.release(wall(s(2))) else {
+    let Some(ElectionStep::Replace { version, terms }) = a.release(wall(s(2))) else {
         panic!("it is let go");
     };
     assert_eq!(terms.to_string(), "nobody for 1s, transition 0");
@@ -206,7 +206,7 @@ fn a_lease_that_is_let_go_is_taken_at_once() {
 }
 
 #[test]
-fn a_lease_that_somebody_took_by_hand_is_given_up() {
+fn a_lease_taken_by_hand_is_not_fought_over() {
     let (mut lease, mut a) = (Lease::default(), candidate("a"));
     lease.round(&mut a, s(0));
     let stolen = Terms {
@@ -222,7 +222,7 @@ fn a_lease_that_somebody_took_by_hand_is_given_up() {
 }
 
 #[test]
-fn a_lease_that_is_deleted_is_made_anew() {
+fn a_deleted_lease_is_recreated() {
     let (mut lease, mut a) = (Lease::default(), candidate("a"));
     lease.round(&mut a, s(0));
     lease.found = None;
@@ -262,7 +262,7 @@ fn at_no_tick_do_two_lead_however_they_stall() {
 }
 
 #[test]
-fn durations_that_do_not_go_together_are_refused() {
+fn inconsistent_durations_are_rejected() {
     let timing = |lease_duration, renew_deadline, retry_period| Timing {
         lease_duration,
         renew_deadline,

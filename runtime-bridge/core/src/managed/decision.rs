@@ -50,9 +50,9 @@ pub enum Purpose {
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
     /// Look at the external resource.
-    Observe(Box<Asked>),
+    Observe(Box<ObserveCall>),
     /// Read the object live: a call that needs no intent may follow only on the same resourceVersion.
-    Prove,
+    VerifyResourceVersion,
     /// Write metadata, guarded by resourceVersion.
     WriteMetadata(MetadataChange),
     /// Call the plugin. The result is persisted before anything else is done.
@@ -62,7 +62,7 @@ pub enum Action {
     /// Write the status, guarded by resourceVersion.
     WriteStatus(Box<StatusWrite>),
     /// Take our finalizer away; then tell what was left behind, if anything.
-    Release(Option<Event>),
+    RemoveFinalizer(Option<Event>),
 }
 
 /// A status to write.
@@ -76,7 +76,7 @@ pub struct StatusWrite {
 
 /// A look that is asked for.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Asked {
+pub struct ObserveCall {
     /// With the name, or without one.
     pub target: Target,
     /// For comparison and derived names; to settle a create whose wish was edited since, the recorded parameters.
@@ -95,7 +95,7 @@ pub struct MetadataChange {
     /// Annotations to set, and with `None` to remove.
     pub annotations: BTreeMap<String, Option<String>>,
     /// The intent that it records: its call may be sent once this is written.
-    pub allows: Option<super::memory::Attempt>,
+    pub allows: Option<super::reconcile_memory::Attempt>,
     /// To be told once it is written.
     pub event: Option<Event>,
 }
@@ -158,7 +158,7 @@ impl fmt::Display for Action {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Observe(asked) => write!(f, "observe {:?}", asked.target.external_name),
-            Self::Prove => f.write_str("read live"),
+            Self::VerifyResourceVersion => f.write_str("read live"),
             Self::WriteMetadata(change) => write!(f, "write metadata: {}", change.why),
             Self::Call(call) => match call.verb {
                 Verb::Create => write!(
@@ -182,7 +182,7 @@ impl fmt::Display for Action {
                     .iter()
                     .try_for_each(|one| write!(f, " {}={}/{}", one.kind, one.status, one.reason))
             }
-            Self::Release(_) => f.write_str("remove the finalizer"),
+            Self::RemoveFinalizer(_) => f.write_str("remove the finalizer"),
         }
     }
 }

@@ -10,14 +10,14 @@ use crate::{
 use super::quantity::Quantity;
 
 /// What differs, in the order of the wish. In the plugin's own diff mode, what the plugin says.
-pub fn differences(kind: &Kind, wish: &Document, observation: &Observation) -> Vec<FieldDiff> {
+pub fn differences(kind: &Kind, desired: &Document, observation: &Observation) -> Vec<FieldDiff> {
     if kind.capabilities.diff_mode == DiffMode::Plugin {
         return of_the_plugin(observation.up_to_date, &observation.diffs);
     }
     differences_by_rules(
         &kind.parameters_schema,
         &kind.field_rules,
-        wish,
+        desired,
         &observation.parameters,
     )
 }
@@ -26,7 +26,7 @@ pub fn differences(kind: &Kind, wish: &Document, observation: &Observation) -> V
 pub fn differences_by_rules(
     parameters_schema: &Value,
     rules: &[FieldRule],
-    wish: &Document,
+    desired: &Document,
     parameters: &Document,
 ) -> Vec<FieldDiff> {
     let mut found = Vec::new();
@@ -34,7 +34,13 @@ pub fn differences_by_rules(
         rules,
         found: &mut found,
     };
-    walk.object(&mut Vec::new(), wish, Some(parameters), parameters_schema, false);
+    walk.object(
+        &mut Vec::new(),
+        desired,
+        Some(parameters),
+        parameters_schema,
+        false,
+    );
     found
 }
 
@@ -94,14 +100,15 @@ impl Walk<'_> {
     fn value(
         &mut self,
         path: &mut Vec<String>,
-        wish: &Value,
+        desired: &Value,
         fact: Option<&Value>,
         schema: &Value,
         immutable: bool,
     ) {
         let rule = self.rules.iter().find(|rule| matches(&rule.path, path));
         let comparison = rule.map(|rule| rule.comparison).unwrap_or_default();
-        if wish.is_null() || comparison == Comparison::WriteOnly || rule.is_some_and(|rule| rule.sensitive) {
+        if desired.is_null() || comparison == Comparison::WriteOnly || rule.is_some_and(|rule| rule.sensitive)
+        {
             return;
         }
         let immutable = immutable
@@ -110,35 +117,37 @@ impl Walk<'_> {
                 Mutability::Immutable => true,
                 Mutability::SetOnce => fact.is_some_and(|fact| !fact.is_null()),
             });
-        match (wish, fact) {
-            (Value::Object(wish), Some(Value::Object(fact)))
+        match (desired, fact) {
+            (Value::Object(desired), Some(Value::Object(fact)))
                 if !is(schema, "x-kubernetes-map-type", "atomic") =>
             {
-                self.object(path, wish, Some(fact), schema, immutable);
+                self.object(path, desired, Some(fact), schema, immutable);
             }
-            (Value::Object(wish), None)
-                if !is(schema, "x-kubernetes-map-type", "atomic") && !wish.is_empty() =>
+            (Value::Object(desired), None)
+                if !is(schema, "x-kubernetes-map-type", "atomic") && !desired.is_empty() =>
             {
-                self.object(path, wish, None, schema, immutable);
+                self.object(path, desired, None, schema, immutable);
             }
             // An empty wish is met by nothing.
             (Value::Object(empty), None | Some(Value::Null)) if empty.is_empty() => {}
             (Value::Array(empty), None | Some(Value::Null)) if empty.is_empty() => {}
-            (Value::Array(wish), Some(Value::Array(fact))) => self.list(path, wish, fact, schema, immutable),
-            (wish, Some(fact)) if equal(wish, fact, comparison) => {}
-            (wish, fact) => self.differs(path, wish, fact, immutable),
+            (Value::Array(desired), Some(Value::Array(fact))) => {
+                self.list(path, desired, fact, schema, immutable)
+            }
+            (desired, Some(fact)) if equal(desired, fact, comparison) => {}
+            (desired, fact) => self.differs(path, desired, fact, immutable),
         }
     }
 
     fn object(
         &mut self,
         path: &mut Vec<String>,
-        wish: &Document,
+        desired: &Document,
         fact: Option<&Document>,
         schema: &Value,
         immutable: bool,
     ) {
-        for (key, value) in wish {
+        for (key, value) in desired {
             let inner = schema
                 .get("properties")
                 .and_then(|properties| properties.get(key))
@@ -158,20 +167,21 @@ impl Walk<'_> {
     fn list(
         &mut self,
         path: &mut Vec<String>,
-        wish: &[Value],
+        desired: &[Value],
         fact: &[Value],
         schema: &Value,
         immutable: bool,
     ) {
         let items = schema.get("items").unwrap_or(&Value::Null);
-        let pairs: Option<Vec<(&Value, &Value)>> = if wish.len() != fact.len() {
+        let pairs: Option<Vec<(&Value, &Value)>> = if desired.len() != fact.len() {
             None
         } else if is(schema, "x-kubernetes-list-type", "map") {
             let keys: Vec<&str> = schema["x-kubernetes-list-map-keys"]
                 .as_array()
                 .map(|keys| keys.iter().filter_map(Value::as_str).collect())
                 .unwrap_or_default();
-            wish.iter()
+            desired
+                .iter()
                 .map(|one| {
                     fact.iter()
                         .find(|other| keys.iter().all(|key| one.get(key) == other.get(key)))
@@ -179,7 +189,8 @@ impl Walk<'_> {
                 })
                 .collect()
         } else if is(schema, "x-kubernetes-list-type", "set") {
-            wish.iter()
+            desired
+                .iter()
                 .map(|one| {
                     fact.iter()
                         .find(|other| equal(one, other, Comparison::Json))
@@ -187,27 +198,27 @@ impl Walk<'_> {
                 })
                 .collect()
         } else {
-            Some(wish.iter().zip(fact).collect())
+            Some(desired.iter().zip(fact).collect())
         };
         let Some(pairs) = pairs else {
             return self.differs(
                 path,
-                &Value::Array(wish.to_vec()),
+                &Value::Array(desired.to_vec()),
                 Some(&Value::Array(fact.to_vec())),
                 immutable,
             );
         };
-        for (index, (wish, fact)) in pairs.into_iter().enumerate() {
+        for (index, (desired, fact)) in pairs.into_iter().enumerate() {
             path.push(index.to_string());
-            self.value(path, wish, Some(fact), items, immutable);
+            self.value(path, desired, Some(fact), items, immutable);
             path.pop();
         }
     }
 
-    fn differs(&mut self, path: &[String], wish: &Value, fact: Option<&Value>, immutable: bool) {
+    fn differs(&mut self, path: &[String], desired: &Value, fact: Option<&Value>, immutable: bool) {
         self.found.push(FieldDiff {
             path: pointer(path),
-            desired: Some(wish.clone()),
+            desired: Some(desired.clone()),
             observed: fact.cloned(),
             needs_replacement: immutable,
         });
@@ -238,21 +249,21 @@ fn matches(rule: &str, path: &[String]) -> bool {
     }
 }
 
-fn equal(wish: &Value, fact: &Value, comparison: Comparison) -> bool {
-    let texts = || Some((wish.as_str()?, fact.as_str()?));
+fn equal(desired: &Value, fact: &Value, comparison: Comparison) -> bool {
+    let texts = || Some((desired.as_str()?, fact.as_str()?));
     match comparison {
         Comparison::CaseInsensitive => {
-            texts().is_some_and(|(wish, fact)| wish.to_lowercase() == fact.to_lowercase())
+            texts().is_some_and(|(desired, fact)| desired.to_lowercase() == fact.to_lowercase())
         }
-        Comparison::JsonText => texts().is_some_and(|(wish, fact)| {
+        Comparison::JsonText => texts().is_some_and(|(desired, fact)| {
             let parse = |text| serde_json::from_str::<Value>(text).ok();
-            wish == fact || parse(wish).is_some_and(|wish| Some(wish) == parse(fact))
+            desired == fact || parse(desired).is_some_and(|desired| Some(desired) == parse(fact))
         }),
-        Comparison::Quantity => match (Quantity::of(wish), Quantity::of(fact)) {
-            (Some(wish), Some(fact)) => wish == fact,
-            _ => same_json(wish, fact),
+        Comparison::Quantity => match (Quantity::of(desired), Quantity::of(fact)) {
+            (Some(desired), Some(fact)) => desired == fact,
+            _ => same_json(desired, fact),
         },
-        Comparison::Json | Comparison::WriteOnly => same_json(wish, fact),
+        Comparison::Json | Comparison::WriteOnly => same_json(desired, fact),
     }
 }
 

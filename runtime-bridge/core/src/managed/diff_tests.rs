@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 
-fn paths(schema: &Value, rules: &[FieldRule], wish: &Value, fact: &Value) -> Vec<String> {
+fn paths(schema: &Value, rules: &[FieldRule], desired: &Value, fact: &Value) -> Vec<String> {
     let mut found = Vec::new();
     let mut walk = Walk {
         rules,
@@ -12,7 +12,7 @@ fn paths(schema: &Value, rules: &[FieldRule], wish: &Value, fact: &Value) -> Vec
     };
     walk.object(
         &mut Vec::new(),
-        wish.as_object().unwrap(),
+        desired.as_object().unwrap(),
         fact.as_object(),
         schema,
         false,
@@ -37,7 +37,7 @@ fn rule(path: &str) -> FieldRule {
 }
 
 #[test]
-fn only_what_is_wished_for_counts() {
+fn fields_outside_the_desired_state_are_ignored() {
     let none = json!({});
     let cases = [
         (json!({"a": 1}), json!({"a": 1, "b": 2}), vec![]),
@@ -68,8 +68,12 @@ fn only_what_is_wished_for_counts() {
             vec!["/a~1b/~0"],
         ),
     ];
-    for (wish, fact, expected) in cases {
-        assert_eq!(paths(&none, &[], &wish, &fact), expected, "{wish} against {fact}");
+    for (desired, fact, expected) in cases {
+        assert_eq!(
+            paths(&none, &[], &desired, &fact),
+            expected,
+            "{wish} against {fact}"
+        );
     }
 }
 
@@ -95,9 +99,9 @@ fn list_and_map_types_are_minded() {
         ),
         (json!({"tags": {}}), json!({"tags": {"a": "1"}}), vec!["/tags"]),
     ];
-    for (wish, fact, expected) in cases {
+    for (desired, fact, expected) in cases {
         assert_eq!(
-            paths(&schema, &[], &wish, &fact),
+            paths(&schema, &[], &desired, &fact),
             expected,
             "{wish} against {fact}"
         );
@@ -161,9 +165,9 @@ fn field_rules_say_how_and_what_it_means() {
             vec!["!/disks/0/id"],
         ),
     ];
-    for (wish, fact, expected) in cases {
+    for (desired, fact, expected) in cases {
         assert_eq!(
-            paths(&json!({}), &rules, &wish, &fact),
+            paths(&json!({}), &rules, &desired, &fact),
             expected,
             "{wish} against {fact}"
         );
@@ -171,7 +175,7 @@ fn field_rules_say_how_and_what_it_means() {
 }
 
 #[test]
-fn where_the_plugin_compares_its_word_counts() {
+fn in_plugin_diff_mode_the_plugins_verdict_counts() {
     let observation = |up_to_date, diffs: &[FieldDiff]| {
         of_the_plugin(up_to_date, diffs)
             .into_iter()
@@ -184,15 +188,15 @@ fn where_the_plugin_compares_its_word_counts() {
         observed: Some(json!("a")),
         needs_replacement: true,
     };
-    let told = std::slice::from_ref(&region);
+    let reported = std::slice::from_ref(&region);
     assert_eq!(observation(Some(true), &[]), []);
-    assert_eq!(observation(Some(true), told), [], "what it would not change");
+    assert_eq!(observation(Some(true), reported), [], "what it would not change");
     assert_eq!(
         observation(Some(false), &[]),
         [(String::new(), false)],
         "it does not say what"
     );
-    assert_eq!(observation(Some(false), told), [("/region".to_owned(), true)]);
+    assert_eq!(observation(Some(false), reported), [("/region".to_owned(), true)]);
 }
 
 #[test]
@@ -213,9 +217,9 @@ fn fields_kept_as_observed_ask_for_nothing() {
         replaced("/zones/1", json!("b")),
         replaced("/not/there", json!(1)),
     ];
-    let wish =
+    let desired =
         json!({"size": 2, "region": "new", "disk": {"i/d": "new", "kind": "k"}, "zones": ["a", "new"]});
-    let mut desired = wish.as_object().cloned().unwrap();
+    let mut desired = desired.as_object().cloned().unwrap();
     keep_observed(&mut desired, diffs.iter(), &Document::new());
     assert_eq!(
         Value::Object(desired),

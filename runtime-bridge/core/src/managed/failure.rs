@@ -13,19 +13,19 @@ pub enum Reaction {
     /// This object waits until the user changes something.
     WaitForUser,
     /// Look again at once, then back off.
-    LookAgain,
+    Reobserve,
     /// Back off and retry.
     BackOff,
     /// Told as waiting, not as an error; else like `BackOff`.
-    WaitForOthers,
+    WaitForDependency,
     /// Retry slowly: a person must do something that we cannot see.
     RetrySlowly,
     /// Every object of this config waits until its revision changes or CheckConfig succeeds.
-    HoldConfig,
-    /// The credentials are read afresh and the call is repeated once; then like `HoldConfig`.
-    ReadAfresh,
+    SuspendConfig,
+    /// The credentials are read afresh and the call is repeated once; then like `SuspendConfig`.
+    RereadCredentials,
     /// Every object of this config and rate-limit group waits.
-    HoldGroup,
+    SuspendGroup,
 }
 
 /// The row of a code.
@@ -35,8 +35,8 @@ pub fn reaction(code: FailureCode) -> Reaction {
         | FailureCode::ImmutableField
         | FailureCode::Unsupported
         | FailureCode::AlreadyExists => Reaction::WaitForUser,
-        FailureCode::NotFound => Reaction::LookAgain,
-        FailureCode::DependencyNotReady => Reaction::WaitForOthers,
+        FailureCode::NotFound => Reaction::Reobserve,
+        FailureCode::DependencyNotReady => Reaction::WaitForDependency,
         FailureCode::Conflict
         | FailureCode::Unavailable
         | FailureCode::Timeout
@@ -45,19 +45,23 @@ pub fn reaction(code: FailureCode) -> Reaction {
         | FailureCode::TokenReused
         | FailureCode::Internal => Reaction::BackOff,
         FailureCode::PermissionDenied | FailureCode::QuotaExceeded => Reaction::RetrySlowly,
-        FailureCode::InvalidConfig | FailureCode::Unauthenticated => Reaction::HoldConfig,
-        FailureCode::CredentialsExpired => Reaction::ReadAfresh,
-        FailureCode::Throttled => Reaction::HoldGroup,
+        FailureCode::InvalidConfig | FailureCode::Unauthenticated => Reaction::SuspendConfig,
+        FailureCode::CredentialsExpired => Reaction::RereadCredentials,
+        FailureCode::Throttled => Reaction::SuspendGroup,
     }
 }
 
 /// How long to wait after the `failures`-th failure in a row (from 1), with `jitter` from 0 to 1 taking off up to a third.
 pub fn delay(failure: Option<&Failure>, failures: u32, jitter: f64) -> Duration {
     let (first, longest) = match failure.map(|failure| reaction(failure.code)) {
-        Some(Reaction::LookAgain | Reaction::ReadAfresh) if failures <= 1 => (Duration::ZERO, Duration::ZERO),
+        Some(Reaction::Reobserve | Reaction::RereadCredentials) if failures <= 1 => {
+            (Duration::ZERO, Duration::ZERO)
+        }
         Some(Reaction::RetrySlowly) => (Duration::from_secs(30), Duration::from_mins(10)),
-        Some(Reaction::HoldConfig | Reaction::ReadAfresh) => (Duration::from_secs(5), Duration::from_mins(5)),
-        Some(Reaction::HoldGroup) => (Duration::from_secs(2), Duration::from_mins(2)),
+        Some(Reaction::SuspendConfig | Reaction::RereadCredentials) => {
+            (Duration::from_secs(5), Duration::from_mins(5))
+        }
+        Some(Reaction::SuspendGroup) => (Duration::from_secs(2), Duration::from_mins(2)),
         _ => (Duration::from_secs(1), Duration::from_mins(1)),
     };
     back_off(first, longest, failures, jitter).max(
@@ -94,12 +98,12 @@ mod tests {
     /// How far a code reaches, and how long it makes its objects wait: first and longest.
     fn documented(code: FailureCode) -> [String; 2] {
         let reach = match reaction(code) {
-            Reaction::HoldConfig | Reaction::ReadAfresh => "config",
-            Reaction::HoldGroup => "config and rate-limit group",
+            Reaction::SuspendConfig | Reaction::RereadCredentials => "config",
+            Reaction::SuspendGroup => "config and rate-limit group",
             Reaction::WaitForUser
-            | Reaction::LookAgain
+            | Reaction::Reobserve
             | Reaction::BackOff
-            | Reaction::WaitForOthers
+            | Reaction::WaitForDependency
             | Reaction::RetrySlowly => "object",
         };
         let after = |failures| match delay(Some(&failure(code, None)), failures, 0.0).as_secs() {
@@ -108,7 +112,9 @@ mod tests {
         };
         let waits = match reaction(code) {
             Reaction::WaitForUser => "for a person".to_owned(),
-            Reaction::LookAgain | Reaction::ReadAfresh => format!("not, then up to {}", after(u32::MAX)),
+            Reaction::Reobserve | Reaction::RereadCredentials => {
+                format!("not, then up to {}", after(u32::MAX))
+            }
             _ => format!("{} to {}", after(1), after(u32::MAX)),
         };
         [reach.to_owned(), waits]
@@ -125,11 +131,11 @@ mod tests {
     }
 
     #[test]
-    fn the_contract_s_page_tells_of_every_code_what_is_done() {
+    fn the_contract_page_lists_the_reaction_to_every_code() {
         let (_, page) = include_str!("../../../../docs/contract.md")
             .split_once("## What the bridge does with a failure\n")
             .expect("it has a table of codes");
-        let mut told = Vec::new();
+        let mut reported = Vec::new();
         for row in page.lines().skip_while(|line| !line.starts_with("| `")) {
             let cells: Vec<&str> = row.split(" | ").collect();
             let &[codes, reach, waits, _] = cells.as_slice() else {
@@ -142,7 +148,7 @@ mod tests {
                     documented(code(name)),
                     "{name}"
                 );
-                told.push(name);
+                reported.push(name);
             }
         }
         let contract = include_str!("../../../../proto/crossbridge/provider/v1alpha1/failure.proto");
@@ -153,8 +159,8 @@ mod tests {
             .filter(|name| *name != "UNSPECIFIED")
             .collect();
         known.sort_unstable();
-        told.sort_unstable();
-        assert_eq!(told, known);
+        reported.sort_unstable();
+        assert_eq!(reported, known);
     }
 
     #[test]

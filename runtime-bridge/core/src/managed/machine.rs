@@ -6,16 +6,16 @@ use jiff::Timestamp;
 
 use crate::{
     driver::{ApiFailure, ApiFailureKind, Authority, Follow, Machine, Moment, Persisting, Requirements},
-    external::{Answer, CallError, Config, Look, Verb},
+    external::{Answer, CallError, Config, ObserveResult, Verb},
 };
 
 use super::{
-    decide::{decide, decide_unasked},
+    decide::{decide, decide_without_config},
     decision::{Action, Decision, Event, MetadataChange},
-    memory::Memory,
-    settle::{Settled, settle},
+    reconcile_memory::ReconcileMemory,
+    resolve_intent::{IntentResolution, resolve_intent},
+    snapshot::{Managed, Problem, ResolvedDesiredState, Snapshot, Suspension},
     status::Status,
-    world::{Hold, Managed, Problem, Wish, World},
 };
 
 /// Decides for managed resources.
@@ -26,11 +26,11 @@ pub enum ManagedMachine {}
 #[derive(Debug, Clone)]
 pub struct SnapshotAdditions {
     /// The desired state with its secrets.
-    pub desired: Result<Arc<Wish>, Problem>,
+    pub desired: Result<Arc<ResolvedDesiredState>, Problem>,
     /// The config.
     pub config: Result<Arc<Config>, Problem>,
     /// On the config or on the rate-limit group.
-    pub hold: Option<Hold>,
+    pub suspension: Option<Suspension>,
     /// Another object that has the same external resource, or is creating one of the same name.
     pub conflicting_object: Option<String>,
     /// Wall clock, when all of it was in.
@@ -41,10 +41,10 @@ pub struct SnapshotAdditions {
 #[derive(Debug, Clone)]
 pub enum Performed {
     /// Of [`Action::Observe`].
-    Observed(Result<Look, CallError>),
+    Observed(Result<ObserveResult, CallError>),
     /// Of [`Action::Call`].
     Answered(Answer),
-    /// Of [`Action::Prove`] and [`Action::WriteMetadata`]: the `resourceVersion` that stands now.
+    /// Of [`Action::VerifyResourceVersion`] and [`Action::WriteMetadata`]: the `resourceVersion` that stands now.
     Version(String),
     /// Of [`Action::WriteStatus`].
     StatusWritten {
@@ -60,31 +60,31 @@ pub enum Performed {
 }
 
 impl Machine for ManagedMachine {
-    type Snapshot = World;
+    type Snapshot = Snapshot;
     type Additions = SnapshotAdditions;
-    type Memory = Memory;
+    type ReconcileMemory = ReconcileMemory;
     type Action = Action;
     type Performed = Performed;
     type Answer = Answer;
     type View = Managed;
     type Change = MetadataChange;
 
-    fn begin_reconcile(memory: &mut Memory, term: u64) {
-        memory.begin_pass(term);
+    fn begin_reconcile(memory: &mut ReconcileMemory, term: u64) {
+        memory.begin_reconcile(term);
     }
 
     /// While draining, a call whose intent stands is sent all the same: else nobody would know what became of it.
-    fn authorize(world: &mut World, memory: &Memory, moment: &Moment) {
+    fn authorize(snapshot: &mut Snapshot, memory: &ReconcileMemory, moment: &Moment) {
         let sends = memory.may_send.is_some() && Self::is_granted(memory, moment, Authority::Leader);
-        world.may_act = sends || Self::is_granted(memory, moment, Authority::Begin);
+        snapshot.may_act = sends || Self::is_granted(memory, moment, Authority::Begin);
     }
 
-    fn is_authorized(world: &World) -> bool {
-        world.may_act
+    fn is_authorized(snapshot: &Snapshot) -> bool {
+        snapshot.may_act
     }
 
     /// By the clock, and ever since this was remembered: a process that was stopped in the middle of a reconcile does not lead when it wakes.
-    fn is_granted(memory: &Memory, moment: &Moment, authority: Authority) -> bool {
+    fn is_granted(memory: &ReconcileMemory, moment: &Moment, authority: Authority) -> bool {
         let leads = moment.leadership.leads && moment.leadership.term == memory.term;
         match authority {
             Authority::Anybody => true,
@@ -93,34 +93,34 @@ impl Machine for ManagedMachine {
         }
     }
 
-    fn refresh(memory: &mut Memory, world: &World) {
-        memory.notice(world);
+    fn refresh(memory: &mut ReconcileMemory, snapshot: &Snapshot) {
+        memory.refresh(snapshot);
     }
 
-    fn complete(world: &mut World, additions: SnapshotAdditions) {
-        world.wish = additions.desired;
-        world.config = additions.config;
-        world.hold = additions.hold;
-        world.rival = additions.conflicting_object;
-        world.now = additions.now;
+    fn complete(snapshot: &mut Snapshot, additions: SnapshotAdditions) {
+        snapshot.desired = additions.desired;
+        snapshot.config = additions.config;
+        snapshot.suspension = additions.suspension;
+        snapshot.conflicting_object = additions.conflicting_object;
+        snapshot.now = additions.now;
     }
 
-    fn decide_cached(world: &World, memory: &Memory) -> Option<Decision> {
-        decide_unasked(world, memory)
+    fn decide_cached(snapshot: &Snapshot, memory: &ReconcileMemory) -> Option<Decision> {
+        decide_without_config(snapshot, memory)
     }
 
-    fn decide(world: &World, memory: &Memory) -> Decision {
-        decide(world, memory)
+    fn decide(snapshot: &Snapshot, memory: &ReconcileMemory) -> Decision {
+        decide(snapshot, memory)
     }
 
-    fn requirements(memory: &Memory, action: &Action) -> Requirements {
+    fn requirements(memory: &ReconcileMemory, action: &Action) -> Requirements {
         let (permit, authority) = match action {
-            Action::Observe(_) | Action::Prove => (true, Authority::Anybody),
+            Action::Observe(_) | Action::VerifyResourceVersion => (true, Authority::Anybody),
             Action::WriteMetadata(change) if change.allows.is_some() => (true, Authority::Begin),
             // Its intent stands: it is sent, or nobody would know what became of it.
             Action::Call(_) if memory.may_send.is_some() => (true, Authority::Leader),
             Action::Call(_) => (true, Authority::Begin),
-            Action::Release(_) => (false, Authority::Leader),
+            Action::RemoveFinalizer(_) => (false, Authority::Leader),
             Action::WriteMetadata(_) | Action::Publish | Action::WriteStatus(_) => {
                 (false, Authority::Anybody)
             }
@@ -132,60 +132,63 @@ impl Machine for ManagedMachine {
         matches!(action, Action::Observe(_) | Action::Call(_))
     }
 
-    fn before(memory: &mut Memory, world: &World, action: &Action) {
+    fn before(memory: &mut ReconcileMemory, snapshot: &Snapshot, action: &Action) {
         if !matches!(action, Action::WriteStatus(_)) {
             memory.begin_step();
         }
         match action {
-            Action::WriteMetadata(change) => memory.begin_write(&world.managed, change),
+            Action::WriteMetadata(change) => memory.begin_write(&snapshot.managed, change),
             Action::Call(call) => memory.begin_call(call),
             // Before: afterwards there may be no object to speak of.
-            Action::Release(event) => memory.events.extend(event.clone()),
-            Action::Observe(_) | Action::Prove | Action::Publish | Action::WriteStatus(_) => {}
+            Action::RemoveFinalizer(event) => memory.events.extend(event.clone()),
+            Action::Observe(_) | Action::VerifyResourceVersion | Action::Publish | Action::WriteStatus(_) => {
+            }
         }
     }
 
     fn performed(
-        memory: &mut Memory,
-        world: &mut World,
+        memory: &mut ReconcileMemory,
+        snapshot: &mut Snapshot,
         action: &Action,
         performed: Performed,
         began: Timestamp,
         moment: &Moment,
     ) -> Follow<Answer> {
-        world.now = moment.now;
+        snapshot.now = moment.now;
         match (action, performed) {
             (Action::Observe(asked), Performed::Observed(look)) => {
-                memory.learn_look(world, asked, began, look);
+                memory.record_observation(snapshot, asked, began, look);
             }
             (Action::Call(_), Performed::Answered(answer)) => return Follow::Persist(answer),
-            (Action::Prove, Performed::Version(version)) => memory.learn_version(&version, began),
+            (Action::VerifyResourceVersion, Performed::Version(version)) => {
+                memory.record_resource_version(&version, began)
+            }
             (Action::WriteMetadata(change), Performed::Version(version)) => {
-                memory.learn_metadata(change, &version, began);
+                memory.record_metadata(change, &version, began);
                 memory.failed_writes = 0;
             }
             (Action::WriteStatus(write), Performed::StatusWritten { version, stored }) => {
-                let changed = version != world.managed.resource_version;
+                let changed = version != snapshot.managed.resource_version;
                 memory.learn_status(&write.status, &stored, changed);
-                memory.learn_version(&version, began);
+                memory.record_resource_version(&version, began);
                 memory.failed_writes = 0;
                 memory.events.extend(write.events.iter().cloned());
-                if write.status.progress.operation != world.managed.status.progress.operation {
+                if write.status.progress.operation != snapshot.managed.status.progress.operation {
                     memory.progress_written = Some(began);
                 }
             }
-            (Action::Publish, Performed::Published(Ok(()))) => memory.learn_published(),
+            (Action::Publish, Performed::Published(Ok(()))) => memory.record_published(),
             (Action::Publish, Performed::Published(Err((why, retry)))) => {
-                memory.learn_publish_problem(why, retry);
+                memory.record_publish_problem(why, retry);
             }
-            (Action::Release(_), Performed::FinalizerRemoved(gone)) => return Follow::End(gone),
+            (Action::RemoveFinalizer(_), Performed::FinalizerRemoved(gone)) => return Follow::End(gone),
             (action, performed) => panic!("{performed:?} is no result of \"{action}\""),
         }
         Follow::Decide
     }
 
     fn persisting(
-        world: &World,
+        snapshot: &Snapshot,
         newest: &Managed,
         action: &Action,
         answer: &Answer,
@@ -193,16 +196,16 @@ impl Machine for ManagedMachine {
         let Action::Call(call) = action else {
             return Persisting::Nothing;
         };
-        match settle(world, newest, call, answer) {
-            Settled::Nothing => Persisting::Nothing,
-            Settled::Write(change) => Persisting::Write(change),
-            Settled::NotOurs => Persisting::NotOurs,
+        match resolve_intent(snapshot, newest, call, answer) {
+            IntentResolution::Nothing => Persisting::Nothing,
+            IntentResolution::Write(change) => Persisting::Write(change),
+            IntentResolution::NotOwned => Persisting::NotOwned,
         }
     }
 
     fn record_answer(
-        memory: &mut Memory,
-        world: &mut World,
+        memory: &mut ReconcileMemory,
+        snapshot: &mut Snapshot,
         action: &Action,
         answer: &Answer,
         newest: Option<Managed>,
@@ -211,14 +214,19 @@ impl Machine for ManagedMachine {
         let Action::Call(call) = action else { return };
         if let Some(newest) = newest {
             // What the user changed meanwhile is not what this answer is about.
-            let generation = world.managed.generation;
-            world.managed = Managed { generation, ..newest };
+            let generation = snapshot.managed.generation;
+            snapshot.managed = Managed { generation, ..newest };
         }
-        world.now = moment.now;
-        memory.learn_answer(world, call, answer);
+        snapshot.now = moment.now;
+        memory.record_response(snapshot, call, answer);
     }
 
-    fn report_not_persisted(memory: &mut Memory, action: &Action, answer: &Answer, failure: &ApiFailure) {
+    fn report_not_persisted(
+        memory: &mut ReconcileMemory,
+        action: &Action,
+        answer: &Answer,
+        failure: &ApiFailure,
+    ) {
         let Action::Call(call) = action else { return };
         let name = answer
             .as_ref()
@@ -230,13 +238,13 @@ impl Machine for ManagedMachine {
         memory.events.push(rejected(&what, failure));
     }
 
-    fn report_failure(memory: &mut Memory, action: &Action, failure: &ApiFailure) {
+    fn report_failure(memory: &mut ReconcileMemory, action: &Action, failure: &ApiFailure) {
         if failure.kind == ApiFailureKind::Rejected {
             memory.events.push(rejected(request(action), failure));
         }
     }
 
-    fn count_failed_write(memory: &mut Memory) -> u32 {
+    fn count_failed_write(memory: &mut ReconcileMemory) -> u32 {
         memory.failed_writes = memory.failed_writes.saturating_add(1);
         memory.failed_writes
     }
@@ -252,11 +260,11 @@ fn rejected(what: &str, failure: &ApiFailure) -> Event {
 fn request(action: &Action) -> &'static str {
     match action {
         Action::Observe(_) | Action::Call(_) => "call the plugin",
-        Action::Prove => "read the object",
+        Action::VerifyResourceVersion => "read the object",
         Action::WriteMetadata(change) => change.why,
         Action::Publish => "publish connection details",
         Action::WriteStatus(_) => "write the status",
-        Action::Release(_) => "remove the finalizer",
+        Action::RemoveFinalizer(_) => "remove the finalizer",
     }
 }
 

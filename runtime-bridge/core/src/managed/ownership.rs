@@ -11,10 +11,10 @@ use crate::{
 };
 
 use super::{
-    memory::{Found, Memory},
+    reconcile_memory::{ObservedState, ReconcileMemory},
     record::{ConfigIdentity, Stored},
-    rules::{self, Right},
-    world::{Managed, Problem, World},
+    rules::{self, OwnershipClaim},
+    snapshot::{Managed, Problem, Snapshot},
 };
 
 /// Another object of the same kind, as this process knows it.
@@ -70,7 +70,7 @@ impl Creator {
 struct Claim {
     uid: String,
     title: String,
-    right: Right,
+    claim: OwnershipClaim,
 }
 
 impl OwnershipClaims {
@@ -78,22 +78,22 @@ impl OwnershipClaims {
     /// has a right to is claimed for it.
     pub fn conflicting_object(
         &mut self,
-        world: &World,
+        snapshot: &Snapshot,
         config: &Result<Arc<Config>, Problem>,
-        memory: &Memory,
+        memory: &ReconcileMemory,
         title: &str,
         neighbours: &impl Neighbours,
     ) -> Option<String> {
-        let uid = &world.managed.uid;
-        let Found::There(observation) = &memory.looked.as_ref()?.found else {
-            return self.conflicting_creator(world, config, memory, neighbours);
+        let uid = &snapshot.managed.uid;
+        let ObservedState::Exists(observation) = &memory.last_observation.as_ref()?.found else {
+            return self.conflicting_creator(snapshot, config, memory, neighbours);
         };
         self.end_creating(uid);
-        let right = rules::right(world, observation);
+        let right = rules::ownership_claim(snapshot, observation);
         // Of which no observation of this process has shown yet what it has.
         let unclaimed = |other: &Neighbour| !self.by_uid.contains_key(&other.managed.uid);
         let name = &observation.external_name;
-        if let Some(recorded) = recorded_by_another(world, config, name, right, neighbours, unclaimed) {
+        if let Some(recorded) = recorded_by_another(snapshot, config, name, right, neighbours, unclaimed) {
             return Some(recorded);
         }
         self.claim(&observation.canonical_id, uid, title, right)
@@ -107,31 +107,37 @@ impl OwnershipClaims {
 
     fn conflicting_creator(
         &mut self,
-        world: &World,
+        snapshot: &Snapshot,
         config: &Result<Arc<Config>, Problem>,
-        memory: &Memory,
+        memory: &ReconcileMemory,
         neighbours: &impl Neighbours,
     ) -> Option<String> {
-        let Some(name) = rules::name_to_make(world, memory) else {
+        let Some(name) = rules::name_to_create(snapshot, memory) else {
             // Its record says so from now on, or it wants another, or none.
-            self.end_creating(&world.managed.uid);
+            self.end_creating(&snapshot.managed.uid);
             return None;
         };
-        if let Some(recorded) = recorded_by_another(world, config, &name, None, neighbours, |_| true) {
+        if let Some(recorded) = recorded_by_another(snapshot, config, &name, None, neighbours, |_| true) {
             return Some(recorded);
         }
-        let resource = &world.kind.resource_type;
+        let resource = &snapshot.kind.resource_type;
         let key = (GroupKind::new(&resource.group, &resource.kind), name);
-        let before = self.begin_creating(&Creator::of(&world.managed), &key);
+        let before = self.begin_creating(&Creator::of(&snapshot.managed), &key);
         let mut others = before
             .iter()
             .filter_map(|other| neighbours.get(&other.namespace, &other.name));
-        let other = others.find(|other| is_same_scope(world, config, other))?;
+        let other = others.find(|other| is_same_scope(snapshot, config, other))?;
         Some(other.title)
     }
 
     /// Claims it for the object, if it has a right; the answer is the other object that has it by no lesser right.
-    fn claim(&mut self, canonical_id: &str, uid: &str, title: &str, right: Option<Right>) -> Option<String> {
+    fn claim(
+        &mut self,
+        canonical_id: &str,
+        uid: &str,
+        title: &str,
+        right: Option<OwnershipClaim>,
+    ) -> Option<String> {
         if canonical_id.is_empty() {
             return None;
         }
@@ -194,29 +200,31 @@ impl OwnershipClaims {
 }
 
 fn recorded_by_another(
-    world: &World,
+    snapshot: &Snapshot,
     config: &Result<Arc<Config>, Problem>,
     name: &str,
-    right: Option<Right>,
+    right: Option<OwnershipClaim>,
     neighbours: &impl Neighbours,
     counts: impl Fn(&Neighbour) -> bool,
 ) -> Option<String> {
     let others = neighbours.with_external_name(name).into_iter();
     others
-        .filter(|other| other.managed.uid != world.managed.uid && counts(other))
-        .find(|other| rules::is_rival(&other.managed, name, right) && is_same_scope(world, config, other))
+        .filter(|other| other.managed.uid != snapshot.managed.uid && counts(other))
+        .find(|other| {
+            rules::is_conflicting(&other.managed, name, right) && is_same_scope(snapshot, config, other)
+        })
         .map(|other| other.title)
 }
 
 /// The other object's names mean the same as this one's.
-fn is_same_scope(world: &World, config: &Result<Arc<Config>, Problem>, other: &Neighbour) -> bool {
+fn is_same_scope(snapshot: &Snapshot, config: &Result<Arc<Config>, Problem>, other: &Neighbour) -> bool {
     let config = match (config, &*other.managed.record()) {
-        (Ok(ours), Stored::Ours(record)) => record.config.shares_names_with(&ConfigIdentity::of(ours)),
+        (Ok(ours), Stored::Owned(record)) => record.config.shares_names_with(&ConfigIdentity::of(ours)),
         // What has not begun is to be created by the config that its spec names.
         (Ok(_), Stored::None) => other.same_config,
         (Ok(_), Stored::Unreadable(_)) | (Err(_), _) => false,
     };
-    config && rules::mean_the_same_place(&world.kind, &world.bare, &other.parameters)
+    config && rules::denote_same_resource(&snapshot.kind, &snapshot.bare, &other.parameters)
 }
 
 #[cfg(test)]
@@ -225,7 +233,7 @@ mod tests {
 
     #[test]
     fn first_by_right_keeps_the_claim_until_it_goes() {
-        let (mut claims, record) = (OwnershipClaims::default(), Some(Right::Record));
+        let (mut claims, record) = (OwnershipClaims::default(), Some(OwnershipClaim::Record));
         assert_eq!(claims.claim("arn", "1", "a", record), None);
         assert_eq!(claims.claim("arn", "1", "a", record), None);
         assert_eq!(claims.claim("arn", "2", "b", record), Some("a".to_owned()));
@@ -238,16 +246,16 @@ mod tests {
     fn observing_without_a_right_claims_nothing() {
         let mut claims = OwnershipClaims::default();
         assert_eq!(claims.claim("arn", "2", "b", None), None);
-        assert_eq!(claims.claim("arn", "1", "a", Some(Right::Record)), None);
+        assert_eq!(claims.claim("arn", "1", "a", Some(OwnershipClaim::Record)), None);
         assert_eq!(claims.claim("arn", "2", "b", None), Some("a".to_owned()));
     }
 
     #[test]
     fn a_greater_right_takes_the_claim() {
         let mut claims = OwnershipClaims::default();
-        assert_eq!(claims.claim("arn", "1", "a", Some(Right::Intent)), None);
-        assert_eq!(claims.claim("arn", "2", "b", Some(Right::Marker)), None);
-        let record = Some(Right::Record);
+        assert_eq!(claims.claim("arn", "1", "a", Some(OwnershipClaim::Intent)), None);
+        assert_eq!(claims.claim("arn", "2", "b", Some(OwnershipClaim::Marker)), None);
+        let record = Some(OwnershipClaim::Record);
         assert_eq!(claims.claim("arn", "1", "a", record), Some("b".to_owned()));
         assert!(!claims.by_uid.contains_key("1"));
     }
@@ -281,7 +289,7 @@ mod tests {
 
     #[test]
     fn a_new_canonical_id_frees_the_former_one() {
-        let (mut claims, record) = (OwnershipClaims::default(), Some(Right::Record));
+        let (mut claims, record) = (OwnershipClaims::default(), Some(OwnershipClaim::Record));
         assert_eq!(claims.claim("former", "1", "a", record), None);
         assert_eq!(claims.claim("present", "1", "a", record), None);
         assert_eq!(claims.claim("former", "2", "b", record), None);

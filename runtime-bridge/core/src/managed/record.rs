@@ -33,7 +33,7 @@ pub struct Record {
     pub adopted: bool,
     /// The last create was refused because somebody has the name: not ours until a person says so.
     #[serde(default, skip_serializing_if = "is_default")]
-    pub taken: bool,
+    pub name_conflict: bool,
     /// A call whose outcome is not settled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intent: Option<Intent>,
@@ -81,9 +81,9 @@ pub struct Replacement {
 pub enum Details {
     /// There are none, or they are published.
     #[default]
-    Settled,
+    IntentResolution,
     /// The create gives some, and they are not known to be published.
-    Due,
+    Pending,
     /// The answer that carried them was lost, or the process that had it died.
     Lost,
 }
@@ -100,14 +100,14 @@ pub struct Intent {
     pub attempt: u32,
     /// Begun when no earlier attempt could still take effect.
     #[serde(default, skip_serializing_if = "is_default")]
-    pub alone: bool,
+    pub exclusive: bool,
     /// The token's turn is over: repeating it would be refused again.
     #[serde(default, skip_serializing_if = "is_default")]
-    pub turn_over: bool,
+    pub token_exhausted: bool,
     /// `metadata.generation` that the parameters were taken from.
     pub generation: i64,
     /// What was sent.
-    pub parameters: Snapshot,
+    pub parameters: RecordedParameters,
     /// When attempt 0 began.
     pub started_at: Timestamp,
     /// Nothing is sent after it.
@@ -131,14 +131,14 @@ pub enum IntentVerb {
 /// The parameters of a request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Snapshot {
+pub enum RecordedParameters {
     /// Whole.
     Whole(Document),
     /// Too long to keep: their digest.
     Digest(String),
 }
 
-impl Snapshot {
+impl RecordedParameters {
     /// Takes one; `digest` is computed by the caller, as the core has no hash of its own to trust with it.
     pub fn of(parameters: &Document, digest: &str) -> Self {
         let length = serde_json::to_string(parameters).map_or(usize::MAX, |text| text.len());
@@ -223,7 +223,7 @@ pub enum Stored {
     /// Nothing, or the record of another uid (a backup's, a clone's).
     None,
     /// Ours.
-    Ours(Box<Record>),
+    Owned(Box<Record>),
     /// Cannot be read: it says why. Nothing may be made on the strength of it.
     Unreadable(String),
 }
@@ -236,7 +236,7 @@ impl Stored {
             Ok(record) if record.uid == uid && !record.times().all(within_reach) => {
                 Self::Unreadable("it tells a time thousands of years away".to_owned())
             }
-            Ok(record) if record.uid == uid => Self::Ours(Box::new(record)),
+            Ok(record) if record.uid == uid => Self::Owned(Box::new(record)),
             Ok(_) => Self::None,
             Err(error) => match serde_json::from_str::<serde_json::Value>(text) {
                 Ok(value)

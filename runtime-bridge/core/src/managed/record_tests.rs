@@ -9,15 +9,15 @@ fn of_parameters(parameters: &serde_json::Value) -> Record {
         external_name: String::new(),
         confirmed: false,
         adopted: false,
-        taken: false,
+        name_conflict: false,
         intent: Some(Intent {
             verb: IntentVerb::Create,
             token: "token".to_owned(),
             attempt: 0,
-            alone: false,
-            turn_over: false,
+            exclusive: false,
+            token_exhausted: false,
             generation: 1,
-            parameters: Snapshot::of(parameters.as_object().expect("an object"), "digest"),
+            parameters: RecordedParameters::of(parameters.as_object().expect("an object"), "digest"),
             started_at: now,
             deadline: now,
             operation: None,
@@ -26,7 +26,7 @@ fn of_parameters(parameters: &serde_json::Value) -> Record {
         deadline: None,
         provider_state: String::new(),
         sensitive_digest: String::new(),
-        details: Details::Settled,
+        details: Details::IntentResolution,
         config: ConfigIdentity::default(),
         plugin_version: String::new(),
         incarnation: 0,
@@ -47,7 +47,7 @@ fn recorded_parameters_equal_those_that_were_sent() {
         let sent = format!("{{\"ratio\": {ratio:e}}}");
         let sent = serde_json::from_str(&sent).expect("JSON");
         let record = of_parameters(&sent);
-        let Stored::Ours(read) = Stored::read(Some(&record.write()), "uid-1") else {
+        let Stored::Owned(read) = Stored::read(Some(&record.write()), "uid-1") else {
             panic!("{sent} cannot be read back");
         };
         assert_eq!(*read, record, "{sent}");
@@ -55,6 +55,6 @@ fn recorded_parameters_equal_those_that_were_sent() {
     let whole = of_parameters(&json!({"count": u64::MAX, "least": i64::MIN, "none": null}));
     assert_eq!(
         Stored::read(Some(&whole.write()), "uid-1"),
-        Stored::Ours(Box::new(whole))
+        Stored::Owned(Box::new(whole))
     );
 }

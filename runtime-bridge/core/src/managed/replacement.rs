@@ -3,31 +3,31 @@
 use crate::external::Observation;
 
 use super::{
+    context::{Annotations, ReconcileContext},
     decision::{Decision, Event},
-    memory::Looked,
+    existing::in_sync_report,
     names,
-    pass::{Annotations, Pass},
+    reconcile_memory::LastObservation,
     record::{Record, Replacement},
     remove,
     report::Report,
-    steady::settled_report,
-    world::World,
+    snapshot::Snapshot,
 };
 
 /// Replaces what differs in fields that no Update changes, if a person approves.
 pub(super) fn replace(
-    pass: &Pass,
+    ctx: &ReconcileContext,
     record: &Record,
-    looked: &Looked,
+    last_observation: &LastObservation,
     observation: &Observation,
     fields: &str,
 ) -> Decision {
-    let world = pass.world;
-    let policies = &world.managed.policies;
-    let capabilities = &world.kind.capabilities;
+    let snapshot = ctx.snapshot;
+    let policies = &snapshot.managed.policies;
+    let capabilities = &snapshot.kind.capabilities;
     if !capabilities.can_delete || !capabilities.can_create {
         return forbidden(
-            pass,
+            ctx,
             observation,
             &format!(
                 "{fields} cannot be changed in place, and resources of this kind cannot be replaced; change the fields back"
@@ -36,107 +36,107 @@ pub(super) fn replace(
     }
     if !policies.delete || !policies.create {
         return forbidden(
-            pass,
+            ctx,
             observation,
             &format!(
                 "{fields} cannot be changed in place, and managementPolicies do not allow to replace the resource; change the fields back"
             ),
         );
     }
-    if has_begun(world, record, observation) {
-        return remove::replace(pass, observation, looked.began);
+    if has_begun(snapshot, record, observation) {
+        return delete::replace(ctx, observation, last_observation.began);
     }
-    if is_approved(world, record) {
-        return begin(pass, record, observation, fields);
+    if is_approved(snapshot, record) {
+        return begin(ctx, record, observation, fields);
     }
     stop(
-        pass,
+        ctx,
         observation,
         "ReplacementRequired",
         format!(
             "{fields} cannot be changed in place; change back, or annotate {}={} to delete the resource and create another",
             names::APPROVE_REPLACEMENT,
-            awaited_approval(world, record)
+            awaited_approval(snapshot, record)
         ),
     )
 }
 
 /// One write uses the approval up and records what it is used for: whoever comes after goes on with it, and with nothing else (trace 51).
-fn begin(pass: &Pass, record: &Record, observation: &Observation, fields: &str) -> Decision {
+fn begin(ctx: &ReconcileContext, record: &Record, observation: &Observation, fields: &str) -> Decision {
     let mut new = record.clone();
     new.replacement = Some(Replacement {
         replaces: Some(observation.canonical_id.clone()),
-        ..use_approval(pass.world, record)
+        ..use_approval(ctx.snapshot, record)
     });
     let annotations = [(names::APPROVE_REPLACEMENT.to_owned(), None)].into();
     let message = format!(
         "{:?} is deleted, as approved, so that another one takes its place: {fields} cannot be changed in place",
         record.external_name
     );
-    pass.write_record("begin the approved replacement", &new, annotations)
+    ctx.write_record("begin the approved replacement", &new, annotations)
         .telling(Some(Event::normal("ReplacingExternalResource", &message)))
 }
 
 /// The named stop where nothing is replaced, whoever approves.
-pub(super) fn forbidden(pass: &Pass, observation: &Observation, message: &str) -> Decision {
-    stop(pass, observation, "ReplacementForbidden", message.to_owned())
+pub(super) fn forbidden(ctx: &ReconcileContext, observation: &Observation, message: &str) -> Decision {
+    stop(ctx, observation, "ReplacementForbidden", message.to_owned())
 }
 
-fn stop(pass: &Pass, observation: &Observation, reason: &str, message: String) -> Decision {
+fn stop(ctx: &ReconcileContext, observation: &Observation, reason: &str, message: String) -> Decision {
     let shown = Report {
         synced: None,
-        ..settled_report(pass, observation)
+        ..in_sync_report(ctx, observation)
     };
-    pass.stop_with(shown, reason, message)
+    ctx.stop_with(shown, reason, message)
 }
 
 /// Nothing is to be replaced: an approval would be acted upon whenever a field drifts, months later, and is used up.
-pub(super) fn settle(world: &World, new: &mut Record, annotations: &mut Annotations) {
+pub(super) fn resolve_intent(snapshot: &Snapshot, new: &mut Record, annotations: &mut Annotations) {
     if let Some(replacement) = &mut new.replacement {
         replacement.replaces = None;
     }
-    if is_approved(world, new) {
-        new.replacement = Some(use_approval(world, new));
+    if is_approved(snapshot, new) {
+        new.replacement = Some(use_approval(snapshot, new));
         annotations.insert(names::APPROVE_REPLACEMENT.to_owned(), None);
     }
 }
 
 /// Approvals of this generation's replacements that count no more.
-fn approvals_used(world: &World, record: &Record) -> u32 {
+fn approvals_used(snapshot: &Snapshot, record: &Record) -> u32 {
     let used = record.replacement.as_ref();
-    let used = used.filter(|used| used.generation == world.managed.generation);
+    let used = used.filter(|used| used.generation == snapshot.managed.generation);
     used.map_or(0, |used| used.approvals)
 }
 
 /// What [`names::APPROVE_REPLACEMENT`] must hold to have the resource replaced: the generation, and how many approvals of that are used up, if
 /// any. Each is good for one replacement (trace 51), also where it is applied again from a manifest.
-fn awaited_approval(world: &World, record: &Record) -> String {
-    let generation = world.managed.generation;
-    match approvals_used(world, record) {
+fn awaited_approval(snapshot: &Snapshot, record: &Record) -> String {
+    let generation = snapshot.managed.generation;
+    match approvals_used(snapshot, record) {
         0 => generation.to_string(),
         used => format!("{generation}-{used}"),
     }
 }
 
 /// A person has approved that the resource is replaced, and that is not used up.
-fn is_approved(world: &World, record: &Record) -> bool {
-    world.managed.annotation(names::APPROVE_REPLACEMENT) == awaited_approval(world, record)
+fn is_approved(snapshot: &Snapshot, record: &Record) -> bool {
+    snapshot.managed.annotation(names::APPROVE_REPLACEMENT) == awaited_approval(snapshot, record)
 }
 
 /// One approval more is used up.
-fn use_approval(world: &World, record: &Record) -> Replacement {
+fn use_approval(snapshot: &Snapshot, record: &Record) -> Replacement {
     Replacement {
-        generation: world.managed.generation,
-        approvals: approvals_used(world, record).saturating_add(1),
+        generation: snapshot.managed.generation,
+        approvals: approvals_used(snapshot, record).saturating_add(1),
         replaces: None,
     }
 }
 
 /// What was observed is being deleted so that another one takes its place. A spec that was changed meanwhile is another question, and so is
 /// what has taken its name.
-pub(super) fn has_begun(world: &World, record: &Record, observation: &Observation) -> bool {
+pub(super) fn has_begun(snapshot: &Snapshot, record: &Record, observation: &Observation) -> bool {
     let replacement = record.replacement.as_ref();
-    let approved = replacement.filter(|one| one.generation == world.managed.generation);
+    let approved = replacement.filter(|one| one.generation == snapshot.managed.generation);
     let replaces = approved.and_then(|one| one.replaces.as_ref());
     replaces.is_some_and(|id| is_same(id, &observation.canonical_id))
 }
@@ -146,9 +146,9 @@ fn is_same(recorded: &str, observed: &str) -> bool {
 }
 
 /// What the record of another resource keeps of the approvals.
-pub(super) fn used_approvals(world: &World, record: Option<&Record>) -> Option<Replacement> {
+pub(super) fn used_approvals(snapshot: &Snapshot, record: Option<&Record>) -> Option<Replacement> {
     let used = record?.replacement.clone();
-    let used = used.filter(|used| used.generation == world.managed.generation)?;
+    let used = used.filter(|used| used.generation == snapshot.managed.generation)?;
     Some(Replacement {
         replaces: None,
         ..used

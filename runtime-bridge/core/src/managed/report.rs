@@ -6,14 +6,16 @@ use crate::external::{Document, OperationVerb};
 
 use super::{
     decision::{Action, Decision, Event, Rest, StatusWrite},
-    memory::Memory,
     names,
+    reconcile_memory::ReconcileMemory,
     record::{Details, Stored},
+    retry_state::RetryState,
     rules,
-    status::{ASYNC_OPERATION, CONNECTION_DETAILS, OperationReport, Question, READY, SYNCED, Says, Status},
+    snapshot::Snapshot,
+    status::{
+        ASYNC_OPERATION, CONNECTION_DETAILS, ConditionValue, OperationReport, Question, READY, SYNCED, Status,
+    },
     stored_form::as_stored,
-    trouble::Trouble,
-    world::World,
 };
 
 /// Progress alone is written no more often than this.
@@ -22,8 +24,8 @@ const PROGRESS_EVERY: std::time::Duration = std::time::Duration::from_secs(10);
 /// What the status is to say. What is not said stays.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Report {
-    pub ready: Option<Says>,
-    pub synced: Option<Says>,
+    pub ready: Option<ConditionValue>,
+    pub synced: Option<ConditionValue>,
     pub operation: Option<OperationReport>,
     pub overdue: String,
     pub at_provider: Option<Document>,
@@ -35,58 +37,58 @@ pub(super) struct Report {
 impl Report {
     pub fn synced() -> Self {
         Self {
-            synced: Some(Says::yes("ReconcileSuccess")),
+            synced: Some(ConditionValue::yes("ReconcileSuccess")),
             ..Self::default()
         }
     }
 
     pub fn failed(reason: &str, message: impl Into<String>) -> Self {
         Self {
-            synced: Some(Says::no(reason, message)),
+            synced: Some(ConditionValue::no(reason, message)),
             ..Self::default()
         }
     }
 
     /// Success, or the trouble that there is.
-    pub fn of_trouble(trouble: Option<&Trouble>) -> Self {
-        match trouble {
+    pub fn of_retry_state(retry_state: Option<&RetryState>) -> Self {
+        match retry_state {
             None => Self::synced(),
-            Some(trouble) if trouble.waiting => Self {
-                synced: Some(Says {
-                    message: trouble.message.clone(),
-                    ..Says::yes("ReconcileSuccess")
+            Some(retry_state) if retry_state.waiting => Self {
+                synced: Some(ConditionValue {
+                    message: retry_state.message.clone(),
+                    ..ConditionValue::yes("ReconcileSuccess")
                 }),
                 ..Self::default()
             },
-            Some(trouble) => Self::failed("ReconcileError", trouble.message.clone()),
+            Some(retry_state) => Self::failed("ReconcileError", retry_state.message.clone()),
         }
     }
 
-    pub fn ready(self, says: Says) -> Self {
+    pub fn ready(self, value: ConditionValue) -> Self {
         Self {
-            ready: Some(says),
+            ready: Some(value),
             ..self
         }
     }
 
     pub fn creating(self) -> Self {
-        self.ready(Says::no("Creating", ""))
+        self.ready(ConditionValue::no("Creating", ""))
     }
 
     pub fn deleting(self) -> Self {
         let ready = self
             .ready
             .clone()
-            .filter(|says| says.reason == "Deleting")
-            .unwrap_or_else(|| Says::no("Deleting", ""));
+            .filter(|value| value.reason == "Deleting")
+            .unwrap_or_else(|| ConditionValue::no("Deleting", ""));
         self.ready(ready)
     }
 
     /// Where nothing is known of the resource, `Ready` tells at least what is wanted of it.
-    pub fn towards(self, world: &World) -> Self {
-        if world.managed.deletion.is_some() {
+    pub fn with_default_ready(self, snapshot: &Snapshot) -> Self {
+        if snapshot.managed.deletion.is_some() {
             self.deleting()
-        } else if self.ready.is_none() && world.managed.condition(READY).is_none() {
+        } else if self.ready.is_none() && snapshot.managed.condition(READY).is_none() {
             self.creating()
         } else {
             self
@@ -95,7 +97,7 @@ impl Report {
 
     /// What stands in the way of the deletion.
     pub fn blocked(self, message: impl Into<String>) -> Self {
-        self.ready(Says::no("Deleting", message))
+        self.ready(ConditionValue::no("Deleting", message))
     }
 
     pub fn event(self, event: Event) -> Self {
@@ -113,20 +115,20 @@ impl Report {
     }
 
     /// First what is to be published, then the status where it differs, then rest.
-    pub fn conclude(self, world: &World, memory: &Memory, rest: Rest) -> Decision {
-        let publishable = is_to_be_published(world, memory);
-        if publishable && may_publish(world, memory) {
+    pub fn into_decision(self, snapshot: &Snapshot, memory: &ReconcileMemory, rest: Rest) -> Decision {
+        let publishable = is_to_be_published(snapshot, memory);
+        if publishable && may_publish(snapshot, memory) {
             return Decision::Act(Action::Publish);
         }
         let mut rest = rest;
         let mut report = self;
         if let Some((message, retry)) = memory.publish_problem.as_ref().filter(|_| publishable) {
-            report.synced = Some(Says::no("ReconcileError", message.clone()));
+            report.synced = Some(ConditionValue::no("ReconcileError", message.clone()));
             rest.wake = Some(rest.wake.map_or(*retry, |wake| wake.min(*retry)));
         }
-        let old = &world.managed.status;
+        let old = &snapshot.managed.status;
         let mut events: Vec<Event> = report.event.take().into_iter().collect();
-        let mut new = report.apply(world, old);
+        let mut new = report.apply(snapshot, old);
         memory.status_echo.put_back(old, &mut new);
         if new.last_handled != old.last_handled {
             let message = format!("Handled the reconcile request {:?}", new.last_handled);
@@ -134,7 +136,7 @@ impl Report {
         }
         if memory
             .progress_written
-            .is_some_and(|written| world.now < written + PROGRESS_EVERY)
+            .is_some_and(|written| snapshot.now < written + PROGRESS_EVERY)
         {
             keep_progress(old, &mut new);
         }
@@ -146,28 +148,28 @@ impl Report {
         Decision::Act(Action::WriteStatus(Box::new(StatusWrite { status: new, events })))
     }
 
-    fn apply(self, world: &World, old: &Status) -> Status {
+    fn apply(self, snapshot: &Snapshot, old: &Status) -> Status {
         let mut status = old.clone();
-        let generation = world.managed.generation;
-        let mut set = |kind: &str, says: &Says| status.set(kind, says, generation, world.now);
-        if let Some(says) = &self.ready {
-            set(READY, says);
+        let generation = snapshot.managed.generation;
+        let mut set = |kind: &str, value: &ConditionValue| status.set(kind, value, generation, snapshot.now);
+        if let Some(value) = &self.ready {
+            set(READY, value);
         }
-        if let Some(says) = &self.synced {
-            set(SYNCED, says);
+        if let Some(value) = &self.synced {
+            set(SYNCED, value);
         }
-        match &*world.managed.record() {
-            Stored::Ours(record) if record.details == Details::Lost => set(
+        match &*snapshot.managed.record() {
+            Stored::Owned(record) if record.details == Details::Lost => set(
                 CONNECTION_DETAILS,
-                &Says::no("Lost", rules::lost_details(&world.kind)),
+                &ConditionValue::no("Lost", rules::lost_connection_details(&snapshot.kind)),
             ),
-            Stored::Ours(_) | Stored::None | Stored::Unreadable(_) => status.clear(CONNECTION_DETAILS),
+            Stored::Owned(_) | Stored::None | Stored::Unreadable(_) => status.clear(CONNECTION_DETAILS),
         }
-        let mut set = |kind: &str, says: &Says| status.set(kind, says, generation, world.now);
+        let mut set = |kind: &str, value: &ConditionValue| status.set(kind, value, generation, snapshot.now);
         match &self.operation {
             Some(operation) => set(
                 ASYNC_OPERATION,
-                &Says::no("Ongoing", message(operation, &self.overdue)),
+                &ConditionValue::no("Ongoing", message(operation, &self.overdue)),
             ),
             None => status.clear(ASYNC_OPERATION),
         }
@@ -177,9 +179,9 @@ impl Report {
             status.progress.create_token = token;
         }
         if let Some(at_provider) = self.at_provider {
-            status.at_provider = Some(as_stored(&world.kind.status_schema, &at_provider));
+            status.at_provider = Some(as_stored(&snapshot.kind.status_schema, &at_provider));
         }
-        let requested = world.managed.annotation(names::RECONCILE_REQUESTED);
+        let requested = snapshot.managed.annotation(names::RECONCILE_REQUESTED);
         if !requested.is_empty() {
             requested.clone_into(&mut status.last_handled);
         }
@@ -189,26 +191,26 @@ impl Report {
 
 /// Are there details for a connection Secret that this pass has not brought there? A Secret that somebody took away or spoiled is put right,
 /// but not while paused, and not for an object with which it goes.
-fn is_to_be_published(world: &World, memory: &Memory) -> bool {
-    let managed = &world.managed;
+fn is_to_be_published(snapshot: &Snapshot, memory: &ReconcileMemory) -> bool {
+    let managed = &snapshot.managed;
     managed.wants_connection_secret
         && managed.deletion.is_none()
         && !memory.details.0.is_empty()
         && (memory.unpublished || !memory.offered && !managed.paused())
 }
 
-fn may_publish(world: &World, memory: &Memory) -> bool {
+fn may_publish(snapshot: &Snapshot, memory: &ReconcileMemory) -> bool {
     memory
         .publish_problem
         .as_ref()
-        .is_none_or(|(_, retry)| *retry <= world.now)
+        .is_none_or(|(_, retry)| *retry <= snapshot.now)
 }
 
 /// Details that came with an answer may never come again: they are published before anything else is done, whether or not anything new may be
 /// begun, but do not keep a call waiting whose intent is written.
-pub(super) fn publish_what_comes_once(world: &World, memory: &Memory) -> Option<Decision> {
+pub(super) fn publish_one_time_details(snapshot: &Snapshot, memory: &ReconcileMemory) -> Option<Decision> {
     let now = memory.unpublished && memory.may_send.is_none();
-    (now && is_to_be_published(world, memory) && may_publish(world, memory))
+    (now && is_to_be_published(snapshot, memory) && may_publish(snapshot, memory))
         .then_some(Decision::Act(Action::Publish))
 }
 

@@ -39,7 +39,7 @@ pub struct Condition {
 
 /// A condition as wished: time and generation are put on when it is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Says {
+pub struct ConditionValue {
     /// True or false.
     pub status: bool,
     /// PascalCase.
@@ -48,7 +48,7 @@ pub struct Says {
     pub message: String,
 }
 
-impl Says {
+impl ConditionValue {
     /// True for a reason.
     pub fn yes(reason: &str) -> Self {
         Self {
@@ -205,13 +205,13 @@ impl Status {
     }
 
     /// Sets one condition. An equal one keeps its time, and takes the generation.
-    pub fn set(&mut self, kind: &str, says: &Says, generation: i64, now: Timestamp) {
-        let status = if says.status { "True" } else { "False" };
+    pub fn set(&mut self, kind: &str, value: &ConditionValue, generation: i64, now: Timestamp) {
+        let status = if value.status { "True" } else { "False" };
         let new = Condition {
             kind: kind.to_owned(),
             status: status.to_owned(),
-            reason: says.reason.clone(),
-            message: says.message.clone(),
+            reason: value.reason.clone(),
+            message: value.message.clone(),
             last_transition_time: now.round(jiff::Unit::Second).unwrap_or(now),
             observed_generation: generation,
         };
@@ -251,7 +251,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_newer_bridge_wrote_is_kept() {
+    fn fields_of_a_newer_bridge_are_kept() {
         let status = json!({
             "atProvider": {"arn": "a"},
             "conditions": [{

@@ -46,7 +46,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::managed::status::Says;
+    use crate::managed::status::ConditionValue;
 
     fn status(at_provider: Value) -> Status {
         Status {
@@ -56,7 +56,12 @@ mod tests {
     }
 
     fn with_condition(mut status: Status) -> Status {
-        status.set("Ready", &Says::yes("Available"), 1, jiff::Timestamp::UNIX_EPOCH);
+        status.set(
+            "Ready",
+            &ConditionValue::yes("Available"),
+            1,
+            jiff::Timestamp::UNIX_EPOCH,
+        );
         status
     }
 

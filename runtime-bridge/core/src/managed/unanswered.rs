@@ -12,9 +12,9 @@ use crate::{
 
 use super::{
     decision::Call,
-    memory::Memory,
+    reconcile_memory::ReconcileMemory,
     record::{Intent, Record},
-    world::{Wish, World},
+    snapshot::{ResolvedDesiredState, Snapshot},
 };
 
 /// Where a kind does not say how long a creation may take.
@@ -22,16 +22,16 @@ const LONGEST_CREATION: std::time::Duration = std::time::Duration::from_hours(1)
 
 /// Nothing that a create does comes to be seen after this: not what its call did, nor the operation that it began, whether the answer told of it
 /// (trace 44) or was lost (trace 46). What moves only when polled moves no more.
-pub fn create_ends(world: &World, intent: &Intent) -> Timestamp {
+pub fn create_ends(snapshot: &Snapshot, intent: &Intent) -> Timestamp {
     let may_go_on = match &intent.operation {
         Some(operation) => !operation.poll_driven,
         None => !intent.operation_ended,
     };
-    if world.kind.capabilities.visible_when_accepted || !may_go_on {
+    if snapshot.kind.capabilities.visible_when_accepted || !may_go_on {
         return intent.deadline;
     }
     // Each attempt may be the one that began it, at the end of its call.
-    intent.deadline + world.kind.timeouts.create.unwrap_or(LONGEST_CREATION)
+    intent.deadline + snapshot.kind.timeouts.create.unwrap_or(LONGEST_CREATION)
 }
 
 /// The end of the recorded operation is the end of the create: no other attempt can have begun another one.
@@ -40,12 +40,13 @@ pub fn operation_ends_the_create(intent: &Intent, handle: &str) -> bool {
         .operation
         .as_ref()
         .filter(|operation| operation.handle == handle);
-    held.is_some_and(|operation| operation.attempt == intent.attempt) && (intent.attempt == 0 || intent.alone)
+    held.is_some_and(|operation| operation.attempt == intent.attempt)
+        && (intent.attempt == 0 || intent.exclusive)
 }
 
 /// A deletion need not wait for the creation that runs: what it makes is seen, so that an absence after the Delete tells the truth (trace 46).
-pub fn may_be_deleted_while_created(world: &World) -> bool {
-    let capabilities = &world.kind.capabilities;
+pub fn may_be_deleted_while_created(snapshot: &Snapshot) -> bool {
+    let capabilities = &snapshot.kind.capabilities;
     capabilities.delete_during_create && capabilities.visible_when_accepted
 }
 
@@ -57,7 +58,7 @@ pub fn contradicts_itself<'a>(call: &Call, answer: &'a Answer) -> Option<(&'a Ou
     let OutcomeResult::Failure(failure) = &outcome.result else {
         return None;
     };
-    let told = !outcome.external_name.is_empty() && outcome.external_name != call.target.external_name;
+    let reported = !outcome.external_name.is_empty() && outcome.external_name != call.target.external_name;
     let speaks_of_the_create = match call.verb {
         Verb::Create => !matches!(failure.code, FailureCode::NotFound | FailureCode::AlreadyExists),
         // Any other failure of a poll is the poll's own.
@@ -66,7 +67,7 @@ pub fn contradicts_itself<'a>(call: &Call, answer: &'a Answer) -> Option<(&'a Ou
         }
         Verb::Observe | Verb::Update | Verb::Delete => false,
     };
-    (told && speaks_of_the_create && failure.effect == Effect::None).then_some((outcome, failure))
+    (reported && speaks_of_the_create && failure.effect == Effect::None).then_some((outcome, failure))
 }
 
 /// The answer as it is believed.
@@ -85,13 +86,13 @@ pub fn believed<'a>(call: &Call, answer: &'a Answer) -> Cow<'a, Answer> {
 }
 
 /// The record knows with which secrets the call goes, or that nobody knows any more which of several the resource holds.
-pub fn secrets_are_recorded(record: &Record, intent: &Intent, wish: &Wish) -> bool {
+pub fn secrets_are_recorded(record: &Record, intent: &Intent, desired: &ResolvedDesiredState) -> bool {
     let unknown = intent.attempt > 0 && record.sensitive_digest.is_empty();
-    unknown || record.sensitive_digest == wish.sensitive_digest
+    unknown || record.sensitive_digest == desired.sensitive_digest
 }
 
 /// This process was answered that the create had its effect: another repeat would tell it nothing new.
-pub fn created_at(memory: &Memory, intent: &Intent) -> Option<Timestamp> {
+pub fn created_at(memory: &ReconcileMemory, intent: &Intent) -> Option<Timestamp> {
     let ((token, attempt), at) = memory.created.as_ref()?;
     (*token == intent.token && *attempt == intent.attempt).then_some(*at)
 }

@@ -16,7 +16,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
 pub use self::priority::{Priority, Wake};
-use self::{ready::Ready, running::Running};
+use self::{ready::Ready, running::RunningCounts};
 
 /// How many passes may be in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,20 +26,20 @@ pub struct Limits {
     /// Of one kind.
     pub per_kind: usize,
     /// Of one lane, all kinds together.
-    pub per_lane: usize,
+    pub per_flow: usize,
     /// Of one kind in one lane: what hangs there starves neither the kind's other lanes nor the lane's other kinds.
-    pub per_kind_in_lane: usize,
+    pub per_kind_in_flow: usize,
 }
 
 /// A key whose pass is to begin now. It stays in flight until [`Queue::finish`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Taken<K, G, L> {
+pub struct DispatchPermit<K, G, L> {
     /// Which.
     pub key: K,
     /// Its kind.
     pub kind: G,
     /// Its lane.
-    pub lane: L,
+    pub flow: L,
     /// Why.
     pub priority: Priority,
     /// Since when it was its turn.
@@ -73,7 +73,7 @@ pub struct Queue<K, G, L> {
     entries: BTreeMap<K, Entry<G, L>>,
     waiting: BTreeSet<(Timestamp, u64, K)>,
     ready: Ready<K, G, L>,
-    running: Running<G, L>,
+    running: RunningCounts<G, L>,
     /// Grows with each new turn: first come, first served.
     order: u64,
     /// Grows with each turn taken.
@@ -83,15 +83,15 @@ pub struct Queue<K, G, L> {
 #[derive(Debug)]
 struct Entry<G, L> {
     kind: G,
-    lane: L,
-    turn: Option<Turn>,
+    flow: L,
+    turn: Option<ScheduledWake>,
     /// The lane in which its pass was begun.
     in_flight: Option<L>,
     not_before: Timestamp,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Turn {
+struct ScheduledWake {
     wake: Wake,
     order: u64,
     /// It sits in `ready`, not in `waiting`.
@@ -111,18 +111,18 @@ where
             entries: BTreeMap::new(),
             waiting: BTreeSet::new(),
             ready: Ready::default(),
-            running: Running::default(),
+            running: RunningCounts::default(),
             order: 0,
             taken: 0,
         }
     }
 
-    /// Gives a key a turn, or makes the one it has earlier and more urgent. `lane` counts for a key that is new; afterwards
+    /// Gives a key a turn, or makes the one it has earlier and more urgent. `flow` counts for a key that is new; afterwards
     /// [`Queue::finish`] moves it.
-    pub fn mark(&mut self, key: &K, kind: &G, lane: &L, wake: Wake) {
+    pub fn mark(&mut self, key: &K, kind: &G, flow: &L, wake: Wake) {
         let entry = self.entries.entry(key.clone()).or_insert_with(|| Entry {
             kind: kind.clone(),
-            lane: lane.clone(),
+            flow: flow.clone(),
             turn: None,
             in_flight: None,
             not_before: Timestamp::MIN,
@@ -135,43 +135,43 @@ where
             self.unplace(key, turn);
         }
         let turn = match earlier {
-            Some(turn) => Turn {
+            Some(turn) => ScheduledWake {
                 wake: turn.wake.merge(wake),
                 order: turn.order,
                 ready: false,
             },
-            None => self.new_turn(wake),
+            None => self.new_wake(wake),
         };
         self.place(key, turn);
     }
 
     /// The next key whose turn it is, within all limits: by priority, then kinds and lanes in rotation, then first come, first
     /// served. One turn in eight goes to less urgent work first, so that none starves.
-    pub fn take(&mut self, now: Timestamp) -> Option<Taken<K, G, L>> {
+    pub fn take(&mut self, now: Timestamp) -> Option<DispatchPermit<K, G, L>> {
         self.make_ready(now);
         if self.running.total >= self.limits.total {
             return None;
         }
         let (limits, running) = (self.limits, &self.running);
         let kind_may = |kind: &G| running.kinds.get(kind).copied().unwrap_or(0) < limits.per_kind;
-        let lane_may = |kind: &G, lane: &L| {
-            running.lanes.get(lane).copied().unwrap_or(0) < limits.per_lane
-                && running.of_kind_in_lane(kind, lane) < limits.per_kind_in_lane
+        let flow_may = |kind: &G, flow: &L| {
+            running.flows.get(flow).copied().unwrap_or(0) < limits.per_flow
+                && running.of_kind_in_flow(kind, flow) < limits.per_kind_in_flow
         };
         let favoured = favoured(self.taken).into_iter();
         let (priority, key) = favoured
             .chain(Priority::ALL)
-            .find_map(|priority| Some((priority, self.ready.pop(priority, &kind_may, &lane_may)?)))?;
+            .find_map(|priority| Some((priority, self.ready.pop(priority, &kind_may, &flow_may)?)))?;
         self.taken += 1;
         let entry = self.entries.get_mut(&key)?;
         let due = entry.turn.take().map_or(now, |turn| turn.wake.at);
-        entry.in_flight = Some(entry.lane.clone());
-        let (kind, lane) = (entry.kind.clone(), entry.lane.clone());
-        self.running.begin(&kind, &lane);
-        Some(Taken {
+        entry.in_flight = Some(entry.flow.clone());
+        let (kind, flow) = (entry.kind.clone(), entry.flow.clone());
+        self.running.begin(&kind, &flow);
+        Some(DispatchPermit {
             key,
             kind,
-            lane,
+            flow,
             priority,
             due,
         })
@@ -179,7 +179,7 @@ where
 
     /// The pass of a key has ended. Its next turn is the earlier of `next` and whatever was marked meanwhile, but not before
     /// `not_before` (back-off). With neither, the key is forgotten.
-    pub fn finish(&mut self, key: &K, next: Option<Wake>, lane: Option<L>, not_before: Option<Timestamp>) {
+    pub fn finish(&mut self, key: &K, next: Option<Wake>, flow: Option<L>, not_before: Option<Timestamp>) {
         let Some(entry) = self.entries.get_mut(key) else {
             return;
         };
@@ -187,17 +187,17 @@ where
             return;
         };
         self.running.end(&entry.kind, &ran_in);
-        if let Some(lane) = lane {
-            entry.lane = lane;
+        if let Some(flow) = flow {
+            entry.flow = flow;
         }
         entry.not_before = not_before.unwrap_or(Timestamp::MIN);
         let turn = match (entry.turn.take(), next) {
-            (Some(turn), Some(next)) => Turn {
+            (Some(turn), Some(next)) => ScheduledWake {
                 wake: turn.wake.merge(next),
                 ..turn
             },
             (Some(turn), None) => turn,
-            (None, Some(next)) => self.new_turn(next),
+            (None, Some(next)) => self.new_wake(next),
             (None, None) => {
                 self.entries.remove(key);
                 return;
@@ -208,7 +208,7 @@ where
 
     /// Takes the turns of keys that are not to be kept. A pass in flight goes on, and may give its key another turn.
     pub fn retain(&mut self, mut keep: impl FnMut(&K, &G) -> bool) {
-        let taken: Vec<(K, Turn)> = self
+        let taken: Vec<(K, ScheduledWake)> = self
             .entries
             .iter_mut()
             .filter(|(key, entry)| !keep(key, &entry.kind))
@@ -292,9 +292,9 @@ where
         counts
     }
 
-    fn new_turn(&mut self, wake: Wake) -> Turn {
+    fn new_wake(&mut self, wake: Wake) -> ScheduledWake {
         self.order += 1;
-        Turn {
+        ScheduledWake {
             wake,
             order: self.order,
             ready: false,
@@ -302,7 +302,7 @@ where
     }
 
     /// Where its turn belongs: with its pass in flight nowhere, else among those that wait.
-    fn place(&mut self, key: &K, turn: Turn) {
+    fn place(&mut self, key: &K, turn: ScheduledWake) {
         let Some(entry) = self.entries.get_mut(key) else {
             return;
         };
@@ -310,7 +310,7 @@ where
             at: turn.wake.at.max(entry.not_before),
             ..turn.wake
         };
-        entry.turn = Some(Turn {
+        entry.turn = Some(ScheduledWake {
             wake,
             ready: false,
             ..turn
@@ -320,14 +320,14 @@ where
         }
     }
 
-    fn unplace(&mut self, key: &K, turn: Turn) {
+    fn unplace(&mut self, key: &K, turn: ScheduledWake) {
         if !turn.ready {
             self.waiting.remove(&(turn.wake.at, turn.order, key.clone()));
         } else if let Some(entry) = self.entries.get(key) {
             self.ready.remove(
                 turn.wake.priority,
                 &entry.kind,
-                &entry.lane,
+                &entry.flow,
                 &(turn.wake.at, turn.order, key.clone()),
             );
         }
@@ -343,7 +343,7 @@ where
             {
                 turn.ready = true;
                 self.ready
-                    .insert(turn.wake.priority, &entry.kind, &entry.lane, (due, order, key));
+                    .insert(turn.wake.priority, &entry.kind, &entry.flow, (due, order, key));
             }
         }
     }

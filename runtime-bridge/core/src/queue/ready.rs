@@ -8,15 +8,15 @@ use jiff::Timestamp;
 use super::Priority;
 
 /// Place in a lane: due since, order of coming, key.
-type Place<K> = (Timestamp, u64, K);
+type QueuePosition<K> = (Timestamp, u64, K);
 
 /// The keys of one kind, by lane.
-type Lanes<K, L> = Rotation<L, BTreeSet<Place<K>>>;
+type Flows<K, L> = Rotation<L, BTreeSet<QueuePosition<K>>>;
 
 /// Keys whose turn has come: by priority, kind and lane.
 #[derive(Debug)]
 pub(super) struct Ready<K, G, L> {
-    by_priority: BTreeMap<Priority, Rotation<G, Lanes<K, L>>>,
+    by_priority: BTreeMap<Priority, Rotation<G, Flows<K, L>>>,
 }
 
 /// Things that are served one after the other.
@@ -37,7 +37,7 @@ impl<T, V> Default for Rotation<T, V> {
 
 impl<T: Ord + Clone, V> Rotation<T, V> {
     /// All of them, the one that was served last at the end.
-    fn in_turn(&self) -> impl Iterator<Item = T> {
+    fn in_rotation(&self) -> impl Iterator<Item = T> {
         let after = match &self.served {
             Some(served) => (Bound::Excluded(served.clone()), Bound::Unbounded),
             None => (Bound::Unbounded, Bound::Unbounded),
@@ -61,27 +61,27 @@ impl<K, G, L> Default for Ready<K, G, L> {
 }
 
 impl<K: Ord + Clone, G: Ord + Clone, L: Ord + Clone> Ready<K, G, L> {
-    pub(super) fn insert(&mut self, priority: Priority, kind: &G, lane: &L, place: Place<K>) {
+    pub(super) fn insert(&mut self, priority: Priority, kind: &G, flow: &L, position: QueuePosition<K>) {
         let kinds = self.by_priority.entry(priority).or_default();
-        let lanes = kinds.things.entry(kind.clone()).or_default();
-        lanes.things.entry(lane.clone()).or_default().insert(place);
+        let flows = kinds.things.entry(kind.clone()).or_default();
+        flows.things.entry(flow.clone()).or_default().insert(position);
     }
 
-    pub(super) fn remove(&mut self, priority: Priority, kind: &G, lane: &L, place: &Place<K>) {
+    pub(super) fn remove(&mut self, priority: Priority, kind: &G, flow: &L, position: &QueuePosition<K>) {
         let Some(kinds) = self.by_priority.get_mut(&priority) else {
             return;
         };
-        let Some(lanes) = kinds.things.get_mut(kind) else {
+        let Some(flows) = kinds.things.get_mut(kind) else {
             return;
         };
-        let Some(places) = lanes.things.get_mut(lane) else {
+        let Some(places) = flows.things.get_mut(flow) else {
             return;
         };
-        places.remove(place);
+        places.remove(position);
         if places.is_empty() {
-            lanes.things.remove(lane);
+            flows.things.remove(flow);
         }
-        if lanes.things.is_empty() {
+        if flows.things.is_empty() {
             kinds.things.remove(kind);
         }
     }
@@ -91,22 +91,22 @@ impl<K: Ord + Clone, G: Ord + Clone, L: Ord + Clone> Ready<K, G, L> {
         &mut self,
         priority: Priority,
         kind_may: &impl Fn(&G) -> bool,
-        lane_may: &impl Fn(&G, &L) -> bool,
+        flow_may: &impl Fn(&G, &L) -> bool,
     ) -> Option<K> {
         let kinds = self.by_priority.get(&priority)?;
-        let (kind, lane, place) = kinds.in_turn().filter(kind_may).find_map(|kind| {
-            let lanes = kinds.things.get(&kind)?;
-            let lane = lanes.in_turn().find(|lane| lane_may(&kind, lane))?;
-            let place = lanes.things.get(&lane)?.first()?.clone();
-            Some((kind, lane, place))
+        let (kind, flow, position) = kinds.in_rotation().filter(kind_may).find_map(|kind| {
+            let flows = kinds.things.get(&kind)?;
+            let flow = flows.in_rotation().find(|flow| flow_may(&kind, flow))?;
+            let position = flows.things.get(&flow)?.first()?.clone();
+            Some((kind, flow, position))
         })?;
-        self.remove(priority, &kind, &lane, &place);
+        self.remove(priority, &kind, &flow, &position);
         if let Some(kinds) = self.by_priority.get_mut(&priority) {
-            if let Some(lanes) = kinds.things.get_mut(&kind) {
-                lanes.served = Some(lane);
+            if let Some(flows) = kinds.things.get_mut(&kind) {
+                flows.served = Some(flow);
             }
             kinds.served = Some(kind);
         }
-        Some(place.2)
+        Some(position.2)
     }
 }

@@ -2,45 +2,45 @@ use std::collections::BTreeMap;
 
 /// Passes in flight.
 #[derive(Debug)]
-pub(super) struct Running<G, L> {
+pub(super) struct RunningCounts<G, L> {
     pub(super) total: usize,
     pub(super) kinds: BTreeMap<G, usize>,
-    pub(super) lanes: BTreeMap<L, usize>,
-    kinds_in_lanes: BTreeMap<(G, L), usize>,
+    pub(super) flows: BTreeMap<L, usize>,
+    kinds_in_flows: BTreeMap<(G, L), usize>,
 }
 
-impl<G, L> Default for Running<G, L> {
+impl<G, L> Default for RunningCounts<G, L> {
     fn default() -> Self {
         Self {
             total: 0,
             kinds: BTreeMap::new(),
-            lanes: BTreeMap::new(),
-            kinds_in_lanes: BTreeMap::new(),
+            flows: BTreeMap::new(),
+            kinds_in_flows: BTreeMap::new(),
         }
     }
 }
 
-impl<G: Ord + Clone, L: Ord + Clone> Running<G, L> {
-    pub(super) fn begin(&mut self, kind: &G, lane: &L) {
+impl<G: Ord + Clone, L: Ord + Clone> RunningCounts<G, L> {
+    pub(super) fn begin(&mut self, kind: &G, flow: &L) {
         self.total += 1;
         *self.kinds.entry(kind.clone()).or_default() += 1;
-        *self.lanes.entry(lane.clone()).or_default() += 1;
+        *self.flows.entry(flow.clone()).or_default() += 1;
         *self
-            .kinds_in_lanes
-            .entry((kind.clone(), lane.clone()))
+            .kinds_in_flows
+            .entry((kind.clone(), flow.clone()))
             .or_default() += 1;
     }
 
-    pub(super) fn end(&mut self, kind: &G, lane: &L) {
+    pub(super) fn end(&mut self, kind: &G, flow: &L) {
         self.total = self.total.saturating_sub(1);
         decrement(&mut self.kinds, kind);
-        decrement(&mut self.lanes, lane);
-        decrement(&mut self.kinds_in_lanes, &(kind.clone(), lane.clone()));
+        decrement(&mut self.flows, flow);
+        decrement(&mut self.kinds_in_flows, &(kind.clone(), flow.clone()));
     }
 
-    pub(super) fn of_kind_in_lane(&self, kind: &G, lane: &L) -> usize {
-        let both = (kind.clone(), lane.clone());
-        self.kinds_in_lanes.get(&both).copied().unwrap_or(0)
+    pub(super) fn of_kind_in_flow(&self, kind: &G, flow: &L) -> usize {
+        let both = (kind.clone(), flow.clone());
+        self.kinds_in_flows.get(&both).copied().unwrap_or(0)
     }
 }
 

@@ -11,8 +11,8 @@ type TestQueue = Queue<u8, char, u8>;
 const PLENTY: Limits = Limits {
     total: 100,
     per_kind: 100,
-    per_lane: 100,
-    per_kind_in_lane: 100,
+    per_flow: 100,
+    per_kind_in_flow: 100,
 };
 
 fn at(second: i64) -> Timestamp {
@@ -27,8 +27,8 @@ fn wake(second: i64, priority: Priority) -> Wake {
 }
 
 /// Marks with a user's change that is due now.
-fn mark(queue: &mut TestQueue, key: u8, kind: char, lane: u8) {
-    queue.mark(&key, &kind, &lane, wake(0, Priority::UserChange));
+fn mark(queue: &mut TestQueue, key: u8, kind: char, flow: u8) {
+    queue.mark(&key, &kind, &flow, wake(0, Priority::UserChange));
 }
 
 fn take(queue: &mut TestQueue, second: i64) -> Option<u8> {
@@ -40,7 +40,7 @@ fn take_all(queue: &mut TestQueue, second: i64) -> Vec<u8> {
 }
 
 #[test]
-fn a_key_marked_twice_has_one_turn_the_earlier_and_more_urgent() {
+fn marks_of_one_key_merge_to_the_earlier_and_more_urgent() {
     let mut queue = TestQueue::new(PLENTY);
     queue.mark(&1, &'a', &0, wake(5, Priority::UserChange));
     queue.mark(&1, &'a', &0, wake(3, Priority::DriftPoll));
@@ -51,7 +51,7 @@ fn a_key_marked_twice_has_one_turn_the_earlier_and_more_urgent() {
 }
 
 #[test]
-fn a_key_in_flight_is_not_handed_out_again_and_runs_again_if_marked_meanwhile() {
+fn a_key_marked_in_flight_runs_once_more_afterwards() {
     let mut queue = TestQueue::new(PLENTY);
     mark(&mut queue, 1, 'a', 0);
     assert_eq!(take(&mut queue, 0), Some(1));
@@ -65,7 +65,7 @@ fn a_key_in_flight_is_not_handed_out_again_and_runs_again_if_marked_meanwhile() 
 }
 
 #[test]
-fn a_mark_during_a_pass_is_not_delayed_by_the_poll_that_the_pass_asks_for() {
+fn a_mark_during_a_reconcile_precedes_its_requeue() {
     let mut queue = TestQueue::new(PLENTY);
     mark(&mut queue, 1, 'a', 0);
     take(&mut queue, 0);
@@ -97,7 +97,7 @@ fn priorities_go_in_order() {
 }
 
 #[test]
-fn kinds_take_turns_and_lanes_within_them_too() {
+fn kinds_alternate_and_so_do_their_flows() {
     let mut queue = TestQueue::new(PLENTY);
     for key in 0..4 {
         mark(&mut queue, key, 'a', 1);
@@ -109,12 +109,12 @@ fn kinds_take_turns_and_lanes_within_them_too() {
 }
 
 #[test]
-fn limits_hold_back_only_their_own() {
+fn limits_affect_their_own_kind_and_flow_alone() {
     let mut queue = TestQueue::new(Limits {
         total: 3,
         per_kind: 2,
-        per_lane: 1,
-        per_kind_in_lane: 1,
+        per_flow: 1,
+        per_kind_in_flow: 1,
     });
     mark(&mut queue, 1, 'a', 1);
     mark(&mut queue, 2, 'a', 1);
@@ -134,12 +134,12 @@ fn limits_hold_back_only_their_own() {
 }
 
 #[test]
-fn a_kind_that_hangs_leaves_room_for_the_other_kinds_of_its_lane() {
+fn a_hanging_kind_leaves_permits_for_its_flow() {
     let mut queue = TestQueue::new(Limits {
         total: 8,
         per_kind: 4,
-        per_lane: 4,
-        per_kind_in_lane: 2,
+        per_flow: 4,
+        per_kind_in_flow: 2,
     });
     for key in 0..5 {
         mark(&mut queue, key, 'a', 1);
@@ -153,7 +153,7 @@ fn a_kind_that_hangs_leaves_room_for_the_other_kinds_of_its_lane() {
 #[test]
 fn a_pass_can_move_its_key_to_another_lane() {
     let mut queue = TestQueue::new(Limits {
-        per_lane: 1,
+        per_flow: 1,
         ..PLENTY
     });
     mark(&mut queue, 1, 'a', 0);

@@ -178,7 +178,7 @@ fn a_subscriber_within_the_grace_keeps_the_watch() {
 }
 
 #[test]
-fn nobody_starts_what_nobody_wants() {
+fn unwanted_watches_are_not_started() {
     let (kind, mut want) = want(bucket(), &["serves it"]);
     want.unsubscribe("serves it", at(0));
     let plan = plan(

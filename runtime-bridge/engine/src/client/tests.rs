@@ -105,7 +105,7 @@ async fn call(answers: Answers) -> (ApiError, usize) {
 }
 
 #[tokio::test]
-async fn it_says_who_it_is_and_learns_the_version() {
+async fn connect_identifies_itself_and_reads_the_version() {
     let answer = "HTTP/1.1 200 OK\r\ncontent-length: 24\r\n\r\n{\"gitVersion\":\"v1.36.3\"}";
     let server = serve(Answers::With(answer)).await;
     let clients = connect(server.address).await.unwrap();
@@ -152,7 +152,7 @@ async fn an_answer_that_does_not_come_is_not_waited_for_for_ever() {
 }
 
 #[tokio::test]
-async fn nobody_there_means_that_nothing_was_done() {
+async fn an_unreachable_server_means_no_effect() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     drop(listener);

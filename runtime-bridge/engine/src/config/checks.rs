@@ -18,7 +18,7 @@ use crate::{clock::Clock, object::Key, ports::External};
 const CHECK_WITHIN: Duration = Duration::from_secs(30);
 
 /// First and longest wait after a refusal, unless the plugin advises a longer one.
-const REFUSED: (Duration, Duration) = (Duration::from_secs(5), Duration::from_mins(5));
+const REJECTED_BACKOFF: (Duration, Duration) = (Duration::from_secs(5), Duration::from_mins(5));
 
 /// First and longest wait while the plugin cannot be asked.
 const NOT_CHECKED: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(15));
@@ -76,12 +76,12 @@ impl Checks {
                 self.pass();
                 return Ok(identity);
             }
-            Ok(Err(failure)) => ConfigError::Refused {
+            Ok(Err(failure)) => ConfigError::Rejected {
                 config: key.clone(),
                 failure: Box::new(failure),
             },
             // A plugin that does not check configs knows no identities either.
-            Err(CallError::Refused { code, .. }) if code == "UNIMPLEMENTED" => {
+            Err(CallError::Rejected { code, .. }) if code == "UNIMPLEMENTED" => {
                 self.pass();
                 return Ok(String::new());
             }
@@ -95,7 +95,7 @@ impl Checks {
     }
 
     /// A call that began then was refused for its config.
-    pub(super) fn refused(
+    pub(super) fn rejected(
         &self,
         key: &Key,
         config: &Config,
@@ -113,7 +113,7 @@ impl Checks {
             .as_ref()
             .is_some_and(|failed| failed.revision == config.revision && began < failed.since);
         if !known {
-            let error = ConfigError::Refused {
+            let error = ConfigError::Rejected {
                 config: key.clone(),
                 failure: Box::new(failure.clone()),
             };
@@ -168,7 +168,7 @@ impl Checks {
 /// Doubles each time.
 fn wait(times: u32, error: &ConfigError) -> Duration {
     let ((first, longest), advised) = match error {
-        ConfigError::Refused { failure, .. } => (REFUSED, failure.retry_after.unwrap_or_default()),
+        ConfigError::Rejected { failure, .. } => (REJECTED_BACKOFF, failure.retry_after.unwrap_or_default()),
         _ => (NOT_CHECKED, Duration::ZERO),
     };
     doubled(first, longest, times).max(advised)

@@ -7,7 +7,11 @@ use super::ConfigError;
 use crate::object::Object;
 
 /// The config with its condition `Ready` as it should be, by the identity that it gives or the error; `None`: it is so already.
-pub(super) fn told(config: &Object, identity: Result<&str, &ConfigError>, now: Timestamp) -> Option<Object> {
+pub(super) fn reported(
+    config: &Object,
+    identity: Result<&str, &ConfigError>,
+    now: Timestamp,
+) -> Option<Object> {
     let says = match identity {
         Ok(identity) => Says {
             status: true,
@@ -26,7 +30,7 @@ pub(super) fn told(config: &Object, identity: Result<&str, &ConfigError>, now: T
     if status == before {
         return None;
     }
-    let mut told = config.clone();
-    told.set_status(&status.write());
-    Some(told)
+    let mut reported = config.clone();
+    reported.set_status(&status.write());
+    Some(reported)
 }

@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// Where the credentials of a config are to be read.
-pub(super) enum Place {
+pub(super) enum CredentialsLocation {
     /// None are given.
     Nowhere,
     Secret(SecretKey),
@@ -28,7 +28,7 @@ pub(super) enum Place {
     Path(String),
 }
 
-impl Place {
+impl CredentialsLocation {
     pub(super) fn of(config: &Object, spec: &ConfigSpec, namespaced_host: bool) -> Result<Self, ConfigError> {
         let key = config.key();
         let lacks = |field: &str| ConfigError::Invalid {
@@ -36,7 +36,7 @@ impl Place {
             why: format!("spec.credentials.{field} is not set, which its source needs"),
         };
         let credentials = &spec.credentials;
-        let place = match credentials.source {
+        let location = match credentials.source {
             Source::None | Source::InjectedIdentity => Self::Nowhere,
             Source::Secret => Self::Secret(
                 spec.secret(config.namespace())
@@ -49,11 +49,11 @@ impl Place {
                 Self::Path(credentials.fs.as_ref().ok_or_else(|| lacks("fs"))?.path.clone())
             }
         };
-        let on_host = matches!(place, Self::Variable(_) | Self::Path(_));
+        let on_host = matches!(location, Self::Variable(_) | Self::Path(_));
         if on_host && config.namespace().is_some() && !namespaced_host {
             return Err(ConfigError::HostForbidden { config: key });
         }
-        Ok(place)
+        Ok(location)
     }
 }
 

@@ -86,7 +86,7 @@ pub enum ConfigError {
     },
     /// The plugin, or the external system, does not accept it.
     #[error("the {config} is not accepted: {}{}", failure.message, in_brackets(&failure.upstream_code))]
-    Refused {
+    Rejected {
         /// Which config.
         config: Key,
         /// Why not.
@@ -128,7 +128,7 @@ impl ConfigError {
             Self::Host { source, .. } => source.reason(),
             Self::HostForbidden { .. } => "CredentialsSourceForbidden",
             Self::CredentialMissing { .. } => "CredentialMissing",
-            Self::Refused { failure, .. } => &failure.reason,
+            Self::Rejected { failure, .. } => &failure.reason,
             Self::NotChecked { .. } => "ProviderConfigNotChecked",
         }
     }

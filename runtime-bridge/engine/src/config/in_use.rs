@@ -19,7 +19,7 @@ use crate::{
     engine::{Controller, Engine},
     event::{EventRecorder, EventType},
     object::{ApiType, Key, Object},
-    reconcile::{Next, Pass, Reconcile},
+    reconcile::{Next, Reconcile, ReconcileRequest},
     serve::Served,
     store::{Change, Listener, ReferenceRule, References, Selector, Store},
     watch::{Subscription, Watches},
@@ -40,29 +40,29 @@ const AGAIN: SignedDuration = SignedDuration::from_secs(5);
 
 /// What is to be done about one config.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Step {
+enum InUseStep {
     /// It is as it should be.
     Nothing,
     /// It is used from now on: put the finalizer on.
-    Hold,
+    AddFinalizer,
     /// Nobody uses it: take the finalizer off.
-    Release,
+    RemoveFinalizer,
     /// Perhaps nobody uses it: look again.
     Ask,
     /// It is to go, and is used: say so.
-    Tell,
+    Report,
 }
 
 /// `sure`: there are no more users than are known.
-fn decide(config: &Object, used: bool, sure: bool) -> Step {
+fn decide(config: &Object, used: bool, sure: bool) -> InUseStep {
     match (used, config.has_finalizer(FINALIZER)) {
         // Without a finalizer it may be gone any moment, and a finalizer cannot be put on what is being deleted.
-        (true, false) if config.is_deleting() => Step::Nothing,
-        (true, false) => Step::Hold,
-        (true, true) if config.is_deleting() => Step::Tell,
-        (false, true) if sure => Step::Release,
-        (false, true) => Step::Ask,
-        (true, true) | (false, false) => Step::Nothing,
+        (true, false) if config.is_deleting() => InUseStep::Nothing,
+        (true, false) => InUseStep::AddFinalizer,
+        (true, true) if config.is_deleting() => InUseStep::Report,
+        (false, true) if sure => InUseStep::RemoveFinalizer,
+        (false, true) => InUseStep::Ask,
+        (true, true) | (false, false) => InUseStep::Nothing,
     }
 }
 
@@ -152,7 +152,7 @@ struct InUse {
 
 #[async_trait]
 impl Reconcile for InUse {
-    async fn reconcile(&self, key: &Key, _: Pass) -> Next {
+    async fn reconcile(&self, key: &Key, _: ReconcileRequest) -> Next {
         let Some(config) = self.store.get(key) else {
             return Next::idle();
         };
@@ -162,17 +162,17 @@ impl Reconcile for InUse {
             .iter()
             .all(|user| self.watches.is_complete(&user.api.kind));
         let done = match decide(&config, count > 0, sure) {
-            Step::Nothing => return Next::idle(),
-            Step::Ask => return self.again(),
-            Step::Hold => self.writer.put(&held(&config)).await.map(drop),
+            InUseStep::Nothing => return Next::idle(),
+            InUseStep::Ask => return self.again(),
+            InUseStep::AddFinalizer => self.writer.put(&held(&config)).await.map(drop),
             // A watch that was interrupted is live before all that it missed is in, and a config that is being deleted goes with this write.
-            Step::Release if config.is_deleting() => match self.has_users_live(key).await {
+            InUseStep::RemoveFinalizer if config.is_deleting() => match self.has_users_live(key).await {
                 Ok(true) => return self.again(),
                 Ok(false) => self.release(&config).await,
                 Err(error) => Err(error),
             },
-            Step::Release => self.release(&config).await,
-            Step::Tell => self.tell(&config, &users, count).await,
+            InUseStep::RemoveFinalizer => self.release(&config).await,
+            InUseStep::Report => self.report(&config, &users, count).await,
         };
         match done {
             Ok(()) | Err(ApiError::NotFound(_)) => Next::idle(),
@@ -212,7 +212,7 @@ impl InUse {
         Ok(false)
     }
 
-    async fn tell(&self, config: &Object, users: &[Key], count: usize) -> Result<(), ApiError> {
+    async fn report(&self, config: &Object, users: &[Key], count: usize) -> Result<(), ApiError> {
         let before = Status::read(&config.status_value());
         let mut status = before.clone();
         let says = Says::no("InUse", BLOCKING);
@@ -220,9 +220,9 @@ impl InUse {
         if status == before {
             return Ok(());
         }
-        let mut told = config.clone();
-        told.set_status(&status.write());
-        self.writer.put_status(&told).await?;
+        let mut reported = config.clone();
+        reported.set_status(&status.write());
+        self.writer.put_status(&reported).await?;
         self.events.record(
             config,
             EventType::Warning,

@@ -28,19 +28,19 @@ fn config(held: bool, deleting: bool) -> Object {
 }
 
 #[test]
-fn a_config_is_held_while_it_is_used_and_released_only_when_it_is_sure_that_it_is_not() {
+fn a_config_keeps_its_finalizer_while_used() {
     // Used, sure, held, deleting.
     let cases = [
-        ([false, true, false, false], Step::Nothing),
-        ([true, true, false, false], Step::Hold),
-        ([true, false, false, false], Step::Hold),
-        ([true, true, true, false], Step::Nothing),
-        ([true, true, true, true], Step::Tell),
-        ([true, true, false, true], Step::Nothing),
-        ([false, true, true, false], Step::Release),
-        ([false, true, true, true], Step::Release),
-        ([false, false, true, true], Step::Ask),
-        ([false, false, false, true], Step::Nothing),
+        ([false, true, false, false], InUseStep::Nothing),
+        ([true, true, false, false], InUseStep::AddFinalizer),
+        ([true, false, false, false], InUseStep::AddFinalizer),
+        ([true, true, true, false], InUseStep::Nothing),
+        ([true, true, true, true], InUseStep::Report),
+        ([true, true, false, true], InUseStep::Nothing),
+        ([false, true, true, false], InUseStep::RemoveFinalizer),
+        ([false, true, true, true], InUseStep::RemoveFinalizer),
+        ([false, false, true, true], InUseStep::Ask),
+        ([false, false, false, true], InUseStep::Nothing),
     ];
     for ([used, sure, held, deleting], expected) in cases {
         let config = config(held, deleting);
@@ -137,7 +137,7 @@ async fn released(things: Value) -> usize {
         priority: Priority::UserChange,
         started: Timestamp::UNIX_EPOCH,
         deadline: Timestamp::MAX,
-        broken: 0,
+        consecutive_failures: 0,
     };
     in_use.reconcile(&config.key(), pass).await;
     written.load(Ordering::SeqCst)

@@ -16,24 +16,24 @@ use super::{
     ConfigError, ConfigObjects, Host, HostError, SecretSource,
     checks::Checks,
     condition,
-    credentials::{self, Place},
+    credentials::{self, CredentialsLocation},
     reference,
     revision::{RevisionKey, settings_digest},
     spec::ConfigSpec,
 };
 use crate::{
     api_error::ApiError,
-    attempts::Attempts,
     clock::Clock,
     engine::Lookup,
     managed::ConfigSource,
     object::{Key, Object},
     ports::External,
+    single_flight::SingleFlight,
 };
 
 /// Tries to write a condition before others are let on; then again after a while.
-const TELL_AT_ONCE: u32 = 3;
-const TELL_AGAIN: Duration = Duration::from_secs(10);
+const REPORT_IMMEDIATELY: u32 = 3;
+const REPORT_INTERVAL: Duration = Duration::from_secs(10);
 
 /// Files are read within this time, so many at once.
 const HOST_DEADLINE: Duration = Duration::from_secs(10);
@@ -68,12 +68,12 @@ pub struct ConfigResolver {
 /// One config.
 #[derive(Default)]
 struct Slot {
-    known: Mutex<Option<Known>>,
+    known: Mutex<Option<CachedConfig>>,
     checks: Checks,
     /// Many who ask at once cause one read and one check.
-    reads: Attempts<(), Unread>,
+    reads: SingleFlight<(), Unread>,
     /// When to try again to write its condition; `None`: it is written.
-    untold: Mutex<Option<Timestamp>>,
+    unreported: Mutex<Option<Timestamp>>,
 }
 
 /// Why an object, as it was then, could not be read.
@@ -90,7 +90,7 @@ impl Unread {
 }
 
 #[derive(Clone)]
-struct Known {
+struct CachedConfig {
     uid: String,
     generation: i64,
     secret: Option<(Key, u64)>,
@@ -123,7 +123,7 @@ impl ConfigResolver {
         };
         let slot = Arc::clone(self.slots.lock().entry(key).or_default());
         if let Some(known) = self.still_known(&slot, &config)
-            && !self.is_time_to_tell(&slot)
+            && !self.is_report_due(&slot)
         {
             return Ok(known);
         }
@@ -146,10 +146,10 @@ impl ConfigResolver {
                 }
             }
         };
-        self.tell(&slot, config, &resolved).await;
+        self.report(&slot, config, &resolved).await;
         let unchecked = matches!(
             &resolved,
-            Err(ConfigError::Refused { .. } | ConfigError::NotChecked { .. })
+            Err(ConfigError::Rejected { .. } | ConfigError::NotChecked { .. })
         );
         if let Some(at) = slot.checks.again_at().filter(|_| unchecked) {
             // Nothing that is watched would tell.
@@ -159,22 +159,27 @@ impl ConfigResolver {
     }
 
     /// Tells what became of a config in its status. A write that failed is tried again after a while, by the next who asks.
-    async fn tell(&self, slot: &Slot, mut config: Arc<Object>, resolved: &Result<Arc<Config>, ConfigError>) {
+    async fn report(
+        &self,
+        slot: &Slot,
+        mut config: Arc<Object>,
+        resolved: &Result<Arc<Config>, ConfigError>,
+    ) {
         let identity = resolved.as_ref().map(|config| config.identity.as_str());
         let now = self.options.clock.now();
-        if slot.untold.lock().is_some_and(|again| now < again) {
+        if slot.unreported.lock().is_some_and(|again| now < again) {
             return;
         }
-        let mut untold = None;
-        for _ in 0..TELL_AT_ONCE {
-            let Some(told) = condition::told(&config, identity, now) else {
+        let mut unreported = None;
+        for _ in 0..REPORT_IMMEDIATELY {
+            let Some(reported) = condition::reported(&config, identity, now) else {
                 break;
             };
-            match self.options.objects.put_status(&told).await {
-                Ok(()) | Err(ApiError::NotFound(_)) => untold = None,
+            match self.options.objects.put_status(&reported).await {
+                Ok(()) | Err(ApiError::NotFound(_)) => unreported = None,
                 Err(error) => {
                     tracing::debug!(config = %config.key(), %error, "its condition is not written yet");
-                    untold = Some(now + TELL_AGAIN);
+                    unreported = Some(now + REPORT_INTERVAL);
                     if matches!(error, ApiError::Conflict(_))
                         && let Lookup::Live(Some(newer)) = self.options.objects.get(&config.key()).await
                         && newer.generation() == config.generation()
@@ -186,11 +191,11 @@ impl ConfigResolver {
             }
             break;
         }
-        *slot.untold.lock() = untold;
+        *slot.unreported.lock() = unreported;
     }
 
-    fn is_time_to_tell(&self, slot: &Slot) -> bool {
-        slot.untold
+    fn is_report_due(&self, slot: &Slot) -> bool {
+        slot.unreported
             .lock()
             .is_some_and(|again| self.options.clock.now() >= again)
     }
@@ -207,15 +212,18 @@ impl ConfigResolver {
         (same && same_secret && !known.on_host).then(|| Arc::clone(&known.config))
     }
 
-    async fn read(&self, slot: &Slot, object: &Object) -> Result<Known, ConfigError> {
+    async fn read(&self, slot: &Slot, object: &Object) -> Result<CachedConfig, ConfigError> {
         let key = object.key();
         let spec = ConfigSpec::of(object).map_err(|why| ConfigError::Invalid {
             config: key.clone(),
             why,
         })?;
-        let place = Place::of(object, &spec, self.options.namespaced_host)?;
-        let on_host = matches!(place, Place::Variable(_) | Place::Path(_));
-        let (credentials, secret) = self.credentials(&key, place).await?;
+        let location = CredentialsLocation::of(object, &spec, self.options.namespaced_host)?;
+        let on_host = matches!(
+            location,
+            CredentialsLocation::Variable(_) | CredentialsLocation::Path(_)
+        );
+        let (credentials, secret) = self.credentials(&key, location).await?;
         self.check_keys(&key, &credentials)?;
         let mut config = Config {
             id: object.uid().to_owned(),
@@ -235,7 +243,7 @@ impl ConfigResolver {
                 Arc::new(config)
             }
         };
-        Ok(Known {
+        Ok(CachedConfig {
             uid: object.uid().to_owned(),
             generation: object.generation(),
             secret,
@@ -248,14 +256,14 @@ impl ConfigResolver {
     async fn credentials(
         &self,
         config: &Key,
-        place: Place,
+        location: CredentialsLocation,
     ) -> Result<(Secrets, Option<(Key, u64)>), ConfigError> {
         let host = self.options.host.as_ref();
-        Ok(match place {
-            Place::Nowhere => (Secrets::default(), None),
-            Place::Variable(name) => (credentials::of_variable(config, host, &name)?, None),
-            Place::Path(path) => (self.credentials_of_path(config, path).await?, None),
-            Place::Secret(secret) => {
+        Ok(match location {
+            CredentialsLocation::Nowhere => (Secrets::default(), None),
+            CredentialsLocation::Variable(name) => (credentials::of_variable(config, host, &name)?, None),
+            CredentialsLocation::Path(path) => (self.credentials_of_path(config, path).await?, None),
+            CredentialsLocation::Secret(secret) => {
                 let data = self.options.secrets.read(&secret.namespace, &secret.name).await;
                 let data = data.map_err(|source| ConfigError::Secret {
                     config: config.clone(),
@@ -272,9 +280,9 @@ impl ConfigResolver {
         let (host, reads) = (Arc::clone(&self.options.host), Arc::clone(&self.host_reads));
         let (of, file) = (config.clone(), path.clone());
         let read = async move {
-            let place = reads.acquire_owned().await.ok()?;
+            let location = reads.acquire_owned().await.ok()?;
             let read = move || {
-                let _place = place;
+                let _place = location;
                 credentials::of_path(&of, host.as_ref(), &file)
             };
             tokio::task::spawn_blocking(read).await.ok()
@@ -335,7 +343,7 @@ impl ConfigSource for ConfigResolver {
             .collect()
     }
 
-    fn refused(&self, config: &Config, failure: &Failure, began: Timestamp) {
+    fn rejected(&self, config: &Config, failure: &Failure, began: Timestamp) {
         let slots: Vec<(Key, Arc<Slot>)> = self
             .slots
             .lock()
@@ -344,12 +352,13 @@ impl ConfigSource for ConfigResolver {
             .collect();
         for (key, slot) in slots {
             let mut known = slot.known.lock();
-            let is_this =
-                |known: &mut Known| known.config.id == config.id && known.config.revision == config.revision;
+            let is_this = |known: &mut CachedConfig| {
+                known.config.id == config.id && known.config.revision == config.revision
+            };
             // Of a revision that is not in use any more it says nothing.
             if known.take_if(is_this).is_some() {
                 let now = self.options.clock.now();
-                slot.checks.refused(&key, config, failure, began, now);
+                slot.checks.rejected(&key, config, failure, began, now);
             }
         }
     }

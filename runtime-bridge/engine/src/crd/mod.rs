@@ -19,11 +19,11 @@ use crate::{
 pub const FIELD_MANAGER: &str = "crossbridge.dev/crds";
 
 /// Between two looks at a definition that is not established yet.
-const LOOK_AGAIN: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// How a definition of ours is found in the cluster.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Found {
+pub enum DefinitionState {
     /// As it should be, and established.
     Good,
     /// There is none.
@@ -187,15 +187,18 @@ pub async fn install(client: &ApiClient, definitions: &[Value], limit: Duration)
 }
 
 /// Compares one definition with that in the cluster, and changes nothing; with the `resourceVersion` of that.
-pub async fn inspect(client: &ApiClient, definition: &Value) -> Result<(Found, u64), CrdError> {
+pub async fn inspect(client: &ApiClient, definition: &Value) -> Result<(DefinitionState, u64), CrdError> {
     let live = read(client, name(definition)?).await?;
-    Ok(live.map_or((Found::Missing, 0), |live| {
+    Ok(live.map_or((DefinitionState::Missing, 0), |live| {
         (compare(definition, &live), version(&live))
     }))
 }
 
 /// Compares definitions with those in the cluster, and changes nothing. In the order given, by name.
-pub async fn check(client: &ApiClient, definitions: &[Value]) -> Result<Vec<(String, Found)>, CrdError> {
+pub async fn check(
+    client: &ApiClient,
+    definitions: &[Value],
+) -> Result<Vec<(String, DefinitionState)>, CrdError> {
     let mut found = Vec::with_capacity(definitions.len());
     for definition in definitions {
         let name = name(definition)?.to_owned();
@@ -204,15 +207,15 @@ pub async fn check(client: &ApiClient, definitions: &[Value]) -> Result<Vec<(Str
     Ok(found)
 }
 
-fn compare(definition: &Value, live: &Value) -> Found {
+fn compare(definition: &Value, live: &Value) -> DefinitionState {
     let at = differences(definition, live);
     if !at.is_empty() {
-        return Found::Different(at);
+        return DefinitionState::Different(at);
     }
     if established::is(live) {
-        Found::Good
+        DefinitionState::Good
     } else {
-        Found::NotEstablished(established::why_not(live))
+        DefinitionState::NotEstablished(established::why_not(live))
     }
 }
 
@@ -268,14 +271,14 @@ async fn wait_established(
             Some(live) => established::why_not(&live),
             None => "it was deleted".to_owned(),
         };
-        if Instant::now() + LOOK_AGAIN > end {
+        if Instant::now() + POLL_INTERVAL > end {
             return Err(CrdError::NotEstablished {
                 name: name.to_owned(),
                 why,
                 after: limit,
             });
         }
-        tokio::time::sleep(LOOK_AGAIN).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
 }
 

@@ -4,7 +4,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bridge_core::{back_off::doubled, queue::Taken, watch_plan::GroupKind};
+use bridge_core::{back_off::doubled, queue::DispatchPermit, watch_plan::GroupKind};
 use futures::FutureExt;
 use jiff::{SignedDuration, Timestamp};
 use tokio::{sync::watch, task::JoinSet};
@@ -14,7 +14,7 @@ use super::{InFlight, Shared, seconds_since, steps::Steps};
 use crate::{
     metrics::{KindLabel, OutcomeLabels},
     object::Key,
-    reconcile::{Next, Pass},
+    reconcile::{Next, ReconcileRequest},
 };
 
 /// After a pass that panicked or ran out of time: doubling from here.
@@ -26,19 +26,19 @@ pub(super) struct Driver {
     shared: Arc<Shared>,
     gate: watch::Receiver<bool>,
     drain: CancellationToken,
-    passes: JoinSet<Ended>,
+    passes: JoinSet<EndedReconcile>,
     steps: Steps,
     /// Passes could begin from the start.
     was_open: bool,
 }
 
 /// A pass that is over.
-struct Ended {
+struct EndedReconcile {
     key: Key,
-    outcome: Outcome,
+    outcome: ReconcileOutcome,
 }
 
-enum Outcome {
+enum ReconcileOutcome {
     Done(Next),
     Panicked,
     TimedOut,
@@ -107,8 +107,8 @@ impl Driver {
         }
     }
 
-    fn begin(&mut self, taken: Taken<Key, GroupKind, String>, now: Timestamp) {
-        let Taken {
+    fn begin(&mut self, taken: DispatchPermit<Key, GroupKind, String>, now: Timestamp) {
+        let DispatchPermit {
             key, kind, priority, ..
         } = taken;
         let Some(reconciler) = self.shared.reconciler(&key) else {
@@ -116,12 +116,18 @@ impl Driver {
             return;
         };
         let limit = self.shared.options.pass_timeout.max(reconciler.longest_pass());
-        let broken = self.shared.broken.lock().get(&key).copied().unwrap_or(0);
-        let pass = Pass {
+        let consecutive_failures = self
+            .shared
+            .consecutive_failures
+            .lock()
+            .get(&key)
+            .copied()
+            .unwrap_or(0);
+        let pass = ReconcileRequest {
             priority,
             started: now,
             deadline: now.saturating_add(limit).unwrap_or(Timestamp::MAX),
-            broken,
+            consecutive_failures,
         };
         let in_flight = InFlight {
             object: key.to_string(),
@@ -129,15 +135,15 @@ impl Driver {
             since: now,
         };
         self.shared.in_flight.lock().insert(key.clone(), in_flight);
-        self.shared.looked.lock().insert(key.clone());
+        self.shared.scheduled.lock().insert(key.clone());
         let metrics = Arc::clone(&self.shared.metrics);
         self.passes.spawn(async move {
             let started = Instant::now();
             let reconcile = AssertUnwindSafe(async { reconciler.reconcile(&key, pass).await }).catch_unwind();
             let outcome = match tokio::time::timeout(limit, reconcile).await {
-                Ok(Ok(next)) => Outcome::Done(next),
-                Ok(Err(_panic)) => Outcome::Panicked,
-                Err(_elapsed) => Outcome::TimedOut,
+                Ok(Ok(next)) => ReconcileOutcome::Done(next),
+                Ok(Err(_panic)) => ReconcileOutcome::Panicked,
+                Err(_elapsed) => ReconcileOutcome::TimedOut,
             };
             let label = KindLabel {
                 kind: kind.to_string(),
@@ -146,44 +152,48 @@ impl Driver {
                 .pass_seconds
                 .get_or_create(&label)
                 .observe(seconds_since(started));
-            Ended { key, outcome }
+            EndedReconcile { key, outcome }
         });
     }
 
-    fn end(&self, ended: Result<Ended, tokio::task::JoinError>) {
+    fn end(&self, ended: Result<EndedReconcile, tokio::task::JoinError>) {
         // Panics are caught within, and nothing aborts a single pass.
-        let Ok(Ended { key, outcome }) = ended else { return };
+        let Ok(EndedReconcile { key, outcome }) = ended else {
+            return;
+        };
         self.shared.in_flight.lock().remove(&key);
         if self.shared.store.get(&key).is_none() {
-            self.shared.looked.lock().remove(&key);
+            self.shared.scheduled.lock().remove(&key);
         }
         let word = match &outcome {
-            Outcome::Done(next) if next.busy => "busy",
-            Outcome::Done(_) => "done",
-            Outcome::Panicked => "panicked",
-            Outcome::TimedOut => "timed-out",
+            ReconcileOutcome::Done(next) if next.busy => "busy",
+            ReconcileOutcome::Done(_) => "done",
+            ReconcileOutcome::Panicked => "panicked",
+            ReconcileOutcome::TimedOut => "timed-out",
         };
         let labels = OutcomeLabels {
             kind: key.kind().to_string(),
             outcome: word,
         };
         self.shared.metrics.passes.get_or_create(&labels).inc();
-        if let Outcome::Done(Next { wake, lane, busy }) = outcome {
+        if let ReconcileOutcome::Done(Next { wake, flow, busy }) = outcome {
             if !busy {
-                self.shared.broken.lock().remove(&key);
+                self.shared.consecutive_failures.lock().remove(&key);
             }
-            self.shared.queue.lock().finish(&key, wake, lane, None);
+            self.shared.queue.lock().finish(&key, wake, flow, None);
             return;
         }
-        let broken = {
-            let mut broken = self.shared.broken.lock();
-            let count = broken.entry(key.clone()).or_insert(0);
+        let consecutive_failures = {
+            let mut consecutive_failures = self.shared.consecutive_failures.lock();
+            let count = consecutive_failures.entry(key.clone()).or_insert(0);
             *count = count.saturating_add(1);
             *count
         };
         let now = self.shared.clock.now();
-        let again = now.saturating_add(back_off(broken)).unwrap_or(Timestamp::MAX);
-        tracing::error!(object = %key, outcome = word, broken, %again, "a pass did not end as it should");
+        let again = now
+            .saturating_add(back_off(consecutive_failures))
+            .unwrap_or(Timestamp::MAX);
+        tracing::error!(object = %key, outcome = word, consecutive_failures, %again, "a pass did not end as it should");
         let wake = bridge_core::queue::Wake {
             at: again,
             priority: bridge_core::queue::Priority::OperationPoll,
@@ -195,8 +205,8 @@ impl Driver {
     }
 }
 
-fn back_off(broken: u32) -> Duration {
-    doubled(FIRST_BACK_OFF, LONGEST_BACK_OFF, broken).mul_f64(0.75 + 0.25 * fastrand::f64())
+fn back_off(consecutive_failures: u32) -> Duration {
+    doubled(FIRST_BACK_OFF, LONGEST_BACK_OFF, consecutive_failures).mul_f64(0.75 + 0.25 * fastrand::f64())
 }
 
 /// At most a minute at a time, as the clock may be set.

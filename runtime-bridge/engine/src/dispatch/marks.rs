@@ -25,8 +25,8 @@ impl Shared {
             .map(|(_, reconciler)| Arc::clone(reconciler))
     }
 
-    pub(super) fn mark(&self, key: &Key, lane: &str, wake: Wake) {
-        self.queue.lock().mark(key, key.kind(), &lane.to_owned(), wake);
+    pub(super) fn mark(&self, key: &Key, flow: &str, wake: Wake) {
+        self.queue.lock().mark(key, key.kind(), &flow.to_owned(), wake);
         self.changed.notify_one();
     }
 
@@ -42,8 +42,8 @@ impl Shared {
                 }
                 let key = object.key();
                 if let Some(reconciler) = self.reconciler(&key) {
-                    let wake = reconciler.resume(&object, self.clock.now());
-                    self.mark(&key, &reconciler.lane(&object), wake);
+                    let wake = reconciler.initial_schedule(&object, self.clock.now());
+                    self.mark(&key, &reconciler.flow(&object), wake);
                 }
             }
         }
@@ -55,7 +55,7 @@ impl Shared {
             return;
         };
         // Nothing is remembered of it, and nothing is to be done: a standby would keep its name for ever.
-        if change.new.is_none() && !self.looked.lock().contains(&change.key) {
+        if change.new.is_none() && !self.scheduled.lock().contains(&change.key) {
             self.queue.lock().forget(&change.key);
             if let Some(last) = &change.old {
                 reconciler.forget(last);
@@ -63,21 +63,21 @@ impl Shared {
             return;
         }
         let now = self.clock.now();
-        let lane = change
+        let flow = change
             .new
             .as_deref()
-            .map(|object| reconciler.lane(object))
+            .map(|object| reconciler.flow(object))
             .unwrap_or_default();
         let wake = match (change.cause, change.new.as_deref()) {
             (Cause::Written, _) => return,
-            (Cause::Listed, Some(object)) => reconciler.resume(object, now),
+            (Cause::Listed, Some(object)) => reconciler.initial_schedule(object, now),
             _ if !change.beyond_status() => return,
             _ => Wake {
                 at: now,
                 priority: Priority::UserChange,
             },
         };
-        self.mark(&change.key, &lane, wake);
+        self.mark(&change.key, &flow, wake);
     }
 
     /// What a first list shows may have come after a dependant looked for it. One that did not look yet has its own first turn.
@@ -88,20 +88,20 @@ impl Shared {
         }
         let (now, spread) = (self.clock.now(), spread(dependants.len()));
         for dependant in dependants {
-            if change.cause == Cause::Listed && !self.looked.lock().contains(&dependant) {
+            if change.cause == Cause::Listed && !self.scheduled.lock().contains(&dependant) {
                 continue;
             }
             if let Some(reconciler) = self.reconciler(&dependant) {
-                let lane = self
+                let flow = self
                     .store
                     .get(&dependant)
-                    .map(|object| reconciler.lane(&object))
+                    .map(|object| reconciler.flow(&object))
                     .unwrap_or_default();
                 let wake = Wake {
                     at: now + spread.mul_f64(fastrand::f64()),
                     priority: Priority::DriftPoll,
                 };
-                self.mark(&dependant, &lane, wake);
+                self.mark(&dependant, &flow, wake);
             }
         }
     }

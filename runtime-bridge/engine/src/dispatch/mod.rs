@@ -49,8 +49,8 @@ impl Default for DispatchOptions {
         let limits = Limits {
             total: 128,
             per_kind: 64,
-            per_lane: 64,
-            per_kind_in_lane: 32,
+            per_flow: 64,
+            per_kind_in_flow: 32,
         };
         Self {
             limits,
@@ -91,9 +91,9 @@ struct Shared {
     next_registration: AtomicU64,
     in_flight: Mutex<BTreeMap<Key, InFlight>>,
     /// Passes in a row that panicked or ran out of time.
-    broken: Mutex<BTreeMap<Key, u32>>,
+    consecutive_failures: Mutex<BTreeMap<Key, u32>>,
     /// Objects that had a pass.
-    looked: Mutex<HashSet<Key>>,
+    scheduled: Mutex<HashSet<Key>>,
     /// Something was marked.
     changed: Notify,
     store: Arc<Store>,
@@ -116,8 +116,8 @@ impl Dispatcher {
             reconcilers: RwLock::default(),
             next_registration: AtomicU64::new(0),
             in_flight: Mutex::default(),
-            broken: Mutex::default(),
-            looked: Mutex::default(),
+            consecutive_failures: Mutex::default(),
+            scheduled: Mutex::default(),
             changed: Notify::new(),
             store,
             clock,
@@ -153,8 +153,11 @@ impl Dispatcher {
         let former = reconcilers.remove(kind);
         drop(reconcilers);
         self.shared.queue.lock().retain(|_, of| of != kind);
-        self.shared.looked.lock().retain(|key| key.kind() != kind);
-        self.shared.broken.lock().retain(|key, _| key.kind() != kind);
+        self.shared.scheduled.lock().retain(|key| key.kind() != kind);
+        self.shared
+            .consecutive_failures
+            .lock()
+            .retain(|key, _| key.kind() != kind);
         drop(former);
     }
 

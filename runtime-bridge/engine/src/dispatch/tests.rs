@@ -15,7 +15,7 @@ use tokio::sync::{Semaphore, mpsc};
 use super::*;
 use crate::{
     object::{ApiType, Object},
-    reconcile::{Next, Pass},
+    reconcile::{Next, ReconcileRequest},
     store::Cause,
 };
 
@@ -37,7 +37,7 @@ impl Clock for TestClock {
 }
 
 /// What a pass does.
-enum Act {
+enum ScriptedResult {
     Answer(Next),
     Panic,
     Hang,
@@ -45,8 +45,8 @@ enum Act {
 
 /// Does as its script says, and tells of each pass; without a script it is idle.
 struct Scripted {
-    script: Mutex<VecDeque<Act>>,
-    begun: mpsc::UnboundedSender<(Key, Pass)>,
+    script: Mutex<VecDeque<ScriptedResult>>,
+    begun: mpsc::UnboundedSender<(Key, ReconcileRequest)>,
     /// A pass ends when it gets one of these.
     may_end: Arc<Semaphore>,
     running: AtomicUsize,
@@ -56,7 +56,7 @@ struct Scripted {
 
 #[async_trait]
 impl Reconcile for Scripted {
-    async fn reconcile(&self, key: &Key, pass: Pass) -> Next {
+    async fn reconcile(&self, key: &Key, pass: ReconcileRequest) -> Next {
         let running = self.running.fetch_add(1, Ordering::SeqCst) + 1;
         self.most.fetch_max(running, Ordering::SeqCst);
         self.begun.send((key.clone(), pass)).unwrap();
@@ -64,19 +64,19 @@ impl Reconcile for Scripted {
             .script
             .lock()
             .pop_front()
-            .unwrap_or(Act::Answer(Next::idle()));
-        if let Act::Answer(_) = act {
+            .unwrap_or(ScriptedResult::Answer(Next::idle()));
+        if let ScriptedResult::Answer(_) = act {
             self.may_end.acquire().await.unwrap().forget();
         }
         self.running.fetch_sub(1, Ordering::SeqCst);
         match act {
-            Act::Answer(next) => next,
-            Act::Panic => panic!("as the script says"),
-            Act::Hang => std::future::pending().await,
+            ScriptedResult::Answer(next) => next,
+            ScriptedResult::Panic => panic!("as the script says"),
+            ScriptedResult::Hang => std::future::pending().await,
         }
     }
 
-    fn resume(&self, _: &Object, now: Timestamp) -> Wake {
+    fn initial_schedule(&self, _: &Object, now: Timestamp) -> Wake {
         Wake {
             at: now + SignedDuration::from_secs(7),
             priority: Priority::DriftPoll,
@@ -87,15 +87,15 @@ impl Reconcile for Scripted {
         *self.longest.lock()
     }
 
-    fn lane(&self, object: &Object) -> String {
+    fn flow(&self, object: &Object) -> String {
         object.label("account").unwrap_or_default().to_owned()
     }
 }
 
-struct Stage {
+struct Harness {
     dispatcher: Dispatcher,
     reconciler: Arc<Scripted>,
-    begun: mpsc::UnboundedReceiver<(Key, Pass)>,
+    begun: mpsc::UnboundedReceiver<(Key, ReconcileRequest)>,
     gate: watch::Sender<bool>,
     metrics: Arc<Metrics>,
     clock: Arc<TestClock>,
@@ -105,13 +105,13 @@ struct Stage {
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A dispatcher whose passes end at once.
-fn stage(total: usize, script: impl Into<VecDeque<Act>>) -> Stage {
-    let stage = stage_that_waits(total, script);
-    stage.reconciler.may_end.add_permits(1_000);
-    stage
+fn harness(total: usize, script: impl Into<VecDeque<ScriptedResult>>) -> Harness {
+    let harness = waiting_harness(total, script);
+    harness.reconciler.may_end.add_permits(1_000);
+    harness
 }
 
-fn stage_that_waits(total: usize, script: impl Into<VecDeque<Act>>) -> Stage {
+fn waiting_harness(total: usize, script: impl Into<VecDeque<ScriptedResult>>) -> Harness {
     let (begins, begun) = mpsc::unbounded_channel();
     let reconciler = Arc::new(Scripted {
         script: Mutex::new(script.into()),
@@ -133,15 +133,15 @@ fn stage_that_waits(total: usize, script: impl Into<VecDeque<Act>>) -> Stage {
         limits: Limits {
             total,
             per_kind: total,
-            per_lane: total,
-            per_kind_in_lane: total,
+            per_flow: total,
+            per_kind_in_flow: total,
         },
         pass_timeout: TIMEOUT,
     };
     let time: Arc<dyn Clock> = Arc::<TestClock>::clone(&clock);
     let dispatcher = Dispatcher::start(Arc::clone(&store), time, Arc::clone(&metrics), options, gated);
     dispatcher.register(&kind(), Arc::<Scripted>::clone(&reconciler));
-    Stage {
+    Harness {
         dispatcher,
         reconciler,
         begun,
@@ -152,7 +152,7 @@ fn stage_that_waits(total: usize, script: impl Into<VecDeque<Act>>) -> Stage {
     }
 }
 
-impl Stage {
+impl Harness {
     fn enqueue(&self, name: &str) {
         self.dispatcher.enqueue(
             &key(name),
@@ -163,7 +163,7 @@ impl Stage {
         );
     }
 
-    async fn next(&mut self) -> (String, Pass) {
+    async fn next(&mut self) -> (String, ReconcileRequest) {
         let next = tokio::time::timeout(Duration::from_hours(1), self.begun.recv()).await;
         let (key, pass) = next
             .expect("a pass begins within an hour of virtual time")
@@ -210,12 +210,15 @@ fn object(name: &str, version: u64, size: u64) -> Arc<Object> {
 #[tokio::test(start_paused = true)]
 async fn a_pass_comes_back_when_it_asked_to() {
     let at = Timestamp::UNIX_EPOCH + SignedDuration::from_secs(100);
-    let mut stage = stage(4, [Act::Answer(Next::at(at, Priority::OperationPoll))]);
-    stage.enqueue("a");
-    let (_, first) = stage.next().await;
+    let mut harness = harness(4, [ScriptedResult::Answer(Next::at(at, Priority::OperationPoll))]);
+    harness.enqueue("a");
+    let (_, first) = harness.next().await;
     assert_eq!(first.priority, Priority::UserChange);
-    let (_, second) = stage.next().await;
-    assert_eq!((second.priority, second.broken), (Priority::OperationPoll, 0));
+    let (_, second) = harness.next().await;
+    assert_eq!(
+        (second.priority, second.consecutive_failures),
+        (Priority::OperationPoll, 0)
+    );
     assert!(
         second.started >= at && second.started < at + SignedDuration::from_secs(1),
         "{second:?}"
@@ -224,65 +227,65 @@ async fn a_pass_comes_back_when_it_asked_to() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_object_is_never_in_two_passes_and_a_change_meanwhile_brings_another() {
-    let mut stage = stage_that_waits(4, []);
-    stage.enqueue("a");
-    stage.next().await;
+async fn an_object_is_reconciled_once_at_a_time() {
+    let mut harness = waiting_harness(4, []);
+    harness.enqueue("a");
+    harness.next().await;
     for _ in 0..3 {
-        stage.enqueue("a");
+        harness.enqueue("a");
     }
-    stage.settle().await;
-    assert!(stage.begun.try_recv().is_err());
-    assert_eq!(stage.dispatcher.in_flight().len(), 1);
-    stage.reconciler.may_end.add_permits(2);
-    stage.next().await;
-    stage.settle().await;
-    assert!(stage.begun.try_recv().is_err(), "three changes, one pass");
-    assert_eq!(stage.reconciler.most.load(Ordering::SeqCst), 1);
+    harness.settle().await;
+    assert!(harness.begun.try_recv().is_err());
+    assert_eq!(harness.dispatcher.in_flight().len(), 1);
+    harness.reconciler.may_end.add_permits(2);
+    harness.next().await;
+    harness.settle().await;
+    assert!(harness.begun.try_recv().is_err(), "three changes, one pass");
+    assert_eq!(harness.reconciler.most.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn no_more_passes_than_permitted() {
-    let mut stage = stage_that_waits(2, []);
+    let mut harness = waiting_harness(2, []);
     for name in ["a", "b", "c"] {
-        stage.enqueue(name);
+        harness.enqueue(name);
     }
-    stage.next().await;
-    stage.next().await;
-    stage.settle().await;
-    assert!(stage.begun.try_recv().is_err());
-    stage.reconciler.may_end.add_permits(1);
-    assert_eq!(stage.next().await.0, "c");
+    harness.next().await;
+    harness.next().await;
+    harness.settle().await;
+    assert!(harness.begun.try_recv().is_err());
+    harness.reconciler.may_end.add_permits(1);
+    assert_eq!(harness.next().await.0, "c");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_panic_is_counted_and_costs_the_others_nothing() {
-    let mut stage = stage(
+    let mut harness = harness(
         4,
         [
-            Act::Panic,
-            Act::Answer(Next::idle()),
-            Act::Panic,
-            Act::Answer(Next::idle()),
+            ScriptedResult::Panic,
+            ScriptedResult::Answer(Next::idle()),
+            ScriptedResult::Panic,
+            ScriptedResult::Answer(Next::idle()),
         ],
     );
-    stage.enqueue("a");
-    stage.next().await;
-    stage.enqueue("b");
-    assert_eq!(stage.next().await.0, "b");
-    let (name, pass) = stage.next().await;
-    assert_eq!((name.as_str(), pass.broken), ("a", 1));
-    let (name, again) = stage.next().await;
-    assert_eq!((name.as_str(), again.broken), ("a", 2));
+    harness.enqueue("a");
+    harness.next().await;
+    harness.enqueue("b");
+    assert_eq!(harness.next().await.0, "b");
+    let (name, pass) = harness.next().await;
+    assert_eq!((name.as_str(), pass.consecutive_failures), ("a", 1));
+    let (name, again) = harness.next().await;
+    assert_eq!((name.as_str(), again.consecutive_failures), ("a", 2));
     assert!(
         again.started.duration_since(pass.started) >= SignedDuration::from_secs(1),
         "the back-off grows"
     );
-    stage.settle().await;
-    assert_eq!((stage.counted("panicked"), stage.counted("done")), (2, 2));
-    stage.enqueue("a");
+    harness.settle().await;
+    assert_eq!((harness.counted("panicked"), harness.counted("done")), (2, 2));
+    harness.enqueue("a");
     assert_eq!(
-        stage.next().await.1.broken,
+        harness.next().await.1.consecutive_failures,
         0,
         "forgotten after a pass that ended well"
     );
@@ -290,12 +293,12 @@ async fn a_panic_is_counted_and_costs_the_others_nothing() {
 
 #[tokio::test(start_paused = true)]
 async fn changes_do_not_shorten_the_back_off_after_a_panic() {
-    let mut stage = stage(4, [Act::Panic]);
-    stage.enqueue("a");
-    let (_, first) = stage.next().await;
-    stage.settle().await;
-    stage.enqueue("a");
-    let (_, second) = stage.next().await;
+    let mut harness = harness(4, [ScriptedResult::Panic]);
+    harness.enqueue("a");
+    let (_, first) = harness.next().await;
+    harness.settle().await;
+    harness.enqueue("a");
+    let (_, second) = harness.next().await;
     assert!(
         second.started.duration_since(first.started) >= SignedDuration::from_millis(700),
         "{second:?}"
@@ -304,77 +307,80 @@ async fn changes_do_not_shorten_the_back_off_after_a_panic() {
 
 #[tokio::test(start_paused = true)]
 async fn a_pass_that_takes_too_long_is_dropped() {
-    let mut stage = stage(1, [Act::Hang]);
-    stage.enqueue("a");
-    let (_, first) = stage.next().await;
-    stage.enqueue("b");
-    let (name, second) = stage.next().await;
+    let mut harness = harness(1, [ScriptedResult::Hang]);
+    harness.enqueue("a");
+    let (_, first) = harness.next().await;
+    harness.enqueue("b");
+    let (name, second) = harness.next().await;
     assert_eq!(name, "b");
     assert!(second.started >= first.deadline);
-    assert_eq!(stage.counted("timed-out"), 1);
-    assert_eq!(stage.next().await.0, "a");
+    assert_eq!(harness.counted("timed-out"), 1);
+    assert_eq!(harness.next().await.0, "a");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_kind_whose_passes_take_longer_has_the_time() {
-    let mut stage = stage(1, [Act::Hang]);
-    *stage.reconciler.longest.lock() = TIMEOUT * 4;
-    stage.enqueue("a");
-    let (_, pass) = stage.next().await;
+async fn a_kind_may_extend_its_reconcile_timeout() {
+    let mut harness = harness(1, [ScriptedResult::Hang]);
+    *harness.reconciler.longest.lock() = TIMEOUT * 4;
+    harness.enqueue("a");
+    let (_, pass) = harness.next().await;
     assert_eq!(pass.deadline, pass.started + TIMEOUT * 4);
-    stage.next().await;
-    assert!(stage.clock.now() >= pass.deadline);
+    harness.next().await;
+    assert!(harness.clock.now() >= pass.deadline);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_that_finds_a_former_pass_at_work_says_nothing_of_it() {
-    let busy = Act::Answer(Next::busy(Timestamp::UNIX_EPOCH, Priority::OperationPoll));
-    let mut stage = stage(1, [Act::Hang, busy, Act::Answer(Next::idle())]);
-    stage.enqueue("a");
-    let broken = [
-        stage.next().await.1.broken,
-        stage.next().await.1.broken,
-        stage.next().await.1.broken,
+async fn a_busy_object_is_requeued_without_metrics() {
+    let busy = ScriptedResult::Answer(Next::busy(Timestamp::UNIX_EPOCH, Priority::OperationPoll));
+    let mut harness = harness(
+        1,
+        [ScriptedResult::Hang, busy, ScriptedResult::Answer(Next::idle())],
+    );
+    harness.enqueue("a");
+    let consecutive_failures = [
+        harness.next().await.1.consecutive_failures,
+        harness.next().await.1.consecutive_failures,
+        harness.next().await.1.consecutive_failures,
     ];
-    assert_eq!(broken, [0, 1, 1]);
-    stage.settle().await;
-    assert_eq!((stage.counted("busy"), stage.counted("done")), (1, 1));
+    assert_eq!(consecutive_failures, [0, 1, 1]);
+    harness.settle().await;
+    assert_eq!((harness.counted("busy"), harness.counted("done")), (1, 1));
 }
 
 #[tokio::test(start_paused = true)]
 async fn nothing_begins_while_the_gate_is_shut() {
-    let mut stage = stage(4, []);
-    stage.gate.send(false).unwrap();
-    stage.enqueue("a");
-    stage.settle().await;
-    assert!(stage.begun.try_recv().is_err());
-    stage.gate.send(true).unwrap();
-    assert_eq!(stage.next().await.0, "a");
+    let mut harness = harness(4, []);
+    harness.gate.send(false).unwrap();
+    harness.enqueue("a");
+    harness.settle().await;
+    assert!(harness.begun.try_recv().is_err());
+    harness.gate.send(true).unwrap();
+    assert_eq!(harness.next().await.0, "a");
 }
 
 #[tokio::test(start_paused = true)]
-async fn draining_waits_for_passes_begins_none_and_says_what_it_dropped() {
-    let mut stage = stage_that_waits(1, []);
-    stage.enqueue("a");
-    stage.next().await;
-    stage.enqueue("b");
-    let may_end = Arc::clone(&stage.reconciler.may_end);
+async fn draining_waits_for_reconciles_and_reports_dropped_ones() {
+    let mut harness = waiting_harness(1, []);
+    harness.enqueue("a");
+    harness.next().await;
+    harness.enqueue("b");
+    let may_end = Arc::clone(&harness.reconciler.may_end);
     let ends = async {
-        stage.settle().await;
+        harness.settle().await;
         may_end.add_permits(5);
     };
-    let (dropped, ()) = tokio::join!(stage.dispatcher.drain(TIMEOUT), ends);
+    let (dropped, ()) = tokio::join!(harness.dispatcher.drain(TIMEOUT), ends);
     assert!(dropped.is_empty());
-    assert!(stage.begun.try_recv().is_err(), "b is left");
+    assert!(harness.begun.try_recv().is_err(), "b is left");
 
-    let mut stage = stage_that_waits(1, [Act::Hang]);
-    stage.enqueue("a");
-    stage.next().await;
-    assert_eq!(stage.dispatcher.drain(Duration::from_secs(5)).await, [key("a")]);
+    let mut harness = waiting_harness(1, [ScriptedResult::Hang]);
+    harness.enqueue("a");
+    harness.next().await;
+    assert_eq!(harness.dispatcher.drain(Duration::from_secs(5)).await, [key("a")]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn whose_turn_a_change_makes_it() {
+async fn changes_wake_the_right_objects() {
     let change = |old: Option<Arc<Object>>, new: Option<Arc<Object>>, cause| Change {
         key: key("a"),
         old,
@@ -415,9 +421,9 @@ async fn whose_turn_a_change_makes_it() {
         ),
     ];
     for (what, change, expected) in cases {
-        let mut stage = stage(4, []);
-        stage.dispatcher.changed(&change);
-        let begun = tokio::time::timeout(TIMEOUT, stage.begun.recv()).await;
+        let mut harness = harness(4, []);
+        harness.dispatcher.changed(&change);
+        let begun = tokio::time::timeout(TIMEOUT, harness.begun.recv()).await;
         let turn = begun
             .ok()
             .flatten()
@@ -427,43 +433,43 @@ async fn whose_turn_a_change_makes_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_changed_referent_makes_it_the_turn_of_what_depends_on_it() {
-    let mut stage = stage(4, []);
-    let _rule = stage
+async fn a_changed_referent_wakes_its_dependants() {
+    let mut harness = harness(4, []);
+    let _rule = harness
         .store
         .register_references(&kind(), Arc::new(|_| vec![Key::secret("ns", "credentials")]));
-    stage.store.observe_read(object("a", 1, 1));
+    harness.store.observe_read(object("a", 1, 1));
     let secret = Change {
         key: Key::secret("ns", "credentials"),
         old: None,
         new: None,
         cause: Cause::Listed,
     };
-    stage.dispatcher.referent_changed(&secret);
-    stage.settle().await;
-    assert!(stage.begun.try_recv().is_err(), "its own first turn will come");
-    stage.dispatcher.referent_changed(&Change {
+    harness.dispatcher.referent_changed(&secret);
+    harness.settle().await;
+    assert!(harness.begun.try_recv().is_err(), "its own first turn will come");
+    harness.dispatcher.referent_changed(&Change {
         cause: Cause::Watched,
         ..secret.clone()
     });
-    let (name, pass) = stage.next().await;
+    let (name, pass) = harness.next().await;
     assert_eq!((name.as_str(), pass.priority), ("a", Priority::DriftPoll));
-    stage.settle().await;
-    stage.dispatcher.referent_changed(&secret);
+    harness.settle().await;
+    harness.dispatcher.referent_changed(&secret);
     assert_eq!(
-        stage.next().await.0,
+        harness.next().await.0,
         "a",
         "it may have looked before the list came"
     );
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_keeps_a_referent_is_nobodys_turn() {
-    let mut stage = stage(4, []);
-    let _rule = stage
+async fn a_finalizer_of_a_referent_wakes_nothing() {
+    let mut harness = harness(4, []);
+    let _rule = harness
         .store
         .register_references(&kind(), Arc::new(|_| vec![key("config")]));
-    stage.store.observe_read(object("a", 1, 1));
+    harness.store.observe_read(object("a", 1, 1));
     let before = object("config", 2, 1);
     let changed = |change: fn(&mut Object)| {
         let mut new = (*before).clone();
@@ -476,28 +482,28 @@ async fn what_keeps_a_referent_is_nobodys_turn() {
         }
     };
     let held = changed(|new| new.meta.finalizers = Some(vec!["in-use.crossplane.io".to_owned()]));
-    stage.dispatcher.referent_changed(&held);
-    stage.settle().await;
-    assert!(stage.begun.try_recv().is_err());
-    stage
+    harness.dispatcher.referent_changed(&held);
+    harness.settle().await;
+    assert!(harness.begun.try_recv().is_err());
+    harness
         .dispatcher
         .referent_changed(&changed(|new| new.meta.labels = Some([].into())));
-    assert_eq!(stage.next().await.0, "a");
+    assert_eq!(harness.next().await.0, "a");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_kind_that_nobody_reconciles_has_no_turns() {
-    let stage = stage(4, []);
+async fn a_kind_without_a_reconciler_is_never_queued() {
+    let harness = harness(4, []);
     let other = Key::new(GroupKind::new("example", "Queue"), None, "q");
-    stage.dispatcher.enqueue(
+    harness.dispatcher.enqueue(
         &other,
         Wake {
-            at: stage.clock.now(),
+            at: harness.clock.now(),
             priority: Priority::UserChange,
         },
     );
-    stage.settle().await;
-    assert!(stage.dispatcher.counts().is_empty());
+    harness.settle().await;
+    assert!(harness.dispatcher.counts().is_empty());
 }
 
 fn seen(object: &Arc<Object>, cause: Cause) -> Change {
@@ -519,49 +525,49 @@ fn deleted(object: &Arc<Object>) -> Change {
 
 #[tokio::test(start_paused = true)]
 async fn a_deletion_is_the_turn_of_what_had_a_pass() {
-    let mut stage = stage(4, []);
+    let mut harness = harness(4, []);
     let a = object("a", 1, 1);
-    stage.store.observe_read(Arc::clone(&a));
-    stage.dispatcher.changed(&seen(&a, Cause::Watched));
-    assert_eq!(stage.next().await.0, "a");
-    stage.settle().await;
-    stage.store.observe_gone(&a.key(), a.uid());
-    stage.dispatcher.changed(&deleted(&a));
-    let (name, pass) = stage.next().await;
+    harness.store.observe_read(Arc::clone(&a));
+    harness.dispatcher.changed(&seen(&a, Cause::Watched));
+    assert_eq!(harness.next().await.0, "a");
+    harness.settle().await;
+    harness.store.observe_gone(&a.key(), a.uid());
+    harness.dispatcher.changed(&deleted(&a));
+    let (name, pass) = harness.next().await;
     assert_eq!((name.as_str(), pass.priority), ("a", Priority::UserChange));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_standby_forgets_what_is_gone() {
-    let stage = stage(4, []);
-    stage.gate.send_replace(false);
-    stage.settle().await;
+    let harness = harness(4, []);
+    harness.gate.send_replace(false);
+    harness.settle().await;
     for name in ["a", "b", "c"] {
         let object = object(name, 1, 1);
-        stage.dispatcher.changed(&seen(&object, Cause::Watched));
-        assert_eq!(stage.dispatcher.counts()[&kind()].waiting, 1);
-        stage.dispatcher.changed(&deleted(&object));
-        assert!(stage.dispatcher.counts().is_empty(), "{name}");
+        harness.dispatcher.changed(&seen(&object, Cause::Watched));
+        assert_eq!(harness.dispatcher.counts()[&kind()].waiting, 1);
+        harness.dispatcher.changed(&deleted(&object));
+        assert!(harness.dispatcher.counts().is_empty(), "{name}");
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_became_due_while_standing_by_is_spread_at_the_takeover() {
-    let mut stage = stage(4, []);
-    stage.gate.send_replace(false);
-    stage.settle().await;
+    let mut harness = harness(4, []);
+    harness.gate.send_replace(false);
+    harness.settle().await;
     for name in ["a", "b"] {
         let object = object(name, 1, 1);
-        stage.store.observe_read(Arc::clone(&object));
-        stage.dispatcher.changed(&seen(&object, Cause::Watched));
+        harness.store.observe_read(Arc::clone(&object));
+        harness.dispatcher.changed(&seen(&object, Cause::Watched));
     }
-    stage.enqueue("gone");
+    harness.enqueue("gone");
     tokio::time::sleep(Duration::from_mins(10)).await;
-    let opened = stage.clock.now().as_second();
-    stage.gate.send_replace(true);
+    let opened = harness.clock.now().as_second();
+    harness.gate.send_replace(true);
     let mut begun = Vec::new();
     for _ in 0..3 {
-        let (name, pass) = stage.next().await;
+        let (name, pass) = harness.next().await;
         begun.push((name, pass.started.as_second() - opened, pass.priority));
     }
     begun.sort();
@@ -572,14 +578,14 @@ async fn what_became_due_while_standing_by_is_spread_at_the_takeover() {
 
 #[tokio::test(start_paused = true)]
 async fn the_many_dependants_of_one_secret_do_not_begin_at_once() {
-    let mut stage = stage(1_000, []);
-    let _rule = stage
+    let mut harness = harness(1_000, []);
+    let _rule = harness
         .store
         .register_references(&kind(), Arc::new(|_| vec![Key::secret("ns", "credentials")]));
     for n in 0..200 {
-        stage.store.observe_read(object(&format!("o{n}"), n + 1, 1));
+        harness.store.observe_read(object(&format!("o{n}"), n + 1, 1));
     }
-    stage.dispatcher.referent_changed(&Change {
+    harness.dispatcher.referent_changed(&Change {
         key: Key::secret("ns", "credentials"),
         old: None,
         new: None,
@@ -587,7 +593,7 @@ async fn the_many_dependants_of_one_secret_do_not_begin_at_once() {
     });
     let mut begun = Vec::new();
     for _ in 0..200 {
-        begun.push(stage.next().await.1.started.as_millisecond());
+        begun.push(harness.next().await.1.started.as_millisecond());
     }
     let within = |from: i64, to: i64| begun.iter().filter(|at| (from..to).contains(*at)).count();
     assert_eq!(within(0, 2_001), 200, "{begun:?}");
@@ -600,12 +606,12 @@ async fn a_clock_that_is_set_back_delays_no_turn() {
         at: clock.now() + SignedDuration::from_mins(10),
         priority: Priority::DriftPoll,
     };
-    let mut stage = stage(4, []);
-    stage.dispatcher.enqueue(&key("a"), later(&stage.clock));
-    stage.settle().await;
+    let mut harness = harness(4, []);
+    harness.dispatcher.enqueue(&key("a"), later(&harness.clock));
+    harness.settle().await;
     let started = tokio::time::Instant::now();
-    *stage.clock.set.lock() = SignedDuration::from_hours(-1);
-    assert_eq!(stage.next().await.0, "a");
+    *harness.clock.set.lock() = SignedDuration::from_hours(-1);
+    assert_eq!(harness.next().await.0, "a");
     let took = started.elapsed();
     assert!(
         Duration::from_mins(9) < took && took < Duration::from_mins(12),
@@ -615,29 +621,29 @@ async fn a_clock_that_is_set_back_delays_no_turn() {
 
 #[tokio::test(start_paused = true)]
 async fn a_kind_that_is_served_no_more_has_no_turns_and_the_others_go_on() {
-    let mut stage = stage(4, []);
+    let mut harness = harness(4, []);
     let queues = GroupKind::new("example", "Queue");
-    stage
+    harness
         .dispatcher
-        .register(&queues, Arc::<Scripted>::clone(&stage.reconciler));
-    let buckets = stage
+        .register(&queues, Arc::<Scripted>::clone(&harness.reconciler));
+    let buckets = harness
         .dispatcher
-        .register(&kind(), Arc::<Scripted>::clone(&stage.reconciler));
+        .register(&kind(), Arc::<Scripted>::clone(&harness.reconciler));
     let later = Wake {
-        at: stage.clock.now() + SignedDuration::from_secs(60),
+        at: harness.clock.now() + SignedDuration::from_secs(60),
         priority: Priority::DriftPoll,
     };
     let queue = Key::new(queues.clone(), None, "q");
-    stage.dispatcher.enqueue(&key("a"), later);
-    stage.dispatcher.enqueue(&queue, later);
-    stage.dispatcher.unregister(&kind(), buckets);
-    assert_eq!(stage.dispatcher.due(&key("a")), None);
-    assert_eq!(stage.next().await.0, "q");
+    harness.dispatcher.enqueue(&key("a"), later);
+    harness.dispatcher.enqueue(&queue, later);
+    harness.dispatcher.unregister(&kind(), buckets);
+    assert_eq!(harness.dispatcher.due(&key("a")), None);
+    assert_eq!(harness.next().await.0, "q");
     // Who registered since is not disturbed by the end of who was there before.
-    stage
+    harness
         .dispatcher
-        .register(&kind(), Arc::<Scripted>::clone(&stage.reconciler));
-    stage.dispatcher.unregister(&kind(), buckets);
-    stage.enqueue("b");
-    assert_eq!(stage.next().await.0, "b");
+        .register(&kind(), Arc::<Scripted>::clone(&harness.reconciler));
+    harness.dispatcher.unregister(&kind(), buckets);
+    harness.enqueue("b");
+    assert_eq!(harness.next().await.0, "b");
 }

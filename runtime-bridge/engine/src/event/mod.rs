@@ -12,7 +12,7 @@ use k8s_openapi::{
 use parking_lot::Mutex;
 use tokio::{sync::mpsc, task::JoinHandle};
 
-use self::recent::{Recent, Said};
+use self::recent::{EventDigest, Recent};
 use crate::{
     api_error::ApiError,
     client::ApiClient,
@@ -91,9 +91,9 @@ impl EventRecorder {
     /// Records that something happened to an object. The same again within ten minutes is only counted.
     pub fn record(&self, object: &Object, event_type: EventType, reason: &str, message: &str) {
         let now = self.clock.now();
-        let what = Said::of(object.uid(), reason, message);
+        let what = EventDigest::of(object.uid(), reason, message);
         let mut recent = self.recent.lock();
-        if !recent.is_news(what, now) {
+        if !recent.is_new(what, now) {
             self.count("repeated");
             return;
         }
@@ -206,7 +206,7 @@ mod tests {
     use crate::{client::DEADLINE, clock::SystemClock, object::ApiType};
 
     #[tokio::test(start_paused = true)]
-    async fn an_event_that_had_to_be_dropped_may_be_said_again() {
+    async fn a_dropped_event_may_be_recorded_again() {
         let silent = tower::service_fn(|_: Request<Body>| {
             std::future::pending::<Result<Response<Body>, Infallible>>()
         });
@@ -220,12 +220,12 @@ mod tests {
         let json = json!({"metadata": {"name": "a", "uid": "u", "resourceVersion": "1"}});
         let object = Object::decode(&Arc::new(ApiType::secrets()), &json.to_string()).unwrap();
         let counted = |outcome| metrics.events.get_or_create(&EventLabels { outcome }).get();
-        let mut said = 0;
+        let mut recorded = 0;
         while counted("overflowed") == 0 {
-            recorder.record(&object, EventType::Normal, "Reason", &said.to_string());
-            said += 1;
+            recorder.record(&object, EventType::Normal, "Reason", &recorded.to_string());
+            recorded += 1;
         }
-        recorder.record(&object, EventType::Normal, "Reason", &(said - 1).to_string());
+        recorder.record(&object, EventType::Normal, "Reason", &(recorded - 1).to_string());
         assert_eq!((counted("overflowed"), counted("repeated")), (2, 0));
         recorder.record(&object, EventType::Normal, "Reason", "0");
         assert_eq!(counted("repeated"), 1);

@@ -14,14 +14,14 @@ const REMEMBERED: usize = 20_000;
 /// What was said lately.
 #[derive(Debug, Default)]
 pub(super) struct Recent {
-    said: HashMap<Said, Timestamp>,
+    recorded: HashMap<EventDigest, Timestamp>,
 }
 
 /// What is said of an object, as a digest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Said(u64);
+pub(super) struct EventDigest(u64);
 
-impl Said {
+impl EventDigest {
     pub(super) fn of(uid: &str, reason: &str, message: &str) -> Self {
         let mut hasher = DefaultHasher::new();
         (uid, reason, message).hash(&mut hasher);
@@ -31,21 +31,21 @@ impl Said {
 
 impl Recent {
     /// Whether it was not said within the window.
-    pub(super) fn is_news(&self, what: Said, now: Timestamp) -> bool {
-        self.said
+    pub(super) fn is_new(&self, what: EventDigest, now: Timestamp) -> bool {
+        self.recorded
             .get(&what)
             .is_none_or(|then| now.duration_since(*then) >= WINDOW)
     }
 
     /// It is said now.
-    pub(super) fn remember(&mut self, what: Said, now: Timestamp) {
-        if self.said.len() >= REMEMBERED {
-            self.said.retain(|_, then| now.duration_since(*then) < WINDOW);
-            if self.said.len() >= REMEMBERED {
-                self.said.clear();
+    pub(super) fn remember(&mut self, what: EventDigest, now: Timestamp) {
+        if self.recorded.len() >= REMEMBERED {
+            self.recorded.retain(|_, then| now.duration_since(*then) < WINDOW);
+            if self.recorded.len() >= REMEMBERED {
+                self.recorded.clear();
             }
         }
-        self.said.insert(what, now);
+        self.recorded.insert(what, now);
     }
 }
 
@@ -57,8 +57,8 @@ mod tests {
 
     /// Says it, if it is news.
     fn say(recent: &mut Recent, uid: &str, reason: &str, message: &str, now: Timestamp) -> bool {
-        let what = Said::of(uid, reason, message);
-        let news = recent.is_news(what, now);
+        let what = EventDigest::of(uid, reason, message);
+        let news = recent.is_new(what, now);
         if news {
             recent.remember(what, now);
         }
@@ -102,6 +102,6 @@ mod tests {
         for n in 0..=REMEMBERED {
             assert!(say(&mut recent, &n.to_string(), "R", "m", START));
         }
-        assert!(recent.said.len() <= REMEMBERED);
+        assert!(recent.recorded.len() <= REMEMBERED);
     }
 }

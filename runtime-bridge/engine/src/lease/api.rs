@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bridge_core::lease::{Found, NotWritten, Terms};
+use bridge_core::lease::{NotWritten, ObservedLease, Terms};
 use http::{Method, Request, header};
 use k8s_openapi::{
     api::coordination::v1::{Lease, LeaseSpec},
@@ -27,7 +27,7 @@ impl LeaseApi {
         }
     }
 
-    pub async fn read(&self) -> Result<Option<Found>, ApiError> {
+    pub async fn read(&self) -> Result<Option<ObservedLease>, ApiError> {
         let request = request(Method::GET, &self.object(), "application/json", Vec::new())?;
         match self.client.call::<Lease>("get", "leases", request).await {
             Ok(lease) => Ok(Some(found(lease))),
@@ -128,12 +128,12 @@ fn request(
         .map_err(|error| ApiError::Unusable(error.to_string()))
 }
 
-fn found(lease: Lease) -> Found {
+fn found(lease: Lease) -> ObservedLease {
     let spec = lease.spec.unwrap_or_default();
     let seconds = spec
         .lease_duration_seconds
         .and_then(|seconds| u64::try_from(seconds).ok());
-    Found {
+    ObservedLease {
         version: lease.metadata.resource_version.unwrap_or_default(),
         terms: Terms {
             holder: spec.holder_identity.unwrap_or_default(),

@@ -17,13 +17,13 @@ enum Inner {
         clock: Arc<dyn Clock>,
         lease: String,
         identity: String,
-        known: RwLock<Known>,
+        known: RwLock<LeaseView>,
         leads: watch::Sender<bool>,
     },
 }
 
 #[derive(Default)]
-struct Known {
+struct LeaseView {
     holder: String,
     until: Option<Duration>,
     term: u64,
@@ -122,7 +122,7 @@ impl Leadership {
         }
     }
 
-    pub(super) fn learn(&self, election: &Election) {
+    pub(super) fn record_election(&self, election: &Election) {
         let Inner::Elected {
             clock,
             known,
@@ -188,20 +188,20 @@ mod tests {
             ..Terms::default()
         };
         let written: Result<_, NotWritten> = Ok("1".to_owned());
-        election.learn_written(terms.clone(), written.clone(), clock.ticks(), clock.ticks());
-        leadership.learn(&election);
+        election.record_written(terms.clone(), written.clone(), clock.ticks(), clock.ticks());
+        leadership.record_election(&election);
         assert_eq!(leadership.term(), 1);
         let watched = leadership.watch();
         assert!(leadership.leads() && *watched.borrow());
         *clock.0.lock() += Duration::from_secs(10);
         assert!(!leadership.leads());
         assert!(*watched.borrow(), "nobody has told it yet");
-        leadership.learn(&election);
+        leadership.record_election(&election);
         assert!(!*watched.borrow());
 
-        election.learn_written(terms, written, clock.ticks(), clock.ticks());
-        leadership.learn(&election);
-        leadership.learn(&election);
+        election.record_written(terms, written, clock.ticks(), clock.ticks());
+        leadership.record_election(&election);
+        leadership.record_election(&election);
         assert!(leadership.leads());
         assert_eq!(leadership.term(), 2, "another may have led in between");
     }

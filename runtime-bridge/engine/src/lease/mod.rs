@@ -5,7 +5,7 @@ mod leadership;
 
 use std::{sync::Arc, time::Duration};
 
-use bridge_core::lease::{Election, Step, Terms, Timing};
+use bridge_core::lease::{Election, ElectionStep, Terms, Timing};
 use tokio_util::sync::CancellationToken;
 
 use self::api::LeaseApi;
@@ -65,54 +65,54 @@ impl Elector {
             };
             // Not cut off, so that what stands in the lease is known when it is to be let go.
             self.carry_out(step).await;
-            self.leadership.learn(&self.election);
+            self.leadership.record_election(&self.election);
         }
         self.release().await;
     }
 
     /// Waits until there is something to do. Meanwhile the leadership may end by itself.
-    async fn due(&self) -> Step {
+    async fn due(&self) -> ElectionStep {
         loop {
             let ticks = self.clock.ticks();
             let until = match self.election.next(ticks, self.clock.now()) {
-                Step::Wait(until) => until,
+                ElectionStep::Wait(until) => until,
                 step => return step,
             };
             let ends = self.election.leads_until().filter(|end| *end > ticks);
             let wake = ends.map_or(until, |end| end.min(until));
             tokio::time::sleep(wake.saturating_sub(ticks)).await;
-            self.leadership.learn(&self.election);
+            self.leadership.record_election(&self.election);
         }
     }
 
-    async fn carry_out(&mut self, step: Step) {
+    async fn carry_out(&mut self, step: ElectionStep) {
         let began = self.clock.ticks();
         match step {
-            Step::Wait(_) => {}
-            Step::Read => match self.api.read().await {
-                Ok(found) => self.election.learn_read(found, self.clock.ticks()),
+            ElectionStep::Wait(_) => {}
+            ElectionStep::Read => match self.api.read().await {
+                Ok(found) => self.election.record_read(found, self.clock.ticks()),
                 Err(error) => {
                     tracing::warn!(%error, lease = self.leadership.lease(), "cannot read the lease");
-                    self.election.learn_unreadable(self.clock.ticks());
+                    self.election.record_unreadable(self.clock.ticks());
                 }
             },
-            Step::Create(terms) => {
+            ElectionStep::Create(terms) => {
                 let written = self.api.create(&terms).await;
                 self.election
-                    .learn_written(terms, written, began, self.clock.ticks());
+                    .record_written(terms, written, began, self.clock.ticks());
             }
-            Step::Replace { version, terms } => {
+            ElectionStep::Replace { version, terms } => {
                 let written = self.api.replace(&version, &terms).await;
                 self.election
-                    .learn_written(terms, written, began, self.clock.ticks());
+                    .record_written(terms, written, began, self.clock.ticks());
             }
         }
     }
 
     async fn release(&mut self) {
         let step = self.election.release(self.clock.now());
-        self.leadership.learn(&self.election);
-        if let Some(Step::Replace { version, terms }) = step {
+        self.leadership.record_election(&self.election);
+        if let Some(ElectionStep::Replace { version, terms }) = step {
             self.write_release(&version, &terms).await;
         }
     }

@@ -22,5 +22,5 @@ pub trait ConfigSource: Send + Sync + 'static {
 
     /// A call that began then failed for its config: whoever asks for it waits, until it changes or is found good again. What it was read
     /// from is read afresh.
-    fn refused(&self, config: &Config, failure: &Failure, began: Timestamp);
+    fn rejected(&self, config: &Config, failure: &Failure, began: Timestamp);
 }

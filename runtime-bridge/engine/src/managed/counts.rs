@@ -22,7 +22,7 @@ struct Counted {
     /// It was new to this process, and has not been ready yet.
     never_ready: bool,
     /// When it was last found as wished.
-    as_wished: Option<Timestamp>,
+    in_sync_since: Option<Timestamp>,
 }
 
 impl Counts {
@@ -69,14 +69,14 @@ impl Counts {
     }
 
     /// A look that began then found it as wished.
-    pub fn as_wished(&self, uid: &str, began: Timestamp) {
+    pub fn in_sync_since(&self, uid: &str, began: Timestamp) {
         if let Some(counted) = self
             .objects
             .lock()
             .as_mut()
             .and_then(|objects| objects.get_mut(uid))
         {
-            counted.as_wished = Some(began);
+            counted.in_sync_since = Some(began);
         }
     }
 
@@ -84,7 +84,8 @@ impl Counts {
     pub fn updated(&self, uid: &str, now: Timestamp) {
         let mut objects = self.objects.lock();
         let counted = objects.as_mut().and_then(|objects| objects.get_mut(uid));
-        if let Some((counted, since)) = counted.and_then(|counted| Some((&*counted, counted.as_wished?))) {
+        if let Some((counted, since)) = counted.and_then(|counted| Some((&*counted, counted.in_sync_since?)))
+        {
             let drift = self.metrics.drift.get_or_create(&counted.gvk);
             drift.observe(seconds(since, now));
         }
@@ -123,7 +124,7 @@ impl Counts {
                 ready: false,
                 synced: false,
                 never_ready: false,
-                as_wished: None,
+                in_sync_since: None,
             }
         });
         let is_true = |kind| {
@@ -164,14 +165,14 @@ fn seconds(from: Timestamp, to: Timestamp) -> f64 {
 mod tests {
     use std::time::Duration;
 
-    use bridge_core::managed::{Policies, Says, Status};
+    use bridge_core::managed::{ConditionValue, Policies, Status};
 
     use super::*;
     use crate::metrics::Metrics;
 
     const START: Timestamp = Timestamp::UNIX_EPOCH;
 
-    struct Stage {
+    struct Fixture {
         metrics: Metrics,
         managed_metrics: Arc<ManagedMetrics>,
         counts: Counts,
@@ -179,7 +180,7 @@ mod tests {
         object: Managed,
     }
 
-    impl Stage {
+    impl Fixture {
         fn new() -> Self {
             let metrics = Metrics::new();
             let managed_metrics = ManagedMetrics::new(&metrics);
@@ -207,9 +208,9 @@ mod tests {
         }
 
         /// A pass after which it says this.
-        fn pass(&mut self, ready: &Says, second: u64) {
+        fn pass(&mut self, ready: &ConditionValue, second: u64) {
             let before = self.object.clone();
-            let synced = Says::yes("ReconcileSuccess");
+            let synced = ConditionValue::yes("ReconcileSuccess");
             self.object.status.set(status::READY, ready, 1, START);
             self.object.status.set(status::SYNCED, &synced, 1, START);
             let now = START + Duration::from_secs(second);
@@ -228,41 +229,44 @@ mod tests {
 
     #[test]
     fn the_first_readiness_is_observed_once_whatever_came_before_it() {
-        let mut stage = Stage::new();
-        stage.pass(&Says::no("Creating", ""), 1);
-        stage.pass(&Says::no("Unavailable", ""), 2);
+        let mut stage = Fixture::new();
+        stage.pass(&ConditionValue::no("Creating", ""), 1);
+        stage.pass(&ConditionValue::no("Unavailable", ""), 2);
         assert_eq!(stage.value("first_time_to_readiness_seconds_count"), "none");
-        stage.pass(&Says::yes("Available"), 4);
-        stage.pass(&Says::no("Creating", ""), 5);
-        stage.pass(&Says::yes("Available"), 6);
+        stage.pass(&ConditionValue::yes("Available"), 4);
+        stage.pass(&ConditionValue::no("Creating", ""), 5);
+        stage.pass(&ConditionValue::yes("Available"), 6);
         assert_eq!(stage.value("first_time_to_readiness_seconds_count"), "1");
         assert_eq!(stage.value("first_time_to_readiness_seconds_sum"), "4.0");
     }
 
     #[test]
-    fn what_was_there_before_has_no_first_readiness() {
-        let mut stage = Stage::new();
-        stage.object.status.set(status::SYNCED, &Says::yes("x"), 1, START);
+    fn existing_objects_have_no_time_to_first_readiness() {
+        let mut stage = Fixture::new();
+        stage
+            .object
+            .status
+            .set(status::SYNCED, &ConditionValue::yes("x"), 1, START);
         stage.counts.seen(&stage.gvk, &stage.object);
-        stage.pass(&Says::yes("Available"), 4);
+        stage.pass(&ConditionValue::yes("Available"), 4);
         assert_eq!(stage.value("first_time_to_readiness_seconds_count"), "none");
     }
 
     #[test]
-    fn drift_lasts_from_the_last_look_that_found_it_as_wished() {
-        let mut stage = Stage::new();
-        stage.pass(&Says::yes("Available"), 1);
+    fn drift_is_measured_from_the_last_observation_in_sync() {
+        let mut stage = Fixture::new();
+        stage.pass(&ConditionValue::yes("Available"), 1);
         stage.counts.updated("uid", START);
         assert_eq!(stage.value("drift_seconds_count"), "none");
-        stage.counts.as_wished("uid", START);
+        stage.counts.in_sync_since("uid", START);
         stage.counts.updated("uid", START + Duration::from_mins(1));
         assert_eq!(stage.value("drift_seconds_sum"), "60.0");
     }
 
     #[test]
     fn what_goes_between_two_generations_is_counted_no_more() {
-        let mut stage = Stage::new();
-        stage.pass(&Says::yes("Available"), 1);
+        let mut stage = Fixture::new();
+        stage.pass(&ConditionValue::yes("Available"), 1);
         assert_eq!(
             (stage.value("exists"), stage.value("ready")),
             ("1".into(), "1".into())
@@ -270,7 +274,7 @@ mod tests {
         let next = Counts::new(Arc::clone(&stage.managed_metrics));
         stage.counts.end();
         // A pass that ends late.
-        stage.pass(&Says::yes("Available"), 2);
+        stage.pass(&ConditionValue::yes("Available"), 2);
         assert_eq!(
             (stage.value("exists"), stage.value("synced")),
             ("0".into(), "0".into())

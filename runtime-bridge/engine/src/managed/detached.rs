@@ -19,7 +19,7 @@ impl Detached {
     where
         F: Future<Output: Send> + Send + 'static,
     {
-        let turn = Turn::begin(&self.uids, uid)?;
+        let turn = ReconcileGuard::begin(&self.uids, uid)?;
         Some(self.tasks.spawn(async move {
             let _turn = turn;
             pass.await
@@ -37,12 +37,12 @@ impl Detached {
 }
 
 /// No other pass over this object begins while it lives.
-struct Turn {
+struct ReconcileGuard {
     uids: Arc<Mutex<HashSet<String>>>,
     uid: String,
 }
 
-impl Turn {
+impl ReconcileGuard {
     fn begin(uids: &Arc<Mutex<HashSet<String>>>, uid: &str) -> Option<Self> {
         uids.lock().insert(uid.to_owned()).then(|| Self {
             uids: Arc::clone(uids),
@@ -51,7 +51,7 @@ impl Turn {
     }
 }
 
-impl Drop for Turn {
+impl Drop for ReconcileGuard {
     fn drop(&mut self) {
         self.uids.lock().remove(&self.uid);
     }

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_digest_tells_a_change_and_its_key_but_no_value() {
+    fn a_digest_shows_changes_without_values() {
         let digester = Digester::new(vec![1; 32]);
         let one = digester.of(&values(&[("/password", "canary")]));
         assert_ne!(one, digester.of(&values(&[("/password", "other")])));

@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use bridge_core::managed::Memory;
+use bridge_core::managed::ReconcileMemory;
 use parking_lot::Mutex;
 use tokio::sync::OwnedMutexGuard;
 
@@ -10,17 +10,17 @@ use crate::object::{Key, Object};
 
 /// One memory for each object. An object of the same name that was made anew is another.
 #[derive(Default)]
-pub(super) struct Memories(Mutex<HashMap<Key, Remembered>>);
+pub(super) struct ReconcileMemories(Mutex<HashMap<Key, Remembered>>);
 
 struct Remembered {
     uid: String,
-    memory: Arc<tokio::sync::Mutex<Memory>>,
+    memory: Arc<tokio::sync::Mutex<ReconcileMemory>>,
 }
 
 /// One object's memory, held by one pass.
-pub(super) type MemoryGuard = OwnedMutexGuard<Memory>;
+pub(super) type MemoryGuard = OwnedMutexGuard<ReconcileMemory>;
 
-impl Memories {
+impl ReconcileMemories {
     /// Takes the object's memory; `None`: another pass has it, for instance one that still persists an answer. The answer's second part is
     /// the uid of a former object of that name, which is gone.
     pub fn take(&self, object: &Object) -> (Option<MemoryGuard>, Option<String>) {

@@ -1,27 +1,27 @@
 //! The shell of the managed-resource machine: gathers what is known, carries out the one thing that was decided, comes back with the result.
 //! No resource semantics: those are [`bridge_core::managed`].
 
+mod collect;
 mod config_source;
 mod counts;
+mod desired_state;
 mod detached;
 mod digest;
-pub mod fault_point;
-mod gather;
-mod holds;
+pub mod failpoint;
 mod memories;
 mod metrics;
 mod pass;
-mod place;
+mod permit;
 mod publish;
 mod reconciler;
+mod suspensions;
 mod view;
-mod wish;
 
 pub use config_source::ConfigSource;
+pub use desired_state::secret_references;
 pub use detached::Detached;
 pub use digest::{DIGEST_KEY_SECRET, DigestKeyError, Digester};
-pub use holds::Holds;
 pub use metrics::ManagedMetrics;
 pub use reconciler::{ManagedOptions, ManagedReconciler, Shared};
+pub use suspensions::Suspensions;
 pub use view::ownership_marker;
-pub use wish::secret_references;

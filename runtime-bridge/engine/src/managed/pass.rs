@@ -4,10 +4,10 @@ use std::{sync::Arc, time::Duration};
 
 use bridge_core::{
     driver::{ApiFailure, ApiFailureKind, Driver, Effect, End, Input, Moment, Retry},
-    external::{Answer, Failure, Look, OutcomeResult, Verb},
+    external::{Answer, Failure, ObserveResult, OutcomeResult, Verb},
     managed::{
-        Action, Asked, Call, Event, ManagedMachine, Memory, MetadataChange, Performed, Purpose, Reaction,
-        Rest, World, names, reaction, status,
+        Action, Call, Event, ManagedMachine, MetadataChange, ObserveCall, Performed, Purpose, Reaction,
+        ReconcileMemory, Rest, Snapshot, names, reaction, status,
     },
     queue::Priority,
 };
@@ -15,9 +15,9 @@ use jiff::Timestamp;
 use tracing::Instrument;
 
 use super::{
-    fault_point::{Side, reach},
+    failpoint::{Side, reach},
     memories::MemoryGuard,
-    place::Place,
+    permit::Permit,
     reconciler::ManagedReconciler,
     view::{self, Views},
 };
@@ -40,7 +40,7 @@ pub(super) async fn run(of: Arc<ManagedReconciler>, first: Arc<Object>, mut memo
     let span = tracing::info_span!("pass", object = %first.key(), uid = first.uid());
     async move {
         let next = of.drive(&first, &mut memory).await;
-        of.publish_before_it_is_lost(&first, &mut memory).await;
+        of.publish_pending_details(&first, &mut memory).await;
         of.count(&first, &memory);
         next
     }
@@ -49,7 +49,7 @@ pub(super) async fn run(of: Arc<ManagedReconciler>, first: Arc<Object>, mut memo
 }
 
 impl ManagedReconciler {
-    async fn drive(&self, first: &Arc<Object>, memory: &mut Memory) -> Next {
+    async fn drive(&self, first: &Arc<Object>, memory: &mut ReconcileMemory) -> Next {
         let mut driver = ManagedDriver::begin(memory, &self.moment());
         let mut permit = None;
         let mut views = Views::default();
@@ -61,7 +61,7 @@ impl ManagedReconciler {
                         .await
                 }
             };
-            driver.resume(memory, &self.moment(), input);
+            driver.initial_schedule(memory, &self.moment(), input);
             if !driver.holds_permit() {
                 permit = None;
             }
@@ -85,7 +85,7 @@ impl ManagedReconciler {
             }
             End::Rest(rest) => {
                 let object = self.newest(first).unwrap_or_else(|| Arc::clone(first));
-                rest_until(rest).in_lane(self.lane(&object))
+                rest_until(rest).in_flow(self.flow(&object))
             }
             End::Retry { at, why } => {
                 if *why == Retry::Unfinished {
@@ -108,8 +108,8 @@ impl ManagedReconciler {
         first: &Arc<Object>,
         driver: &ManagedDriver,
         effect: Effect<'_, ManagedMachine, Arc<Object>>,
-        memory: &Memory,
-        permit: &mut Place,
+        memory: &ReconcileMemory,
+        permit: &mut Permit,
         views: &mut Views,
     ) -> ManagedInput {
         match effect {
@@ -127,12 +127,12 @@ impl ManagedReconciler {
             }
             Effect::Begin { object, action } => {
                 tracing::debug!(decision = %action, version = object.resource_version());
-                reach(Side::Before, fault_point(action), object).await;
+                reach(Side::Before, failpoint(action), object).await;
                 Input::Proceed
             }
             Effect::Perform { object, action } => {
                 let input = self.perform(driver, object, action, memory).await;
-                reach(Side::After, fault_point(action), object).await;
+                reach(Side::After, failpoint(action), object).await;
                 input
             }
             Effect::Newest | Effect::Stored => {
@@ -157,14 +157,14 @@ impl ManagedReconciler {
         driver: &ManagedDriver,
         object: &Arc<Object>,
         action: &Action,
-        memory: &Memory,
+        memory: &ReconcileMemory,
     ) -> ManagedInput {
         let writer = &self.shared.writer;
         let version = |object: Arc<Object>| Performed::Version(object.resource_version().to_string());
         let result = match action {
             Action::Observe(asked) => Ok(Performed::Observed(self.observe(driver, asked).await)),
             Action::Call(call) => Ok(Performed::Answered(self.call(driver, object, call).await)),
-            Action::Prove => writer.get_live(&self.api, &object.key()).await.map(version),
+            Action::VerifyResourceVersion => writer.get_live(&self.api, &object.key()).await.map(version),
             Action::WriteMetadata(change) => writer.put(&view::changed(object, change)).await.map(version),
             Action::WriteStatus(write) => {
                 let mut new = Object::clone(object);
@@ -182,7 +182,7 @@ impl ManagedReconciler {
                     (format!("cannot publish connection details: {error}"), retry)
                 })))
             }
-            Action::Release(_) => self.remove_finalizer(object).await,
+            Action::RemoveFinalizer(_) => self.remove_finalizer(object).await,
         };
         match result {
             Ok(performed) => Input::Performed(performed),
@@ -196,17 +196,17 @@ impl ManagedReconciler {
     async fn observe(
         &self,
         driver: &ManagedDriver,
-        asked: &Asked,
-    ) -> Result<Look, bridge_core::external::CallError> {
+        asked: &ObserveCall,
+    ) -> Result<ObserveResult, bridge_core::external::CallError> {
         let began = driver.began().unwrap_or_else(|| self.shared.clock.now());
         let look = self
             .external
             .observe(&asked.target, &asked.desired, began + self.kind.timeouts.call)
             .await;
-        if let Some(world) = driver.snapshot() {
+        if let Some(snapshot) = driver.snapshot() {
             match &look {
-                Ok(Look::Failed(failure)) => self.learn_reach(world, failure, began),
-                Ok(_) => self.worked(world, began),
+                Ok(ObserveResult::Failed(failure)) => self.record_failure_reach(snapshot, failure, began),
+                Ok(_) => self.worked(snapshot, began),
                 Err(_) => {}
             }
         }
@@ -226,13 +226,13 @@ impl ManagedReconciler {
             named
         };
         tracing::info!(verb = ?call.verb, external_name = name, outcome = %summary(&answer), "called");
-        let Some(world) = driver.snapshot() else {
+        let Some(snapshot) = driver.snapshot() else {
             return answer;
         };
         match answer.as_ref().map(|outcome| &outcome.result) {
-            Ok(OutcomeResult::Failure(failure)) => self.learn_reach(world, failure, began),
+            Ok(OutcomeResult::Failure(failure)) => self.record_failure_reach(snapshot, failure, began),
             Ok(OutcomeResult::Completed(_) | OutcomeResult::Operation(_)) => {
-                self.worked(world, began);
+                self.worked(snapshot, began);
                 if call.verb == Verb::Update {
                     self.shared.counts.updated(object.uid(), self.shared.clock.now());
                 }
@@ -308,33 +308,35 @@ impl ManagedReconciler {
     }
 
     /// Takes in a failure that reaches further than its object.
-    fn learn_reach(&self, world: &World, failure: &Failure, began: Timestamp) {
-        let Ok(config) = &world.config else { return };
+    fn record_failure_reach(&self, snapshot: &Snapshot, failure: &Failure, began: Timestamp) {
+        let Ok(config) = &snapshot.config else { return };
         match reaction(failure.code) {
-            Reaction::HoldConfig | Reaction::ReadAfresh => self.configs.refused(config, failure, began),
-            Reaction::HoldGroup => {
+            Reaction::SuspendConfig | Reaction::RereadCredentials => {
+                self.configs.rejected(config, failure, began)
+            }
+            Reaction::SuspendGroup => {
                 let group = &self.kind.capabilities.rate_limit_group;
-                let (holds, jitter) = (&self.shared.holds, world.fresh.jitter);
-                holds.throttled(config, group, failure, began, self.shared.clock.now(), jitter);
+                let (suspensions, jitter) = (&self.shared.suspensions, snapshot.fresh.jitter);
+                suspensions.throttled(config, group, failure, began, self.shared.clock.now(), jitter);
             }
             Reaction::WaitForUser
-            | Reaction::LookAgain
+            | Reaction::Reobserve
             | Reaction::BackOff
-            | Reaction::WaitForOthers
+            | Reaction::WaitForDependency
             | Reaction::RetrySlowly => {}
         }
     }
 
-    fn worked(&self, world: &World, began: Timestamp) {
-        if let Ok(config) = &world.config {
+    fn worked(&self, snapshot: &Snapshot, began: Timestamp) {
+        if let Ok(config) = &snapshot.config {
             let group = &self.kind.capabilities.rate_limit_group;
             self.shared
-                .holds
+                .suspensions
                 .worked(config, group, began, self.shared.clock.now());
         }
     }
 
-    fn emit(&self, object: &Object, memory: &mut Memory) {
+    fn emit(&self, object: &Object, memory: &mut ReconcileMemory) {
         for event in std::mem::take(&mut memory.events) {
             self.record(object, &event);
         }
@@ -351,7 +353,7 @@ impl ManagedReconciler {
             .record(object, event_type, &event.reason, &event.message);
     }
 
-    fn count(&self, first: &Object, memory: &Memory) {
+    fn count(&self, first: &Object, memory: &ReconcileMemory) {
         let Some(object) = self
             .shared
             .store
@@ -364,12 +366,12 @@ impl ManagedReconciler {
         let (before, after) = (view::managed(first), view::managed(&object));
         let counts = &self.shared.counts;
         counts.passed(&self.gvk, &before, &after, created, self.shared.clock.now());
-        if let Some(looked) = &memory.looked
+        if let Some(last_observation) = &memory.last_observation
             && after
                 .condition(status::SYNCED)
                 .is_some_and(|synced| synced.status == "True")
         {
-            counts.as_wished(object.uid(), looked.began);
+            counts.in_sync_since(object.uid(), last_observation.began);
         }
     }
 
@@ -395,16 +397,16 @@ impl ManagedReconciler {
 }
 
 /// The name of the point before and after an action.
-fn fault_point(action: &Action) -> &'static str {
+fn failpoint(action: &Action) -> &'static str {
     match action {
         Action::Observe(_) => "observe",
-        Action::Prove => "live read",
+        Action::VerifyResourceVersion => "live read",
         Action::WriteMetadata(change) if change.allows.is_some() => "intent",
         Action::WriteMetadata(_) => "metadata",
         Action::Call(call) => verb_of(call.verb),
         Action::Publish => "publish",
         Action::WriteStatus(_) => "status",
-        Action::Release(_) => "finalizer",
+        Action::RemoveFinalizer(_) => "finalizer",
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use bridge_core::managed::Memory;
+use bridge_core::managed::ReconcileMemory;
 
 use super::{reconciler::ManagedReconciler, view};
 use crate::{object::Object, write::PublishError};
@@ -12,7 +12,11 @@ const TRY_AGAIN: Duration = Duration::from_secs(1);
 
 impl ManagedReconciler {
     /// Brings what the memory holds to where the object says; costs nothing where it is there.
-    pub(super) async fn publish(&self, object: &Object, memory: &Memory) -> Result<(), PublishError> {
+    pub(super) async fn publish(
+        &self,
+        object: &Object,
+        memory: &ReconcileMemory,
+    ) -> Result<(), PublishError> {
         let Some(key) = view::connection_secret(object) else {
             return Ok(());
         };
@@ -22,7 +26,7 @@ impl ManagedReconciler {
 
     /// Connection details may come only once: where no further pass may come, they are published with this one. A Secret that is another's stays
     /// so until a person does something: what a look can show again does not wait for that.
-    pub(super) async fn publish_before_it_is_lost(&self, first: &Object, memory: &mut Memory) {
+    pub(super) async fn publish_pending_details(&self, first: &Object, memory: &mut ReconcileMemory) {
         while !self.shared.acts() && memory.unpublished {
             let newest = self.shared.store.get(&first.key());
             let Some(object) = newest
@@ -33,11 +37,11 @@ impl ManagedReconciler {
             };
             let published = self.publish(&object, memory).await;
             if published.is_ok() {
-                memory.learn_published();
+                memory.record_published();
             }
             if let Err(error) = published {
                 let comes_once = self.kind.connection_keys.iter().any(|key| key.one_time);
-                if error.is_anothers() && !comes_once {
+                if error.is_foreign() && !comes_once {
                     return;
                 }
                 tracing::warn!(object = %object.key(), "the connection details are not published yet; trying again");

@@ -11,7 +11,7 @@ use std::{
 use async_trait::async_trait;
 use bridge_core::{
     kind::Kind,
-    managed::{OwnershipClaims, Settings, resume},
+    managed::{OwnershipClaims, Settings, initial_schedule},
     queue::{Priority, Wake},
 };
 use jiff::Timestamp;
@@ -22,9 +22,9 @@ use super::{
     counts::Counts,
     detached::Detached,
     digest::Digester,
-    holds::Holds,
-    memories::Memories,
+    memories::ReconcileMemories,
     metrics::{Gvk, ManagedMetrics},
+    suspensions::Suspensions,
 };
 use crate::{
     clock::Clock,
@@ -33,7 +33,7 @@ use crate::{
     lease::Leadership,
     object::{ApiType, Key, Object},
     ports::External,
-    reconcile::{Next, Pass, Reconcile},
+    reconcile::{Next, Reconcile, ReconcileRequest},
     secret::SecretReader,
     store::Store,
     write::{ConnectionSecrets, Writer},
@@ -57,7 +57,7 @@ pub struct Shared {
     pub(super) secrets: Arc<SecretReader>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) digester: Digester,
-    pub(super) holds: Arc<Holds>,
+    pub(super) suspensions: Arc<Suspensions>,
     pub(super) claims: Arc<Mutex<OwnershipClaims>>,
     pub(super) counts: Counts,
     pub(super) settings: Arc<Settings>,
@@ -100,7 +100,7 @@ impl Shared {
             secrets: Arc::clone(&engine.secrets),
             clock: Arc::clone(&engine.clock),
             digester,
-            holds: Arc::default(),
+            suspensions: Arc::default(),
             claims: Arc::default(),
             counts: Counts::new(Arc::clone(&metrics)),
             metrics,
@@ -123,7 +123,7 @@ impl Shared {
             secrets: Arc::clone(&self.secrets),
             clock: Arc::clone(&self.clock),
             digester: self.digester.clone(),
-            holds: Arc::clone(&self.holds),
+            suspensions: Arc::clone(&self.suspensions),
             claims: Arc::clone(&self.claims),
             counts: Counts::new(Arc::clone(&self.metrics)),
             metrics: Arc::clone(&self.metrics),
@@ -180,7 +180,7 @@ pub struct ManagedReconciler {
     pub(super) configs: Arc<dyn ConfigSource>,
     pub(super) plugin_version: String,
     pub(super) gvk: Arc<Gvk>,
-    pub(super) memories: Memories,
+    pub(super) memories: ReconcileMemories,
 }
 
 impl ManagedReconciler {
@@ -202,7 +202,7 @@ impl ManagedReconciler {
             configs,
             plugin_version: plugin_version.to_owned(),
             gvk: Arc::new(Gvk { gvk }),
-            memories: Memories::default(),
+            memories: ReconcileMemories::default(),
         })
     }
 
@@ -215,14 +215,14 @@ impl ManagedReconciler {
             references: Arc::new(move |object: &Object| {
                 of.upgrade().map(|of| of.references(object)).unwrap_or_default()
             }),
-            reconciler: Arc::new(Turns(Arc::clone(self))),
+            reconciler: Arc::new(QueuedReconciler(Arc::clone(self))),
             reason: reason.to_owned(),
         }
     }
 
     /// Whose change is the object's turn: its Secrets, the one for its connection details included, and its config.
     fn references(&self, object: &Object) -> Vec<Key> {
-        let mut keys = super::wish::secret_references(&self.kind, object);
+        let mut keys = super::desired_state::secret_references(&self.kind, object);
         keys.extend(super::view::connection_secret(object));
         keys.extend(self.configs.references(object));
         keys
@@ -235,18 +235,18 @@ impl ManagedReconciler {
     }
 
     /// Objects of one config share its fate: a dead account keeps no other waiting.
-    pub(super) fn lane(&self, object: &Object) -> String {
+    pub(super) fn flow(&self, object: &Object) -> String {
         let config = self.configs.references(object).into_iter().next();
         config.map(|config| config.to_string()).unwrap_or_default()
     }
 }
 
 /// Hands each turn to a task of its own.
-struct Turns(Arc<ManagedReconciler>);
+struct QueuedReconciler(Arc<ManagedReconciler>);
 
 #[async_trait]
-impl Reconcile for Turns {
-    async fn reconcile(&self, key: &Key, pass: Pass) -> Next {
+impl Reconcile for QueuedReconciler {
+    async fn reconcile(&self, key: &Key, pass: ReconcileRequest) -> Next {
         let of = &self.0;
         let Some(object) = of.shared.store.get(key) else {
             of.forget_key(key, None);
@@ -293,14 +293,14 @@ impl Reconcile for Turns {
         }
     }
 
-    fn resume(&self, object: &Object, now: Timestamp) -> Wake {
+    fn initial_schedule(&self, object: &Object, now: Timestamp) -> Wake {
         let managed = super::view::managed(object);
         self.0.shared.counts.seen(&self.0.gvk, &managed);
-        resume(&managed, &self.0.shared.settings, fastrand::f64(), now)
+        initial_schedule(&managed, &self.0.shared.settings, fastrand::f64(), now)
     }
 
-    fn lane(&self, object: &Object) -> String {
-        self.0.lane(object)
+    fn flow(&self, object: &Object) -> String {
+        self.0.flow(object)
     }
 
     fn longest_pass(&self) -> Duration {

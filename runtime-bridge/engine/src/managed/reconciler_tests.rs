@@ -1,7 +1,7 @@
 use std::convert::Infallible;
 
 use bridge_core::{
-    external::{Answer, Call, CallError, Config, DesiredState, Failure, Look, Target},
+    external::{Answer, Call, CallError, Config, DesiredState, Failure, ObserveResult, Target},
     kind::{Capabilities, DiffMode, NameRules, NameSource, ResourceType, Timeouts},
     managed::Problem,
 };
@@ -38,7 +38,7 @@ impl ConfigSource for Configs {
             .collect()
     }
 
-    fn refused(&self, _: &Config, _: &Failure, _: Timestamp) {}
+    fn rejected(&self, _: &Config, _: &Failure, _: Timestamp) {}
 }
 
 /// Is never called.
@@ -46,7 +46,7 @@ struct Nothing;
 
 #[async_trait]
 impl External for Nothing {
-    async fn observe(&self, _: &Target, _: &DesiredState, _: Timestamp) -> Result<Look, CallError> {
+    async fn observe(&self, _: &Target, _: &DesiredState, _: Timestamp) -> Result<ObserveResult, CallError> {
         unreachable!()
     }
 

@@ -51,7 +51,7 @@ fn changes_are_written() {
 }
 
 #[test]
-fn what_is_no_object_is_refused() {
+fn invalid_objects_are_rejected() {
     let cases = [
         ("[]", "cannot read the object"),
         ("{}", "the object has no metadata"),

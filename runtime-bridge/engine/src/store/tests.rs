@@ -71,7 +71,7 @@ fn version(store: &Store, name: &str) -> Option<u64> {
 }
 
 #[test]
-fn what_the_first_list_shows_was_there_before_and_what_comes_later_is_news() {
+fn listed_objects_are_initial_and_watched_ones_changes() {
     let (store, heard) = store();
     store.begin_list(&kind());
     store.observe(object("a", "a", 5));
@@ -110,7 +110,7 @@ fn versions_are_compared_as_numbers() {
 }
 
 #[test]
-fn nothing_brings_back_a_uid_that_is_gone() {
+fn a_deleted_uid_never_returns() {
     let (store, heard) = store();
     store.observe(object("a", "old", 5));
     store.observe_deleted(&key("a"), "old");
@@ -128,7 +128,7 @@ fn nothing_brings_back_a_uid_that_is_gone() {
 }
 
 #[test]
-fn another_uid_under_the_same_name_means_that_the_former_is_gone() {
+fn a_new_uid_under_a_name_deletes_the_former_object() {
     let (store, _) = store();
     store.observe(object("a", "old", 5));
     store.observe(object("a", "new", 9));
@@ -137,7 +137,7 @@ fn another_uid_under_the_same_name_means_that_the_former_is_gone() {
 }
 
 #[test]
-fn the_answer_to_the_removal_of_the_last_finalizer_says_that_the_object_is_gone() {
+fn removing_the_last_finalizer_deletes_the_object() {
     let (store, heard) = store();
     store.observe(object("a", "a", 5));
     let json = json!({"metadata": {
@@ -150,7 +150,7 @@ fn the_answer_to_the_removal_of_the_last_finalizer_says_that_the_object_is_gone(
 }
 
 #[test]
-fn a_list_ends_what_it_does_not_show_save_what_is_newer_than_it() {
+fn a_list_removes_unlisted_objects_unless_newer() {
     let (store, heard) = store();
     for (name, version) in [("stays", 1), ("goes", 2), ("unreadable", 3)] {
         store.observe(object(name, name, version));
@@ -171,7 +171,7 @@ fn a_list_ends_what_it_does_not_show_save_what_is_newer_than_it() {
 }
 
 #[test]
-fn objects_go_with_their_definition_but_are_only_forgotten_with_their_watch() {
+fn a_deleted_definition_deletes_its_objects() {
     let (store, heard) = store();
     store.observe(object("a", "a", 5));
     store.forget(&kind());
@@ -219,7 +219,7 @@ fn a_name_is_listened_to_alone() {
 }
 
 #[test]
-fn who_stops_listening_hears_no_more() {
+fn a_removed_listener_receives_nothing() {
     let (store, heard) = store();
     let id = store.listen(&kind(), Selector::Whole, Arc::new(|_| {}));
     store.unlisten(&kind(), id - 1);
@@ -258,7 +258,7 @@ fn indexes_follow_changes_and_deletions() {
 }
 
 #[test]
-fn dependants_are_found_by_way_of_others_and_in_circles() {
+fn transitive_and_cyclic_dependants_are_found() {
     let (store, _) = store();
     let _rule = store.register_references(&kind(), {
         Arc::new(|object| {
@@ -277,7 +277,7 @@ fn dependants_are_found_by_way_of_others_and_in_circles() {
 }
 
 #[test]
-fn a_status_alone_is_told_from_the_rest() {
+fn a_status_only_change_is_recognized() {
     let change = |old: &serde_json::Value, new: &serde_json::Value| Change {
         key: key("a"),
         old: Some(Arc::new(Object::decode(&api(), &old.to_string()).unwrap())),
@@ -310,7 +310,7 @@ impl Drop for Listening {
 }
 
 #[test]
-fn a_listener_that_holds_another_ends_with_it() {
+fn dropping_a_listener_drops_those_it_owns() {
     let store = Arc::new(Store::default());
     let inner = store.listen(&kind(), Selector::Whole, Arc::new(|_| {}));
     let inner = Listening(Arc::clone(&store), inner);
@@ -332,7 +332,7 @@ fn a_listener_that_holds_another_ends_with_it() {
 }
 
 #[test]
-fn a_listener_that_panics_harms_neither_the_others_nor_who_brings_the_change() {
+fn a_panicking_listener_is_isolated() {
     let store = Store::default();
     store.open(&kind());
     store.listen(

@@ -10,19 +10,19 @@ use parking_lot::Mutex;
 use serde::Deserialize;
 use tokio::sync::{Notify, watch};
 
-use super::feed::{Condition, News, Sink};
+use super::feed::{Condition, FeedEvent, Sink};
 
 /// All definitions, kept up to date by a feed.
 #[derive(Debug)]
 pub(super) struct KnownDefinitions {
-    state: Mutex<State>,
+    state: Mutex<DefinitionTable>,
     changed: Arc<Notify>,
     /// Counts the changes.
     changes: watch::Sender<u64>,
 }
 
 #[derive(Debug)]
-struct State {
+struct DefinitionTable {
     /// Name of the definition -> kind and what counts.
     by_name: BTreeMap<String, (GroupKind, Definition)>,
     /// Name of the definition -> its version, also of one that cannot be read.
@@ -37,7 +37,7 @@ struct State {
 impl KnownDefinitions {
     pub(super) fn new(changed: Arc<Notify>) -> Arc<Self> {
         let syncing = "the first list is not complete".to_owned();
-        let state = State {
+        let state = DefinitionTable {
             by_name: BTreeMap::new(),
             versions: BTreeMap::new(),
             listed: BTreeSet::new(),
@@ -98,11 +98,11 @@ impl KnownDefinitions {
 struct DefinitionSink(Arc<KnownDefinitions>);
 
 impl Sink for DefinitionSink {
-    fn news(&mut self, news: News<'_>) {
+    fn on_event(&mut self, on_event: FeedEvent<'_>) {
         let mut state = self.0.state.lock();
-        match news {
-            News::ListBegins => state.listed.clear(),
-            News::Seen(head, json) => {
+        match on_event {
+            FeedEvent::ListBegins => state.listed.clear(),
+            FeedEvent::Seen(head, json) => {
                 let name = head.key.name().to_owned();
                 state.listed.insert(name.clone());
                 state.versions.insert(name.clone(), head.version);
@@ -111,7 +111,7 @@ impl Sink for DefinitionSink {
                     Err(error) => tracing::warn!(name, %error, "a CRD cannot be read"),
                 }
             }
-            News::Deleted(head) => {
+            FeedEvent::Deleted(head) => {
                 let name = head.key.name();
                 state.versions.remove(name);
                 if state
@@ -122,7 +122,7 @@ impl Sink for DefinitionSink {
                     state.by_name.remove(name);
                 }
             }
-            News::ListEnds(_) => {
+            FeedEvent::ListEnds(_) => {
                 let listed = std::mem::take(&mut state.listed);
                 state.by_name.retain(|name, _| listed.contains(name));
                 state.versions.retain(|name, _| listed.contains(name));

@@ -30,7 +30,7 @@ const METADATA_ONLY_LIST: &str = "application/json;as=PartialObjectMetadataList;
 
 /// What a feed tells.
 #[derive(Debug)]
-pub(crate) enum News<'a> {
+pub(crate) enum FeedEvent<'a> {
     /// A full list begins: whatever it will not show is gone.
     ListBegins,
     /// An object as it is.
@@ -55,7 +55,7 @@ pub(crate) enum Condition {
 /// Takes in what a feed tells. Must not block.
 pub(crate) trait Sink: Send {
     /// Something was seen.
-    fn news(&mut self, news: News<'_>);
+    fn on_event(&mut self, on_event: FeedEvent<'_>);
     /// The feed fares differently now.
     fn condition(&mut self, condition: Condition);
 }
@@ -143,7 +143,7 @@ impl Feed {
         let mut listing = self.version.is_none();
         let mut lines = std::pin::pin!(self.client.stream(&self.api.plural, request).await?);
         if listing {
-            sink.news(News::ListBegins);
+            sink.on_event(FeedEvent::ListBegins);
         } else {
             self.live(sink);
         }
@@ -169,13 +169,13 @@ impl Feed {
     }
 
     fn line(&mut self, line: &str, listing: &mut bool, sink: &mut dyn Sink) -> Result<(), ApiError> {
-        let broken =
+        let consecutive_failures =
             |e: serde_json::Error| ApiError::Interrupted(format!("a line of the watch is not JSON: {e}"));
-        let line: Line<'_> = serde_json::from_str(line).map_err(broken)?;
+        let line: Line<'_> = serde_json::from_str(line).map_err(consecutive_failures)?;
         let json = line.object.get();
         match line.event {
             "BOOKMARK" => {
-                let bookmark: Bookmark = serde_json::from_str(json).map_err(broken)?;
+                let bookmark: Bookmark = serde_json::from_str(json).map_err(consecutive_failures)?;
                 let version = parse_version(bookmark.metadata.resource_version.as_deref());
                 if bookmark
                     .metadata
@@ -184,13 +184,13 @@ impl Feed {
                     && *listing
                 {
                     *listing = false;
-                    sink.news(News::ListEnds(version.unwrap_or_default()));
+                    sink.on_event(FeedEvent::ListEnds(version.unwrap_or_default()));
                     self.live(sink);
                 }
                 self.advance(version, *listing);
             }
             "ERROR" => {
-                let status: Failure = serde_json::from_str(json).map_err(broken)?;
+                let status: Failure = serde_json::from_str(json).map_err(consecutive_failures)?;
                 let code = http::StatusCode::from_u16(status.code)
                     .unwrap_or(http::StatusCode::INTERNAL_SERVER_ERROR);
                 // Whatever it is, going on from the same place may bring it again.
@@ -200,10 +200,10 @@ impl Feed {
             }
             event => match self.head(json) {
                 Some(head) => {
-                    sink.news(if event == "DELETED" {
-                        News::Deleted(&head)
+                    sink.on_event(if event == "DELETED" {
+                        FeedEvent::Deleted(&head)
                     } else {
-                        News::Seen(&head, json)
+                        FeedEvent::Seen(&head, json)
                     });
                     self.advance(Some(head.version), *listing);
                 }
@@ -232,13 +232,13 @@ impl Feed {
         let list: List<'_> = serde_json::from_str(&text).map_err(|e| ApiError::Unusable(e.to_string()))?;
         let version = parse_version(list.metadata.resource_version.as_deref())
             .ok_or_else(|| ApiError::Unusable("the list has no version".to_owned()))?;
-        sink.news(News::ListBegins);
+        sink.on_event(FeedEvent::ListBegins);
         for item in list.items {
             if let Some(head) = self.head(item.get()) {
-                sink.news(News::Seen(&head, item.get()));
+                sink.on_event(FeedEvent::Seen(&head, item.get()));
             }
         }
-        sink.news(News::ListEnds(version));
+        sink.on_event(FeedEvent::ListEnds(version));
         self.version = Some(version);
         Ok(())
     }

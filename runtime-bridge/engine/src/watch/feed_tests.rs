@@ -26,12 +26,12 @@ impl Notes {
 }
 
 impl Sink for Notes {
-    fn news(&mut self, news: News<'_>) {
-        self.add(match news {
-            News::ListBegins => "list begins".to_owned(),
-            News::Seen(head, _) => format!("seen {} {} {}", head.key.name(), head.uid, head.version),
-            News::Deleted(head) => format!("deleted {} {}", head.key.name(), head.uid),
-            News::ListEnds(version) => format!("list ends {version}"),
+    fn on_event(&mut self, on_event: FeedEvent<'_>) {
+        self.add(match on_event {
+            FeedEvent::ListBegins => "list begins".to_owned(),
+            FeedEvent::Seen(head, _) => format!("seen {} {} {}", head.key.name(), head.uid, head.version),
+            FeedEvent::Deleted(head) => format!("deleted {} {}", head.key.name(), head.uid),
+            FeedEvent::ListEnds(version) => format!("list ends {version}"),
         });
     }
 
@@ -141,7 +141,7 @@ async fn it_lists_and_watches_in_one_request_and_goes_on_where_it_stood() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_version_that_is_too_old_makes_it_list_anew() {
+async fn an_expired_resource_version_triggers_a_relist() {
     let gone = json!({"kind": "Status", "code": 410, "reason": "Expired", "message": "too old"});
     let in_stream = ok(&[event("ERROR", &gone)]);
     let at_once = (StatusCode::GONE, gone.to_string());
@@ -248,7 +248,7 @@ async fn a_server_without_streaming_lists_is_asked_for_plain_ones() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_says_what_is_wrong_and_goes_on() {
+async fn a_feed_reports_its_error_and_retries() {
     let forbidden =
         json!({"kind": "Status", "code": 403, "reason": "Forbidden", "message": "buckets is forbidden"});
     let script = vec![
@@ -278,13 +278,13 @@ async fn it_says_what_is_wrong_and_goes_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_watch_that_ends_at_once_is_not_asked_for_again_at_once() {
+async fn an_immediately_closed_watch_backs_off() {
     let played = play(vec![listed(10), ok(&[]), ok(&[]), ok(&[])]).await;
     assert_eq!(played.matches("the watch ended at once").count(), 3, "{played}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_place_that_is_lost_right_after_each_list_is_not_listed_for_in_a_tight_loop() {
+async fn a_watch_that_expires_after_each_list_backs_off() {
     let gone = json!({"kind": "Status", "code": 410, "reason": "Expired", "message": "too old"});
     let lost = || {
         ok(&[
@@ -299,7 +299,7 @@ async fn a_place_that_is_lost_right_after_each_list_is_not_listed_for_in_a_tight
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_ends_each_watch_after_one_line_is_not_asked_in_a_tight_loop() {
+async fn a_watch_closed_after_one_event_backs_off() {
     let one = |version| ok(&[event("MODIFIED", &object("a", version))]);
     let script = std::iter::once(listed(10)).chain((11..200).map(one));
     let played = play(script.collect()).await;

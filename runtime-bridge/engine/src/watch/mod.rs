@@ -25,7 +25,7 @@ use tokio::{
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 pub use self::subscription::Subscription;
-use self::{definitions::KnownDefinitions, feed::Feed, running::Running};
+use self::{definitions::KnownDefinitions, feed::Feed, running::RunningWatch};
 use crate::{
     client::ApiClient,
     clock::Clock,
@@ -84,14 +84,14 @@ struct Shared {
     definitions: Arc<KnownDefinitions>,
     changed: Arc<Notify>,
     stop: CancellationToken,
-    state: Mutex<State>,
+    state: Mutex<WatchTable>,
 }
 
 #[derive(Default)]
-struct State {
+struct WatchTable {
     apis: BTreeMap<GroupKind, Arc<ApiType>>,
     wants: BTreeMap<GroupKind, Want>,
-    running: BTreeMap<WatchId, Running>,
+    running: BTreeMap<WatchId, RunningWatch>,
     /// Kind -> why it cannot be watched now.
     waits: BTreeMap<GroupKind, String>,
     plan: String,
@@ -237,8 +237,8 @@ pub struct KindWatch {
     pub unreadable: BTreeMap<String, String>,
 }
 
-impl State {
-    fn running_of(&self, kind: &GroupKind) -> Option<(&WatchId, &Running)> {
+impl WatchTable {
+    fn running_of(&self, kind: &GroupKind) -> Option<(&WatchId, &RunningWatch)> {
         self.running.iter().find(|(watch, _)| watch.kind == *kind)
     }
 
@@ -305,7 +305,8 @@ impl Shared {
         for start in &plan.starts {
             if let Some(api) = state.apis.get(&start.watch.kind) {
                 let stop = self.stop.child_token();
-                let running = Running::start(&self.client, &self.store, &self.metrics, Arc::clone(api), stop);
+                let running =
+                    RunningWatch::start(&self.client, &self.store, &self.metrics, Arc::clone(api), stop);
                 state.running.insert(start.watch.clone(), running);
             }
         }

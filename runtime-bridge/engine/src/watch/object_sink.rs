@@ -4,7 +4,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use parking_lot::Mutex;
 
 use super::{
-    feed::{Condition, Head, News, Sink},
+    feed::{Condition, FeedEvent, Head, Sink},
     running::{Gate, Status, as_state},
 };
 use crate::{
@@ -64,19 +64,19 @@ fn identity(meta: ObjectMeta) -> ObjectMeta {
 }
 
 impl Sink for ObjectSink {
-    fn news(&mut self, news: News<'_>) {
+    fn on_event(&mut self, on_event: FeedEvent<'_>) {
         let gate = self.gate.lock();
         if !*gate {
             return;
         }
-        match news {
-            News::ListBegins => self.store.begin_list(&self.api.kind),
-            News::Seen(head, json) => self.seen(head, json),
-            News::Deleted(head) => {
+        match on_event {
+            FeedEvent::ListBegins => self.store.begin_list(&self.api.kind),
+            FeedEvent::Seen(head, json) => self.seen(head, json),
+            FeedEvent::Deleted(head) => {
                 self.status.lock().unreadable.remove(&head.key.to_string());
                 self.store.observe_deleted(&head.key, &head.uid);
             }
-            News::ListEnds(version) => {
+            FeedEvent::ListEnds(version) => {
                 self.status.lock().lists += 1;
                 Metrics::count(&self.metrics.watch_lists, &self.api.kind);
                 self.store.end_list(&self.api.kind, version);

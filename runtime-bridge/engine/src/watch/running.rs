@@ -13,7 +13,7 @@ use super::{
 use crate::{client::ApiClient, metrics::Metrics, object::ApiType, store::Store};
 
 /// A watch that runs. Dropping it ends it, without I/O.
-pub(super) struct Running {
+pub(super) struct RunningWatch {
     kind: GroupKind,
     store: Arc<Store>,
     status: Arc<Mutex<Status>>,
@@ -33,7 +33,7 @@ pub(super) struct Status {
     pub(super) unreadable: BTreeMap<String, String>,
 }
 
-impl Running {
+impl RunningWatch {
     pub(super) fn start(
         client: &ApiClient,
         store: &Arc<Store>,

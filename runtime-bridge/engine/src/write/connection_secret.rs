@@ -58,7 +58,7 @@ pub enum PublishError {
 
 impl PublishError {
     /// The Secret is not the object's: only a person can change that.
-    pub(crate) fn is_anothers(&self) -> bool {
+    pub(crate) fn is_foreign(&self) -> bool {
         matches!(self, Self::NotControlled { .. } | Self::Uncontrolled { .. })
     }
 }

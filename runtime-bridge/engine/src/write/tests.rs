@@ -80,9 +80,9 @@ async fn an_object_that_still_exists_is_not_taken_for_gone() {
         [("DependencyNotFound", false); 3]
     );
     // The read that is to decide gets no answer.
-    let broken = (StatusCode::INTERNAL_SERVER_ERROR, json!({}));
+    let consecutive_failures = (StatusCode::INTERNAL_SERVER_ERROR, json!({}));
     assert_eq!(
-        outcomes(not_found("buckets", "a"), broken).await,
+        outcomes(not_found("buckets", "a"), consecutive_failures).await,
         [("NotServed", false); 3]
     );
 }

@@ -5,7 +5,7 @@ use bridge_engine::{
 };
 use serde_json::{Value, json};
 
-use crate::stage::{Stage, until};
+use crate::harness::{RealHarness, until};
 
 fn data(pairs: &[(&str, &str)]) -> Secrets {
     Secrets(
@@ -17,13 +17,13 @@ fn data(pairs: &[(&str, &str)]) -> Secrets {
 }
 
 struct Publishing {
-    stage: Stage,
+    stage: RealHarness,
     owner: std::sync::Arc<bridge_engine::object::Object>,
 }
 
 impl Publishing {
     async fn new() -> Self {
-        let stage = Stage::live().await;
+        let stage = RealHarness::live().await;
         let owner = stage.bucket("owner").await;
         let live = || stage.engine.secrets.state() == bridge_engine::watch::WatchState::Live;
         until("Secrets are watched", live).await;

@@ -1,11 +1,11 @@
 use std::time::Duration;
 
-use bridge_engine::crd::{self, CrdError, Found};
+use bridge_engine::crd::{self, CrdError, SeenReconcile};
 use serde_json::json;
 
 use crate::{
     admin::{Admin, TestKind, plane},
-    stage::{LIMIT, engine},
+    harness::{LIMIT, engine},
 };
 
 #[tokio::test]
@@ -22,9 +22,9 @@ async fn definitions_are_installed_once_and_brought_up_to_date() {
         assert_eq!(found[0].0, kind.name());
         found[0].1.clone()
     };
-    assert_eq!(check(&definition).await, Found::Missing);
+    assert_eq!(check(&definition).await, SeenReconcile::Missing);
     crd::install(client, &[definition.clone()], LIMIT).await.unwrap();
-    assert_eq!(check(&definition).await, Found::Good);
+    assert_eq!(check(&definition).await, SeenReconcile::Good);
 
     let first = admin.get(&kind.path()).await.unwrap();
     crd::install(client, &[definition.clone()], LIMIT).await.unwrap();
@@ -44,17 +44,17 @@ async fn definitions_are_installed_once_and_brought_up_to_date() {
     definition["status"] = json!({"storedVersions": ["v9"]});
     assert_eq!(
         check(&definition).await,
-        Found::Different(vec!["/spec/names/categories".to_owned()])
+        SeenReconcile::Different(vec!["/spec/names/categories".to_owned()])
     );
     crd::install(client, &[definition.clone()], LIMIT).await.unwrap();
-    assert_eq!(check(&definition).await, Found::Good);
+    assert_eq!(check(&definition).await, SeenReconcile::Good);
     let third = admin.get(&kind.path()).await.unwrap();
     assert_eq!(third["status"]["storedVersions"], json!(["v1"]));
     assert_eq!(third["metadata"]["uid"], first["metadata"]["uid"]);
 }
 
 #[tokio::test]
-async fn what_others_made_is_left_alone() {
+async fn foreign_resources_are_left_alone() {
     let admin = Admin::new().await;
     let (engine, _gate) = engine(plane().await.kubeconfig()).await;
     let client = &engine.clients.write;
@@ -83,25 +83,27 @@ async fn a_definition_that_cannot_be_served_says_why() {
     let kind = TestKind::new();
     crd::install(client, &[kind.definition()], LIMIT).await.unwrap();
     // Another plural for the same kind.
-    let mut rival = kind.definition();
-    rival["metadata"]["name"] = json!(format!("pails.{}", kind.api.kind.group()));
-    rival["spec"]["names"]["plural"] = json!("pails");
-    let refused = crd::install(client, &[rival.clone()], Duration::from_secs(1))
+    let mut conflicting_object = kind.definition();
+    conflicting_object["metadata"]["name"] = json!(format!("pails.{}", kind.api.kind.group()));
+    conflicting_object["spec"]["names"]["plural"] = json!("pails");
+    let refused = crd::install(client, &[conflicting_object.clone()], Duration::from_secs(1))
         .await
         .unwrap_err();
     assert!(
         matches!(&refused, CrdError::NotEstablished { why, .. } if why.contains("NamesAccepted")),
         "{refused:?}"
     );
-    let found = crd::check(client, &[rival]).await.unwrap();
+    let found = crd::check(client, &[conflicting_object]).await.unwrap();
     assert!(
-        matches!(&found[0].1, Found::NotEstablished(why) if why.contains("NamesAccepted")),
+        matches!(&found[0].1, SeenReconcile::NotEstablished(why) if why.contains("NamesAccepted")),
         "{found:?}"
     );
 
-    let mut broken = TestKind::new().definition();
-    broken["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["type"] = json!("nonsense");
-    let refused = crd::install(client, &[broken], LIMIT).await.unwrap_err();
+    let mut consecutive_failures = TestKind::new().definition();
+    consecutive_failures["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["type"] = json!("nonsense");
+    let refused = crd::install(client, &[consecutive_failures], LIMIT)
+        .await
+        .unwrap_err();
     assert!(
         matches!(refused, CrdError::Api { verb: "apply", .. }),
         "{refused:?}"

@@ -3,11 +3,11 @@ use std::time::Duration;
 use bridge_engine::event::EventType;
 use serde_json::json;
 
-use crate::stage::Stage;
+use crate::harness::RealHarness;
 
 #[tokio::test]
 async fn an_event_is_what_people_expect_and_comes_once() {
-    let stage = Stage::live().await;
+    let stage = RealHarness::live().await;
     stage.create("a").await;
     let name = json!({"metadata": {"annotations": {"crossplane.io/external-name": "a-123"}}});
     stage.admin.patch(&stage.path("a"), &name).await.unwrap();
@@ -77,7 +77,7 @@ async fn an_event_is_what_people_expect_and_comes_once() {
 
 #[tokio::test]
 async fn events_that_cannot_be_sent_are_in_nobodys_way() {
-    let stage = Stage::live().await;
+    let stage = RealHarness::live().await;
     let object = stage.bucket("a").await;
     stage
         .admin

@@ -7,11 +7,11 @@ use bridge_engine::{
 };
 use serde_json::json;
 
-use crate::stage::{Stage, until};
+use crate::harness::{RealHarness, until};
 
 #[tokio::test]
 async fn a_finalizer_is_taken_off_the_right_object_whatever_its_version() {
-    let stage = Stage::live().await;
+    let stage = RealHarness::live().await;
     let finalizers = |list: &[&str]| json!({"metadata": {"finalizers": list}});
     let remove = |name: &'static str, uid: String, finalizer: &'static str| {
         let (stage, api) = (&stage, &stage.kind.api);
@@ -81,7 +81,7 @@ async fn a_finalizer_is_taken_off_the_right_object_whatever_its_version() {
 
 #[tokio::test]
 async fn a_list_of_finalizers_that_changed_meanwhile_is_a_conflict() {
-    let stage = Stage::live().await;
+    let stage = RealHarness::live().await;
     let uid = stage.bucket("a").await.uid().to_owned();
     stage
         .admin
@@ -121,7 +121,7 @@ async fn a_list_of_finalizers_that_changed_meanwhile_is_a_conflict() {
 
 #[tokio::test]
 async fn a_finalizer_stays_where_another_call_was_recorded_meanwhile() {
-    let stage = Stage::live().await;
+    let stage = RealHarness::live().await;
     let uid = stage.bucket("a").await.uid().to_owned();
     let meta = json!({"metadata": {"finalizers": ["x/1", "x/2"], "annotations": {"x.dev/record": "one"}}});
     stage.admin.patch(&stage.path("a"), &meta).await.unwrap();

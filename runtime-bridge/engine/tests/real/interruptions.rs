@@ -4,13 +4,13 @@ use serde_json::json;
 
 use crate::{
     admin::{Admin, plane},
-    stage::{LIMIT, Stage, until},
+    harness::{LIMIT, RealHarness, until},
     wire::Wire,
 };
 
 /// Live, over a wire.
-async fn wired(wire: &Wire, plane: &ControlPlane) -> Stage {
-    let stage = Stage::new(wire.kubeconfig(&plane.kubeconfig()), Admin::of(plane).await).await;
+async fn wired(wire: &Wire, plane: &ControlPlane) -> RealHarness {
+    let stage = RealHarness::new(wire.kubeconfig(&plane.kubeconfig()), Admin::of(plane).await).await;
     crd::install(&stage.engine.clients.write, &[stage.kind.definition()], LIMIT)
         .await
         .unwrap();
@@ -18,7 +18,7 @@ async fn wired(wire: &Wire, plane: &ControlPlane) -> Stage {
     stage
 }
 
-fn lists(stage: &Stage) -> u64 {
+fn lists(stage: &RealHarness) -> u64 {
     let kinds = stage.engine.watches.kinds();
     kinds
         .iter()
@@ -27,7 +27,7 @@ fn lists(stage: &Stage) -> u64 {
         .lists
 }
 
-async fn until_cut(stage: &Stage) {
+async fn until_cut(stage: &RealHarness) {
     let kind = &stage.kind.api.kind;
     until("the cut is noticed", || {
         matches!(stage.engine.watches.state(kind), WatchState::Syncing(_))

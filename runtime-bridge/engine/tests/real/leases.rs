@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     admin::{Admin, plane},
-    stage::{LIMIT, until},
+    harness::{LIMIT, until},
 };
 
 /// Short, so that nobody waits long; the order of them is what counts.
@@ -114,7 +114,7 @@ async fn one_leads_and_the_next_begins_when_it_lets_go() {
 }
 
 #[tokio::test]
-async fn a_leader_that_is_gone_is_followed_when_its_lease_ends() {
+async fn a_standby_leads_when_the_lease_expires() {
     let (client, admin) = (client().await, Admin::new().await);
     let namespace = admin.namespace("lease-takeover").await;
     let a = Candidate::start(&client, &namespace, "a");

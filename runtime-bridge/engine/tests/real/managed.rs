@@ -12,16 +12,16 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::{
-    stage::{until, within},
-    things::{PLACES, POLL, Stage},
+    harness::{until, within},
+    things::{PLACES, POLL, RealHarness},
 };
 
 #[tokio::test]
-async fn a_connection_secret_that_somebody_deletes_comes_back() {
-    let stage = Stage::new().await;
+async fn a_deleted_connection_secret_is_recreated() {
+    let stage = RealHarness::new().await;
     let _process = stage.process().await;
     stage.create("one", json!({})).await;
-    stage.says("one", "Ready", "Available").await;
+    stage.value("one", "Ready", "Available").await;
     let path = format!("/api/v1/namespaces/{}/secrets/one", stage.namespace);
     let first = stage.admin.get(&path).await.unwrap();
     stage.admin.delete(&path).await.unwrap();
@@ -40,13 +40,13 @@ async fn a_connection_secret_that_somebody_deletes_comes_back() {
 
 #[tokio::test]
 async fn deleting_is_shown_though_the_config_cannot_be_read() {
-    let stage = Stage::new().await;
+    let stage = RealHarness::new().await;
     let process = stage.process().await;
     stage.create("one", json!({})).await;
-    stage.says("one", "Ready", "Available").await;
+    stage.value("one", "Ready", "Available").await;
     process.configs.0.send_replace(false);
     stage.admin.delete(&stage.path("one")).await.unwrap();
-    stage.says("one", "Ready", "Deleting").await;
+    stage.value("one", "Ready", "Deleting").await;
     process.configs.0.send_replace(true);
     within(async {
         while stage.admin.get(&stage.path("one")).await.is_ok() {
@@ -59,27 +59,27 @@ async fn deleting_is_shown_though_the_config_cannot_be_read() {
 
 #[tokio::test]
 async fn after_a_restart_whoever_is_recorded_keeps_the_resource() {
-    let stage = Stage::new().await;
+    let stage = RealHarness::new().await;
     let first = stage.process().await;
     stage.create("mine", json!({})).await;
-    stage.says("mine", "Ready", "Available").await;
+    stage.value("mine", "Ready", "Available").await;
     // Whose turn comes first after the restart: not its own.
     let paused = json!({"metadata": {"annotations": {names::PAUSED: "true"}}});
     stage.admin.patch(&stage.path("mine"), &paused).await.unwrap();
-    stage.says("mine", "Synced", "ReconcilePaused").await;
+    stage.value("mine", "Synced", "ReconcilePaused").await;
     drop(first);
     the_newcomer_is_refused(&stage).await;
 }
 
 #[tokio::test]
-async fn after_a_restart_whoever_was_making_it_keeps_the_resource() {
-    let stage = Stage::new().await;
+async fn after_a_restart_the_creator_keeps_the_resource() {
+    let stage = RealHarness::new().await;
     let first = stage.process().await;
     stage.create("mine", json!({})).await;
-    stage.says("mine", "Ready", "Available").await;
+    stage.value("mine", "Ready", "Available").await;
     let paused = json!({"metadata": {"annotations": {names::PAUSED: "true"}}});
     stage.admin.patch(&stage.path("mine"), &paused).await.unwrap();
-    stage.says("mine", "Synced", "ReconcilePaused").await;
+    stage.value("mine", "Synced", "ReconcilePaused").await;
     drop(first);
     // As if the process had died before the status: its create is not confirmed.
     let path = format!("{}/status", stage.path("mine"));
@@ -89,10 +89,10 @@ async fn after_a_restart_whoever_was_making_it_keeps_the_resource() {
 }
 
 /// Another object that wants the name of `mine` gets nothing, and its deletion takes nothing away.
-async fn the_newcomer_is_refused(stage: &Stage) {
+async fn the_newcomer_is_refused(stage: &RealHarness) {
     let _second = stage.process().await;
     stage.create("other", json!({names::EXTERNAL_NAME: "mine"})).await;
-    stage.says("other", "Synced", "DoublyOwned").await;
+    stage.value("other", "Synced", "DoublyOwned").await;
     stage.admin.delete(&stage.path("other")).await.unwrap();
     within(async {
         while stage.admin.get(&stage.path("other")).await.is_ok() {
@@ -104,11 +104,11 @@ async fn the_newcomer_is_refused(stage: &Stage) {
 }
 
 #[tokio::test]
-async fn a_pass_waits_for_a_place_before_it_records_an_intent() {
-    let stage = Stage::new().await;
+async fn a_permit_is_acquired_before_an_intent_is_recorded() {
+    let stage = RealHarness::new().await;
     let process = stage.process().await;
     let all = u32::try_from(PLACES).unwrap();
-    let taken = Arc::clone(&stage.outside.places)
+    let taken = Arc::clone(&stage.outside.permits)
         .acquire_many_owned(all)
         .await
         .unwrap();
@@ -121,16 +121,16 @@ async fn a_pass_waits_for_a_place_before_it_records_an_intent() {
     assert_eq!(one["metadata"]["annotations"][names::RECORD], Value::Null);
     assert_eq!(stage.outside.calls.load(Ordering::SeqCst), 0);
     drop(taken);
-    stage.says("one", "Ready", "Available").await;
-    assert_eq!(stage.outside.places.available_permits(), PLACES);
+    stage.value("one", "Ready", "Available").await;
+    assert_eq!(stage.outside.permits.available_permits(), PLACES);
 }
 
 #[tokio::test]
-async fn after_a_restart_an_account_is_a_lane_and_what_rests_waits_for_its_poll() {
-    let stage = Stage::new().await;
+async fn after_a_restart_objects_at_rest_wait_for_their_poll() {
+    let stage = RealHarness::new().await;
     let first = stage.process().await;
     stage.create("one", json!({})).await;
-    stage.says("one", "Ready", "Available").await;
+    stage.value("one", "Ready", "Available").await;
     drop(first);
 
     let second = stage.process().await;
@@ -138,11 +138,11 @@ async fn after_a_restart_an_account_is_a_lane_and_what_rests_waits_for_its_poll(
     let one = second.engine.store.get(&key).unwrap();
     let reconciler = &second.controller.reconciler;
     assert_eq!(
-        reconciler.lane(&one),
+        reconciler.flow(&one),
         "ClusterProviderConfig.plugin.crossbridge.dev account"
     );
     let now = Timestamp::now();
-    let turns = (0..20).map(|_| reconciler.resume(&one, now));
+    let turns = (0..20).map(|_| reconciler.initial_schedule(&one, now));
     let (at, priorities): (BTreeSet<_>, Vec<_>) = turns.map(|turn| (turn.at, turn.priority)).unzip();
     assert!(at.len() > 1, "not all at one moment: {at:?}");
     assert!(at.iter().all(|at| *at <= now + POLL));
@@ -150,7 +150,7 @@ async fn after_a_restart_an_account_is_a_lane_and_what_rests_waits_for_its_poll(
 }
 
 /// Refuses what says this in the record of a thing; in force when this returns.
-async fn a_policy_against(stage: &Stage, word: &str) -> String {
+async fn a_policy_against(stage: &RealHarness, word: &str) -> String {
     let group = &stage.kind.resource_type.group;
     let record = format!("object.metadata.?annotations[?'{}'].orValue('')", names::RECORD);
     let policy = json!({
@@ -187,8 +187,8 @@ async fn a_policy_against(stage: &Stage, word: &str) -> String {
 }
 
 #[tokio::test]
-async fn an_answer_that_a_policy_refuses_is_told_on_the_object_and_stored_when_it_may_be() {
-    let stage = Stage::new().await;
+async fn an_answer_denied_by_a_webhook_is_stored_later() {
+    let stage = RealHarness::new().await;
     let _process = stage.process().await;
     let binding = a_policy_against(&stage, "told-once").await;
     stage.outside.told.lock().0 = "told-once".to_owned();
@@ -213,15 +213,15 @@ async fn an_answer_that_a_policy_refuses_is_told_on_the_object_and_stored_when_i
         "{told}"
     );
     stage.admin.delete(&binding).await.unwrap();
-    stage.says("one", "Ready", "Available").await;
+    stage.value("one", "Ready", "Available").await;
     let one = stage.admin.get(&stage.path("one")).await.unwrap();
     let record = one["metadata"]["annotations"][names::RECORD].as_str().unwrap();
     assert!(record.contains("told-once"), "{record}");
 }
 
 #[tokio::test]
-async fn a_stopping_process_does_not_wait_for_a_secret_that_is_anothers() {
-    let stage = Stage::new().await;
+async fn a_foreign_connection_secret_does_not_delay_shutdown() {
+    let stage = RealHarness::new().await;
     let process = stage.process().await;
     let secrets = format!("/api/v1/namespaces/{}/secrets", stage.namespace);
     let theirs = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "one"}});

@@ -10,7 +10,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use crate::{
     admin::{Admin, plane},
-    stage::{LIMIT, Stage, until},
+    harness::{LIMIT, RealHarness, until},
 };
 
 async fn grant(admin: &Admin, user: &str, rules: serde_json::Value) {
@@ -33,7 +33,7 @@ async fn grant(admin: &Admin, user: &str, rules: serde_json::Value) {
 async fn what_is_forbidden_says_so_and_works_once_it_is_granted() {
     let admin = Admin::new().await;
     let kubeconfig = plane().await.user_kubeconfig("bridge", None).unwrap();
-    let mut stage = Stage::new(kubeconfig, admin.clone()).await;
+    let mut stage = RealHarness::new(kubeconfig, admin.clone()).await;
     let kind = stage.kind.api.kind.clone();
     let forbidden = |state: WatchState| matches!(state, WatchState::Forbidden(why) if why.contains("bridge"));
     until("definitions are forbidden", || {
@@ -55,7 +55,7 @@ async fn what_is_forbidden_says_so_and_works_once_it_is_granted() {
         "apiGroups": ["apiextensions.k8s.io"], "resources": ["customresourcedefinitions"], "verbs": ["get", "list", "watch"],
     });
     grant(&admin, "bridge", json!([definitions])).await;
-    let installer = Stage::live().await;
+    let installer = RealHarness::live().await;
     crd::install(&installer.engine.clients.write, &[stage.kind.definition()], LIMIT)
         .await
         .unwrap();
@@ -143,7 +143,7 @@ async fn a_connection_that_cannot_be_made_says_why() {
 
 #[tokio::test]
 async fn a_cluster_has_an_identity() {
-    let (engine, _gate) = crate::stage::engine(plane().await.kubeconfig()).await;
+    let (engine, _gate) = crate::harness::engine(plane().await.kubeconfig()).await;
     let namespace = Admin::new()
         .await
         .get("/api/v1/namespaces/kube-system")

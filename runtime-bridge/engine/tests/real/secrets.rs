@@ -2,9 +2,9 @@ use bridge_core::queue::Priority;
 use bridge_engine::{object::Key, secret::SecretError, watch::WatchState};
 use serde_json::json;
 
-use crate::stage::{Stage, until, within};
+use crate::harness::{RealHarness, until, within};
 
-async fn make(stage: &Stage, name: &str, value: &str) {
+async fn make(stage: &RealHarness, name: &str, value: &str) {
     let path = format!("/api/v1/namespaces/{}/secrets", stage.namespace);
     let secret = json!({
         "metadata": {"name": name, "annotations": {"kubectl.kubernetes.io/last-applied-configuration": value}},
@@ -13,7 +13,7 @@ async fn make(stage: &Stage, name: &str, value: &str) {
     stage.admin.create(&path, &secret).await.unwrap();
 }
 
-async fn edit(stage: &Stage, name: &str, value: &str) {
+async fn edit(stage: &RealHarness, name: &str, value: &str) {
     let path = format!("/api/v1/namespaces/{}/secrets/{name}", stage.namespace);
     stage
         .admin
@@ -22,7 +22,7 @@ async fn edit(stage: &Stage, name: &str, value: &str) {
         .unwrap();
 }
 
-fn reads(stage: &Stage) -> u64 {
+fn reads(stage: &RealHarness) -> u64 {
     let start = r#"crossbridge_api_requests_total{verb="get",resource="secrets",code="200"} "#;
     let metrics = stage.engine.encode_metrics();
     metrics
@@ -33,7 +33,7 @@ fn reads(stage: &Stage) -> u64 {
 
 #[tokio::test]
 async fn a_secret_is_read_once_per_version_and_never_shown() {
-    let stage = Stage::live().await;
+    let stage = RealHarness::live().await;
     let secrets = &stage.engine.secrets;
     until("Secrets are watched", || secrets.state() == WatchState::Live).await;
     make(&stage, "s", "canary-1").await;
@@ -66,8 +66,8 @@ async fn a_secret_is_read_once_per_version_and_never_shown() {
 }
 
 #[tokio::test]
-async fn a_secret_that_is_not_there_is_told_from_one_that_cannot_be_read() {
-    let stage = Stage::live().await;
+async fn a_missing_secret_differs_from_an_unreadable_one() {
+    let stage = RealHarness::live().await;
     let missing = stage
         .engine
         .secrets
@@ -97,8 +97,8 @@ async fn a_secret_that_is_not_there_is_told_from_one_that_cannot_be_read() {
 }
 
 #[tokio::test]
-async fn a_changed_secret_makes_it_the_turn_of_what_refers_to_it() {
-    let mut stage = Stage::live().await;
+async fn a_changed_secret_wakes_its_referrers() {
+    let mut stage = RealHarness::live().await;
     until("Secrets are watched", || {
         stage.engine.secrets.state() == WatchState::Live
     })
@@ -113,7 +113,8 @@ async fn a_changed_secret_makes_it_the_turn_of_what_refers_to_it() {
         .patch(&stage.path("with"), &json!({"spec": {"secret": "s"}}))
         .await
         .unwrap();
-    let refers = |found: &crate::stage::Found| found.object.as_ref().unwrap().spec_value()["secret"] == "s";
+    let refers =
+        |found: &crate::harness::SeenReconcile| found.object.as_ref().unwrap().spec_value()["secret"] == "s";
     while !refers(&stage.pass("with").await) {}
     stage.pass("without").await;
     edit(&stage, "s", "2").await;

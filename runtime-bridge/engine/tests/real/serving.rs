@@ -12,7 +12,7 @@ use bridge_engine::{
     engine::{Controller, Engine},
     lease::Leadership,
     object::Key,
-    reconcile::{Next, Pass, Reconcile},
+    reconcile::{Next, Reconcile, ReconcileRequest},
     serve::{DefinitionMode, DesiredKind, KindReport, KindSource, KindStatus, Registry, Wanted},
     watch::WatchState,
 };
@@ -22,12 +22,12 @@ use tokio::sync::{Semaphore, mpsc, watch};
 
 use crate::{
     admin::{Admin, TestKind, plane},
-    stage::{Stage, engine, until, within},
+    harness::{RealHarness, engine, until, within},
 };
 
 #[tokio::test]
 async fn a_kind_whose_handle_is_dropped_has_no_passes_until_it_is_served_again() {
-    let mut stage = Stage::live().await;
+    let mut stage = RealHarness::live().await;
     stage.create("a").await;
     stage.pass("a").await;
     drop(stage.served.take());
@@ -52,7 +52,7 @@ struct Passes {
 
 #[async_trait]
 impl Reconcile for Passes {
-    async fn reconcile(&self, key: &Key, _: Pass) -> Next {
+    async fn reconcile(&self, key: &Key, _: ReconcileRequest) -> Next {
         // The test may have seen enough.
         let _ = self.begun.send(format!("{} {}", key.kind().group(), key.name()));
         let _permit = self.may_end.acquire().await;

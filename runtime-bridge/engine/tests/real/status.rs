@@ -6,8 +6,8 @@ use bridge_core::managed::names;
 use serde_json::{Value, json};
 
 use crate::{
-    stage::{until, within},
-    things::{Process, Stage},
+    harness::{until, within},
+    things::{Process, RealHarness},
 };
 
 /// Looks after which a pass is surely over that began before them.
@@ -23,7 +23,7 @@ fn updates(process: &Process) -> u64 {
         .sum()
 }
 
-async fn looks(stage: &Stage) {
+async fn looks(stage: &RealHarness) {
     let until_then = stage.outside.calls.load(Ordering::SeqCst) + LOOKS;
     until("it is looked at", || {
         stage.outside.calls.load(Ordering::SeqCst) >= until_then
@@ -32,7 +32,7 @@ async fn looks(stage: &Stage) {
 }
 
 /// It is looked at every second, and nothing is written for it.
-async fn rests(stage: &Stage, process: &Process) {
+async fn rests(stage: &RealHarness, process: &Process) {
     looks(stage).await;
     let written = updates(process);
     assert!(written > 0, "writes are counted");
@@ -40,21 +40,21 @@ async fn rests(stage: &Stage, process: &Process) {
     assert_eq!(updates(process), written);
 }
 
-async fn stored(stage: &Stage, name: &str) -> Value {
+async fn stored(stage: &RealHarness, name: &str) -> Value {
     let thing = stage.admin.get(&stage.path(name)).await.unwrap();
     thing["status"]["atProvider"].clone()
 }
 
 #[tokio::test]
 async fn floats_nulls_undeclared_fields_and_defaults_are_written_once() {
-    let stage = Stage::new().await;
+    let stage = RealHarness::new().await;
     let status = json!({
         "ratio": 1.0, "note": null, "maybe": null, "undeclared": {"a": 1}, "free": {"load": 2.0, "none": null},
     });
     *stage.outside.status.lock() = status.as_object().cloned();
     let process = stage.process().await;
     stage.create("one", json!({names::POLL_INTERVAL: "1s"})).await;
-    stage.says("one", "Ready", "Available").await;
+    stage.value("one", "Ready", "Available").await;
     rests(&stage, &process).await;
     let expected = json!({"ratio": 1, "maybe": null, "colour": "red", "free": {"load": 2, "none": null}});
     assert_eq!(stored(&stage, "one").await, expected);
@@ -62,7 +62,7 @@ async fn floats_nulls_undeclared_fields_and_defaults_are_written_once() {
 
 #[tokio::test]
 async fn what_an_older_definition_prunes_is_not_written_again() {
-    let stage = Stage::new().await;
+    let stage = RealHarness::new().await;
     let status = json!({"ratio": 0.5, "note": "there"});
     *stage.outside.status.lock() = status.as_object().cloned();
     let process = stage.process().await;
@@ -92,7 +92,7 @@ async fn what_an_older_definition_prunes_is_not_written_again() {
     .await;
 
     stage.create("one", json!({names::POLL_INTERVAL: "1s"})).await;
-    stage.says("one", "Ready", "Available").await;
+    stage.value("one", "Ready", "Available").await;
     rests(&stage, &process).await;
     assert_eq!(
         stored(&stage, "one").await,

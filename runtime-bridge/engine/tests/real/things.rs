@@ -13,8 +13,8 @@ use async_trait::async_trait;
 use bridge_core::{
     crd::managed,
     external::{
-        Absent, Answer, Call, CallError, Completed, Config, DesiredState, Document, Failure, Look,
-        Observation, Outcome, OutcomeResult, Secrets, Target, Verb,
+        Absent, Answer, Call, CallError, Completed, Config, DesiredState, Document, Failure, Observation,
+        ObserveResult, Outcome, OutcomeResult, Secrets, Target, Verb,
     },
     kind::{Capabilities, CreateRecovery, DiffMode, Kind, NameRules, NameSource, ResourceType, Timeouts},
     managed::{Problem, Settings},
@@ -38,14 +38,14 @@ use tokio::sync::{Semaphore, watch};
 
 use crate::{
     admin::{Admin, plane},
-    stage::{self, LIMIT, until, within},
+    harness::{self, LIMIT, until, within},
 };
 
 /// Things by name, each with its parameters.
 pub struct Outside {
     pub things: Mutex<BTreeMap<String, Document>>,
     pub calls: AtomicU32,
-    pub places: Arc<Semaphore>,
+    pub permits: Arc<Semaphore>,
     /// Creations go on while this has a permit.
     pub open: Semaphore,
     /// What the plugin tells of a creation, beside what a look shows.
@@ -55,11 +55,11 @@ pub struct Outside {
 }
 
 impl Outside {
-    fn new(places: usize) -> Arc<Self> {
+    fn new(permits: usize) -> Arc<Self> {
         Arc::new(Self {
             things: Mutex::default(),
             calls: AtomicU32::new(0),
-            places: Arc::new(Semaphore::new(places)),
+            permits: Arc::new(Semaphore::new(permits)),
             open: Semaphore::new(1),
             told: Mutex::default(),
             status: Mutex::default(),
@@ -67,8 +67,11 @@ impl Outside {
     }
 
     /// Whoever calls has taken a place before.
-    fn called(&self, places: usize) {
-        assert!(self.places.available_permits() < places, "a call without a place");
+    fn called(&self, permits: usize) {
+        assert!(
+            self.permits.available_permits() < permits,
+            "a call without a place"
+        );
         self.calls.fetch_add(1, Ordering::SeqCst);
     }
 
@@ -117,20 +120,25 @@ pub const POLL: Duration = Duration::from_hours(1);
 #[async_trait]
 impl External for Outside {
     fn try_acquire(&self) -> Option<Permit> {
-        let places = Arc::clone(&self.places);
-        places.try_acquire_owned().ok().map(Permit::holding)
+        let permits = Arc::clone(&self.permits);
+        permits.try_acquire_owned().ok().map(Permit::holding)
     }
 
     async fn acquire(&self) -> Permit {
-        let places = Arc::clone(&self.places);
-        Permit::holding(places.acquire_owned().await.expect("they are never closed"))
+        let permits = Arc::clone(&self.permits);
+        Permit::holding(permits.acquire_owned().await.expect("they are never closed"))
     }
 
-    async fn observe(&self, target: &Target, _: &DesiredState, _: Timestamp) -> Result<Look, CallError> {
+    async fn observe(
+        &self,
+        target: &Target,
+        _: &DesiredState,
+        _: Timestamp,
+    ) -> Result<ObserveResult, CallError> {
         self.called(PLACES);
         Ok(match self.found(&target.external_name) {
-            Some(found) => Look::Found(Box::new(found)),
-            None => Look::Absent(Absent::default()),
+            Some(found) => ObserveResult::SeenReconcile(Box::new(found)),
+            None => ObserveResult::Absent(Absent::default()),
         })
     }
 
@@ -197,7 +205,7 @@ impl ConfigSource for Configs {
         )]
     }
 
-    fn refused(&self, _: &Config, _: &Failure, _: Timestamp) {}
+    fn rejected(&self, _: &Config, _: &Failure, _: Timestamp) {}
 }
 
 /// Deterministic names, and no marker.
@@ -269,14 +277,14 @@ pub struct Process {
 }
 
 /// A kind of its own, and whoever looks after it.
-pub struct Stage {
+pub struct RealHarness {
     pub kind: Arc<Kind>,
     pub admin: Admin,
     pub namespace: String,
     pub outside: Arc<Outside>,
 }
 
-impl Stage {
+impl RealHarness {
     pub async fn new() -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let group = format!("m{}.crossbridge.dev", NEXT.fetch_add(1, Ordering::Relaxed));
@@ -291,7 +299,7 @@ impl Stage {
     }
 
     pub async fn process(&self) -> Process {
-        let (engine, gate) = stage::engine(plane().await.kubeconfig()).await;
+        let (engine, gate) = harness::engine(plane().await.kubeconfig()).await;
         let options = ManagedOptions {
             settings: Settings {
                 poll: POLL,
@@ -357,8 +365,8 @@ impl Stage {
     }
 
     /// Until the condition has this reason.
-    pub async fn says(&self, name: &str, kind: &str, reason: &str) {
-        let says = |thing: &Value| {
+    pub async fn value(&self, name: &str, kind: &str, reason: &str) {
+        let value = |thing: &Value| {
             let conditions = thing["status"]["conditions"]
                 .as_array()
                 .cloned()
@@ -369,7 +377,7 @@ impl Stage {
         };
         let path = self.path(name);
         within(async {
-            while !self.admin.get(&path).await.is_ok_and(|thing| says(&thing)) {
+            while !self.admin.get(&path).await.is_ok_and(|thing| value(&thing)) {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         })

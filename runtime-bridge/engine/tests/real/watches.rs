@@ -22,12 +22,12 @@ use tokio::sync::mpsc;
 
 use crate::{
     admin::{Admin, TestKind, plane},
-    stage::{LIMIT, Stage, engine_by, until, within},
+    harness::{LIMIT, RealHarness, engine_by, until, within},
 };
 
 #[tokio::test]
-async fn what_people_do_to_an_object_makes_it_its_turn() {
-    let mut stage = Stage::live().await;
+async fn user_changes_wake_an_object() {
+    let mut stage = RealHarness::live().await;
     stage.create("a").await;
     let found = stage.pass("a").await;
     assert_eq!(found.object.unwrap().spec_value()["size"], 1);
@@ -53,8 +53,8 @@ async fn what_people_do_to_an_object_makes_it_its_turn() {
 }
 
 #[tokio::test]
-async fn what_was_there_at_the_start_gets_its_first_turn() {
-    let stage = Stage::live().await;
+async fn initial_objects_are_reconciled() {
+    let stage = RealHarness::live().await;
     stage.create("a").await;
     let (begins, mut begun) = mpsc::unbounded_channel();
     let listener: Arc<Listener> = Arc::new(move |change: &Change| {
@@ -89,10 +89,10 @@ async fn what_was_there_at_the_start_gets_its_first_turn() {
 }
 
 #[tokio::test]
-async fn a_kind_is_served_while_its_definition_is_there() {
+async fn a_kind_is_served_while_its_crd_exists() {
     let admin = crate::admin::Admin::new().await;
     let kubeconfig = crate::admin::plane().await.kubeconfig();
-    let mut stage = Stage::new(kubeconfig, admin).await;
+    let mut stage = RealHarness::new(kubeconfig, admin).await;
     let kind = stage.kind.api.kind.clone();
     let gone = |why: &str| WatchState::Gone(why.to_owned());
     let missing = gone("there is no definition of this kind");
@@ -125,8 +125,8 @@ async fn a_kind_is_served_while_its_definition_is_there() {
 
 /// A watcher of kube's was blind for 22 to 27 s here.
 #[tokio::test]
-async fn a_definition_that_is_deleted_and_made_anew_under_load_is_served_again() {
-    let mut stage = Stage::live().await;
+async fn a_recreated_crd_is_served_again_under_load() {
+    let mut stage = RealHarness::live().await;
     let (admin, collection, kind) = (
         stage.admin.clone(),
         stage.kind.collection(&stage.namespace),
@@ -208,7 +208,7 @@ async fn a_definition_that_is_deleted_and_made_anew_under_load_is_served_again()
 }
 
 /// The store shows what the API server has, and nothing of an old definition.
-async fn agrees_with_the_api_server(stage: &Stage) {
+async fn agrees_with_the_api_server(stage: &RealHarness) {
     until("the store agrees with the API server", || {
         stage.engine.dispatcher.in_flight().is_empty()
     })
@@ -242,8 +242,8 @@ async fn agrees_with_the_api_server(stage: &Stage) {
 }
 
 #[tokio::test]
-async fn a_look_is_live_or_direct_and_never_a_guess() {
-    let stage = Stage::live().await;
+async fn a_lookup_is_cached_or_direct() {
+    let stage = RealHarness::live().await;
     let bucket = stage.bucket("a").await;
     let look = |key: Key| {
         let (engine, api) = (&stage.engine, &stage.kind.api);
@@ -286,8 +286,8 @@ async fn a_look_is_live_or_direct_and_never_a_guess() {
 }
 
 #[tokio::test]
-async fn the_state_and_the_metrics_tell_what_happens() {
-    let mut stage = Stage::live().await;
+async fn state_and_metrics_show_what_happens() {
+    let mut stage = RealHarness::live().await;
     stage.create("a").await;
     stage.pass("a").await;
     let kind = stage.kind.api.kind.to_string();

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{
     admin::Admin,
-    stage::{LIMIT, Stage, within},
+    harness::{LIMIT, RealHarness, within},
 };
 
 fn with_annotation(object: &Object, value: &str) -> Object {
@@ -30,7 +30,7 @@ fn managers(live: &Value) -> BTreeSet<(String, String)> {
 
 #[tokio::test]
 async fn a_put_changes_metadata_and_spec_and_nothing_else() {
-    let stage = Stage::live().await;
+    let stage = RealHarness::live().await;
     stage.create("a").await;
     stage
         .admin
@@ -83,7 +83,7 @@ async fn a_put_changes_metadata_and_spec_and_nothing_else() {
 
 #[tokio::test]
 async fn a_status_put_changes_the_status_and_nothing_else() {
-    let stage = Stage::live().await;
+    let stage = RealHarness::live().await;
     let before = stage.bucket("a").await;
     let mut changed = with_annotation(&before, "1");
     changed.set_spec(&json!({"size": 99}));
@@ -105,8 +105,8 @@ async fn a_status_put_changes_the_status_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn a_write_is_refused_when_the_object_is_not_what_it_was() {
-    let stage = Stage::live().await;
+async fn a_guarded_write_to_a_changed_object_is_rejected() {
+    let stage = RealHarness::live().await;
     let first = stage.bucket("a").await;
     let writer = &stage.engine.writer;
     let second = writer.put(&with_annotation(&first, "1")).await.unwrap();
@@ -130,8 +130,8 @@ async fn a_write_is_refused_when_the_object_is_not_what_it_was() {
 }
 
 #[tokio::test]
-async fn our_own_write_is_nobodys_turn_and_is_seen_at_once() {
-    let mut stage = Stage::live().await;
+async fn an_own_write_is_stored_without_a_wake() {
+    let mut stage = RealHarness::live().await;
     stage.create("a").await;
     let object = stage.pass("a").await.object.unwrap();
     let written = stage
@@ -160,8 +160,8 @@ async fn our_own_write_is_nobodys_turn_and_is_seen_at_once() {
 }
 
 #[tokio::test]
-async fn refusals_are_told_apart() {
-    let stage = Stage::live().await;
+async fn rejections_are_classified() {
+    let stage = RealHarness::live().await;
     let object = stage.bucket("a").await;
     let writer = &stage.engine.writer;
     let mut new = Object::new(object.api.clone(), object.meta.clone());
@@ -234,7 +234,7 @@ async fn refusals_are_told_apart() {
 
 #[tokio::test]
 async fn a_deletion_names_its_object() {
-    let stage = Stage::live().await;
+    let stage = RealHarness::live().await;
     let bucket = stage.bucket("a").await;
     let (writer, api, key) = (&stage.engine.writer, &stage.kind.api, stage.key("a"));
     assert!(matches!(
@@ -252,7 +252,7 @@ async fn a_deletion_names_its_object() {
 #[tokio::test]
 async fn a_write_without_an_answer_is_unknown_and_one_without_a_server_is_not() {
     let mut plane = ControlPlane::start(Options::default()).await.unwrap();
-    let stage = Stage::new(plane.kubeconfig(), Admin::of(&plane).await).await;
+    let stage = RealHarness::new(plane.kubeconfig(), Admin::of(&plane).await).await;
     let client = &stage.engine.clients.write;
     bridge_engine::crd::install(client, &[stage.kind.definition()], LIMIT)
         .await
@@ -283,7 +283,7 @@ async fn a_write_without_an_answer_is_unknown_and_one_without_a_server_is_not() 
 
 #[tokio::test]
 async fn an_object_whose_kind_lost_its_status_for_a_moment_is_not_gone() {
-    let stage = Stage::live().await;
+    let stage = RealHarness::live().await;
     let bucket = stage.bucket("a").await;
     let subresources =
         |value: Value| json!([{"op": "replace", "path": "/spec/versions/0/subresources", "value": value}]);
@@ -326,7 +326,7 @@ async fn an_object_whose_kind_lost_its_status_for_a_moment_is_not_gone() {
 
 #[tokio::test]
 async fn an_object_whose_namespace_was_removed_by_force_is_not_gone() {
-    let stage = Stage::live().await;
+    let stage = RealHarness::live().await;
     let bucket = stage.bucket("a").await;
     let namespace = format!("/api/v1/namespaces/{}", stage.namespace);
     stage.admin.delete(&namespace).await.unwrap();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::fake::{Fake, Say, Script, config, desired, in_millis, in_seconds, target};
 use bridge_core::{
-    external::{Answer, Call, CallError, DesiredState, FailureCode, Look, OutcomeResult, Verb},
+    external::{Answer, Call, CallError, DesiredState, FailureCode, ObserveResult, OutcomeResult, Verb},
     port::External,
 };
 use bridge_plugin::Plugin;
@@ -58,7 +58,7 @@ async fn create(say: Say<CreateResponse>) -> (Answer, Fake) {
 }
 
 #[tokio::test]
-async fn a_create_carries_the_wish_the_deadline_and_the_trace() {
+async fn a_create_carries_desired_state_deadline_and_trace() {
     let fake = Fake::start(Script {
         create: Say::Answer(operation(OperationVerb::Create)),
         ..Script::default()
@@ -84,9 +84,9 @@ async fn a_create_carries_the_wish_the_deadline_and_the_trace() {
 
     assert_eq!(sent.client_request_token, TOKEN);
     assert!(sent.outcome_unknown);
-    let wish = sent.desired.clone().unwrap();
-    assert_eq!(wish.parameters.unwrap().json, r#"{"size":9007199254740993}"#);
-    assert_eq!(wish.sensitive_values["/password"], "canary");
+    let desired = sent.desired.clone().unwrap();
+    assert_eq!(desired.parameters.unwrap().json, r#"{"size":9007199254740993}"#);
+    assert_eq!(desired.sensitive_values["/password"], "canary");
     let about = sent.target.clone().unwrap();
     assert_eq!(about.owner.unwrap().uid, "uid-1");
     assert_eq!(about.provider_state, "state");
@@ -105,7 +105,7 @@ async fn nothing_is_sent_after_the_deadline() {
 /// The code of a call that certainly had no effect.
 fn refused<T: std::fmt::Debug>(answer: Result<T, CallError>) -> String {
     match answer {
-        Err(CallError::Refused { code, .. }) => code,
+        Err(CallError::Rejected { code, .. }) => code,
         other => panic!("not refused: {other:?}"),
     }
 }
@@ -170,7 +170,7 @@ async fn a_call_that_could_not_connect_was_certainly_not_sent() {
     for _ in 0..2 {
         let answer = create_by(&plugin, desired(), false, in_seconds(30)).await;
         codes.push(match answer {
-            Err(CallError::Refused { code, .. } | CallError::Unknown { code, .. }) => code,
+            Err(CallError::Rejected { code, .. } | CallError::Unknown { code, .. }) => code,
             Ok(answer) => panic!("{answer:?}"),
         });
     }
@@ -277,7 +277,7 @@ async fn a_config_is_checked_by_who_holds_the_last_permit() {
 }
 
 #[tokio::test]
-async fn only_absent_is_absence() {
+async fn absence_requires_an_absent_answer() {
     let absent = ObserveResponse {
         result: Some(observe_response::Result::Absent(Absent {
             external_name: "logs".into(),
@@ -303,12 +303,12 @@ async fn only_absent_is_absence() {
             .await
             .unwrap();
         let failure = match look {
-            Look::Absent(absent) => {
+            ObserveResult::Absent(absent) => {
                 assert_eq!(absent.external_name, "logs");
                 None
             }
-            Look::Failed(failure) => Some(failure.code),
-            Look::Found(found) => panic!("{found:?}"),
+            ObserveResult::Failed(failure) => Some(failure.code),
+            ObserveResult::Found(found) => panic!("{found:?}"),
         };
         assert_eq!(failure, expected);
     }
@@ -353,11 +353,11 @@ async fn a_plugin_that_compares_must_say_how_it_went() {
         let fake = Fake::start(script);
         let plugin = fake.connect().await;
         let look = plugin.observe(&target(), &desired(), in_seconds(30)).await;
-        let told = match look {
-            Ok(Look::Found(found)) => Ok(found.up_to_date),
+        let described = match look {
+            Ok(ObserveResult::Found(found)) => Ok(found.up_to_date),
             other => Err(unknown(other).0),
         };
-        assert_eq!(told, expected);
+        assert_eq!(described, expected);
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::fake::{self, Fake, Script};
-use bridge_plugin::{HandshakeError, Link, Options, Plugin};
+use bridge_plugin::{ConnectionStatus, HandshakeError, Options, Plugin};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::UnixListener,
@@ -29,7 +29,7 @@ async fn all_pages_of_kinds_are_fetched() {
     assert_eq!(names(&plugin), ["Bucket", "Queue", "Table"]);
     let state = plugin.state();
     assert_eq!(state.borrow().served.info.name, "test.example.org");
-    assert_eq!(state.borrow().link, Link::Up);
+    assert_eq!(state.borrow().link, ConnectionStatus::Up);
 }
 
 #[tokio::test]
@@ -95,7 +95,7 @@ async fn an_answer_that_breaks_the_contract_names_the_field() {
 }
 
 #[tokio::test]
-async fn nobody_there_may_be_tried_again() {
+async fn an_unreachable_server_may_be_retried() {
     let folder = tempfile::tempdir().unwrap();
     let endpoint = format!("unix://{}/none.sock", folder.path().display());
     let error = refused(Options::new(endpoint.parse().unwrap())).await;
@@ -191,9 +191,9 @@ async fn a_listener_that_says_nothing_is_not_waited_for() {
 
 /// Waits until the state is as wanted.
 async fn until(
-    state: &mut watch::Receiver<bridge_plugin::State>,
-    wanted: impl FnMut(&bridge_plugin::State) -> bool,
-) -> bridge_plugin::State {
+    state: &mut watch::Receiver<bridge_plugin::PluginState>,
+    wanted: impl FnMut(&bridge_plugin::PluginState) -> bool,
+) -> bridge_plugin::PluginState {
     let seen = timeout(Duration::from_secs(30), state.wait_for(wanted)).await;
     seen.expect("the state changes in time").unwrap().clone()
 }
@@ -236,34 +236,34 @@ async fn a_restart_is_noticed_and_only_changed_kinds_are_fetched_again() {
 }
 
 #[tokio::test]
-async fn a_plugin_that_goes_away_and_comes_back_is_told() {
+async fn a_plugin_restart_is_reported() {
     let mut fake = Fake::start(Script::default());
     let (plugin, supervision) = Plugin::connect(fake.options()).await.unwrap();
     let stop = CancellationToken::new();
     let supervised = tokio::spawn(supervision.run(stop.clone()));
     fake.stop().await;
     until(&mut plugin.state(), |state| {
-        matches!(state.link, Link::Down { .. })
+        matches!(state.link, ConnectionStatus::Down { .. })
     })
     .await;
     fake.listen();
-    until(&mut plugin.state(), |state| state.link == Link::Up).await;
+    until(&mut plugin.state(), |state| state.link == ConnectionStatus::Up).await;
     stop.cancel();
     supervised.await.unwrap();
 }
 
 #[tokio::test]
-async fn another_plugin_at_the_same_place_is_not_taken_for_the_first() {
+async fn another_plugin_at_the_same_endpoint_is_not_accepted() {
     let fake = Fake::start(Script::default());
     let (plugin, supervision) = Plugin::connect(fake.options()).await.unwrap();
     let stop = CancellationToken::new();
     let supervised = tokio::spawn(supervision.run(stop.clone()));
     fake.script().info.name = "other.example.org".into();
     let state = until(&mut plugin.state(), |state| {
-        matches!(state.link, Link::Down { .. })
+        matches!(state.link, ConnectionStatus::Down { .. })
     })
     .await;
-    let Link::Down { why, .. } = state.link else {
+    let ConnectionStatus::Down { why, .. } = state.link else {
         panic!("it is down");
     };
     assert!(

@@ -13,7 +13,7 @@ use bridge_core::{
     external::{Call, CallError, Verb},
     port::External,
 };
-use bridge_plugin::{HandshakeError, Link, Options, Plugin, TlsFiles};
+use bridge_plugin::{ConnectionStatus, HandshakeError, Options, Plugin, TlsFiles};
 use hyper_util::rt::TokioIo;
 use jiff::{SignedDuration, Timestamp};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
@@ -75,7 +75,7 @@ async fn refused(options: Options) -> HandshakeError {
 
 /// Tonic itself would say UNIMPLEMENTED, which means that nothing was done.
 #[tokio::test]
-async fn a_compressed_answer_is_not_taken_for_a_refusal() {
+async fn a_compressed_response_is_an_unknown_outcome() {
     let (incoming, address) = listen().await;
     let compressed = Headers(&[("content-type", "application/grpc"), ("grpc-encoding", "zstd")]);
     let server = tokio::spawn(
@@ -215,14 +215,14 @@ async fn certificates_that_were_renewed_are_taken_up() {
 
     tokio::task::spawn_blocking(move || drop(server)).await.unwrap();
     let mut state = plugin.state();
-    let down = state.wait_for(|state| matches!(state.link, Link::Down { .. }));
+    let down = state.wait_for(|state| matches!(state.link, ConnectionStatus::Down { .. }));
     tokio::time::timeout(Duration::from_secs(30), down)
         .await
         .expect("it is missed")
         .unwrap();
     let (server, _) = serve(&next, address);
     next.files(folder.path(), &next);
-    let up = state.wait_for(|state| state.link == Link::Up);
+    let up = state.wait_for(|state| state.link == ConnectionStatus::Up);
     tokio::time::timeout(Duration::from_secs(30), up)
         .await
         .expect("it is met again")
@@ -283,7 +283,7 @@ async fn a_call_that_connects_after_its_deadline_is_not_sent() {
             }
         }
     };
-    let Err(CallError::Refused { code, .. }) = answer else {
+    let Err(CallError::Rejected { code, .. }) = answer else {
         panic!("it was sent: {answer:?}");
     };
     assert_eq!(code, "NOT_SENT");

@@ -1,6 +1,6 @@
 //! Removing what was created, whatever is known of it.
 
-use crossbridge_types::{CreateRecovery, Look, OutcomeResult};
+use crossbridge_types::{CreateRecovery, ObserveResult, OutcomeResult};
 use tokio::time::{Instant, sleep};
 
 use super::{KindContext, PAUSE, TestResource};
@@ -22,11 +22,11 @@ impl KindContext {
             let request = resource.delete();
             let trace = self.delete(&mut resource, request).await?;
             let is_ours = match self.observe(&resource).await? {
-                Look::Absent(_) => false,
-                Look::Found(found) => {
+                ObserveResult::Absent(_) => false,
+                ObserveResult::Found(found) => {
                     found.found_marker.is_empty() || found.found_marker == resource.marker()
                 }
-                Look::Failed(failure) => return Err(Stop::blocked(failure.message)),
+                ObserveResult::Failed(failure) => return Err(Stop::blocked(failure.message)),
             };
             if !is_ours {
                 self.run_ctx.registry.remove(&resource);
@@ -47,7 +47,7 @@ impl KindContext {
     async fn discover_name(&self, resource: &mut TestResource) -> Result<bool, Stop> {
         if self.observes_without_name() {
             self.wait_for_consistency().await;
-            if let Look::Found(found) = self.observe(resource).await? {
+            if let ObserveResult::Found(found) = self.observe(resource).await? {
                 resource.target.external_name = found.external_name;
             }
             return Ok(!resource.name().is_empty());

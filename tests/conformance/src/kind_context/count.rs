@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crossbridge_types::{CreateRecovery, Look, NameSource};
+use crossbridge_types::{CreateRecovery, NameSource, ObserveResult};
 use uuid::Uuid;
 
 use super::{KindContext, TestResource, list_all};
@@ -88,7 +88,7 @@ impl KindContext {
             by_marker.then(|| resource.clone().without_name()),
         ];
         for asked in observations.iter().flatten() {
-            if let Look::Found(found) = self.observe(asked).await? {
+            if let ObserveResult::Found(found) = self.observe(asked).await? {
                 names.insert(found.external_name);
             }
         }

@@ -10,7 +10,8 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use crossbridge_proto::v1alpha1 as wire;
 use crossbridge_types::{
-    CreateRecovery, Example, FailureCode, Kind, Look, NameSource, Observation, Outcome, OutcomeResult,
+    CreateRecovery, Example, FailureCode, Kind, NameSource, Observation, ObserveResult, Outcome,
+    OutcomeResult,
 };
 use tokio::time::{Instant, sleep};
 use tonic::Status;
@@ -123,7 +124,7 @@ impl KindContext {
     }
 
     /// Sends one Observe. Anything but a well-formed response ends the suite.
-    pub(crate) async fn observe(&self, resource: &TestResource) -> Result<Look, Stop> {
+    pub(crate) async fn observe(&self, resource: &TestResource) -> Result<ObserveResult, Stop> {
         let response = self
             .run_ctx
             .client
@@ -137,10 +138,10 @@ impl KindContext {
         let until = Instant::now() + self.kind.capabilities.consistency_window;
         loop {
             match self.observe(resource).await? {
-                Look::Found(observation) => return Ok(Some(*observation)),
-                Look::Absent(_) if Instant::now() < until => sleep(PAUSE).await,
-                Look::Absent(_) => return Ok(None),
-                Look::Failed(failure) => {
+                ObserveResult::Found(observation) => return Ok(Some(*observation)),
+                ObserveResult::Absent(_) if Instant::now() < until => sleep(PAUSE).await,
+                ObserveResult::Absent(_) => return Ok(None),
+                ObserveResult::Failed(failure) => {
                     return Err(Stop::blocked(format!(
                         "Observe failed: {}: {}",
                         failure.reason, failure.message
@@ -166,15 +167,15 @@ impl KindContext {
         let until = Instant::now() + self.kind.capabilities.consistency_window;
         loop {
             match self.observe(resource).await? {
-                Look::Absent(_) => return Ok(true),
-                Look::Found(observation)
+                ObserveResult::Absent(_) => return Ok(true),
+                ObserveResult::Found(observation)
                     if observation.deleting && Instant::now() < until + self.run_ctx.operation_timeout =>
                 {
                     sleep(PAUSE).await;
                 }
-                Look::Found(_) if Instant::now() < until => sleep(PAUSE).await,
-                Look::Found(_) => return Ok(false),
-                Look::Failed(failure) => {
+                ObserveResult::Found(_) if Instant::now() < until => sleep(PAUSE).await,
+                ObserveResult::Found(_) => return Ok(false),
+                ObserveResult::Failed(failure) => {
                     return Err(Stop::blocked(format!("Observe failed: {}", failure.message)));
                 }
             }
@@ -297,10 +298,11 @@ pub(crate) fn new_marker() -> String {
 }
 
 /// A well-formed response to Observe, or the end of the suite.
-pub(crate) fn observation_of(response: Result<wire::ObserveResponse, Status>) -> Result<Look, Stop> {
+pub(crate) fn observation_of(response: Result<wire::ObserveResponse, Status>) -> Result<ObserveResult, Stop> {
     let response = response
         .map_err(|status| Stop::blocked(format!("Observe was not processed: {}", describe(&status))))?;
-    Look::try_from(response).map_err(|violation| Stop::blocked(format!("the answer to Observe: {violation}")))
+    ObserveResult::try_from(response)
+        .map_err(|violation| Stop::blocked(format!("the answer to Observe: {violation}")))
 }
 
 /// An outcome in form, or the end of the suite.

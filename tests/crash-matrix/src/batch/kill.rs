@@ -5,7 +5,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use fake_cloud::fault::{Fate, Fault, Rpc};
+use fake_cloud::fault::{Fault, FaultOutcome, Rpc};
 use tokio::time::{Instant, sleep};
 
 use super::{Batch, Member, POLL_INTERVAL};
@@ -134,7 +134,9 @@ impl Batch<'_> {
             let entries = self.testbed.cloud.entries().await.map_err(TestError::from)?;
             let hang: BTreeMap<String, i64> = entries
                 .into_iter()
-                .filter(|entry| entry.fate != Fate::Serve && awaited.get(&entry.owner) == Some(&entry.rpc))
+                .filter(|entry| {
+                    entry.fate != FaultOutcome::Serve && awaited.get(&entry.owner) == Some(&entry.rpc)
+                })
                 .map(|entry| (entry.owner, entry.deadline))
                 .collect();
             let first = hang.values().min();

@@ -361,7 +361,7 @@ impl<'s> Batch<'s> {
     async fn external_objects(&self) -> Result<BTreeMap<String, Vec<External>>, TestError> {
         let mut made: BTreeMap<String, Vec<External>> = BTreeMap::new();
         for one in self.testbed.cloud.objects().await.map_err(TestError::from)? {
-            made.entry(one.made_for.clone()).or_default().push(one);
+            made.entry(one.created_for.clone()).or_default().push(one);
         }
         Ok(made)
     }
@@ -378,7 +378,7 @@ impl<'s> Batch<'s> {
             let there = left.get(&member.uid).map_or(0, Vec::len);
             let gone = removed
                 .iter()
-                .filter(|one| one.external.made_for == member.uid)
+                .filter(|one| one.external.created_for == member.uid)
                 .count();
             member.result.left = there;
             member.result.made = there + gone;

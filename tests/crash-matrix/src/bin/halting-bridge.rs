@@ -14,7 +14,7 @@ use std::{
     time::Duration,
 };
 
-use bridge_engine::managed::fault_point::{Point, Side, halt_at_points};
+use bridge_engine::managed::failpoint::{Point, Side, set_failpoint_handler};
 
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
@@ -22,7 +22,7 @@ static POINTS: LazyLock<Option<Failpoints>> = LazyLock::new(Failpoints::from_env
 
 fn main() -> ExitCode {
     LazyLock::force(&POINTS);
-    halt_at_points(|point| Box::pin(halt(point)));
+    set_failpoint_handler(|point| Box::pin(halt(point)));
     runtime_bridge::main()
 }
 

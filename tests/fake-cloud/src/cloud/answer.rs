@@ -40,7 +40,7 @@ pub(super) fn observation(one: &External, holds_marker: bool, untidy: bool) -> O
     }
 }
 
-/// See [`Mood::untidy_status`](super::Mood::untidy_status).
+/// See [`Profile::untidy_status`](super::Profile::untidy_status).
 #[allow(clippy::cast_precision_loss)] // There are few.
 fn untidy_status(one: &External) -> Value {
     json!({

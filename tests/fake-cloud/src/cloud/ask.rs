@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crossbridge_types::{Call, Config, ConfigVerdict, Look, Observe, Outcome, Target};
+use crossbridge_types::{Call, Config, ConfigVerdict, Observe, ObserveResult, Outcome, Target};
 
 use crate::fault::Rpc;
 
@@ -51,7 +51,7 @@ impl Ask {
 #[allow(clippy::large_enum_variant)] // One at a time.
 pub enum Answer {
     /// To a look.
-    Look(Look),
+    ObserveResult(ObserveResult),
     /// To everything else about a resource.
     Outcome(Outcome),
     /// To a config.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use crossbridge_types::{Call, Effect, FailureCode, NameSource, OperationVerb, Outcome, Target};
 use jiff::Timestamp;
 
-use super::{Cloud, External, State, Used, Work, answer, by_marker, derived_name, is_ours};
+use super::{Cloud, External, State, Used, Work, answer, by_marker, derived_name, is_owned};
 use crate::kinds::{Pace, Subject};
 
 impl Cloud {
@@ -25,7 +25,7 @@ impl Cloud {
         if create.outcome_unknown && by_marker(&subject) {
             let earlier = self.objects.iter().find(|one| {
                 let seen = one.visible <= now && Self::is_shown(&subject, one);
-                one.kind == subject.name() && is_ours(&one.marker, target) && seen
+                one.kind == subject.name() && is_owned(&one.marker, target) && seen
             });
             if let Some(earlier) = earlier {
                 return self.found(&subject, earlier);
@@ -119,7 +119,7 @@ impl Cloud {
             kind: subject.name().to_owned(),
             name: name.to_owned(),
             marker,
-            made_for: create.target.owner.uid.clone(),
+            created_for: create.target.owner.uid.clone(),
             parameters: create.desired.parameters.clone(),
             state: match subject.manners.create {
                 Pace::AtOnce => State::Ready,

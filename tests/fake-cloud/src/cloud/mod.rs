@@ -17,7 +17,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    fault::{Fate, Fault, Faults, Rpc},
+    fault::{Fault, FaultOutcome, Faults, Rpc},
     kinds::{self, Subject},
 };
 
@@ -34,7 +34,7 @@ pub struct External {
     /// Ownership marker; empty: none.
     pub marker: String,
     /// The uid that it was made for; empty: somebody else's.
-    pub made_for: String,
+    pub created_for: String,
     /// As they are.
     pub parameters: Document,
     /// What is becoming of it.
@@ -92,7 +92,7 @@ pub struct Entry {
     /// Whether its outcome was unknown before.
     pub outcome_unknown: bool,
     /// What became of it.
-    pub fate: Fate,
+    pub fate: FaultOutcome,
     /// Unix milliseconds; 0: none.
     pub deadline: i64,
 }
@@ -101,7 +101,7 @@ pub struct Entry {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 #[allow(clippy::struct_excessive_bools)] // Each is a mood of its own.
-pub struct Mood {
+pub struct Profile {
     /// Milliseconds that work takes where it takes long.
     pub work: u32,
     /// Milliseconds for which what was made stays invisible; not more than the kind's consistency window.
@@ -120,7 +120,7 @@ pub struct Mood {
     pub untidy_status: bool,
 }
 
-impl Default for Mood {
+impl Default for Profile {
     fn default() -> Self {
         Self {
             work: 2_000,
@@ -168,7 +168,7 @@ pub struct Cloud {
     /// Every call that came, newest last.
     pub entries: Vec<Entry>,
     /// Until it is told otherwise.
-    pub mood: Mood,
+    pub mood: Profile,
     /// What waits for its call.
     pub faults: Faults,
     /// Calls that take effect later.
@@ -195,7 +195,7 @@ impl Cloud {
             objects: Vec::new(),
             removed: Vec::new(),
             entries: Vec::new(),
-            mood: Mood::default(),
+            mood: Profile::default(),
             faults: Faults::default(),
             late: Vec::new(),
             work: BTreeMap::new(),
@@ -220,8 +220,8 @@ impl Cloud {
     }
 
     /// What was made for this uid.
-    pub fn made_for(&self, uid: &str) -> impl Iterator<Item = &External> {
-        self.objects.iter().filter(move |one| one.made_for == uid)
+    pub fn created_for(&self, uid: &str) -> impl Iterator<Item = &External> {
+        self.objects.iter().filter(move |one| one.created_for == uid)
     }
 
     /// Somebody else makes one.
@@ -232,7 +232,7 @@ impl Cloud {
             kind: kind.to_owned(),
             name: name.to_owned(),
             marker: marker.to_owned(),
-            made_for: String::new(),
+            created_for: String::new(),
             parameters: Document::new(),
             state: State::Ready,
             visible: now,
@@ -283,7 +283,7 @@ impl Cloud {
         for id in finished {
             let owner = self.objects.iter().find(|one| one.id == id);
             let (by, marker) = owner
-                .map(|one| (one.made_for.clone(), one.marker.clone()))
+                .map(|one| (one.created_for.clone(), one.marker.clone()))
                 .unwrap_or_default();
             self.remove(id, &by, &marker);
         }
@@ -343,7 +343,7 @@ impl Cloud {
         let found = self.find(subject.name(), &target.external_name);
         found.filter(|one| Self::is_shown(subject, one)).filter(|one| {
             !subject.kind.capabilities.holds_marker
-                || is_ours(&one.marker, target)
+                || is_owned(&one.marker, target)
                 || (one.marker.is_empty() && unmarked)
         })
     }
@@ -357,7 +357,7 @@ fn derived_name(subject: &Subject, target: &Target) -> String {
     }
 }
 
-fn is_ours(marker: &str, target: &Target) -> bool {
+fn is_owned(marker: &str, target: &Target) -> bool {
     !marker.is_empty() && (marker == target.ownership_marker || marker == target.former_marker)
 }
 

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
-use crossbridge_types::{Absent, ConfigVerdict, Effect, Failure, FailureCode, Look, Observe, OutcomeResult};
+use crossbridge_types::{
+    Absent, ConfigVerdict, Effect, Failure, FailureCode, Observe, ObserveResult, OutcomeResult,
+};
 use jiff::Timestamp;
 
-use super::{Answer, Ask, Cloud, Entry, Verdict, answer, by_marker, derived_name, is_ours};
-use crate::fault::{Fate, Rpc};
+use super::{Answer, Ask, Cloud, Entry, Verdict, answer, by_marker, derived_name, is_owned};
+use crate::fault::{FaultOutcome, Rpc};
 
 impl Cloud {
     /// Serves a call as the injected faults have it. `deadline`: until when its caller waits.
@@ -22,7 +24,7 @@ impl Cloud {
         ask: &Ask,
         deadline: Option<Timestamp>,
         now: Timestamp,
-        fate: Fate,
+        fate: FaultOutcome,
     ) -> Verdict {
         self.settle(now);
         self.note(ask, deadline, now, fate);
@@ -30,57 +32,59 @@ impl Cloud {
             return Verdict::Refused(problem);
         }
         let at_once = |answer| Verdict::Answer(answer, Duration::ZERO);
-        if let Some(failure) = self.moody() {
+        if let Some(failure) = self.with_profile() {
             return at_once(refused(ask, failure));
         }
         match fate {
-            Fate::Serve => at_once(self.perform(ask, now)),
-            Fate::Hang => Verdict::Silence,
-            Fate::LoseAnswer => {
+            FaultOutcome::Serve => at_once(self.perform(ask, now)),
+            FaultOutcome::Hang => Verdict::Silence,
+            FaultOutcome::LoseAnswer => {
                 self.perform(ask, now);
                 Verdict::Silence
             }
-            Fate::Late(wait) => {
+            FaultOutcome::Late(wait) => {
                 let at = self.latest(ask, deadline, now, wait);
                 self.late.push((at, ask.clone()));
                 Verdict::Silence
             }
-            Fate::Slow(wait) => Verdict::Answer(self.perform(ask, now), Duration::from_millis(wait.into())),
-            Fate::Throttle(wait) => {
+            FaultOutcome::Slow(wait) => {
+                Verdict::Answer(self.perform(ask, now), Duration::from_millis(wait.into()))
+            }
+            FaultOutcome::Throttle(wait) => {
                 let mut failure = answer::failure(FailureCode::Throttled, Effect::None);
                 failure.retry_after = Some(Duration::from_millis(wait.into()));
                 at_once(refused(ask, failure))
             }
-            Fate::Unavailable => at_once(refused(
+            FaultOutcome::Unavailable => at_once(refused(
                 ask,
                 answer::failure(FailureCode::Unavailable, Effect::Unknown),
             )),
-            Fate::UnavailableAfter => {
+            FaultOutcome::UnavailableAfter => {
                 self.perform(ask, now);
                 at_once(refused(
                     ask,
                     answer::failure(FailureCode::Unavailable, Effect::Unknown),
                 ))
             }
-            Fate::Lie => match ask {
-                Ask::Observe(observe) => at_once(Answer::Look(self.nothing_there(observe))),
+            FaultOutcome::Lie => match ask {
+                Ask::Observe(observe) => at_once(Answer::ObserveResult(self.nothing_there(observe))),
                 _ => at_once(self.perform(ask, now)),
             },
-            Fate::CrashBefore => Verdict::Crash,
-            Fate::CrashAfter => {
+            FaultOutcome::CrashBefore => Verdict::Crash,
+            FaultOutcome::CrashAfter => {
                 self.perform(ask, now);
                 Verdict::Crash
             }
-            Fate::Status => Verdict::Status,
-            Fate::StatusAfter => {
+            FaultOutcome::Status => Verdict::Status,
+            FaultOutcome::StatusAfter => {
                 self.perform(ask, now);
                 Verdict::Status
             }
-            Fate::Doom => at_once(self.doomed(ask, now)),
+            FaultOutcome::Doom => at_once(self.doomed(ask, now)),
         }
     }
 
-    fn note(&mut self, ask: &Ask, deadline: Option<Timestamp>, now: Timestamp, fate: Fate) {
+    fn note(&mut self, ask: &Ask, deadline: Option<Timestamp>, now: Timestamp, fate: FaultOutcome) {
         let target = ask.target();
         let text =
             |part: fn(&crossbridge_types::Target) -> &str| target.map(part).unwrap_or_default().to_owned();
@@ -127,7 +131,7 @@ impl Cloud {
     }
 
     /// What a lasting mood answers to everything.
-    fn moody(&self) -> Option<Failure> {
+    fn with_profile(&self) -> Option<Failure> {
         if self.mood.refuses_credentials {
             return Some(answer::failure(FailureCode::Unauthenticated, Effect::None));
         }
@@ -149,7 +153,7 @@ impl Cloud {
     /// The call takes effect.
     pub(super) fn perform(&mut self, ask: &Ask, now: Timestamp) -> Answer {
         match ask {
-            Ask::Observe(observe) => Answer::Look(self.look(observe, now)),
+            Ask::Observe(observe) => Answer::ObserveResult(self.look(observe, now)),
             Ask::Create(create) => Answer::Outcome(self.create(create, now)),
             Ask::Update(update) => Answer::Outcome(self.update(update, now)),
             Ask::Delete(delete) => Answer::Outcome(self.delete(delete, now)),
@@ -172,7 +176,7 @@ impl Cloud {
         answer
     }
 
-    fn look(&self, observe: &Observe, now: Timestamp) -> Look {
+    fn look(&self, observe: &Observe, now: Timestamp) -> ObserveResult {
         let target = &observe.target;
         if self.mood.blind {
             return self.nothing_there(observe);
@@ -192,22 +196,22 @@ impl Cloud {
             .filter(|one| one.kind == subject.name() && one.visible <= now && Self::is_shown(subject, one));
         let found = visible.find(|one| {
             if name.is_empty() {
-                is_ours(&one.marker, target)
+                is_owned(&one.marker, target)
             } else {
                 one.name == *name
             }
         });
         match found {
-            Some(one) => Look::Found(Box::new(
+            Some(one) => ObserveResult::Found(Box::new(
                 self.observation(one, subject.kind.capabilities.holds_marker),
             )),
             None => self.nothing_there(observe),
         }
     }
 
-    fn nothing_there(&self, observe: &Observe) -> Look {
+    fn nothing_there(&self, observe: &Observe) -> ObserveResult {
         let subject = self.subject(&observe.target.resource_type.kind);
-        Look::Absent(Absent {
+        ObserveResult::Absent(Absent {
             external_name: subject
                 .map(|subject| derived_name(subject, &observe.target))
                 .unwrap_or_default(),
@@ -218,7 +222,7 @@ impl Cloud {
 /// An answer that says no.
 fn refused(ask: &Ask, failure: Failure) -> Answer {
     match ask.rpc() {
-        Rpc::Observe => Answer::Look(Look::Failed(failure)),
+        Rpc::Observe => Answer::ObserveResult(ObserveResult::Failed(failure)),
         Rpc::CheckConfig => Answer::Config(ConfigVerdict::Unusable(failure)),
         Rpc::Create | Rpc::Update | Rpc::Delete | Rpc::Poll => {
             Answer::Outcome(answer::outcome("", OutcomeResult::Failure(failure)))

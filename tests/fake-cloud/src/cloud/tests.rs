@@ -1,13 +1,14 @@
 use std::sync::Arc;
 
 use crossbridge_types::{
-    Call, Config, DesiredState, Document, Look, Observe, OutcomeResult, Owner, ResourceType, Target, Verb,
+    Call, Config, DesiredState, Document, Observe, ObserveResult, OutcomeResult, Owner, ResourceType, Target,
+    Verb,
 };
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Answer, Ask, Cloud, Verdict};
 use crate::{
-    fault::{Fate, Fault, Rpc},
+    fault::{Fault, FaultOutcome, Rpc},
     kinds::{self, GROUP, VERSION},
 };
 
@@ -62,12 +63,12 @@ fn given_name(kind: &str) -> &'static str {
     }
 }
 
-struct Stage {
+struct Fixture {
     cloud: Cloud,
     now: Timestamp,
 }
 
-impl Stage {
+impl Fixture {
     fn new() -> Self {
         Self {
             cloud: Cloud::new(),
@@ -95,28 +96,28 @@ impl Stage {
         }
     }
 
-    fn look(&mut self, kind: &str, name: &str) -> Look {
+    fn look(&mut self, kind: &str, name: &str) -> ObserveResult {
         let ask = Ask::Observe(Observe {
             target: target(kind, name),
             desired: DesiredState::default(),
         });
         match self.verdict(&ask) {
-            Verdict::Answer(Answer::Look(look), _) => look,
+            Verdict::Answer(Answer::ObserveResult(look), _) => look,
             other => panic!("{other:?}"),
         }
     }
 }
 
 #[test]
-fn every_kind_lives_and_dies() {
+fn every_kind_passes_its_lifecycle() {
     for subject in kinds::all() {
         let kind = subject.name();
-        let mut stage = Stage::new();
+        let mut stage = Fixture::new();
         stage.result(&create(kind, given_name(kind)));
         stage.pass(3);
         assert_eq!(stage.cloud.objects.len(), 1, "{kind}");
         let name = stage.cloud.objects[0].name.clone();
-        let Look::Found(found) = stage.look(kind, &name) else {
+        let ObserveResult::Found(found) = stage.look(kind, &name) else {
             panic!("{kind} is not found");
         };
         assert!(found.ready, "{kind}");
@@ -137,8 +138,10 @@ fn every_kind_lives_and_dies() {
 
 #[test]
 fn a_token_has_one_effect() {
-    let mut stage = Stage::new();
-    stage.cloud.inject(Fault::once(Rpc::Create, Fate::LoseAnswer));
+    let mut stage = Fixture::new();
+    stage
+        .cloud
+        .inject(Fault::once(Rpc::Create, FaultOutcome::LoseAnswer));
     assert_eq!(stage.verdict(&create("Token", "")), Verdict::Silence);
     let OutcomeResult::Completed(again) = stage.result(&create("Token", "")) else {
         panic!("it is not complete");
@@ -155,18 +158,20 @@ fn a_token_has_one_effect() {
 }
 
 #[test]
-fn a_kind_without_recovery_makes_one_each_time() {
-    let mut stage = Stage::new();
+fn a_kind_without_recovery_creates_one_each_time() {
+    let mut stage = Fixture::new();
     stage.result(&create("Nothing", ""));
     stage.result(&create("Nothing", ""));
-    assert_eq!(stage.cloud.made_for("uid-1").count(), 2);
+    assert_eq!(stage.cloud.created_for("uid-1").count(), 2);
 }
 
 #[test]
 fn a_late_call_takes_effect_by_its_deadline_and_the_margin() {
     for (kind, seconds) in [("Nothing", 1), ("Token", 2)] {
-        let mut stage = Stage::new();
-        stage.cloud.inject(Fault::once(Rpc::Create, Fate::Late(60_000)));
+        let mut stage = Fixture::new();
+        stage
+            .cloud
+            .inject(Fault::once(Rpc::Create, FaultOutcome::Late(60_000)));
         assert_eq!(stage.verdict(&create(kind, "")), Verdict::Silence);
         assert!(stage.cloud.expected().any(|ask| ask.rpc() == Rpc::Create));
         stage.pass(seconds - 1);
@@ -178,49 +183,54 @@ fn a_late_call_takes_effect_by_its_deadline_and_the_margin() {
 
 #[test]
 fn a_late_call_shows_as_of_its_own_time() {
-    let mut stage = Stage::new();
+    let mut stage = Fixture::new();
     stage.cloud.mood.invisible = 2_000;
-    stage.cloud.inject(Fault::once(Rpc::Create, Fate::Late(500)));
+    stage
+        .cloud
+        .inject(Fault::once(Rpc::Create, FaultOutcome::Late(500)));
     assert_eq!(stage.verdict(&create("Marked", "")), Verdict::Silence);
     // Nobody looked in between.
     stage.now += SignedDuration::from_secs(10);
-    assert!(matches!(stage.look("Marked", ""), Look::Found(_)));
+    assert!(matches!(stage.look("Marked", ""), ObserveResult::Found(_)));
 }
 
 #[test]
-fn a_lie_is_told_of_what_is_there() {
-    let mut stage = Stage::new();
+fn a_false_absence_is_served_once() {
+    let mut stage = Fixture::new();
     stage.result(&create("Named", "one"));
-    stage.cloud.inject(Fault::once(Rpc::Observe, Fate::Lie));
-    assert!(matches!(stage.look("Named", "one"), Look::Absent(_)));
-    assert!(matches!(stage.look("Named", "one"), Look::Found(_)));
+    stage.cloud.inject(Fault::once(Rpc::Observe, FaultOutcome::Lie));
+    assert!(matches!(stage.look("Named", "one"), ObserveResult::Absent(_)));
+    assert!(matches!(stage.look("Named", "one"), ObserveResult::Found(_)));
 }
 
 #[test]
-fn what_was_made_may_show_later() {
-    let mut stage = Stage::new();
+fn a_created_resource_may_become_visible_later() {
+    let mut stage = Fixture::new();
     stage.cloud.mood.invisible = 60_000;
     stage.result(&create("Marked", ""));
-    assert!(matches!(stage.look("Marked", ""), Look::Absent(_)));
+    assert!(matches!(stage.look("Marked", ""), ObserveResult::Absent(_)));
     // Not later than the kind's consistency window.
     stage.pass(2);
-    assert!(matches!(stage.look("Marked", ""), Look::Found(_)));
+    assert!(matches!(stage.look("Marked", ""), ObserveResult::Found(_)));
 }
 
 #[test]
 fn a_kind_shown_at_its_end_is_absent_before_it() {
-    let mut stage = Stage::new();
+    let mut stage = Fixture::new();
     stage.result(&create("Cluster", ""));
-    assert!(matches!(stage.look("Cluster", ""), Look::Absent(_)));
-    assert!(matches!(stage.look("Cluster", "cloud-1"), Look::Absent(_)));
+    assert!(matches!(stage.look("Cluster", ""), ObserveResult::Absent(_)));
+    assert!(matches!(
+        stage.look("Cluster", "cloud-1"),
+        ObserveResult::Absent(_)
+    ));
     stage.pass(3);
-    assert!(matches!(stage.look("Cluster", ""), Look::Found(_)));
+    assert!(matches!(stage.look("Cluster", ""), ObserveResult::Found(_)));
 }
 
 #[test]
 fn a_doomed_creation_leaves_nothing() {
-    let mut stage = Stage::new();
-    stage.cloud.inject(Fault::once(Rpc::Create, Fate::Doom));
+    let mut stage = Fixture::new();
+    stage.cloud.inject(Fault::once(Rpc::Create, FaultOutcome::Doom));
     let OutcomeResult::Operation(operation) = stage.result(&create("Job", "")) else {
         panic!("it is short");
     };
@@ -234,8 +244,8 @@ fn a_doomed_creation_leaves_nothing() {
 }
 
 #[test]
-fn what_is_anothers_is_not_removed() {
-    let mut stage = Stage::new();
+fn a_foreign_resource_is_not_deleted() {
+    let mut stage = Fixture::new();
     stage.cloud.foreign("Bucket", "one", "marker-2", stage.now);
     let delete = Ask::Delete(call(Verb::Delete, target("Bucket", "one")));
     assert!(matches!(stage.result(&delete), OutcomeResult::Failure(_)));
@@ -244,7 +254,7 @@ fn what_is_anothers_is_not_removed() {
 
 #[test]
 fn an_update_of_a_long_kind_shows_when_it_has_ended() {
-    let mut stage = Stage::new();
+    let mut stage = Fixture::new();
     stage.result(&create("Table", "one"));
     stage.pass(3);
     let mut parameters = Document::new();

@@ -5,17 +5,17 @@ use serde_json::{Value, json};
 
 use super::{Call, form, namespaces, write::existing};
 use crate::{
-    reply::{Refusal, Reply, conflict, deleted, ok},
+    reply::{ErrorReply, Reply, conflict, deleted, ok},
     resource::Resource,
-    state::{State, finalizers, instances_of, is_deleting},
+    state::{ClusterState, finalizers, instances_of, is_deleting},
 };
 
 pub(super) fn delete(
-    state: &mut State,
+    state: &mut ClusterState,
     resource: &Resource,
     call: &Call,
     now: Timestamp,
-) -> Result<Reply, Refusal> {
+) -> Result<Reply, ErrorReply> {
     let object = existing(state, resource, call)?;
     let options = if call.body.is_empty() {
         Value::Null
@@ -39,17 +39,17 @@ pub(super) fn delete(
         marked["metadata"]["finalizers"] = json!(after);
     }
     if after.is_empty() {
-        state.remove(&resource.id(), &call.place(), None, "", now);
+        state.remove(&resource.id(), &call.storage_key(), None, "", now);
         return Ok(deleted(resource, &call.name, &object));
     }
     if !is_deleting(&object) {
-        State::mark(&mut marked, now);
+        ClusterState::mark(&mut marked, now);
     }
-    let stored = state.replace(&resource.id(), &call.place(), marked, "", now);
+    let stored = state.replace(&resource.id(), &call.storage_key(), marked, "", now);
     Ok(ok(200, form::shown(resource, &stored)))
 }
 
-fn check(resource: &Resource, name: &str, object: &Value, preconditions: &Value) -> Result<(), Refusal> {
+fn check(resource: &Resource, name: &str, object: &Value, preconditions: &Value) -> Result<(), ErrorReply> {
     for (field, word, meaning) in [
         (
             "uid",
@@ -110,7 +110,7 @@ fn is_of_policy(finalizer: &str) -> bool {
 
 /// Its instances go first, those with finalizers when these are gone.
 fn delete_definition(
-    state: &mut State,
+    state: &mut ClusterState,
     resource: &Resource,
     call: &Call,
     definition: &Value,
@@ -123,15 +123,15 @@ fn delete_definition(
     if let Some(conditions) = marked["status"]["conditions"].as_array_mut() {
         conditions.push(terminating);
     }
-    let marked = state.replace(&resource.id(), &call.place(), marked, "", now);
+    let marked = state.replace(&resource.id(), &call.storage_key(), marked, "", now);
     let instances = instances_of(definition);
     let places: Vec<_> = state
         .objects
         .get(&instances)
         .map(|objects| objects.keys().cloned().collect())
         .unwrap_or_default();
-    for place in places {
-        state.begin_deletion(&instances, &place, now);
+    for storage_key in places {
+        state.begin_deletion(&instances, &storage_key, now);
     }
     state.finish_definitions(now);
     marked

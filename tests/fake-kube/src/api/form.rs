@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::write::Half;
 use crate::{
     metadata,
-    reply::{Refusal, bad_request},
+    reply::{ErrorReply, bad_request},
     resource::Resource,
     schema::{self, Violation},
 };
@@ -14,7 +14,7 @@ use crate::{
 const OWNED: [&str; 2] = ["creationTimestamp", "generation"];
 
 /// Reads an object from a request. Of a definition's it must say what it is; built-in kinds need not.
-pub(super) fn read(resource: &Resource, mut object: Value) -> Result<Value, Refusal> {
+pub(super) fn read(resource: &Resource, mut object: Value) -> Result<Value, ErrorReply> {
     if !object.is_object() {
         return Err(bad_request("the body is no object"));
     }
@@ -41,7 +41,7 @@ pub(super) fn read(resource: &Resource, mut object: Value) -> Result<Value, Refu
 }
 
 /// A name or namespace that an object gives must be that of the request.
-pub(super) fn must_agree(object: &Value, field: &str, asked: &str) -> Result<(), Refusal> {
+pub(super) fn must_agree(object: &Value, field: &str, asked: &str) -> Result<(), ErrorReply> {
     match object["metadata"][field].as_str() {
         Some(given) if given != asked => Err(bad_request(&format!(
             "the {field} of the object ({given}) does not match the {field} of the request ({asked})"

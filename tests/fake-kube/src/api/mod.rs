@@ -15,9 +15,9 @@ use serde_json::{Value, json};
 
 use crate::{
     fault::Request,
-    reply::{Refusal, Reply, bad_request, method_not_allowed, not_found, not_implemented, not_served, ok},
+    reply::{ErrorReply, Reply, bad_request, method_not_allowed, not_found, not_implemented, not_served, ok},
     resource::Resource,
-    state::{Place, State},
+    state::{ClusterState, StorageKey},
 };
 
 /// What a request wants.
@@ -93,7 +93,7 @@ impl Call {
         self.verb == Verb::List && self.parameter("resourceVersion") == Some("0")
     }
 
-    fn place(&self) -> Place {
+    fn storage_key(&self) -> StorageKey {
         (self.namespace.clone(), self.name.clone())
     }
 
@@ -117,13 +117,13 @@ impl Call {
         call
     }
 
-    fn json(&self) -> Result<Value, Refusal> {
+    fn json(&self) -> Result<Value, ErrorReply> {
         serde_json::from_slice(&self.body).map_err(|error| bad_request(&error.to_string()))
     }
 }
 
 /// Reads a request.
-pub(crate) fn read(head: &Parts, body: &Bytes) -> Result<Call, Refusal> {
+pub(crate) fn read(head: &Parts, body: &Bytes) -> Result<Call, ErrorReply> {
     let parts: Vec<&str> = head.uri.path().trim_matches('/').split('/').collect();
     let (group, version, rest) = match parts.as_slice() {
         ["version"] => ("", "", &[] as &[&str]),
@@ -186,7 +186,7 @@ pub(crate) fn read(head: &Parts, body: &Bytes) -> Result<Call, Refusal> {
 }
 
 /// Carries out everything but watches.
-pub(crate) fn carry_out(state: &mut State, resource: &Resource, call: &Call, now: Timestamp) -> Reply {
+pub(crate) fn carry_out(state: &mut ClusterState, resource: &Resource, call: &Call, now: Timestamp) -> Reply {
     if let Err(refusal) = serves(resource, call) {
         return refusal.into();
     }
@@ -209,7 +209,7 @@ pub(crate) fn carry_out(state: &mut State, resource: &Resource, call: &Call, now
 }
 
 /// Without the subresource, `/status` of any name is answered as if the object were not there.
-fn serves(resource: &Resource, call: &Call) -> Result<(), Refusal> {
+fn serves(resource: &Resource, call: &Call) -> Result<(), ErrorReply> {
     if resource.custom && call.subresource == "status" {
         if !resource.has_status {
             return Err(not_found(resource, &call.name));
@@ -221,11 +221,11 @@ fn serves(resource: &Resource, call: &Call) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn get(state: &State, resource: &Resource, call: &Call) -> Result<Reply, Refusal> {
+fn get(state: &ClusterState, resource: &Resource, call: &Call) -> Result<Reply, ErrorReply> {
     let object = state
         .objects
         .get(&resource.id())
-        .and_then(|objects| objects.get(&call.place()))
+        .and_then(|objects| objects.get(&call.storage_key()))
         .ok_or_else(|| not_found(resource, &call.name))?;
     Ok(ok(
         200,
@@ -238,7 +238,7 @@ fn get(state: &State, resource: &Resource, call: &Call) -> Result<Reply, Refusal
 }
 
 /// Pages are cut by the place where the former one ended.
-fn list(state: &State, resource: &Resource, call: &Call) -> Result<Reply, Refusal> {
+fn list(state: &ClusterState, resource: &Resource, call: &Call) -> Result<Reply, ErrorReply> {
     if call.query.contains_key("labelSelector") || call.query.contains_key("fieldSelector") {
         return Err(not_implemented("this fake knows no selectors"));
     }
@@ -255,13 +255,13 @@ fn list(state: &State, resource: &Resource, call: &Call) -> Result<Reply, Refusa
             Some((namespace.to_owned(), name.to_owned()))
         }
     };
-    let matching: Vec<(&Place, &Value)> = state
+    let matching: Vec<(&StorageKey, &Value)> = state
         .objects
         .get(&resource.id())
         .into_iter()
         .flatten()
-        .filter(|(place, _)| call.namespace.is_empty() || call.namespace == place.0)
-        .filter(|(place, _)| after.as_ref().is_none_or(|after| *place > after))
+        .filter(|(storage_key, _)| call.namespace.is_empty() || call.namespace == storage_key.0)
+        .filter(|(storage_key, _)| after.as_ref().is_none_or(|after| *storage_key > after))
         .collect();
     let mut metadata = json!({"resourceVersion": state.revision.to_string()});
     if matching.len() > limit

@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 
 use super::{Call, write::existing};
 use crate::{
-    reply::{Refusal, Reply, not_found, ok, terminating},
+    reply::{ErrorReply, Reply, not_found, ok, terminating},
     resource::{Resource, built_in},
-    state::{State, is_deleting},
+    state::{ClusterState, is_deleting},
 };
 
 /// The finalizer of the content, kept in `spec`.
@@ -22,12 +22,12 @@ pub(crate) fn begin(namespace: &mut Value, name: &str) {
 
 /// Nothing is written in a namespace that is not there, and nothing new in one that is being deleted.
 pub(super) fn may_write(
-    state: &State,
+    state: &ClusterState,
     resource: &Resource,
     namespace: &str,
     name: &str,
     new: bool,
-) -> Result<(), Refusal> {
+) -> Result<(), ErrorReply> {
     let Some(found) = state.object("namespaces", "", "", namespace) else {
         let namespaces = built_in().into_iter().find(|one| one.plural == "namespaces");
         return Err(not_found(
@@ -43,12 +43,12 @@ pub(super) fn may_write(
 
 /// Takes `spec.finalizers` as they are given. Nobody looks whether the namespace is empty: what is in it stays where it is.
 pub(super) fn finalize(
-    state: &mut State,
+    state: &mut ClusterState,
     resource: &Resource,
     call: &Call,
     given: &Value,
     now: Timestamp,
-) -> Result<Reply, Refusal> {
+) -> Result<Reply, ErrorReply> {
     let mut new = existing(state, resource, call)?;
     match given["spec"]
         .get("finalizers")
@@ -57,24 +57,27 @@ pub(super) fn finalize(
         Some(finalizers) => new["spec"]["finalizers"] = finalizers.clone(),
         None => new["spec"] = json!({}),
     }
-    let (id, place) = (resource.id(), call.place());
+    let (id, storage_key) = (resource.id(), call.storage_key());
     if is_deleting(&new) && new["spec"]["finalizers"].is_null() {
-        state.remove(&id, &place, None, call.manager(), now);
+        state.remove(&id, &storage_key, None, call.manager(), now);
         return Ok(ok(200, new));
     }
-    Ok(ok(200, state.replace(&id, &place, new, call.manager(), now)))
+    Ok(ok(
+        200,
+        state.replace(&id, &storage_key, new, call.manager(), now),
+    ))
 }
 
 /// Begins to delete one: its content holds it.
 pub(super) fn delete(
-    state: &mut State,
+    state: &mut ClusterState,
     resource: &Resource,
     call: &Call,
     namespace: &Value,
     now: Timestamp,
 ) -> Value {
     if namespace["spec"]["finalizers"].is_null() {
-        return state.begin_deletion(&resource.id(), &call.place(), now);
+        return state.begin_deletion(&resource.id(), &call.storage_key(), now);
     }
     if is_deleting(namespace) {
         return namespace.clone();
@@ -82,5 +85,5 @@ pub(super) fn delete(
     let mut marked = namespace.clone();
     marked["metadata"]["deletionTimestamp"] = format!("{now:.0}").into();
     marked["status"]["phase"] = "Terminating".into();
-    state.replace(&resource.id(), &call.place(), marked, call.manager(), now)
+    state.replace(&resource.id(), &call.storage_key(), marked, call.manager(), now)
 }

@@ -6,19 +6,19 @@ use serde_json::{Value, json};
 use super::{Call, form, namespaces, patch};
 use crate::{
     reply::{
-        Refusal, Reply, already_exists, bad_request, conflict, invalid, invalid_version, modified, not_found,
-        not_implemented, ok, rejected, unreadable_patch, violated,
+        ErrorReply, Reply, already_exists, bad_request, conflict, invalid, invalid_version, modified,
+        not_found, not_implemented, ok, rejected, unreadable_patch, violated,
     },
     resource::Resource,
-    state::{State, is_deleting},
+    state::{ClusterState, is_deleting},
 };
 
 pub(super) fn create(
-    state: &mut State,
+    state: &mut ClusterState,
     resource: &Resource,
     call: &Call,
     now: Timestamp,
-) -> Result<Reply, Refusal> {
+) -> Result<Reply, ErrorReply> {
     let mut object = form::read(resource, call.json()?)?;
     form::must_agree(&object, "namespace", &call.namespace)?;
     let name = match object["metadata"]["name"].as_str() {
@@ -28,7 +28,7 @@ pub(super) fn create(
             .map(|prefix| format!("{prefix}{:05}", state.revision))
             .unwrap_or_default(),
     };
-    let place = (call.namespace.clone(), name.clone());
+    let storage_key = (call.namespace.clone(), name.clone());
     if resource.namespaced {
         namespaces::may_write(state, resource, &call.namespace, &name, true)?;
         object["metadata"]["namespace"] = call.namespace.clone().into();
@@ -57,16 +57,19 @@ pub(super) fn create(
         namespaces::begin(&mut object, &name);
     }
     let id = resource.id();
-    let there = state.objects.get(&id).and_then(|objects| objects.get(&place));
+    let there = state
+        .objects
+        .get(&id)
+        .and_then(|objects| objects.get(&storage_key));
     if let Some(there) = there {
         return Err(already_exists(resource, &name, is_deleting(there)));
     }
-    let stored = state.insert(&id, place, object, call.manager(), now);
+    let stored = state.insert(&id, storage_key, object, call.manager(), now);
     Ok(ok(201, form::shown(resource, &stored)))
 }
 
 /// What the API server says of a new definition. A real one takes a moment.
-fn establish(state: &State, definition: &mut Value) {
+fn establish(state: &ClusterState, definition: &mut Value) {
     let status = if state.slow_definitions { "False" } else { "True" };
     definition["status"] = json!({
         "acceptedNames": definition["spec"]["names"],
@@ -79,11 +82,11 @@ fn establish(state: &State, definition: &mut Value) {
 }
 
 pub(super) fn update(
-    state: &mut State,
+    state: &mut ClusterState,
     resource: &Resource,
     call: &Call,
     now: Timestamp,
-) -> Result<Reply, Refusal> {
+) -> Result<Reply, ErrorReply> {
     let new = form::read(resource, call.json()?)?;
     form::must_agree(&new, "namespace", &call.namespace)?;
     form::must_agree(&new, "name", &call.name)?;
@@ -104,11 +107,11 @@ pub(super) fn update(
 }
 
 pub(super) fn patch(
-    state: &mut State,
+    state: &mut ClusterState,
     resource: &Resource,
     call: &Call,
     now: Timestamp,
-) -> Result<Reply, Refusal> {
+) -> Result<Reply, ErrorReply> {
     let change = call.json()?;
     if call.content_type.starts_with("application/apply-patch") {
         return apply(state, resource, call, &change, now);
@@ -135,12 +138,12 @@ pub(super) fn patch(
 
 /// One manager's apply: fields are merged, lists are taken whole.
 fn apply(
-    state: &mut State,
+    state: &mut ClusterState,
     resource: &Resource,
     call: &Call,
     change: &Value,
     now: Timestamp,
-) -> Result<Reply, Refusal> {
+) -> Result<Reply, ErrorReply> {
     let Ok(old) = existing(state, resource, call) else {
         // An apply that names a uid is about an object that exists.
         if !change["metadata"]["uid"].is_null() {
@@ -158,17 +161,17 @@ fn apply(
     store(state, resource, call, &old, new, now)
 }
 
-pub(super) fn existing(state: &State, resource: &Resource, call: &Call) -> Result<Value, Refusal> {
+pub(super) fn existing(state: &ClusterState, resource: &Resource, call: &Call) -> Result<Value, ErrorReply> {
     state
         .objects
         .get(&resource.id())
-        .and_then(|objects| objects.get(&call.place()))
+        .and_then(|objects| objects.get(&call.storage_key()))
         .map(|object| form::shown(resource, object))
         .ok_or_else(|| not_found(resource, &call.name))
 }
 
 /// A uid that is given must be the object's.
-fn check_uid(resource: &Resource, name: &str, old: &Value, given: &Value) -> Result<(), Refusal> {
+fn check_uid(resource: &Resource, name: &str, old: &Value, given: &Value) -> Result<(), ErrorReply> {
     let (uid, own) = (given["metadata"]["uid"].as_str(), old["metadata"]["uid"].as_str());
     match (uid, own.unwrap_or_default()) {
         (Some(uid), own) if !uid.is_empty() && uid != own => {
@@ -186,7 +189,7 @@ fn check_uid(resource: &Resource, name: &str, old: &Value, given: &Value) -> Res
 }
 
 /// Likewise a version.
-fn check_version(resource: &Resource, name: &str, old: &Value, given: &Value) -> Result<(), Refusal> {
+fn check_version(resource: &Resource, name: &str, old: &Value, given: &Value) -> Result<(), ErrorReply> {
     let version = given["metadata"]["resourceVersion"].as_str();
     if version.is_some_and(|version| !version.is_empty() && old["metadata"]["resourceVersion"] != version) {
         return Err(modified(resource, name));
@@ -196,13 +199,13 @@ fn check_version(resource: &Resource, name: &str, old: &Value, given: &Value) ->
 
 /// Brings the new form in: each of the two halves of an object has its own way, and what the API server owns stays.
 fn store(
-    state: &mut State,
+    state: &mut ClusterState,
     resource: &Resource,
     call: &Call,
     old: &Value,
     mut new: Value,
     now: Timestamp,
-) -> Result<Reply, Refusal> {
+) -> Result<Reply, ErrorReply> {
     let half = if call.subresource == "status" {
         Half::Status
     } else {
@@ -224,7 +227,7 @@ fn store(
     }
     let wrong = form::violations(resource, &new, Some((old, half)));
     violated(resource, &call.name, &wrong)?;
-    let stored = state.replace(&resource.id(), &call.place(), new, call.manager(), now);
+    let stored = state.replace(&resource.id(), &call.storage_key(), new, call.manager(), now);
     Ok(ok(200, form::shown(resource, &stored)))
 }
 

@@ -16,14 +16,14 @@ use std::time::Duration;
 
 use bridge_core::managed::Settings;
 use fake_cloud::{
-    cloud::Mood,
-    fault::{Fate, Rpc},
+    cloud::Profile,
+    fault::{FaultOutcome, Rpc},
 };
 use serde::Deserialize;
 use serde_json::Value;
 
 pub use self::{
-    runner::{Flow, Runner, Snapshot, Stage, Unexpected},
+    runner::{CloudSnapshot, Flow, Runner, ScenarioBackend, Unexpected},
     simulated::simulate,
 };
 
@@ -91,7 +91,7 @@ pub enum Step {
         /// Which call.
         rpc: Rpc,
         /// What becomes of it.
-        fate: Fate,
+        fate: FaultOutcome,
         /// So many times.
         #[serde(default = "once")]
         times: u32,
@@ -100,7 +100,7 @@ pub enum Step {
         after: u32,
     },
     /// How the cloud is from now on; fields that are left out have their defaults.
-    Mood(Mood),
+    Profile(Profile),
     /// `kill -9`.
     Crash(Process),
     /// SIGTERM, and it ends.

@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, time::Duration};
 use async_trait::async_trait;
 use bridge_core::managed::names;
 use fake_cloud::{
-    cloud::{Entry, External, Mood},
-    fault::{Fate, Fault, Rpc},
+    cloud::{Entry, External, Profile},
+    fault::{Fault, FaultOutcome, Rpc},
     kinds::{GROUP, VERSION},
 };
 use http::Method;
@@ -28,7 +28,7 @@ pub struct Unexpected(pub String);
 
 /// What the cloud has, and what it was asked.
 #[derive(Debug, Clone, Default)]
-pub struct Snapshot {
+pub struct CloudSnapshot {
     /// What there is.
     pub objects: Vec<External>,
     /// Every call that came.
@@ -37,12 +37,14 @@ pub struct Snapshot {
     pub now: Timestamp,
 }
 
-impl Snapshot {
+impl CloudSnapshot {
     /// Calls on behalf of this uid that have no answer yet, or get none.
     fn unanswered(&self, uid: &str) -> usize {
         let waits = |entry: &&Entry| match entry.fate {
-            Fate::Slow(wait) => self.now.duration_since(entry.at).as_millis() < i128::from(wait),
-            Fate::Hang | Fate::LoseAnswer | Fate::Late(_) => self.now.as_millisecond() < entry.deadline,
+            FaultOutcome::Slow(wait) => self.now.duration_since(entry.at).as_millis() < i128::from(wait),
+            FaultOutcome::Hang | FaultOutcome::LoseAnswer | FaultOutcome::Late(_) => {
+                self.now.as_millisecond() < entry.deadline
+            }
             _ => false,
         };
         let entries = self.entries.iter().filter(|entry| entry.uid == uid);
@@ -61,15 +63,15 @@ pub enum Flow {
 
 /// Where a scenario runs.
 #[async_trait(?Send)]
-pub trait Stage {
+pub trait ScenarioBackend {
     /// One request of a user to the API server: code and body. A patch is a merge patch.
     async fn kube(&mut self, method: Method, path: &str, body: &Value) -> Result<(u16, Value), Unexpected>;
     /// The cloud as it is.
-    async fn cloud(&mut self) -> Result<Snapshot, Unexpected>;
+    async fn cloud(&mut self) -> Result<CloudSnapshot, Unexpected>;
     /// One fault more.
     async fn inject(&mut self, fault: Fault) -> Result<(), Unexpected>;
     /// How the cloud is from now on.
-    async fn set_mood(&mut self, mood: Mood) -> Result<(), Unexpected>;
+    async fn set_mood(&mut self, mood: Profile) -> Result<(), Unexpected>;
     /// Somebody removes what bears this name.
     async fn remove_by_hand(&mut self, kind: &str, name: &str) -> Result<(), Unexpected>;
     /// Somebody else makes one of this name, under another marker.
@@ -87,7 +89,7 @@ pub trait Stage {
     /// Time passes.
     async fn pass(&mut self, time: Duration);
     /// How long anything may take.
-    fn patience(&self) -> Duration;
+    fn wait_limit(&self) -> Duration;
 }
 
 /// A scenario on its way.
@@ -101,7 +103,7 @@ pub struct Runner {
     uids: BTreeMap<String, String>,
     definitions: Vec<Value>,
     /// The cloud when the bridge was told to stop last.
-    at_stop: Snapshot,
+    at_stop: CloudSnapshot,
 }
 
 impl Runner {
@@ -118,7 +120,7 @@ impl Runner {
             taken: 0,
             uids: BTreeMap::new(),
             definitions: Vec::new(),
-            at_stop: Snapshot::default(),
+            at_stop: CloudSnapshot::default(),
         }
     }
 
@@ -126,10 +128,10 @@ impl Runner {
     ///
     /// # Errors
     /// What did not come to pass.
-    pub async fn run(&mut self, stage: &mut dyn Stage) -> Result<Flow, Unexpected> {
+    pub async fn run(&mut self, backend: &mut dyn ScenarioBackend) -> Result<Flow, Unexpected> {
         while let Some(step) = self.scenario.steps.get(self.taken).cloned() {
             self.taken += 1;
-            let taken = self.take(&step, stage).await;
+            let taken = self.take(&step, backend).await;
             let about = |why: Unexpected| {
                 Unexpected(format!(
                     "{}: step {} ({step:?}): {why}",
@@ -143,24 +145,24 @@ impl Runner {
         Ok(Flow::Goes)
     }
 
-    async fn take(&mut self, step: &Step, stage: &mut dyn Stage) -> Result<Flow, Unexpected> {
+    async fn take(&mut self, step: &Step, backend: &mut dyn ScenarioBackend) -> Result<Flow, Unexpected> {
         match step {
-            Step::Crash(process) => return stage.crash(*process).await,
+            Step::Crash(process) => return backend.crash(*process).await,
             Step::Terminate => {
-                self.at_stop = stage.cloud().await?;
-                return stage.terminate().await;
+                self.at_stop = backend.cloud().await?;
+                return backend.terminate().await;
             }
-            Step::Start(process) => stage.start(*process).await?,
-            Step::Publish(kinds) => stage.publish(kinds).await?,
-            Step::Api(power) => stage.power(*power).await?,
-            Step::Mood(mood) => stage.set_mood(mood.clone()).await?,
-            Step::Definitions(Change::Delete) => self.delete_definitions(stage).await?,
-            Step::Definitions(Change::Create) => self.create_definitions(stage).await?,
-            Step::Pass(seconds) => pass(stage, *seconds).await?,
-            Step::Expect(expectation) => self.expect(stage, expectation).await?,
+            Step::Start(process) => backend.start(*process).await?,
+            Step::Publish(kinds) => backend.publish(kinds).await?,
+            Step::Api(power) => backend.power(*power).await?,
+            Step::Profile(mood) => backend.set_mood(mood.clone()).await?,
+            Step::Definitions(Change::Delete) => self.delete_definitions(backend).await?,
+            Step::Definitions(Change::Create) => self.create_definitions(backend).await?,
+            Step::Pass(seconds) => pass(backend, *seconds).await?,
+            Step::Expect(expectation) => self.expect(backend, expectation).await?,
             _ => {
                 for (kind, name) in self.objects.clone() {
-                    self.take_for(step, &kind, &name, stage).await?;
+                    self.take_for(step, &kind, &name, backend).await?;
                 }
             }
         }
@@ -172,7 +174,7 @@ impl Runner {
         step: &Step,
         kind: &str,
         name: &str,
-        stage: &mut dyn Stage,
+        backend: &mut dyn ScenarioBackend,
     ) -> Result<(), Unexpected> {
         match step {
             Step::Apply { size } => {
@@ -182,25 +184,28 @@ impl Runner {
                     "metadata": {"name": name},
                     "spec": {"forProvider": {"size": size}},
                 });
-                let made = self.ask(stage, Method::POST, &collection(kind), &object).await?;
+                let made = self
+                    .ask(backend, Method::POST, &collection(kind), &object)
+                    .await?;
                 self.uids.insert(name.to_owned(), uid_of(&made));
             }
             Step::Resize(size) => {
                 let change = json!({"spec": {"forProvider": {"size": size}}});
-                self.ask(stage, Method::PATCH, &path(kind, name), &change).await?;
-            }
-            Step::Delete => {
-                self.ask(stage, Method::DELETE, &path(kind, name), &Value::Null)
+                self.ask(backend, Method::PATCH, &path(kind, name), &change)
                     .await?;
             }
-            Step::Annotate { key, value } => self.annotate(stage, kind, name, key, json!(value)).await?,
-            Step::Answer => self.answer(stage, kind, name).await?,
+            Step::Delete => {
+                self.ask(backend, Method::DELETE, &path(kind, name), &Value::Null)
+                    .await?;
+            }
+            Step::Annotate { key, value } => self.annotate(backend, kind, name, key, json!(value)).await?,
+            Step::Answer => self.answer(backend, kind, name).await?,
             Step::RemoveByHand => {
-                for one in self.made_for(stage, name).await? {
-                    stage.remove_by_hand(kind, &one.name).await?;
+                for one in self.created_for(backend, name).await? {
+                    backend.remove_by_hand(kind, &one.name).await?;
                 }
             }
-            Step::Foreign => stage.foreign(kind, name).await?,
+            Step::Foreign => backend.foreign(kind, name).await?,
             Step::Fault {
                 rpc,
                 fate,
@@ -212,7 +217,7 @@ impl Runner {
                     after: *after,
                     ..Fault::once(*rpc, *fate).times(*times)
                 };
-                stage.inject(fault).await?;
+                backend.inject(fault).await?;
             }
             _ => {}
         }
@@ -222,14 +227,14 @@ impl Runner {
     /// A request that must be a success. An API server that has just come back is asked again.
     async fn ask(
         &self,
-        stage: &mut dyn Stage,
+        backend: &mut dyn ScenarioBackend,
         method: Method,
         path: &str,
         body: &Value,
     ) -> Result<Value, Unexpected> {
-        let end = Instant::now() + stage.patience();
+        let end = Instant::now() + backend.wait_limit();
         loop {
-            let answer = stage.kube(method.clone(), path, body).await;
+            let answer = backend.kube(method.clone(), path, body).await;
             let why = match answer {
                 Ok((code, answer)) if code < 300 => return Ok(answer),
                 Ok((code, answer)) => format!("{code}: {}", answer["message"]),
@@ -238,13 +243,13 @@ impl Runner {
             if Instant::now() > end {
                 return Err(Unexpected(format!("{method} {path}: {why}")));
             }
-            stage.pass(LOOK_AGAIN).await;
+            backend.pass(LOOK_AGAIN).await;
         }
     }
 
     async fn annotate(
         &self,
-        stage: &mut dyn Stage,
+        backend: &mut dyn ScenarioBackend,
         kind: &str,
         name: &str,
         key: &str,
@@ -253,23 +258,32 @@ impl Runner {
         let mut annotations = json!({});
         annotations[key] = value;
         let change = json!({"metadata": {"annotations": annotations}});
-        self.ask(stage, Method::PATCH, &path(kind, name), &change)
+        self.ask(backend, Method::PATCH, &path(kind, name), &change)
             .await
             .map(drop)
     }
 
-    async fn made_for(&self, stage: &mut dyn Stage, name: &str) -> Result<Vec<External>, Unexpected> {
+    async fn created_for(
+        &self,
+        backend: &mut dyn ScenarioBackend,
+        name: &str,
+    ) -> Result<Vec<External>, Unexpected> {
         let uid = self.uids.get(name).cloned().unwrap_or_default();
-        let mut objects = stage.cloud().await?.objects;
-        objects.retain(|one| one.made_for == uid);
+        let mut objects = backend.cloud().await?.objects;
+        objects.retain(|one| one.created_for == uid);
         Ok(objects)
     }
 
-    async fn answer(&self, stage: &mut dyn Stage, kind: &str, name: &str) -> Result<(), Unexpected> {
-        let end = Instant::now() + stage.patience();
+    async fn answer(
+        &self,
+        backend: &mut dyn ScenarioBackend,
+        kind: &str,
+        name: &str,
+    ) -> Result<(), Unexpected> {
+        let end = Instant::now() + backend.wait_limit();
         let question = loop {
             let object = self
-                .ask(stage, Method::GET, &path(kind, name), &Value::Null)
+                .ask(backend, Method::GET, &path(kind, name), &Value::Null)
                 .await?;
             let question = object
                 .pointer("/status/crossbridge/question/id")
@@ -283,58 +297,62 @@ impl Runner {
                     conditions(&object)
                 )));
             }
-            stage.pass(LOOK_AGAIN).await;
+            backend.pass(LOOK_AGAIN).await;
         };
-        let answer = match self.made_for(stage, name).await?.first() {
+        let answer = match self.created_for(backend, name).await?.first() {
             Some(made) => format!("exists/{question}/{}", made.name),
             None => format!("absent/{question}"),
         };
-        self.annotate(stage, kind, name, names::CREATE_OUTCOME, answer.into())
+        self.annotate(backend, kind, name, names::CREATE_OUTCOME, answer.into())
             .await
     }
 
-    async fn delete_definitions(&mut self, stage: &mut dyn Stage) -> Result<(), Unexpected> {
+    async fn delete_definitions(&mut self, backend: &mut dyn ScenarioBackend) -> Result<(), Unexpected> {
         self.definitions.clear();
         for (kind, _) in self.objects.clone() {
             let path = definition(&kind);
-            let live = self.ask(stage, Method::GET, &path, &Value::Null).await?;
+            let live = self.ask(backend, Method::GET, &path, &Value::Null).await?;
             self.definitions.push(json!({
                 "apiVersion": live["apiVersion"],
                 "kind": live["kind"],
                 "metadata": {"name": live["metadata"]["name"], "labels": live["metadata"]["labels"]},
                 "spec": live["spec"],
             }));
-            self.ask(stage, Method::DELETE, &path, &Value::Null).await?;
+            self.ask(backend, Method::DELETE, &path, &Value::Null).await?;
         }
         for (kind, _) in self.objects.clone() {
-            let end = Instant::now() + stage.patience();
+            let end = Instant::now() + backend.wait_limit();
             while !matches!(
-                stage.kube(Method::GET, &definition(&kind), &Value::Null).await,
+                backend.kube(Method::GET, &definition(&kind), &Value::Null).await,
                 Ok((404, _))
             ) {
                 if Instant::now() > end {
                     return Err(Unexpected(format!("the definition of {kind} stays")));
                 }
-                stage.pass(LOOK_AGAIN).await;
+                backend.pass(LOOK_AGAIN).await;
             }
         }
         Ok(())
     }
 
-    async fn create_definitions(&mut self, stage: &mut dyn Stage) -> Result<(), Unexpected> {
+    async fn create_definitions(&mut self, backend: &mut dyn ScenarioBackend) -> Result<(), Unexpected> {
         for definition in std::mem::take(&mut self.definitions) {
-            self.ask(stage, Method::POST, DEFINITIONS, &definition).await?;
+            self.ask(backend, Method::POST, DEFINITIONS, &definition).await?;
         }
         Ok(())
     }
 
-    async fn expect(&mut self, stage: &mut dyn Stage, wanted: &Expectation) -> Result<(), Unexpected> {
+    async fn expect(
+        &mut self,
+        backend: &mut dyn ScenarioBackend,
+        wanted: &Expectation,
+    ) -> Result<(), Unexpected> {
         for (kind, name) in self.objects.clone() {
-            let end = Instant::now() + stage.patience();
+            let end = Instant::now() + backend.wait_limit();
             loop {
-                let cloud = stage.cloud().await?;
+                let cloud = backend.cloud().await?;
                 nothing_is_double(&cloud)?;
-                let found = stage.kube(Method::GET, &path(&kind, &name), &Value::Null).await;
+                let found = backend.kube(Method::GET, &path(&kind, &name), &Value::Null).await;
                 let missing = match found {
                     Ok((code @ (200 | 404), object)) => {
                         let object = (code == 200).then_some(object);
@@ -349,7 +367,7 @@ impl Runner {
                 if Instant::now() > end {
                     return Err(Unexpected(format!("{name}: {missing}")));
                 }
-                stage.pass(LOOK_AGAIN).await;
+                backend.pass(LOOK_AGAIN).await;
             }
         }
         Ok(())
@@ -361,10 +379,14 @@ impl Runner {
         wanted: &Expectation,
         name: &str,
         object: Option<&Value>,
-        cloud: &Snapshot,
+        cloud: &CloudSnapshot,
     ) -> Option<String> {
         let uid = self.uids.get(name).map(String::as_str).unwrap_or_default();
-        let made: Vec<&External> = cloud.objects.iter().filter(|one| one.made_for == uid).collect();
+        let made: Vec<&External> = cloud
+            .objects
+            .iter()
+            .filter(|one| one.created_for == uid)
+            .collect();
         let calls = |rpc: Rpc| {
             cloud
                 .entries
@@ -408,7 +430,7 @@ impl Runner {
         );
         compare("creates", json!(calls(Rpc::Create)), json!(wanted.creates));
         compare("deletes", json!(calls(Rpc::Delete)), json!(wanted.deletes));
-        let lies = |entry: &&Entry| entry.fate == Fate::Lie && entry.uid == uid;
+        let lies = |entry: &&Entry| entry.fate == FaultOutcome::Lie && entry.uid == uid;
         compare(
             "lies",
             json!(cloud.entries.iter().filter(lies).count()),
@@ -426,18 +448,18 @@ impl Runner {
     }
 }
 
-async fn pass(stage: &mut dyn Stage, seconds: u32) -> Result<(), Unexpected> {
+async fn pass(backend: &mut dyn ScenarioBackend, seconds: u32) -> Result<(), Unexpected> {
     for _ in 0..seconds {
-        stage.pass(Duration::from_secs(1)).await;
-        nothing_is_double(&stage.cloud().await?)?;
+        backend.pass(Duration::from_secs(1)).await;
+        nothing_is_double(&backend.cloud().await?)?;
     }
     Ok(())
 }
 
-fn nothing_is_double(cloud: &Snapshot) -> Result<(), Unexpected> {
+fn nothing_is_double(cloud: &CloudSnapshot) -> Result<(), Unexpected> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    for one in cloud.objects.iter().filter(|one| !one.made_for.is_empty()) {
-        *counts.entry(&one.made_for).or_default() += 1;
+    for one in cloud.objects.iter().filter(|one| !one.created_for.is_empty()) {
+        *counts.entry(&one.created_for).or_default() += 1;
     }
     match counts.into_iter().find(|(_, count)| *count > 1) {
         Some((uid, count)) => Err(Unexpected(format!("{count} external objects for {uid}"))),

@@ -4,17 +4,17 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use bridge_engine::clock::Clock;
-use fake_cloud::{cloud::Mood, fault::Fault};
+use fake_cloud::{cloud::Profile, fault::Fault};
 use http::Method;
 use serde_json::Value;
 use tokio::task::{JoinHandle, spawn_local};
 use tokio_util::sync::CancellationToken;
 
-use super::{Flow, Power, Process, Runner, Scenario, Snapshot, Stage, Unexpected};
+use super::{CloudSnapshot, Flow, Power, Process, Runner, Scenario, ScenarioBackend, Unexpected};
 use crate::simulation::{PluginHost, World, collect_garbage, in_runtime, run_bridge};
 
 /// Virtual time costs little.
-const PATIENCE: Duration = Duration::from_mins(15);
+const WAIT_LIMIT: Duration = Duration::from_mins(15);
 
 /// Runs a scenario in virtual time. Returns what happened, in words.
 ///
@@ -30,12 +30,12 @@ pub fn simulate(scenario: &Scenario) -> Result<Vec<String>, (Unexpected, Vec<Str
         };
         for number in 0.. {
             let ended = in_runtime(&world, number, async {
-                let mut stage = Simulated::start(&world, runs);
+                let mut backend = Simulated::start(&world, runs);
                 if number == 0 {
-                    stage.prepare().await;
+                    backend.prepare().await;
                 }
-                let ended = runner.run(&mut stage).await;
-                runs = stage.runs;
+                let ended = runner.run(&mut backend).await;
+                runs = backend.runs;
                 ended
             });
             if ended != Ok(Flow::Interrupted) {
@@ -69,7 +69,7 @@ struct Simulated {
 
 impl Simulated {
     fn start(world: &Arc<World>, runs: Runs) -> Self {
-        let mut stage = Self {
+        let mut backend = Self {
             world: Arc::clone(world),
             host: PluginHost::new(world),
             bridge: None,
@@ -77,12 +77,12 @@ impl Simulated {
         };
         spawn_local(collect_garbage(Arc::clone(world)));
         if runs.plugin {
-            stage.host.start();
+            backend.host.start();
         }
         if runs.bridge {
-            stage.start_bridge();
+            backend.start_bridge();
         }
-        stage
+        backend
     }
 
     fn start_bridge(&mut self) {
@@ -105,16 +105,16 @@ impl Simulated {
 }
 
 #[async_trait(?Send)]
-impl Stage for Simulated {
+impl ScenarioBackend for Simulated {
     async fn kube(&mut self, method: Method, path: &str, body: &Value) -> Result<(u16, Value), Unexpected> {
         Ok(self.world.kube.request(&method, path, body))
     }
 
-    async fn cloud(&mut self) -> Result<Snapshot, Unexpected> {
+    async fn cloud(&mut self) -> Result<CloudSnapshot, Unexpected> {
         let mut cloud = self.world.cloud.lock();
         let now = self.world.time.now();
         cloud.settle(now);
-        Ok(Snapshot {
+        Ok(CloudSnapshot {
             now,
             objects: cloud.objects.clone(),
             entries: cloud.entries.clone(),
@@ -126,7 +126,7 @@ impl Stage for Simulated {
         Ok(())
     }
 
-    async fn set_mood(&mut self, mood: Mood) -> Result<(), Unexpected> {
+    async fn set_mood(&mut self, mood: Profile) -> Result<(), Unexpected> {
         self.world.cloud.lock().mood = mood;
         Ok(())
     }
@@ -192,7 +192,7 @@ impl Stage for Simulated {
         tokio::time::sleep(time).await;
     }
 
-    fn patience(&self) -> Duration {
-        PATIENCE
+    fn wait_limit(&self) -> Duration {
+        WAIT_LIMIT
     }
 }

@@ -13,15 +13,15 @@ use bridge_engine::{
 use bridge_plugin::{Endpoint, Options, Plugin};
 use runtime_bridge::{
     plugins::{CallMetrics, Connected},
-    serve::{Bridge, Foundation, Identity, run_engine},
+    serve::{Bridge, Identity, ProcessContext, run_engine},
 };
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    environment::{Environment, Process},
     kube_link::KubeLink,
     plugin_host::PluginHost,
-    world::{Process, World},
 };
 
 /// How long a process takes to be started again.
@@ -30,17 +30,22 @@ const RESTART: Duration = Duration::from_secs(1);
 /// Runs a bridge as a pod does: one that ends by an error is started again. Returns when it was told to stop and has.
 ///
 /// `number`: which of the bridges.
-pub(crate) async fn run(world: Arc<World>, plugin: Arc<PluginHost>, number: usize, stop: CancellationToken) {
+pub(crate) async fn run(
+    environment: Arc<Environment>,
+    plugin: Arc<PluginHost>,
+    number: usize,
+    stop: CancellationToken,
+) {
     loop {
-        let process = world.begin_process(number, stop.child_token());
+        let process = environment.begin_process(number, stop.child_token());
         let ended = tokio::select! {
             biased;
             () = process.death.cancelled() => Err("it was killed".to_owned()),
-            ended = serve(&world, &plugin, number, &process) => ended,
+            ended = serve(&environment, &plugin, number, &process) => ended,
         };
         match ended {
-            Ok(()) => world.log.note(|| format!("bridge {number} ends")),
-            Err(why) => world.log.note(|| format!("bridge {number} ends: {why}")),
+            Ok(()) => environment.log.note(|| format!("bridge {number} ends")),
+            Err(why) => environment.log.note(|| format!("bridge {number} ends: {why}")),
         }
         if stop.is_cancelled() {
             return;
@@ -50,24 +55,26 @@ pub(crate) async fn run(world: Arc<World>, plugin: Arc<PluginHost>, number: usiz
 }
 
 async fn serve(
-    world: &Arc<World>,
+    environment: &Arc<Environment>,
     host: &Arc<PluginHost>,
     number: usize,
     process: &Process,
 ) -> Result<(), String> {
     let stop = &process.stop;
-    world.log.note(|| format!("bridge {number} starts"));
+    environment.log.note(|| format!("bridge {number} starts"));
     let background = CancellationToken::new();
     let _ends = background.clone().drop_guard();
     let connected = tokio::select! {
         biased;
         () = stop.cancelled() => return Ok(()),
-        connected = connect(world, host, number, process, &background) => connected?,
+        connected = connect(environment, host, number, process, &background) => connected?,
     };
     let metrics = Arc::new(Metrics::new());
     let client = || {
         ApiClient::new(
-            world.kube.client(Arc::new(KubeLink::new(world, number, process))),
+            environment
+                .kube
+                .client(Arc::new(KubeLink::new(environment, number, process))),
             Arc::clone(&metrics),
             DEADLINE,
         )
@@ -84,25 +91,25 @@ async fn serve(
         () = stop.cancelled() => return Ok(()),
         read = Identity::read(&clients, "default", until) => read.map_err(|error| error.to_string())?,
     };
-    let (elector, leadership) = elect(world, &clients, process);
+    let (elector, leadership) = elect(environment, &clients, process);
     let led = CancellationToken::new();
     let _leads = led.clone().drop_guard();
     let election = elector.map(|elector| tokio::spawn(elector.run(led.clone())));
-    let foundation = Foundation {
-        behaviour: world.behaviour.clone(),
+    let process = ProcessContext {
+        behaviour: environment.behaviour.clone(),
         clients,
         identity,
         managed_metrics: ManagedMetrics::new(&metrics),
         metrics: Arc::clone(&metrics),
-        clock: Arc::new(world.time.clone()),
+        clock: Arc::new(environment.time.clone()),
         leadership: leadership.clone(),
         detached: Detached::default(),
     };
     let bridge = Arc::new(Bridge::new(&metrics, &CallMetrics::new(&metrics)));
     bridge.connected(vec![connected]);
     bridge.led_by(&leadership);
-    *world.bridge.lock() = Some(Arc::clone(&bridge));
-    let ended = run_engine(&foundation, &bridge, stop).await;
+    *environment.bridge.lock() = Some(Arc::clone(&bridge));
+    let ended = run_engine(&process, &bridge, stop).await;
     // As the binary does: what was begun was ended under the lease.
     led.cancel();
     if let Some(election) = election {
@@ -112,8 +119,8 @@ async fn serve(
 }
 
 /// Who leads: with one bridge, that one.
-fn elect(world: &World, clients: &Clients, process: &Process) -> (Option<Elector>, Leadership) {
-    if world.bridges == 1 {
+fn elect(environment: &Environment, clients: &Clients, process: &Process) -> (Option<Elector>, Leadership) {
+    if environment.bridges == 1 {
         return (None, Leadership::unopposed());
     }
     let options = ElectionOptions {
@@ -122,12 +129,12 @@ fn elect(world: &World, clients: &Clients, process: &Process) -> (Option<Elector
         identity: process.identity.clone(),
         timing: Timing::default(),
     };
-    let (elector, leadership) = Elector::new(&clients.write, Arc::new(world.time.clone()), &options);
+    let (elector, leadership) = Elector::new(&clients.write, Arc::new(environment.time.clone()), &options);
     (Some(elector), leadership)
 }
 
 async fn connect(
-    world: &World,
+    environment: &Environment,
     host: &Arc<PluginHost>,
     number: usize,
     process: &Process,
@@ -136,7 +143,7 @@ async fn connect(
     let endpoint: Endpoint = "unix:///plugin.sock"
         .parse()
         .map_err(|error| format!("{error}"))?;
-    let time = world.time.clone();
+    let time = environment.time.clone();
     let mut options = Options::new(endpoint.clone());
     options.now = Arc::new(move || time.now());
     let (plugin, supervision) = loop {

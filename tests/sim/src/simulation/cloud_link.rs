@@ -5,7 +5,7 @@ use std::{future::pending, sync::Arc, time::Duration};
 use bridge_engine::clock::Clock;
 use fake_cloud::{
     cloud::{Answer, Ask, State, Verdict},
-    fault::{Fate, Rpc},
+    fault::{FaultOutcome, Rpc},
     kinds::CALL,
     link::{Link, Unreachable},
     types::OutcomeResult,
@@ -13,72 +13,72 @@ use fake_cloud::{
 use jiff::Timestamp;
 
 use super::{
-    tally::Death,
-    world::{Side, World},
+    coverage::KillPoint,
+    environment::{Environment, Side},
 };
 
 /// The plugin's way to the cloud, for the calls of one bridge.
 pub(super) struct CloudLink {
-    world: Arc<World>,
+    environment: Arc<Environment>,
     bridge: usize,
 }
 
 impl CloudLink {
-    pub(super) fn new(world: &Arc<World>, bridge: usize) -> Self {
+    pub(super) fn new(environment: &Arc<Environment>, bridge: usize) -> Self {
         Self {
-            world: Arc::clone(world),
+            environment: Arc::clone(environment),
             bridge,
         }
     }
 
-    fn fate(&self, ask: &Ask, deadline: Option<Timestamp>) -> Fate {
-        let storm = *self.world.storm.lock();
-        let chance = &self.world.cloud_chance;
-        if !chance.happens(storm.cloud) {
-            return Fate::Serve;
+    fn fate(&self, ask: &Ask, deadline: Option<Timestamp>) -> FaultOutcome {
+        let fault_burst = *self.environment.fault_burst.lock();
+        let chance = &self.environment.cloud_chance;
+        if !chance.happens(fault_burst.cloud) {
+            return FaultOutcome::Serve;
         }
         let wait = chance.below(3_000);
-        let choices: &[(u32, Fate)] = match ask.rpc() {
+        let choices: &[(u32, FaultOutcome)] = match ask.rpc() {
             Rpc::Observe if self.may_lie(ask) => &[
-                (3, Fate::Lie),
-                (1, Fate::Hang),
-                (1, Fate::Status),
-                (2, Fate::Unavailable),
+                (3, FaultOutcome::Lie),
+                (1, FaultOutcome::Hang),
+                (1, FaultOutcome::Status),
+                (2, FaultOutcome::Unavailable),
             ],
             Rpc::Observe => &[
-                (2, Fate::Hang),
-                (2, Fate::Status),
-                (2, Fate::Unavailable),
-                (1, Fate::Throttle(2_000)),
-                (1, Fate::CrashBefore),
+                (2, FaultOutcome::Hang),
+                (2, FaultOutcome::Status),
+                (2, FaultOutcome::Unavailable),
+                (1, FaultOutcome::Throttle(2_000)),
+                (1, FaultOutcome::CrashBefore),
             ],
-            Rpc::CheckConfig => &[(1, Fate::Unavailable), (1, Fate::Status)],
+            Rpc::CheckConfig => &[(1, FaultOutcome::Unavailable), (1, FaultOutcome::Status)],
             Rpc::Create | Rpc::Update | Rpc::Delete | Rpc::Poll => &[
-                (2, Fate::Hang),
-                (6, Fate::LoseAnswer),
-                (6, Fate::Late(wait)),
-                (4, Fate::Slow(wait)),
-                (2, Fate::Throttle(2_000)),
-                (2, Fate::Unavailable),
-                (4, Fate::UnavailableAfter),
-                (2, Fate::Status),
-                (4, Fate::StatusAfter),
-                (2, Fate::CrashBefore),
-                (4, Fate::CrashAfter),
-                (2, Fate::Doom),
+                (2, FaultOutcome::Hang),
+                (6, FaultOutcome::LoseAnswer),
+                (6, FaultOutcome::Late(wait)),
+                (4, FaultOutcome::Slow(wait)),
+                (2, FaultOutcome::Throttle(2_000)),
+                (2, FaultOutcome::Unavailable),
+                (4, FaultOutcome::UnavailableAfter),
+                (2, FaultOutcome::Status),
+                (4, FaultOutcome::StatusAfter),
+                (2, FaultOutcome::CrashBefore),
+                (4, FaultOutcome::CrashAfter),
+                (2, FaultOutcome::Doom),
             ],
         };
         let fate = chance.weighted(choices).unwrap_or_default();
         // What takes effect late would do so without a deadline at any time.
-        if matches!(fate, Fate::Late(_)) && deadline.is_none() {
-            return Fate::Hang;
+        if matches!(fate, FaultOutcome::Late(_)) && deadline.is_none() {
+            return FaultOutcome::Hang;
         }
         fate
     }
 
     /// What came of a call. In a mood that answers everything, a fate is none.
-    fn count(&self, fate: Fate, verdict: &Verdict) {
-        let world = &self.world;
+    fn count(&self, fate: FaultOutcome, verdict: &Verdict) {
+        let environment = &self.environment;
         let failure = match verdict {
             Verdict::Answer(Answer::Outcome(outcome), _) => match &outcome.result {
                 OutcomeResult::Failure(failure) => Some(failure.code),
@@ -87,12 +87,12 @@ impl CloudLink {
             _ => None,
         };
         if let Some(code) = failure {
-            world.tally.count("answer", code);
+            environment.coverage.count("answer", code);
         }
         let dooms = matches!(verdict, Verdict::Answer(Answer::Outcome(outcome), _) if matches!(outcome.result, OutcomeResult::Operation(_)));
-        let happens = fate != Fate::Serve && (fate != Fate::Doom || dooms);
-        if happens && !world.cloud.lock().mood.down {
-            world.tally.count("cloud", fate);
+        let happens = fate != FaultOutcome::Serve && (fate != FaultOutcome::Doom || dooms);
+        if happens && !environment.cloud.lock().mood.down {
+            environment.coverage.count("cloud", fate);
         }
     }
 
@@ -101,22 +101,28 @@ impl CloudLink {
         let Some(target) = ask.target() else { return false };
         let uid = &target.owner.uid;
         let ready = {
-            let cloud = self.world.cloud.lock();
-            let mut made = cloud.made_for(uid);
+            let cloud = self.environment.cloud.lock();
+            let mut made = cloud.created_for(uid);
             made.next().is_some_and(|one| one.state == State::Ready)
         };
-        ready && self.world.is_settled(uid) && self.world.watcher.lock().lies(uid, self.world.time.now())
+        ready
+            && self.environment.is_settled(uid)
+            && self
+                .environment
+                .watcher
+                .lock()
+                .lies(uid, self.environment.time.now())
     }
 }
 
 #[tonic::async_trait]
 impl Link for CloudLink {
     async fn ask(&self, ask: Ask, deadline: Option<Timestamp>) -> Result<Verdict, Unreachable> {
-        let world = &self.world;
-        let latency = world.storm.lock().latency;
-        let _flight = world.begin_call(self.bridge, &ask, deadline);
+        let environment = &self.environment;
+        let latency = environment.fault_burst.lock().latency;
+        let _flight = environment.begin_call(self.bridge, &ask, deadline);
         let crash = if is_change(&ask) {
-            world.crash.passes()
+            environment.crash.passes()
         } else {
             None
         };
@@ -131,57 +137,63 @@ impl Link for CloudLink {
             format!("{:?} {owner} {name:?}", ask.rpc())
         };
         // A call that is on its way when its caller dies takes its effect at any time until its deadline.
-        if crash == Some(Side::After) && deadline.is_some() && world.cloud_chance.happens(0.4) {
-            let wait = world.cloud_chance.below(3_000);
-            world
-                .cloud
-                .lock()
-                .serve_as(&ask, deadline, world.time.now(), Fate::Late(wait));
-            world
+        if crash == Some(Side::After) && deadline.is_some() && environment.cloud_chance.happens(0.4) {
+            let wait = environment.cloud_chance.below(3_000);
+            environment.cloud.lock().serve_as(
+                &ask,
+                deadline,
+                environment.time.now(),
+                FaultOutcome::Late(wait),
+            );
+            environment
                 .log
                 .note(|| format!("the bridge dies on the way of: {}: {wait} ms", about()));
-            world.tally.count("bridge dies", Death::AmidCall);
-            world.watch_cloud();
-            world.crash.reach();
+            environment.coverage.count("bridge dies", KillPoint::AmidCall);
+            environment.watch_cloud();
+            environment.crash.reach();
             return pending().await;
         }
         if crash == Some(Side::Before) {
-            world.log.note(|| format!("the bridge dies before: {}", about()));
-            world.tally.count("bridge dies", Death::BeforeCall);
-            world.crash.reach();
+            environment
+                .log
+                .note(|| format!("the bridge dies before: {}", about()));
+            environment.coverage.count("bridge dies", KillPoint::BeforeCall);
+            environment.crash.reach();
             return pending().await;
         }
         let mut fate = self.fate(&ask, deadline);
-        let now = world.time.now();
+        let now = environment.time.now();
         let verdict = {
-            let mut cloud = world.cloud.lock();
-            if fate == Fate::Serve {
+            let mut cloud = environment.cloud.lock();
+            if fate == FaultOutcome::Serve {
                 let owner = ask.target().map(|target| target.owner.name.as_str());
                 fate = cloud.faults.take(ask.rpc(), owner.unwrap_or_default());
             }
             cloud.serve_as(&ask, deadline, now, fate)
         };
-        world
+        environment
             .log
             .note(|| format!("cloud: {}: {fate:?} -> {}", about(), told(&verdict)));
         self.count(fate, &verdict);
-        world.end_call(&ask, &verdict);
-        world.watch_cloud();
+        environment.end_call(&ask, &verdict);
+        environment.watch_cloud();
         if crash == Some(Side::After) {
-            world.log.note(|| format!("the bridge dies after: {}", about()));
-            world.tally.count("bridge dies", Death::AfterCall);
-            world.crash.reach();
+            environment
+                .log
+                .note(|| format!("the bridge dies after: {}", about()));
+            environment.coverage.count("bridge dies", KillPoint::AfterCall);
+            environment.crash.reach();
             return pending().await;
         }
-        tokio::time::sleep(world.cloud_chance.millis(latency)).await;
+        tokio::time::sleep(environment.cloud_chance.millis(latency)).await;
         Ok(verdict)
     }
 
     fn came_late(&self, deadline: Timestamp) {
         // It was refused. What was sent in time and held up on its way may come late; nothing else may.
         let sent = deadline - CALL;
-        if !self.world.process(self.bridge).valve.was_closed_since(sent) {
-            self.world
+        if !self.environment.process(self.bridge).valve.was_closed_since(sent) {
+            self.environment
                 .blame(format!("a call came after its deadline {deadline}"));
         }
     }
@@ -200,12 +212,12 @@ fn told(verdict: &Verdict) -> String {
                 format!(" after {wait:?}")
             };
             let answer = match answer {
-                Answer::Look(look) => match look {
-                    fake_cloud::types::Look::Found(found) => {
+                Answer::ObserveResult(look) => match look {
+                    fake_cloud::types::ObserveResult::Found(found) => {
                         format!("found {:?}, ready={}", found.external_name, found.ready)
                     }
-                    fake_cloud::types::Look::Absent(_) => "absent".to_owned(),
-                    fake_cloud::types::Look::Failed(failure) => format!("{:?}", failure.code),
+                    fake_cloud::types::ObserveResult::Absent(_) => "absent".to_owned(),
+                    fake_cloud::types::ObserveResult::Failed(failure) => format!("{:?}", failure.code),
                 },
                 Answer::Outcome(outcome) => match &outcome.result {
                     fake_cloud::types::OutcomeResult::Completed(_) => {

@@ -5,32 +5,32 @@ use std::{
     time::Duration,
 };
 
-use fake_kube::fault::{Chaos, Fate, Outcome, Request, Telling};
+use fake_kube::fault::{Chaos, FaultOutcome, Outcome, Request, Telling};
 
 use super::{
-    tally::{Death, News},
-    world::{Process, Side, World},
+    coverage::{KillPoint, WatchFault},
+    environment::{Environment, Process, Side},
 };
 
 /// The way of one bridge's process to the API server.
 pub(super) struct KubeLink {
-    world: Arc<World>,
+    environment: Arc<Environment>,
     bridge: usize,
     process: Process,
 }
 
 impl KubeLink {
-    pub(super) fn new(world: &Arc<World>, bridge: usize, process: &Process) -> Self {
+    pub(super) fn new(environment: &Arc<Environment>, bridge: usize, process: &Process) -> Self {
         Self {
-            world: Arc::clone(world),
+            environment: Arc::clone(environment),
             bridge,
             process: process.clone(),
         }
     }
 
-    fn outcome(&self, request: &Request, storm: f64) -> Outcome {
-        let chance = &self.world.kube_chance;
-        if !chance.happens(storm) {
+    fn outcome(&self, request: &Request, fault_burst: f64) -> Outcome {
+        let chance = &self.environment.kube_chance;
+        if !chance.happens(fault_burst) {
             return Outcome::Serve;
         }
         let wait = 1 + chance.below(3);
@@ -73,44 +73,48 @@ fn counts(request: &Request) -> bool {
 }
 
 impl Chaos for KubeLink {
-    fn fate(&self, request: &Request) -> Fate {
-        let storm = *self.world.storm.lock();
-        let chance = &self.world.kube_chance;
-        let mut fate = Fate {
-            before: chance.millis(storm.latency),
-            outcome: self.outcome(request, storm.kube),
-            after: chance.millis(storm.latency),
+    fn fate(&self, request: &Request) -> FaultOutcome {
+        let fault_burst = *self.environment.fault_burst.lock();
+        let chance = &self.environment.kube_chance;
+        let mut fate = FaultOutcome {
+            before: chance.millis(fault_burst.latency),
+            outcome: self.outcome(request, fault_burst.kube),
+            after: chance.millis(fault_burst.latency),
         };
         if fate.outcome != Outcome::Serve {
-            self.world.tally.count("api", fate.outcome);
+            self.environment.coverage.count("api", fate.outcome);
         }
         if counts(request) {
-            match self.world.crash.passes() {
+            match self.environment.crash.passes() {
                 Some(Side::Before) => {
-                    self.world.tally.count("bridge dies", Death::BeforeWrite);
+                    self.environment
+                        .coverage
+                        .count("bridge dies", KillPoint::BeforeWrite);
                     fate.outcome = Outcome::HangBefore;
-                    self.world
+                    self.environment
                         .log
                         .note(|| format!("the bridge dies before: {request}"));
-                    self.world.crash.reach();
+                    self.environment.crash.reach();
                 }
                 Some(Side::After) => {
-                    self.world.tally.count("bridge dies", Death::AfterWrite);
-                    fate = Fate {
+                    self.environment
+                        .coverage
+                        .count("bridge dies", KillPoint::AfterWrite);
+                    fate = FaultOutcome {
                         before: Duration::ZERO,
                         outcome: Outcome::HangAfter,
                         after: Duration::ZERO,
                     };
-                    self.world
+                    self.environment
                         .log
                         .note(|| format!("the bridge dies after: {request}"));
-                    self.world.crash.reach();
+                    self.environment.crash.reach();
                 }
                 None => {}
             }
         }
         if fate.outcome != Outcome::Serve {
-            self.world
+            self.environment
                 .log
                 .note(|| format!("api: {request}: {:?}", fate.outcome));
         }
@@ -122,7 +126,7 @@ impl Chaos for KubeLink {
     }
 
     fn watching(&self, resource: &str, opened: bool) {
-        let mut watches = self.world.watches.lock();
+        let mut watches = self.environment.watches.lock();
         let count = watches.entry((self.bridge, resource.to_owned())).or_default();
         *count = if opened {
             *count + 1
@@ -132,27 +136,27 @@ impl Chaos for KubeLink {
     }
 
     fn telling(&self, _: &str) -> Telling {
-        let storm = *self.world.storm.lock();
-        let chance = &self.world.kube_chance;
-        let late = if chance.happens(storm.watch) {
-            chance.millis(storm.lag)
+        let fault_burst = *self.environment.fault_burst.lock();
+        let chance = &self.environment.kube_chance;
+        let late = if chance.happens(fault_burst.watch) {
+            chance.millis(fault_burst.lag)
         } else {
-            chance.millis(storm.latency)
+            chance.millis(fault_burst.latency)
         };
         let telling = Telling {
             late,
-            twice: chance.happens(storm.watch),
-            cut: chance.happens(storm.watch / 4.0),
+            twice: chance.happens(fault_burst.watch),
+            cut: chance.happens(fault_burst.watch / 4.0),
         };
-        let latency = Duration::from_millis(storm.latency.into());
+        let latency = Duration::from_millis(fault_burst.latency.into());
         let news = [
-            (late > latency, News::Late),
-            (telling.twice, News::Twice),
-            (telling.cut, News::Cut),
+            (late > latency, WatchFault::Late),
+            (telling.twice, WatchFault::Twice),
+            (telling.cut, WatchFault::Cut),
         ];
         for (happens, what) in news {
             if happens {
-                self.world.tally.count("watch", what);
+                self.environment.coverage.count("watch", what);
             }
         }
         telling
@@ -160,12 +164,12 @@ impl Chaos for KubeLink {
 
     fn served(&self, request: &Request, code: u16) {
         if request.writes() && request.resource != "leases" {
-            self.world.writes_asked.fetch_add(1, Ordering::Relaxed);
+            self.environment.writes_asked.fetch_add(1, Ordering::Relaxed);
         }
         if counts(request) {
-            self.world.log.note(|| format!("api: {request}: {code}"));
+            self.environment.log.note(|| format!("api: {request}: {code}"));
         }
-        let writer = (self.world.bridges > 1).then_some(self.process.identity.as_str());
-        self.world.watch_api(writer);
+        let writer = (self.environment.bridges > 1).then_some(self.process.identity.as_str());
+        self.environment.watch_api(writer);
     }
 }

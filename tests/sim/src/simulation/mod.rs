@@ -6,6 +6,8 @@
 mod bridge;
 mod chance;
 mod cloud_link;
+mod coverage;
+mod environment;
 mod invariants;
 mod journal;
 mod kube_link;
@@ -13,19 +15,17 @@ mod plan;
 mod plugin_host;
 mod run;
 mod steps;
-mod tally;
 mod time;
 mod user;
 mod wire;
-mod world;
 
 pub(crate) use self::{
     bridge::run as run_bridge,
+    environment::Environment,
     plugin_host::PluginHost,
     run::{collect_garbage, in_runtime},
-    world::World,
 };
 pub use self::{
+    coverage::{Counts, ENOUGH_SEEDS, never_happened},
     run::{Report, known_seeds, run},
-    tally::{Counts, ENOUGH_SEEDS, never_happened},
 };

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use super::{chance::Chance, world::Side};
+use super::{chance::Chance, environment::Side};
 
 /// How often things go wrong, and how long requests take.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Storm {
+pub(crate) struct FaultBurst {
     /// Share of requests to the API server.
     pub(crate) kube: f64,
     /// Share of news that a watch tells.
@@ -34,7 +34,7 @@ pub(crate) enum Step {
     Usurp(usize),
     Spoil(usize),
     KillBridge,
-    KillBridgeAt(u32, Side, Deed),
+    KillBridgeAt(u32, Side, UserAction),
     TerminateBridge,
     /// One of two.
     TerminateOne(usize),
@@ -54,7 +54,7 @@ pub(crate) enum Step {
 
 /// What users do with every object in the moment in which the bridge dies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Deed {
+pub(crate) enum UserAction {
     Nothing,
     Resize,
     Pause,
@@ -80,7 +80,7 @@ pub(crate) struct Plan {
     pub(crate) streaming: bool,
     /// By time.
     pub(crate) steps: Vec<(Duration, Step)>,
-    pub(crate) storm: Storm,
+    pub(crate) fault_burst: FaultBurst,
     /// Milliseconds that long work takes in the cloud.
     pub(crate) work: u32,
     /// Milliseconds for which what was made stays invisible.
@@ -115,7 +115,7 @@ impl Plan {
             .collect();
         let levels = [(3, 0.0), (3, 0.03), (3, 0.12), (2, 0.35)];
         let level = || chance.weighted(&levels).unwrap_or_default();
-        let storm = Storm {
+        let fault_burst = FaultBurst {
             kube: level(),
             watch: level(),
             lag: [3_000, 3_000, 20_000][chance.below(3) as usize],
@@ -150,7 +150,7 @@ impl Plan {
             kinds,
             objects,
             steps,
-            storm,
+            fault_burst,
             work: 500 + chance.below(8_000),
             invisible: chance.below(2_500),
             // Of another row, so that what seeds meant before stays.
@@ -164,12 +164,12 @@ impl Plan {
         let seconds = 1 + chance.below(90);
         let bridge = chance.below(2) as usize;
         let deeds = [
-            (4, Deed::Nothing),
-            (1, Deed::Resize),
-            (1, Deed::Pause),
-            (2, Deed::Delete),
+            (4, UserAction::Nothing),
+            (1, UserAction::Resize),
+            (1, UserAction::Pause),
+            (2, UserAction::Delete),
         ];
-        let deed = chance.weighted(&deeds).unwrap_or(Deed::Nothing);
+        let action = chance.weighted(&deeds).unwrap_or(UserAction::Nothing);
         chance.weighted(&[
             (4, Step::Apply(object)),
             (4, Step::Resize(object)),
@@ -181,8 +181,8 @@ impl Plan {
             (1, Step::Usurp(object)),
             (1, Step::Spoil(object)),
             (2, Step::KillBridge),
-            (5, Step::KillBridgeAt(requests, Side::Before, deed)),
-            (7, Step::KillBridgeAt(requests, Side::After, deed)),
+            (5, Step::KillBridgeAt(requests, Side::Before, action)),
+            (7, Step::KillBridgeAt(requests, Side::After, action)),
             (2, Step::TerminateBridge),
             (2, Step::TerminateOne(bridge)),
             (3, Step::KillOne(bridge)),

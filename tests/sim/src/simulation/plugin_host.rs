@@ -12,8 +12,8 @@ use tonic::transport::{Channel, Endpoint, Server, Uri};
 
 use super::{
     cloud_link::CloudLink,
+    environment::{Environment, Process},
     wire::{Cutter, Wire},
-    world::{Process, World},
 };
 
 /// How long a process takes to be started again.
@@ -21,7 +21,7 @@ const RESTART: Duration = Duration::from_millis(700);
 
 /// Where the plugin is, or is not.
 pub(crate) struct PluginHost {
-    world: Arc<World>,
+    environment: Arc<Environment>,
     running: Mutex<Option<Running>>,
     starts: Mutex<u32>,
     /// What it publishes when it starts next.
@@ -35,12 +35,12 @@ struct Running {
 }
 
 impl PluginHost {
-    pub(crate) fn new(world: &Arc<World>) -> Arc<Self> {
+    pub(crate) fn new(environment: &Arc<Environment>) -> Arc<Self> {
         Arc::new(Self {
-            world: Arc::clone(world),
+            environment: Arc::clone(environment),
             running: Mutex::new(None),
             starts: Mutex::new(0),
-            kinds: Mutex::new(world.kinds.clone()),
+            kinds: Mutex::new(environment.kinds.clone()),
         })
     }
 
@@ -57,26 +57,26 @@ impl PluginHost {
         }
         let mut starts = self.starts.lock();
         *starts += 1;
-        let instance = format!("{}-{}", self.world.time.now(), *starts);
+        let instance = format!("{}-{}", self.environment.time.now(), *starts);
         // They differ in whose calls they serve, so that each call is known to be of its bridge.
-        let accept = (0..self.world.bridges).map(|bridge| self.serve(bridge, &instance));
+        let accept = (0..self.environment.bridges).map(|bridge| self.serve(bridge, &instance));
         let accept = accept.collect();
         *running = Some(Running {
             accept,
             cutter: Cutter::default(),
         });
-        self.world.log.note(|| "the plugin starts".to_owned());
+        self.environment.log.note(|| "the plugin starts".to_owned());
     }
 
     fn serve(self: &Arc<Self>, bridge: usize, instance: &str) -> mpsc::UnboundedSender<io::Result<Wire>> {
-        let (host, time) = (Arc::downgrade(self), self.world.time.clone());
+        let (host, time) = (Arc::downgrade(self), self.environment.time.clone());
         let die = move || {
             if let Some(host) = host.upgrade() {
                 host.die();
             }
         };
         let plugin = Plugin::new(
-            Arc::new(CloudLink::new(&self.world, bridge)),
+            Arc::new(CloudLink::new(&self.environment, bridge)),
             Arc::new(move || time.now()),
             Arc::new(die),
             instance.to_owned(),
@@ -108,7 +108,7 @@ impl PluginHost {
     pub(crate) fn kill(&self) {
         if let Some(running) = self.running.lock().take() {
             running.cutter.cut();
-            self.world.log.note(|| "the plugin is killed".to_owned());
+            self.environment.log.note(|| "the plugin is killed".to_owned());
         }
     }
 

@@ -9,7 +9,7 @@ use std::{
 
 use bridge_core::managed::{Settings, names};
 use bridge_engine::clock::Clock;
-use fake_cloud::cloud::Mood;
+use fake_cloud::cloud::Profile;
 use futures::future::join_all;
 use serde_json::{Value, json};
 use tokio::{
@@ -21,10 +21,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     bridge::run as run_bridge,
-    plan::{Deed, Plan, Step, Storm},
+    coverage::{Counts, ScenarioFeature},
+    environment::Environment,
+    plan::{FaultBurst, Plan, Step, UserAction},
     plugin_host::PluginHost,
-    tally::{Counts, Scene},
-    world::World,
 };
 
 /// Everything converges in this time once nothing goes wrong any more.
@@ -73,32 +73,32 @@ pub fn known_seeds() -> Vec<u64> {
 /// The runtime cannot be built.
 pub fn run(seed: u64, keeps_journal: bool) -> Report {
     let plan = Plan::draw(seed);
-    let world = World::new(seed, plan.kinds.clone(), keeps_journal, &settings(), plan.bridges);
-    world.kube.state().no_streaming = !plan.streaming;
+    let environment = Environment::new(seed, plan.kinds.clone(), keeps_journal, &settings(), plan.bridges);
+    environment.kube.state().no_streaming = !plan.streaming;
     if plan.password {
-        world.log.listen();
+        environment.log.listen();
     }
     for (is_so, scene) in [
-        (plan.bridges > 1, Scene::TwoBridges),
-        (plan.rivals, Scene::Rivals),
+        (plan.bridges > 1, ScenarioFeature::TwoBridges),
+        (plan.rivals, ScenarioFeature::Rivals),
     ] {
         if is_so {
-            world.tally.count("world", scene);
+            environment.coverage.count("world", scene);
         }
     }
-    let live = || World::logging(&world, || Course::new(&world, plan).run(seed));
+    let live = || Environment::logging(&environment, || Run::new(&environment, plan).run(seed));
     let bridges = panic::catch_unwind(AssertUnwindSafe(live)).unwrap_or_else(|_| {
-        world.blame("the simulation panicked".to_owned());
+        environment.blame("the simulation panicked".to_owned());
         0
     });
-    for _ in 0..world.watcher.lock().lease_moves() {
-        world.tally.count("world", Scene::LeaseMoved);
+    for _ in 0..environment.watcher.lock().lease_moves() {
+        environment.coverage.count("world", ScenarioFeature::LeaseMoved);
     }
     Report {
         seed,
-        happened: world.tally.counts(),
-        violations: world.violations(),
-        journal: world.journal(),
+        happened: environment.coverage.counts(),
+        violations: environment.violations(),
+        journal: environment.journal(),
         bridges,
     }
 }
@@ -114,7 +114,7 @@ fn settings() -> Settings {
 
 /// Runs this in a runtime of its own, the nth of the simulation, in virtual time. When it ends, whatever runs there dies.
 #[allow(clippy::expect_used)] // Nothing else can be done then.
-pub(crate) fn in_runtime<T>(world: &World, seed: u64, work: impl Future<Output = T>) -> T {
+pub(crate) fn in_runtime<T>(environment: &Environment, seed: u64, work: impl Future<Output = T>) -> T {
     fastrand::seed(seed);
     let runtime = Builder::new_current_thread()
         .enable_time()
@@ -123,22 +123,22 @@ pub(crate) fn in_runtime<T>(world: &World, seed: u64, work: impl Future<Output =
         .expect("a runtime without I/O can be built");
     let local = LocalSet::new();
     let ended = runtime.block_on(local.run_until(async {
-        world.time.begin();
+        environment.time.begin();
         let ended = work.await;
-        world.time.end();
+        environment.time.end();
         ended
     }));
     drop((local, runtime));
-    world.forget_flights();
-    *world.bridge.lock() = None;
+    environment.forget_flights();
+    *environment.bridge.lock() = None;
     ended
 }
 
 /// What kube-controller-manager does.
-pub(crate) async fn collect_garbage(world: Arc<World>) {
+pub(crate) async fn collect_garbage(environment: Arc<Environment>) {
     loop {
         tokio::time::sleep(Duration::from_secs(2)).await;
-        world.kube.state().collect_garbage(world.time.now());
+        environment.kube.state().collect_garbage(environment.time.now());
     }
 }
 
@@ -151,26 +151,26 @@ enum Ended {
     All,
 }
 
-pub(super) struct Course {
-    pub(super) world: Arc<World>,
+pub(super) struct Run {
+    pub(super) environment: Arc<Environment>,
     pub(super) plan: Plan,
     /// Steps that are done.
     done: usize,
     began: bool,
     /// What users do when the bridge dies at a request.
-    pub(super) deed: Deed,
+    pub(super) action: UserAction,
     /// The last that was wished.
     pub(super) size: u32,
 }
 
-impl Course {
-    fn new(world: &Arc<World>, plan: Plan) -> Self {
+impl Run {
+    fn new(environment: &Arc<Environment>, plan: Plan) -> Self {
         Self {
-            world: Arc::clone(world),
+            environment: Arc::clone(environment),
             plan,
             done: 0,
             began: false,
-            deed: Deed::Nothing,
+            action: UserAction::Nothing,
             size: 1,
         }
     }
@@ -180,9 +180,9 @@ impl Course {
         let mut bridges = 0;
         loop {
             bridges += 1;
-            let world = Arc::clone(&self.world);
+            let environment = Arc::clone(&self.environment);
             let seed = seed.wrapping_add(u64::from(bridges) << 48);
-            let ended = in_runtime(&world, seed, self.epoch());
+            let ended = in_runtime(&environment, seed, self.epoch());
             if ended == Ended::All || bridges > 100 {
                 return bridges;
             }
@@ -190,26 +190,26 @@ impl Course {
     }
 
     fn failed(&self) -> bool {
-        !self.world.violations().is_empty()
+        !self.environment.violations().is_empty()
     }
 
     /// The life of one bridge.
     async fn epoch(&mut self) -> Ended {
-        let world = Arc::clone(&self.world);
+        let environment = Arc::clone(&self.environment);
         // Those who were to end it are dead.
-        world.open_valves();
-        world.kube.state().down = false;
-        world.cloud.lock().mood.down = false;
-        let host = PluginHost::new(&world);
+        environment.open_valves();
+        environment.kube.state().down = false;
+        environment.cloud.lock().mood.down = false;
+        let host = PluginHost::new(&environment);
         host.start();
         let stop = CancellationToken::new();
-        let processes: Vec<_> = (0..world.bridges)
+        let processes: Vec<_> = (0..environment.bridges)
             .map(|number| {
-                let (world, host) = (Arc::clone(&world), Arc::clone(&host));
-                spawn_local(run_bridge(world, host, number, stop.clone()))
+                let (environment, host) = (Arc::clone(&environment), Arc::clone(&host));
+                spawn_local(run_bridge(environment, host, number, stop.clone()))
             })
             .collect();
-        spawn_local(collect_garbage(Arc::clone(&world)));
+        spawn_local(collect_garbage(Arc::clone(&environment)));
         if !self.began {
             self.prepare().await;
             self.began = true;
@@ -217,17 +217,17 @@ impl Course {
         }
         tokio::select! {
             biased;
-            () = world.crash.reached() => {
-                self.do_deed();
+            () = environment.crash.reached() => {
+                self.do_user_action();
                 return Ended::Bridge;
             }
-            ended = self.storm(&host) => match ended {
+            ended = self.fault_burst(&host) => match ended {
                 Some(Step::TerminateBridge) => {
                     stop.cancel();
                     // What a draining bridge does may still be cut off.
                     tokio::select! {
                         biased;
-                        () = world.crash.reached() => {}
+                        () = environment.crash.reached() => {}
                         _ = join_all(processes) => {}
                     }
                     return Ended::Bridge;
@@ -245,9 +245,9 @@ impl Course {
     /// Nothing goes wrong before the kinds are served.
     async fn prepare(&self) {
         let end = Instant::now() + SERVED_WITHIN;
-        while !(self.world.serves_all() && self.world.make_config()) {
+        while !(self.environment.serves_all() && self.environment.make_config()) {
             if Instant::now() > end {
-                self.world.blame("the kinds are not served".to_owned());
+                self.environment.blame("the kinds are not served".to_owned());
                 return;
             }
             tokio::time::sleep(Duration::from_millis(100)).await;
@@ -255,34 +255,34 @@ impl Course {
     }
 
     fn set_out(&mut self) {
-        *self.world.storm.lock() = self.plan.storm;
-        let mut cloud = self.world.cloud.lock();
+        *self.environment.fault_burst.lock() = self.plan.fault_burst;
+        let mut cloud = self.environment.cloud.lock();
         cloud.mood.work = self.plan.work;
         cloud.mood.invisible = self.plan.invisible;
         cloud.mood.untidy_status = self.plan.untidy_status;
         drop(cloud);
         // From now on.
-        self.world.make_password(0);
+        self.environment.make_password(0);
         let now = self.now();
         for (at, _) in &mut self.plan.steps {
             *at += now;
         }
-        self.world.log.note(|| format!("{:?}", self.plan));
+        self.environment.log.note(|| format!("{:?}", self.plan));
     }
 
     fn now(&self) -> Duration {
-        self.world.time.since_start().unsigned_abs()
+        self.environment.time.since_start().unsigned_abs()
     }
 
     /// Takes the steps of the plan. Returns the one that ends the bridge; `None`: all are done.
-    async fn storm(&mut self, host: &Arc<PluginHost>) -> Option<Step> {
+    async fn fault_burst(&mut self, host: &Arc<PluginHost>) -> Option<Step> {
         while let Some((at, step)) = self.plan.steps.get(self.done).copied() {
             tokio::time::sleep(at.saturating_sub(self.now())).await;
             if self.failed() {
                 return None;
             }
             self.done += 1;
-            self.world.log.note(|| format!("{step:?}"));
+            self.environment.log.note(|| format!("{step:?}"));
             if self.take(step, host) {
                 return Some(step);
             }
@@ -294,22 +294,22 @@ impl Course {
 
     /// Nothing goes wrong any more: everything becomes as it should be, and rests.
     async fn converge(&self, host: &Arc<PluginHost>) {
-        let world = &self.world;
-        world.log.note(|| "nothing goes wrong any more".to_owned());
-        world.crash.disarm();
-        *world.storm.lock() = Storm {
+        let environment = &self.environment;
+        environment.log.note(|| "nothing goes wrong any more".to_owned());
+        environment.crash.disarm();
+        *environment.fault_burst.lock() = FaultBurst {
             latency: 5,
-            ..Storm::default()
+            ..FaultBurst::default()
         };
-        world.open_valves();
-        world.kube.state().down = false;
-        world.cloud.lock().mood = Mood {
+        environment.open_valves();
+        environment.kube.state().down = false;
+        environment.cloud.lock().mood = Profile {
             untidy_status: self.plan.untidy_status,
-            ..Mood::default()
+            ..Profile::default()
         };
         host.start();
         for (kind, name) in &self.plan.objects {
-            let object = world.object(kind, name);
+            let object = environment.object(kind, name);
             object.remove_foreign();
             object.annotate(names::PAUSED, Value::Null);
             object.patch(&json!({"spec": {"forProvider": {"invalid": null}}}));
@@ -317,7 +317,7 @@ impl Course {
         // Two cannot both have it.
         if self.plan.rivals {
             let (kind, name) = &self.plan.objects[1];
-            world.object(kind, name).delete();
+            environment.object(kind, name).delete();
         }
         let end = Instant::now() + CONVERGES_WITHIN;
         while let Some(trouble) = self.trouble() {
@@ -325,7 +325,7 @@ impl Course {
                 return;
             }
             if Instant::now() > end {
-                world.blame(format!("it does not converge: {trouble}"));
+                environment.blame(format!("it does not converge: {trouble}"));
                 return;
             }
             tokio::time::sleep(Duration::from_secs(1)).await;
@@ -333,33 +333,33 @@ impl Course {
         // Events come behind, and the last status after what it tells of.
         tokio::time::sleep(Duration::from_mins(2)).await;
         self.rest().await;
-        world.watch_api(None);
-        world.watch_cloud();
+        environment.watch_api(None);
+        environment.watch_cloud();
         if let Some(trouble) = self.trouble() {
-            world.blame(format!("it does not stay as it should be: {trouble}"));
+            environment.blame(format!("it does not stay as it should be: {trouble}"));
         }
     }
 
     fn trouble(&self) -> Option<String> {
         self.plan.objects.iter().find_map(|(kind, name)| {
-            let object = self.world.object(kind, name);
+            let object = self.environment.object(kind, name);
             object.answer();
             object.trouble()
         })
     }
 
     async fn rest(&self) {
-        let world = &self.world;
-        let (commits, since) = (world.kube.state().history.len(), world.time.now());
-        let asked = world.writes_asked.load(Ordering::Relaxed);
+        let environment = &self.environment;
+        let (commits, since) = (environment.kube.state().history.len(), environment.time.now());
+        let asked = environment.writes_asked.load(Ordering::Relaxed);
         tokio::time::sleep(AT_REST).await;
-        world.zero_writes_at_rest(commits, asked);
-        world.no_key_starves(since);
+        environment.zero_writes_at_rest(commits, asked);
+        environment.no_key_starves(since);
         // A watch ends now and then, and the next one begins soon.
         let end = Instant::now() + WATCHED_WITHIN;
-        while let Some(wrong) = world.the_watch_set_equals_the_plan() {
+        while let Some(wrong) = environment.the_watch_set_equals_the_plan() {
             if Instant::now() > end {
-                world.blame(wrong);
+                environment.blame(wrong);
                 return;
             }
             tokio::time::sleep(Duration::from_secs(1)).await;

@@ -7,38 +7,38 @@ use bridge_engine::clock::Clock;
 use serde_json::{Value, json};
 
 use super::{
-    plan::{Deed, Step},
+    plan::{Step, UserAction},
     plugin_host::PluginHost,
-    run::Course,
-    user::Wish,
+    run::Run,
+    user::ManifestFields,
 };
 
-impl Course {
+impl Run {
     /// Returns whether it ends the bridge.
     pub(super) fn take(&mut self, step: Step, host: &Arc<PluginHost>) -> bool {
         if self.takes_effect(step) {
-            self.world.tally.count("step", step);
+            self.environment.coverage.count("step", step);
         }
-        let world = &self.world;
+        let environment = &self.environment;
         let object = |number: usize| {
             let (kind, name) = &self.plan.objects[number];
-            world.object(kind, name)
+            environment.object(kind, name)
         };
         match step {
             Step::Apply(number) => self.apply(number),
-            Step::TerminateOne(number) => world.process(number).stop.cancel(),
-            Step::KillOne(number) => world.process(number).kill(),
+            Step::TerminateOne(number) => environment.process(number).stop.cancel(),
+            Step::KillOne(number) => environment.process(number).kill(),
             Step::Stall(number, seconds) => {
-                let (world, valve) = (Arc::clone(world), world.process(number).valve);
+                let (environment, valve) = (Arc::clone(environment), environment.process(number).valve);
                 valve.close();
                 tokio::spawn(async move {
                     tokio::time::sleep(Duration::from_secs(seconds.into())).await;
-                    valve.open(world.time.now());
+                    valve.open(environment.time.now());
                 });
             }
             Step::Rotate => {
                 self.size += 1;
-                world.make_password(self.size);
+                environment.make_password(self.size);
             }
             Step::Resize(number) => {
                 self.size += 1;
@@ -49,50 +49,50 @@ impl Course {
             Step::Unpause(number) => object(number).annotate(names::PAUSED, Value::Null),
             Step::RemoveByHand(number) => {
                 if object(number).remove_by_hand() {
-                    world.tally.count("step", step);
+                    environment.coverage.count("step", step);
                 }
             }
             Step::Foreign(number) => {
                 if object(number).foreign() {
-                    world.tally.count("step", step);
+                    environment.coverage.count("step", step);
                 }
             }
             Step::Usurp(number) => {
                 let removed = object(number).remove_by_hand();
                 if object(number).foreign() && removed {
-                    world.tally.count("step", step);
+                    environment.coverage.count("step", step);
                 }
             }
             Step::Spoil(number) => {
                 object(number).patch(&json!({"spec": {"forProvider": {"invalid": true}}}));
             }
             Step::KillBridge | Step::TerminateBridge => return true,
-            Step::KillBridgeAt(requests, side, deed) => {
-                self.deed = deed;
-                world.crash.arm(requests, side);
+            Step::KillBridgeAt(requests, side, action) => {
+                self.action = action;
+                environment.crash.arm(requests, side);
             }
             Step::KillPlugin => host.die(),
             Step::ApiDown(seconds) => {
-                world.kube.state().down = true;
-                let world = Arc::clone(world);
+                environment.kube.state().down = true;
+                let environment = Arc::clone(environment);
                 tokio::spawn(async move {
                     tokio::time::sleep(Duration::from_secs(seconds.into())).await;
-                    world.kube.state().down = false;
+                    environment.kube.state().down = false;
                 });
             }
             Step::CloudDown(seconds) => {
-                world.cloud.lock().mood.down = true;
-                let world = Arc::clone(world);
+                environment.cloud.lock().mood.down = true;
+                let environment = Arc::clone(environment);
                 tokio::spawn(async move {
                     tokio::time::sleep(Duration::from_secs(seconds.into())).await;
-                    world.cloud.lock().mood.down = false;
+                    environment.cloud.lock().mood.down = false;
                 });
             }
-            Step::CutWatches => world.kube.state().cut_watches(),
-            Step::Compact => world.kube.state().compact(),
-            Step::ForgetOperations => world.cloud.lock().mood.forgets_operations = true,
+            Step::CutWatches => environment.kube.state().cut_watches(),
+            Step::Compact => environment.kube.state().compact(),
+            Step::ForgetOperations => environment.cloud.lock().mood.forgets_operations = true,
         }
-        world.watch_api(None);
+        environment.watch_api(None);
         false
     }
 
@@ -100,7 +100,7 @@ impl Course {
     fn takes_effect(&self, step: Step) -> bool {
         let exists = |number: usize| {
             let (kind, name) = &self.plan.objects[number];
-            self.world.object(kind, name).get().is_some()
+            self.environment.object(kind, name).get().is_some()
         };
         match step {
             Step::Apply(number) => !exists(number),
@@ -110,7 +110,7 @@ impl Course {
             | Step::Unpause(number)
             | Step::Spoil(number) => exists(number),
             Step::TerminateOne(number) | Step::KillOne(number) | Step::Stall(number, _) => {
-                number < self.world.bridges
+                number < self.environment.bridges
             }
             Step::Rotate => self.plan.password,
             // These tell it themselves.
@@ -127,30 +127,32 @@ impl Course {
         }
     }
 
-    pub(super) fn do_deed(&self) {
-        self.world.tally.count("and then", self.deed);
-        self.world.log.note(|| format!("{:?}", self.deed));
+    pub(super) fn do_user_action(&self) {
+        self.environment.coverage.count("and then", self.action);
+        self.environment.log.note(|| format!("{:?}", self.action));
         for (kind, name) in &self.plan.objects {
-            let object = self.world.object(kind, name);
-            match self.deed {
-                Deed::Nothing => {}
-                Deed::Resize => object.patch(&json!({"spec": {"forProvider": {"size": self.size + 1}}})),
-                Deed::Pause => object.annotate(names::PAUSED, "true".into()),
-                Deed::Delete => object.delete(),
+            let object = self.environment.object(kind, name);
+            match self.action {
+                UserAction::Nothing => {}
+                UserAction::Resize => {
+                    object.patch(&json!({"spec": {"forProvider": {"size": self.size + 1}}}))
+                }
+                UserAction::Pause => object.annotate(names::PAUSED, "true".into()),
+                UserAction::Delete => object.delete(),
             }
         }
-        self.world.watch_api(None);
+        self.environment.watch_api(None);
     }
 
     fn apply(&self, number: usize) {
         let plan = &self.plan;
         let (kind, name) = &plan.objects[number];
         let rival = (plan.rivals && number == 1).then(|| plan.objects[0].1.as_str());
-        let wish = Wish {
+        let wish = ManifestFields {
             password: plan.password,
             policies: plan.policies,
             external_name: rival,
         };
-        self.world.object(kind, name).apply(&wish);
+        self.environment.object(kind, name).apply(&wish);
     }
 }

@@ -10,9 +10,9 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::{
+    coverage::ScenarioFeature,
+    environment::Environment,
     invariants::{annotation, plural_of, text},
-    tally::Scene,
-    world::World,
 };
 
 const NAMESPACE: &str = "default";
@@ -21,13 +21,13 @@ pub(crate) const PASSWORD: &str = "password";
 
 /// An object that users look after.
 pub(crate) struct Object<'a> {
-    world: &'a World,
+    environment: &'a Environment,
     kind: &'a str,
     name: &'a str,
 }
 
 /// How an object is made.
-pub(crate) struct Wish<'a> {
+pub(crate) struct ManifestFields<'a> {
     /// With a password from a Secret.
     pub(crate) password: bool,
     /// With policies of its own.
@@ -36,10 +36,10 @@ pub(crate) struct Wish<'a> {
     pub(crate) external_name: Option<&'a str>,
 }
 
-impl World {
+impl Environment {
     pub(crate) fn object<'a>(&'a self, kind: &'a str, name: &'a str) -> Object<'a> {
         Object {
-            world: self,
+            environment: self,
             kind,
             name,
         }
@@ -88,12 +88,15 @@ impl Object<'_> {
 
     /// As it is; `None`: it is not there.
     pub(crate) fn get(&self) -> Option<Value> {
-        let (code, object) = self.world.kube.request(&Method::GET, &self.path(), &Value::Null);
+        let (code, object) = self
+            .environment
+            .kube
+            .request(&Method::GET, &self.path(), &Value::Null);
         (code == 200).then_some(object)
     }
 
     /// Makes it, unless it is there.
-    pub(crate) fn apply(&self, wish: &Wish) {
+    pub(crate) fn apply(&self, wish: &ManifestFields) {
         let mut object = json!({
             "metadata": {"name": self.name},
             "spec": {"forProvider": {"size": 1}, "writeConnectionSecretToRef": {"name": self.name}},
@@ -107,18 +110,20 @@ impl Object<'_> {
         if wish.policies {
             object["spec"]["managementPolicies"] = json!(["Observe", "Create", "Update", "Delete"]);
         }
-        self.world
+        self.environment
             .kube
             .request(&Method::POST, &collection(self.kind), &object);
     }
 
     /// Changes it.
     pub(crate) fn patch(&self, change: &Value) {
-        self.world.kube.request(&Method::PATCH, &self.path(), change);
+        self.environment
+            .kube
+            .request(&Method::PATCH, &self.path(), change);
     }
 
     pub(crate) fn delete(&self) {
-        self.world
+        self.environment
             .kube
             .request(&Method::DELETE, &self.path(), &Value::Null);
     }
@@ -132,8 +137,8 @@ impl Object<'_> {
     /// Somebody removes its external object by hand. False: there was none.
     pub(crate) fn remove_by_hand(&self) -> bool {
         let Some(object) = self.get() else { return false };
-        let mut cloud = self.world.cloud.lock();
-        let made = cloud.made_for(text(&object, "/metadata/uid")).next().cloned();
+        let mut cloud = self.environment.cloud.lock();
+        let made = cloud.created_for(text(&object, "/metadata/uid")).next().cloned();
         if let Some(made) = &made {
             cloud.remove_by_hand(&made.kind, &made.name);
         }
@@ -151,8 +156,8 @@ impl Object<'_> {
 
     /// Somebody else makes an external object of its name, unless there is one. False: there is, or its name cannot be known.
     pub(crate) fn foreign(&self) -> bool {
-        let (name, now) = (self.foreseen_name(), self.world.time.now());
-        let mut cloud = self.world.cloud.lock();
+        let (name, now) = (self.foreseen_name(), self.environment.time.now());
+        let mut cloud = self.environment.cloud.lock();
         let exists = |cloud: &Cloud| {
             let mut objects = cloud.objects.iter();
             objects.any(|one| one.kind == self.kind && one.name == name)
@@ -167,11 +172,11 @@ impl Object<'_> {
     /// Somebody else has no use for it any more.
     pub(crate) fn remove_foreign(&self) {
         let name = self.foreseen_name();
-        let mut cloud = self.world.cloud.lock();
+        let mut cloud = self.environment.cloud.lock();
         let foreign = cloud
             .objects
             .iter()
-            .any(|one| one.kind == self.kind && one.name == name && one.made_for.is_empty());
+            .any(|one| one.kind == self.kind && one.name == name && one.created_for.is_empty());
         if foreign {
             cloud.remove_by_hand(self.kind, &name);
         }
@@ -184,20 +189,22 @@ impl Object<'_> {
         if question.is_empty() {
             return;
         }
-        let mut cloud = self.world.cloud.lock();
-        cloud.settle(self.world.time.now());
-        let made = cloud.made_for(text(&object, "/metadata/uid")).next().cloned();
+        let mut cloud = self.environment.cloud.lock();
+        cloud.settle(self.environment.time.now());
+        let made = cloud.created_for(text(&object, "/metadata/uid")).next().cloned();
         drop(cloud);
         let answer = match made {
             Some(made) => format!("exists/{question}/{}", made.name),
             None => format!("absent/{question}"),
         };
         if annotation(&object, names::CREATE_OUTCOME) != answer {
-            self.world.log.note(|| {
+            self.environment.log.note(|| {
                 let word = answer.split('/').next().unwrap_or_default();
                 format!("user: {} answers: {word}", self.name)
             });
-            self.world.tally.count("world", Scene::Answered);
+            self.environment
+                .coverage
+                .count("world", ScenarioFeature::Answered);
             self.annotate(names::CREATE_OUTCOME, answer.into());
         }
     }
@@ -218,8 +225,8 @@ impl Object<'_> {
                 ));
             }
         }
-        let cloud = self.world.cloud.lock();
-        let Some(made) = cloud.made_for(uid).next() else {
+        let cloud = self.environment.cloud.lock();
+        let Some(made) = cloud.created_for(uid).next() else {
             return Some(format!("{} has no external object", self.name));
         };
         if annotation(&object, names::EXTERNAL_NAME) != made.name {

@@ -2,7 +2,7 @@
 
 use bridge_core::{
     driver::{Effect, Leadership},
-    managed::{Action, ManagedMachine, Memory, MetadataChange, Performed},
+    managed::{Action, ManagedMachine, MetadataChange, Performed, ReconcileMemory},
 };
 use jiff::{SignedDuration, Timestamp};
 
@@ -63,7 +63,7 @@ impl Clone for Phase {
 /// A process.
 #[derive(Debug, Clone)]
 pub struct Bridge {
-    pub memory: Memory,
+    pub memory: ReconcileMemory,
     /// The newest version that its watch, or its own requests, brought.
     pub store: Option<Object>,
     /// Its watch brings nothing before then.
@@ -84,13 +84,13 @@ pub struct Bridge {
     /// Of the object that the memory is about.
     pub uid: String,
     /// Progress was written when.
-    pub told: Vec<bridge_core::managed::Event>,
+    pub reported: Vec<bridge_core::managed::Event>,
 }
 
 impl Bridge {
     pub fn new(leads: bool) -> Self {
         Self {
-            memory: Memory::default(),
+            memory: ReconcileMemory::default(),
             store: None,
             lags_until: None,
             stalled_until: None,
@@ -101,7 +101,7 @@ impl Bridge {
             dirty: true,
             dies: None,
             uid: String::new(),
-            told: Vec::new(),
+            reported: Vec::new(),
         }
     }
 
@@ -140,13 +140,13 @@ impl Bridge {
             leads: self.leads,
             term: self.term,
             offset: self.offset,
-            told: std::mem::take(&mut self.told),
+            reported: std::mem::take(&mut self.reported),
             ..Self::new(false)
         };
     }
 
     /// Takes in a version, unless it knows a newer one.
-    pub fn learn_version(&mut self, object: Option<Object>) {
+    pub fn record_resource_version(&mut self, object: Option<Object>) {
         let revision = |object: &Object| {
             let number = object.managed.resource_version.strip_prefix("rv-");
             number.and_then(|number| number.parse::<u64>().ok()).unwrap_or(0)

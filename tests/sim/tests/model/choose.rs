@@ -2,11 +2,11 @@
 
 use bridge_core::{
     external::{Effect, FailureCode, Verb},
-    managed::{Asked, Call},
+    managed::{Call, ObserveCall},
 };
 use std::time::Duration;
 
-use crate::fate::{CallFate, Fates, LookFate, WriteFate};
+use crate::fault_outcome::{CallOutcome, ObserveOutcome, Outcomes, WriteOutcome};
 
 /// Leaves the plain course at the n-th choice, with that option.
 pub type Plan = Vec<(usize, usize)>;
@@ -88,7 +88,7 @@ impl Choices {
     pub fn go_by(&mut self, plan: Plan) {
         self.source = Source::Plan(plan);
         self.points.clear();
-        self.taken.clear();
+        self.name_conflict.clear();
     }
 
     fn from(source: Source) -> Self {
@@ -125,7 +125,7 @@ impl Choices {
                 .map_or(0, |(_, option)| (*option).min(options - 1)),
         };
         if option > 0 {
-            self.taken.push((at, option));
+            self.name_conflict.push((at, option));
         }
         option
     }
@@ -135,77 +135,84 @@ impl Choices {
     }
 }
 
-const MAKES: &[CallFate] = &[
-    CallFate::Answered,
-    CallFate::LostBefore,
-    CallFate::LostAfter,
-    CallFate::Late,
-    CallFate::GivesUp,
-    CallFate::SlowAnswer(Duration::from_secs(4)),
-    CallFate::Fails(FailureCode::Throttled, Effect::None),
-    CallFate::Fails(FailureCode::Unavailable, Effect::Unknown),
-    CallFate::DoneButFails(FailureCode::Timeout, Effect::Unknown),
-    CallFate::DoneButFails(FailureCode::Internal, Effect::Partial),
-    CallFate::NamedWithoutEffect(FailureCode::Throttled),
-    CallFate::Refused,
-    CallFate::CrashBefore,
-    CallFate::CrashLate,
-    CallFate::CrashBeforePersist,
-    CallFate::CrashAfterPersist,
+const MAKES: &[CallOutcome] = &[
+    CallOutcome::Answered,
+    CallOutcome::LostBefore,
+    CallOutcome::LostAfter,
+    CallOutcome::Late,
+    CallOutcome::GivesUp,
+    CallOutcome::SlowAnswer(Duration::from_secs(4)),
+    CallOutcome::Fails(FailureCode::Throttled, Effect::None),
+    CallOutcome::Fails(FailureCode::Unavailable, Effect::Unknown),
+    CallOutcome::DoneButFails(FailureCode::Timeout, Effect::Unknown),
+    CallOutcome::DoneButFails(FailureCode::Internal, Effect::Partial),
+    CallOutcome::NamedWithoutEffect(FailureCode::Throttled),
+    CallOutcome::Refused,
+    CallOutcome::CrashBefore,
+    CallOutcome::CrashLate,
+    CallOutcome::CrashBeforePersist,
+    CallOutcome::CrashAfterPersist,
 ];
 
-const MAKES_OR_DIES: &[CallFate] = &[
-    CallFate::Answered,
-    CallFate::LostAfter,
-    CallFate::Late,
-    CallFate::CrashBefore,
-    CallFate::CrashLate,
-    CallFate::CrashBeforePersist,
-    CallFate::CrashAfterPersist,
+const MAKES_OR_DIES: &[CallOutcome] = &[
+    CallOutcome::Answered,
+    CallOutcome::LostAfter,
+    CallOutcome::Late,
+    CallOutcome::CrashBefore,
+    CallOutcome::CrashLate,
+    CallOutcome::CrashBeforePersist,
+    CallOutcome::CrashAfterPersist,
 ];
 
-const FOLLOWS: &[CallFate] = &[
-    CallFate::Answered,
-    CallFate::LostBefore,
-    CallFate::LostAfter,
-    CallFate::Late,
-    CallFate::Fails(FailureCode::Throttled, Effect::None),
-    CallFate::CrashLate,
-    CallFate::CrashBeforePersist,
-    CallFate::CrashAfterPersist,
+const FOLLOWS: &[CallOutcome] = &[
+    CallOutcome::Answered,
+    CallOutcome::LostBefore,
+    CallOutcome::LostAfter,
+    CallOutcome::Late,
+    CallOutcome::Fails(FailureCode::Throttled, Effect::None),
+    CallOutcome::CrashLate,
+    CallOutcome::CrashBeforePersist,
+    CallOutcome::CrashAfterPersist,
 ];
 
-const FOLLOWS_OR_DIES: &[CallFate] = &[
-    CallFate::Answered,
-    CallFate::CrashLate,
-    CallFate::CrashBeforePersist,
-    CallFate::CrashAfterPersist,
+const FOLLOWS_OR_DIES: &[CallOutcome] = &[
+    CallOutcome::Answered,
+    CallOutcome::CrashLate,
+    CallOutcome::CrashBeforePersist,
+    CallOutcome::CrashAfterPersist,
 ];
 
-const LOOKS: &[LookFate] = &[
-    LookFate::Answered,
-    LookFate::Fails(FailureCode::Unauthenticated),
-    LookFate::Unknown,
-    LookFate::Slow(Duration::from_secs(12)),
-    LookFate::Slow(Duration::from_secs(45)),
+const LOOKS: &[ObserveOutcome] = &[
+    ObserveOutcome::Answered,
+    ObserveOutcome::Fails(FailureCode::Unauthenticated),
+    ObserveOutcome::Unknown,
+    ObserveOutcome::Slow(Duration::from_secs(12)),
+    ObserveOutcome::Slow(Duration::from_secs(45)),
 ];
 
-const LOOKS_OR_STALLS: &[LookFate] = &[LookFate::Answered, LookFate::Slow(Duration::from_secs(45))];
-
-const WRITES: &[WriteFate] = &[
-    WriteFate::Lands,
-    WriteFate::LostBefore,
-    WriteFate::LostAfter,
-    WriteFate::Late(Duration::from_secs(3)),
-    WriteFate::Late(Duration::from_secs(20)),
-    WriteFate::CrashBefore,
-    WriteFate::CrashAfter,
+const LOOKS_OR_STALLS: &[ObserveOutcome] = &[
+    ObserveOutcome::Answered,
+    ObserveOutcome::Slow(Duration::from_secs(45)),
 ];
 
-const WRITES_OR_DIES: &[WriteFate] = &[WriteFate::Lands, WriteFate::CrashBefore, WriteFate::CrashAfter];
+const WRITES: &[WriteOutcome] = &[
+    WriteOutcome::Lands,
+    WriteOutcome::LostBefore,
+    WriteOutcome::LostAfter,
+    WriteOutcome::Late(Duration::from_secs(3)),
+    WriteOutcome::Late(Duration::from_secs(20)),
+    WriteOutcome::CrashBefore,
+    WriteOutcome::CrashAfter,
+];
 
-impl Fates for Choices {
-    fn call(&mut self, call: &Call) -> CallFate {
+const WRITES_OR_DIES: &[WriteOutcome] = &[
+    WriteOutcome::Lands,
+    WriteOutcome::CrashBefore,
+    WriteOutcome::CrashAfter,
+];
+
+impl Outcomes for Choices {
+    fn call(&mut self, call: &Call) -> CallOutcome {
         let makes = matches!(call.verb, Verb::Create | Verb::Update | Verb::Delete);
         self.pick(match (self.faults, makes) {
             (Faults::All, true) => MAKES,
@@ -215,7 +222,7 @@ impl Fates for Choices {
         })
     }
 
-    fn look(&mut self, _: &Asked) -> LookFate {
+    fn look(&mut self, _: &ObserveCall) -> ObserveOutcome {
         let looks = match self.faults {
             Faults::All => LOOKS,
             Faults::Crashes => LOOKS_OR_STALLS,
@@ -224,18 +231,18 @@ impl Fates for Choices {
         let option = self.choose(looks.len() + blip);
         looks.get(option).copied().unwrap_or_else(|| {
             self.blips -= 1;
-            LookFate::Absent
+            ObserveOutcome::Absent
         })
     }
 
-    fn write(&mut self, _: &str, persists: bool) -> WriteFate {
+    fn write(&mut self, _: &str, persists: bool) -> WriteOutcome {
         let writes = match self.faults {
             Faults::All => WRITES,
             Faults::Crashes => WRITES_OR_DIES,
         };
         match self.pick(writes) {
             // What is detached is not given up while it may still land.
-            WriteFate::Late(_) if persists => WriteFate::LostAfter,
+            WriteOutcome::Late(_) if persists => WriteOutcome::LostAfter,
             fate => fate,
         }
     }

@@ -131,11 +131,11 @@ impl Etcd {
                 None => object.managed.annotations.remove(key),
             };
         }
-        if change.add_finalizer && !object.managed.held() {
+        if change.add_finalizer && !object.managed.has_finalizer() {
             object.managed.finalizers.push(names::FINALIZER.to_owned());
         }
         if change.allows.is_some()
-            && let Stored::Ours(record) = &*object.managed.record()
+            && let Stored::Owned(record) = &*object.managed.record()
             && let Some(intent) = &record.intent
         {
             let first = (self.intents.len() + 1).saturating_sub(INTENTS);

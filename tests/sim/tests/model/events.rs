@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use bridge_core::{
     external::Document,
-    managed::{Hold, Policies, Problem, names},
+    managed::{Policies, Problem, Suspension, names},
 };
 use serde_json::json;
 
 use crate::{
     choose::Faults,
     invariants::record_of,
-    world::{A, Model, config},
+    reference_model::{A, Model, config},
 };
 
 /// Something that comes from outside.
@@ -34,7 +34,7 @@ pub enum Event {
     RemovedByHand,
     /// Somebody else makes one of our name.
     Foreign,
-    Hold,
+    Suspension,
     ConfigGoes,
     /// The config means another account, where somebody else has what ours is called.
     OtherAccount,
@@ -69,7 +69,7 @@ const ALL: &[Event] = &[
     Event::Rename,
     Event::RemovedByHand,
     Event::WatchLags,
-    Event::Hold,
+    Event::Suspension,
     Event::ConfigGoes,
     Event::OtherAccount,
     Event::SecretChanges,
@@ -132,7 +132,7 @@ impl Model {
             Event::Rename => self.etcd.annotate(names::EXTERNAL_NAME, Some("elsewhere")),
             Event::RemovedByHand => self.cloud.remove_by_hand(|one| !one.made_for.is_empty()),
             Event::Foreign => {
-                let name = if self.subject.cloud_named() {
+                let name = if self.subject.is_named_upstream() {
                     "foreign"
                 } else {
                     "thing"
@@ -140,8 +140,8 @@ impl Model {
                 let parameters = json!({"size": 1}).as_object().cloned().unwrap_or_default();
                 self.cloud.foreign(name, "", &parameters, now);
             }
-            Event::Hold => {
-                self.hold = Some(Hold {
+            Event::Suspension => {
+                self.suspension = Some(Suspension {
                     until: now + Duration::from_secs(7),
                     problem: problem("Throttled"),
                 });

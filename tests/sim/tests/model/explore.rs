@@ -14,10 +14,10 @@ use serde_json::json;
 use crate::{
     choose::{Choices, Faults, Plan},
     counts,
-    course::{Course, ONE_LIFE, ONE_REPLACED, SUCCESSOR, Setting, Wish},
     key::key,
     kinds::{self, Pace, Subject},
-    world::Tempo,
+    nominal_schedule::{NominalSchedule, ONE_LIFE, ONE_REPLACED, SUCCESSOR, Setting, UserAction},
+    reference_model::Tempo,
 };
 
 /// A state that was seen, and how it was come to.
@@ -38,7 +38,7 @@ const OPEN: u32 = u32::MAX - 1;
 
 /// What was found.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Found {
+struct SearchResult {
     states: usize,
     steps: usize,
     depth: usize,
@@ -54,8 +54,8 @@ struct Search {
 
 impl Search {
     /// From the first wish on, with at most so many departures.
-    fn run(setting: &Setting, departures: u8) -> Found {
-        let mut begin = Course::begin(setting, Choices::by_plan(Plan::new()));
+    fn run(setting: &Setting, faults: u8) -> SearchResult {
+        let mut begin = NominalSchedule::begin(setting, Choices::by_plan(Plan::new()));
         begin.model.etcd.forgets = true;
         if let Some(lane) = &mut begin.model.second {
             lane.etcd.forgets = true;
@@ -69,7 +69,7 @@ impl Search {
         search.seen.push(Seen {
             parent: 0,
             plan: Plan::new(),
-            left: departures,
+            left: faults,
             next: OPEN,
         });
         let mut layer = vec![(0, begin)];
@@ -91,8 +91,8 @@ impl Search {
         search.found(depth, wrong)
     }
 
-    fn found(&self, depth: usize, wrong: Option<(Vec<Plan>, Vec<String>)>) -> Found {
-        Found {
+    fn found(&self, depth: usize, wrong: Option<(Vec<Plan>, Vec<String>)>) -> SearchResult {
+        SearchResult {
             states: self.seen.len(),
             steps: self.steps,
             depth,
@@ -104,8 +104,8 @@ impl Search {
     fn expand(
         &mut self,
         id: u32,
-        from: Course,
-        following: &mut Vec<(u32, Course)>,
+        from: NominalSchedule,
+        following: &mut Vec<(u32, NominalSchedule)>,
     ) -> Option<(Vec<Plan>, Vec<String>)> {
         let left = self.seen[id as usize].left;
         let mut from = Some(from);
@@ -146,15 +146,15 @@ impl Search {
         parent: u32,
         plan: &Plan,
         left: u8,
-        mut course: Course,
-        following: &mut Vec<(u32, Course)>,
+        mut course: NominalSchedule,
+        following: &mut Vec<(u32, NominalSchedule)>,
     ) -> u32 {
         if course.over() {
             return END;
         }
         let second = course.model.second.iter_mut().flat_map(|lane| &mut lane.bridges);
         for bridge in course.model.bridges.iter_mut().chain(second) {
-            bridge.told.clear();
+            bridge.reported.clear();
         }
         let new = u32::try_from(self.seen.len()).expect("the states can be counted");
         let id = match self.ids.entry(key(&course)) {
@@ -216,13 +216,13 @@ impl Search {
 }
 
 /// The way again, told step by step.
-fn told(setting: &Setting, way: &[Plan], violations: &[String]) -> String {
+fn reported(setting: &Setting, way: &[Plan], violations: &[String]) -> String {
     let setting = Setting {
         logs: true,
         ..setting.clone()
     };
     let recoveries = &setting.subject.kind.capabilities.create_recovery;
-    let mut course = Course::begin(&setting, Choices::by_plan(Plan::new()));
+    let mut course = NominalSchedule::begin(&setting, Choices::by_plan(Plan::new()));
     for plan in way {
         course.choices.go_by(plan.clone());
         course.go_on();
@@ -247,18 +247,18 @@ fn told(setting: &Setting, way: &[Plan], violations: &[String]) -> String {
 }
 
 /// Searches with at most so many departures; with more where `MODEL_DEEP` is set.
-fn search(subject: Subject, wishes: &'static [Wish], faults: Faults, departures: [u8; 2]) {
+fn search(subject: Subject, wishes: &'static [UserAction], faults: Faults, faults: [u8; 2]) {
     let setting = Setting {
         wishes,
         faults,
         tempo: Tempo::COARSE,
         ..Setting::of(subject)
     };
-    search_in(&setting, departures);
+    search_in(&setting, faults);
 }
 
 /// Likewise, with two objects of one name in two namespaces.
-fn search_two(subject: Subject, departures: [u8; 2]) {
+fn search_two(subject: Subject, faults: [u8; 2]) {
     let setting = Setting {
         wishes: ONE_LIFE,
         faults: Faults::Crashes,
@@ -266,16 +266,16 @@ fn search_two(subject: Subject, departures: [u8; 2]) {
         two: true,
         ..Setting::of(subject)
     };
-    search_in(&setting, departures);
+    search_in(&setting, faults);
 }
 
-fn search_in(setting: &Setting, departures: [u8; 2]) {
-    let departures = departures[usize::from(std::env::var_os("MODEL_DEEP").is_some())];
+fn search_in(setting: &Setting, faults: [u8; 2]) {
+    let faults = faults[usize::from(std::env::var_os("MODEL_DEEP").is_some())];
     let only = std::env::var("MODEL_KIND").ok();
     if only.is_some_and(|only| only != setting.subject.name) {
         return;
     }
-    let found = Search::run(setting, departures);
+    let found = Search::run(setting, faults);
     counts::tell(&json!({
         "what": "explored",
         "kind": setting.subject.name,
@@ -283,13 +283,13 @@ fn search_in(setting: &Setting, departures: [u8; 2]) {
         "wishes": format!("{:?}", setting.wishes),
         "faults": format!("{:?}", setting.faults),
         "objects": 1 + u8::from(setting.two),
-        "departures": departures,
+        "departures": faults,
         "states": found.states,
         "steps": found.steps,
         "depth": found.depth,
     }));
     if let Some((way, violations)) = &found.wrong {
-        panic!("{}", told(setting, way, violations));
+        panic!("{}", reported(setting, way, violations));
     }
 }
 
@@ -316,7 +316,7 @@ fn driven(subject: Subject) -> Subject {
 }
 
 #[test]
-fn one_life_with_any_fault_of_names_given_beforehand() {
+fn one_lifecycle_with_any_fault_of_known_names() {
     for subject in [
         kinds::named(),
         kinds::bucket(),
@@ -331,7 +331,7 @@ fn one_life_with_any_fault_of_names_given_beforehand() {
 }
 
 #[test]
-fn one_life_with_any_fault_of_names_of_the_cloud() {
+fn one_lifecycle_with_any_fault_of_upstream_names() {
     for subject in [
         kinds::token(),
         window(kinds::marked()),
@@ -348,12 +348,12 @@ fn one_life_with_any_fault_of_names_of_the_cloud() {
 }
 
 #[test]
-fn one_life_with_two_crashes_of_names_given_beforehand() {
+fn one_lifecycle_with_two_crashes_of_known_names() {
     search(kinds::named(), ONE_LIFE, Faults::Crashes, [2, 3]);
 }
 
 #[test]
-fn one_life_with_two_crashes_of_names_of_the_cloud() {
+fn one_lifecycle_with_two_crashes_of_upstream_names() {
     search(kinds::token(), ONE_LIFE, Faults::Crashes, [2, 3]);
     search(late_name(kinds::token()), ONE_LIFE, Faults::Crashes, [2, 3]);
     search(window(kinds::marked()), ONE_LIFE, Faults::Crashes, [2, 3]);
@@ -361,7 +361,7 @@ fn one_life_with_two_crashes_of_names_of_the_cloud() {
 
 #[test]
 #[ignore = "takes minutes; `cargo xtask reliability` runs it"]
-fn one_life_with_two_crashes_of_every_other_kind() {
+fn one_lifecycle_with_two_crashes_of_other_kinds() {
     for subject in [
         kinds::table(),
         window(kinds::table()),

@@ -9,8 +9,8 @@ use jiff::Timestamp;
 use crate::{
     etcd::Object,
     kinds::CALL,
+    reference_model::{A, B, Model, marker, verb},
     replacement::Replacements,
-    world::{A, B, Model, marker, verb},
 };
 
 /// What was seen to go wrong, and what is needed to see it.
@@ -45,12 +45,12 @@ impl Watcher {
 impl Model {
     /// A call is about to leave.
     pub fn watch_send(&mut self, b: usize, call: &Call) {
-        let broken = [self.no_poll_of_a_removal_speaks_of_the_successor(call)];
-        self.blame(broken);
+        let consecutive_failures = [self.no_poll_of_a_removal_speaks_of_the_successor(call)];
+        self.blame(consecutive_failures);
         if !(matches!(call.verb, Verb::Create | Verb::Update | Verb::Delete) || self.is_driven(call)) {
             return;
         }
-        let broken = [
+        let consecutive_failures = [
             self.nothing_is_sent_after_its_deadline(b, call),
             self.nothing_is_sent_while_paused(b, call),
             self.nothing_is_sent_for_what_is_gone(b, call),
@@ -58,7 +58,7 @@ impl Model {
             self.no_delete_while_a_create_may_run(call),
             self.one_approval_replaces_one_resource(call),
         ];
-        self.blame(broken);
+        self.blame(consecutive_failures);
     }
 
     /// A metadata write is about to be carried out.
@@ -67,18 +67,18 @@ impl Model {
         if current.is_none_or(|current| current.managed.resource_version != base.managed.resource_version) {
             return; // It will be refused.
         }
-        let broken = [
+        let consecutive_failures = [
             Self::no_intent_while_paused(base, change),
             self.no_new_token_while_an_old_one_may_act(base, change),
         ];
-        self.blame(broken);
+        self.blame(consecutive_failures);
     }
 
     /// A call took effect.
     pub fn watch_effect(&mut self, _: &Call) {
-        let broken = [self.nothing_of_others_is_deleted()];
+        let consecutive_failures = [self.nothing_of_others_is_deleted()];
         self.watcher.removed = self.cloud.removed.len();
-        self.blame(broken);
+        self.blame(consecutive_failures);
     }
 
     /// After every step.
@@ -89,13 +89,13 @@ impl Model {
             .as_ref()
             .is_some_and(|object| object.managed.paused());
         self.watcher.paused_since = paused.then(|| self.watcher.paused_since.unwrap_or(self.now));
-        let broken = [
+        let consecutive_failures = [
             self.at_most_one_external_object(),
             self.nothing_is_left_behind(),
             self.a_go_reconciler_would_ask(),
             self.no_secret_is_told(),
         ];
-        self.blame(broken);
+        self.blame(consecutive_failures);
     }
 
     /// Fails the test if anything was seen to go wrong.
@@ -108,8 +108,8 @@ impl Model {
         );
     }
 
-    pub fn blame<const N: usize>(&mut self, broken: [Option<String>; N]) {
-        for violation in broken.into_iter().flatten() {
+    pub fn blame<const N: usize>(&mut self, consecutive_failures: [Option<String>; N]) {
+        for violation in consecutive_failures.into_iter().flatten() {
             if !self.watcher.violations.contains(&violation) {
                 self.note(|| format!("VIOLATION {violation}"));
                 self.watcher.violation(violation);
@@ -164,7 +164,7 @@ impl Model {
     /// Its own flaws aside, a Go reconciler that is swapped in must stop, where it would make a second one.
     fn a_go_reconciler_would_ask(&self) -> Option<String> {
         let managed = &self.etcd.object.as_ref()?.managed;
-        if !self.subject.cloud_named() {
+        if !self.subject.is_named_upstream() {
             return None;
         }
         let name = managed.annotation(names::EXTERNAL_NAME);
@@ -193,18 +193,18 @@ impl Model {
 
     fn no_secret_is_told(&mut self) -> Option<String> {
         let canary = |text: &str| text.contains("canary");
-        let told = [A, B]
+        let reported = [A, B]
             .iter()
-            .filter_map(|b| self.bridges[*b].told.last())
+            .filter_map(|b| self.bridges[*b].reported.last())
             .any(|event| canary(&event.message));
         let object = self.etcd.object.as_ref()?;
         let beside = self.second.as_ref().map_or(0, |lane| lane.etcd.revision);
         let versions = (self.etcd.revision, beside);
         let seen = std::mem::replace(&mut self.watcher.seen, versions);
-        if seen == versions && !told {
+        if seen == versions && !reported {
             return None;
         }
-        let leaked = told
+        let leaked = reported
             || canary(&object.managed.status.write().to_string())
             || object.managed.annotations.values().any(|value| canary(value));
         leaked.then(|| "a secret stands in the record, the status or an event".to_owned())
@@ -295,7 +295,7 @@ impl Model {
 /// The record of a version.
 pub fn record_of(object: &Object) -> Option<Record> {
     match &*object.managed.record() {
-        Stored::Ours(record) => Some((**record).clone()),
+        Stored::Owned(record) => Some((**record).clone()),
         Stored::None | Stored::Unreadable(_) => None,
     }
 }

@@ -9,15 +9,15 @@ use std::{
 
 use bridge_core::{
     driver::Effect,
-    managed::{Memory, World},
+    managed::{ReconcileMemory, Snapshot},
 };
 use jiff::{SignedDuration, Timestamp};
 
 use crate::{
     bridge::{Bridge, Driver, Phase},
-    course::Course,
     etcd::Object,
-    world::Model,
+    nominal_schedule::NominalSchedule,
+    reference_model::Model,
 };
 
 /// Of what is older only the order counts: a look is good for a minute, and nothing counts for longer than half of one before a look.
@@ -29,18 +29,18 @@ const MADE_UP: &[&str] = &[
 ];
 
 /// What tells this state from others, as 128 bits.
-pub fn key(course: &Course) -> u128 {
+pub fn key(course: &NominalSchedule) -> u128 {
     let mut text = String::with_capacity(16 * 1024);
     course.describe(&mut text);
     hash(&text, course.model.now)
 }
 
-impl Course {
+impl NominalSchedule {
     fn describe(&self, text: &mut String) {
-        let (choices, uttered, patience) = (&self.choices, self.uttered, self.patience);
+        let (choices, uttered, wait_limit) = (&self.choices, self.uttered, self.wait_limit);
         let _ = write!(
             text,
-            "{uttered} {patience} {} {} ",
+            "{uttered} {wait_limit} {} {} ",
             choices.blips, choices.may_blip
         );
         self.model.describe(text);
@@ -49,11 +49,14 @@ impl Course {
 
 impl Model {
     fn describe(&self, text: &mut String) {
-        let hold = self.hold.as_ref().filter(|hold| hold.until > self.now);
+        let suspension = self
+            .suspension
+            .as_ref()
+            .filter(|suspension| suspension.until > self.now);
         let identity = self.config.as_ref().map(|config| &config.identity);
         let _ = write!(
             text,
-            "{identity:?} {hold:?} {:?} {:?} {} {} ",
+            "{identity:?} {suspension:?} {:?} {:?} {} {} ",
             self.sensitive, self.secret.0, self.secret_missing, self.watcher.late_update
         );
         self.describe_object(text);
@@ -116,7 +119,7 @@ impl Bridge {
 /// Where a reconcile is: what it was decided from, what is done, and upon which version.
 fn driver(text: &mut String, driver: &Driver, store: Option<&Object>) {
     if let Some(snapshot) = driver.snapshot() {
-        world(text, snapshot, store);
+        snapshot(text, snapshot, store);
     }
     let _ = write!(text, "{:?} {:?} ", driver.began(), driver.answer());
     match driver.effect() {
@@ -142,13 +145,13 @@ fn version(text: &mut String, object: &Object, store: Option<&Object>) {
     }
 }
 
-fn memory(text: &mut String, memory: &Memory) {
+fn memory(text: &mut String, memory: &ReconcileMemory) {
     // Which time of leading it is does not matter, only whether it is the present one.
-    let told = Memory {
+    let reported = ReconcileMemory {
         term: 0,
         ..memory.clone()
     };
-    let _ = write!(text, "{told:?} ");
+    let _ = write!(text, "{reported:?} ");
     // Secrets do not print themselves.
     for value in memory.details.0.values() {
         let _ = write!(text, "{} ", String::from_utf8_lossy(value));
@@ -156,21 +159,21 @@ fn memory(text: &mut String, memory: &Memory) {
 }
 
 /// What a process has gathered, as far as worlds differ within one search.
-fn world(text: &mut String, world: &World, store: Option<&Object>) {
-    if store.is_some_and(|store| store.managed == world.managed) {
+fn snapshot(text: &mut String, snapshot: &Snapshot, store: Option<&Object>) {
+    if store.is_some_and(|store| store.managed == snapshot.managed) {
         text.push_str("as stored ");
     } else {
-        let _ = write!(text, "{:?} ", world.managed);
+        let _ = write!(text, "{:?} ", snapshot.managed);
     }
-    let wish = world
-        .wish
+    let desired = snapshot
+        .desired
         .as_ref()
-        .map(|wish| (&wish.digest, &wish.sensitive_digest));
-    let identity = world.config.as_ref().map(|config| &config.identity);
+        .map(|desired| (&desired.digest, &desired.sensitive_digest));
+    let identity = snapshot.config.as_ref().map(|config| &config.identity);
     let _ = write!(
         text,
-        "{wish:?} {identity:?} {:?} {} {:?} ",
-        world.hold, world.may_act, world.now
+        "{desired:?} {identity:?} {:?} {} {:?} ",
+        snapshot.suspension, snapshot.may_act, snapshot.now
     );
 }
 

@@ -175,7 +175,7 @@ impl Subject {
     }
 
     /// The cloud gives the names.
-    pub fn cloud_named(&self) -> bool {
+    pub fn is_named_upstream(&self) -> bool {
         self.kind.external_name.source == NameSource::Provider
     }
 

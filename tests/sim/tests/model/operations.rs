@@ -6,10 +6,10 @@ use bridge_core::external::{Effect, FailureCode, Verb};
 use serde_json::json;
 
 use crate::{
-    fate::CallFate,
+    fault_outcome::CallOutcome,
     kinds::{self, Pace},
+    reference_model::{A, Model},
     script::Script,
-    world::{A, Model},
 };
 
 fn long() -> kinds::Subject {
@@ -56,7 +56,7 @@ fn an_expired_handle_is_not_polled_any_more() {
 fn a_handle_that_the_plugin_does_not_know_is_not_polled_for_ever() {
     for subject in [long(), kinds::distribution(), kinds::table()] {
         let mut model = Model::started(&subject);
-        model.rest_after(Script::on(Verb::Poll, CallFate::Unfit));
+        model.rest_after(Script::on(Verb::Poll, CallOutcome::Unfit));
         model.ends_ready();
         assert_eq!(model.tokens(), 1, "{}", subject.name);
     }
@@ -81,11 +81,11 @@ fn polls_come_when_they_are_due() {
 }
 
 #[test]
-fn progress_and_trouble_are_shown() {
+fn progress_and_errors_are_shown() {
     let mut model = Model::started(&long());
     model.pass(A);
-    assert_eq!(model.says("AsyncOperation"), "False/Ongoing");
-    assert_eq!(model.says("Ready"), "False/Creating");
+    assert_eq!(model.value("AsyncOperation"), "False/Ongoing");
+    assert_eq!(model.value("Ready"), "False/Creating");
     model.cloud.progress = Some((40, "Installing".to_owned()));
     model.advance(Duration::from_secs(11));
     model.pass(A);
@@ -95,17 +95,17 @@ fn progress_and_trouble_are_shown() {
         shown.map(|one| one.message.as_str()),
         Some("creating: Installing (40 %)")
     );
-    let failure = CallFate::Fails(FailureCode::Unavailable, Effect::Unknown);
+    let failure = CallOutcome::Fails(FailureCode::Unavailable, Effect::Unknown);
     model.advance(Duration::from_secs(11));
     model.pass_with(A, &mut Script::on(Verb::Poll, failure));
-    assert_eq!(model.says("Synced"), "False/ReconcileError");
+    assert_eq!(model.value("Synced"), "False/ReconcileError");
     assert!(model.message().starts_with("operation failed"));
     model.ends_ready();
-    assert_eq!(model.says("AsyncOperation"), "");
+    assert_eq!(model.value("AsyncOperation"), "");
 }
 
 #[test]
-fn what_takes_too_long_is_said_and_goes_on() {
+fn an_overdue_operation_is_reported_and_continues() {
     let mut model = Model::started(&long());
     model.cloud.work_takes = Duration::from_mins(30);
     model.pass(A);
@@ -113,7 +113,7 @@ fn what_takes_too_long_is_said_and_goes_on() {
         model.advance(Duration::from_secs(12));
         model.pass(A);
     }
-    assert_eq!(model.says("Synced"), "False/ReconcileError");
+    assert_eq!(model.value("Synced"), "False/ReconcileError");
     assert!(model.message().contains("overdue"), "{}", model.message());
     let writes = model.writes;
     for _ in 0..5 {
@@ -126,7 +126,7 @@ fn what_takes_too_long_is_said_and_goes_on() {
 }
 
 #[test]
-fn a_wish_that_changes_meanwhile_waits_or_goes_beside() {
+fn a_spec_change_during_an_operation_waits_or_runs_concurrently() {
     for (concurrent, expected) in [(false, 0), (true, 1)] {
         let subject = long().can(|can| can.concurrent_update = concurrent);
         let mut model = Model::started(&subject);
@@ -134,7 +134,7 @@ fn a_wish_that_changes_meanwhile_waits_or_goes_beside() {
         model.edit("size", json!(2));
         model.pass(A);
         assert_eq!(model.calls("update"), expected, "{}", model.log.join("\n"));
-        assert_eq!(model.says("AsyncOperation"), "False/Ongoing");
+        assert_eq!(model.value("AsyncOperation"), "False/Ongoing");
         model.ends_ready();
         assert_eq!(model.calls("update"), 1);
         assert_eq!(model.tokens(), 1);
@@ -142,7 +142,7 @@ fn a_wish_that_changes_meanwhile_waits_or_goes_beside() {
 }
 
 #[test]
-fn beside_a_creation_that_cannot_be_seen_yet_nothing_is_made() {
+fn nothing_is_created_beside_an_invisible_creation() {
     let subject = long().can(|can| {
         can.concurrent_update = true;
         can.consistency_window = Duration::from_secs(20);
@@ -188,7 +188,7 @@ fn a_deletion_waits_for_the_creation_or_does_not() {
             model.pass(A);
             model.etcd.delete(model.now);
             model.pass(A);
-            assert_eq!(model.says("Ready"), "False/Deleting");
+            assert_eq!(model.value("Ready"), "False/Deleting");
             let deletes = model.calls("delete");
             if !at_once {
                 assert_eq!(deletes, 0, "{}", subject.name);
@@ -234,7 +234,7 @@ fn a_creation_that_moves_only_when_polled_counts_its_polls_as_the_call() {
         let after = model.record().create().map(|intent| intent.deadline);
         assert!(after > before, "{}: its deadline is written first", subject.name);
         // The poll that makes it takes effect late, and nobody saw it go.
-        model.step(A, &mut Script::on(Verb::Poll, CallFate::CrashLate));
+        model.step(A, &mut Script::on(Verb::Poll, CallOutcome::CrashLate));
         model.cloud.forget_operations();
         model.ends_ready();
         model.ends_gone();
@@ -249,15 +249,15 @@ fn no_delete_while_a_poll_may_still_drive_a_creation() {
         model.pass(A);
         // The first poll is lost on its way, and arrives late; the following ones finish the work.
         model.stop_before(A, "poll");
-        model.step(A, &mut Script::on(Verb::Poll, CallFate::Late));
+        model.step(A, &mut Script::on(Verb::Poll, CallOutcome::Late));
         for _ in 0..3 {
             let until = model.now + Duration::from_secs(2);
             model.advance_to(until);
             model.bridges[A].memory.next_poll = None;
-            model.bridges[A].memory.trouble = None;
+            model.bridges[A].memory.retry_state = None;
             model.pass(A);
         }
-        assert_eq!(model.says("Ready"), "True/Available", "{}", subject.name);
+        assert_eq!(model.value("Ready"), "True/Available", "{}", subject.name);
         assert!(!model.flights.is_empty(), "{}", subject.name);
         model.ends_gone();
     }
@@ -275,7 +275,7 @@ fn a_running_operation_is_followed_while_a_secret_is_missing() {
             model.pass(A);
         }
         assert!(model.calls("poll") > polls, "{}", subject.name);
-        assert_eq!(model.says("Synced"), "False/ReconcileError", "{}", subject.name);
+        assert_eq!(model.value("Synced"), "False/ReconcileError", "{}", subject.name);
         assert_eq!(model.calls("create"), 1, "{}", subject.name);
         model.secret_missing = false;
         model.ends_ready();
@@ -283,7 +283,7 @@ fn a_running_operation_is_followed_while_a_secret_is_missing() {
 }
 
 #[test]
-fn an_operation_that_a_look_finds_is_told_waited_for_and_followed() {
+fn an_observed_operation_is_reported_and_followed() {
     // Somebody changes it by hand: an update runs that this bridge did not begin.
     let subject = kinds::named().with(|manners| manners.update = Pace::Long);
     let mut model = Model::at_rest(&subject);
@@ -293,23 +293,23 @@ fn an_operation_that_a_look_finds_is_told_waited_for_and_followed() {
     model.pass(A);
     model.verify();
     assert_eq!(model.calls("update"), 0, "it waits for what runs");
-    assert_eq!(model.says("AsyncOperation"), "False/Ongoing");
+    assert_eq!(model.value("AsyncOperation"), "False/Ongoing");
     model.ends_ready();
     assert_eq!(model.calls("update"), 1);
     assert!(model.calls("poll") >= 1);
 }
 
 #[test]
-fn a_poll_that_the_plugin_refuses_for_now_is_made_again() {
+fn a_rejected_poll_is_retried() {
     // It does not serve the kind at the moment: the handle is as good as before, and nobody is asked.
     let mut model = Model::started(&kinds::nothing().paced(Pace::Long, Pace::AtOnce));
-    model.rest_after(Script::on(Verb::Poll, CallFate::Refused));
+    model.rest_after(Script::on(Verb::Poll, CallOutcome::Refused));
     model.ends_ready();
     assert!(model.calls("poll") >= 1);
 }
 
 #[test]
-fn a_removal_whose_place_another_has_taken_is_not_polled_for_ever() {
+fn a_deletion_replaced_by_a_successor_is_not_polled() {
     for delete in [Pace::Long, Pace::Driven] {
         let mut model = Model::at_rest(&kinds::table().paced(Pace::AtOnce, delete));
         model.etcd.delete(model.now);

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::{
     kinds,
-    world::{A, Model},
+    reference_model::{A, Model},
 };
 
 /// Set; calls where the resource is absent, where it is there and differs, and when the object is deleted after that.
@@ -71,7 +71,7 @@ fn where_it_is_absent() {
         model.verify();
         assert_eq!(called(&mut model), expected, "{set:?}");
         if expected.is_empty() && !set.is_empty() {
-            assert_eq!(model.says("Synced"), "False/ReconcileError", "{set:?}");
+            assert_eq!(model.value("Synced"), "False/ReconcileError", "{set:?}");
             assert!(model.message().contains("external resource does not exist"));
             assert_eq!(model.writes.metadata, 0, "{set:?}");
         }
@@ -92,7 +92,7 @@ fn where_it_differs_and_when_it_is_deleted() {
         model.rest();
         assert_eq!(called(&mut model), updates, "{set:?}");
         if !set.is_empty() {
-            assert_eq!(model.says("Ready"), "True/Available", "{set:?}");
+            assert_eq!(model.value("Ready"), "True/Available", "{set:?}");
             assert_eq!(
                 model.record().external_name,
                 "thing",
@@ -109,7 +109,7 @@ fn where_it_differs_and_when_it_is_deleted() {
 }
 
 #[test]
-fn an_object_left_by_policy_says_so() {
+fn an_object_orphaned_by_policy_reports_it() {
     let mut model = Model::at_rest(&kinds::distribution());
     with(&mut model, &["Observe", "Create", "Update"]);
     model.etcd.delete(model.now);
@@ -135,13 +135,13 @@ fn a_person_may_orphan_one_object_of_one_uid() {
 }
 
 #[test]
-fn a_pause_is_said_once_and_ends_everything_new() {
+fn a_pause_is_reported_once_and_stops_new_calls() {
     for subject in kinds::all() {
         let mut model = Model::at_rest(&subject);
         model.etcd.annotate(names::PAUSED, Some("true"));
         model.edit("size", json!(4));
         model.rest();
-        assert_eq!(model.says("Synced"), "False/ReconcilePaused");
+        assert_eq!(model.value("Synced"), "False/ReconcilePaused");
         let (writes, looks) = (model.writes, model.calls("observe"));
         for _ in 0..5 {
             model.advance(Duration::from_secs(61));
@@ -167,7 +167,7 @@ fn a_policy_without_create_forbids_the_repeat_too() {
     with(&mut model, &["Observe", "Update", "Delete"]);
     model.rest();
     assert_eq!(model.calls("create"), 0);
-    assert_eq!(model.says("Synced"), "False/CreateOutcomeUnknown");
+    assert_eq!(model.value("Synced"), "False/CreateOutcomeUnknown");
     with(&mut model, &["*"]);
     model.ends_ready();
 }
@@ -188,7 +188,7 @@ fn an_observe_only_kind_is_never_changed() {
     );
     model.advance(Duration::from_secs(61));
     model.rest();
-    assert_eq!(model.says("Synced"), "False/ReplacementForbidden");
+    assert_eq!(model.value("Synced"), "False/ReplacementForbidden");
     model.etcd.delete(model.now);
     model.rest();
     assert!(model.etcd.object.is_none());

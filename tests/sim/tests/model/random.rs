@@ -8,9 +8,8 @@ use serde_json::json;
 
 use crate::{
     choose::{Choices, Plan, Random},
-    counts,
-    course::{REPLACED, Setting, TWO_LIVES, Went, live},
-    kinds,
+    counts, kinds,
+    nominal_schedule::{REPLACED, Setting, TWO_LIVES, Went, live},
 };
 
 /// Lives that are tried where nobody asks for more (`MODEL_SEEDS`).
@@ -82,7 +81,7 @@ pub fn shrink(setting: &Setting, mut plan: Plan) -> (Plan, Went) {
 }
 
 /// What went wrong, where, and how.
-pub fn told(setting: &Setting, plan: &Plan, went: &Went) -> String {
+pub fn reported(setting: &Setting, plan: &Plan, went: &Went) -> String {
     format!(
         "{} {:?} window {:?} late {:?} retention {:?} offset {} visibility {:?} foreigners {}\nplan {plan:?}\n{}\n{}",
         setting.subject.name,
@@ -99,19 +98,19 @@ pub fn told(setting: &Setting, plan: &Plan, went: &Went) -> String {
 }
 
 #[test]
-fn every_life_ends_well() {
+fn every_random_run_converges() {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
     let first = number("MODEL_FIRST_SEED").unwrap_or(0);
     let count = number("MODEL_SEEDS").unwrap_or(SEEDS);
-    let (mut steps, mut departures) = (0_u64, 0);
+    let (mut steps, mut faults) = (0_u64, 0);
     for seed in first..first + count {
         let (setting, choices) = of_seed(seed);
         let went = live(&setting, choices);
         steps += u64::from(went.steps);
-        departures += went.taken.len();
+        faults += went.name_conflict.len();
         if !went.violations.is_empty() {
-            let (plan, went) = shrink(&setting, went.taken);
-            panic!("seed {seed}: {}", told(&setting, &plan, &went));
+            let (plan, went) = shrink(&setting, went.name_conflict);
+            panic!("seed {seed}: {}", reported(&setting, &plan, &went));
         }
     }
     counts::tell(&json!({
@@ -119,6 +118,6 @@ fn every_life_ends_well() {
         "first": first,
         "seeds": count,
         "steps": steps,
-        "departures": departures,
+        "departures": faults,
     }));
 }

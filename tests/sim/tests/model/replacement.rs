@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::{
     cloud::External,
     invariants::record_of,
-    world::{Model, marker, verb},
+    reference_model::{Model, marker, verb},
 };
 
 /// What was approved, and what it was used for, by uid.

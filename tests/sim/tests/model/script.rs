@@ -4,46 +4,46 @@ use std::{collections::VecDeque, time::Duration};
 
 use bridge_core::{
     external::Verb,
-    managed::{Asked, Call, Record, status},
+    managed::{Call, ObserveCall, Record, status},
 };
 
 use crate::{
     bridge::Stage,
     cloud::External,
-    fate::{CallFate, Fates, LookFate, WriteFate},
+    fault_outcome::{CallOutcome, ObserveOutcome, Outcomes, WriteOutcome},
     invariants::record_of,
     kinds::Subject,
-    world::{A, B, Model},
+    reference_model::{A, B, Model},
 };
 
 /// Fates in the order in which they come; when they are used up, all goes well.
 #[derive(Debug, Default)]
 pub struct Script {
-    calls: VecDeque<(Verb, CallFate)>,
-    looks: VecDeque<LookFate>,
-    writes: VecDeque<(&'static str, WriteFate)>,
+    calls: VecDeque<(Verb, CallOutcome)>,
+    looks: VecDeque<ObserveOutcome>,
+    writes: VecDeque<(&'static str, WriteOutcome)>,
 }
 
 impl Script {
     /// The next call of this verb fares like this.
-    pub fn on(verb: Verb, fate: CallFate) -> Self {
+    pub fn on(verb: Verb, fate: CallOutcome) -> Self {
         Self::default().and_on(verb, fate)
     }
 
-    pub fn and_on(mut self, verb: Verb, fate: CallFate) -> Self {
+    pub fn and_on(mut self, verb: Verb, fate: CallOutcome) -> Self {
         self.calls.push_back((verb, fate));
         self
     }
 
     /// The next look.
-    pub fn look(fate: LookFate) -> Self {
+    pub fn look(fate: ObserveOutcome) -> Self {
         let mut script = Self::default();
         script.looks.push_back(fate);
         script
     }
 
     /// The next write whose reason contains this.
-    pub fn write(what: &'static str, fate: WriteFate) -> Self {
+    pub fn write(what: &'static str, fate: WriteOutcome) -> Self {
         let mut script = Self::default();
         script.writes.push_back((what, fate));
         script
@@ -55,22 +55,28 @@ impl Script {
     }
 }
 
-impl Fates for Script {
-    fn call(&mut self, call: &Call) -> CallFate {
+impl Outcomes for Script {
+    fn call(&mut self, call: &Call) -> CallOutcome {
         match self.calls.iter().position(|(verb, _)| *verb == call.verb) {
-            Some(at) => self.calls.remove(at).map_or(CallFate::Answered, |(_, fate)| fate),
-            None => CallFate::Answered,
+            Some(at) => self
+                .calls
+                .remove(at)
+                .map_or(CallOutcome::Answered, |(_, fate)| fate),
+            None => CallOutcome::Answered,
         }
     }
 
-    fn look(&mut self, _: &Asked) -> LookFate {
-        self.looks.pop_front().unwrap_or(LookFate::Answered)
+    fn look(&mut self, _: &ObserveCall) -> ObserveOutcome {
+        self.looks.pop_front().unwrap_or(ObserveOutcome::Answered)
     }
 
-    fn write(&mut self, what: &str, _: bool) -> WriteFate {
+    fn write(&mut self, what: &str, _: bool) -> WriteOutcome {
         match self.writes.iter().position(|(part, _)| what.contains(part)) {
-            Some(at) => self.writes.remove(at).map_or(WriteFate::Lands, |(_, fate)| fate),
-            None => WriteFate::Lands,
+            Some(at) => self
+                .writes
+                .remove(at)
+                .map_or(WriteOutcome::Lands, |(_, fate)| fate),
+            None => WriteOutcome::Lands,
         }
     }
 }
@@ -82,7 +88,7 @@ impl Model {
         model.rest();
         model.verify();
         assert_eq!(
-            model.says(status::READY),
+            model.value(status::READY),
             "True/Available",
             "{}",
             model.log.join("\n")
@@ -98,11 +104,11 @@ impl Model {
 
     /// A process works until it has decided something that prints as beginning like this, and stands still before it does it.
     pub fn stop_before(&mut self, b: usize, what: &str) {
-        self.stop_before_with(b, what, &mut crate::fate::Well);
+        self.stop_before_with(b, what, &mut crate::fault_outcome::Well);
     }
 
     /// Likewise, with fates on the way there.
-    pub fn stop_before_with(&mut self, b: usize, what: &str, fates: &mut dyn Fates) {
+    pub fn stop_before_with(&mut self, b: usize, what: &str, fates: &mut dyn Outcomes) {
         self.bridges[b].dirty = true;
         for _ in 0..400 {
             match self.bridges[b].stage() {
@@ -132,7 +138,7 @@ impl Model {
     }
 
     /// `status/reason` of a condition; empty: there is none.
-    pub fn says(&self, kind: &str) -> String {
+    pub fn value(&self, kind: &str) -> String {
         self.etcd
             .object
             .as_ref()
@@ -178,7 +184,7 @@ impl Model {
     pub fn events(&self) -> Vec<&str> {
         [A, B]
             .iter()
-            .flat_map(|b| &self.bridges[*b].told)
+            .flat_map(|b| &self.bridges[*b].reported)
             .map(|event| event.reason.as_str())
             .collect()
     }
@@ -188,15 +194,15 @@ impl Model {
         self.rest();
         // What is still being made is looked at again at the next polls.
         for _ in 0..3 {
-            if self.says(status::READY) != "True/Available" {
+            if self.value(status::READY) != "True/Available" {
                 self.advance(Duration::from_secs(61));
                 self.rest();
             }
         }
         self.verify();
         let log = self.log.join("\n");
-        assert_eq!(self.says(status::READY), "True/Available", "{log}");
-        assert_eq!(self.says(status::SYNCED), "True/ReconcileSuccess", "{log}");
+        assert_eq!(self.value(status::READY), "True/Available", "{log}");
+        assert_eq!(self.value(status::SYNCED), "True/ReconcileSuccess", "{log}");
         assert_eq!(self.made().len(), 1, "{log}");
         assert_eq!(self.made()[0].parameters, self.object().parameters, "{log}");
     }

@@ -10,10 +10,10 @@ use bridge_core::{
 
 use crate::{
     cloud::secrets,
-    fate::CallFate,
+    fault_outcome::CallOutcome,
     kinds::{self, Pace, Subject},
+    reference_model::{A, Model},
     script::Script,
-    world::{A, Model},
 };
 
 fn password(value: &str) -> bridge_core::external::Secrets {
@@ -67,9 +67,9 @@ fn a_lost_key_updates_nothing() {
 #[test]
 fn a_token_is_repeated_with_the_secret_of_today() {
     for fate in [
-        CallFate::CrashBefore,
-        CallFate::CrashBeforePersist,
-        CallFate::CrashLate,
+        CallOutcome::CrashBefore,
+        CallOutcome::CrashBeforePersist,
+        CallOutcome::CrashLate,
     ] {
         let mut model = Model::started(&kinds::token());
         model.sensitive = password("canary-1");
@@ -96,7 +96,7 @@ fn a_secret_that_turns_back_after_a_repeat_is_applied_again() {
     model.bridges[A].crash();
     model.sensitive = password("canary-2");
     model.stop_before(A, "create \"\" attempt 1");
-    model.step(A, &mut Script::on(Verb::Create, CallFate::CrashBeforePersist));
+    model.step(A, &mut Script::on(Verb::Create, CallOutcome::CrashBeforePersist));
     model.sensitive = password("canary-1");
     model.ends_ready();
     assert_eq!(model.made()[0].sensitive, password("canary-1"));
@@ -109,7 +109,7 @@ fn a_secret_that_changes_between_rewrite_and_repeat_is_applied() {
     model.stop_before(A, "create");
     model.bridges[A].crash();
     model.stop_before(A, "write metadata: record that the create is repeated");
-    model.step(A, &mut crate::fate::Well);
+    model.step(A, &mut crate::fault_outcome::Well);
     model.sensitive = password("canary-2");
     model.ends_ready();
     assert_eq!(model.tokens(), 1);
@@ -121,7 +121,7 @@ fn a_deletion_learns_the_name_though_the_secret_is_gone() {
     let mut model = Model::started(&kinds::token());
     model.sensitive = password("canary-1");
     model.stop_before(A, "create");
-    model.step(A, &mut Script::on(Verb::Create, CallFate::CrashBeforePersist));
+    model.step(A, &mut Script::on(Verb::Create, CallOutcome::CrashBeforePersist));
     model.secret_missing = true;
     model.etcd.delete(model.now);
     model.rest();
@@ -138,7 +138,7 @@ fn a_secret_that_changes_between_intent_and_create_is_not_sent_under_it() {
         let mut model = Model::started(&subject);
         model.sensitive = password("canary-1");
         model.stop_before(A, "write metadata: record the intent to create");
-        model.step(A, &mut crate::fate::Well);
+        model.step(A, &mut crate::fault_outcome::Well);
         model.sensitive = password("canary-2");
         model.ends_ready();
         assert_eq!(model.made()[0].sensitive, password("canary-2"));
@@ -158,7 +158,7 @@ fn a_missing_secret_stops_calls_but_no_deletion() {
     model.advance(Duration::from_secs(61));
     model.pass(A);
     assert!(model.message().contains("SecretNotFound"));
-    assert_eq!(model.says("Ready"), "True/Available", "what is there is there");
+    assert_eq!(model.value("Ready"), "True/Available", "what is there is there");
     model.ends_gone();
 }
 
@@ -166,7 +166,7 @@ fn a_missing_secret_stops_calls_but_no_deletion() {
 fn a_deletion_without_the_secret_still_learns_the_name_where_none_was_sent() {
     let mut model = Model::started(&kinds::token());
     model.stop_before(A, "create");
-    model.step(A, &mut Script::on(Verb::Create, CallFate::LostAfter));
+    model.step(A, &mut Script::on(Verb::Create, CallOutcome::LostAfter));
     model.secret_missing = true;
     model.ends_gone();
     assert_eq!(model.calls("delete"), 1);
@@ -179,7 +179,7 @@ fn an_update_that_fails_in_the_end_is_not_taken_for_applied() {
     model.sensitive = password("canary-1");
     model.rest();
     model.sensitive = password("canary-2");
-    let failed = CallFate::Fails(FailureCode::OperationFailed, bridge_core::external::Effect::None);
+    let failed = CallOutcome::Fails(FailureCode::OperationFailed, bridge_core::external::Effect::None);
     model.rest_after(Script::on(Verb::Poll, failed));
     model.verify();
     assert_eq!(model.calls("update"), 2);
@@ -239,7 +239,7 @@ fn trace_53_a_secret_is_applied_again_whose_operation_comes_to_nothing() {
         ends_with(model, "canary-2");
         // Its handle is lost: the process died before the status was written.
         let mut model = changing(&subject);
-        model.pass_with(A, &mut Script::on(Verb::Update, CallFate::CrashAfterPersist));
+        model.pass_with(A, &mut Script::on(Verb::Update, CallOutcome::CrashAfterPersist));
         model.cloud.lose_updates();
         ends_with(model, "canary-2");
         // Expired.
@@ -253,7 +253,7 @@ fn trace_53_a_secret_is_applied_again_whose_operation_comes_to_nothing() {
         let mut model = changing(&subject);
         model.pass(A);
         model.cloud.lose_updates();
-        model.rest_after(Script::on(Verb::Poll, CallFate::Unfit));
+        model.rest_after(Script::on(Verb::Poll, CallOutcome::Unfit));
         ends_with(model, "canary-2");
     }
 }
@@ -318,9 +318,9 @@ fn answers_a_create() -> Model {
 }
 
 #[test]
-fn what_comes_only_once_is_published_though_nothing_more_may_be_begun() {
+fn one_time_details_are_published_during_shutdown() {
     let mut model = answers_a_create();
-    model.step(A, &mut crate::fate::Well);
+    model.step(A, &mut crate::fault_outcome::Well);
     model.bridges[A].leads = false;
     model.pass(A);
     assert!(
@@ -332,7 +332,7 @@ fn what_comes_only_once_is_published_though_nothing_more_may_be_begun() {
 }
 
 #[test]
-fn what_comes_only_once_is_published_before_anybody_looks() {
+fn one_time_details_are_published_before_the_next_observation() {
     let mut model = answers_a_create();
     model.stop_before(A, "observe");
     assert!(
@@ -381,48 +381,53 @@ fn told_once(subject: &Subject) -> Model {
 }
 
 #[test]
-fn what_is_told_once_and_published_is_no_trouble() {
+fn published_one_time_details_raise_no_condition() {
     for subject in kinds::families() {
         let mut model = told_once(&subject);
         model.ends_ready();
         model.bridges[A].crash();
         model.advance(Duration::from_mins(2));
         model.ends_ready();
-        assert_eq!(model.says(status::CONNECTION_DETAILS), "", "{}", subject.name);
-        assert_eq!(model.record().details, Details::Settled, "{}", subject.name);
+        assert_eq!(model.value(status::CONNECTION_DETAILS), "", "{}", subject.name);
+        assert_eq!(
+            model.record().details,
+            Details::IntentResolution,
+            "{}",
+            subject.name
+        );
     }
 }
 
 #[test]
-fn what_is_told_once_and_lost_is_said() {
+fn lost_one_time_details_are_reported() {
     for subject in [kinds::named(), kinds::token(), kinds::marked(), kinds::table()] {
         for fate in [
-            CallFate::LostAfter,
-            CallFate::CrashBeforePersist,
-            CallFate::CrashAfterPersist,
+            CallOutcome::LostAfter,
+            CallOutcome::CrashBeforePersist,
+            CallOutcome::CrashAfterPersist,
         ] {
             let mut model = told_once(&subject);
             model.rest_after(Script::on(Verb::Create, fate));
             model.ends_ready();
             // A kind that repeats its token may be told again; this cloud does not.
             assert_eq!(
-                model.says(status::CONNECTION_DETAILS),
+                model.value(status::CONNECTION_DETAILS),
                 "False/Lost",
                 "{} {fate:?}",
                 subject.name
             );
-            let told = model
+            let reported = model
                 .events()
                 .iter()
                 .filter(|event| **event == "ConnectionDetailsLost")
                 .count();
-            assert_eq!(told, 1, "{} {fate:?}", subject.name);
+            assert_eq!(reported, 1, "{} {fate:?}", subject.name);
             // The next resource brings new ones.
             model.cloud.remove_by_hand(|_| true);
             model.advance(Duration::from_mins(2));
             model.ends_ready();
             assert_eq!(
-                model.says(status::CONNECTION_DETAILS),
+                model.value(status::CONNECTION_DETAILS),
                 "",
                 "{} {fate:?}",
                 subject.name

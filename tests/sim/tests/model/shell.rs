@@ -5,11 +5,12 @@ use std::time::Duration;
 use bridge_core::{
     driver::{ApiFailure, ApiFailureKind, Effect, End, Moment, Permit, Retry},
     external::{
-        Absent, Answer, CallError, Effect as CallEffect, FailureCode, Look, OperationVerb, Outcome,
+        Absent, Answer, CallError, Effect as CallEffect, FailureCode, ObserveResult, OperationVerb, Outcome,
         OutcomeResult, Verb,
     },
     managed::{
-        Action, Asked, Call, Memory, MetadataChange, Performed, Problem, SnapshotAdditions, StatusWrite,
+        Action, Call, MetadataChange, ObserveCall, Performed, Problem, ReconcileMemory, SnapshotAdditions,
+        StatusWrite,
     },
 };
 
@@ -17,13 +18,13 @@ use crate::{
     bridge::{Dies, Driver, Input, LateWrite, Phase, Wait},
     cloud::failure,
     etcd::{Object, Refused},
-    fate::{CallFate, Fates, LookFate, WriteFate},
-    world::{Model, verb},
+    fault_outcome::{CallOutcome, ObserveOutcome, Outcomes, WriteOutcome},
+    reference_model::{Model, verb},
 };
 
 impl Model {
     /// One step of a process.
-    pub fn step(&mut self, b: usize, fates: &mut dyn Fates) {
+    pub fn step(&mut self, b: usize, fates: &mut dyn Outcomes) {
         let phase = std::mem::replace(&mut self.bridges[b].phase, Phase::Resting(None));
         match phase {
             Phase::Resting(_) => {
@@ -56,7 +57,7 @@ impl Model {
         let bridge = &mut self.bridges[b];
         driver.resume(&mut bridge.memory, &moment, input);
         let events = std::mem::take(&mut bridge.memory.events);
-        bridge.told.extend(events);
+        bridge.reported.extend(events);
     }
 
     /// Goes on with a driver, or ends its reconcile.
@@ -107,7 +108,7 @@ impl Model {
         let gone = std::mem::take(&mut self.bridges[b].uid);
         self.claims[b].release(&gone);
         let bridge = &mut self.bridges[b];
-        bridge.memory = Memory::default();
+        bridge.memory = ReconcileMemory::default();
         if let Some(other) = bridge.store.as_ref().filter(|other| other.managed.uid != gone) {
             bridge.uid.clone_from(&other.managed.uid);
             bridge.dirty = true;
@@ -131,10 +132,10 @@ impl Model {
             message: "nobody has asked for it yet".to_owned(),
         };
         let additions = Box::new(SnapshotAdditions {
-            desired: std::mem::replace(&mut snapshot.wish, Err(not_asked())),
+            desired: std::mem::replace(&mut snapshot.desired, Err(not_asked())),
             config: std::mem::replace(&mut snapshot.config, Err(not_asked())),
-            hold: snapshot.hold.take(),
-            conflicting_object: snapshot.rival.take(),
+            suspension: snapshot.suspension.take(),
+            conflicting_object: snapshot.conflicting_object.take(),
             now: snapshot.now,
         });
         self.resume(b, &mut driver, Input::Cached(Some((object, snapshot))));
@@ -148,7 +149,7 @@ impl Model {
         self.keep(b, driver);
     }
 
-    fn act(&mut self, b: usize, mut driver: Box<Driver>, fates: &mut dyn Fates) {
+    fn act(&mut self, b: usize, mut driver: Box<Driver>, fates: &mut dyn Outcomes) {
         self.resume(b, &mut driver, Input::Proceed);
         let Effect::Perform { object, action } = driver.effect() else {
             return self.keep(b, driver);
@@ -156,7 +157,7 @@ impl Model {
         let (object, action) = (object.clone(), action.clone());
         match action {
             Action::Observe(asked) => self.observe(b, driver, &asked, fates),
-            Action::Prove => {
+            Action::VerifyResourceVersion => {
                 self.read_live(b);
                 let input = match &self.bridges[b].store {
                     Some(live) => Input::Performed(Performed::Version(live.managed.resource_version.clone())),
@@ -176,7 +177,7 @@ impl Model {
                 self.finish(b, driver, Input::Performed(Performed::Published(Ok(()))));
             }
             Action::WriteStatus(write) => self.write_status(b, driver, &object, &write, fates),
-            Action::Release(_) => self.remove_finalizer(b, driver, object, fates),
+            Action::RemoveFinalizer(_) => self.remove_finalizer(b, driver, object, fates),
         }
     }
 
@@ -190,36 +191,36 @@ impl Model {
         self.keep(b, driver);
     }
 
-    fn observe(&mut self, b: usize, driver: Box<Driver>, asked: &Asked, fates: &mut dyn Fates) {
+    fn observe(&mut self, b: usize, driver: Box<Driver>, asked: &ObserveCall, fates: &mut dyn Outcomes) {
         let fate = fates.look(asked);
         let look = match fate {
-            LookFate::Answered | LookFate::Slow(_) => Ok(self.cloud.look(asked, self.now)),
-            LookFate::Absent => Ok(match self.cloud.look(asked, self.now) {
-                Look::Found(_) => Look::Absent(Absent {
+            ObserveOutcome::Answered | ObserveOutcome::Slow(_) => Ok(self.cloud.look(asked, self.now)),
+            ObserveOutcome::Absent => Ok(match self.cloud.look(asked, self.now) {
+                ObserveResult::Found(_) => ObserveResult::Absent(Absent {
                     external_name: crate::cloud::derived_name(&asked.target),
                 }),
                 other => other,
             }),
-            LookFate::Fails(code) => Ok(Look::Failed(failure(code, CallEffect::None))),
-            LookFate::Unknown => Err(unknown()),
+            ObserveOutcome::Fails(code) => Ok(ObserveResult::Failed(failure(code, CallEffect::None))),
+            ObserveOutcome::Unknown => Err(unknown()),
         };
         self.note(|| format!("{} looks ({fate:?}): {}", ["A", "B"][b], brief(&look)));
         let takes = match fate {
-            LookFate::Slow(takes) => takes,
+            ObserveOutcome::Slow(takes) => takes,
             _ => self.tempo.look,
         };
         self.wait(b, driver, Performed::Observed(look), takes);
     }
 
     /// Sends a call, unless its deadline has passed.
-    fn send(&mut self, b: usize, driver: Box<Driver>, call: Call, fates: &mut dyn Fates) {
+    fn send(&mut self, b: usize, driver: Box<Driver>, call: Call, fates: &mut dyn Outcomes) {
         let fate = fates.call(&call);
         self.note(|| format!("{} sends {} ({fate:?})", ["A", "B"][b], verb(&call)));
         if self.clock(b) >= call.deadline {
             let answer = Performed::Answered(Err(refused("NOT_SENT")));
             return self.wait(b, driver, answer, Duration::ZERO);
         }
-        if fate == CallFate::CrashBefore {
+        if fate == CallOutcome::CrashBefore {
             return self.crash(b);
         }
         self.watch_send(b, &call);
@@ -231,13 +232,13 @@ impl Model {
             outcome
         };
         let (answer, takes, dies): (Answer, _, _) = match fate {
-            CallFate::Answered => (Ok(effect(self)), calling, None),
-            CallFate::SlowAnswer(takes) => (Ok(effect(self)), takes, None),
-            CallFate::LostAfter => {
+            CallOutcome::Answered => (Ok(effect(self)), calling, None),
+            CallOutcome::SlowAnswer(takes) => (Ok(effect(self)), takes, None),
+            CallOutcome::LostAfter => {
                 let _ = effect(self);
                 (Err(unknown()), calling, None)
             }
-            CallFate::DoneButFails(code, kind) => {
+            CallOutcome::DoneButFails(code, kind) => {
                 let outcome = effect(self);
                 let failed = Outcome {
                     result: OutcomeResult::Failure(failure(code, kind)),
@@ -245,7 +246,7 @@ impl Model {
                 };
                 (Ok(failed), calling, None)
             }
-            CallFate::NamedWithoutEffect(code) => {
+            CallOutcome::NamedWithoutEffect(code) => {
                 let outcome = effect(self);
                 let new = !outcome.external_name.is_empty()
                     && outcome.external_name != call.target.external_name
@@ -261,38 +262,39 @@ impl Model {
                 };
                 (Ok(failed), calling, None)
             }
-            CallFate::LostBefore => (Err(unknown()), calling, None),
-            CallFate::Late => {
-                self.flights.push(crate::world::Flight {
+            CallOutcome::LostBefore => (Err(unknown()), calling, None),
+            CallOutcome::Late => {
+                self.flights.push(crate::reference_model::InFlightCall {
                     at: last,
                     call: call.clone(),
                 });
                 (Err(unknown()), calling, None)
             }
-            CallFate::Fails(code, kind) => {
+            CallOutcome::Fails(code, kind) => {
                 let name = call.target.external_name.clone();
                 (Ok(crate::cloud::failed(&name, code, kind)), calling, None)
             }
-            CallFate::GivesUp => {
-                self.flights.push(crate::world::Flight {
+            CallOutcome::GivesUp => {
+                self.flights.push(crate::reference_model::InFlightCall {
                     at: last,
                     call: call.clone(),
                 });
                 let name = call.target.external_name.clone();
-                let told = crate::cloud::failed(&name, FailureCode::Timeout, CallEffect::Unknown);
-                (Ok(told), calling, None)
+                let reported = crate::cloud::failed(&name, FailureCode::Timeout, CallEffect::Unknown);
+                (Ok(reported), calling, None)
             }
-            CallFate::Refused => (Err(refused("FAILED_PRECONDITION")), calling, None),
-            CallFate::Unfit => (Err(refused("INVALID_ARGUMENT")), calling, None),
-            CallFate::CrashBefore => return,
-            CallFate::CrashLate => {
-                self.flights.push(crate::world::Flight { at: last, call });
+            CallOutcome::Refused => (Err(refused("FAILED_PRECONDITION")), calling, None),
+            CallOutcome::Unfit => (Err(refused("INVALID_ARGUMENT")), calling, None),
+            CallOutcome::CrashBefore => return,
+            CallOutcome::CrashLate => {
+                self.flights
+                    .push(crate::reference_model::InFlightCall { at: last, call });
                 return self.crash(b);
             }
-            CallFate::CrashBeforePersist => (Ok(effect(self)), calling, Some(Dies::BeforePersist)),
-            CallFate::CrashAfterPersist => (Ok(effect(self)), calling, Some(Dies::AfterPersist)),
+            CallOutcome::CrashBeforePersist => (Ok(effect(self)), calling, Some(Dies::BeforePersist)),
+            CallOutcome::CrashAfterPersist => (Ok(effect(self)), calling, Some(Dies::AfterPersist)),
         };
-        self.note(|| format!("  answer: {}", told(&answer)));
+        self.note(|| format!("  answer: {}", reported(&answer)));
         self.bridges[b].dies = dies;
         self.wait(b, driver, Performed::Answered(answer), takes);
     }
@@ -339,7 +341,7 @@ impl Model {
     }
 
     /// Retried until it lands, or the object or its record is another's.
-    fn persist(&mut self, b: usize, mut driver: Box<Driver>, fates: &mut dyn Fates) {
+    fn persist(&mut self, b: usize, mut driver: Box<Driver>, fates: &mut dyn Outcomes) {
         if matches!(driver.effect(), Effect::Newest) {
             let newest = self.newest(b, &driver);
             self.resume(b, &mut driver, Input::Newest(newest));
@@ -382,34 +384,34 @@ impl Model {
         b: usize,
         base: Object,
         change: MetadataChange,
-        fates: &mut dyn Fates,
+        fates: &mut dyn Outcomes,
     ) -> Option<Result<(), ApiFailure>> {
         self.writes.metadata += 1;
         let fate = fates.write(change.why, true);
         self.note(|| format!("{} persists ({fate:?})", ["A", "B"][b]));
         match fate {
-            WriteFate::CrashBefore => {
+            WriteOutcome::CrashBefore => {
                 self.crash(b);
                 return None;
             }
-            WriteFate::LostBefore => {}
-            WriteFate::Late(after) => {
+            WriteOutcome::LostBefore => {}
+            WriteOutcome::Late(after) => {
                 let late = LateWrite::Metadata(base, change);
                 self.late_writes.push((self.now + after, late));
             }
-            WriteFate::Lands | WriteFate::LostAfter | WriteFate::CrashAfter => {
+            WriteOutcome::Lands | WriteOutcome::LostAfter | WriteOutcome::CrashAfter => {
                 let result = self.etcd.put_metadata(&base, &change);
                 self.wake_other(b);
-                if fate == WriteFate::CrashAfter {
+                if fate == WriteOutcome::CrashAfter {
                     self.crash(b);
                     return None;
                 }
                 match (fate, result) {
-                    (WriteFate::Lands, Ok(new)) => {
-                        self.bridges[b].learn_version(Some(new));
+                    (WriteOutcome::Lands, Ok(new)) => {
+                        self.bridges[b].record_resource_version(Some(new));
                         return Some(Ok(()));
                     }
-                    (WriteFate::Lands, Err(refused)) => return Some(Err(api_failure(Some(refused)))),
+                    (WriteOutcome::Lands, Err(refused)) => return Some(Err(api_failure(Some(refused)))),
                     _ => {}
                 }
             }
@@ -419,7 +421,7 @@ impl Model {
 
     /// The newest version of the object that the process knows.
     fn newest(&self, b: usize, driver: &Driver) -> Option<(Object, bridge_core::managed::Managed)> {
-        let uid = driver.snapshot().map(|world| &world.managed.uid);
+        let uid = driver.snapshot().map(|snapshot| &snapshot.managed.uid);
         let newest = self.bridges[b].store.clone()?;
         let view = newest.managed.clone();
         uid.is_some_and(|uid| *uid == view.uid).then_some((newest, view))
@@ -431,7 +433,7 @@ impl Model {
         driver: Box<Driver>,
         base: &Object,
         change: &MetadataChange,
-        fates: &mut dyn Fates,
+        fates: &mut dyn Outcomes,
     ) {
         self.writes.metadata += 1;
         let late = LateWrite::Metadata(base.clone(), change.clone());
@@ -449,7 +451,7 @@ impl Model {
         driver: Box<Driver>,
         base: &Object,
         write: &StatusWrite,
-        fates: &mut dyn Fates,
+        fates: &mut dyn Outcomes,
     ) {
         self.writes.status += 1;
         let late = LateWrite::Status(base.clone(), write.status.clone());
@@ -463,7 +465,7 @@ impl Model {
         });
     }
 
-    fn remove_finalizer(&mut self, b: usize, driver: Box<Driver>, base: Object, fates: &mut dyn Fates) {
+    fn remove_finalizer(&mut self, b: usize, driver: Box<Driver>, base: Object, fates: &mut dyn Outcomes) {
         self.writes.release += 1;
         let now = self.now;
         let base = Box::new(base.managed);
@@ -487,34 +489,34 @@ impl Model {
         b: usize,
         driver: Box<Driver>,
         what: &str,
-        fates: &mut dyn Fates,
+        fates: &mut dyn Outcomes,
         late: LateWrite,
         write: impl FnOnce(&mut Self) -> Result<(Performed, Option<Object>), Refused>,
     ) {
         let fate = fates.write(what, false);
-        if fate != WriteFate::Lands {
+        if fate != WriteOutcome::Lands {
             self.note(|| format!("  write fares {fate:?}"));
         }
         let mut refused = None;
         match fate {
-            WriteFate::CrashBefore => return self.crash(b),
-            WriteFate::Late(after) => self.late_writes.push((self.now + after, late)),
-            WriteFate::LostBefore => {}
-            WriteFate::Lands | WriteFate::LostAfter | WriteFate::CrashAfter => {
+            WriteOutcome::CrashBefore => return self.crash(b),
+            WriteOutcome::Late(after) => self.late_writes.push((self.now + after, late)),
+            WriteOutcome::LostBefore => {}
+            WriteOutcome::Lands | WriteOutcome::LostAfter | WriteOutcome::CrashAfter => {
                 let result = write(self);
                 self.wake_other(b);
                 match (fate, result) {
-                    (WriteFate::CrashAfter, _) => return self.crash(b),
-                    (WriteFate::Lands, Ok((performed, new))) => {
+                    (WriteOutcome::CrashAfter, _) => return self.crash(b),
+                    (WriteOutcome::Lands, Ok((performed, new))) => {
                         if new.is_some() {
-                            self.bridges[b].learn_version(new);
+                            self.bridges[b].record_resource_version(new);
                         }
                         return self.finish(b, driver, Input::Performed(performed));
                     }
                     (_, result) => {
                         let failed = result.err();
                         self.note(|| format!("  write failed: {failed:?}"));
-                        refused = failed.filter(|_| fate == WriteFate::Lands);
+                        refused = failed.filter(|_| fate == WriteOutcome::Lands);
                     }
                 }
             }
@@ -535,7 +537,7 @@ impl Model {
 
     fn read_live(&mut self, b: usize) {
         let live = self.etcd.object.clone();
-        self.bridges[b].learn_version(live);
+        self.bridges[b].record_resource_version(live);
     }
 }
 
@@ -561,22 +563,22 @@ fn unknown() -> CallError {
 }
 
 fn refused(code: &str) -> CallError {
-    CallError::Refused {
+    CallError::Rejected {
         code: code.to_owned(),
         message: "nothing was done".to_owned(),
     }
 }
 
-fn brief(look: &Result<Look, CallError>) -> String {
+fn brief(look: &Result<ObserveResult, CallError>) -> String {
     match look {
-        Ok(Look::Found(one)) => format!("found {} marker {:?}", one.external_name, one.found_marker),
-        Ok(Look::Absent(_)) => "absent".to_owned(),
-        Ok(Look::Failed(failure)) => format!("failed {:?}", failure.code),
+        Ok(ObserveResult::Found(one)) => format!("found {} marker {:?}", one.external_name, one.found_marker),
+        Ok(ObserveResult::Absent(_)) => "absent".to_owned(),
+        Ok(ObserveResult::Failed(failure)) => format!("failed {:?}", failure.code),
         Err(error) => error.to_string(),
     }
 }
 
-fn told(answer: &Answer) -> String {
+fn reported(answer: &Answer) -> String {
     match answer {
         Ok(outcome) => {
             let result = match &outcome.result {

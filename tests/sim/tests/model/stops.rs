@@ -6,10 +6,10 @@ use bridge_core::{external::Verb, managed::names};
 use serde_json::{Map, json};
 
 use crate::{
-    fate::CallFate,
+    fault_outcome::CallOutcome,
     kinds::{self, Subject},
+    reference_model::{A, Model, config, marker},
     script::Script,
-    world::{A, Model, config, marker},
 };
 
 fn parameters() -> Map<String, serde_json::Value> {
@@ -32,16 +32,20 @@ fn a_record_that_cannot_be_read_stops_everything() {
     let mut model = Model::at_rest(&kinds::token());
     let record = model.object().managed.annotation(names::RECORD).to_owned();
     let before = mutations(&model);
-    for broken in [
+    for consecutive_failures in [
         "",
         "{",
         "{\"uid\": \"uid-1\"}",
         &record.replace("externalName", "externalNome"),
     ] {
-        model.etcd.annotate(names::RECORD, Some(broken));
+        model.etcd.annotate(names::RECORD, Some(consecutive_failures));
         model.advance(Duration::from_mins(2));
         model.rest();
-        assert_eq!(model.says("Synced"), "False/RecordUnreadable", "{broken}");
+        assert_eq!(
+            model.value("Synced"),
+            "False/RecordUnreadable",
+            "{consecutive_failures}"
+        );
     }
     model.etcd.delete(model.now);
     model.rest();
@@ -55,7 +59,7 @@ fn a_record_that_cannot_be_read_stops_everything() {
 }
 
 #[test]
-fn what_is_let_go_with_an_unreadable_record_is_told_by_name() {
+fn an_orphan_with_an_unreadable_record_is_named() {
     let mut model = Model::at_rest(&kinds::token());
     let name = model.object().managed.annotation(names::EXTERNAL_NAME).to_owned();
     model.etcd.annotate(names::RECORD, Some("{"));
@@ -67,7 +71,7 @@ fn what_is_let_go_with_an_unreadable_record_is_told_by_name() {
     assert!(model.events().contains(&"LeftExternalResource"));
     assert!(
         model.bridges[A]
-            .told
+            .reported
             .iter()
             .any(|event| event.message.contains(&name)),
         "{name}"
@@ -89,7 +93,7 @@ fn a_record_of_another_object_is_none() {
 }
 
 #[test]
-fn a_create_that_somebody_else_left_pending_is_asked_about() {
+fn a_pending_create_of_another_provider_asks_a_person() {
     let mut model = Model::new(&kinds::token());
     model.create();
     model
@@ -99,7 +103,7 @@ fn a_create_that_somebody_else_left_pending_is_asked_about() {
         .etcd
         .annotate(names::CREATE_FAILED, Some("2026-11-21T10:00:00Z"));
     model.rest();
-    assert_eq!(model.says("Synced"), "False/CreateOutcomeUnknown");
+    assert_eq!(model.value("Synced"), "False/CreateOutcomeUnknown");
     assert!(
         model
             .message()
@@ -119,7 +123,7 @@ fn a_go_reconciler_that_was_swapped_in_leaves_one_pending_too() {
     model.cloud.remove_by_hand(|_| true);
     model.advance(Duration::from_mins(3));
     model.rest();
-    assert_eq!(model.says("Synced"), "False/CreateOutcomeUnknown");
+    assert_eq!(model.value("Synced"), "False/CreateOutcomeUnknown");
     assert_eq!(model.calls("create"), 1);
 }
 
@@ -134,7 +138,7 @@ fn names_known_beforehand_need_no_such_question() {
 }
 
 #[test]
-fn what_bears_anothers_marker_is_left_alone_until_a_person_gives_it() {
+fn a_foreign_marker_blocks_until_a_person_adopts() {
     for subject in [kinds::bucket(), kinds::table()] {
         let mut model = Model::new(&subject);
         model.cloud.foreign(
@@ -148,7 +152,7 @@ fn what_bears_anothers_marker_is_left_alone_until_a_person_gives_it() {
         );
         model.create();
         model.rest();
-        assert_eq!(model.says("Synced"), "False/DoublyOwned", "{}", subject.name);
+        assert_eq!(model.value("Synced"), "False/DoublyOwned", "{}", subject.name);
         assert!(
             model
                 .message()
@@ -158,7 +162,7 @@ fn what_bears_anothers_marker_is_left_alone_until_a_person_gives_it() {
         model.advance(Duration::from_mins(2));
         model.rest();
         assert_eq!(
-            model.says("Synced"),
+            model.value("Synced"),
             "False/DoublyOwned",
             "another word does nothing"
         );
@@ -166,7 +170,7 @@ fn what_bears_anothers_marker_is_left_alone_until_a_person_gives_it() {
         model.etcd.annotate(names::ADOPT, Some("m-of-a-backup"));
         model.rest();
         model.verify();
-        assert_eq!(model.says("Ready"), "True/Available", "{}", model.log.join("\n"));
+        assert_eq!(model.value("Ready"), "True/Available", "{}", model.log.join("\n"));
         assert_eq!(model.cloud.objects[0].marker, marker("uid-1"));
         assert_eq!(model.cloud.objects[0].parameters["size"], 1);
         model.etcd.delete(model.now);
@@ -176,7 +180,7 @@ fn what_bears_anothers_marker_is_left_alone_until_a_person_gives_it() {
 }
 
 #[test]
-fn a_deletion_leaves_what_bears_anothers_marker() {
+fn a_deletion_keeps_a_resource_with_a_foreign_marker() {
     for subject in [kinds::bucket(), kinds::table(), kinds::queue()] {
         let mut model = Model::at_rest(&subject);
         model.cloud.objects[0].marker = "m-other".to_owned();
@@ -191,13 +195,13 @@ fn a_deletion_leaves_what_bears_anothers_marker() {
 }
 
 #[test]
-fn a_deletion_is_not_stopped_by_anothers_where_our_create_is_unanswered() {
+fn a_deletion_continues_while_our_create_is_unanswered() {
     let mut model = Model::started(&kinds::table());
     model.stop_before(A, "create");
     model.bridges[A].crash();
     model.cloud.foreign("thing", "m-other", &parameters(), model.now);
     model.rest();
-    assert_eq!(model.says("Synced"), "False/DoublyOwned");
+    assert_eq!(model.value("Synced"), "False/DoublyOwned");
     model.etcd.delete(model.now);
     model.rest();
     model.verify();
@@ -208,13 +212,13 @@ fn a_deletion_is_not_stopped_by_anothers_where_our_create_is_unanswered() {
 #[test]
 fn two_objects_do_not_fight_over_one_resource() {
     let mut model = Model::at_rest(&kinds::named());
-    model.rival = Some("Thing default/other".to_owned());
+    model.conflicting_object = Some("Thing default/other".to_owned());
     model.edit("size", json!(2));
     model.rest();
-    assert_eq!(model.says("Synced"), "False/DoublyOwned");
+    assert_eq!(model.value("Synced"), "False/DoublyOwned");
     assert!(model.message().contains("Thing default/other"));
     assert_eq!(model.calls("update"), 0);
-    model.rival = None;
+    model.conflicting_object = None;
     model.advance(Duration::from_mins(2));
     model.ends_ready();
 }
@@ -222,7 +226,7 @@ fn two_objects_do_not_fight_over_one_resource() {
 #[test]
 fn a_marker_of_ours_goes_before_a_rival() {
     let mut model = Model::at_rest(&kinds::bucket());
-    model.rival = Some("Thing default/other".to_owned());
+    model.conflicting_object = Some("Thing default/other".to_owned());
     model.edit("size", json!(2));
     model.ends_ready();
 }
@@ -231,11 +235,11 @@ fn a_marker_of_ours_goes_before_a_rival() {
 fn an_unanswered_create_does_not_take_what_another_object_has() {
     let mut model = Model::started(&kinds::named());
     model.stop_before(A, "create");
-    model.step(A, &mut Script::on(Verb::Create, CallFate::LostBefore));
+    model.step(A, &mut Script::on(Verb::Create, CallOutcome::LostBefore));
     model.cloud.foreign("thing", "", &parameters(), model.now);
-    model.rival = Some("Thing default/other".to_owned());
+    model.conflicting_object = Some("Thing default/other".to_owned());
     model.rest();
-    assert_eq!(model.says("Synced"), "False/DoublyOwned");
+    assert_eq!(model.value("Synced"), "False/DoublyOwned");
     model.etcd.delete(model.now);
     model.rest();
     model.verify();
@@ -246,7 +250,7 @@ fn an_unanswered_create_does_not_take_what_another_object_has() {
 #[test]
 fn a_deletion_leaves_what_another_object_has() {
     let mut model = Model::at_rest(&kinds::named());
-    model.rival = Some("Thing default/other".to_owned());
+    model.conflicting_object = Some("Thing default/other".to_owned());
     model.etcd.delete(model.now);
     model.rest();
     assert!(model.etcd.object.is_none(), "{}", model.log.join("\n"));
@@ -261,7 +265,7 @@ fn what_exists_is_adopted_visibly_and_marked() {
     model.create();
     model.rest();
     model.verify();
-    assert_eq!(model.says("Ready"), "True/Available");
+    assert_eq!(model.value("Ready"), "True/Available");
     assert!(model.events().contains(&"AdoptedExternalResource"));
     assert_eq!(model.cloud.objects[0].marker, marker("uid-1"));
     assert_eq!((model.calls("create"), model.calls("update")), (0, 1));
@@ -294,14 +298,14 @@ fn an_import_by_a_name_of_the_cloud_is_adopted() {
         model.etcd.annotate(names::EXTERNAL_NAME, Some("cloud-import"));
         model.rest();
         model.verify();
-        assert_eq!(model.says("Ready"), "True/Available");
+        assert_eq!(model.value("Ready"), "True/Available");
         assert_eq!(model.calls("create"), 0);
         assert_eq!(model.record().external_name, "cloud-import");
     }
 }
 
 #[test]
-fn an_import_that_once_reads_as_absent_makes_nothing() {
+fn an_import_that_reads_as_absent_once_creates_nothing() {
     let subject = kinds::token().can(|can| can.consistency_window = Duration::from_secs(20));
     let mut model = Model::new(&subject);
     model.cloud.foreign("cloud-import", "", &parameters(), model.now);
@@ -310,7 +314,7 @@ fn an_import_that_once_reads_as_absent_makes_nothing() {
     model.etcd.annotate(names::EXTERNAL_NAME, Some("cloud-import"));
     model.rest();
     assert_eq!(model.calls("create"), 0);
-    assert_eq!(model.says("Ready"), "True/Available");
+    assert_eq!(model.value("Ready"), "True/Available");
 }
 
 #[test]
@@ -321,7 +325,7 @@ fn a_replacement_waits_for_the_approval_of_its_generation() {
         model.edit("fixed", json!("b"));
         model.rest();
         assert_eq!(
-            model.says("Synced"),
+            model.value("Synced"),
             "False/ReplacementRequired",
             "{}",
             subject.name
@@ -346,7 +350,7 @@ fn a_replacement_waits_for_the_approval_of_its_generation() {
         model.edit("fixed", json!("c"));
         model.rest();
         assert_eq!(
-            model.says("Synced"),
+            model.value("Synced"),
             "False/ReplacementRequired",
             "one word, one replacement"
         );
@@ -354,7 +358,7 @@ fn a_replacement_waits_for_the_approval_of_its_generation() {
 }
 
 #[test]
-fn a_replacement_that_the_policy_forbids_is_said() {
+fn a_replacement_forbidden_by_policy_is_reported() {
     let mut model = Model::at_rest(&kinds::named());
     model.etcd.edit(|object| {
         object.managed.policies = bridge_core::managed::Policies::of(
@@ -364,7 +368,7 @@ fn a_replacement_that_the_policy_forbids_is_said() {
     });
     model.approve("2");
     model.rest();
-    assert_eq!(model.says("Synced"), "False/ReplacementForbidden");
+    assert_eq!(model.value("Synced"), "False/ReplacementForbidden");
     assert_eq!(model.calls("delete"), 0);
 }
 
@@ -377,7 +381,7 @@ fn in_another_account_absence_means_nothing() {
         model.advance(Duration::from_mins(3));
         model.rest();
         assert_eq!(
-            model.says("Synced"),
+            model.value("Synced"),
             "False/ConfigIdentityChanged",
             "{}",
             subject.name
@@ -413,28 +417,28 @@ fn settings_that_do_not_move_the_resource_are_recorded() {
 }
 
 #[test]
-fn a_record_without_room_refuses_the_create() {
+fn a_record_that_may_outgrow_its_annotation_blocks_create() {
     let mut model = Model::new(&kinds::token());
     model.create();
     model
         .etcd
         .annotate("example.org/big", Some(&"x".repeat(200 * 1024)));
     model.rest();
-    assert_eq!(model.says("Synced"), "False/RecordTooLarge");
+    assert_eq!(model.value("Synced"), "False/RecordTooLarge");
     assert_eq!(mutations(&model), 0);
     model.etcd.annotate("example.org/big", None);
     model.ends_ready();
 }
 
 #[test]
-fn a_finalizer_that_somebody_took_away_is_put_back() {
+fn a_removed_finalizer_is_restored() {
     let subjects: [Subject; 2] = [kinds::named(), kinds::token()];
     for subject in subjects {
         let mut model = Model::at_rest(&subject);
         model.etcd.touch(|object| object.managed.finalizers.clear());
         model.advance(Duration::from_secs(61));
         model.rest();
-        assert!(model.object().managed.held());
+        assert!(model.object().managed.has_finalizer());
         assert_eq!(
             model.calls("create"),
             1,
@@ -449,7 +453,7 @@ fn a_finalizer_that_somebody_took_away_is_put_back() {
 fn a_deletion_leaves_what_another_object_of_ours_has() {
     // Found by the search with two objects: of two that want one name without a marker, the refused one deleted what the other had made.
     let mut model = Model::at_rest(&kinds::named());
-    model.rival = Some("Thing other/thing".to_owned());
+    model.conflicting_object = Some("Thing other/thing".to_owned());
     model.etcd.delete(model.now);
     model.rest();
     assert!(model.etcd.object.is_none());

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::{
     kinds::{self, Pace, Subject},
-    world::{A, Model, Writes},
+    reference_model::{A, Model, Writes},
 };
 
 /// Writes from here on.
@@ -22,7 +22,7 @@ fn counted(model: &mut Model, what: impl FnOnce(&mut Model)) -> Writes {
 fn to_ready(subject: &Subject) -> (u32, u32, u32) {
     let mut model = Model::started(subject);
     let writes = counted(&mut model, Model::rest);
-    assert_eq!(model.says(status::READY), "True/Available");
+    assert_eq!(model.value(status::READY), "True/Available");
     (writes.of_the_object(), writes.metadata, writes.status)
 }
 
@@ -56,7 +56,7 @@ fn from_create_to_ready() {
 }
 
 #[test]
-fn from_the_wish_to_delete_to_the_end() {
+fn writes_from_delete_to_removal() {
     // All, metadata, status; the last one is the finalizer's. Where an operation begins one status says so.
     let table = [
         (kinds::named(), (3, 1, 1)),
@@ -80,7 +80,7 @@ fn from_the_wish_to_delete_to_the_end() {
 }
 
 #[test]
-fn a_change_of_the_wish_is_one_status() {
+fn a_spec_change_costs_one_status_write() {
     for subject in kinds::families() {
         let mut model = Model::at_rest(&subject);
         model.advance(Duration::from_mins(1));
@@ -115,7 +115,7 @@ fn a_long_change_is_one_status_more() {
 }
 
 #[test]
-fn drift_is_put_right_without_a_word() {
+fn drift_is_corrected_without_a_status_write() {
     let mut model = Model::at_rest(&kinds::bucket());
     model.cloud.objects[0]
         .parameters

@@ -19,7 +19,7 @@ enum Op {
     Finish {
         nth: usize,
         wake: Option<(i64, Priority)>,
-        lane: Option<u8>,
+        flow: Option<u8>,
         back_off: Option<i64>,
     },
     Pass {
@@ -36,7 +36,7 @@ fn op() -> impl Strategy<Value = Op> {
         4 => (0..12_u8, 0..20_i64, priority()).prop_map(|(key, after, priority)| Op::Mark { key, after, priority }),
         4 => Just(Op::Take),
         3 => (0..8_usize, prop::option::of((0..20_i64, priority())), prop::option::of(0..3_u8), prop::option::of(0..20_i64))
-            .prop_map(|(nth, wake, lane, back_off)| Op::Finish { nth, wake, lane, back_off }),
+            .prop_map(|(nth, wake, flow, back_off)| Op::Finish { nth, wake, flow, back_off }),
         2 => (1..15_i64).prop_map(|seconds| Op::Pass { seconds }),
     ]
 }
@@ -49,7 +49,7 @@ struct Model {
     owed: BTreeMap<u8, i64>,
     /// Key -> the lane it runs in.
     in_flight: BTreeMap<u8, u8>,
-    lanes: BTreeMap<u8, u8>,
+    flows: BTreeMap<u8, u8>,
     not_before: BTreeMap<u8, i64>,
 }
 
@@ -60,7 +60,7 @@ impl Model {
         *owed = (*owed).min(due);
     }
 
-    fn took(&mut self, taken: &Taken<u8, char, u8>, limits: Limits) {
+    fn took(&mut self, taken: &DispatchPermit<u8, char, u8>, limits: Limits) {
         let owed = self
             .owed
             .remove(&taken.key)
@@ -70,10 +70,10 @@ impl Model {
             "{taken:?} before its time {owed}, now {}",
             self.now
         );
-        let lane = self.lanes.get(&taken.key).copied().unwrap_or(0);
-        assert_eq!(taken.lane, lane, "{taken:?}");
+        let flow = self.flows.get(&taken.key).copied().unwrap_or(0);
+        assert_eq!(taken.flow, flow, "{taken:?}");
         assert!(
-            self.in_flight.insert(taken.key, taken.lane).is_none(),
+            self.in_flight.insert(taken.key, taken.flow).is_none(),
             "{taken:?} twice in flight"
         );
         assert!(self.in_flight.len() <= limits.total);
@@ -87,15 +87,15 @@ impl Model {
         assert!(
             self.in_flight
                 .values()
-                .filter(|lane| **lane == taken.lane)
+                .filter(|flow| **flow == taken.flow)
                 .count()
-                <= limits.per_lane
+                <= limits.per_flow
         );
         let both = self
             .in_flight
             .iter()
-            .filter(|(key, lane)| kind_of(**key) == taken.kind && **lane == taken.lane);
-        assert!(both.count() <= limits.per_kind_in_lane);
+            .filter(|(key, flow)| kind_of(**key) == taken.kind && **flow == taken.flow);
+        assert!(both.count() <= limits.per_kind_in_flow);
     }
 }
 
@@ -107,7 +107,7 @@ fn apply(queue: &mut TestQueue, model: &mut Model, op: &Op, limits: Limits) {
     match *op {
         Op::Mark { key, after, priority } => {
             let due = model.now + after;
-            model.lanes.entry(key).or_insert(0);
+            model.flows.entry(key).or_insert(0);
             queue.mark(&key, &kind_of(key), &0, wake(due, priority));
             model.owe(key, due);
         }
@@ -119,19 +119,19 @@ fn apply(queue: &mut TestQueue, model: &mut Model, op: &Op, limits: Limits) {
         Op::Finish {
             nth,
             wake: next,
-            lane,
+            flow,
             back_off,
         } => {
             let Some((&key, _)) = model.in_flight.iter().nth(nth) else {
                 return;
             };
             model.in_flight.remove(&key);
-            model.lanes.extend(lane.map(|lane| (key, lane)));
+            model.flows.extend(flow.map(|flow| (key, flow)));
             let not_before = back_off.map(|seconds| model.now + seconds);
             model.not_before.remove(&key);
             model.not_before.extend(not_before.map(|second| (key, second)));
             let next = next.map(|(after, priority)| (model.now + after, priority));
-            queue.finish(&key, next.map(|(s, p)| wake(s, p)), lane, not_before.map(at));
+            queue.finish(&key, next.map(|(s, p)| wake(s, p)), flow, not_before.map(at));
             if let Some(owed) = model.owed.remove(&key) {
                 model.owe(key, owed);
             }
@@ -139,7 +139,7 @@ fn apply(queue: &mut TestQueue, model: &mut Model, op: &Op, limits: Limits) {
                 model.owe(key, second);
             }
             if !model.owed.contains_key(&key) {
-                model.lanes.remove(&key);
+                model.flows.remove(&key);
                 model.not_before.remove(&key);
             }
         }
@@ -155,9 +155,9 @@ proptest! {
     #[test]
     fn nothing_is_lost_and_nothing_runs_twice(
         ops in prop::collection::vec(op(), 0..120),
-        (total, per_kind, per_lane, per_kind_in_lane) in (1..6_usize, 1..4_usize, 1..4_usize, 1..4_usize),
+        (total, per_kind, per_flow, per_kind_in_flow) in (1..6_usize, 1..4_usize, 1..4_usize, 1..4_usize),
     ) {
-        let limits = Limits { total, per_kind, per_lane, per_kind_in_lane };
+        let limits = Limits { total, per_kind, per_flow, per_kind_in_flow };
         let mut queue = TestQueue::new(limits);
         let mut model = Model::default();
         for op in ops {
@@ -170,7 +170,7 @@ proptest! {
             while let Some(taken) = queue.take(at(model.now)) {
                 model.took(&taken, limits);
             }
-            let end = Op::Finish { nth: 0, wake: None, lane: None, back_off: None };
+            let end = Op::Finish { nth: 0, wake: None, flow: None, back_off: None };
             apply(&mut queue, &mut model, &end, limits);
             prop_assert_ne!(before, (model.in_flight.len(), model.owed.len()), "stuck, owing {:?}", model.owed);
         }

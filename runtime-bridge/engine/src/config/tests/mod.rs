@@ -1,5 +1,5 @@
-mod refused;
-mod world;
+mod fixture;
+mod rejected;
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -11,7 +11,7 @@ use bridge_core::external::{Config, Secrets};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use self::world::{PLUGIN, Shared, bucket, cluster_wide, object};
+use self::fixture::{PLUGIN, Shared, bucket, cluster_wide, object};
 use super::{ConfigError, ConfigResolver, cluster_config_api, host::Content, secret_of};
 use crate::{
     api_error::ApiError,
@@ -102,7 +102,7 @@ async fn one_value_is_a_json_object_of_credentials_or_one_credential() {
 async fn variables_files_and_folders_give_credentials_and_are_read_each_time() {
     let shared = Shared::default();
     let folder = BTreeMap::from([("token".to_owned(), b"in folder\n".to_vec())]);
-    shared.world().files = BTreeMap::from([
+    shared.fixture().files = BTreeMap::from([
         (
             "TOKENS".to_owned(),
             Content::File(br#"{"token":"in variable"}"#.to_vec()),
@@ -132,7 +132,7 @@ async fn variables_files_and_folders_give_credentials_and_are_read_each_time() {
     }
     let folder = BTreeMap::from([("token".to_owned(), b"renewed".to_vec())]);
     shared
-        .world()
+        .fixture()
         .files
         .insert("/run/folder".to_owned(), Content::Directory(folder));
     let config = resolver.config_of(&cluster_wide()).await.unwrap();
@@ -163,7 +163,7 @@ async fn a_config_of_a_namespace_reads_its_own_namespace_and_not_the_host() {
 
     let spec = json!({ "credentials": { "source": "Environment", "env": { "name": "TOKEN" } } });
     shared.config(Some("team"), 2, &spec);
-    shared.world().files.insert(
+    shared.fixture().files.insert(
         "TOKEN".to_owned(),
         Content::File(b"{\"token\":\"of host\"}".to_vec()),
     );
@@ -238,8 +238,8 @@ async fn what_became_of_a_config_is_its_condition_written_once_per_change() {
     for _ in 0..3 {
         resolver.config_of(&cluster_wide()).await.unwrap();
     }
-    let told = shared.world().told.clone();
-    let words: Vec<[&str; 3]> = told
+    let reported = shared.fixture().reported.clone();
+    let words: Vec<[&str; 3]> = reported
         .iter()
         .map(|condition| ["status", "reason", "message"].map(|field| condition[field].as_str().unwrap()))
         .collect();
@@ -258,28 +258,28 @@ async fn a_condition_that_was_not_written_is_written_later() {
     let shared = Shared::default();
     shared.config(None, 1, &json!({}));
     let resolver = shared.resolver(false);
-    let told = async || {
+    let reported = async || {
         resolver.config_of(&cluster_wide()).await.unwrap();
-        shared.world().told.len()
+        shared.fixture().reported.len()
     };
-    shared.world().refusals = VecDeque::from([ApiError::Unavailable(String::new())]);
-    assert_eq!(told().await, 0);
+    shared.fixture().refusals = VecDeque::from([ApiError::Unavailable(String::new())]);
+    assert_eq!(reported().await, 0);
     shared.wait(9);
-    assert_eq!(told().await, 0, "not by each who asks");
+    assert_eq!(reported().await, 0, "not by each who asks");
     shared.wait(1);
-    assert_eq!(told().await, 1);
+    assert_eq!(reported().await, 1);
     assert_eq!(shared.counts().1, 1, "it is not checked anew for that");
 
     shared.config(None, 2, &json!({}));
-    shared.world().refusals = VecDeque::from([ApiError::Conflict(String::new())]);
-    assert_eq!(told().await, 2, "who was only not the first tries again");
+    shared.fixture().refusals = VecDeque::from([ApiError::Conflict(String::new())]);
+    assert_eq!(reported().await, 2, "who was only not the first tries again");
 }
 
 #[tokio::test(start_paused = true)]
 async fn many_who_ask_for_what_cannot_be_read_do_not_wait_for_each_other() {
     let shared = Shared::default();
     shared.config(None, 1, &with_secret(None));
-    shared.world().slow = Duration::from_secs(10);
+    shared.fixture().slow = Duration::from_secs(10);
     let resolver = shared.resolver(false);
     let (object, begun) = (cluster_wide(), Instant::now());
     let asked = (0..100).map(|_| resolver.config_of(&object));
@@ -293,7 +293,7 @@ async fn many_who_ask_for_what_cannot_be_read_do_not_wait_for_each_other() {
 async fn a_failure_of_another_generation_is_not_shared() {
     let shared = Shared::default();
     shared.config(None, 1, &with_secret(None));
-    shared.world().slow = Duration::from_secs(10);
+    shared.fixture().slow = Duration::from_secs(10);
     let resolver = shared.resolver(false);
     let object = cluster_wide();
     let (former, next) = (resolver.config_of(&object), resolver.config_of(&object));
@@ -309,12 +309,12 @@ async fn a_failure_of_another_generation_is_not_shared() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_file_that_hangs_is_not_waited_for_and_blocks_nobody() {
+async fn a_hanging_file_read_blocks_no_other_config() {
     let shared = Shared::default();
     let source = json!({ "source": "Filesystem", "fs": { "path": "/run/token" } });
     shared.config(None, 1, &json!({ "credentials": source }));
     let (release, hangs) = mpsc::channel();
-    shared.world().hangs = Some(hangs);
+    shared.fixture().hangs = Some(hangs);
     let resolver = shared.resolver(false);
     let object = cluster_wide();
     let time_passes = async {

@@ -1,7 +1,7 @@
 //! Whether any call reports an existing resource as absent while the plugin cannot reach it.
 
 use crossbridge_proto::v1alpha1 as wire;
-use crossbridge_types::{Effect, FailureCode, Look, Outcome, OutcomeResult};
+use crossbridge_types::{Effect, FailureCode, ObserveResult, Outcome, OutcomeResult};
 use tonic::Status;
 
 use crate::{
@@ -13,7 +13,7 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct AbsenceReport {
     /// The observation by its name.
-    pub observation: Look,
+    pub observation: ObserveResult,
     /// Whether one of them calls it absent.
     pub judgement: Judgement,
     /// Delete, or a poll of it, reports that it no longer exists.
@@ -46,7 +46,7 @@ pub(super) async fn absence_report(
         may_be_deleted: false,
     };
     // Whoever can see it may list it, and remove it.
-    if !matches!(report.observation, Look::Found(_)) {
+    if !matches!(report.observation, ObserveResult::Found(_)) {
         if ctx.run_ctx.info()?.lists_external {
             let response = client.list_external(list(ctx, resource), ctx.options()).await;
             report.judgement = report.judgement.and(list_not_empty(&response));
@@ -98,7 +98,7 @@ pub(super) async fn poll_of_delete(
     let reports_deleted = matches!(outcome.result, OutcomeResult::Completed(_))
         || not_called_absent("PollOperation", &outcome).is_err();
     // It may have ended by now.
-    let exists = reports_deleted && matches!(ctx.observe(resource).await?, Look::Found(_));
+    let exists = reports_deleted && matches!(ctx.observe(resource).await?, ObserveResult::Found(_));
     Ok(holds(!exists, || {
         "PollOperation of a Delete reports that it no longer exists, and it still exists".to_owned()
     }))
@@ -125,8 +125,8 @@ fn is_without_effect(outcome: &Outcome) -> bool {
     matches!(&outcome.result, OutcomeResult::Failure(failure) if failure.effect == Effect::None)
 }
 
-fn not_absent(observation: &Look) -> Judgement {
-    holds(!matches!(observation, Look::Absent(_)), || {
+fn not_absent(observation: &ObserveResult) -> Judgement {
+    holds(!matches!(observation, ObserveResult::Absent(_)), || {
         "what exists reads as absent".to_owned()
     })
 }

@@ -1,7 +1,7 @@
 //! One resource seen through several configs.
 
 use crossbridge_proto::v1alpha1 as wire;
-use crossbridge_types::{ConfigVerdict, FailureCode, Look, OutcomeResult};
+use crossbridge_types::{ConfigVerdict, FailureCode, ObserveResult, OutcomeResult};
 use tonic::Status;
 
 use crate::{
@@ -105,18 +105,18 @@ async fn bad_credentials(ctx: &KindContext, resource: TestResource) -> Result<Te
     let report = absence::absence_report(ctx, &resource.clone().with_config(bad.clone())).await?;
     let codes = [FailureCode::Unauthenticated, FailureCode::PermissionDenied];
     match &report.observation {
-        Look::Found(_) if !is_given => {
+        ObserveResult::Found(_) if !is_given => {
             run_ctx.not_applicable(
                 BAD_CREDENTIALS_CODE,
                 "the upstream accepts invented credentials; --bad-credential names rejected ones",
             );
         }
         // That is the other assertion's matter.
-        Look::Absent(_) => {}
+        ObserveResult::Absent(_) => {}
         observation => run_ctx.judge(BAD_CREDENTIALS_CODE, failed_with(observation, &codes)),
     }
     match &report.observation {
-        Look::Failed(failure) if failure.code == FailureCode::Unauthenticated => {
+        ObserveResult::Failed(failure) if failure.code == FailureCode::Unauthenticated => {
             let verdict = check(run_ctx, bad).await?;
             let is_rejected = matches!(verdict, ConfigVerdict::Unusable(_));
             run_ctx.judge(
@@ -184,29 +184,29 @@ async fn revision(ctx: &KindContext, resource: &TestResource) -> Result<(), Stop
     Ok(())
 }
 
-fn failed_with(observation: &Look, codes: &[FailureCode]) -> Judgement {
+fn failed_with(observation: &ObserveResult, codes: &[FailureCode]) -> Judgement {
     match observation {
-        Look::Failed(failure) => holds(codes.contains(&failure.code), || {
+        ObserveResult::Failed(failure) => holds(codes.contains(&failure.code), || {
             format!("{codes:?} is due; it reports {:?}", failure.code)
         }),
-        Look::Found(_) => Err(format!("{codes:?} is due; it was found")),
-        Look::Absent(_) => Err(format!("{codes:?} is due; it reads as absent")),
+        ObserveResult::Found(_) => Err(format!("{codes:?} is due; it was found")),
+        ObserveResult::Absent(_) => Err(format!("{codes:?} is due; it reads as absent")),
     }
 }
 
-fn not_found(observation: &Look) -> Judgement {
-    holds(!matches!(observation, Look::Found(_)), || {
+fn not_found(observation: &ObserveResult) -> Judgement {
+    holds(!matches!(observation, ObserveResult::Found(_)), || {
         "it is found all the same".to_owned()
     })
 }
 
-pub(super) fn is_own(observation: &Look, resource: &TestResource) -> Judgement {
+pub(super) fn is_own(observation: &ObserveResult, resource: &TestResource) -> Judgement {
     match observation {
-        Look::Found(found) => holds(
+        ObserveResult::Found(found) => holds(
             found.found_marker.is_empty() || found.found_marker == resource.marker(),
             || "the other config's resource is found".to_owned(),
         ),
-        Look::Absent(_) => Err("it reads as absent through its own config".to_owned()),
-        Look::Failed(failure) => Err(format!("the observation failed: {}", failure.message)),
+        ObserveResult::Absent(_) => Err("it reads as absent through its own config".to_owned()),
+        ObserveResult::Failed(failure) => Err(format!("the observation failed: {}", failure.message)),
     }
 }

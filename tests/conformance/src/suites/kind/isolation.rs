@@ -1,7 +1,7 @@
 //! Two configs, each of which leads to a side of its own.
 
 use crossbridge_proto::v1alpha1 as wire;
-use crossbridge_types::{Document, FailureCode, Look, NameSource, OutcomeResult};
+use crossbridge_types::{Document, FailureCode, NameSource, ObserveResult, OutcomeResult};
 use futures::future::join_all;
 use serde_json::Value;
 
@@ -106,7 +106,7 @@ impl Sides {
         }
     }
 
-    async fn observe(&self, ctx: &KindContext, of_counterpart: bool) -> Result<Look, Stop> {
+    async fn observe(&self, ctx: &KindContext, of_counterpart: bool) -> Result<ObserveResult, Stop> {
         ctx.observe(self.side(of_counterpart)).await
     }
 
@@ -226,12 +226,12 @@ fn values(document: &Document, pointers: &[String]) -> Vec<Option<Value>> {
     pointers.iter().map(|pointer| at(document, pointer)).collect()
 }
 
-fn shows(observation: &Look, pointers: &[String], due: &[Option<Value>]) -> Judgement {
+fn shows(observation: &ObserveResult, pointers: &[String], due: &[Option<Value>]) -> Judgement {
     match observation {
-        Look::Found(found) => holds(values(&found.parameters, pointers) == due, || {
+        ObserveResult::Found(found) => holds(values(&found.parameters, pointers) == due, || {
             "the fields of the other config's resource are found".to_owned()
         }),
         // Judged already.
-        Look::Absent(_) | Look::Failed(_) => Ok(()),
+        ObserveResult::Absent(_) | ObserveResult::Failed(_) => Ok(()),
     }
 }

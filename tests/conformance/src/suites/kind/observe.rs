@@ -1,6 +1,6 @@
 //! Observe of resources that do not exist.
 
-use crossbridge_types::{Look, NameSource};
+use crossbridge_types::{NameSource, ObserveResult};
 use tonic::Code;
 
 use crate::{
@@ -112,20 +112,20 @@ fn shortened_name(ctx: &KindContext, created: &TestResource) -> Option<String> {
         .map(str::to_owned)
 }
 
-pub(crate) fn is_absent(observation: &Look) -> Judgement {
+pub(crate) fn is_absent(observation: &ObserveResult) -> Judgement {
     match observation {
-        Look::Absent(_) => Ok(()),
-        Look::Found(found) => Err(format!("it reads as found, under {:?}", found.external_name)),
-        Look::Failed(failure) => Err(format!(
+        ObserveResult::Absent(_) => Ok(()),
+        ObserveResult::Found(found) => Err(format!("it reads as found, under {:?}", found.external_name)),
+        ObserveResult::Failed(failure) => Err(format!(
             "it reads as a failure: {:?} {}: {}",
             failure.code, failure.reason, failure.message
         )),
     }
 }
 
-fn reports_name(observation: &Look) -> Judgement {
+fn reports_name(observation: &ObserveResult) -> Judgement {
     match observation {
-        Look::Absent(absent) => holds(!absent.external_name.is_empty(), || {
+        ObserveResult::Absent(absent) => holds(!absent.external_name.is_empty(), || {
             "Absent has no external_name".to_owned()
         }),
         _ => Ok(()),

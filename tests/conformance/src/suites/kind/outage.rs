@@ -1,6 +1,6 @@
 //! An upstream in trouble, by the author's hook.
 
-use crossbridge_types::{FailureCode, Look, Outcome, OutcomeResult};
+use crossbridge_types::{FailureCode, ObserveResult, Outcome, OutcomeResult};
 
 use crate::{
     assertion::assertions,
@@ -40,7 +40,7 @@ async fn run(ctx: &KindContext) -> Result<(), Stop> {
     });
     if let Some(report) = report.await? {
         let back = ctx.observe(&resource).await?;
-        let is_absent = report.may_be_deleted && matches!(back, Look::Absent(_));
+        let is_absent = report.may_be_deleted && matches!(back, ObserveResult::Absent(_));
         ctx.run_ctx
             .judge(RECOVERED, if is_absent { Ok(()) } else { found(&back) });
         ctx.run_ctx.judge(DOWN, report.settled(ctx, &resource).await?);
@@ -87,8 +87,10 @@ async fn during<T>(
 /// An observation, an Update and a Create while the upstream throttles.
 async fn calls(ctx: &KindContext, resource: &TestResource) -> Result<Vec<Judgement>, Stop> {
     let mut judgements = vec![match ctx.observe(resource).await? {
-        Look::Failed(failure) => throttled("Observe", failure.code),
-        Look::Found(_) | Look::Absent(_) => Err("THROTTLED is due; the observation worked".to_owned()),
+        ObserveResult::Failed(failure) => throttled("Observe", failure.code),
+        ObserveResult::Found(_) | ObserveResult::Absent(_) => {
+            Err("THROTTLED is due; the observation worked".to_owned())
+        }
     }];
     if ctx.kind.capabilities.can_update {
         let response = ctx.run_ctx.client.update(resource.update(), ctx.options()).await;
@@ -113,10 +115,10 @@ fn throttled(method: &str, code: FailureCode) -> Judgement {
     })
 }
 
-fn found(observation: &Look) -> Judgement {
+fn found(observation: &ObserveResult) -> Judgement {
     match observation {
-        Look::Found(_) => Ok(()),
-        Look::Absent(_) => Err("it reads as absent".to_owned()),
-        Look::Failed(failure) => Err(format!("the observation failed: {}", failure.message)),
+        ObserveResult::Found(_) => Ok(()),
+        ObserveResult::Absent(_) => Err("it reads as absent".to_owned()),
+        ObserveResult::Failed(failure) => Err(format!("the observation failed: {}", failure.message)),
     }
 }

@@ -8,13 +8,13 @@ use fake_cloud::{
 };
 use jiff::Timestamp;
 
-use super::{Watcher, broken, is_change};
-use crate::simulation::world::World;
+use super::{InvariantChecker, consecutive_failures, is_change};
+use crate::simulation::environment::Snapshot;
 
 /// A call that has come, and what is known at that moment.
 pub(super) struct Sent<'a> {
-    pub(super) world: &'a World,
-    pub(super) watcher: &'a Watcher,
+    pub(super) snapshot: &'a Snapshot,
+    pub(super) watcher: &'a InvariantChecker,
     pub(super) cloud: &'a Cloud,
     /// From which bridge.
     pub(super) bridge: usize,
@@ -38,7 +38,7 @@ impl Sent<'_> {
 
 /// What does not hold.
 pub(super) fn broken_by(sent: &Sent) -> Vec<String> {
-    broken! { sent:
+    consecutive_failures! { sent:
         nothing_is_sent_after_its_deadline,
         nothing_is_sent_while_paused,
         nothing_is_sent_without_the_lease,
@@ -56,30 +56,35 @@ pub(super) fn broken_by(sent: &Sent) -> Vec<String> {
 fn nothing_is_sent_after_its_deadline(sent: &Sent) -> Option<String> {
     let (deadline, now) = (sent.deadline?, sent.now);
     let wrong = now >= deadline || deadline.duration_since(now).unsigned_abs() > CALL;
-    wrong.then(|| format!("{} comes at {now}, its deadline is {deadline}", sent.told()))
+    wrong.then(|| format!("{} comes at {now}, its deadline is {deadline}", sent.described()))
 }
 
 fn nothing_is_sent_while_paused(sent: &Sent) -> Option<String> {
     let since = sent.watcher.objects.get(sent.uid)?.paused_since?;
     let wrong = is_change(sent.ask) && since < sent.decided()?;
-    wrong.then(|| format!("{}, paused since {since}", sent.told()))
+    wrong.then(|| format!("{}, paused since {since}", sent.described()))
 }
 
 /// What was held up on its way was sent under the lease of then.
 fn nothing_is_sent_without_the_lease(sent: &Sent) -> Option<String> {
-    let world = sent.world;
-    let process = world.process(sent.bridge);
-    if world.bridges == 1 || !is_change(sent.ask) || process.valve.was_closed_since(sent.decided()?) {
+    let snapshot = sent.snapshot;
+    let process = snapshot.process(sent.bridge);
+    if snapshot.bridges == 1 || !is_change(sent.ask) || process.valve.was_closed_since(sent.decided()?) {
         return None;
     }
     let (holder, sender) = (sent.watcher.holder_at(sent.now), process.identity);
-    (holder != sender).then(|| format!("{} is sent by {sender}, {holder:?} has the lease", sent.told()))
+    (holder != sender).then(|| {
+        format!(
+            "{} is sent by {sender}, {holder:?} has the lease",
+            sent.described()
+        )
+    })
 }
 
 fn nothing_is_sent_for_what_is_gone(sent: &Sent) -> Option<String> {
     let gone = sent.watcher.objects.get(sent.uid)?.gone?;
     let wrong = is_change(sent.ask) && gone < sent.decided()?;
-    wrong.then(|| format!("{}, gone since {gone}", sent.told()))
+    wrong.then(|| format!("{}, gone since {gone}", sent.described()))
 }
 
 fn no_create_without_a_persisted_intent(sent: &Sent) -> Option<String> {
@@ -92,7 +97,7 @@ fn no_create_without_a_persisted_intent(sent: &Sent) -> Option<String> {
             .iter()
             .any(|(token, persisted)| *token == create.token && persisted.as_millisecond() == deadline)
     });
-    (!persisted).then(|| format!("{} has no persisted intent", sent.told()))
+    (!persisted).then(|| format!("{} has no persisted intent", sent.described()))
 }
 
 /// The same token again: only where that settles what became of the first, and said to be so.
@@ -107,7 +112,7 @@ fn no_create_is_blindly_repeated(sent: &Sent) -> Option<String> {
     let subject = sent.cloud.subject(kind);
     // A name or a marker is looked for. That the cloud does so upon a repeat is its kindness, and nothing to lean on.
     let settles = subject.is_some_and(|subject| subject.recovers_by(CreateRecovery::ClientToken));
-    (!settles || !create.outcome_unknown).then(|| format!("{} ({kind}) is a blind repeat", sent.told()))
+    (!settles || !create.outcome_unknown).then(|| format!("{} ({kind}) is a blind repeat", sent.described()))
 }
 
 /// Another token: only when nothing of the former can take effect any more.
@@ -123,7 +128,7 @@ fn no_create_while_another_may_run(sent: &Sent) -> Option<String> {
     runs.then(|| {
         format!(
             "{} with a new token while the former may take effect",
-            sent.told()
+            sent.described()
         )
     })
 }
@@ -134,19 +139,19 @@ fn no_delete_while_a_create_may_run(sent: &Sent) -> Option<String> {
         ask.rpc() == Rpc::Create && ask.target().is_some_and(|target| target.owner.uid == sent.uid)
     };
     (removes && sent.cloud.expected().any(concerns))
-        .then(|| format!("{} while a Create may still take effect", sent.told()))
+        .then(|| format!("{} while a Create may still take effect", sent.described()))
 }
 
 /// Of those that change something. Around a change of leaders, one of the old leader may still be under way.
 fn one_call_at_a_time(sent: &Sent) -> Option<String> {
     let others = sent.watcher.flights(sent.bridge, sent.uid).changes;
-    (is_change(sent.ask) && others > 0).then(|| format!("{} beside another call", sent.told()))
+    (is_change(sent.ask) && others > 0).then(|| format!("{} beside another call", sent.described()))
 }
 
 /// A pass does one thing after the other: whatever comes beside another call is of another pass.
 fn no_two_reconciles_of_one_object(sent: &Sent) -> Option<String> {
     let others = sent.watcher.flights(sent.bridge, sent.uid).all;
-    (others > 0).then(|| format!("{} beside another call of the same bridge", sent.told()))
+    (others > 0).then(|| format!("{} beside another call of the same bridge", sent.described()))
 }
 
 /// Sensitive values have a place of their own.
@@ -157,5 +162,5 @@ fn no_secret_stands_in_a_document(sent: &Sent) -> Option<String> {
         Ask::CheckConfig(_) => return None,
     };
     let told = format!("{:?}", desired.parameters).contains("canary");
-    told.then(|| format!("a secret stands in the parameters of {}", sent.told()))
+    told.then(|| format!("a secret stands in the parameters of {}", sent.described()))
 }

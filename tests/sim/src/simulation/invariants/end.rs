@@ -3,10 +3,10 @@
 use fake_cloud::{
     cloud::{Answer, Ask, Cloud, Verdict},
     fault::Rpc,
-    types::{Look, Observation, OutcomeResult},
+    types::{Observation, ObserveResult, OutcomeResult},
 };
 
-use crate::simulation::world::World;
+use crate::simulation::environment::Snapshot;
 
 /// Of what was made for one managed resource.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl End {
     }
 }
 
-impl World {
+impl Snapshot {
     /// A call about an object has its answer.
     pub(crate) fn end_call(&self, ask: &Ask, verdict: &Verdict) {
         let Some(target) = ask.target() else { return };
@@ -54,10 +54,10 @@ fn shows_its_end(cloud: &Cloud, ask: &Ask, verdict: &Verdict, uid: &str) -> bool
         return false;
     };
     match (ask, answer) {
-        (Ask::Observe(observe), Answer::Look(look)) => match look {
-            Look::Absent(_) => true,
-            Look::Found(found) => !is_ours(cloud, &observe.target.resource_type.kind, found, uid),
-            Look::Failed(_) => false,
+        (Ask::Observe(observe), Answer::ObserveResult(look)) => match look {
+            ObserveResult::Absent(_) => true,
+            ObserveResult::Found(found) => !is_ours(cloud, &observe.target.resource_type.kind, found, uid),
+            ObserveResult::Failed(_) => false,
         },
         (Ask::Poll(poll), Answer::Outcome(outcome)) => {
             poll.handle == "remove" && matches!(outcome.result, OutcomeResult::Completed(_))
@@ -68,7 +68,7 @@ fn shows_its_end(cloud: &Cloud, ask: &Ask, verdict: &Verdict, uid: &str) -> bool
 
 fn is_ours(cloud: &Cloud, kind: &str, found: &Observation, uid: &str) -> bool {
     cloud
-        .made_for(uid)
+        .created_for(uid)
         .any(|one| one.kind == kind && one.name == found.external_name)
 }
 

@@ -18,7 +18,7 @@ use fake_cloud::{
     fault::Rpc,
     kinds::GROUP,
 };
-use fake_kube::state::{Commit, Happened};
+use fake_kube::state::{Commit, EventKind};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -27,10 +27,10 @@ use self::{
     end::End,
     writes::{Standing, Written},
 };
-use super::world::World;
+use super::environment::Snapshot;
 
 /// What of these does not hold, each with its name. An invariant is a function that tells what is wrong.
-macro_rules! broken {
+macro_rules! consecutive_failures {
     ($of:ident: $($invariant:ident),+ $(,)?) => {
         [$((stringify!($invariant), $invariant($of))),+]
             .into_iter()
@@ -38,21 +38,21 @@ macro_rules! broken {
             .collect()
     };
 }
-use broken;
+use consecutive_failures;
 
 /// Between two lies about one object: longer than it takes to look again.
 const HONEST: Duration = Duration::from_mins(2);
 
 /// What was seen, and what of it was wrong.
 #[derive(Default)]
-pub(crate) struct Watcher {
+pub(crate) struct InvariantChecker {
     violations: Vec<String>,
     /// Commits and removals that were looked at.
     commits: usize,
     removed: usize,
     objects: BTreeMap<String, Seen>,
     /// Calls that have not been answered, by bridge and uid.
-    flights: BTreeMap<(usize, String), Flights>,
+    flights: BTreeMap<(usize, String), PendingCalls>,
     lies: BTreeMap<String, Timestamp>,
     /// Of every Create that came.
     tokens: BTreeSet<String>,
@@ -62,7 +62,7 @@ pub(crate) struct Watcher {
 
 /// Calls that have not been answered.
 #[derive(Debug, Clone, Copy, Default)]
-struct Flights {
+struct PendingCalls {
     all: u32,
     /// Those that change something.
     changes: u32,
@@ -82,7 +82,7 @@ struct Seen {
     intents: Vec<(String, Timestamp)>,
 }
 
-impl Watcher {
+impl InvariantChecker {
     pub(crate) fn violations(&self) -> &[String] {
         &self.violations
     }
@@ -113,7 +113,7 @@ impl Watcher {
         holders.len().saturating_sub(1)
     }
 
-    fn flights(&self, bridge: usize, uid: &str) -> Flights {
+    fn flights(&self, bridge: usize, uid: &str) -> PendingCalls {
         let flights = self.flights.get(&(bridge, uid.to_owned()));
         flights.copied().unwrap_or_default()
     }
@@ -130,7 +130,7 @@ impl Watcher {
         let uid = text(&commit.new, "/metadata/uid").to_owned();
         let seen = self.objects.entry(uid.clone()).or_default();
         text(&commit.new, "/kind").clone_into(&mut seen.kind);
-        if commit.happened == Happened::Deleted {
+        if commit.happened == EventKind::Deleted {
             seen.gone = Some(commit.at);
             return;
         }
@@ -148,25 +148,25 @@ impl Watcher {
 }
 
 /// A call that has not been answered.
-pub(crate) struct Flight {
-    world: Arc<World>,
+pub(crate) struct PendingCall {
+    snapshot: Arc<Snapshot>,
     /// From which bridge, about which object, and whether it changes something; `None`: about none.
     about: Option<(usize, String, bool)>,
 }
 
-impl Drop for Flight {
+impl Drop for PendingCall {
     fn drop(&mut self) {
         let Some((bridge, uid, changes)) = self.about.take() else {
             return;
         };
-        if let Some(flights) = self.world.watcher.lock().flights.get_mut(&(bridge, uid)) {
+        if let Some(flights) = self.snapshot.watcher.lock().flights.get_mut(&(bridge, uid)) {
             flights.all = flights.all.saturating_sub(1);
             flights.changes = flights.changes.saturating_sub(changes.into());
         }
     }
 }
 
-impl World {
+impl Snapshot {
     /// Something was wrong.
     pub(crate) fn blame(&self, violation: String) {
         let mut watcher = self.watcher.lock();
@@ -233,11 +233,11 @@ impl World {
         bridge: usize,
         ask: &Ask,
         deadline: Option<Timestamp>,
-    ) -> Flight {
+    ) -> PendingCall {
         self.watch_api(None);
         let Some(target) = ask.target() else {
-            return Flight {
-                world: Arc::clone(self),
+            return PendingCall {
+                snapshot: Arc::clone(self),
                 about: None,
             };
         };
@@ -246,7 +246,7 @@ impl World {
             let cloud = self.cloud.lock();
             let mut watcher = self.watcher.lock();
             let sent = Sent {
-                world: self,
+                snapshot: self,
                 watcher: &watcher,
                 cloud: &cloud,
                 bridge,
@@ -271,8 +271,8 @@ impl World {
             wrong
         };
         self.blame_all(wrong);
-        Flight {
-            world: Arc::clone(self),
+        PendingCall {
+            snapshot: Arc::clone(self),
             about: Some((bridge, uid, changes)),
         }
     }
@@ -320,7 +320,7 @@ pub(crate) fn annotation<'a>(object: &'a Value, key: &str) -> &'a str {
 pub(crate) fn record_of(object: &Value) -> Option<Record> {
     let stored = object["metadata"]["annotations"][names::RECORD].as_str();
     match Stored::read(stored, text(object, "/metadata/uid")) {
-        Stored::Ours(record) => Some(*record),
+        Stored::Owned(record) => Some(*record),
         Stored::None | Stored::Unreadable(_) => None,
     }
 }

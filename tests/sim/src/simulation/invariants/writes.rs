@@ -6,17 +6,17 @@ use fake_cloud::{
     kinds::CALL,
     types::CreateRecovery,
 };
-use fake_kube::state::{Commit, Happened};
+use fake_kube::state::{Commit, EventKind};
 use serde_json::Value;
 
-use super::{Watcher, annotation, broken, is_paused, may_leave, record_of, text};
+use super::{InvariantChecker, annotation, consecutive_failures, is_paused, may_leave, record_of, text};
 
 /// Where a status holds the id of the question to a person.
 const QUESTION: &str = "/status/crossbridge/question/id";
 
 /// A write that was committed, and what is known at that moment.
 pub(super) struct Written<'a> {
-    pub(super) watcher: &'a Watcher,
+    pub(super) watcher: &'a InvariantChecker,
     pub(super) cloud: &'a Cloud,
     pub(super) commit: &'a Commit,
     /// Identity of the bridge that wrote it, where bridges elect a leader; `None`: somebody else.
@@ -46,7 +46,7 @@ impl Written<'_> {
 
 /// What does not hold after it.
 pub(super) fn broken_by(written: &Written) -> Vec<String> {
-    broken! { written:
+    consecutive_failures! { written:
         no_intent_while_paused,
         no_intent_without_the_lease,
         no_name_is_lost,
@@ -81,7 +81,7 @@ fn no_name_is_lost(written: &Written) -> Option<String> {
         annotation(old, names::EXTERNAL_NAME),
         annotation(new, names::EXTERNAL_NAME),
     );
-    let mut made = written.cloud.made_for(text(new, "/metadata/uid"));
+    let mut made = written.cloud.created_for(text(new, "/metadata/uid"));
     let lost = !before.is_empty()
         && before != after
         && made.any(|one| one.name == before && !matches!(one.state, State::Deleting(_)));
@@ -114,7 +114,7 @@ fn the_finalizer_goes_after_an_absence(written: &Written) -> Option<String> {
     let Commit {
         old, new, happened, ..
     } = written.commit;
-    let goes = is_kept(old) && (*happened == Happened::Deleted || !is_kept(new));
+    let goes = is_kept(old) && (*happened == EventKind::Deleted || !is_kept(new));
     let uid = text(old, "/metadata/uid");
     let made = record_of(old).is_some_and(|record| record.confirmed);
     if !goes || !made || !written.is_of_a_bridge() || may_leave(old, uid) {
@@ -132,13 +132,13 @@ fn is_kept(object: &Value) -> bool {
 
 /// The cloud as it is, and what is known of the objects.
 pub(super) struct Standing<'a> {
-    pub(super) watcher: &'a Watcher,
+    pub(super) watcher: &'a InvariantChecker,
     pub(super) cloud: &'a Cloud,
 }
 
 /// What does not hold.
 pub(super) fn broken_in(standing: &Standing) -> Vec<String> {
-    broken! { standing:
+    consecutive_failures! { standing:
         at_most_one_external_object,
         nothing_is_left_behind,
         nothing_of_others_is_deleted,
@@ -147,13 +147,13 @@ pub(super) fn broken_in(standing: &Standing) -> Vec<String> {
 
 fn at_most_one_external_object(standing: &Standing) -> Option<String> {
     let mut uids = standing.watcher.objects.keys();
-    let doubled = uids.find(|uid| standing.cloud.made_for(uid).count() > 1)?;
+    let doubled = uids.find(|uid| standing.cloud.created_for(uid).count() > 1)?;
     Some(format!("two for {doubled}"))
 }
 
 /// The finalizer goes only after the absence of what was made.
 fn nothing_is_left_behind(standing: &Standing) -> Option<String> {
-    let exists = |uid: &str| standing.cloud.made_for(uid).next().is_some();
+    let exists = |uid: &str| standing.cloud.created_for(uid).next().is_some();
     let (left, seen) = standing
         .watcher
         .objects
@@ -170,9 +170,9 @@ fn nothing_of_others_is_deleted(standing: &Standing) -> Option<String> {
     let new = &removed[standing.watcher.removed.min(removed.len())..];
     let wrong = new
         .iter()
-        .find(|removed| !removed.by.is_empty() && removed.by != removed.external.made_for)?;
+        .find(|removed| !removed.by.is_empty() && removed.by != removed.external.created_for)?;
     Some(format!(
         "{} deleted {:?}, made for {:?}",
-        wrong.by, wrong.external.name, wrong.external.made_for
+        wrong.by, wrong.external.name, wrong.external.created_for
     ))
 }

@@ -93,8 +93,8 @@ impl Cloud {
                 request: Some(Box::new(call.clone())),
             };
             self.work.insert(handle, work);
-            let told = if self.names_late() { "" } else { &name };
-            answer::outcome(told, OutcomeResult::Operation(operation))
+            let reported = if self.names_late() { "" } else { &name };
+            answer::outcome(reported, OutcomeResult::Operation(operation))
         };
         let handle = match &outcome.result {
             OutcomeResult::Operation(operation) => operation.handle.clone(),
@@ -127,9 +127,9 @@ impl Cloud {
             let running = work.ends > now
                 && (work.object.is_none() || self.objects.iter().any(|one| Some(one.id) == work.object));
             if running && !work.forgotten {
-                let told = if self.names_late() { "" } else { &used.name };
+                let reported = if self.names_late() { "" } else { &used.name };
                 return Some(answer::outcome(
-                    told,
+                    reported,
                     OutcomeResult::Operation(work.operation.clone()),
                 ));
             }
@@ -143,7 +143,7 @@ impl Cloud {
     }
 
     fn names_late(&self) -> bool {
-        self.subject.cloud_named() && self.subject.manners.name_at_end
+        self.subject.is_named_upstream() && self.subject.manners.name_at_end
     }
 
     fn name_for(&mut self, target: &Target) -> String {
@@ -375,8 +375,8 @@ impl Cloud {
             used.object = Some(id);
             used.name.clone_from(&name);
         }
-        let told = if self.names_late() { "" } else { &name };
-        let mut outcome = answer::outcome(told, OutcomeResult::Operation(work.operation.clone()));
+        let reported = if self.names_late() { "" } else { &name };
+        let mut outcome = answer::outcome(reported, OutcomeResult::Operation(work.operation.clone()));
         outcome.connection_details = Secrets::default();
         outcome
     }

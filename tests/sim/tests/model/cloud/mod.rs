@@ -9,10 +9,11 @@ use std::{collections::BTreeMap, fmt::Write as _, time::Duration};
 
 use bridge_core::{
     external::{
-        Absent, DesiredState, Document, Effect, Look, Observation, Operation, OperationVerb, Secrets, Target,
+        Absent, DesiredState, Document, Effect, Observation, ObserveResult, Operation, OperationVerb,
+        Secrets, Target,
     },
     kind::{CreateRecovery, DiffMode, NameSource},
-    managed::{Asked, Call},
+    managed::{Call, ObserveCall},
 };
 use jiff::Timestamp;
 
@@ -371,7 +372,7 @@ impl Cloud {
     }
 
     /// The plugin looks.
-    pub fn look(&mut self, asked: &Asked, now: Timestamp) -> Look {
+    pub fn look(&mut self, asked: &ObserveCall, now: Timestamp) -> ObserveResult {
         let target = &asked.target;
         *self.calls.entry("observe").or_default() += 1;
         self.settle(now);
@@ -401,7 +402,7 @@ impl Cloud {
         let compares = self.subject.kind.capabilities.diff_mode == DiffMode::Plugin;
         let blipped = self.blip.is_some_and(|until| now <= until);
         match found.next().filter(|_| !blipped) {
-            Some(one) => Look::Found(Box::new(Observation {
+            Some(one) => ObserveResult::Found(Box::new(Observation {
                 operation: self.by_hand(one.id, now),
                 provider_state: match self.subject.manners {
                     manners if manners.placed => place(&one.parameters),
@@ -411,7 +412,7 @@ impl Cloud {
                 up_to_date: compares.then(|| one.parameters == asked.desired.parameters),
                 ..answer::observation(one, now)
             })),
-            None => Look::Absent(Absent {
+            None => ObserveResult::Absent(Absent {
                 external_name: if self.keeps_names_to_itself {
                     String::new()
                 } else {

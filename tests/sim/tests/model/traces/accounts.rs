@@ -9,10 +9,10 @@ use bridge_core::{
 use serde_json::{Map, Value, json};
 
 use crate::{
-    fate::CallFate,
+    fault_outcome::CallOutcome,
     kinds::{self, Pace, Subject},
+    reference_model::{A, Model, config},
     script::Script,
-    world::{A, Model, config},
 };
 
 /// It is made and at rest; somebody else has its name in another account, and the config comes to mean that one.
@@ -46,14 +46,14 @@ fn known_names() -> [Subject; 4] {
 }
 
 #[test]
-fn trace_34_what_has_our_name_in_another_account_is_not_updated() {
+fn trace_34_a_name_in_another_account_is_not_updated() {
     for subject in known_names() {
         for marker in ["", "m-other"] {
             let mut model = moved(&subject, marker);
             model.edit("size", json!(7));
             model.rest();
             assert_eq!(
-                model.says("Synced"),
+                model.value("Synced"),
                 "False/ConfigIdentityChanged",
                 "{}",
                 subject.name
@@ -67,14 +67,14 @@ fn trace_34_what_has_our_name_in_another_account_is_not_updated() {
 }
 
 #[test]
-fn trace_34_nor_deleted_and_ours_is_not_forgotten() {
+fn trace_34_a_name_in_another_account_is_not_deleted() {
     for subject in known_names() {
         for marker in ["", "m-other"] {
             let mut model = moved(&subject, marker);
             model.etcd.delete(model.now);
             model.rest();
             assert!(model.etcd.object.is_some(), "{}: ours is left", subject.name);
-            assert_eq!(model.says("Synced"), "False/ConfigIdentityChanged");
+            assert_eq!(model.value("Synced"), "False/ConfigIdentityChanged");
             let uid = model.object().managed.uid.clone();
             assert!(model.message().contains(&format!("{}={uid}", names::ORPHAN)));
             untouched(&model, &subject);
@@ -85,7 +85,7 @@ fn trace_34_nor_deleted_and_ours_is_not_forgotten() {
 }
 
 #[test]
-fn trace_34_nor_is_an_operation_asked_about_there() {
+fn trace_34_operations_are_not_polled_in_another_account() {
     // What the other account says of a handle of ours says nothing of ours.
     let subject = kinds::nothing().paced(Pace::Long, Pace::Long);
     let mut model = Model::started(&subject);
@@ -93,7 +93,7 @@ fn trace_34_nor_is_an_operation_asked_about_there() {
     model.config = Ok(config("account-2"));
     model.bridges[A].crash();
     model.rest();
-    assert_eq!(model.says("Synced"), "False/ConfigIdentityChanged");
+    assert_eq!(model.value("Synced"), "False/ConfigIdentityChanged");
     assert_eq!(model.calls("poll"), 0);
     model.config = Ok(config("account-1"));
     model.ends_ready();
@@ -101,7 +101,7 @@ fn trace_34_nor_is_an_operation_asked_about_there() {
 }
 
 #[test]
-fn trace_34_nor_does_an_update_that_runs_keep_the_stop_from_being_said() {
+fn trace_34_a_running_update_does_not_hide_the_stop() {
     for subject in [kinds::named(), kinds::table(), kinds::nothing()] {
         let subject = subject.with(|manners| manners.update = Pace::Long);
         let mut model = Model::at_rest(&subject);
@@ -118,7 +118,7 @@ fn trace_34_nor_does_an_update_that_runs_keep_the_stop_from_being_said() {
             model.rest();
             model.verify();
             assert_eq!(
-                model.says("Synced"),
+                model.value("Synced"),
                 "False/ConfigIdentityChanged",
                 "{}",
                 subject.name
@@ -144,7 +144,7 @@ fn what_bears_our_marker_is_ours_whatever_the_account_is_called() {
 }
 
 #[test]
-fn an_identity_that_was_not_told_before_is_recorded() {
+fn a_newly_reported_identity_is_recorded() {
     let mut model = Model::new(&kinds::named());
     model.config = Ok(config(""));
     model.create();
@@ -168,7 +168,7 @@ fn an_identity_that_was_not_told_before_is_recorded() {
 #[test]
 fn an_object_that_has_nothing_yet_is_made_where_the_config_says() {
     let mut model = Model::started(&kinds::named());
-    let refused = CallFate::Fails(
+    let refused = CallOutcome::Fails(
         bridge_core::external::FailureCode::Unavailable,
         bridge_core::external::Effect::None,
     );
@@ -191,7 +191,7 @@ fn another_config() -> Config {
 }
 
 #[test]
-fn another_config_of_the_same_account_is_the_same_place() {
+fn another_config_of_the_same_account_denotes_the_same_location() {
     for subject in [kinds::named(), kinds::token(), kinds::marked()] {
         let mut model = Model::at_rest(&subject);
         model.config = Ok(another_config());
@@ -205,11 +205,11 @@ fn another_config_of_the_same_account_is_the_same_place() {
 }
 
 #[test]
-fn an_unanswered_create_is_looked_for_by_another_config_of_the_same_account() {
+fn an_unanswered_create_is_observed_by_a_config_of_the_same_account() {
     for subject in [kinds::named(), kinds::marked(), kinds::token()] {
         let mut model = Model::started(&subject);
         model.stop_before(A, "create");
-        model.step(A, &mut Script::on(Verb::Create, CallFate::LostAfter));
+        model.step(A, &mut Script::on(Verb::Create, CallOutcome::LostAfter));
         model.config = Ok(another_config());
         model.bridges[A].crash();
         model.rest();
@@ -220,7 +220,7 @@ fn an_unanswered_create_is_looked_for_by_another_config_of_the_same_account() {
             subject.name
         );
         let can_look = subject.name != "token";
-        let asks = model.says("Synced") == "False/CreateOutcomeUnknown";
+        let asks = model.value("Synced") == "False/CreateOutcomeUnknown";
         assert_eq!(can_look, !asks, "{}", subject.name);
         if can_look {
             model.ends_ready();
@@ -230,20 +230,20 @@ fn an_unanswered_create_is_looked_for_by_another_config_of_the_same_account() {
 }
 
 #[test]
-fn a_deletion_that_waits_for_an_account_says_how_to_let_it_go() {
+fn a_deletion_waiting_for_an_account_names_the_orphan_annotation() {
     // Confirmed, or not even answered.
-    for fate in [CallFate::Answered, CallFate::LostAfter] {
+    for fate in [CallOutcome::Answered, CallOutcome::LostAfter] {
         let mut model = Model::started(&kinds::token());
         model.stop_before(A, "create");
         model.step(A, &mut Script::on(Verb::Create, fate));
-        if fate == CallFate::Answered {
+        if fate == CallOutcome::Answered {
             model.rest();
         }
         model.config = Ok(config("account-2"));
         model.etcd.delete(model.now);
         model.bridges[A].crash();
         model.rest();
-        assert_eq!(model.says("Synced"), "False/ConfigIdentityChanged");
+        assert_eq!(model.value("Synced"), "False/ConfigIdentityChanged");
         let uid = model.object().managed.uid.clone();
         assert!(
             model.message().ends_with(&format!(

@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use bridge_core::{
     external::{Effect, FailureCode, Verb},
-    managed::{Hold, Problem, names},
+    managed::{Problem, Suspension, names},
 };
 use serde_json::json;
 
 use crate::{
-    fate::{CallFate, LookFate, Well, WriteFate},
+    fault_outcome::{CallOutcome, ObserveOutcome, Well, WriteOutcome},
     kinds::{self, Pace, Subject},
+    reference_model::{A, B, Model},
     script::Script,
-    world::{A, B, Model},
 };
 
 fn windowed(subject: Subject, seconds: u64) -> Subject {
@@ -28,7 +28,7 @@ fn trace_01_a_late_create_after_a_crash_makes_one() {
         kinds::distribution(),
     ] {
         let mut model = Model::started(&subject);
-        model.rest_after(Script::on(Verb::Create, CallFate::CrashLate));
+        model.rest_after(Script::on(Verb::Create, CallOutcome::CrashLate));
         model.ends_ready();
         model.ends_gone();
     }
@@ -64,18 +64,18 @@ fn trace_01_nothing_is_sent_after_its_deadline() {
 }
 
 #[test]
-fn trace_03_a_look_from_before_the_deadline_is_worth_nothing_after_it() {
+fn trace_03_an_observation_from_before_the_deadline_proves_nothing() {
     let mut model = Model::started(&kinds::marked());
     model.stop_before(A, "create");
-    model.step(A, &mut Script::on(Verb::Create, CallFate::CrashLate));
+    model.step(A, &mut Script::on(Verb::Create, CallOutcome::CrashLate));
     // The process stands still between the look and what it makes of it.
-    model.rest_after(Script::look(LookFate::Slow(Duration::from_secs(40))));
+    model.rest_after(Script::look(ObserveOutcome::Slow(Duration::from_secs(40))));
     assert_eq!(model.calls("create"), 1);
     model.ends_ready();
 }
 
 #[test]
-fn trace_03_nor_is_what_an_answer_showed_when_it_lay_about() {
+fn trace_03_a_delayed_observation_proves_nothing() {
     // Its marker could not be seen when the call ran; the process stood still, and took it for an old look.
     let mut model = Model::started(&windowed(kinds::table(), 20).paced(Pace::AtOnce, Pace::AtOnce));
     model.cloud.marker_visibility = Duration::from_secs(20);
@@ -94,7 +94,7 @@ fn trace_03_nor_is_what_an_answer_showed_when_it_lay_about() {
 fn trace_04_a_late_create_may_be_invisible_when_looked_for() {
     let mut model = Model::started(&windowed(kinds::marked(), 20));
     model.cloud.visibility = Duration::from_secs(20);
-    model.rest_after(Script::on(Verb::Create, CallFate::CrashLate));
+    model.rest_after(Script::on(Verb::Create, CallOutcome::CrashLate));
     assert_eq!(model.calls("create"), 1);
     model.ends_ready();
 }
@@ -119,8 +119,8 @@ fn trace_08_a_forgotten_operation_loses_its_handle_and_not_its_intent() {
 }
 
 #[test]
-fn trace_08_nor_where_it_is_said_that_the_poll_did_nothing() {
-    let forgotten = CallFate::Fails(FailureCode::OperationExpired, Effect::None);
+fn trace_08_a_poll_without_effect_keeps_the_intent() {
+    let forgotten = CallOutcome::Fails(FailureCode::OperationExpired, Effect::None);
     for subject in [kinds::token(), kinds::marked(), kinds::named()] {
         let subject = subject
             .paced(Pace::Long, Pace::AtOnce)
@@ -144,7 +144,7 @@ fn trace_08_where_nothing_helps_a_person_is_asked() {
     model.advance(Duration::from_mins(11));
     model.rest();
     model.verify();
-    assert_eq!(model.says("Synced"), "False/CreateOutcomeUnknown");
+    assert_eq!(model.value("Synced"), "False/CreateOutcomeUnknown");
     assert_eq!(model.made().len(), 1);
 }
 
@@ -164,7 +164,7 @@ fn trace_44_what_a_forgotten_operation_makes_may_be_seen_only_when_it_ends() {
         model.rest();
         assert_eq!(model.tokens(), 1, "{}", subject.name);
         assert_ne!(
-            model.says("Synced"),
+            model.value("Synced"),
             "False/CreateOutcomeUnknown",
             "{}",
             subject.name
@@ -173,7 +173,7 @@ fn trace_44_what_a_forgotten_operation_makes_may_be_seen_only_when_it_ends() {
             // Its creation may take ten minutes.
             model.advance(Duration::from_mins(9));
             model.rest();
-            assert_eq!(model.says("Synced"), "False/CreateOutcomeUnknown");
+            assert_eq!(model.value("Synced"), "False/CreateOutcomeUnknown");
             continue;
         }
         model.ends_ready();
@@ -183,7 +183,7 @@ fn trace_44_what_a_forgotten_operation_makes_may_be_seen_only_when_it_ends() {
 
 #[test]
 fn trace_44_an_operation_that_failed_has_ended() {
-    let unknown = CallFate::Fails(FailureCode::OperationFailed, Effect::Unknown);
+    let unknown = CallOutcome::Fails(FailureCode::OperationFailed, Effect::Unknown);
     let subject = kinds::marked()
         .paced(Pace::Long, Pace::AtOnce)
         .with(|manners| manners.name_at_end = true);
@@ -198,29 +198,29 @@ fn trace_44_an_operation_that_failed_has_ended() {
 fn trace_11_a_stale_process_repeats_nothing() {
     let mut model = Model::started(&kinds::token());
     model.stop_before(A, "create");
-    model.step(A, &mut Script::on(Verb::Create, CallFate::LostAfter));
+    model.step(A, &mut Script::on(Verb::Create, CallOutcome::LostAfter));
     model.stop_before(A, "write metadata: record that the create is repeated");
     // The user pauses; A does not know yet.
     model.etcd.annotate(names::PAUSED, Some("true"));
     model.rest();
     assert_eq!(model.calls("create"), 1);
-    assert_eq!(model.says("Synced"), "False/ReconcilePaused");
+    assert_eq!(model.value("Synced"), "False/ReconcilePaused");
     model.etcd.annotate(names::PAUSED, None);
     model.ends_ready();
 }
 
 #[test]
-fn trace_14_recovery_does_not_look_by_an_older_name() {
+fn trace_14_recovery_does_not_observe_by_an_older_name() {
     let mut model = Model::at_rest(&kinds::marked());
     model.cloud.remove_by_hand(|_| true);
     model.advance(Duration::from_mins(2));
-    model.rest_after(Script::on(Verb::Create, CallFate::CrashBeforePersist));
+    model.rest_after(Script::on(Verb::Create, CallOutcome::CrashBeforePersist));
     model.ends_ready();
     assert_eq!(model.calls("create"), 2);
 }
 
 #[test]
-fn trace_14_nor_by_the_name_that_an_earlier_attempt_told() {
+fn trace_14_recovery_does_not_use_the_name_of_an_earlier_attempt() {
     // What A's attempt began fails, and its token is free again: B's repeat makes another, and its answer is lost. Then A's comes.
     let subject = kinds::distribution()
         .paced(Pace::Long, Pace::AtOnce)
@@ -234,7 +234,7 @@ fn trace_14_nor_by_the_name_that_an_earlier_attempt_told() {
     model.advance(Duration::from_secs(2));
     model.lead(B);
     model.stop_before(B, "create \"\" attempt 1");
-    model.step(B, &mut Script::on(Verb::Create, CallFate::LostAfter));
+    model.step(B, &mut Script::on(Verb::Create, CallOutcome::LostAfter));
     model.pass(A);
     assert_ne!(model.record().external_name, model.made()[0].name);
     model.ends_ready();
@@ -244,7 +244,7 @@ fn trace_14_nor_by_the_name_that_an_earlier_attempt_told() {
 #[test]
 fn trace_16_a_delayed_write_changes_nothing_later() {
     let mut model = Model::started(&kinds::token());
-    let late = WriteFate::Late(Duration::from_secs(30));
+    let late = WriteOutcome::Late(Duration::from_secs(30));
     model.rest_after(Script::write("intent to create", late));
     let before = model.object().clone();
     model.advance(Duration::from_mins(1));
@@ -254,9 +254,9 @@ fn trace_16_a_delayed_write_changes_nothing_later() {
 }
 
 #[test]
-fn trace_16_nor_on_the_next_object_of_that_name() {
+fn trace_16_a_delayed_write_spares_the_next_object() {
     let mut model = Model::started(&kinds::named());
-    let late = WriteFate::Late(Duration::from_secs(20));
+    let late = WriteOutcome::Late(Duration::from_secs(20));
     model.pass_with(A, &mut Script::write("intent to create", late));
     model.etcd.delete(model.now);
     model.pass(A);
@@ -267,7 +267,7 @@ fn trace_16_nor_on_the_next_object_of_that_name() {
 }
 
 #[test]
-fn trace_16_nor_does_the_record_of_a_former_object() {
+fn trace_16_a_former_objects_record_is_ignored() {
     for subject in [kinds::token(), kinds::marked(), kinds::nothing()] {
         let mut model = Model::at_rest(&subject);
         let former = model.object().managed.clone();
@@ -287,7 +287,7 @@ fn trace_16_nor_does_the_record_of_a_former_object() {
 fn trace_21_a_crash_between_making_and_marking_ends_marked() {
     let mut model = Model::started(&kinds::bucket());
     model.stop_before(A, "create");
-    model.step(A, &mut Script::on(Verb::Create, CallFate::LostAfter));
+    model.step(A, &mut Script::on(Verb::Create, CallOutcome::LostAfter));
     model.cloud.objects[0].marker.clear();
     model.bridges[A].crash();
     model.rest();
@@ -312,14 +312,14 @@ fn trace_23_a_throttled_poll_settles_nothing() {
     ] {
         let subject = kinds::token().paced(Pace::Long, Pace::AtOnce);
         let mut model = Model::started(&subject);
-        model.rest_after(Script::on(Verb::Poll, CallFate::Fails(code, Effect::None)));
+        model.rest_after(Script::on(Verb::Poll, CallOutcome::Fails(code, Effect::None)));
         assert_eq!(model.tokens(), 1);
         model.ends_ready();
     }
 }
 
 #[test]
-fn trace_29_a_look_from_before_the_create_does_not_confirm_it() {
+fn trace_29_an_observation_from_before_the_create_does_not_confirm_it() {
     // B saw the former resource, which was then removed by hand; A's create of the next one never arrives.
     let mut model = Model::at_rest(&kinds::named());
     model.advance(Duration::from_mins(5));
@@ -333,12 +333,12 @@ fn trace_29_a_look_from_before_the_create_does_not_confirm_it() {
     model.bridges[A].crash();
     model.lead(B);
     model.pass(B);
-    assert_ne!(model.says("Ready"), "True/Available", "{}", model.log.join("\n"));
+    assert_ne!(model.value("Ready"), "True/Available", "{}", model.log.join("\n"));
     model.ends_ready();
 }
 
 #[test]
-fn trace_11_nor_does_it_update() {
+fn trace_11_a_stale_process_updates_nothing() {
     // The user wishes for something, and pauses; A has seen the wish alone.
     let mut model = Model::at_rest(&kinds::named());
     model.advance(Duration::from_mins(1));
@@ -357,9 +357,9 @@ fn placed(subject: Subject) -> Subject {
 }
 
 #[test]
-fn trace_33_an_unanswered_create_is_looked_for_where_it_was_wished() {
+fn trace_33_an_unanswered_create_is_observed_as_recorded() {
     for subject in [kinds::named(), kinds::bucket(), kinds::table(), kinds::marked()] {
-        for fate in [CallFate::CrashBeforePersist, CallFate::CrashLate] {
+        for fate in [CallOutcome::CrashBeforePersist, CallOutcome::CrashLate] {
             let mut model = Model::started(&placed(subject.clone()));
             model.pass_with(A, &mut Script::on(Verb::Create, fate));
             model.edit("fixed", json!("b"));
@@ -367,7 +367,7 @@ fn trace_33_an_unanswered_create_is_looked_for_where_it_was_wished() {
             model.verify();
             assert_eq!(model.made().len(), 1, "{}", model.log.join("\n"));
             assert_eq!(
-                model.says("Synced"),
+                model.value("Synced"),
                 "False/ReplacementRequired",
                 "{}",
                 subject.name
@@ -378,9 +378,9 @@ fn trace_33_an_unanswered_create_is_looked_for_where_it_was_wished() {
 }
 
 #[test]
-fn trace_37_what_was_certainly_never_sent_asks_nobody() {
+fn trace_37_an_unsent_intent_asks_no_person() {
     // Found by reading: of a hundred creations in an account that throttles, each whose intent was just written asked a person.
-    let held = |model: &Model| Hold {
+    let held = |model: &Model| Suspension {
         until: model.now + Duration::from_mins(2),
         problem: Problem {
             reason: "Throttled".to_owned(),
@@ -391,13 +391,16 @@ fn trace_37_what_was_certainly_never_sent_asks_nobody() {
         let mut model = Model::started(&subject);
         model.stop_before(A, "write metadata: record the intent to create");
         model.step(A, &mut Script::default());
-        model.hold = Some(held(&model));
+        model.suspension = Some(held(&model));
         model.pass(A);
         assert_eq!(model.calls("create"), 1, "{}: it is one call more", subject.name);
         model.ends_ready();
 
         let mut model = Model::started(&subject);
-        model.rest_after(Script::write("record the intent to create", WriteFate::LostAfter));
+        model.rest_after(Script::write(
+            "record the intent to create",
+            WriteOutcome::LostAfter,
+        ));
         model.ends_ready();
         assert_eq!(
             (model.calls("create"), model.tokens()),
@@ -425,11 +428,11 @@ fn trace_37_what_was_certainly_never_sent_asks_nobody() {
 }
 
 #[test]
-fn trace_37_nor_does_a_write_that_lands_after_the_next_one_was_begun() {
+fn trace_37_a_late_write_keeps_the_newer_unsent_intent() {
     // Found by reading: only the newest intent was remembered as unsent.
     for subject in kinds::families() {
         let mut model = Model::started(&subject);
-        let late = WriteFate::Late(Duration::from_secs(1));
+        let late = WriteOutcome::Late(Duration::from_secs(1));
         model.stop_before(A, "write metadata: record the intent to create");
         model.step(A, &mut Script::write("record the intent to create", late));
         model.stop_before(A, "write metadata: record the intent to create");
@@ -440,14 +443,14 @@ fn trace_37_nor_does_a_write_that_lands_after_the_next_one_was_begun() {
 }
 
 #[test]
-fn trace_37_what_another_has_repeated_is_no_more_unsent() {
+fn trace_37_an_intent_repeated_by_another_process_counts_as_sent() {
     for subject in [kinds::token(), kinds::named_with_token()] {
         let mut model = Model::started(&subject);
         model.stop_before(A, "write metadata: record the intent to create");
         model.step(A, &mut Script::default());
         model.lead(B);
         model.stop_before(B, "create");
-        model.step(B, &mut Script::on(Verb::Create, CallFate::Late));
+        model.step(B, &mut Script::on(Verb::Create, CallOutcome::Late));
         model.lead(A);
         model.ends_ready();
     }

@@ -4,35 +4,35 @@ use std::time::Duration;
 
 use bridge_core::{
     external::{Effect, FailureCode, Verb},
-    managed::{Asked, Call, names},
+    managed::{Call, ObserveCall, names},
 };
 use jiff::SignedDuration;
 use serde_json::json;
 
 use crate::{
-    fate::{CallFate, Fates, LookFate, Well, WriteFate},
+    fault_outcome::{CallOutcome, ObserveOutcome, Outcomes, Well, WriteOutcome},
     kinds::{self, Pace},
+    reference_model::{A, B, Model},
     script::Script,
-    world::{A, B, Model},
 };
 
 /// All goes well, save that no status can be written.
 pub(super) struct WithoutStatus;
 
-impl Fates for WithoutStatus {
-    fn call(&mut self, call: &Call) -> CallFate {
+impl Outcomes for WithoutStatus {
+    fn call(&mut self, call: &Call) -> CallOutcome {
         Well.call(call)
     }
 
-    fn look(&mut self, asked: &Asked) -> LookFate {
+    fn look(&mut self, asked: &ObserveCall) -> ObserveOutcome {
         Well.look(asked)
     }
 
-    fn write(&mut self, what: &str, _: bool) -> WriteFate {
+    fn write(&mut self, what: &str, _: bool) -> WriteOutcome {
         if what == "status" {
-            WriteFate::LostBefore
+            WriteOutcome::LostBefore
         } else {
-            WriteFate::Lands
+            WriteOutcome::Lands
         }
     }
 }
@@ -54,7 +54,7 @@ fn trace_02_a_late_create_is_not_left_by_a_deletion() {
     ] {
         let mut model = Model::started(&subject);
         model.stop_before(A, "create");
-        model.step(A, &mut Script::on(Verb::Create, CallFate::CrashLate));
+        model.step(A, &mut Script::on(Verb::Create, CallOutcome::CrashLate));
         model.ends_gone();
         assert_eq!(model.cloud.removed.len(), 1, "{}", subject.name);
     }
@@ -64,7 +64,7 @@ fn trace_02_a_late_create_is_not_left_by_a_deletion() {
 fn trace_05_a_token_kind_learns_the_name_to_delete() {
     let mut model = Model::started(&kinds::token());
     model.stop_before(A, "create");
-    model.step(A, &mut Script::on(Verb::Create, CallFate::CrashBeforePersist));
+    model.step(A, &mut Script::on(Verb::Create, CallOutcome::CrashBeforePersist));
     model.advance(Duration::from_secs(1));
     model.bridges[A].crash();
     model.ends_gone();
@@ -72,16 +72,16 @@ fn trace_05_a_token_kind_learns_the_name_to_delete() {
 }
 
 #[test]
-fn trace_05_a_kind_that_cannot_look_keeps_its_finalizer_and_asks() {
+fn trace_05_an_unobservable_kind_keeps_its_finalizer_and_asks() {
     let mut model = Model::started(&kinds::nothing());
     model.stop_before(A, "create");
-    model.step(A, &mut Script::on(Verb::Create, CallFate::LostAfter));
+    model.step(A, &mut Script::on(Verb::Create, CallOutcome::LostAfter));
     model.bridges[A].crash();
     model.etcd.delete(model.now);
     model.rest();
     model.verify();
-    assert_eq!(model.says("Synced"), "False/CreateOutcomeUnknown");
-    assert_eq!(model.says("Ready"), "False/Deleting");
+    assert_eq!(model.value("Synced"), "False/CreateOutcomeUnknown");
+    assert_eq!(model.value("Ready"), "False/Deleting");
     let question = model
         .object()
         .managed
@@ -102,7 +102,7 @@ fn trace_12_no_delete_while_a_create_may_be_on_its_way() {
     let subject = kinds::token().with(|manners| manners.frees_tokens = true);
     let mut model = Model::started(&subject);
     model.stop_before(A, "create");
-    model.step(A, &mut Script::on(Verb::Create, CallFate::CrashLate));
+    model.step(A, &mut Script::on(Verb::Create, CallOutcome::CrashLate));
     model.lead(B);
     model.rest();
     model.ends_gone();
@@ -113,7 +113,7 @@ fn trace_12_a_restart_does_not_forget_it() {
     let subject = kinds::token().with(|manners| manners.frees_tokens = true);
     let mut model = Model::started(&subject);
     model.stop_before(A, "create");
-    model.step(A, &mut Script::on(Verb::Create, CallFate::CrashLate));
+    model.step(A, &mut Script::on(Verb::Create, CallOutcome::CrashLate));
     model.pass(A);
     model.etcd.delete(model.now);
     model.bridges[A].crash();
@@ -143,12 +143,12 @@ fn trace_13_a_delete_that_comes_late_spares_the_successor() {
 }
 
 #[test]
-fn trace_13_nor_does_one_that_takes_effect_late() {
+fn trace_13_a_delete_with_a_late_effect_spares_the_successor() {
     let mut model = Model::at_rest(&kinds::named());
     grow_old(&mut model);
     model.etcd.delete(model.now);
     model.stop_before(A, "delete");
-    model.step(A, &mut Script::on(Verb::Delete, CallFate::CrashLate));
+    model.step(A, &mut Script::on(Verb::Delete, CallOutcome::CrashLate));
     model.lead(B);
     model.rest();
     model.create();
@@ -162,7 +162,7 @@ fn trace_15_one_absence_is_not_enough_to_let_go() {
     for subject in kinds::families() {
         let mut model = Model::at_rest(&subject);
         model.etcd.delete(model.now);
-        model.rest_after(Script::look(LookFate::Absent));
+        model.rest_after(Script::look(ObserveOutcome::Absent));
         model.ends_gone();
         assert!(model.calls("delete") >= 1, "{}", subject.name);
     }
@@ -186,21 +186,21 @@ fn trace_15_invisible_just_after_the_creation_is_not_gone() {
 }
 
 #[test]
-fn trace_15_nor_if_the_delete_does_not_see_it_either() {
+fn trace_15_an_already_done_delete_does_not_prove_removal() {
     for subject in [kinds::named(), kinds::token(), kinds::marked(), kinds::nothing()] {
         let subject = subject.can(|can| can.consistency_window = Duration::from_secs(20));
         let mut model = Model::started(&subject);
         model.cloud.visibility = Duration::from_secs(20);
         model.pass(A);
         model.etcd.delete(model.now);
-        let missed = CallFate::Fails(FailureCode::NotFound, Effect::None);
+        let missed = CallOutcome::Fails(FailureCode::NotFound, Effect::None);
         model.rest_after(Script::on(Verb::Delete, missed));
         model.ends_gone();
     }
 }
 
 #[test]
-fn trace_15_nor_if_a_look_before_the_delete_did_see_it() {
+fn trace_15_an_earlier_observation_does_not_prove_removal() {
     // Looks and calls reach copies of the cloud's data that are not equally new.
     for subject in [kinds::named(), kinds::token(), kinds::marked()] {
         let subject = subject.can(|can| can.consistency_window = Duration::from_secs(20));
@@ -208,15 +208,15 @@ fn trace_15_nor_if_a_look_before_the_delete_did_see_it() {
         model.pass(A);
         model.etcd.delete(model.now);
         model.stop_before(A, "delete");
-        let missed = CallFate::Fails(FailureCode::NotFound, Effect::None);
+        let missed = CallOutcome::Fails(FailureCode::NotFound, Effect::None);
         model.step(A, &mut Script::on(Verb::Delete, missed));
-        model.rest_after(Script::look(LookFate::Absent));
+        model.rest_after(Script::look(ObserveOutcome::Absent));
         model.ends_gone();
     }
 }
 
 #[test]
-fn trace_15_nor_does_a_delete_that_was_answered_for_a_former_resource_count() {
+fn trace_15_a_delete_of_a_former_resource_does_not_count() {
     // Found by reading: a replacement leaves an answered Delete behind, and one false absence let the next resource leak.
     let mut model = Model::at_rest(&kinds::named());
     model.edit("fixed", json!("b"));
@@ -225,7 +225,7 @@ fn trace_15_nor_does_a_delete_that_was_answered_for_a_former_resource_count() {
     model.ends_ready();
     model.advance(Duration::from_mins(5));
     model.etcd.delete(model.now);
-    model.rest_after(Script::look(LookFate::Absent));
+    model.rest_after(Script::look(ObserveOutcome::Absent));
     model.ends_gone();
     assert_eq!(model.calls("delete"), 2);
 }
@@ -239,14 +239,14 @@ fn trace_18_deletion_goes_by_the_name_of_the_record() {
             .foreign("elsewhere", "", &serde_json::Map::new(), model.now);
         model.etcd.annotate(names::EXTERNAL_NAME, Some("elsewhere"));
         model.rest();
-        assert_eq!(model.says("Synced"), "False/ExternalNameChanged");
+        assert_eq!(model.value("Synced"), "False/ExternalNameChanged");
         model.ends_gone();
         assert!(model.cloud.objects.iter().any(|one| one.name == "elsewhere"));
     }
 }
 
 #[test]
-fn trace_20_somebody_elses_that_comes_before_our_delete_stays() {
+fn trace_20_a_foreign_successor_survives_our_delete() {
     let mut model = Model::at_rest(&kinds::table());
     model.etcd.delete(model.now);
     model.stop_before(A, "delete");
@@ -273,7 +273,7 @@ fn trace_27_deletion_adopts_nothing() {
         };
         model.cloud.foreign(name, "", &serde_json::Map::new(), model.now);
         model.rest();
-        assert_eq!(model.says("Synced"), "False/AlreadyExists", "{}", subject.name);
+        assert_eq!(model.value("Synced"), "False/AlreadyExists", "{}", subject.name);
         model.etcd.delete(model.now);
         model.rest();
         model.verify();
@@ -288,7 +288,7 @@ fn trace_27_deletion_adopts_nothing() {
 }
 
 #[test]
-fn trace_27_nor_what_comes_during_it() {
+fn trace_27_deletion_adopts_nothing_that_appears_meanwhile() {
     let mut model = Model::at_rest(&kinds::table());
     model.etcd.delete(model.now);
     model.stop_before(A, "observe");
@@ -320,13 +320,13 @@ fn trace_31_a_poll_that_drives_a_removal_spares_the_successor() {
 }
 
 #[test]
-fn trace_31_nor_does_one_that_takes_effect_late() {
+fn trace_31_a_late_poll_spares_the_successor() {
     let subject = kinds::named().paced(Pace::AtOnce, Pace::Driven);
     let mut model = Model::at_rest(&subject);
     grow_old(&mut model);
     model.etcd.delete(model.now);
     model.stop_before(A, "poll");
-    model.step(A, &mut Script::on(Verb::Poll, CallFate::Late));
+    model.step(A, &mut Script::on(Verb::Poll, CallOutcome::Late));
     model.rest();
     assert!(model.etcd.object.is_none());
     assert!(model.flights.is_empty(), "{}", model.log.join("\n"));
@@ -358,7 +358,7 @@ fn trace_31_a_removal_is_not_driven_while_paused() {
 }
 
 #[test]
-fn trace_31_nor_does_a_process_poll_on_the_intent_of_another() {
+fn trace_31_a_process_does_not_poll_on_a_foreign_intent() {
     // Both have recorded that they drive it on, B last, by a clock that is ahead: its deadline is not A's.
     let subject = kinds::named().paced(Pace::AtOnce, Pace::Driven);
     let mut model = Model::at_rest(&subject);
@@ -376,7 +376,7 @@ fn trace_31_nor_does_a_process_poll_on_the_intent_of_another() {
 }
 
 #[test]
-fn trace_31_nor_is_one_driven_on_whose_intent_is_over() {
+fn trace_31_a_deletion_with_a_closed_intent_is_not_driven() {
     // A replacement: no status can be written, so that it tells of the removal still when the successor is made.
     let subject = kinds::named().paced(Pace::AtOnce, Pace::Driven);
     let mut model = Model::at_rest(&subject);
@@ -385,7 +385,7 @@ fn trace_31_nor_is_one_driven_on_whose_intent_is_over() {
     model.approve("2");
     model.stop_before(A, "poll");
     model.stop_before_with(A, "create", &mut WithoutStatus);
-    model.step(A, &mut Script::on(Verb::Create, CallFate::CrashBeforePersist));
+    model.step(A, &mut Script::on(Verb::Create, CallOutcome::CrashBeforePersist));
     model.step(A, &mut Well);
     let successor = model.made()[0].id;
     model.ends_ready();
@@ -401,7 +401,7 @@ fn trace_32_a_removal_whose_handle_is_lost_is_begun_again() {
         let mut model = Model::at_rest(&subject);
         model.etcd.delete(model.now);
         model.stop_before(A, "delete");
-        model.step(A, &mut Script::on(Verb::Delete, CallFate::CrashAfterPersist));
+        model.step(A, &mut Script::on(Verb::Delete, CallOutcome::CrashAfterPersist));
         model.rest();
         model.ends_gone();
         assert!(model.calls("delete") >= 2, "{}", subject.name);
@@ -409,24 +409,24 @@ fn trace_32_a_removal_whose_handle_is_lost_is_begun_again() {
 }
 
 #[test]
-fn a_delete_that_fails_is_tried_again_and_told() {
+fn a_failed_delete_is_retried_and_reported() {
     let mut model = Model::at_rest(&kinds::named());
     model.etcd.delete(model.now);
-    let failure = CallFate::Fails(FailureCode::Unavailable, Effect::Unknown);
+    let failure = CallOutcome::Fails(FailureCode::Unavailable, Effect::Unknown);
     model.pass_with(A, &mut Script::on(Verb::Delete, failure));
-    assert_eq!(model.says("Synced"), "False/ReconcileError");
-    assert_eq!(model.says("Ready"), "False/Deleting");
+    assert_eq!(model.value("Synced"), "False/ReconcileError");
+    assert_eq!(model.value("Ready"), "False/Deleting");
     assert!(model.message().starts_with("delete failed"));
     model.ends_gone();
 }
 
 #[test]
-fn trace_35_an_answer_that_cannot_tell_the_effect_ends_nothing() {
+fn trace_35_an_answer_of_unknown_effect_ends_no_call() {
     // Found by reading: the plugin gave up, the next Delete succeeded, and the first took effect upon the successor.
     let mut model = Model::at_rest(&kinds::named());
     grow_old(&mut model);
     model.etcd.delete(model.now);
-    model.rest_after(Script::on(Verb::Delete, CallFate::GivesUp));
+    model.rest_after(Script::on(Verb::Delete, CallOutcome::GivesUp));
     assert!(model.etcd.object.is_none());
     model.create();
     model.rest();

@@ -10,10 +10,10 @@ use serde_json::json;
 
 use crate::{
     bridge::{Phase, Stage},
-    fate::{CallFate, Well},
+    fault_outcome::{CallOutcome, Well},
     kinds::{self, Pace, Subject},
+    reference_model::{A, Model, config},
     script::Script,
-    world::{A, Model, config},
 };
 
 /// Its creation takes five minutes, and shows nothing before it ends.
@@ -49,7 +49,11 @@ fn trace_46_a_lost_answer_is_waited_for_until_creation_must_have_ended() {
         kinds::distribution(),
         kinds::named_with_token(),
     ] {
-        for fate in [CallFate::LostAfter, CallFate::CrashBeforePersist, CallFate::Late] {
+        for fate in [
+            CallOutcome::LostAfter,
+            CallOutcome::CrashBeforePersist,
+            CallOutcome::Late,
+        ] {
             let mut model = shown_at_end(subject.clone());
             model.rest_after(Script::on(Verb::Create, fate));
             pass_minutes(&mut model, 3);
@@ -69,7 +73,7 @@ fn trace_46_a_deletion_waits_for_a_creation_nobody_can_see() {
             let subject = subject.clone().can(|can| can.delete_during_create = during);
             let mut model = shown_at_end(subject);
             model.stop_before(A, "create");
-            model.step(A, &mut Script::on(Verb::Create, CallFate::CrashBeforePersist));
+            model.step(A, &mut Script::on(Verb::Create, CallOutcome::CrashBeforePersist));
             ends_gone_in_time(&mut model);
         }
     }
@@ -89,13 +93,13 @@ fn trace_46_nothing_is_deleted_before_it_can_be_seen() {
 #[test]
 fn trace_46_a_person_is_asked_when_the_creation_must_have_ended() {
     let mut model = shown_at_end(kinds::nothing());
-    model.rest_after(Script::on(Verb::Create, CallFate::LostAfter));
+    model.rest_after(Script::on(Verb::Create, CallOutcome::LostAfter));
     model.advance(Duration::from_mins(8));
     model.rest();
-    assert_ne!(model.says("Synced"), "False/CreateOutcomeUnknown");
+    assert_ne!(model.value("Synced"), "False/CreateOutcomeUnknown");
     model.advance(Duration::from_mins(3));
     model.rest();
-    assert_eq!(model.says("Synced"), "False/CreateOutcomeUnknown");
+    assert_eq!(model.value("Synced"), "False/CreateOutcomeUnknown");
 }
 
 #[test]
@@ -106,7 +110,7 @@ fn trace_46_a_repeat_counts_from_its_own_time() {
     model.stop_before(A, "create");
     model.bridges[A].crash();
     model.advance(Duration::from_secs(30));
-    model.rest_after(Script::on(Verb::Create, CallFate::LostAfter));
+    model.rest_after(Script::on(Verb::Create, CallOutcome::LostAfter));
     model.ends_ready();
     assert_eq!(model.tokens(), 1);
 }
@@ -114,7 +118,7 @@ fn trace_46_a_repeat_counts_from_its_own_time() {
 #[test]
 fn trace_46_what_shows_at_once_is_not_waited_for() {
     let mut model = Model::started(&kinds::marked().paced(Pace::Long, Pace::AtOnce));
-    model.rest_after(Script::on(Verb::Create, CallFate::LostBefore));
+    model.rest_after(Script::on(Verb::Create, CallOutcome::LostBefore));
     model.advance(Duration::from_secs(20));
     model.rest();
     assert_eq!(
@@ -131,7 +135,7 @@ fn trace_46_an_operation_that_failed_is_not_waited_for() {
     model.pass(A);
     model.cloud.remove_by_hand(|_| true);
     model.advance(Duration::from_secs(12));
-    let failed = CallFate::Fails(FailureCode::OperationFailed, Effect::Unknown);
+    let failed = CallOutcome::Fails(FailureCode::OperationFailed, Effect::Unknown);
     model.pass_with(A, &mut Script::on(Verb::Poll, failed));
     model.advance(Duration::from_secs(30));
     model.rest();
@@ -170,7 +174,7 @@ fn trace_48_a_failure_that_tells_a_name_has_had_an_effect() {
                 FailureCode::InvalidSpec,
             ] {
                 let mut model = Model::started(&subject.clone().paced(pace, Pace::AtOnce));
-                model.rest_after(Script::on(Verb::Create, CallFate::NamedWithoutEffect(code)));
+                model.rest_after(Script::on(Verb::Create, CallOutcome::NamedWithoutEffect(code)));
                 assert!(
                     model.events().contains(&"ContradictoryAnswer"),
                     "{} {:?}",
@@ -189,7 +193,7 @@ fn trace_48_a_failure_that_tells_a_name_has_had_an_effect() {
 #[test]
 fn trace_48_a_refused_name_that_was_sent_contradicts_nothing() {
     let mut model = Model::started(&kinds::named());
-    let throttled = CallFate::Fails(FailureCode::Throttled, Effect::None);
+    let throttled = CallOutcome::Fails(FailureCode::Throttled, Effect::None);
     model.rest_after(Script::on(Verb::Create, throttled));
     assert!(!model.events().contains(&"ContradictoryAnswer"));
     model.ends_ready();
@@ -221,7 +225,7 @@ fn a_spec_edited_during_creation_is_not_created_again_and_again() {
         let mut model = Model::started(&subject);
         model.cloud.visibility = Duration::from_secs(20);
         model.stop_before(A, "create");
-        model.step(A, &mut Script::on(Verb::Create, CallFate::CrashBeforePersist));
+        model.step(A, &mut Script::on(Verb::Create, CallOutcome::CrashBeforePersist));
         model.pass(A);
         assert_eq!(model.calls("create"), 1, "its process died");
         model.edit("size", json!(2));
@@ -237,11 +241,11 @@ fn a_spec_edited_during_creation_is_not_created_again_and_again() {
 fn a_stop_before_any_observation_is_looked_at_again() {
     let mut model = Model::started(&kinds::token());
     model.stop_before(A, "create");
-    model.step(A, &mut Script::on(Verb::Create, CallFate::LostAfter));
+    model.step(A, &mut Script::on(Verb::Create, CallOutcome::LostAfter));
     model.bridges[A].crash();
     model.config = Ok(config("account-2"));
     model.pass(A);
-    assert_eq!(model.says("Synced"), "False/ConfigIdentityChanged");
+    assert_eq!(model.value("Synced"), "False/ConfigIdentityChanged");
     assert_eq!(model.calls("observe"), 0);
     assert!(matches!(model.bridges[A].phase, Phase::Resting(Some(_))));
     // Nobody tells that it was put back.
@@ -257,7 +261,7 @@ fn a_delete_brings_the_state_that_its_observation_returned() {
             let subject = subject.with(|manners| manners.stateful = true);
             let mut model = Model::started(&subject);
             model.stop_before(A, "create");
-            model.step(A, &mut Script::on(Verb::Create, CallFate::CrashBeforePersist));
+            model.step(A, &mut Script::on(Verb::Create, CallOutcome::CrashBeforePersist));
             model.ends_gone();
             assert_eq!(model.calls("delete"), 1, "{} {delete:?}", subject.name);
         }
@@ -268,7 +272,7 @@ fn a_delete_brings_the_state_that_its_observation_returned() {
 fn a_delete_brings_the_state_of_what_a_person_named() {
     let subject = kinds::nothing().with(|manners| manners.stateful = true);
     let mut model = Model::started(&subject);
-    model.rest_after(Script::on(Verb::Create, CallFate::LostAfter));
+    model.rest_after(Script::on(Verb::Create, CallOutcome::LostAfter));
     model.etcd.delete(model.now);
     model.rest();
     let question = model.object().managed.status.progress.question.clone();
@@ -281,7 +285,7 @@ fn a_delete_brings_the_state_of_what_a_person_named() {
 #[test]
 fn a_policy_without_create_still_waits_for_what_is_hidden() {
     let mut model = shown_at_end(kinds::marked());
-    model.rest_after(Script::on(Verb::Create, CallFate::LostAfter));
+    model.rest_after(Script::on(Verb::Create, CallOutcome::LostAfter));
     model.etcd.edit(|object| {
         object.managed.policies = Policies::of(&json!({"managementPolicies": ["Observe", "Delete"]}));
     });

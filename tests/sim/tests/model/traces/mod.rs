@@ -5,9 +5,9 @@
 mod accounts;
 mod create;
 mod delete;
-mod letting_go;
+mod finalizer;
+mod foreign;
 mod lost_answers;
-mod others;
+mod questions;
 mod replacement;
 mod token;
-mod words;

@@ -7,10 +7,10 @@ use serde_json::json;
 
 use super::delete::{WithoutStatus, grow_old};
 use crate::{
-    fate::{CallFate, Well, WriteFate},
+    fault_outcome::{CallOutcome, Well, WriteOutcome},
     kinds::{self, Pace, Subject},
+    reference_model::{A, B, Model},
     script::Script,
-    world::{A, B, Model},
 };
 
 /// At rest, with a field changed that only a replacement changes.
@@ -20,7 +20,7 @@ fn to_be_replaced(subject: &Subject) -> Model {
     model.edit("fixed", json!("b"));
     model.rest();
     assert_eq!(
-        model.says("Synced"),
+        model.value("Synced"),
         "False/ReplacementRequired",
         "{}",
         subject.name
@@ -47,7 +47,7 @@ fn trace_51_later_drift_asks_again_after_an_approved_replacement() {
         model.rest();
         model.verify();
         assert_eq!(
-            model.says("Synced"),
+            model.value("Synced"),
             "False/ReplacementRequired",
             "{}",
             subject.name
@@ -110,7 +110,7 @@ fn trace_51_an_approval_without_a_question_is_used_up() {
         model.rest();
         model.verify();
         assert_eq!(
-            model.says("Synced"),
+            model.value("Synced"),
             "False/ReplacementRequired",
             "{}",
             subject.name
@@ -130,7 +130,7 @@ fn trace_51_a_spec_that_is_edited_after_the_approval_asks_again() {
         model.rest();
         model.verify();
         assert_eq!(
-            model.says("Synced"),
+            model.value("Synced"),
             "False/ReplacementRequired",
             "{}",
             subject.name
@@ -153,7 +153,7 @@ fn trace_51_what_took_the_name_is_not_replaced_upon_the_same_approval() {
     model.cloud.foreign("thing", "", parameters, model.now);
     model.rest();
     model.verify();
-    assert_eq!(model.says("Synced"), "False/ReplacementRequired");
+    assert_eq!(model.value("Synced"), "False/ReplacementRequired");
     assert_eq!(model.awaited_approval().as_deref(), Some("2-1"));
     assert_eq!(model.calls("delete"), 0);
 }
@@ -175,23 +175,23 @@ fn trace_51_drift_that_heals_itself_takes_the_begun_replacement_back() {
     model.fixed_drifts();
     model.advance(Duration::from_mins(2));
     model.rest();
-    assert_eq!(model.says("Synced"), "False/ReplacementRequired");
+    assert_eq!(model.value("Synced"), "False/ReplacementRequired");
     assert_eq!(model.calls("delete"), 0);
 }
 
 #[test]
 fn trace_51_a_crash_anywhere_replaces_exactly_once() {
     let writes = [
-        WriteFate::CrashBefore,
-        WriteFate::CrashAfter,
-        WriteFate::LostAfter,
+        WriteOutcome::CrashBefore,
+        WriteOutcome::CrashAfter,
+        WriteOutcome::LostAfter,
     ];
     let deletes = [
-        CallFate::CrashBefore,
-        CallFate::CrashLate,
-        CallFate::CrashBeforePersist,
-        CallFate::CrashAfterPersist,
-        CallFate::LostAfter,
+        CallOutcome::CrashBefore,
+        CallOutcome::CrashLate,
+        CallOutcome::CrashBeforePersist,
+        CallOutcome::CrashAfterPersist,
+        CallOutcome::LostAfter,
     ];
     for subject in kinds::families() {
         let first = writes.map(|fate| Script::write("begin the approved replacement", fate));
@@ -251,7 +251,7 @@ fn trace_52_what_was_adopted_unmarked_is_marked_before_it_is_replaced() {
         model.rest();
         model.verify();
         assert_eq!(
-            model.says("Synced"),
+            model.value("Synced"),
             "False/ReplacementRequired",
             "{}",
             subject.name
@@ -277,7 +277,7 @@ fn trace_52_what_cannot_be_marked_is_not_replaced() {
         model.rest();
         model.verify();
         assert_eq!(
-            model.says("Synced"),
+            model.value("Synced"),
             "False/ReplacementForbidden",
             "{}",
             subject.name
@@ -308,7 +308,7 @@ fn trace_54_a_removal_is_never_polled_of_the_successor() {
             model.stop_before(A, "poll");
             let intent = "record the intent to create";
             model.stop_before_with(A, &format!("write metadata: {intent}"), &mut WithoutStatus);
-            model.step(A, &mut Script::write(intent, WriteFate::CrashAfter));
+            model.step(A, &mut Script::write(intent, WriteOutcome::CrashAfter));
             assert_eq!(model.tokens(), 2, "{} {pace:?}", subject.name);
             let stored = model.object().managed.status.progress.operation.clone();
             assert!(

@@ -6,18 +6,18 @@ use bridge_core::external::{Effect, FailureCode, Verb};
 use serde_json::json;
 
 use crate::{
-    fate::{CallFate, LookFate, Well},
+    fault_outcome::{CallOutcome, ObserveOutcome, Well},
     invariants::record_of,
     kinds::{self, Pace},
+    reference_model::{A, B, Model},
     script::Script,
-    world::{A, B, Model},
 };
 
 #[test]
 fn trace_06_a_throttled_repeat_draws_no_new_token() {
     let mut model = Model::started(&kinds::token());
-    let throttled = CallFate::Fails(FailureCode::Throttled, Effect::None);
-    model.rest_after(Script::on(Verb::Create, CallFate::LostAfter).and_on(Verb::Create, throttled));
+    let throttled = CallOutcome::Fails(FailureCode::Throttled, Effect::None);
+    model.rest_after(Script::on(Verb::Create, CallOutcome::LostAfter).and_on(Verb::Create, throttled));
     assert_eq!(model.tokens(), 1);
     model.ends_ready();
 }
@@ -26,9 +26,9 @@ fn trace_06_a_throttled_repeat_draws_no_new_token() {
 fn trace_07_a_failure_of_ones_own_attempt_does_not_erase_anothers() {
     let mut model = Model::started(&kinds::token());
     model.stop_before(A, "create");
-    model.step(A, &mut Script::on(Verb::Create, CallFate::LostAfter));
+    model.step(A, &mut Script::on(Verb::Create, CallOutcome::LostAfter));
     model.stop_before(A, "create \"\" attempt 1");
-    let throttled = CallFate::Fails(FailureCode::Throttled, Effect::None);
+    let throttled = CallOutcome::Fails(FailureCode::Throttled, Effect::None);
     model.step(A, &mut Script::on(Verb::Create, throttled));
     // A waits for the answer; B takes over and rewrites the intent.
     model.lead(B);
@@ -45,26 +45,31 @@ fn trace_07_a_failure_of_ones_own_attempt_does_not_erase_anothers() {
 fn trace_07_even_where_the_failure_ends_the_tokens_turn() {
     let mut model = Model::started(&kinds::token());
     model.stop_before(A, "create");
-    model.step(A, &mut Script::on(Verb::Create, CallFate::LostAfter));
+    model.step(A, &mut Script::on(Verb::Create, CallOutcome::LostAfter));
     model.stop_before(A, "create \"\" attempt 1");
-    let refused = CallFate::Fails(FailureCode::InvalidSpec, Effect::None);
+    let refused = CallOutcome::Fails(FailureCode::InvalidSpec, Effect::None);
     model.step(A, &mut Script::on(Verb::Create, refused));
     model.lead(B);
     model.stop_before(B, "create \"\" attempt 2");
     model.pass(A);
-    assert!(model.record().create().is_some_and(|intent| !intent.turn_over));
+    assert!(
+        model
+            .record()
+            .create()
+            .is_some_and(|intent| !intent.token_exhausted)
+    );
 }
 
 #[test]
-fn trace_07_nor_does_the_failure_of_a_token_that_was_settled() {
+fn trace_07_a_failure_of_a_resolved_token_erases_nothing() {
     // A stands still with a refusal; B settles that create, and the next one is on its way when A goes on.
     let mut model = Model::started(&kinds::marked());
-    let throttled = CallFate::Fails(FailureCode::Throttled, Effect::None);
+    let throttled = CallOutcome::Fails(FailureCode::Throttled, Effect::None);
     model.stop_before(A, "create");
     model.step(A, &mut Script::on(Verb::Create, throttled));
     model.lead(B);
     model.stop_before(B, "create");
-    model.step(B, &mut Script::on(Verb::Create, CallFate::Late));
+    model.step(B, &mut Script::on(Verb::Create, CallOutcome::Late));
     let token = |model: &Model| model.record().create().map(|intent| intent.token.clone());
     let second = token(&model);
     model.pass(A);
@@ -77,7 +82,7 @@ fn trace_07_nor_does_the_failure_of_a_token_that_was_settled() {
 fn trace_09_the_recorded_parameters_are_sent() {
     let mut model = Model::started(&kinds::token());
     model.stop_before(A, "create");
-    model.step(A, &mut Script::on(Verb::Create, CallFate::CrashBeforePersist));
+    model.step(A, &mut Script::on(Verb::Create, CallOutcome::CrashBeforePersist));
     model.edit("size", json!(2));
     model.ends_ready();
     assert_eq!(model.tokens(), 1);
@@ -85,16 +90,16 @@ fn trace_09_the_recorded_parameters_are_sent() {
 }
 
 #[test]
-fn trace_09_and_no_name_that_an_answer_told() {
+fn trace_09_a_reported_name_is_not_sent() {
     let mut model = Model::started(&kinds::token().paced(Pace::Long, Pace::AtOnce));
     model.pass(A);
     assert_eq!(model.record().external_name, "cloud-1");
     model.cloud.forget_operations();
-    model.rest_after(Script::look(LookFate::Absent));
+    model.rest_after(Script::look(ObserveOutcome::Absent));
     model.ends_ready();
     assert_eq!((model.calls("create"), model.tokens()), (2, 1));
     let mut records = model.etcd.history.iter().filter_map(|version| record_of(version));
-    let refused = records.any(|record| record.create().is_some_and(|intent| intent.turn_over));
+    let refused = records.any(|record| record.create().is_some_and(|intent| intent.token_exhausted));
     assert!(!refused, "{}", model.log.join("\n"));
 }
 
@@ -103,13 +108,13 @@ fn trace_10_a_token_counts_only_if_the_whole_repeat_lies_within_its_retention() 
     // 10 s for the call and 5 s for the clocks: a repeat would have to be over after 12 s.
     let short = kinds::token().can(|can| can.token_retention = Duration::from_secs(12));
     let mut model = Model::started(&short);
-    model.rest_after(Script::on(Verb::Create, CallFate::LostAfter));
+    model.rest_after(Script::on(Verb::Create, CallOutcome::LostAfter));
     model.verify();
-    assert_eq!(model.says("Synced"), "False/CreateOutcomeUnknown");
+    assert_eq!(model.value("Synced"), "False/CreateOutcomeUnknown");
     assert_eq!(model.calls("create"), 1);
     let long = kinds::token().can(|can| can.token_retention = Duration::from_mins(1));
     let mut model = Model::started(&long);
-    model.rest_after(Script::on(Verb::Create, CallFate::LostAfter));
+    model.rest_after(Script::on(Verb::Create, CallOutcome::LostAfter));
     model.ends_ready();
 }
 
@@ -129,13 +134,13 @@ fn trace_19_a_confirmed_token_is_not_used_again() {
 }
 
 #[test]
-fn trace_24_the_end_of_a_repeat_settles_nothing_while_attempt_0_may_be_under_way() {
+fn trace_24_a_repeats_end_resolves_nothing_during_attempt_0() {
     let subject = kinds::token()
         .paced(Pace::Long, Pace::AtOnce)
         .with(|manners| manners.frees_tokens = true);
     let mut model = Model::started(&subject);
     model.stop_before(A, "create");
-    model.step(A, &mut Script::on(Verb::Create, CallFate::Late));
+    model.step(A, &mut Script::on(Verb::Create, CallOutcome::Late));
     // The repeat begins an operation that fails at once, and the cloud forgets the token with it.
     model.cloud.next_creation_fails = Some(Effect::None);
     model.cloud.work_takes = Duration::from_secs(5);
@@ -147,7 +152,7 @@ fn trace_24_the_end_of_a_repeat_settles_nothing_while_attempt_0_may_be_under_way
 }
 
 #[test]
-fn trace_24_nor_the_end_of_attempt_0_while_a_repeat_may_be_under_way() {
+fn trace_24_the_end_of_attempt_0_resolves_nothing_during_a_repeat() {
     // Found by the random schedules: A's answer comes after B's repeat.
     let subject = kinds::token()
         .paced(Pace::Long, Pace::AtOnce)
@@ -159,7 +164,7 @@ fn trace_24_nor_the_end_of_attempt_0_while_a_repeat_may_be_under_way() {
     model.step(A, &mut Well);
     model.lead(B);
     model.stop_before(B, "create \"\" attempt 1");
-    model.step(B, &mut Script::on(Verb::Create, CallFate::Late));
+    model.step(B, &mut Script::on(Verb::Create, CallOutcome::Late));
     model.pass(A);
     model.lead(A);
     model.ends_ready();
@@ -200,7 +205,7 @@ fn trace_24_an_older_answer_does_not_take_the_place_of_a_newer_operation() {
 }
 
 #[test]
-fn trace_24_nor_the_end_of_an_older_operation_while_the_last_attempt_may_be_under_way() {
+fn trace_24_an_older_operations_end_resolves_nothing() {
     let subject = kinds::token()
         .paced(Pace::Long, Pace::AtOnce)
         .with(|manners| manners.frees_tokens = true);
@@ -212,9 +217,9 @@ fn trace_24_nor_the_end_of_an_older_operation_while_the_last_attempt_may_be_unde
     // A stands still with the answer. The repeat is refused, and is repeated alone; that one is on its way when A goes on.
     model.advance(Duration::from_secs(2));
     model.lead(B);
-    let refused = CallFate::Fails(FailureCode::InvalidSpec, Effect::None);
+    let refused = CallOutcome::Fails(FailureCode::InvalidSpec, Effect::None);
     model.stop_before_with(B, "create \"\" attempt 2", &mut Script::on(Verb::Create, refused));
-    model.step(B, &mut Script::on(Verb::Create, CallFate::Late));
+    model.step(B, &mut Script::on(Verb::Create, CallOutcome::Late));
     model.pass(A);
     model.lead(A);
     model.ends_ready();
@@ -222,7 +227,7 @@ fn trace_24_nor_the_end_of_an_older_operation_while_the_last_attempt_may_be_unde
 }
 
 #[test]
-fn trace_24_nor_the_absence_of_the_name_that_an_older_attempt_told() {
+fn trace_24_absence_of_an_older_attempts_name_resolves_nothing() {
     let subject = kinds::token()
         .paced(Pace::Long, Pace::AtOnce)
         .with(|manners| manners.frees_tokens = true);
@@ -234,9 +239,9 @@ fn trace_24_nor_the_absence_of_the_name_that_an_older_attempt_told() {
     // A stands still with the answer. The repeat is refused, and is repeated alone; that one is on its way when A goes on.
     model.advance(Duration::from_secs(2));
     model.lead(B);
-    let refused = CallFate::Fails(FailureCode::InvalidSpec, Effect::None);
+    let refused = CallOutcome::Fails(FailureCode::InvalidSpec, Effect::None);
     model.stop_before_with(B, "create \"\" attempt 2", &mut Script::on(Verb::Create, refused));
-    model.step(B, &mut Script::on(Verb::Create, CallFate::Late));
+    model.step(B, &mut Script::on(Verb::Create, CallOutcome::Late));
     // Nor may the token be repeated any more: only a person can tell.
     model.etcd.edit(|object| object.managed.policies.create = false);
     model.pass(A);
@@ -244,7 +249,7 @@ fn trace_24_nor_the_absence_of_the_name_that_an_older_attempt_told() {
     model.rest();
     model.verify();
     assert_eq!((model.tokens(), model.made().len()), (1, 1));
-    assert_eq!(model.says("Synced"), "False/CreateOutcomeUnknown");
+    assert_eq!(model.value("Synced"), "False/CreateOutcomeUnknown");
 }
 
 #[test]
@@ -265,10 +270,10 @@ fn trace_25_a_refused_token_does_not_stick() {
 }
 
 #[test]
-fn trace_25_a_repeat_that_is_hindered_while_it_is_alone_asks_nobody() {
+fn trace_25_a_hindered_exclusive_repeat_asks_no_person() {
     for hindered in [
-        CallFate::Fails(FailureCode::Throttled, Effect::None),
-        CallFate::LostBefore,
+        CallOutcome::Fails(FailureCode::Throttled, Effect::None),
+        CallOutcome::LostBefore,
     ] {
         let mut model = Model::started(&kinds::token());
         model.edit("invalid", json!(true));
@@ -278,7 +283,7 @@ fn trace_25_a_repeat_that_is_hindered_while_it_is_alone_asks_nobody() {
             object.parameters.remove("invalid");
         });
         model.stop_before(A, "create \"\" attempt 2");
-        assert!(model.record().create().is_some_and(|intent| intent.alone));
+        assert!(model.record().create().is_some_and(|intent| intent.exclusive));
         model.step(A, &mut Script::on(Verb::Create, hindered));
         model.ends_ready();
         assert_eq!(model.tokens(), 2);
@@ -290,10 +295,10 @@ fn trace_25_a_repeat_that_is_hindered_while_it_is_alone_asks_nobody() {
 fn trace_25_a_repeat_goes_alone_only_when_nothing_earlier_can_come() {
     let mut model = Model::started(&kinds::token());
     model.stop_before(A, "create");
-    model.step(A, &mut Script::on(Verb::Create, CallFate::Late));
-    let refused = CallFate::Fails(FailureCode::InvalidSpec, Effect::None);
+    model.step(A, &mut Script::on(Verb::Create, CallOutcome::Late));
+    let refused = CallOutcome::Fails(FailureCode::InvalidSpec, Effect::None);
     model.stop_before_with(A, "create \"\" attempt 2", &mut Script::on(Verb::Create, refused));
-    assert!(model.record().create().is_some_and(|intent| intent.alone));
+    assert!(model.record().create().is_some_and(|intent| intent.exclusive));
     assert!(model.flights.is_empty(), "{}", model.log.join("\n"));
     model.ends_ready();
     assert_eq!(model.tokens(), 1);

@@ -1,6 +1,6 @@
 //! Removing it.
 
-use crossbridge_types::{DiffMode, Look, NameSource, OutcomeResult};
+use crossbridge_types::{DiffMode, NameSource, ObserveResult, OutcomeResult};
 
 use super::{
     assertions::{
@@ -81,7 +81,7 @@ async fn foreign_delete(ctx: &KindContext, resource: &mut TestResource) -> Resul
     )?;
     let observation = ctx.observe(resource).await?;
     let judgement = match observation {
-        Look::Found(after) => judge::not_modified(&outcome, &before, &after),
+        ObserveResult::Found(after) => judge::not_modified(&outcome, &before, &after),
         other => is_absent(&other).and(Err("another's resource was deleted".to_owned())),
     };
     run_ctx.judge(FOREIGN_NOT_DELETED, judgement);

@@ -2,7 +2,7 @@
 
 use crossbridge_proto::v1alpha1 as wire;
 use crossbridge_types::{
-    DiffMode, Document, Effect, FailureCode, Kind, Look, Observation, Outcome, OutcomeResult,
+    DiffMode, Document, Effect, FailureCode, Kind, Observation, ObserveResult, Outcome, OutcomeResult,
 };
 use serde_json::Value;
 use tonic::{Code, Status};
@@ -371,13 +371,13 @@ pub(super) fn same_with_other_desired(
     })
 }
 
-pub(super) fn found_as(observation: &Look, name: &str) -> Judgement {
+pub(super) fn found_as(observation: &ObserveResult, name: &str) -> Judgement {
     match observation {
-        Look::Found(found) => holds(found.external_name == name, || {
+        ObserveResult::Found(found) => holds(found.external_name == name, || {
             format!("{name:?} was created, {:?} is found", found.external_name)
         }),
-        Look::Absent(_) => Err("it reads as absent".to_owned()),
-        Look::Failed(failure) => Err(format!("the observation failed: {}", failure.message)),
+        ObserveResult::Absent(_) => Err("it reads as absent".to_owned()),
+        ObserveResult::Failed(failure) => Err(format!("the observation failed: {}", failure.message)),
     }
 }
 
@@ -416,8 +416,8 @@ pub(super) fn not_modified(outcome: &Outcome, before: &Observation, after: &Obse
     )
 }
 
-pub(super) fn update_created_none(outcome: &Outcome, observation: &Look) -> Judgement {
-    holds(matches!(observation, Look::Absent(_)), || {
+pub(super) fn update_created_none(outcome: &Outcome, observation: &ObserveResult) -> Judgement {
+    holds(matches!(observation, ObserveResult::Absent(_)), || {
         "afterwards something exists".to_owned()
     })?;
     rejected(outcome, FailureCode::NotFound)

@@ -16,7 +16,7 @@ use assertions::{
     MARKER_NOT_IN_PARAMETERS, MATCHES_DESIRED, NAME_REPORTED, NAME_REPORTED_WHEN_KNOWN, PARAMETERS_VALID,
     READ_ONLY, STATUS_VALID,
 };
-use crossbridge_types::{CreateRecovery, Look, NameSource, Observation};
+use crossbridge_types::{CreateRecovery, NameSource, Observation, ObserveResult};
 
 use crate::{
     kind_context::{CallTrace, KindContext, TestResource, new_marker},
@@ -144,12 +144,12 @@ async fn without_name(ctx: &KindContext, resource: &TestResource) -> Result<(), 
     ctx.wait_for_consistency().await;
     let observation = ctx.observe(&resource.clone().without_name()).await?;
     run_ctx.judge(FOUND_WITHOUT_NAME, judge::found_as(&observation, resource.name()));
-    if ctx.recovers_by(CreateRecovery::Marker) && matches!(observation, Look::Found(_)) {
+    if ctx.recovers_by(CreateRecovery::Marker) && matches!(observation, ObserveResult::Found(_)) {
         among_several(ctx, resource).await?;
     }
     if !ctx.recovers_by(CreateRecovery::Marker) {
         run_ctx.not_applicable(FORMER_FOUND, "the kind has no MARKER recovery");
-    } else if matches!(observation, Look::Found(_)) {
+    } else if matches!(observation, ObserveResult::Found(_)) {
         let with_restored_marker = resource
             .clone()
             .with_restored_marker(&new_marker())

@@ -4,7 +4,7 @@ mod deadlines;
 mod malformed;
 mod parameters;
 
-use crossbridge_types::{FailureCode, Look, Outcome, OutcomeResult};
+use crossbridge_types::{FailureCode, ObserveResult, Outcome, OutcomeResult};
 
 use crate::{
     assertion::assertions,
@@ -98,7 +98,7 @@ async fn nothing_made(ctx: &KindContext, resource: &TestResource) -> Result<Judg
     }
     ctx.wait_for_consistency().await;
     let observation = ctx.observe(resource).await?;
-    Ok(holds(!matches!(observation, Look::Found(_)), || {
+    Ok(holds(!matches!(observation, ObserveResult::Found(_)), || {
         "something was created".to_owned()
     }))
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use crossbridge_types::{Look, NameSource, Outcome, OutcomeResult};
+use crossbridge_types::{NameSource, ObserveResult, Outcome, OutcomeResult};
 use tokio::time::{Instant, sleep};
 use uuid::Uuid;
 
@@ -182,9 +182,9 @@ async fn existing_names(ctx: &KindContext, resource: &TestResource) -> Result<BT
         return found.ok_or_else(|| Stop::not_applicable(UNSEEN));
     }
     match ctx.observe(resource).await? {
-        Look::Found(found) => Ok(BTreeSet::from([found.external_name])),
-        Look::Absent(_) => Ok(BTreeSet::new()),
-        Look::Failed(failure) => Err(Stop::blocked(format!("Observe failed: {}", failure.message))),
+        ObserveResult::Found(found) => Ok(BTreeSet::from([found.external_name])),
+        ObserveResult::Absent(_) => Ok(BTreeSet::new()),
+        ObserveResult::Failed(failure) => Err(Stop::blocked(format!("Observe failed: {}", failure.message))),
     }
 }
 

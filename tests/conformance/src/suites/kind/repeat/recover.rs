@@ -1,6 +1,6 @@
 //! Recovery of a creation whose outcome is unknown.
 
-use crossbridge_types::{CreateRecovery, Look};
+use crossbridge_types::{CreateRecovery, ObserveResult};
 
 use super::{ended, honors_token, judge, promises};
 use crate::{
@@ -21,7 +21,7 @@ pub(crate) async fn recover(ctx: &KindContext, resource: &mut TestResource) -> R
     } else {
         ctx.wait_for_consistency().await;
         match ctx.observe(resource).await? {
-            Look::Found(found) => Some(found.external_name),
+            ObserveResult::Found(found) => Some(found.external_name),
             _ => None,
         }
     };

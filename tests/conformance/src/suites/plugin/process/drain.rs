@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, error::Error, time::Duration};
 
-use crossbridge_types::{CreateRecovery, Kind, Look, NameSource};
+use crossbridge_types::{CreateRecovery, Kind, NameSource, ObserveResult};
 use futures::{
     StreamExt,
     future::{BoxFuture, OptionFuture},
@@ -101,7 +101,7 @@ impl Drained {
         let mut judgement = self.answered();
         for (number, resource) in &self.resources {
             let was_rejected = self.responses.get(number).is_none_or(Result::is_err);
-            if was_rejected && matches!(self.ctx.observe(resource).await?, Look::Found(_)) {
+            if was_rejected && matches!(self.ctx.observe(resource).await?, ObserveResult::Found(_)) {
                 judgement = judgement.and(Err("a Create was rejected, and created something".to_owned()));
             }
             self.ctx.remove(resource).await?;

@@ -1,0 +1,317 @@
+//! What the memory takes in after a call, or after a write.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::external::{
+    Answer, CallError, Completed, FailureCode, Operation, OperationVerb, Outcome, OutcomeResult, Verb,
+};
+
+use super::{
+    decision::{Call, Event, MetadataChange},
+    operation::POLL_AFTER,
+    reconcile_memory::{
+        LastObservation, ObservedState, ReconcileInputs, ReconcileMemory, incarnation, next_observation,
+        recorded,
+    },
+    record::Stored,
+    snapshot::{Managed, Snapshot},
+    status::OperationReport,
+};
+
+/// What the create that is recorded has made is observed as it was desired then, not as it is now.
+fn is_of_a_former_wish(snapshot: &Snapshot) -> bool {
+    match (&*snapshot.managed.record(), &snapshot.desired) {
+        (Stored::Owned(record), Ok(desired)) => record
+            .create()
+            .is_some_and(|intent| super::rules::observed_as_recorded(intent, desired).is_some()),
+        _ => false,
+    }
+}
+
+/// So many intents in a row may be lost on their way.
+const UNSENT: usize = 4;
+
+impl ReconcileMemory {
+    /// Takes in the answer of a call, after what must be persisted of it was. `world` is as of now.
+    pub fn record_response(&mut self, snapshot: &Snapshot, call: &Call, answer: &Answer) {
+        self.may_send = None;
+        self.verified = None;
+        self.last_observation = None;
+        if let Some((outcome, failure)) = super::unanswered::contradicts_itself(call, answer) {
+            let message = format!(
+                "the creation is said to have had no effect ({}), and yet to have made {:?}: it counts as unknown what it did; this is a fault of the plugin",
+                failure.reason, outcome.external_name
+            );
+            self.events.push(Event::warning("ContradictoryAnswer", &message));
+        }
+        match &*super::unanswered::believed(call, answer) {
+            Ok(outcome) => self.record_outcome(snapshot, call, outcome),
+            Err(error) => {
+                if let CallError::Rejected { code, .. } = error {
+                    self.note_answered(call);
+                    // A handle that the plugin cannot read is of no more use; what it stood for is found by looking. The other codes speak of the
+                    // plugin (it does not serve the type now, the call came late), and another answer may come.
+                    if call.verb == Verb::Poll && code == "INVALID_ARGUMENT" {
+                        self.end_operation(call);
+                    }
+                }
+                self.record_call_error(snapshot, call.verb, error);
+                self.next_poll = self
+                    .retry_state
+                    .as_ref()
+                    .and_then(|retry_state| retry_state.until)
+                    .filter(|_| call.verb == Verb::Poll);
+            }
+        }
+    }
+
+    /// This write is about to be sent: whether or not it lands, the call of an intent that is new with it has not begun.
+    pub fn begin_write(&mut self, managed: &Managed, change: &MetadataChange) {
+        let Some((token, _)) = &change.allows else { return };
+        let is_recorded = matches!(&*managed.record(), Stored::Owned(record)
+            if record.intent.as_ref().is_some_and(|intent| intent.token == *token));
+        if !is_recorded && !self.unsent.contains(token) {
+            self.unsent.push(token.clone());
+            let old = self.unsent.len().saturating_sub(UNSENT);
+            self.unsent.drain(..old);
+        }
+    }
+
+    /// A call is about to be sent: from here on nobody knows, until the answer is in.
+    pub fn begin_call(&mut self, call: &Call) {
+        self.may_send = None;
+        self.unsent.retain(|token| *token != call.token);
+        self.verified = None;
+    }
+
+    fn note_answered(&mut self, call: &Call) {
+        if matches!(call.verb, Verb::Create | Verb::Delete) && !call.token.is_empty() {
+            self.answered = Some(((call.token.clone(), call.attempt), call.deadline));
+        }
+    }
+
+    fn record_outcome(&mut self, snapshot: &Snapshot, call: &Call, outcome: &Outcome) {
+        if super::rules::is_terminal(&outcome.result) {
+            self.note_answered(call);
+        }
+        self.unpublished |= self.keep_details(&outcome.connection_details);
+        self.queue_warnings(&outcome.warnings);
+        match &outcome.result {
+            OutcomeResult::Completed(completed) => self.record_completed(snapshot, call, outcome, completed),
+            OutcomeResult::Operation(operation) => self.record_operation(snapshot, call, operation),
+            OutcomeResult::Failure(failure) => {
+                // Of what is not found there is nothing to follow; a look tells what became of it.
+                if call.verb == Verb::Poll
+                    && matches!(
+                        failure.code,
+                        FailureCode::OperationFailed | FailureCode::OperationExpired | FailureCode::NotFound
+                    )
+                {
+                    self.end_operation(call);
+                }
+                if call.verb == Verb::Delete && failure.code == FailureCode::NotFound {
+                    // Another's, or none: the look that follows tells which.
+                    self.delete_answered = Some(snapshot.now);
+                    self.clear_retry_state(Verb::Delete);
+                    return;
+                }
+                self.record_failure(snapshot, call.verb, failure);
+                self.bind_failure_to_inputs(snapshot, call);
+                if call.verb == Verb::Poll {
+                    self.next_poll = self
+                        .retry_state
+                        .as_ref()
+                        .and_then(|retry_state| retry_state.until);
+                }
+            }
+        }
+    }
+
+    /// A repeat carries the recorded wish: its refusal says nothing of one that was corrected since (trace 25).
+    fn bind_failure_to_inputs(&mut self, snapshot: &Snapshot, call: &Call) {
+        let same = snapshot
+            .desired
+            .as_ref()
+            .is_ok_and(|desired| desired.parameters == call.desired.parameters);
+        if let Some(retry_state) = self.retry_state.as_mut().filter(|_| call.verb == Verb::Create) {
+            retry_state.for_these_inputs &= same;
+        }
+    }
+
+    fn record_completed(
+        &mut self,
+        snapshot: &Snapshot,
+        call: &Call,
+        outcome: &Outcome,
+        completed: &Completed,
+    ) {
+        self.clear_retry_state(call.verb);
+        let does = match call.verb {
+            Verb::Create => OperationVerb::Create,
+            Verb::Update => OperationVerb::Update,
+            Verb::Delete => OperationVerb::Delete,
+            Verb::Poll => call.operation.unwrap_or(OperationVerb::Update),
+            Verb::Observe => return,
+        };
+        if call.verb == Verb::Poll {
+            self.end_operation(call);
+        }
+        match does {
+            OperationVerb::Delete => {
+                self.delete_answered = Some(snapshot.now);
+                self.events.push(Event::normal(
+                    "DeletedExternalResource",
+                    "Successfully requested deletion of external resource",
+                ));
+            }
+            OperationVerb::Create => {
+                self.created = Some(((call.token.clone(), call.attempt), snapshot.now));
+                self.absent_since = None;
+                self.events.push(Event::normal(
+                    "CreatedExternalResource",
+                    "Successfully requested creation of external resource",
+                ));
+            }
+            OperationVerb::Update => {
+                self.count_update(snapshot);
+                self.events.push(Event::normal(
+                    "UpdatedExternalResource",
+                    "Successfully requested update of external resource",
+                ));
+            }
+        }
+        let Some(observation) = completed
+            .observation
+            .as_ref()
+            .filter(|_| does != OperationVerb::Delete)
+        else {
+            return;
+        };
+        let mut observation = observation.clone();
+        if observation.external_name.is_empty() {
+            let name = if outcome.external_name.is_empty() {
+                &call.target.external_name
+            } else {
+                &outcome.external_name
+            };
+            observation.external_name.clone_from(name);
+        }
+        if observation.canonical_id.is_empty() {
+            observation.canonical_id.clone_from(&outcome.canonical_id);
+        }
+        self.keep_details(&observation.connection_details);
+        self.queue_warnings(&observation.warnings);
+        let next = next_observation(snapshot, &observation);
+        self.last_observation = Some(LastObservation {
+            // It was seen when the call ran, however long the answer lay (trace 3).
+            began: call.deadline - snapshot.kind.timeouts.call,
+            name: observation.external_name.clone(),
+            recorded: recorded(snapshot),
+            as_recorded: does == OperationVerb::Create && is_of_a_former_wish(snapshot),
+            former_marker: call.target.former_marker.clone(),
+            inputs: ReconcileInputs::of(snapshot),
+            found: ObservedState::Exists(Arc::new(observation)),
+            next,
+        });
+    }
+
+    fn record_operation(&mut self, snapshot: &Snapshot, call: &Call, operation: &Operation) {
+        self.clear_retry_state(call.verb);
+        self.next_poll = Some(snapshot.now + operation.poll_after.unwrap_or(POLL_AFTER));
+        self.reported = Some(operation.clone());
+        let begun = call.verb != Verb::Poll;
+        match operation.verb {
+            OperationVerb::Create if begun => {
+                // Told anew, it lives, whatever a poll said of it.
+                self.spent_handle.clear();
+                self.events.push(Event::normal(
+                    "CreatedExternalResource",
+                    "Successfully requested creation of external resource",
+                ));
+            }
+            OperationVerb::Create => {}
+            OperationVerb::Update | OperationVerb::Delete => {
+                let earlier = self
+                    .operation
+                    .clone()
+                    .flatten()
+                    .or_else(|| snapshot.managed.status.progress.operation.clone());
+                let goes_on = earlier.filter(|earlier| !begun && earlier.verb == operation.verb);
+                self.operation = Some(Some(OperationReport {
+                    handle: operation.handle.clone(),
+                    verb: operation.verb,
+                    phase: operation.phase.clone(),
+                    progress: operation.progress_percent,
+                    since: goes_on.as_ref().map_or(snapshot.now, |earlier| earlier.since),
+                    generation: goes_on.map_or(snapshot.managed.generation, |earlier| earlier.generation),
+                    poll_driven: operation.poll_driven,
+                    expire_time: operation.expire_time,
+                    external_name: call.target.external_name.clone(),
+                    incarnation: incarnation(snapshot),
+                    sensitive_digest: call.sensitive_digest.clone(),
+                }));
+                if begun && operation.verb == OperationVerb::Update {
+                    self.count_update(snapshot);
+                    self.events.push(Event::normal(
+                        "UpdatedExternalResource",
+                        "Successfully requested update of external resource",
+                    ));
+                } else if begun {
+                    self.events.push(Event::normal(
+                        "DeletedExternalResource",
+                        "Successfully requested deletion of external resource",
+                    ));
+                }
+            }
+        }
+    }
+
+    fn end_operation(&mut self, call: &Call) {
+        self.reported = None;
+        self.next_poll = None;
+        match call.operation {
+            Some(OperationVerb::Create) => self.spent_handle.clone_from(&call.handle),
+            Some(OperationVerb::Update | OperationVerb::Delete) | None => self.operation = Some(None),
+        }
+    }
+
+    fn count_update(&mut self, snapshot: &Snapshot) {
+        let count = self.updates_for(snapshot).map_or(0, |(count, _)| count) + 1;
+        self.updates = Some((ReconcileInputs::of(snapshot), count, snapshot.now));
+    }
+
+    /// How many updates this wish has had, and when the last.
+    pub fn updates_for(&self, snapshot: &Snapshot) -> Option<(u32, Timestamp)> {
+        self.updates
+            .as_ref()
+            .filter(|(inputs, ..)| *inputs == ReconcileInputs::of(snapshot))
+            .map(|(_, count, last)| (*count, *last))
+    }
+
+    /// A metadata write of this pass landed: its call may go, and it proves the version.
+    pub fn record_metadata(&mut self, change: &MetadataChange, resource_version: &str, began: Timestamp) {
+        self.may_send.clone_from(&change.allows);
+        if change.allows.is_some() {
+            // A new call: what was known of former ones counts no more.
+            self.delete_answered = None;
+            self.absent_since = None;
+        }
+        self.record_resource_version(resource_version, began);
+        self.events.extend(change.event.clone());
+    }
+
+    /// A status write or a live read of this pass proved the version.
+    pub fn record_resource_version(&mut self, resource_version: &str, began: Timestamp) {
+        self.verified = Some((resource_version.to_owned(), began));
+        self.verifications = self.verifications.saturating_add(1).min(2);
+    }
+
+    /// The connection Secret could not be written: for people, and when to try again.
+    pub fn record_publish_problem(&mut self, message: String, retry: Timestamp) {
+        self.events
+            .push(Event::warning("CannotPublishConnectionDetails", &message));
+        self.publish_problem = Some((message, retry));
+    }
+}

@@ -1,0 +1,229 @@
+//! What the plugin says of a config, by its check and by calls.
+
+use bridge_core::external::{CallError, Config, Effect, Failure, FailureCode};
+use jiff::SignedDuration;
+use serde_json::json;
+
+use super::{
+    ConfigError,
+    fixture::{Shared, cluster_wide},
+    reason, with_secret,
+};
+use crate::managed::ConfigSource;
+
+fn refusal() -> Failure {
+    Failure {
+        code: FailureCode::Unauthenticated,
+        effect: Effect::None,
+        reason: "BadKey".to_owned(),
+        message: "The key is refused.".to_owned(),
+        retry_after: None,
+        violations: Vec::new(),
+        upstream_code: String::new(),
+        upstream_request_id: String::new(),
+        existing_external_name: String::new(),
+    }
+}
+
+#[tokio::test]
+async fn a_rejected_config_backs_off_until_it_changes() {
+    let shared = Shared::default();
+    shared.config(None, 1, &with_secret(None));
+    shared.secret(1, &[("token", "bad")]);
+    shared.fixture().verdict = Some(Ok(Err(refusal())));
+    let resolver = shared.resolver(false);
+    let error = resolver.config_of(&cluster_wide()).await.unwrap_err();
+    assert_eq!(error.reason(), "BadKey");
+    assert!(
+        error
+            .to_string()
+            .ends_with("is not accepted: The key is refused."),
+        "{error}"
+    );
+    // 5 s, 10 s, 20 s, … at most 5 min.
+    let steps = [
+        (4, 1),
+        (1, 2),
+        (9, 2),
+        (1, 3),
+        (19, 3),
+        (1, 4),
+        (3600, 5),
+        (300, 6),
+        (300, 7),
+        (300, 8),
+        (299, 8),
+        (1, 9),
+    ];
+    for (seconds, checks) in steps {
+        shared.wait(seconds);
+        assert_eq!(reason(&resolver, &cluster_wide()).await, "BadKey");
+        assert_eq!(shared.counts().1, checks, "after {seconds} s more");
+    }
+    let woken = shared.fixture().woken.len();
+    shared.fixture().secrets.clear();
+    assert_eq!(reason(&resolver, &cluster_wide()).await, "SecretNotFound");
+    assert_eq!(shared.fixture().woken.len(), woken, "Secrets are watched");
+    shared.secret(2, &[("token", "good")]);
+    shared.fixture().verdict = None;
+    assert_eq!(
+        resolver.config_of(&cluster_wide()).await.unwrap().identity,
+        "account"
+    );
+}
+
+#[tokio::test]
+async fn a_plugin_that_cannot_be_asked_is_asked_again_soon() {
+    let shared = Shared::default();
+    shared.config(None, 1, &json!({}));
+    let unknown = CallError::Unknown {
+        code: "UNAVAILABLE".to_owned(),
+        message: "away".to_owned(),
+    };
+    shared.fixture().verdict = Some(Err(unknown));
+    let resolver = shared.resolver(false);
+    let error = resolver.config_of(&cluster_wide()).await.unwrap_err();
+    assert!(matches!(error, ConfigError::NotChecked { .. }), "{error}");
+    // 1 s, 2 s, 4 s, … at most 15 s.
+    for (seconds, checks) in [(1, 2), (1, 2), (1, 3), (4, 4), (8, 5), (15, 6), (14, 6), (1, 7)] {
+        shared.wait(seconds);
+        assert_eq!(
+            reason(&resolver, &cluster_wide()).await,
+            "ProviderConfigNotChecked"
+        );
+        assert_eq!(shared.counts().1, checks, "after {seconds} s more");
+    }
+    let woken = shared.fixture().woken.clone();
+    assert_eq!(woken.last().map(String::as_str), Some("default in 15 s"));
+    assert_eq!(woken.len(), 9, "each who asks is told when to ask again");
+}
+
+#[tokio::test]
+async fn a_plugin_that_checks_no_configs_knows_no_identity() {
+    let shared = Shared::default();
+    shared.config(None, 1, &json!({}));
+    let unimplemented = CallError::Rejected {
+        code: "UNIMPLEMENTED".to_owned(),
+        message: String::new(),
+    };
+    shared.fixture().verdict = Some(Err(unimplemented));
+    assert_eq!(
+        shared
+            .resolver(false)
+            .config_of(&cluster_wide())
+            .await
+            .unwrap()
+            .identity,
+        ""
+    );
+}
+
+#[tokio::test]
+async fn a_rejected_call_suspends_its_config_until_a_check_succeeds() {
+    let shared = Shared::default();
+    shared.config(None, 1, &with_secret(None));
+    shared.secret(1, &[("token", "canary")]);
+    let resolver = shared.resolver(false);
+    let config = resolver.config_of(&cluster_wide()).await.unwrap();
+    let other = Config {
+        id: "another".to_owned(),
+        ..(*config).clone()
+    };
+    resolver.rejected(&other, &refusal(), shared.now());
+    resolver.config_of(&cluster_wide()).await.unwrap();
+    assert_eq!(shared.counts(), (1, 1));
+
+    for _ in 0..32 {
+        resolver.rejected(&config, &refusal(), shared.now());
+    }
+    assert_eq!(reason(&resolver, &cluster_wide()).await, "BadKey");
+    assert_eq!(shared.counts(), (2, 1), "read afresh, and not asked at once");
+    let condition = shared.fixture().reported.last().cloned().unwrap();
+    assert_eq!(
+        (&condition["status"], &condition["reason"]),
+        (&json!("False"), &json!("BadKey"))
+    );
+    shared.wait(4);
+    assert_eq!(reason(&resolver, &cluster_wide()).await, "BadKey");
+    shared.wait(1);
+    resolver.config_of(&cluster_wide()).await.unwrap();
+    assert_eq!(shared.counts().1, 2, "a burst of 32 was one failure");
+    let condition = shared.fixture().reported.last().cloned().unwrap();
+    assert_eq!(condition["status"], "True");
+}
+
+#[tokio::test]
+async fn expired_credentials_are_read_afresh_once_before_they_hold_their_config() {
+    let shared = Shared::default();
+    shared.config(None, 1, &with_secret(None));
+    shared.secret(1, &[("token", "canary")]);
+    let resolver = shared.resolver(false);
+    let expired = Failure {
+        code: FailureCode::CredentialsExpired,
+        ..refusal()
+    };
+    let sent = shared.now();
+    let config = resolver.config_of(&cluster_wide()).await.unwrap();
+    resolver.rejected(&config, &expired, shared.now());
+    let config = resolver.config_of(&cluster_wide()).await.unwrap();
+    assert_eq!(shared.counts(), (2, 2), "read and checked afresh, without a wait");
+    // Another call that was under way with the former ones.
+    resolver.rejected(&config, &expired, sent);
+    let config = resolver.config_of(&cluster_wide()).await.unwrap();
+
+    shared.wait(1);
+    resolver.rejected(&config, &expired, shared.now());
+    assert_eq!(reason(&resolver, &cluster_wide()).await, "BadKey");
+    shared.wait(5);
+    let config = resolver.config_of(&cluster_wide()).await.unwrap();
+    shared.wait(900);
+    resolver.rejected(&config, &expired, shared.now());
+    resolver
+        .config_of(&cluster_wide())
+        .await
+        .expect("those that expire later are read afresh again");
+}
+
+/// `CheckConfig` says nothing, or yes; calls say no.
+async fn is_refused_by_calls_alone(verdict: Option<Result<Result<String, Failure>, CallError>>) {
+    let shared = Shared::default();
+    shared.config(None, 1, &json!({}));
+    shared.fixture().verdict = verdict;
+    let resolver = shared.resolver(false);
+    for wait in [5, 10, 20] {
+        let before = shared.now();
+        let config = resolver.config_of(&cluster_wide()).await.unwrap();
+        resolver.rejected(&config, &refusal(), shared.now());
+        shared.wait(wait - 1);
+        assert_eq!(reason(&resolver, &cluster_wide()).await, "BadKey", "{wait}");
+        shared.wait(1);
+        let config = resolver.config_of(&cluster_wide()).await.unwrap();
+        resolver.rejected(&config, &refusal(), before - SignedDuration::from_secs(1));
+    }
+    // Calls that were sent before the last failure are no news, and go on being none.
+    resolver.config_of(&cluster_wide()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_suspension_ends_when_check_config_succeeds_or_is_absent() {
+    let unimplemented = CallError::Rejected {
+        code: "UNIMPLEMENTED".to_owned(),
+        message: String::new(),
+    };
+    is_refused_by_calls_alone(Some(Err(unimplemented))).await;
+    is_refused_by_calls_alone(None).await;
+}
+
+#[tokio::test]
+async fn a_rejection_of_former_credentials_does_not_suspend_new_ones() {
+    let shared = Shared::default();
+    shared.config(None, 1, &with_secret(None));
+    shared.secret(1, &[("token", "former")]);
+    let resolver = shared.resolver(false);
+    let former = resolver.config_of(&cluster_wide()).await.unwrap();
+    shared.secret(2, &[("token", "present")]);
+    resolver.config_of(&cluster_wide()).await.unwrap();
+    resolver.rejected(&former, &refusal(), shared.now());
+    resolver.config_of(&cluster_wide()).await.unwrap();
+    assert_eq!(shared.counts(), (2, 2));
+}

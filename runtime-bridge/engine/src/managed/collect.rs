@@ -1,0 +1,114 @@
+//! Gathers what a decision is made from.
+
+use std::sync::Arc;
+
+use bridge_core::managed::{
+    Fresh, Managed, Neighbour, Neighbours, Problem, ReconcileMemory, Snapshot, SnapshotAdditions,
+};
+
+use super::{reconciler::ManagedReconciler, view};
+use crate::object::{Key, Object};
+
+impl ManagedReconciler {
+    /// What is known of an object without asking anybody: enough for [`bridge_core::managed::decide_without_config`].
+    pub(super) fn collect_cached(&self, object: &Object, managed: Managed) -> Snapshot {
+        let shared = &self.shared;
+        let unasked = Problem {
+            reason: "NotAsked".to_owned(),
+            message: "nobody has asked for it yet".to_owned(),
+        };
+        Snapshot {
+            kind: Arc::clone(&self.kind),
+            managed,
+            desired: Err(unasked.clone()),
+            bare: super::desired_state::bare(&self.kind, object),
+            config: Err(unasked),
+            suspension: None,
+            blocker: None,
+            conflicting_object: None,
+            // The driver asks for the lease.
+            may_act: false,
+            marker: view::ownership_marker(&shared.cluster_id, object.uid()),
+            plugin_version: self.plugin_version.clone(),
+            settings: Arc::clone(&shared.settings),
+            fresh: Fresh {
+                token: uuid::Uuid::new_v4().to_string(),
+                question: format!("{:08x}", rand::random::<u32>()),
+                jitter: fastrand::f64(),
+            },
+            now: shared.clock.now(),
+        }
+    }
+
+    /// What has to be asked for, which may take long.
+    pub(super) async fn collect(
+        &self,
+        snapshot: &Snapshot,
+        object: &Object,
+        memory: &ReconcileMemory,
+    ) -> SnapshotAdditions {
+        let shared = &self.shared;
+        let config = self.configs.resolve(object).await;
+        let desired = super::desired_state::read(&self.kind, object, &shared.secrets, &shared.digester).await;
+        let now = shared.clock.now();
+        let group = &self.kind.capabilities.rate_limit_group;
+        let suspension = config
+            .as_ref()
+            .ok()
+            .and_then(|config| shared.suspensions.of(config, group, now));
+        let neighbours = StoredNeighbours { of: self, object };
+        let title = self.name_of(object);
+        let mut claims = shared.claims.lock();
+        let conflicting_object = claims.conflicting_object(snapshot, &config, memory, &title, &neighbours);
+        drop(claims);
+        SnapshotAdditions {
+            desired,
+            config,
+            suspension,
+            conflicting_object,
+            now,
+        }
+    }
+
+    fn name_of(&self, object: &Object) -> String {
+        let kind = &self.kind.resource_type.kind;
+        match object.namespace() {
+            Some(namespace) => format!("{kind} {namespace}/{}", object.name()),
+            None => format!("{kind} {}", object.name()),
+        }
+    }
+}
+
+/// The objects of a kind, as the store holds them, beside one of them.
+struct StoredNeighbours<'a> {
+    of: &'a ManagedReconciler,
+    object: &'a Object,
+}
+
+impl StoredNeighbours<'_> {
+    fn neighbour(&self, other: &Object) -> Neighbour {
+        Neighbour {
+            title: self.of.name_of(other),
+            managed: view::managed(other),
+            parameters: super::desired_state::bare(&self.of.kind, other),
+            same_config: self.of.flow(self.object) == self.of.flow(other),
+        }
+    }
+}
+
+impl Neighbours for StoredNeighbours<'_> {
+    fn with_external_name(&self, name: &str) -> Vec<Neighbour> {
+        let store = &self.of.shared.store;
+        let keys = store.with_external_name(&self.of.api.kind, name).into_iter();
+        keys.filter_map(|key| store.get(&key))
+            .filter(|other| other.uid() != self.object.uid())
+            .map(|other| self.neighbour(&other))
+            .collect()
+    }
+
+    fn get(&self, namespace: &str, name: &str) -> Option<Neighbour> {
+        let namespace = Some(namespace).filter(|namespace| !namespace.is_empty());
+        let key = Key::new(self.of.api.kind.clone(), namespace, name);
+        self.of.shared.store.get(&key).map(|other| self.neighbour(&other))
+    }
+}

@@ -1,0 +1,111 @@
+//! The wish with its secrets, as the plugin is to have it.
+
+use std::sync::Arc;
+
+use bridge_core::{
+    crd::{SecretRef, split_secret_refs},
+    external::{Document, Secrets},
+    kind::Kind,
+    managed::{Problem, ResolvedDesiredState},
+};
+use serde_json::Value;
+
+use super::digest::{self, Digester};
+use crate::{
+    object::{Key, Object},
+    secret::SecretReader,
+};
+
+/// Reads the wish of an object, and the Secrets that it points to.
+pub(super) async fn read(
+    kind: &Kind,
+    object: &Object,
+    secrets: &SecretReader,
+    digester: &Digester,
+) -> Result<Arc<ResolvedDesiredState>, Problem> {
+    let spec = object.spec_value();
+    let empty = serde_json::Map::new();
+    let for_provider = spec
+        .get("forProvider")
+        .and_then(Value::as_object)
+        .unwrap_or(&empty);
+    let split = split_secret_refs(kind, for_provider)
+        .map_err(|error| problem("InvalidSecretReference", error.to_string()))?;
+    let mut sensitive = Secrets::default();
+    for (pointer, reference) in &split.secret_refs {
+        let namespace = namespace_of(object, reference);
+        let secret = secrets.read(namespace, &reference.name).await.map_err(|error| {
+            problem(
+                "SecretNotRead",
+                format!("{error}, to which spec.forProvider{pointer} refers"),
+            )
+        })?;
+        let Some(value) = secret.data.0.get(&reference.key) else {
+            return Err(problem(
+                "SecretKeyMissing",
+                format!(
+                    "the Secret {namespace}/{} has no key {:?}, to which spec.forProvider{pointer} refers",
+                    reference.name, reference.key
+                ),
+            ));
+        };
+        if std::str::from_utf8(value).is_err() {
+            return Err(problem(
+                "SecretNotText",
+                format!(
+                    "key {:?} of the Secret {namespace}/{} is not UTF-8 text",
+                    reference.key, reference.name
+                ),
+            ));
+        }
+        sensitive.0.insert(pointer.clone(), value.clone());
+    }
+    let text = serde_json::to_string(&split.parameters).unwrap_or_default();
+    Ok(Arc::new(ResolvedDesiredState {
+        digest: digest::plain(&text),
+        sensitive_digest: digester.of(&sensitive),
+        parameters: split.parameters,
+        sensitive,
+    }))
+}
+
+/// The parameters without secrets; as they stand where a reference is malformed.
+pub(super) fn bare(kind: &Kind, object: &Object) -> Document {
+    let spec = object.spec_value();
+    let for_provider = spec
+        .get("forProvider")
+        .and_then(Value::as_object)
+        .cloned()
+        .unwrap_or_default();
+    split_secret_refs(kind, &for_provider).map_or(for_provider, |split| split.parameters)
+}
+
+/// The Secrets that an object's wish points to: a change of one is its turn.
+pub fn secret_references(kind: &Kind, object: &Object) -> Vec<Key> {
+    let spec = object.spec_value();
+    let Some(for_provider) = spec.get("forProvider").and_then(Value::as_object) else {
+        return Vec::new();
+    };
+    let references = split_secret_refs(kind, for_provider)
+        .map(|split| split.secret_refs)
+        .unwrap_or_default();
+    references
+        .iter()
+        .map(|(_, reference)| Key::secret(namespace_of(object, reference), &reference.name))
+        .collect()
+}
+
+/// A namespaced object reads its own namespace only.
+fn namespace_of<'a>(object: &'a Object, reference: &'a SecretRef) -> &'a str {
+    object
+        .namespace()
+        .or(reference.namespace.as_deref())
+        .unwrap_or_default()
+}
+
+fn problem(reason: &str, message: String) -> Problem {
+    Problem {
+        reason: reason.to_owned(),
+        message,
+    }
+}

@@ -1,0 +1,338 @@
+//! What a running bridge says of itself.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, OnceLock},
+};
+
+use bridge_engine::{
+    engine::Engine,
+    lease::{Leadership, LeadershipState},
+    metrics::Metrics,
+    object::{ApiType, Key},
+    serve::{KindReport, KindStatus},
+    state::{EngineState, KindState},
+    watch::WatchState,
+};
+use bridge_plugin::Link;
+use parking_lot::RwLock;
+use prometheus_client::metrics::{family::Family, gauge::Gauge};
+use serde_json::{Value, json};
+
+use crate::{
+    admin::{Introspect, Planned, Seen},
+    plugins::{CallMetrics, Connected},
+};
+
+/// So many calls are told of an object.
+const CALLS: usize = 10;
+
+/// Known to the admin endpoint from the first moment on.
+pub struct Introspection {
+    metrics: Arc<Metrics>,
+    calls: Arc<CallMetrics>,
+    leading: Family<Vec<(&'static str, String)>, Gauge>,
+    plugins: OnceLock<Vec<Connected>>,
+    leadership: OnceLock<Leadership>,
+    running: RwLock<Option<ActiveInstance>>,
+}
+
+struct ActiveInstance {
+    engine: Arc<Engine>,
+    /// All kinds are known.
+    prepared: bool,
+    kinds: BTreeMap<String, KindStatus>,
+}
+
+impl Introspection {
+    /// Nothing runs yet.
+    pub fn new(metrics: &Arc<Metrics>, calls: &Arc<CallMetrics>) -> Self {
+        let leading = Family::default();
+        metrics.register(|registry| {
+            // Named as client-go names it.
+            registry.register(
+                "leader_election_master_status",
+                "1 if this process leads, by the name of its lease",
+                leading.clone(),
+            );
+        });
+        Self {
+            metrics: Arc::clone(metrics),
+            calls: Arc::clone(calls),
+            leading,
+            plugins: OnceLock::new(),
+            leadership: OnceLock::new(),
+            running: RwLock::default(),
+        }
+    }
+
+    /// All plugins answered. Once.
+    pub fn connected(&self, plugins: Vec<Connected>) {
+        let _ = self.plugins.set(plugins);
+    }
+
+    /// Whether this bridge may act. Once.
+    pub fn set_leadership(&self, leadership: &Leadership) {
+        let _ = self.leadership.set(leadership.clone());
+    }
+
+    fn leadership(&self) -> Option<LeadershipState> {
+        self.leadership.get().map(Leadership::state)
+    }
+
+    /// Empty before they have answered.
+    pub fn plugins(&self) -> &[Connected] {
+        self.plugins.get().map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// An engine runs.
+    pub fn started(&self, engine: &Arc<Engine>) {
+        *self.running.write() = Some(ActiveInstance {
+            engine: Arc::clone(engine),
+            prepared: false,
+            kinds: BTreeMap::new(),
+        });
+    }
+
+    /// Every kind has been named.
+    pub fn prepared(&self) {
+        if let Some(running) = self.running.write().as_mut() {
+            running.prepared = true;
+        }
+    }
+
+    /// It runs no more.
+    pub fn ended(&self) {
+        let ended = self.running.write().take();
+        // Without the lock: an engine that ends may take a while, and the admin endpoint answers meanwhile.
+        drop(ended);
+    }
+}
+
+impl KindReport for Introspection {
+    /// Reported in the log when it changes.
+    fn kind(&self, kind: &str, status: KindStatus) {
+        let mut running = self.running.write();
+        let Some(running) = running.as_mut() else {
+            return;
+        };
+        let before = running.kinds.insert(kind.to_owned(), status.clone());
+        if before.as_ref() == Some(&status) {
+            return;
+        }
+        match status {
+            KindStatus::Starting => {}
+            KindStatus::Served => tracing::info!(kind, "serving"),
+            KindStatus::Waiting(why) => tracing::warn!(kind, why, "not served yet"),
+            KindStatus::Refused(why) => tracing::error!(kind, why, "cannot be served"),
+        }
+    }
+
+    fn retain(&self, wanted: &dyn Fn(&str) -> bool) {
+        if let Some(running) = self.running.write().as_mut() {
+            running.kinds.retain(|kind, _| {
+                let is_wanted = wanted(kind);
+                if !is_wanted {
+                    tracing::info!(kind, "not served any more");
+                }
+                is_wanted
+            });
+        }
+    }
+}
+
+impl Introspect for Introspection {
+    fn liveness(&self) -> Result<(), &'static str> {
+        self.running
+            .read()
+            .as_ref()
+            .map_or(Ok(()), |running| running.engine.alive())
+    }
+
+    fn readiness(&self) -> Vec<(String, Result<(), String>)> {
+        let running = self.running.read();
+        let Some(running) = running.as_ref().filter(|running| running.prepared) else {
+            return vec![("startup".into(), Err("not finished".into()))];
+        };
+        let links = self.plugins().iter().map(|connected| {
+            let state = connected.plugin.state();
+            let state = state.borrow();
+            let answers = match &state.link {
+                Link::Up => Ok(()),
+                Link::Down { since, why } => Err(format!("no answer since {since:.0}: {why}")),
+            };
+            (format!("plugin {}", state.served.info.name), answers)
+        });
+        let starting = running
+            .kinds
+            .iter()
+            .filter(|(_, status)| **status == KindStatus::Starting);
+        let starting = starting.map(|(kind, _)| (format!("kind {kind}"), Err("starting".to_owned())));
+        let watches = watched(running.engine.state());
+        // A standby is ready: to take over.
+        let leads = self
+            .leadership()
+            .into_iter()
+            .map(|state| (describe(&state), Ok(())));
+        links.chain(starting).chain(watches).chain(leads).collect()
+    }
+
+    fn metrics(&self) -> String {
+        if let Some(LeadershipState {
+            leads,
+            lease: Some(lease),
+            ..
+        }) = self.leadership()
+        {
+            self.leading
+                .get_or_create(&vec![("name", lease)])
+                .set(i64::from(leads));
+        }
+        match self.running.read().as_ref() {
+            Some(running) => running.engine.encode_metrics(),
+            None => self.metrics.encode(),
+        }
+    }
+
+    fn state(&self) -> Value {
+        let plugins: Vec<Value> = self.plugins().iter().map(plugin).collect();
+        let running = self.running.read();
+        let running = running.as_ref();
+        json!({
+            "version": env!("CARGO_PKG_VERSION"),
+            "leadership": self.leadership(),
+            "plugins": plugins,
+            "kinds": running.map(|running| &running.kinds),
+            "engine": running.map(|running| running.engine.state()),
+        })
+    }
+
+    fn object(&self, key: &Key, uid: &str) -> Seen {
+        let running = self.running.read();
+        let due = running.as_ref().and_then(|running| running.engine.due(key));
+        Seen {
+            planned: due.map(|due| Planned {
+                next: due.next.map(|next| next.at),
+                purpose: due.next.map(|next| next.priority),
+                running: due.running,
+            }),
+            calls: self.calls.recent.of(uid, CALLS),
+        }
+    }
+}
+
+fn describe(leadership: &LeadershipState) -> String {
+    let holder = leadership.holder.as_deref().filter(|holder| !holder.is_empty());
+    match (leadership.leads, &leadership.lease) {
+        (true, None) => "leader: this bridge, without an election".to_owned(),
+        (true, Some(lease)) => format!("leader: this bridge, by the lease {lease}"),
+        (false, _) => format!("leader: {}; standing by", holder.unwrap_or("nobody")),
+    }
+}
+
+/// Nothing is served before it is watched.
+fn watched(state: EngineState) -> Vec<(String, Result<(), String>)> {
+    let synced = |state| match state {
+        WatchState::Live | WatchState::Gone(_) => Ok(()),
+        WatchState::Syncing(why) => Err(format!("syncing: {why}")),
+        WatchState::Forbidden(why) => Err(format!("forbidden: {why}")),
+    };
+    // Without it, no kind is known to be there, and each looks as if it were rightly not watched.
+    let definitions = (
+        "watch CustomResourceDefinition".to_owned(),
+        synced(state.definitions),
+    );
+    let kinds = state
+        .kinds
+        .into_iter()
+        .map(|KindState { watch, .. }| match watch.state {
+            // They can be read all the same.
+            WatchState::Forbidden(why) if watch.kind == ApiType::secrets().kind => (
+                format!("watch Secret: forbidden, read every few seconds instead: {why}"),
+                Ok(()),
+            ),
+            state => (format!("watch {}", watch.kind), synced(state)),
+        });
+    std::iter::once(definitions).chain(kinds).collect()
+}
+
+fn plugin(connected: &Connected) -> Value {
+    let state = connected.plugin.state();
+    let state = state.borrow();
+    let info = &state.served.info;
+    json!({
+        "name": info.name,
+        "version": info.version,
+        "instance": info.instance_id,
+        "endpoint": connected.endpoint.to_string(),
+        "link": match &state.link {
+            Link::Up => json!("up"),
+            Link::Down { since, why } => json!({ "down": { "since": since.to_string(), "why": why } }),
+        },
+        "kinds": state.served.kinds.iter().map(|kind| kind.resource_type.to_string()).collect::<Vec<_>>(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use bridge_core::{queue::Counts, watch_plan::GroupKind};
+    use bridge_engine::watch::KindWatch;
+
+    use super::*;
+
+    fn state(definitions: WatchState, kinds: [(&str, &str, WatchState); 2]) -> EngineState {
+        let kinds = kinds.map(|(group, kind, state)| KindState {
+            watch: KindWatch {
+                kind: GroupKind::new(group, kind),
+                version: "v1".to_owned(),
+                definition: None,
+                state,
+                reasons: BTreeMap::new(),
+                interruptions: 0,
+                lists: 0,
+                unreadable: BTreeMap::new(),
+            },
+            objects: 0,
+            queue: Counts::default(),
+        });
+        EngineState {
+            server_version: String::new(),
+            dispatching: true,
+            definitions,
+            kinds: kinds.into(),
+            in_flight: Vec::new(),
+            last_plan: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn it_is_ready_when_all_is_watched_that_must_be() {
+        let no = || WatchState::Forbidden("no".to_owned());
+        let live = WatchState::Live;
+        let unready = |state| {
+            let checks = watched(state).into_iter();
+            checks
+                .filter_map(|(what, result)| Some((what, result.err()?)))
+                .collect::<Vec<_>>()
+        };
+        let kinds = |secrets, notes| [("", "Secret", secrets), ("example.org", "Note", notes)];
+        let none: Vec<(String, String)> = Vec::new();
+        assert_eq!(
+            unready(state(live.clone(), kinds(live.clone(), live.clone()))),
+            none
+        );
+        let unknown = WatchState::Gone("the definitions are not known".to_owned());
+        assert_eq!(
+            unready(state(no(), kinds(live.clone(), unknown))),
+            [(
+                "watch CustomResourceDefinition".to_owned(),
+                "forbidden: no".to_owned()
+            )]
+        );
+        assert_eq!(unready(state(live.clone(), kinds(no(), live.clone()))), none);
+        assert_eq!(
+            unready(state(live.clone(), kinds(live, no()))),
+            [("watch Note.example.org".to_owned(), "forbidden: no".to_owned())]
+        );
+    }
+}

@@ -1,0 +1,184 @@
+//! What happened, and how often: a fault that is drawn and never comes proves nothing.
+
+use std::{collections::BTreeMap, fmt::Debug};
+
+use parking_lot::Mutex;
+
+/// How often things happened, by name.
+pub type Counts = BTreeMap<String, u64>;
+
+/// Of one seed.
+#[derive(Default)]
+pub(crate) struct Coverage(Mutex<Counts>);
+
+impl Coverage {
+    /// `what` happened, of this group. What stands in brackets behind its word is a matter of degree.
+    pub(crate) fn count(&self, group: &str, what: impl Debug) {
+        let what = format!("{what:?}");
+        let word = what.split(['(', ' ', '{']).next().unwrap_or_default();
+        *self.0.lock().entry(format!("{group}: {word}")).or_default() += 1;
+    }
+
+    pub(crate) fn counts(&self) -> Counts {
+        self.0.lock().clone()
+    }
+}
+
+/// Where a bridge was when it died.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum KillPoint {
+    BeforeWrite,
+    AfterWrite,
+    BeforeCall,
+    /// The call is on its way, and takes effect later.
+    AmidCall,
+    AfterCall,
+}
+
+/// What a watch did with its news.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum WatchFault {
+    Late,
+    Twice,
+    Cut,
+}
+
+/// What else is to happen in some seeds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum ScenarioFeature {
+    TwoBridges,
+    /// Two objects want one external object.
+    Rivals,
+    LeaseMoved,
+    /// A person was asked.
+    Answered,
+}
+
+/// So many seeds come by everything that is drawn.
+pub const ENOUGH_SEEDS: usize = 5_000;
+
+/// What must happen in [so many](ENOUGH_SEEDS).
+const MUST_HAPPEN: [(&str, &[&str]); 8] = [
+    (
+        "api",
+        &[
+            "BreakAfter",
+            "BreakBefore",
+            "Conflict",
+            "ErrorAfter",
+            "Gone",
+            "HangAfter",
+            "HangBefore",
+            "Invalid",
+            "Late",
+            "Stale",
+            "Throttle",
+            "Unavailable",
+        ],
+    ),
+    ("watch", &["Cut", "Late", "Twice"]),
+    (
+        "cloud",
+        &[
+            "CrashAfter",
+            "CrashBefore",
+            "Doom",
+            "Hang",
+            "Late",
+            "Lie",
+            "LoseAnswer",
+            "Slow",
+            "Status",
+            "StatusAfter",
+            "Throttle",
+            "Unavailable",
+            "UnavailableAfter",
+        ],
+    ),
+    // What comes of what was done to the cloud.
+    (
+        "answer",
+        &["AlreadyExists", "OperationExpired", "OperationFailed"],
+    ),
+    (
+        "bridge dies",
+        &["AfterCall", "AfterWrite", "AmidCall", "BeforeCall", "BeforeWrite"],
+    ),
+    ("and then", &["Delete", "Nothing", "Pause", "Resize"]),
+    (
+        "step",
+        &[
+            "ApiDown",
+            "Apply",
+            "CloudDown",
+            "Compact",
+            "CutWatches",
+            "Delete",
+            "Foreign",
+            "ForgetOperations",
+            "KillBridge",
+            "KillBridgeAt",
+            "KillOne",
+            "KillPlugin",
+            "Pause",
+            "RemoveByHand",
+            "Resize",
+            "Rotate",
+            "Spoil",
+            "Stall",
+            "TerminateBridge",
+            "TerminateOne",
+            "Unpause",
+            "Usurp",
+        ],
+    ),
+    ("world", &["Answered", "LeaseMoved", "Rivals", "TwoBridges"]),
+];
+
+/// What of it did not happen.
+pub fn never_happened(counts: &Counts) -> Vec<String> {
+    let names = MUST_HAPPEN
+        .into_iter()
+        .flat_map(|(group, words)| words.iter().map(move |word| format!("{group}: {word}")));
+    names
+        .filter(|name| counts.get(name).is_none_or(|count| *count == 0))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Counts, Coverage, never_happened};
+
+    #[derive(Debug)]
+    #[allow(dead_code, reason = "they are printed")]
+    enum Fault {
+        Late(u32),
+        Hang,
+    }
+
+    #[test]
+    fn counts_are_keyed_by_name() {
+        let coverage = Coverage::default();
+        coverage.count("cloud", Fault::Late(3));
+        coverage.count("cloud", Fault::Late(700));
+        coverage.count("cloud", Fault::Hang);
+        let counts: Vec<(String, u64)> = coverage.counts().into_iter().collect();
+        assert_eq!(
+            counts,
+            [("cloud: Hang".to_owned(), 1), ("cloud: Late".to_owned(), 2)]
+        );
+    }
+
+    #[test]
+    fn events_that_never_happened_are_reported() {
+        let all: Counts = never_happened(&Counts::new())
+            .into_iter()
+            .map(|name| (name, 1))
+            .collect();
+        assert!(all.len() > 50 && never_happened(&all).is_empty());
+        let mut some = all.clone();
+        some.insert("cloud: Doom".to_owned(), 0);
+        some.remove("step: Usurp");
+        assert_eq!(never_happened(&some), ["cloud: Doom", "step: Usurp"]);
+    }
+}

@@ -1,0 +1,230 @@
+//! What outlives every process of a simulation.
+
+use std::{
+    collections::BTreeMap,
+    net::SocketAddr,
+    sync::{Arc, atomic::AtomicUsize},
+    time::Duration,
+};
+
+use bridge_core::managed::Settings;
+use bridge_engine::clock::Clock;
+use fake_cloud::cloud::Cloud;
+use fake_kube::Kube;
+use parking_lot::Mutex;
+use runtime_bridge::{
+    definitions::CrdMode,
+    serve::{BehaviourArgs, Bridge},
+};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+use tracing_subscriber::{filter::LevelFilter, layer::SubscriberExt};
+
+use super::{
+    chance::Chance,
+    coverage::Coverage,
+    invariants::InvariantChecker,
+    journal::Journal,
+    plan::FaultBurst,
+    time::Time,
+    wire::{Cutter, Valve},
+};
+
+/// What outlives every process of a simulation.
+pub(crate) struct Environment {
+    pub(crate) time: Time,
+    pub(crate) kube: Kube,
+    pub(crate) cloud: Mutex<Cloud>,
+    /// The kinds that its plugin serves.
+    pub(crate) kinds: Vec<String>,
+    /// What goes wrong now, and how often.
+    pub(crate) fault_burst: Mutex<FaultBurst>,
+    pub(crate) kube_chance: Chance,
+    pub(crate) cloud_chance: Chance,
+    pub(crate) watcher: Mutex<InvariantChecker>,
+    pub(crate) log: Journal,
+    pub(crate) coverage: Coverage,
+    /// How bridges behave.
+    pub(crate) behaviour: BehaviourArgs,
+    pub(crate) crash: CrashPoint,
+    /// The process of each bridge.
+    processes: Mutex<[Process; 2]>,
+    /// Watches that the API server serves, by bridge and plural.
+    pub(crate) watches: Mutex<BTreeMap<(usize, String), usize>>,
+    /// Requests of bridges that would change something, elections left out. One that changes nothing costs the API server as much.
+    pub(crate) writes_asked: AtomicUsize,
+    /// Bridges at once; two elect a leader.
+    pub(crate) bridges: usize,
+    /// The bridge that runs, to be asked how it is.
+    pub(crate) bridge: Mutex<Option<Arc<Bridge>>>,
+}
+
+impl Environment {
+    pub(crate) fn new(
+        seed: u64,
+        kinds: Vec<String>,
+        keeps_journal: bool,
+        settings: &Settings,
+        bridges: usize,
+    ) -> Arc<Self> {
+        let time = Time::default();
+        let now = time.clone();
+        Arc::new(Self {
+            kube: Kube::new(Arc::new(move || now.now())),
+            cloud: Mutex::new(Cloud::new()),
+            kinds,
+            fault_burst: Mutex::default(),
+            kube_chance: Chance::new(seed, 1),
+            cloud_chance: Chance::new(seed, 2),
+            watcher: Mutex::default(),
+            coverage: Coverage::default(),
+            log: Journal::new(time.clone(), keeps_journal),
+            behaviour: behaviour(settings),
+            crash: CrashPoint::default(),
+            processes: Mutex::default(),
+            watches: Mutex::default(),
+            writes_asked: AtomicUsize::new(0),
+            bridges,
+            bridge: Mutex::new(None),
+            time,
+        })
+    }
+}
+
+impl Environment {
+    /// Runs this with a log that goes into the journal. An error in it is a violation.
+    pub(crate) fn logging<T>(environment: &Arc<Self>, work: impl FnOnce() -> T) -> T {
+        let log = environment.log.clone();
+        let level = LevelFilter::from_level(log.level());
+        let subscriber = tracing_subscriber::registry().with(log).with(level);
+        tracing::subscriber::with_default(subscriber, work)
+    }
+
+    /// The process that is this bridge now.
+    pub(crate) fn process(&self, bridge: usize) -> Process {
+        self.processes.lock()[bridge].clone()
+    }
+
+    /// Another process takes its place.
+    pub(crate) fn begin_process(&self, bridge: usize, stop: CancellationToken) -> Process {
+        let process = Process {
+            identity: format!("bridge-{bridge} since {}", self.time.now()),
+            stop,
+            ..Process::default()
+        };
+        self.processes.lock()[bridge] = process.clone();
+        process
+    }
+
+    /// Nothing is held up any more.
+    pub(crate) fn open_valves(&self) {
+        for process in self.processes.lock().iter() {
+            process.valve.open(self.time.now());
+        }
+    }
+
+    /// What happened, if it was kept.
+    pub(crate) fn journal(&self) -> Vec<String> {
+        self.log.lines()
+    }
+
+    /// What was wrong.
+    pub(crate) fn violations(&self) -> Vec<String> {
+        let mut violations = self.watcher.lock().violations().to_vec();
+        let errors = self.log.errors();
+        violations.extend(errors);
+        violations
+    }
+}
+
+/// As the command line has it.
+fn behaviour(settings: &Settings) -> BehaviourArgs {
+    BehaviourArgs {
+        crds: CrdMode::Install,
+        poll: settings.poll,
+        poll_jitter: settings.poll_jitter,
+        clock_skew: settings.clock_skew,
+        drain_timeout: Duration::from_mins(1),
+        max_concurrent_reconciles: 128,
+        namespaced_host_credentials: false,
+        admin_address: SocketAddr::from(([127, 0, 0, 1], 0)),
+    }
+}
+
+/// One process of a bridge.
+#[derive(Clone, Default)]
+pub(crate) struct Process {
+    /// By which it elects.
+    pub(crate) identity: String,
+    /// Holds it up.
+    pub(crate) valve: Valve,
+    /// Cuts its connections.
+    pub(crate) cutter: Cutter,
+    /// Ends it by SIGTERM.
+    pub(crate) stop: CancellationToken,
+    /// See [`Self::kill`].
+    pub(crate) death: CancellationToken,
+}
+
+impl Process {
+    /// SIGKILL. Whatever it left running in the runtime reaches nobody any more.
+    pub(crate) fn kill(&self) {
+        self.valve.weld();
+        self.cutter.cut();
+        self.death.cancel();
+    }
+}
+
+/// Where the bridge dies: at its nth request from now that changes something.
+#[derive(Default)]
+pub(crate) struct CrashPoint {
+    armed: Mutex<Option<Armed>>,
+    reached: Notify,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Armed {
+    requests: u32,
+    side: Side,
+}
+
+/// Before or after what a request does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    Before,
+    After,
+}
+
+impl CrashPoint {
+    /// The bridge is going to die at the nth request (from 1) that changes something.
+    pub(crate) fn arm(&self, requests: u32, side: Side) {
+        *self.armed.lock() = Some(Armed { requests, side });
+    }
+
+    pub(crate) fn disarm(&self) {
+        *self.armed.lock() = None;
+    }
+
+    /// A request passes: is this the one?
+    pub(crate) fn passes(&self) -> Option<Side> {
+        let mut armed = self.armed.lock();
+        let at = armed.as_mut()?;
+        at.requests = at.requests.saturating_sub(1);
+        if at.requests > 0 {
+            return None;
+        }
+        let side = at.side;
+        *armed = None;
+        Some(side)
+    }
+
+    /// Now.
+    pub(crate) fn reach(&self) {
+        self.reached.notify_one();
+    }
+
+    /// Until the bridge is to die.
+    pub(crate) async fn reached(&self) {
+        self.reached.notified().await;
+    }
+}
