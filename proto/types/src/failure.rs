@@ -96,8 +96,8 @@ impl Failure {
 pub enum CallError {
     /// Nothing was done, and the bridge or the plugin has a bug: `INVALID_ARGUMENT`, `FAILED_PRECONDITION`, `NOT_FOUND`,
     /// `UNIMPLEMENTED`, or the call was never sent (its deadline had passed).
-    #[error("the plugin refused the call ({code}): {message}")]
-    Refused {
+    #[error("the plugin rejected the call ({code}): {message}")]
+    Rejected {
         /// The gRPC status code, in the contract's spelling: `INVALID_ARGUMENT`.
         code: String,
         /// What the plugin said.

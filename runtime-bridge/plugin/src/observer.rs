@@ -90,7 +90,7 @@ impl Describe for Result<String, Failure> {
 impl Describe for CallError {
     fn described(&self) -> String {
         match self {
-            Self::Refused { code, .. } => format!("refused: {code}"),
+            Self::Rejected { code, .. } => format!("rejected: {code}"),
             Self::Unknown { code, .. } => format!("outcome unknown: {code}"),
         }
     }

@@ -160,7 +160,7 @@ impl LookedUpObject {
                 let intent = intent.filter(|intent| intent.verb == IntentVerb::Create);
                 match intent.map(|intent| &intent.parameters) {
                     Some(RecordedParameters::Whole(parameters)) => {
-                        request["desired"]["parameters"] = json!(parameters)
+                        request["desired"]["parameters"] = json!(parameters);
                     }
                     Some(RecordedParameters::Digest(_)) | None => {}
                 }

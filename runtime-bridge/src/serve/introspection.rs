@@ -14,7 +14,7 @@ use bridge_engine::{
     state::{EngineState, KindState},
     watch::WatchState,
 };
-use bridge_plugin::Link;
+use bridge_plugin::ConnectionStatus;
 use parking_lot::RwLock;
 use prometheus_client::metrics::{family::Family, gauge::Gauge};
 use serde_json::{Value, json};
@@ -158,8 +158,8 @@ impl Introspect for Introspection {
             let state = connected.plugin.state();
             let state = state.borrow();
             let answers = match &state.link {
-                Link::Up => Ok(()),
-                Link::Down { since, why } => Err(format!("no answer since {since:.0}: {why}")),
+                ConnectionStatus::Up => Ok(()),
+                ConnectionStatus::Down { since, why } => Err(format!("no answer since {since:.0}: {why}")),
             };
             (format!("plugin {}", state.served.info.name), answers)
         });
@@ -266,8 +266,8 @@ fn plugin(connected: &Connected) -> Value {
         "instance": info.instance_id,
         "endpoint": connected.endpoint.to_string(),
         "link": match &state.link {
-            Link::Up => json!("up"),
-            Link::Down { since, why } => json!({ "down": { "since": since.to_string(), "why": why } }),
+            ConnectionStatus::Up => json!("up"),
+            ConnectionStatus::Down { since, why } => json!({ "down": { "since": since.to_string(), "why": why } }),
         },
         "kinds": state.served.kinds.iter().map(|kind| kind.resource_type.to_string()).collect::<Vec<_>>(),
     })

@@ -10,7 +10,7 @@ use bridge_engine::{
     ports::External,
     serve::{DesiredKind, KindSource, Wanted},
 };
-use bridge_plugin::{Served, State};
+use bridge_plugin::{PluginState, Served};
 use futures::future::{BoxFuture, pending};
 use serde_json::Value;
 use tokio::sync::watch;
@@ -20,7 +20,7 @@ use crate::{definitions::Definitions, plugins::Connected};
 
 /// The kinds of one plugin, and its two config kinds, as it publishes them now.
 pub(super) struct PluginSource {
-    state: watch::Receiver<State>,
+    state: watch::Receiver<PluginState>,
     external: Arc<dyn External>,
     engine: Arc<Engine>,
     shared: Arc<Shared>,
@@ -125,7 +125,7 @@ impl KindSource for PluginSource {
         let mut state = self.state.clone();
         let known = self.published.as_ref().map(|published| published.served.clone());
         Box::pin(async move {
-            let other = |state: &State| known.as_ref() != Some(&essence(&state.served));
+            let other = |state: &PluginState| known.as_ref() != Some(&essence(&state.served));
             if state.wait_for(other).await.is_err() {
                 // Nobody looks after the plugin any more: then nothing changes.
                 pending::<()>().await;

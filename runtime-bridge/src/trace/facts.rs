@@ -204,7 +204,7 @@ impl Facts {
         let RecentCall {
             method,
             code,
-            told,
+            described,
             milliseconds,
             ..
         } = call;
@@ -214,7 +214,7 @@ impl Facts {
             format!(" [{code}]")
         };
         Tree::new(format!(
-            "{method}, {}, {milliseconds} ms: {told}{code}",
+            "{method}, {}, {milliseconds} ms: {described}{code}",
             self.ago(call.ended)
         ))
     }

@@ -171,7 +171,7 @@ impl ResourceService for Service {
         &self,
         request: Request<wire::ObserveRequest>,
     ) -> Result<Response<wire::ObserveResponse>, Status> {
-        Ok(Response::new(self.look(request).await?.into()))
+        Ok(Response::new(self.observe_response(request).await?.into()))
     }
 
     async fn create(

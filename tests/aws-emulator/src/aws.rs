@@ -52,7 +52,7 @@ pub enum CallError {
     },
     /// Moto rejected the call.
     #[error("{service} rejected the call: HTTP {status}: {said}")]
-    Refused {
+    Rejected {
         /// By signing name.
         service: String,
         /// HTTP status.
@@ -160,7 +160,7 @@ impl Aws {
         if reply.is_success() {
             Ok(said)
         } else {
-            Err(CallError::Refused {
+            Err(CallError::Rejected {
                 service,
                 status: reply.status,
                 said,

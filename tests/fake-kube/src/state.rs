@@ -146,7 +146,7 @@ impl ClusterState {
             match commit.happened {
                 EventKind::Added => drop(objects.remove(&storage_key)),
                 EventKind::Modified | EventKind::Deleted => {
-                    drop(objects.insert(storage_key, commit.old.clone()))
+                    drop(objects.insert(storage_key, commit.old.clone()));
                 }
             }
         }

@@ -45,7 +45,7 @@ pub enum Persisting<C> {
     /// This, before anything else.
     Write(C),
     /// The object or its record is another's by now: the answer has nowhere to go.
-    NotOurs,
+    NotOwned,
 }
 
 /// The decisions of one kind of controller, and what it takes in. All of it is pure.

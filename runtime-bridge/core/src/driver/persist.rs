@@ -60,7 +60,7 @@ impl<M: Machine, O> Persist<M, O> {
     fn upon(&self, (object, view): (O, M::View)) -> Step<M::Change, O> {
         match M::persisting(&self.action.snapshot, &view, &self.action.action, &self.answer) {
             Persisting::Write(change) => Step::Write { object, change },
-            Persisting::Nothing | Persisting::NotOurs => Step::Stored,
+            Persisting::Nothing | Persisting::NotOwned => Step::Stored,
         }
     }
 

@@ -11,7 +11,9 @@ use super::{
     record::{ConfigIdentity, Details, Intent, IntentVerb, Record, RecordedParameters},
     replacement,
     report::Report,
-    resolve_intent, rules, unanswered,
+    resolve_intent, rules,
+    snapshot::Snapshot,
+    unanswered,
 };
 
 /// The intent was written in this pass: now, and only now, its call may go.
@@ -90,13 +92,7 @@ pub(super) fn begin(ctx: &ReconcileContext, derived: &str) -> Decision {
             ),
         );
     }
-    let annotated = snapshot.managed.annotation(names::EXTERNAL_NAME);
-    let name = match snapshot.kind.external_name.source {
-        NameSource::User if annotated.is_empty() => snapshot.managed.name.clone(),
-        NameSource::User => annotated.to_owned(),
-        NameSource::Derived => derived.to_owned(),
-        NameSource::Provider => String::new(),
-    };
+    let name = known_name(snapshot, derived);
     let record = Record {
         uid: snapshot.managed.uid.clone(),
         external_name: name.clone(),
@@ -122,7 +118,7 @@ pub(super) fn begin(ctx: &ReconcileContext, derived: &str) -> Decision {
         details: if rules::has_one_time_details(snapshot) {
             Details::Pending
         } else {
-            Details::IntentResolution
+            Details::Complete
         },
         config: ConfigIdentity::of(config),
         plugin_version: snapshot.plugin_version.clone(),
@@ -151,6 +147,17 @@ pub(super) fn begin(ctx: &ReconcileContext, derived: &str) -> Decision {
         annotations.insert(names::EXTERNAL_NAME.to_owned(), Some(name));
     }
     ctx.write_intent("record the intent to create", &record, annotations)
+}
+
+/// The name that the resource will have; empty where the cloud gives it.
+fn known_name(snapshot: &Snapshot, derived: &str) -> String {
+    let annotated = snapshot.managed.annotation(names::EXTERNAL_NAME);
+    match snapshot.kind.external_name.source {
+        NameSource::User if annotated.is_empty() => snapshot.managed.name.clone(),
+        NameSource::User => annotated.to_owned(),
+        NameSource::Derived => derived.to_owned(),
+        NameSource::Provider => String::new(),
+    }
 }
 
 /// The same request once more: same token and parameters, a new deadline (traces 9, 11).

@@ -66,7 +66,7 @@ pub(super) fn delete(ctx: &ReconcileContext) -> Decision {
 /// The first half of a replacement: deletes what is certainly this object's, so that another one takes its place. Nothing is let go here: what
 /// is seen to be absent is created anew in the ordinary course.
 pub(super) fn replace(ctx: &ReconcileContext, observation: &Observation, began: Timestamp) -> Decision {
-    blocked(ctx).unwrap_or_else(|| delete(ctx, observation, began))
+    blocked(ctx).unwrap_or_else(|| send_verified(ctx, observation, began))
 }
 
 fn blocked(ctx: &ReconcileContext) -> Option<Decision> {
@@ -120,11 +120,11 @@ fn exists(ctx: &ReconcileContext, bound: bool, observation: &Observation, began:
         }
         Ownership::Owned | Ownership::FormerlyOwned | Ownership::Unmarked => {}
     }
-    delete(ctx, observation, began)
+    send_verified(ctx, observation, began)
 }
 
 /// Deletes what is there, unless that was done and shows no effect yet.
-fn delete(ctx: &ReconcileContext, observation: &Observation, began: Timestamp) -> Decision {
+fn send_verified(ctx: &ReconcileContext, observation: &Observation, began: Timestamp) -> Decision {
     let snapshot = ctx.snapshot;
     if observation.deleting {
         return observe_later(
@@ -251,7 +251,7 @@ fn unrecorded(uid: String, name: &str, config: ConfigIdentity) -> Record {
         deadline: None,
         provider_state: String::new(),
         sensitive_digest: String::new(),
-        details: Details::IntentResolution,
+        details: Details::Complete,
         config,
         plugin_version: String::new(),
         incarnation: 0,

@@ -132,7 +132,7 @@ impl Walk<'_> {
             (Value::Object(empty), None | Some(Value::Null)) if empty.is_empty() => {}
             (Value::Array(empty), None | Some(Value::Null)) if empty.is_empty() => {}
             (Value::Array(desired), Some(Value::Array(fact))) => {
-                self.list(path, desired, fact, schema, immutable)
+                self.list(path, desired, fact, schema, immutable);
             }
             (desired, Some(fact)) if equal(desired, fact, comparison) => {}
             (desired, fact) => self.differs(path, desired, fact, immutable),

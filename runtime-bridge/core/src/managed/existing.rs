@@ -29,7 +29,7 @@ pub(super) fn reconcile_existing(ctx: &ReconcileContext) -> Decision {
         None => ctx.observe(&name),
         Some(last_observation) => match &last_observation.found {
             ObservedState::Exists(observation) => exists(ctx, last_observation, observation),
-            ObservedState::Absent(absent) => absent(ctx, last_observation, &name, &absent.external_name),
+            ObservedState::Absent(state) => absent(ctx, last_observation, &name, &state.external_name),
         },
     }
 }
@@ -117,10 +117,10 @@ fn exists(ctx: &ReconcileContext, last_observation: &LastObservation, observatio
     let waits = rules::visible_at(snapshot, record).filter(|visible| {
         found.unmarked && observation.found_marker.is_empty() && last_observation.began <= *visible
     });
-    let in_sync = found.fields.is_empty() && !found.secrets && (!found.unmarked || waits.is_some());
+    let is_in_sync = found.fields.is_empty() && !found.secrets && (!found.unmarked || waits.is_some());
     // Nothing is replaced before it bears the marker.
     let unseen = !found.replaced.is_empty() && waits.is_some();
-    if in_sync || unseen {
+    if is_in_sync || unseen {
         return match waits {
             Some(visible) if snapshot.now > visible => ctx.observe(&last_observation.name),
             waits => in_sync(ctx, observation, waits),
@@ -198,7 +198,7 @@ fn adopt(ctx: &ReconcileContext, observation: &Observation) -> Decision {
         deadline: ctx.record.as_ref().and_then(|record| record.deadline),
         provider_state: observation.provider_state.clone(),
         sensitive_digest: String::new(),
-        details: Details::IntentResolution,
+        details: Details::Complete,
         config: ConfigIdentity::of(config),
         plugin_version: snapshot.plugin_version.clone(),
         incarnation: ctx.record.as_ref().map_or(0, |record| record.incarnation),
@@ -261,7 +261,7 @@ fn renew(
 /// It is there: so the answer of its create came, with what is given once, or it never will. The answer is an event, if they are lost.
 fn resolve_details(ctx: &ReconcileContext, new: &mut Record) -> Option<Event> {
     let keys = ctx.memory.details_given_once(&ctx.snapshot.kind);
-    if new.details == Details::IntentResolution
+    if new.details == Details::Complete
         || operation::creation(ctx).is_some()
         || keys == PublishState::Unpublished
     {
@@ -269,7 +269,7 @@ fn resolve_details(ctx: &ReconcileContext, new: &mut Record) -> Option<Event> {
     }
     let known = keys == PublishState::Published || !rules::has_one_time_details(ctx.snapshot);
     new.details = if known {
-        Details::IntentResolution
+        Details::Complete
     } else {
         Details::Lost
     };

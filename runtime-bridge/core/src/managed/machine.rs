@@ -62,7 +62,7 @@ pub enum Performed {
 impl Machine for ManagedMachine {
     type Snapshot = Snapshot;
     type Additions = SnapshotAdditions;
-    type ReconcileMemory = ReconcileMemory;
+    type Memory = ReconcileMemory;
     type Action = Action;
     type Performed = Performed;
     type Answer = Answer;
@@ -161,7 +161,7 @@ impl Machine for ManagedMachine {
             }
             (Action::Call(_), Performed::Answered(answer)) => return Follow::Persist(answer),
             (Action::VerifyResourceVersion, Performed::Version(version)) => {
-                memory.record_resource_version(&version, began)
+                memory.record_resource_version(&version, began);
             }
             (Action::WriteMetadata(change), Performed::Version(version)) => {
                 memory.record_metadata(change, &version, began);

@@ -54,7 +54,7 @@ pub use record::{
 pub use resolve_intent::{IntentResolution, resolve_intent};
 pub use retry_state::RetryState;
 pub use snapshot::{
-    Blocker, Fresh, Managed, Problem, RecordedParameters, ResolvedDesiredState, Settings, Suspension,
+    Blocker, Fresh, Managed, Problem, Snapshot, ResolvedDesiredState, Settings, Suspension,
     former_marker,
 };
 pub use status::{Condition, ConditionValue, OperationReport, Progress, Question, Status};

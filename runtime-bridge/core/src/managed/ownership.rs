@@ -70,7 +70,7 @@ impl Creator {
 struct Claim {
     uid: String,
     title: String,
-    claim: OwnershipClaim,
+    right: OwnershipClaim,
 }
 
 impl OwnershipClaims {
@@ -136,23 +136,23 @@ impl OwnershipClaims {
         canonical_id: &str,
         uid: &str,
         title: &str,
-        right: Option<OwnershipClaim>,
+        wanted: Option<OwnershipClaim>,
     ) -> Option<String> {
         if canonical_id.is_empty() {
             return None;
         }
         let other = self.by_id.get(canonical_id).filter(|claim| claim.uid != uid);
-        if let Some(other) = other.filter(|other| right.is_none_or(|right| right <= other.right)) {
+        if let Some(other) = other.filter(|other| wanted.is_none_or(|wanted| wanted <= other.right)) {
             return Some(other.title.clone());
         }
-        let right = right?;
+        let wanted = wanted?;
         if self.by_uid.get(uid).is_none_or(|former| former != canonical_id) {
             self.release_claim(uid);
         }
         let claim = Claim {
             uid: uid.to_owned(),
             title: title.to_owned(),
-            right,
+            right: wanted,
         };
         if let Some(loser) = self.by_id.insert(canonical_id.to_owned(), claim)
             && loser.uid != uid
@@ -203,7 +203,7 @@ fn recorded_by_another(
     snapshot: &Snapshot,
     config: &Result<Arc<Config>, Problem>,
     name: &str,
-    right: Option<OwnershipClaim>,
+    wanted: Option<OwnershipClaim>,
     neighbours: &impl Neighbours,
     counts: impl Fn(&Neighbour) -> bool,
 ) -> Option<String> {
@@ -211,7 +211,7 @@ fn recorded_by_another(
     others
         .filter(|other| other.managed.uid != snapshot.managed.uid && counts(other))
         .find(|other| {
-            rules::is_conflicting(&other.managed, name, right) && is_same_scope(snapshot, config, other)
+            rules::is_conflicting(&other.managed, name, wanted) && is_same_scope(snapshot, config, other)
         })
         .map(|other| other.title)
 }

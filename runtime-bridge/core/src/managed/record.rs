@@ -81,7 +81,7 @@ pub struct Replacement {
 pub enum Details {
     /// There are none, or they are published.
     #[default]
-    IntentResolution,
+    Complete,
     /// The create gives some, and they are not known to be published.
     Pending,
     /// The answer that carried them was lost, or the process that had it died.

@@ -26,7 +26,7 @@ fn of_parameters(parameters: &serde_json::Value) -> Record {
         deadline: None,
         provider_state: String::new(),
         sensitive_digest: String::new(),
-        details: Details::IntentResolution,
+        details: Details::Complete,
         config: ConfigIdentity::default(),
         plugin_version: String::new(),
         incarnation: 0,

@@ -5,11 +5,11 @@ use crate::external::Observation;
 use super::{
     context::{Annotations, ReconcileContext},
     decision::{Decision, Event},
+    delete,
     existing::in_sync_report,
     names,
     reconcile_memory::LastObservation,
     record::{Record, Replacement},
-    remove,
     report::Report,
     snapshot::Snapshot,
 };

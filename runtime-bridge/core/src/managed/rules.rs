@@ -15,7 +15,7 @@ use super::{
     names,
     reconcile_memory::{LastObservation, ObservedState, ReconcileMemory},
     record::{ConfigIdentity, Intent, IntentVerb, Record, RecordedParameters, Stored},
-    snapshot::{Managed, RecordedParameters, ResolvedDesiredState},
+    snapshot::{Managed, Snapshot, ResolvedDesiredState},
     status::{OperationReport, Question},
     unanswered,
 };
@@ -37,7 +37,7 @@ pub enum Ownership {
 }
 
 /// Reads the marker.
-pub fn ownership(snapshot: &RecordedParameters, observation: &Observation) -> Ownership {
+pub fn ownership(snapshot: &Snapshot, observation: &Observation) -> Ownership {
     match observation.found_marker.as_str() {
         "" => Ownership::Unmarked,
         marker if marker == snapshot.marker => Ownership::Owned,
@@ -58,7 +58,7 @@ pub enum OwnershipClaim {
 }
 
 /// By what right the object has what was found; `None`: by none, whoever looked first.
-pub fn ownership_claim(snapshot: &RecordedParameters, observation: &Observation) -> Option<OwnershipClaim> {
+pub fn ownership_claim(snapshot: &Snapshot, observation: &Observation) -> Option<OwnershipClaim> {
     if ownership(snapshot, observation) == Ownership::Owned {
         return Some(OwnershipClaim::Marker);
     }
@@ -98,7 +98,7 @@ pub fn denote_same_resource(kind: &Kind, one: &Document, other: &Document) -> bo
 }
 
 /// The name of what this object is about to make, where it is known beforehand: as long as nothing of it is recorded.
-pub fn name_to_create(snapshot: &RecordedParameters, memory: &ReconcileMemory) -> Option<String> {
+pub fn name_to_create(snapshot: &Snapshot, memory: &ReconcileMemory) -> Option<String> {
     let managed = &snapshot.managed;
     let makes =
         managed.policies.create && snapshot.kind.capabilities.can_create && managed.deletion.is_none();
@@ -128,7 +128,7 @@ pub fn name_to_create(snapshot: &RecordedParameters, memory: &ReconcileMemory) -
 
 /// Another object of ours has what was found, and it does not bear our marker.
 pub fn conflicting_object<'w>(
-    snapshot: &'w RecordedParameters,
+    snapshot: &'w Snapshot,
     observation: &Observation,
 ) -> Option<&'w str> {
     let unmarked = ownership(snapshot, observation) != Ownership::Owned;
@@ -136,18 +136,18 @@ pub fn conflicting_object<'w>(
 }
 
 /// Nothing of a call can happen after this.
-pub fn effects_end_at(snapshot: &RecordedParameters, deadline: Timestamp) -> Timestamp {
+pub fn effects_end_at(snapshot: &Snapshot, deadline: Timestamp) -> Timestamp {
     deadline + snapshot.margin()
 }
 
 /// A look that began later than this tells the truth about a create with this deadline.
-pub fn resolves_at(snapshot: &RecordedParameters, deadline: Timestamp) -> Timestamp {
+pub fn resolves_at(snapshot: &Snapshot, deadline: Timestamp) -> Timestamp {
     effects_end_at(snapshot, deadline) + snapshot.kind.capabilities.consistency_window
 }
 
 /// Absence settles an unanswered create only if the look *began* after its time (traces 1 to 4).
 pub fn absence_resolves(
-    snapshot: &RecordedParameters,
+    snapshot: &Snapshot,
     deadline: Timestamp,
     last_observation: &LastObservation,
 ) -> bool {
@@ -171,7 +171,7 @@ pub fn is_certainly_unsent(memory: &ReconcileMemory, intent: &Intent) -> bool {
 /// One call at a time: until then a recorded call may still run, so no new intent is written and no Delete sent (trace 12).
 /// An answer to this process ends attempt 0; of later ones an earlier attempt may still be on its way.
 pub fn may_still_run_until(
-    snapshot: &RecordedParameters,
+    snapshot: &Snapshot,
     record: &Record,
     memory: &ReconcileMemory,
 ) -> Option<Timestamp> {
@@ -195,7 +195,7 @@ pub fn may_still_run_until(
 }
 
 /// The create is confirmed: by metadata, or by the status that names its token.
-pub fn confirmed(snapshot: &RecordedParameters, record: &Record) -> bool {
+pub fn confirmed(snapshot: &Snapshot, record: &Record) -> bool {
     snapshot.managed.confirms(record)
 }
 
@@ -213,7 +213,7 @@ pub fn observed_as_recorded<'i>(intent: &'i Intent, desired: &ResolvedDesiredSta
 /// A repeat must carry the same request, to the same place, while the token is retained (traces 9 to 11). It may make something, so that a
 /// policy that forbids this forbids the repeat; a deletion has to learn what there is to delete.
 pub fn token_may_be_repeated(
-    snapshot: &RecordedParameters,
+    snapshot: &Snapshot,
     record: &Record,
     intent: &Intent,
     desired: &ResolvedDesiredState,
@@ -238,7 +238,7 @@ pub fn token_may_be_repeated(
 /// The recorded request can still be sent as it was: parameters, and the config, whose id is part of a request by the contract. Secrets are not:
 /// a token is repeated with those of today (trace 50).
 pub fn request_is_the_same(
-    snapshot: &RecordedParameters,
+    snapshot: &Snapshot,
     record: &Record,
     intent: &Intent,
     desired: &ResolvedDesiredState,
@@ -253,7 +253,7 @@ pub fn request_is_the_same(
 }
 
 /// The config still means the place that the record speaks of: elsewhere, absence means nothing.
-pub fn same_location(snapshot: &RecordedParameters, record: &Record) -> bool {
+pub fn same_location(snapshot: &Snapshot, record: &Record) -> bool {
     snapshot
         .config
         .as_ref()
@@ -262,14 +262,14 @@ pub fn same_location(snapshot: &RecordedParameters, record: &Record) -> bool {
 
 /// The config acts in another account than the one that the record speaks of, as far as both are told. What is found there is not ours, unless
 /// it bears our marker; nor is anything asked there about an operation of ours (trace 34).
-pub fn in_another_account(snapshot: &RecordedParameters, record: &Record) -> bool {
+pub fn in_another_account(snapshot: &Snapshot, record: &Record) -> bool {
     let config = snapshot.config.as_ref();
     config.is_ok_and(|config| record.config.acts_as_another(&ConfigIdentity::of(config)))
 }
 
 /// Found in another account, and nothing says that it is ours.
 pub fn found_in_another_account(
-    snapshot: &RecordedParameters,
+    snapshot: &Snapshot,
     record: &Record,
     observation: &Observation,
 ) -> bool {
@@ -322,7 +322,7 @@ fn rejects_request(code: FailureCode) -> bool {
 
 /// A known name that reads as absent is believed only if a later look, begun after the consistency window, finds it absent too (trace 29).
 pub fn absence_confirmed(
-    snapshot: &RecordedParameters,
+    snapshot: &Snapshot,
     memory: &ReconcileMemory,
     last_observation: &LastObservation,
 ) -> bool {
@@ -334,7 +334,7 @@ pub fn absence_confirmed(
 
 /// Only an observation that begins later confirms an absence first seen at `first`: a moment's 404 is none, whatever the kind declares
 /// (trace 47).
-pub fn absence_believed_after(snapshot: &RecordedParameters, first: Timestamp) -> Timestamp {
+pub fn absence_believed_after(snapshot: &Snapshot, first: Timestamp) -> Timestamp {
     first + snapshot.kind.capabilities.consistency_window.max(LEAST_DOUBT)
 }
 
@@ -355,7 +355,7 @@ pub fn may_be_orphaned(snapshot: &Snapshot) -> bool {
 /// Where a Delete is not recorded, one of a former process may still execute for as long as a call may, from when nobody sends one any more:
 /// until then nothing is let go without its resource (trace 38).
 pub fn unrecorded_delete_may_run_until(
-    snapshot: &RecordedParameters,
+    snapshot: &Snapshot,
     record: &Record,
     memory: &ReconcileMemory,
 ) -> Option<Timestamp> {
@@ -368,13 +368,13 @@ pub fn unrecorded_delete_may_run_until(
 
 /// An unmarked resource under the recorded name is ours while our create of it is unanswered, unless the creating request would have
 /// marked it (traces 20, 21, 27).
-pub fn unmarked_is_owned(snapshot: &RecordedParameters, record: &Record) -> bool {
+pub fn unmarked_is_owned(snapshot: &Snapshot, record: &Record) -> bool {
     record.create().is_some() && !record.name_conflict && !snapshot.recovers_by(CreateRecovery::Marker)
 }
 
 /// What was found can be what our unanswered create has made. What only a person says is ours was there before: it is adopted when nothing of
 /// the create can come any more (trace 36).
-pub fn may_be_its_work(snapshot: &RecordedParameters, record: &Record, observation: &Observation) -> bool {
+pub fn may_be_its_work(snapshot: &Snapshot, record: &Record, observation: &Observation) -> bool {
     match ownership(snapshot, observation) {
         Ownership::Owned => true,
         Ownership::Unmarked => unmarked_is_owned(snapshot, record),
@@ -384,7 +384,7 @@ pub fn may_be_its_work(snapshot: &RecordedParameters, record: &Record, observati
 
 /// Until then absence, and an empty marker, may only mean that what was made cannot be seen yet. A name from the upstream is confirmed by a
 /// write that says when.
-pub fn visible_at(snapshot: &RecordedParameters, record: &Record) -> Option<Timestamp> {
+pub fn visible_at(snapshot: &Snapshot, record: &Record) -> Option<Timestamp> {
     let of_call = record.create().map(|intent| intent.deadline).max(record.deadline);
     let window = snapshot.kind.capabilities.consistency_window;
     let confirmed = || {
@@ -400,7 +400,7 @@ pub fn visible_at(snapshot: &RecordedParameters, record: &Record) -> Option<Time
 
 /// The name by which recovery looks. A cloud-named kind that is found by its marker looks by nothing else: an older name would find, or miss,
 /// an older resource (trace 14). Without a marker it is the name that an answer to this very create told.
-pub fn recovery_name(snapshot: &RecordedParameters, record: &Record) -> String {
+pub fn recovery_name(snapshot: &Snapshot, record: &Record) -> String {
     if snapshot.is_named_upstream() && snapshot.recovers_by(CreateRecovery::Marker) {
         String::new()
     } else {
@@ -415,7 +415,7 @@ pub fn observation_is_about(last_observation: &LastObservation, intent: &Intent)
 
 /// Absence of the name that was looked by settles the create. A name that an answer told speaks of that attempt alone.
 pub fn absence_is_conclusive(
-    snapshot: &RecordedParameters,
+    snapshot: &Snapshot,
     intent: &Intent,
     by_marker: bool,
     by_name: bool,
@@ -426,7 +426,7 @@ pub fn absence_is_conclusive(
 /// A call that needs no intent follows only a guarded write, or a live read, of this pass (trace 11): its deadline counts from there. Half of its
 /// time must be left, or it would be cut short for nothing; where reads take so long each time, it makes do with what there is.
 pub fn precondition_valid_until(
-    snapshot: &RecordedParameters,
+    snapshot: &Snapshot,
     memory: &ReconcileMemory,
 ) -> Option<Timestamp> {
     let call = snapshot.kind.timeouts.call;
@@ -444,7 +444,7 @@ pub fn precondition_valid_until(
 
 /// An operation that a look found may be followed as if it were ours: a creation's handle lives in the record alone, a removal that nobody here
 /// asked for is waited for, and what moves only when polled is driven on only where its verb is wished for (trace 41).
-pub fn may_adopt_operation(snapshot: &RecordedParameters, operation: &Operation) -> bool {
+pub fn may_adopt_operation(snapshot: &Snapshot, operation: &Operation) -> bool {
     let deleting = snapshot.managed.deletion.is_some();
     match operation.verb {
         OperationVerb::Create => false,
@@ -462,13 +462,13 @@ pub fn is_just_recorded(memory: &ReconcileMemory, intent: &Intent) -> bool {
 }
 
 /// The poll that drives an operation on may go: its intent was just rewritten, and nobody wrote since, under the same token (trace 31).
-pub fn may_drive(snapshot: &RecordedParameters, memory: &ReconcileMemory, intent: &Intent) -> bool {
+pub fn may_drive(snapshot: &Snapshot, memory: &ReconcileMemory, intent: &Intent) -> bool {
     let version = memory.verified.as_ref().map(|(version, _)| version);
     is_just_recorded(memory, intent) && version == Some(&snapshot.managed.resource_version)
 }
 
 /// Deletion adopts nothing: what we neither made, nor were making, nor confirmed is ours only if it bears our marker (trace 27).
-pub fn bound(snapshot: &RecordedParameters, record: &Record) -> bool {
+pub fn bound(snapshot: &Snapshot, record: &Record) -> bool {
     confirmed(snapshot, record) || record.intent.is_some()
 }
 
@@ -479,13 +479,13 @@ pub fn absence_ends_the_removal(memory: &ReconcileMemory, name: &str) -> bool {
 
 /// A removal that moves only when polled, and has lost its intent, is begun anew: polls without one are not safe, and nothing else moves it
 /// (traces 31, 32).
-pub fn removal_is_lost(snapshot: &RecordedParameters, intent: Option<&Intent>) -> bool {
+pub fn removal_is_lost(snapshot: &Snapshot, intent: Option<&Intent>) -> bool {
     let held = intent.is_some_and(|intent| intent.verb == IntentVerb::Delete);
     delete_needs_intent(snapshot) && !held
 }
 
 /// The record keeps the name that was sent or confirmed (trace 18).
-pub fn name_was_changed(snapshot: &RecordedParameters, record: &Record) -> bool {
+pub fn name_was_changed(snapshot: &Snapshot, record: &Record) -> bool {
     let sent = !record.external_name.is_empty() || record.create().is_some();
     sent && snapshot.managed.annotation(names::EXTERNAL_NAME) != record.external_name
 }
@@ -505,7 +505,7 @@ pub fn next_incarnation(record: Option<&Record>) -> u32 {
 
 /// Taken from under our create: not ours until it bears our marker, or a person says so (trace 17).
 pub fn needs_confirmation(
-    snapshot: &RecordedParameters,
+    snapshot: &Snapshot,
     record: Option<&Record>,
     observation: &Observation,
 ) -> bool {
@@ -536,7 +536,7 @@ pub fn lost_connection_details(kind: &Kind) -> String {
 }
 
 /// A person is asked when nothing can come any more (trace 30).
-pub fn may_ask_person(snapshot: &RecordedParameters, intent: &Intent) -> bool {
+pub fn may_ask_person(snapshot: &Snapshot, intent: &Intent) -> bool {
     snapshot.now > resolves_at(snapshot, unanswered::create_ends(snapshot, intent))
 }
 

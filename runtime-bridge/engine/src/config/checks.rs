@@ -103,7 +103,7 @@ impl Checks {
         began: Timestamp,
         now: Timestamp,
     ) {
-        if reaction(failure.code) == Reaction::ReadAfresh && self.may_read_afresh(config, began, now) {
+        if reaction(failure.code) == Reaction::RereadCredentials && self.may_read_afresh(config, began, now) {
             return;
         }
         // Answers of calls that were on their way together are one failure, not many.

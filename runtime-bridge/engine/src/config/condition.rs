@@ -1,6 +1,6 @@
 //! The condition that tells what became of a config.
 
-use bridge_core::managed::{Says, Status};
+use bridge_core::managed::{ConditionValue, Status};
 use jiff::Timestamp;
 
 use super::ConfigError;
@@ -13,7 +13,7 @@ pub(super) fn reported(
     now: Timestamp,
 ) -> Option<Object> {
     let says = match identity {
-        Ok(identity) => Says {
+        Ok(identity) => ConditionValue {
             status: true,
             reason: "Usable".to_owned(),
             message: if identity.is_empty() {
@@ -22,7 +22,7 @@ pub(super) fn reported(
                 format!("acts as {identity}")
             },
         },
-        Err(error) => Says::no(error.reason(), error.to_string()),
+        Err(error) => ConditionValue::no(error.reason(), error.to_string()),
     };
     let before = Status::read(&config.status_value());
     let mut status = before.clone();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use bridge_core::{
-    managed::{Says, Status},
+    managed::{ConditionValue, Status},
     queue::{Priority, Wake},
 };
 use jiff::SignedDuration;
@@ -215,8 +215,8 @@ impl InUse {
     async fn report(&self, config: &Object, users: &[Key], count: usize) -> Result<(), ApiError> {
         let before = Status::read(&config.status_value());
         let mut status = before.clone();
-        let says = Says::no("InUse", BLOCKING);
-        status.set("Terminating", &says, config.generation(), self.clock.now());
+        let value = ConditionValue::no("InUse", BLOCKING);
+        status.set("Terminating", &value, config.generation(), self.clock.now());
         if status == before {
             return Ok(());
         }

@@ -61,7 +61,7 @@ impl ManagedReconciler {
                         .await
                 }
             };
-            driver.initial_schedule(memory, &self.moment(), input);
+            driver.resume(memory, &self.moment(), input);
             if !driver.holds_permit() {
                 permit = None;
             }
@@ -312,7 +312,7 @@ impl ManagedReconciler {
         let Ok(config) = &snapshot.config else { return };
         match reaction(failure.code) {
             Reaction::SuspendConfig | Reaction::RereadCredentials => {
-                self.configs.rejected(config, failure, began)
+                self.configs.rejected(config, failure, began);
             }
             Reaction::SuspendGroup => {
                 let group = &self.kind.capabilities.rate_limit_group;

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use super::{DefinitionMode, DesiredKind};
 use crate::{
     client::ApiClient,
-    crd::{self, Brought, Found},
+    crd::{self, Brought, DefinitionState},
     lease::Leadership,
 };
 
@@ -49,18 +49,18 @@ async fn check(client: &ApiClient, kind: &DesiredKind) -> Result<Brought, String
     })
 }
 
-fn as_wanted(name: &str, found: Found) -> Result<(), String> {
+fn as_wanted(name: &str, found: DefinitionState) -> Result<(), String> {
     let apply = "apply what `runtime-bridge crds` prints, or run with --crds=install";
     match found {
-        Found::Good => Ok(()),
-        Found::Missing => Err(format!("the CRD {name} is not installed: {apply}")),
-        Found::Different(mut at) => {
+        DefinitionState::Good => Ok(()),
+        DefinitionState::Missing => Err(format!("the CRD {name} is not installed: {apply}")),
+        DefinitionState::Different(mut at) => {
             at.truncate(3);
             Err(format!(
                 "the CRD {name} is not the one that the plugin needs, it differs at {}: {apply}",
                 at.join(", ")
             ))
         }
-        Found::NotEstablished(why) => Err(format!("the CRD {name} is not established: {why}")),
+        DefinitionState::NotEstablished(why) => Err(format!("the CRD {name} is not established: {why}")),
     }
 }

@@ -70,7 +70,7 @@ impl KindSource for Set {
         let mut kinds = self.kinds.clone();
         Box::pin(async move {
             if kinds.changed().await.is_err() {
-                std::future::pending().await
+                std::future::pending::<()>().await;
             }
         })
     }

@@ -11,7 +11,7 @@ use tokio::task::{JoinHandle, spawn_local};
 use tokio_util::sync::CancellationToken;
 
 use super::{CloudSnapshot, Flow, Power, Process, Runner, Scenario, ScenarioBackend, Unexpected};
-use crate::simulation::{PluginHost, World, collect_garbage, in_runtime, run_bridge};
+use crate::simulation::{PluginHost, Environment, collect_garbage, in_runtime, run_bridge};
 
 /// Virtual time costs little.
 const WAIT_LIMIT: Duration = Duration::from_mins(15);
@@ -21,16 +21,16 @@ const WAIT_LIMIT: Duration = Duration::from_mins(15);
 /// # Errors
 /// What did not come to pass, and what happened.
 pub fn simulate(scenario: &Scenario) -> Result<Vec<String>, (Unexpected, Vec<String>)> {
-    let world = World::new(0, scenario.kinds(), true, &super::settings(), 1);
-    let ended = World::logging(&world, || {
+    let environment = Environment::new(0, scenario.kinds(), true, &super::settings(), 1);
+    let ended = Environment::logging(&environment, || {
         let mut runner = Runner::new(scenario);
         let mut runs = Runs {
             bridge: true,
             plugin: true,
         };
         for number in 0.. {
-            let ended = in_runtime(&world, number, async {
-                let mut backend = Simulated::start(&world, runs);
+            let ended = in_runtime(&environment, number, async {
+                let mut backend = Simulated::start(&environment, runs);
                 if number == 0 {
                     backend.prepare().await;
                 }
@@ -44,8 +44,8 @@ pub fn simulate(scenario: &Scenario) -> Result<Vec<String>, (Unexpected, Vec<Str
         }
         Ok(Flow::Goes)
     });
-    let journal = world.journal();
-    let wrong = world.violations();
+    let journal = environment.journal();
+    let wrong = environment.violations();
     match ended {
         Err(unexpected) => Err((unexpected, journal)),
         Ok(_) if !wrong.is_empty() => Err((Unexpected(wrong.join("; ")), journal)),
@@ -61,21 +61,21 @@ struct Runs {
 }
 
 struct Simulated {
-    world: Arc<World>,
+    environment: Arc<Environment>,
     host: Arc<PluginHost>,
     bridge: Option<(JoinHandle<()>, CancellationToken)>,
     runs: Runs,
 }
 
 impl Simulated {
-    fn start(world: &Arc<World>, runs: Runs) -> Self {
+    fn start(environment: &Arc<Environment>, runs: Runs) -> Self {
         let mut backend = Self {
-            world: Arc::clone(world),
-            host: PluginHost::new(world),
+            environment: Arc::clone(environment),
+            host: PluginHost::new(environment),
             bridge: None,
             runs,
         };
-        spawn_local(collect_garbage(Arc::clone(world)));
+        spawn_local(collect_garbage(Arc::clone(environment)));
         if runs.plugin {
             backend.host.start();
         }
@@ -88,7 +88,7 @@ impl Simulated {
     fn start_bridge(&mut self) {
         let stop = CancellationToken::new();
         let process = spawn_local(run_bridge(
-            Arc::clone(&self.world),
+            Arc::clone(&self.environment),
             Arc::clone(&self.host),
             0,
             stop.clone(),
@@ -98,7 +98,7 @@ impl Simulated {
     }
 
     async fn prepare(&self) {
-        while !(self.world.serves_all() && self.world.make_config()) {
+        while !(self.environment.serves_all() && self.environment.make_config()) {
             tokio::time::sleep(Duration::from_millis(100)).await;
         }
     }
@@ -107,12 +107,12 @@ impl Simulated {
 #[async_trait(?Send)]
 impl ScenarioBackend for Simulated {
     async fn kube(&mut self, method: Method, path: &str, body: &Value) -> Result<(u16, Value), Unexpected> {
-        Ok(self.world.kube.request(&method, path, body))
+        Ok(self.environment.kube.request(&method, path, body))
     }
 
     async fn cloud(&mut self) -> Result<CloudSnapshot, Unexpected> {
-        let mut cloud = self.world.cloud.lock();
-        let now = self.world.time.now();
+        let mut cloud = self.environment.cloud.lock();
+        let now = self.environment.time.now();
         cloud.settle(now);
         Ok(CloudSnapshot {
             now,
@@ -122,23 +122,23 @@ impl ScenarioBackend for Simulated {
     }
 
     async fn inject(&mut self, fault: Fault) -> Result<(), Unexpected> {
-        self.world.cloud.lock().inject(fault);
+        self.environment.cloud.lock().inject(fault);
         Ok(())
     }
 
     async fn set_mood(&mut self, mood: Profile) -> Result<(), Unexpected> {
-        self.world.cloud.lock().mood = mood;
+        self.environment.cloud.lock().mood = mood;
         Ok(())
     }
 
     async fn remove_by_hand(&mut self, kind: &str, name: &str) -> Result<(), Unexpected> {
-        self.world.cloud.lock().remove_by_hand(kind, name);
+        self.environment.cloud.lock().remove_by_hand(kind, name);
         Ok(())
     }
 
     async fn foreign(&mut self, kind: &str, name: &str) -> Result<(), Unexpected> {
-        let now = self.world.time.now();
-        self.world.cloud.lock().foreign(kind, name, "somebody-else", now);
+        let now = self.environment.time.now();
+        self.environment.cloud.lock().foreign(kind, name, "somebody-else", now);
         Ok(())
     }
 
@@ -184,7 +184,7 @@ impl ScenarioBackend for Simulated {
     }
 
     async fn power(&mut self, power: Power) -> Result<(), Unexpected> {
-        self.world.kube.state().down = power == Power::Down;
+        self.environment.kube.state().down = power == Power::Down;
         Ok(())
     }
 

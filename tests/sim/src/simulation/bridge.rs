@@ -13,7 +13,7 @@ use bridge_engine::{
 use bridge_plugin::{Endpoint, Options, Plugin};
 use runtime_bridge::{
     plugins::{CallMetrics, Connected},
-    serve::{Bridge, Identity, ProcessContext, run_engine},
+    serve::{Identity, Introspection, ProcessContext, run_engine},
 };
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -105,9 +105,9 @@ async fn serve(
         leadership: leadership.clone(),
         detached: Detached::default(),
     };
-    let bridge = Arc::new(Bridge::new(&metrics, &CallMetrics::new(&metrics)));
+    let bridge = Arc::new(Introspection::new(&metrics, &CallMetrics::new(&metrics)));
     bridge.connected(vec![connected]);
-    bridge.led_by(&leadership);
+    bridge.set_leadership(&leadership);
     *environment.bridge.lock() = Some(Arc::clone(&bridge));
     let ended = run_engine(&process, &bridge, stop).await;
     // As the binary does: what was begun was ended under the lease.

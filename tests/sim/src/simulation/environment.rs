@@ -14,7 +14,7 @@ use fake_kube::Kube;
 use parking_lot::Mutex;
 use runtime_bridge::{
     definitions::CrdMode,
-    serve::{BehaviourArgs, Bridge},
+    serve::{BehaviourArgs, Introspection},
 };
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -56,7 +56,7 @@ pub(crate) struct Environment {
     /// Bridges at once; two elect a leader.
     pub(crate) bridges: usize,
     /// The bridge that runs, to be asked how it is.
-    pub(crate) bridge: Mutex<Option<Arc<Bridge>>>,
+    pub(crate) bridge: Mutex<Option<Arc<Introspection>>>,
 }
 
 impl Environment {

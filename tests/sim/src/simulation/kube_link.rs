@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use fake_kube::fault::{Chaos, FaultOutcome, Outcome, Request, Telling};
+use fake_kube::fault::{Chaos, Outcome, Request, RequestOutcome, Telling};
 
 use super::{
     coverage::{KillPoint, WatchFault},
@@ -73,10 +73,10 @@ fn counts(request: &Request) -> bool {
 }
 
 impl Chaos for KubeLink {
-    fn fate(&self, request: &Request) -> FaultOutcome {
+    fn fate(&self, request: &Request) -> RequestOutcome {
         let fault_burst = *self.environment.fault_burst.lock();
         let chance = &self.environment.kube_chance;
-        let mut fate = FaultOutcome {
+        let mut fate = RequestOutcome {
             before: chance.millis(fault_burst.latency),
             outcome: self.outcome(request, fault_burst.kube),
             after: chance.millis(fault_burst.latency),
@@ -100,7 +100,7 @@ impl Chaos for KubeLink {
                     self.environment
                         .coverage
                         .count("bridge dies", KillPoint::AfterWrite);
-                    fate = FaultOutcome {
+                    fate = RequestOutcome {
                         before: Duration::ZERO,
                         outcome: Outcome::HangAfter,
                         after: Duration::ZERO,

@@ -391,7 +391,7 @@ fn published_one_time_details_raise_no_condition() {
         assert_eq!(model.value(status::CONNECTION_DETAILS), "", "{}", subject.name);
         assert_eq!(
             model.record().details,
-            Details::IntentResolution,
+            Details::Complete,
             "{}",
             subject.name
         );

@@ -9,11 +9,11 @@ use fake_cloud::{
 use jiff::Timestamp;
 
 use super::{InvariantChecker, consecutive_failures, is_change};
-use crate::simulation::environment::Snapshot;
+use crate::simulation::environment::Environment;
 
 /// A call that has come, and what is known at that moment.
 pub(super) struct Sent<'a> {
-    pub(super) snapshot: &'a Snapshot,
+    pub(super) environment: &'a Environment,
     pub(super) watcher: &'a InvariantChecker,
     pub(super) cloud: &'a Cloud,
     /// From which bridge.
@@ -31,7 +31,7 @@ impl Sent<'_> {
         self.deadline?.checked_sub(CALL).ok()
     }
 
-    fn told(&self) -> String {
+    fn described(&self) -> String {
         format!("{:?} for {}", self.ask.rpc(), self.uid)
     }
 }
@@ -67,9 +67,9 @@ fn nothing_is_sent_while_paused(sent: &Sent) -> Option<String> {
 
 /// What was held up on its way was sent under the lease of then.
 fn nothing_is_sent_without_the_lease(sent: &Sent) -> Option<String> {
-    let snapshot = sent.snapshot;
-    let process = snapshot.process(sent.bridge);
-    if snapshot.bridges == 1 || !is_change(sent.ask) || process.valve.was_closed_since(sent.decided()?) {
+    let environment = sent.environment;
+    let process = environment.process(sent.bridge);
+    if environment.bridges == 1 || !is_change(sent.ask) || process.valve.was_closed_since(sent.decided()?) {
         return None;
     }
     let (holder, sender) = (sent.watcher.holder_at(sent.now), process.identity);

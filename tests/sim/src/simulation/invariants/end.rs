@@ -6,7 +6,7 @@ use fake_cloud::{
     types::{Observation, ObserveResult, OutcomeResult},
 };
 
-use crate::simulation::environment::Snapshot;
+use crate::simulation::environment::Environment;
 
 /// Of what was made for one managed resource.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -37,7 +37,7 @@ impl End {
     }
 }
 
-impl Snapshot {
+impl Environment {
     /// A call about an object has its answer.
     pub(crate) fn end_call(&self, ask: &Ask, verdict: &Verdict) {
         let Some(target) = ask.target() else { return };

@@ -27,7 +27,7 @@ use self::{
     end::End,
     writes::{Standing, Written},
 };
-use super::environment::Snapshot;
+use super::environment::Environment;
 
 /// What of these does not hold, each with its name. An invariant is a function that tells what is wrong.
 macro_rules! consecutive_failures {
@@ -149,7 +149,7 @@ impl InvariantChecker {
 
 /// A call that has not been answered.
 pub(crate) struct PendingCall {
-    snapshot: Arc<Snapshot>,
+    environment: Arc<Environment>,
     /// From which bridge, about which object, and whether it changes something; `None`: about none.
     about: Option<(usize, String, bool)>,
 }
@@ -159,14 +159,14 @@ impl Drop for PendingCall {
         let Some((bridge, uid, changes)) = self.about.take() else {
             return;
         };
-        if let Some(flights) = self.snapshot.watcher.lock().flights.get_mut(&(bridge, uid)) {
+        if let Some(flights) = self.environment.watcher.lock().flights.get_mut(&(bridge, uid)) {
             flights.all = flights.all.saturating_sub(1);
             flights.changes = flights.changes.saturating_sub(changes.into());
         }
     }
 }
 
-impl Snapshot {
+impl Environment {
     /// Something was wrong.
     pub(crate) fn blame(&self, violation: String) {
         let mut watcher = self.watcher.lock();
@@ -237,7 +237,7 @@ impl Snapshot {
         self.watch_api(None);
         let Some(target) = ask.target() else {
             return PendingCall {
-                snapshot: Arc::clone(self),
+                environment: Arc::clone(self),
                 about: None,
             };
         };
@@ -246,7 +246,7 @@ impl Snapshot {
             let cloud = self.cloud.lock();
             let mut watcher = self.watcher.lock();
             let sent = Sent {
-                snapshot: self,
+                environment: self,
                 watcher: &watcher,
                 cloud: &cloud,
                 bridge,
@@ -272,7 +272,7 @@ impl Snapshot {
         };
         self.blame_all(wrong);
         PendingCall {
-            snapshot: Arc::clone(self),
+            environment: Arc::clone(self),
             about: Some((bridge, uid, changes)),
         }
     }

@@ -10,9 +10,9 @@ use fake_cloud::{fault::Rpc, kinds::GROUP};
 use jiff::Timestamp;
 
 use super::{plural_of, text};
-use crate::simulation::environment::Snapshot;
+use crate::simulation::environment::Environment;
 
-impl Snapshot {
+impl Environment {
     /// Whatever was written since so many commits had been made, and so many writes asked for; elections go on.
     pub(crate) fn zero_writes_at_rest(&self, since: usize, asked: usize) {
         let state = self.kube.state();
