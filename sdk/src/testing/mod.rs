@@ -68,7 +68,7 @@
 //! let upstream = cloud.clone();
 //! let lab = Lab::new(move || Plugin::new("notes.example.org", "1.0.0").resource(Note(upstream.clone())));
 //!
-//! let mut note = lab.thing::<Note>(&json!({"text": "Buy milk."})).named("milk");
+//! let mut note = lab.resource::<Note>(&json!({"text": "Buy milk."})).named("milk");
 //! note.observe().await.absent();
 //! note.create().await.completed();
 //! note.wish(&Text { text: "Buy tea.".to_owned() });
@@ -78,7 +78,7 @@
 //!
 //! // Killed at each await of Create, started again, asked again: one note.
 //! lab.killed_in_create(
-//!     |number| lab.thing::<Note>(&json!({"text": "Buy bread."})).named(&format!("bread-{number}")),
+//!     |number| lab.resource::<Note>(&json!({"text": "Buy bread."})).named(&format!("bread-{number}")),
 //!     |note| usize::from(cloud.lock().unwrap().contains_key(note.external_name())),
 //! )
 //! .await;

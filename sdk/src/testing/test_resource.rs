@@ -64,7 +64,7 @@ impl<'harness, R: Resource> TestResource<'harness, R> {
             },
             kind,
             desired: DesiredState {
-                parameters: parameters,
+                parameters,
                 sensitive: Secrets::default(),
             },
             token: Uuid::new_v4().to_string(),

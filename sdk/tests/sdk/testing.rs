@@ -34,7 +34,7 @@ async fn a_resource_passes_its_lifecycle() {
     let identity = folder.path().display().to_string();
     assert_eq!(harness.check_config().await, ConfigVerdict::Usable { identity });
     let mut thing = harness
-        .thing::<Thing>(&thing::Parameters {
+        .resource::<Thing>(&thing::Parameters {
             size: Some(9_007_199_254_740_993),
             ..Default::default()
         })
@@ -62,21 +62,21 @@ async fn a_resource_passes_its_lifecycle() {
 async fn the_wire_would_say_the_same() {
     let (_folder, harness) = harness();
     let nameless = harness
-        .thing::<Thing>(&json!({"size": 1}))
+        .resource::<Thing>(&json!({"size": 1}))
         .delete()
         .await
         .status();
     assert_eq!(nameless.code(), Code::InvalidArgument);
     assert!(nameless.message().contains("target.external_name"), "{nameless}");
     let misnamed = harness
-        .thing::<Thing>(&json!({"size": 1}))
+        .resource::<Thing>(&json!({"size": 1}))
         .named("A Thing")
         .create()
         .await
         .failure();
     assert_eq!(misnamed.code, FailureCode::InvalidSpec);
     let of_another_type = harness
-        .thing::<Thing>(&json!({"size": "large"}))
+        .resource::<Thing>(&json!({"size": "large"}))
         .named("a-thing")
         .create()
         .await
@@ -85,7 +85,7 @@ async fn the_wire_would_say_the_same() {
 
     let wish = json!({"mood": Mood::BadDetails});
     let out_of_form = harness
-        .thing::<Thing>(&wish)
+        .resource::<Thing>(&wish)
         .named("a-thing")
         .create()
         .await
@@ -96,7 +96,7 @@ async fn the_wire_would_say_the_same() {
         .settings(&json!({"folder": "/"}))
         .credential("key", "");
     let look = lacking
-        .thing::<Thing>(&json!({}))
+        .resource::<Thing>(&json!({}))
         .named("a-thing")
         .observe()
         .await;
@@ -106,7 +106,7 @@ async fn the_wire_would_say_the_same() {
 #[tokio::test]
 async fn an_operation_is_followed_by_a_plugin_that_did_not_begin_it() {
     let (_folder, harness) = harness();
-    let mut job = harness.thing::<thing::job::Job>(&json!({"steps": 3}));
+    let mut job = harness.resource::<thing::job::Job>(&json!({"steps": 3}));
     let operation = job.create().await.operation();
     assert_eq!(
         (operation.handle.as_str(), job.external_name()),
@@ -252,7 +252,7 @@ async fn kill_in_create(forgetful: bool) {
     let (cloud, harness) = disks(forgetful);
     harness
         .killed_in_create(
-            |_| harness.thing::<Disk>(&json!({"gigabytes": 1})),
+            |_| harness.resource::<Disk>(&json!({"gigabytes": 1})),
             |disk| cloud.made_by(disk.client_request_token()).len(),
         )
         .await;
@@ -272,7 +272,7 @@ async fn a_plugin_with_process_state_fails_recovery() {
 #[tokio::test]
 async fn a_creation_is_cut_when_the_upstream_has_done_it() {
     let (cloud, harness) = disks(false);
-    let mut disk = harness.thing::<Disk>(&Wish { gigabytes: 1 });
+    let mut disk = harness.resource::<Disk>(&Wish { gigabytes: 1 });
     let cut = cut_once(|| !cloud.disks().is_empty(), disk.create()).await;
     assert_eq!((cut, disk.external_name()), (Cut::Inside, ""));
     harness.restart();

@@ -148,7 +148,7 @@ async fn a_plugin_that_dies_leaves_the_cloud_as_it_is() {
     let objects = stage.cloud.objects().await.unwrap();
     let names: Vec<&str> = objects.iter().map(|one| one.name.as_str()).collect();
     assert_eq!(names, ["one", "two"]);
-    assert_eq!(stage.cloud.made_for("uid-two").await.unwrap().len(), 1);
+    assert_eq!(stage.cloud.created_for("uid-two").await.unwrap().len(), 1);
     assert_eq!(stage.cloud.entries().await.unwrap().len(), 2);
 }
 

@@ -72,7 +72,7 @@ fn fields_outside_the_desired_state_are_ignored() {
         assert_eq!(
             paths(&none, &[], &desired, &fact),
             expected,
-            "{wish} against {fact}"
+            "{desired} against {fact}"
         );
     }
 }
@@ -103,7 +103,7 @@ fn list_and_map_types_are_minded() {
         assert_eq!(
             paths(&schema, &[], &desired, &fact),
             expected,
-            "{wish} against {fact}"
+            "{desired} against {fact}"
         );
     }
 }
@@ -169,7 +169,7 @@ fn field_rules_say_how_and_what_it_means() {
         assert_eq!(
             paths(&json!({}), &rules, &desired, &fact),
             expected,
-            "{wish} against {fact}"
+            "{desired} against {fact}"
         );
     }
 }

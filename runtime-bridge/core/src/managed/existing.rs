@@ -268,11 +268,7 @@ fn resolve_details(ctx: &ReconcileContext, new: &mut Record) -> Option<Event> {
         return None;
     }
     let known = keys == PublishState::Published || !rules::has_one_time_details(ctx.snapshot);
-    new.details = if known {
-        Details::Complete
-    } else {
-        Details::Lost
-    };
+    new.details = if known { Details::Complete } else { Details::Lost };
     let lost = new.details == Details::Lost
         && ctx
             .record

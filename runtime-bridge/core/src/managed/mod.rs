@@ -54,8 +54,7 @@ pub use record::{
 pub use resolve_intent::{IntentResolution, resolve_intent};
 pub use retry_state::RetryState;
 pub use snapshot::{
-    Blocker, Fresh, Managed, Problem, Snapshot, ResolvedDesiredState, Settings, Suspension,
-    former_marker,
+    Blocker, Fresh, Managed, Problem, ResolvedDesiredState, Settings, Snapshot, Suspension, former_marker,
 };
 pub use status::{Condition, ConditionValue, OperationReport, Progress, Question, Status};
 pub use status_echo::StatusEcho;

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use super::{ConfigIdentity, Details, Intent, IntentVerb, Record, Snapshot, Stored};
+use super::{ConfigIdentity, Details, Intent, IntentVerb, Record, RecordedParameters, Stored};
 
 fn of_parameters(parameters: &serde_json::Value) -> Record {
     let now = jiff::Timestamp::UNIX_EPOCH;

@@ -15,7 +15,7 @@ use super::{
     names,
     reconcile_memory::{LastObservation, ObservedState, ReconcileMemory},
     record::{ConfigIdentity, Intent, IntentVerb, Record, RecordedParameters, Stored},
-    snapshot::{Managed, Snapshot, ResolvedDesiredState},
+    snapshot::{Managed, ResolvedDesiredState, Snapshot},
     status::{OperationReport, Question},
     unanswered,
 };
@@ -127,10 +127,7 @@ pub fn name_to_create(snapshot: &Snapshot, memory: &ReconcileMemory) -> Option<S
 }
 
 /// Another object of ours has what was found, and it does not bear our marker.
-pub fn conflicting_object<'w>(
-    snapshot: &'w Snapshot,
-    observation: &Observation,
-) -> Option<&'w str> {
+pub fn conflicting_object<'w>(snapshot: &'w Snapshot, observation: &Observation) -> Option<&'w str> {
     let unmarked = ownership(snapshot, observation) != Ownership::Owned;
     snapshot.conflicting_object.as_deref().filter(|_| unmarked)
 }
@@ -268,11 +265,7 @@ pub fn in_another_account(snapshot: &Snapshot, record: &Record) -> bool {
 }
 
 /// Found in another account, and nothing says that it is ours.
-pub fn found_in_another_account(
-    snapshot: &Snapshot,
-    record: &Record,
-    observation: &Observation,
-) -> bool {
+pub fn found_in_another_account(snapshot: &Snapshot, record: &Record, observation: &Observation) -> bool {
     let marked = matches!(
         ownership(snapshot, observation),
         Ownership::Owned | Ownership::FormerlyOwned
@@ -414,21 +407,13 @@ pub fn observation_is_about(last_observation: &LastObservation, intent: &Intent)
 }
 
 /// Absence of the name that was looked by settles the create. A name that an answer told speaks of that attempt alone.
-pub fn absence_is_conclusive(
-    snapshot: &Snapshot,
-    intent: &Intent,
-    by_marker: bool,
-    by_name: bool,
-) -> bool {
+pub fn absence_is_conclusive(snapshot: &Snapshot, intent: &Intent, by_marker: bool, by_name: bool) -> bool {
     by_marker || by_name && (!snapshot.is_named_upstream() || intent.attempt == 0)
 }
 
 /// A call that needs no intent follows only a guarded write, or a live read, of this pass (trace 11): its deadline counts from there. Half of its
 /// time must be left, or it would be cut short for nothing; where reads take so long each time, it makes do with what there is.
-pub fn precondition_valid_until(
-    snapshot: &Snapshot,
-    memory: &ReconcileMemory,
-) -> Option<Timestamp> {
+pub fn precondition_valid_until(snapshot: &Snapshot, memory: &ReconcileMemory) -> Option<Timestamp> {
     let call = snapshot.kind.timeouts.call;
     let (_, began) = memory
         .verified
@@ -504,11 +489,7 @@ pub fn next_incarnation(record: Option<&Record>) -> u32 {
 }
 
 /// Taken from under our create: not ours until it bears our marker, or a person says so (trace 17).
-pub fn needs_confirmation(
-    snapshot: &Snapshot,
-    record: Option<&Record>,
-    observation: &Observation,
-) -> bool {
+pub fn needs_confirmation(snapshot: &Snapshot, record: Option<&Record>, observation: &Observation) -> bool {
     let word = snapshot.managed.annotation(names::ADOPT);
     let said = !word.is_empty() && (word == observation.found_marker || word == observation.external_name);
     let name_conflict = record.is_some_and(|record| record.name_conflict);

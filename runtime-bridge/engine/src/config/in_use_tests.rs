@@ -133,7 +133,7 @@ async fn released(things: Value) -> usize {
     while in_use.watches.is_defined(&thing().kind).is_none() {
         tokio::task::yield_now().await;
     }
-    let pass = Pass {
+    let pass = ReconcileRequest {
         priority: Priority::UserChange,
         started: Timestamp::UNIX_EPOCH,
         deadline: Timestamp::MAX,

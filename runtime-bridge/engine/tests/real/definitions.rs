@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use bridge_engine::crd::{self, CrdError, SeenReconcile};
+use bridge_engine::crd::{self, CrdError, DefinitionState};
 use serde_json::json;
 
 use crate::{
@@ -22,9 +22,9 @@ async fn definitions_are_installed_once_and_brought_up_to_date() {
         assert_eq!(found[0].0, kind.name());
         found[0].1.clone()
     };
-    assert_eq!(check(&definition).await, SeenReconcile::Missing);
+    assert_eq!(check(&definition).await, DefinitionState::Missing);
     crd::install(client, &[definition.clone()], LIMIT).await.unwrap();
-    assert_eq!(check(&definition).await, SeenReconcile::Good);
+    assert_eq!(check(&definition).await, DefinitionState::Good);
 
     let first = admin.get(&kind.path()).await.unwrap();
     crd::install(client, &[definition.clone()], LIMIT).await.unwrap();
@@ -44,10 +44,10 @@ async fn definitions_are_installed_once_and_brought_up_to_date() {
     definition["status"] = json!({"storedVersions": ["v9"]});
     assert_eq!(
         check(&definition).await,
-        SeenReconcile::Different(vec!["/spec/names/categories".to_owned()])
+        DefinitionState::Different(vec!["/spec/names/categories".to_owned()])
     );
     crd::install(client, &[definition.clone()], LIMIT).await.unwrap();
-    assert_eq!(check(&definition).await, SeenReconcile::Good);
+    assert_eq!(check(&definition).await, DefinitionState::Good);
     let third = admin.get(&kind.path()).await.unwrap();
     assert_eq!(third["status"]["storedVersions"], json!(["v1"]));
     assert_eq!(third["metadata"]["uid"], first["metadata"]["uid"]);
@@ -95,7 +95,7 @@ async fn a_definition_that_cannot_be_served_says_why() {
     );
     let found = crd::check(client, &[conflicting_object]).await.unwrap();
     assert!(
-        matches!(&found[0].1, SeenReconcile::NotEstablished(why) if why.contains("NamesAccepted")),
+        matches!(&found[0].1, DefinitionState::NotEstablished(why) if why.contains("NamesAccepted")),
         "{found:?}"
     );
 

@@ -137,7 +137,7 @@ impl External for Outside {
     ) -> Result<ObserveResult, CallError> {
         self.called(PLACES);
         Ok(match self.found(&target.external_name) {
-            Some(found) => ObserveResult::SeenReconcile(Box::new(found)),
+            Some(found) => ObserveResult::Found(Box::new(found)),
             None => ObserveResult::Absent(Absent::default()),
         })
     }

@@ -11,7 +11,7 @@ use tokio::task::{JoinHandle, spawn_local};
 use tokio_util::sync::CancellationToken;
 
 use super::{CloudSnapshot, Flow, Power, Process, Runner, Scenario, ScenarioBackend, Unexpected};
-use crate::simulation::{PluginHost, Environment, collect_garbage, in_runtime, run_bridge};
+use crate::simulation::{Environment, PluginHost, collect_garbage, in_runtime, run_bridge};
 
 /// Virtual time costs little.
 const WAIT_LIMIT: Duration = Duration::from_mins(15);
@@ -138,7 +138,10 @@ impl ScenarioBackend for Simulated {
 
     async fn foreign(&mut self, kind: &str, name: &str) -> Result<(), Unexpected> {
         let now = self.environment.time.now();
-        self.environment.cloud.lock().foreign(kind, name, "somebody-else", now);
+        self.environment
+            .cloud
+            .lock()
+            .foreign(kind, name, "somebody-else", now);
         Ok(())
     }
 

@@ -135,7 +135,7 @@ impl Run {
             match self.action {
                 UserAction::Nothing => {}
                 UserAction::Resize => {
-                    object.patch(&json!({"spec": {"forProvider": {"size": self.size + 1}}}))
+                    object.patch(&json!({"spec": {"forProvider": {"size": self.size + 1}}}));
                 }
                 UserAction::Pause => object.annotate(names::PAUSED, "true".into()),
                 UserAction::Delete => object.delete(),

@@ -88,7 +88,7 @@ impl Choices {
     pub fn go_by(&mut self, plan: Plan) {
         self.source = Source::Plan(plan);
         self.points.clear();
-        self.name_conflict.clear();
+        self.taken.clear();
     }
 
     fn from(source: Source) -> Self {
@@ -125,7 +125,7 @@ impl Choices {
                 .map_or(0, |(_, option)| (*option).min(options - 1)),
         };
         if option > 0 {
-            self.name_conflict.push((at, option));
+            self.taken.push((at, option));
         }
         option
     }

@@ -247,14 +247,14 @@ fn reported(setting: &Setting, way: &[Plan], violations: &[String]) -> String {
 }
 
 /// Searches with at most so many departures; with more where `MODEL_DEEP` is set.
-fn search(subject: Subject, wishes: &'static [UserAction], faults: Faults, faults: [u8; 2]) {
+fn search(subject: Subject, wishes: &'static [UserAction], faults: Faults, most: [u8; 2]) {
     let setting = Setting {
         wishes,
         faults,
         tempo: Tempo::COARSE,
         ..Setting::of(subject)
     };
-    search_in(&setting, faults);
+    search_in(&setting, most);
 }
 
 /// Likewise, with two objects of one name in two namespaces.

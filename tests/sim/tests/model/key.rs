@@ -119,7 +119,7 @@ impl Bridge {
 /// Where a reconcile is: what it was decided from, what is done, and upon which version.
 fn driver(text: &mut String, driver: &Driver, store: Option<&Object>) {
     if let Some(snapshot) = driver.snapshot() {
-        snapshot(text, snapshot, store);
+        self::snapshot(text, snapshot, store);
     }
     let _ = write!(text, "{:?} {:?} ", driver.began(), driver.answer());
     match driver.effect() {

@@ -160,7 +160,7 @@ pub fn live(setting: &Setting, choices: Choices) -> Went {
     }
     Went {
         violations: course.model.watcher.violations,
-        taken: course.choices.name_conflict,
+        taken: course.choices.taken,
         log: course.model.log,
         steps,
     }

@@ -107,9 +107,9 @@ fn every_random_run_converges() {
         let (setting, choices) = of_seed(seed);
         let went = live(&setting, choices);
         steps += u64::from(went.steps);
-        faults += went.name_conflict.len();
+        faults += went.taken.len();
         if !went.violations.is_empty() {
-            let (plan, went) = shrink(&setting, went.name_conflict);
+            let (plan, went) = shrink(&setting, went.taken);
             panic!("seed {seed}: {}", reported(&setting, &plan, &went));
         }
     }

@@ -389,12 +389,7 @@ fn published_one_time_details_raise_no_condition() {
         model.advance(Duration::from_mins(2));
         model.ends_ready();
         assert_eq!(model.value(status::CONNECTION_DETAILS), "", "{}", subject.name);
-        assert_eq!(
-            model.record().details,
-            Details::Complete,
-            "{}",
-            subject.name
-        );
+        assert_eq!(model.record().details, Details::Complete, "{}", subject.name);
     }
 }
 

@@ -55,7 +55,7 @@ pub(super) struct Fixture {
 pub(super) struct Shared(Arc<Mutex<Fixture>>);
 
 impl Shared {
-    pub(super) fn world(&self) -> MutexGuard<'_, Fixture> {
+    pub(super) fn fixture(&self) -> MutexGuard<'_, Fixture> {
         self.0.lock().unwrap()
     }
 

@@ -283,7 +283,7 @@ fn trace_52_what_cannot_be_marked_is_not_replaced() {
             subject.name
         );
         assert_eq!((model.calls("delete"), model.calls("create")), (0, 1));
-        let marker = crate::world::marker(&model.object().managed.uid);
+        let marker = crate::reference_model::marker(&model.object().managed.uid);
         assert!(model.message().contains(&marker), "{}", model.message());
         model.cloud.objects[0].marker = marker;
         model.advance(Duration::from_mins(2));
