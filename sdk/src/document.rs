@@ -7,6 +7,15 @@ use serde_path_to_error::{Path, Segment};
 
 use crate::Failure;
 
+/// The documents of a kind, as the answers about it carry them. Every [`Resource`](crate::Resource) has them by its own types; nothing else
+/// implements it.
+pub trait Documents {
+    /// The desired state, and what the bridge compares it with.
+    type Parameters;
+    /// What is only observed.
+    type Status;
+}
+
 /// Reads parameters.
 ///
 /// # Errors

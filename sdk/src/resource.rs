@@ -6,6 +6,7 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
     Call, ConfigCall, Create, Delete, Failure, Kind, Known, List, Listed, Observed, Outcome, Poll, Update,
+    document::Documents,
 };
 
 /// One kind of external resource.
@@ -57,4 +58,9 @@ pub trait Resource: Send + Sync + Sized + 'static {
     async fn list(&self, _call: &ConfigCall, _list: &List) -> Result<Listed<Self>, Failure> {
         Err(Failure::unimplemented())
     }
+}
+
+impl<R: Resource> Documents for R {
+    type Parameters = R::Parameters;
+    type Status = R::Status;
 }

@@ -2,17 +2,17 @@
 
 use std::fmt;
 
-use crate::Resource;
+use crate::document::Documents;
 
 /// One page of what exists.
 #[must_use]
-pub struct Listed<R: Resource> {
+pub struct Listed<R: Documents> {
     pub(crate) items: Vec<ListedItem<R>>,
     pub(crate) next_page_token: String,
     pub(crate) unreachable: Vec<String>,
 }
 
-impl<R: Resource> Listed<R> {
+impl<R: Documents> Listed<R> {
     /// The last page, or the only one.
     pub fn new(items: Vec<ListedItem<R>>) -> Self {
         Self {
@@ -35,7 +35,7 @@ impl<R: Resource> Listed<R> {
     }
 }
 
-impl<R: Resource> fmt::Debug for Listed<R> {
+impl<R: Documents> fmt::Debug for Listed<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Listed")
             .field("items", &self.items)
@@ -47,7 +47,7 @@ impl<R: Resource> fmt::Debug for Listed<R> {
 
 /// One external resource that exists.
 #[must_use]
-pub struct ListedItem<R: Resource> {
+pub struct ListedItem<R: Documents> {
     pub(crate) external_name: String,
     pub(crate) canonical_id: String,
     pub(crate) display_name: String,
@@ -55,7 +55,7 @@ pub struct ListedItem<R: Resource> {
     pub(crate) found_marker: String,
 }
 
-impl<R: Resource> ListedItem<R> {
+impl<R: Documents> ListedItem<R> {
     /// One that exists under this name.
     pub fn new(external_name: impl Into<String>) -> Self {
         Self {
@@ -92,7 +92,7 @@ impl<R: Resource> ListedItem<R> {
     }
 }
 
-impl<R: Resource> fmt::Debug for ListedItem<R> {
+impl<R: Documents> fmt::Debug for ListedItem<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ListedItem")
             .field("external_name", &self.external_name)

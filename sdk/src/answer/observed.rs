@@ -5,10 +5,10 @@ use std::{fmt, time::Duration};
 use crossbridge_types::{Secrets, Warning};
 
 use super::Operation;
-use crate::Resource;
+use crate::document::Documents;
 
 /// The answer to a look that was possible.
-pub enum Observed<R: Resource> {
+pub enum Observed<R: Documents> {
     /// It exists.
     Found(Box<Observation<R>>),
     /// The upstream said that there is no such resource.
@@ -18,7 +18,7 @@ pub enum Observed<R: Resource> {
     },
 }
 
-impl<R: Resource> Observed<R> {
+impl<R: Documents> Observed<R> {
     /// It exists.
     pub fn found(observation: Observation<R>) -> Self {
         Self::Found(Box::new(observation))
@@ -39,7 +39,7 @@ impl<R: Resource> Observed<R> {
     }
 }
 
-impl<R: Resource> From<Observation<R>> for Observed<R> {
+impl<R: Documents> From<Observation<R>> for Observed<R> {
     fn from(observation: Observation<R>) -> Self {
         Self::found(observation)
     }
@@ -47,7 +47,7 @@ impl<R: Resource> From<Observation<R>> for Observed<R> {
 
 /// An external resource that exists, as it is. Not ready until [`ready`](Self::ready) is said.
 #[must_use]
-pub struct Observation<R: Resource> {
+pub struct Observation<R: Documents> {
     pub(crate) external_name: String,
     pub(crate) parameters: R::Parameters,
     pub(crate) status: Option<R::Status>,
@@ -72,7 +72,7 @@ pub(crate) struct Diff {
     pub(crate) needs_replacement: bool,
 }
 
-impl<R: Resource> Observation<R> {
+impl<R: Documents> Observation<R> {
     /// What was found under this name, in the shape of the wish. Sensitive fields and nulls are left out by the SDK.
     pub fn new(external_name: impl Into<String>, parameters: R::Parameters) -> Self {
         Self {
@@ -189,7 +189,7 @@ impl<R: Resource> Observation<R> {
     }
 }
 
-impl<R: Resource> fmt::Debug for Observed<R> {
+impl<R: Documents> fmt::Debug for Observed<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Found(observation) => observation.fmt(f),
@@ -202,7 +202,7 @@ impl<R: Resource> fmt::Debug for Observed<R> {
 }
 
 /// The documents are left out: their types need no `Debug`, and may hold what no log should show.
-impl<R: Resource> fmt::Debug for Observation<R> {
+impl<R: Documents> fmt::Debug for Observation<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Observation")
             .field("external_name", &self.external_name)

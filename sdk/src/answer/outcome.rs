@@ -5,12 +5,12 @@ use std::fmt;
 use crossbridge_types::{Secrets, Warning};
 
 use super::{Observation, Operation};
-use crate::{Failure, Resource};
+use crate::{Failure, document::Documents};
 
 /// How a call that changes something ended, or goes on: completed, an operation, or a failure. Whichever it is, it can carry
 /// the name, the id, the state and connection details, and does so as soon as they are known.
 #[must_use]
-pub struct Outcome<R: Resource> {
+pub struct Outcome<R: Documents> {
     pub(crate) external_name: String,
     pub(crate) canonical_id: String,
     pub(crate) provider_state: String,
@@ -19,7 +19,7 @@ pub struct Outcome<R: Resource> {
     pub(crate) result: OutcomeResult<R>,
 }
 
-pub(crate) enum OutcomeResult<R: Resource> {
+pub(crate) enum OutcomeResult<R: Documents> {
     Completed {
         observation: Option<Box<Observation<R>>>,
         already_done: bool,
@@ -28,7 +28,7 @@ pub(crate) enum OutcomeResult<R: Resource> {
     Failure(Failure),
 }
 
-impl<R: Resource> Outcome<R> {
+impl<R: Documents> Outcome<R> {
     /// Finished and verified.
     pub fn completed() -> Self {
         Self::new(OutcomeResult::Completed {
@@ -109,19 +109,19 @@ impl<R: Resource> Outcome<R> {
     }
 }
 
-impl<R: Resource> From<Operation> for Outcome<R> {
+impl<R: Documents> From<Operation> for Outcome<R> {
     fn from(operation: Operation) -> Self {
         Self::operation(operation)
     }
 }
 
-impl<R: Resource> From<Failure> for Outcome<R> {
+impl<R: Documents> From<Failure> for Outcome<R> {
     fn from(failure: Failure) -> Self {
         Self::failure(failure)
     }
 }
 
-impl<R: Resource> fmt::Debug for Outcome<R> {
+impl<R: Documents> fmt::Debug for Outcome<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Outcome")
             .field("external_name", &self.external_name)
@@ -132,7 +132,7 @@ impl<R: Resource> fmt::Debug for Outcome<R> {
     }
 }
 
-impl<R: Resource> fmt::Debug for OutcomeResult<R> {
+impl<R: Documents> fmt::Debug for OutcomeResult<R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Completed {

@@ -6,12 +6,11 @@ use std::{
 };
 
 use crossbridge_proto::v1alpha1::{self as wire, plugin_service_server::PluginService};
-use crossbridge_types::{Config, ConfigVerdict, Kind, ResourceType, Secrets};
+use crossbridge_types::{Config, ConfigVerdict, Kind, Secrets};
 use serde::Serialize;
 use tonic::{Request, Status};
 
-use super::TestResource;
-use crate::{Plugin, Resource, document, service::Service};
+use crate::{Plugin, document, service::Service};
 
 /// A plugin in this process, the config of its calls, and the means to make it anew.
 pub struct Harness {
@@ -22,7 +21,7 @@ pub struct Harness {
 }
 
 impl Harness {
-    /// A lab for this plugin, which is made once now and once at each [`restart`](Self::restart). The upstream, and nothing else, is
+    /// A harness for this plugin, which is made once now and once at each [`restart`](Self::restart). The upstream, and nothing else, is
     /// what the closure shares between them.
     ///
     /// # Panics
@@ -88,25 +87,6 @@ impl Harness {
             Ok(verdict) => verdict,
             Err(status) => panic!("CheckConfig was not processed: {status}"),
         }
-    }
-
-    /// A managed resource of this kind with this wish, a value or JSON, that nobody has made yet.
-    ///
-    /// # Panics
-    /// If the plugin does not serve the kind, or the wish is no JSON object.
-    #[track_caller]
-    pub fn resource<R: Resource>(&self, parameters: &impl Serialize) -> TestResource<'_, R> {
-        let declared = R::kind().wire.resource_type.unwrap_or_default();
-        let resource_type = ResourceType {
-            group: declared.group,
-            version: declared.version,
-            kind: declared.kind,
-        };
-        let kind = match self.service().kind(&resource_type) {
-            Ok(kind) => kind.published().rules.clone(),
-            Err(failure) => panic!("{failure}"),
-        };
-        TestResource::new(self, kind, written(parameters, "wish"))
     }
 
     pub(super) fn config(&self) -> &Config {

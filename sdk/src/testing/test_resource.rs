@@ -4,8 +4,8 @@ use std::{marker::PhantomData, sync::Arc, time::Duration};
 
 use crossbridge_proto::v1alpha1::{self as wire, resource_service_server::ResourceService};
 use crossbridge_types::{
-    Call, DesiredState, Document, Kind, ObserveResult, Outcome, OutcomeResult, Owner, Secrets, Target, Verb,
-    Violation,
+    Call, DesiredState, Document, Kind, ObserveResult, Outcome, OutcomeResult, Owner, ResourceType, Secrets,
+    Target, Verb, Violation,
 };
 use jiff::Timestamp;
 use serde::Serialize;
@@ -42,8 +42,29 @@ pub struct TestResource<'harness, R: Resource> {
     resource: PhantomData<fn() -> R>,
 }
 
+impl Harness {
+    /// A managed resource of this kind of this desired state, a value or JSON, that is not created yet.
+    ///
+    /// # Panics
+    /// If the plugin does not serve the kind, or the desired state is no JSON object.
+    #[track_caller]
+    pub fn resource<R: Resource>(&self, parameters: &impl Serialize) -> TestResource<'_, R> {
+        let declared = R::kind().wire.resource_type.unwrap_or_default();
+        let resource_type = ResourceType {
+            group: declared.group,
+            version: declared.version,
+            kind: declared.kind,
+        };
+        let kind = match self.service().kind(&resource_type) {
+            Ok(kind) => kind.published().rules.clone(),
+            Err(failure) => panic!("{failure}"),
+        };
+        TestResource::new(self, kind, written(parameters, "desired state"))
+    }
+}
+
 impl<'harness, R: Resource> TestResource<'harness, R> {
-    pub(super) fn new(harness: &'harness Harness, kind: Kind, parameters: Document) -> Self {
+    fn new(harness: &'harness Harness, kind: Kind, parameters: Document) -> Self {
         let uid = Uuid::new_v4();
         let namespace = if kind.namespaced { "lab" } else { "" };
         Self {
@@ -97,7 +118,7 @@ impl<'harness, R: Resource> TestResource<'harness, R> {
     /// If it is no JSON object.
     #[track_caller]
     pub fn set_parameters(&mut self, parameters: &impl Serialize) {
-        self.desired.parameters = written(parameters, "wish");
+        self.desired.parameters = written(parameters, "desired state");
         self.target.owner.generation += 1;
     }
 
