@@ -84,7 +84,7 @@ fn names(kind: &mut wire::ResourceKind) -> &mut wire::ExternalNameRules {
 fn refused(spoil: impl FnOnce(&mut wire::ResourceKind)) -> Violation {
     let mut wire = kind();
     spoil(&mut wire);
-    Kind::try_from(wire).expect_err("the spoilt kind is refused")
+    Kind::try_from(wire).expect_err("the spoilt kind is rejected")
 }
 
 #[test]

@@ -327,7 +327,7 @@ fn responses_roundtrip() -> Result<(), Violation> {
 }
 
 #[test]
-fn durations_that_the_wire_cannot_say_are_cut() {
+fn durations_that_the_wire_cannot_express_are_cut() {
     let failure = Failure {
         retry_after: Some(Duration::MAX),
         ..Failure::try_from(failure()).expect("the good message passes")

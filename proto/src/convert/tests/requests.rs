@@ -110,7 +110,7 @@ fn a_target_is_checked_to_its_leaves() {
             request.desired = Some(wire::DesiredState { parameters: Some(document("")), ..Default::default() });
         };
         "desired.sensitive_values[\"password\"]": |request| {
-            let values = &mut request.desired.as_mut().expect("a wish").sensitive_values;
+            let values = &mut request.desired.as_mut().expect("a desired state").sensitive_values;
             values.insert("password".to_owned(), "secret".to_owned());
         };
     );
