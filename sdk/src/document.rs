@@ -23,7 +23,7 @@ pub(crate) fn read_parameters<P: DeserializeOwned>(document: &Document) -> Resul
     })
 }
 
-/// Reads any document; an error tells where (a JSON Pointer) and what.
+/// Reads any document; an error names the field (a JSON Pointer) and the reason.
 pub(crate) fn read<T: DeserializeOwned>(document: &Document) -> Result<T, (String, String)> {
     serde_path_to_error::deserialize(Value::Object(document.clone()))
         .map_err(|error| (pointer(error.path()), error.inner().to_string()))

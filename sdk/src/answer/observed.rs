@@ -1,4 +1,4 @@
-//! What a look can find.
+//! Answers of `Observe`: an observation, or absence.
 
 use std::{fmt, time::Duration};
 
@@ -7,9 +7,9 @@ use crossbridge_types::{Secrets, Warning};
 use super::Operation;
 use crate::Resource;
 
-/// The answer to a look that was possible.
+/// The answer to an Observe that could read the upstream.
 pub enum Observed<R: Resource> {
-    /// It exists.
+    /// The resource exists, as described.
     Found(Box<Observation<R>>),
     /// The upstream said that there is no such resource.
     Absent {
@@ -19,7 +19,7 @@ pub enum Observed<R: Resource> {
 }
 
 impl<R: Resource> Observed<R> {
-    /// It exists.
+    /// Answers that the resource exists, as described.
     pub fn found(observation: Observation<R>) -> Self {
         Self::Found(Box::new(observation))
     }
@@ -73,7 +73,7 @@ pub(crate) struct Diff {
 }
 
 impl<R: Resource> Observation<R> {
-    /// What was found under this name, in the shape of the wish. Sensitive fields and nulls are left out by the SDK.
+    /// What was found under this name, in the shape of the desired parameters. Sensitive fields and nulls are left out by the SDK.
     pub fn new(external_name: impl Into<String>, parameters: R::Parameters) -> Self {
         Self {
             external_name: external_name.into(),
@@ -133,7 +133,7 @@ impl<R: Resource> Observation<R> {
         self
     }
 
-    /// The marker found on it; empty where nobody has claimed it. If it cannot be read, answer a failure instead.
+    /// The marker found on it; empty where no owner has claimed it. If it cannot be read, answer a failure instead.
     pub fn found_marker(mut self, marker: impl Into<String>) -> Self {
         self.found_marker = marker.into();
         self
@@ -163,7 +163,7 @@ impl<R: Resource> Observation<R> {
         self
     }
 
-    /// Where the plugin compares ([`Kind::plugin_compares`](crate::Kind::plugin_compares)): fact and wish agree.
+    /// Where the plugin compares ([`Kind::plugin_compares`](crate::Kind::plugin_compares)): observed and desired state agree.
     pub fn up_to_date(mut self) -> Self {
         self.up_to_date = Some(true);
         self

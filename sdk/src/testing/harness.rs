@@ -13,7 +13,7 @@ use tonic::{Request, Status};
 use super::TestResource;
 use crate::{Plugin, Resource, document, service::Service};
 
-/// A plugin in this process, the config of its calls, and the means to make it anew.
+/// A plugin in this process, the config of its calls, and the means to start it anew.
 pub struct Harness {
     plugin: Box<dyn Fn() -> Plugin + Send + Sync>,
     /// The process of the moment, so to speak.
@@ -22,7 +22,7 @@ pub struct Harness {
 }
 
 impl Harness {
-    /// A lab for this plugin, which is made once now and once at each [`restart`](Self::restart). The upstream, and nothing else, is
+    /// A harness for this plugin, which is created once now and once at each [`restart`](Self::restart). The upstream, and nothing else, is
     /// what the closure shares between them.
     ///
     /// # Panics
@@ -62,7 +62,7 @@ impl Harness {
         self
     }
 
-    /// Makes the plugin anew, as after `kill -9`: later calls come to one that knows nothing of the earlier ones.
+    /// Creates the plugin anew, as after `kill -9`: later calls come to one that knows nothing of the earlier ones.
     ///
     /// # Panics
     /// With a mistake in the plugin's declarations.
@@ -72,7 +72,7 @@ impl Harness {
         *self.service.lock().unwrap_or_else(PoisonError::into_inner) = anew;
     }
 
-    /// What the plugin says of the config.
+    /// The plugin's verdict on the config.
     ///
     /// # Panics
     /// If the call is not processed.
@@ -90,10 +90,10 @@ impl Harness {
         }
     }
 
-    /// A managed resource of this kind with this wish, a value or JSON, that nobody has made yet.
+    /// A managed resource of this kind with these desired parameters, a value or JSON, that does not exist yet.
     ///
     /// # Panics
-    /// If the plugin does not serve the kind, or the wish is no JSON object.
+    /// If the plugin does not serve the kind, or the parameters are no JSON object.
     #[track_caller]
     pub fn resource<R: Resource>(&self, parameters: &impl Serialize) -> TestResource<'_, R> {
         let declared = R::kind().wire.resource_type.unwrap_or_default();
@@ -106,7 +106,7 @@ impl Harness {
             Ok(kind) => kind.published().rules.clone(),
             Err(failure) => panic!("{failure}"),
         };
-        TestResource::new(self, kind, written(parameters, "wish"))
+        TestResource::new(self, kind, written(parameters, "parameters"))
     }
 
     pub(super) fn config(&self) -> &Config {

@@ -1,4 +1,4 @@
-//! Once the upstream has given a name, no answer says that nothing was done, and none leaves without the name.
+//! Once the upstream has given a name, no answer reports that nothing was done, and none leaves without the name.
 
 use std::time::Duration;
 
