@@ -285,7 +285,7 @@ async fn drift_is_observed_and_corrected() {
     );
 }
 
-/// S3 says, once for each of these, that there is no such bucket.
+/// S3 answers, once for each of these, that there is no such bucket.
 fn deny_once(fixture: &Fixture, actions: &[&str]) {
     for action in actions {
         let harm = Harm::Error {

@@ -148,7 +148,7 @@ async fn the_name_of_a_deleted_queue_is_free_after_a_minute() {
     assert_eq!(failure.code(), FailureCode::DependencyNotReady);
     assert_eq!(failure.effect(), Effect::None);
     assert_eq!(failure.reason, "QueueDeletedRecently");
-    assert_eq!(failure.retry_after.expect("AWS says how long").seconds, 60);
+    assert_eq!(failure.retry_after.expect("the failure has a delay").seconds, 60);
 }
 
 #[tokio::test]

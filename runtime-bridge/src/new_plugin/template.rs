@@ -103,7 +103,7 @@ mod tests {
     fn a_plugin_in_rust_has_a_unit_test() {
         let rust = files(Language::Rust, "acme", None);
         assert!(rust["src/main.rs"].contains("#[cfg(test)]\nmod tests;\n"));
-        assert!(rust["src/tests.rs"].contains("lab.killed_in_create("));
+        assert!(rust["src/tests.rs"].contains(".killed_in_create("));
         assert!(rust["Cargo.toml"].contains(r#"features = ["testing"]"#));
     }
 }

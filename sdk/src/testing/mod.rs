@@ -11,7 +11,7 @@
 //! ```
 //! use std::{collections::BTreeMap, sync::{Arc, Mutex}};
 //!
-//! use crossbridge_sdk::{prelude::*, testing::Lab};
+//! use crossbridge_sdk::{prelude::*, testing::Harness};
 //! # use schemars::JsonSchema;
 //! # use serde::{Deserialize, Serialize};
 //!
@@ -66,19 +66,19 @@
 //! # async fn main() {
 //! let cloud = Cloud::default();
 //! let upstream = cloud.clone();
-//! let lab = Lab::new(move || Plugin::new("notes.example.org", "1.0.0").resource(Note(upstream.clone())));
+//! let harness = Harness::new(move || Plugin::new("notes.example.org", "1.0.0").resource(Note(upstream.clone())));
 //!
-//! let mut note = lab.resource::<Note>(&json!({"text": "Buy milk."})).named("milk");
+//! let mut note = harness.resource::<Note>(&json!({"text": "Buy milk."})).named("milk");
 //! note.observe().await.absent();
 //! note.create().await.completed();
-//! note.wish(&Text { text: "Buy tea.".to_owned() });
+//! note.set_parameters(&Text { text: "Buy tea.".to_owned() });
 //! note.update().await.completed();
 //! assert_eq!(note.observe().await.found().parameters.text, "Buy tea.");
 //! note.delete().await.completed();
 //!
 //! // Killed at each await of Create, started again, asked again: one note.
-//! lab.killed_in_create(
-//!     |number| lab.resource::<Note>(&json!({"text": "Buy bread."})).named(&format!("bread-{number}")),
+//! harness.killed_in_create(
+//!     |number| harness.resource::<Note>(&json!({"text": "Buy bread."})).named(&format!("bread-{number}")),
 //!     |note| usize::from(cloud.lock().unwrap().contains_key(note.external_name())),
 //! )
 //! .await;

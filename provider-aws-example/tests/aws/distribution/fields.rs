@@ -1,4 +1,4 @@
-//! What users can say of a distribution, and what is refused.
+//! What users can set on a distribution, and what is rejected.
 
 use super::*;
 

@@ -6,7 +6,7 @@ use crossbridge_proto::v1alpha1 as wire;
 
 use super::*;
 
-/// For a plugin on a busy machine to say that AWS is silent.
+/// How long a plugin on a busy machine may take to report that AWS is silent.
 const LONG_ENOUGH: Duration = Duration::from_secs(4);
 
 async fn ids(fixture: &Fixture) -> Vec<String> {

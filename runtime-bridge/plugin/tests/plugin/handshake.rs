@@ -1,4 +1,4 @@
-//! Who answers, what it serves, and how it is told when that changes.
+//! Who answers, what it serves, and how a change of that is published.
 
 use std::time::Duration;
 
@@ -62,7 +62,7 @@ async fn refused(options: Options) -> HandshakeError {
 }
 
 #[tokio::test]
-async fn another_version_of_the_contract_is_refused_with_both_names() {
+async fn another_version_of_the_contract_is_rejected_with_both_names() {
     let mut script = Script::default();
     script.info.contract_versions = vec!["v1".into(), "v1beta1".into()];
     let fake = Fake::start(script);
@@ -177,7 +177,7 @@ async fn each_question_of_the_handshake_has_an_id_and_a_trace() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_listener_that_says_nothing_is_not_waited_for() {
+async fn a_silent_listener_is_not_waited_for() {
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("silent.sock");
     let _listener = UnixListener::bind(&socket).unwrap();
