@@ -77,7 +77,7 @@ struct LookedUpObject {
     object: Object,
     config: Arc<Config>,
     cluster_id: String,
-    /// Of `DesiredState`.
+    /// The `desired` of the request, as JSON of `DesiredState`.
     desired: Value,
 }
 
@@ -292,7 +292,7 @@ mod tests {
         assert_eq!(request["desired"], json!({ "parameters": { "pages": 3 } }));
         assert_eq!(
             request["target"]["externalName"], "",
-            "an answer told it, the request did not"
+            "an answer reported it, the request did not hold it"
         );
     }
 

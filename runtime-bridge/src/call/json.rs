@@ -137,7 +137,7 @@ mod tests {
             error.contains("ObserveRequest") && error.contains("tarjet"),
             "{error}"
         );
-        let error = Method::find("Look")
+        let error = Method::find("Glance")
             .map(drop)
             .expect_err("no such method")
             .to_string();

@@ -8,7 +8,7 @@ include!(concat!(env!("OUT_DIR"), "/templates.rs"));
 
 const CONTRACT: &str = "proto/";
 
-/// Texts by path.
+/// The files of a new plugin: their texts, by their paths below its folder.
 pub(super) fn files(language: Language, name: &str, sdk: Option<&Path>) -> BTreeMap<String, String> {
     let replacements = language.replacements(name);
     let own = |text: &str| {
