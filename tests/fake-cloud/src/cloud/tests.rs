@@ -189,7 +189,7 @@ fn a_late_call_shows_as_of_its_own_time() {
         .cloud
         .inject(Fault::once(Rpc::Create, FaultOutcome::Late(500)));
     assert_eq!(stage.verdict(&create("Marked", "")), Verdict::Silence);
-    // Nobody looked in between.
+    // It was not observed in between.
     stage.now += SignedDuration::from_secs(10);
     assert!(matches!(stage.look("Marked", ""), ObserveResult::Found(_)));
 }

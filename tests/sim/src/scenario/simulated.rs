@@ -141,7 +141,7 @@ impl ScenarioBackend for Simulated {
         self.environment
             .cloud
             .lock()
-            .foreign(kind, name, "somebody-else", now);
+            .foreign(kind, name, "another-owner", now);
         Ok(())
     }
 

@@ -164,7 +164,7 @@ impl Object<'_> {
         };
         let makes = !name.is_empty() && !exists(&cloud);
         if makes {
-            cloud.foreign(self.kind, &name, "somebody-else", now);
+            cloud.foreign(self.kind, &name, "another-owner", now);
         }
         makes
     }
