@@ -53,7 +53,7 @@ pub fn simulate(scenario: &Scenario) -> Result<Vec<String>, (Unexpected, Vec<Str
     }
 }
 
-/// What runs.
+/// Which processes run at the moment.
 #[derive(Debug, Clone, Copy)]
 struct Runs {
     bridge: bool,
