@@ -84,7 +84,7 @@ async fn reject_if_in_use(path: &Path) -> Result<(), String> {
         Ok(_) => Err("another process serves there; stop it, or name another path".to_owned()),
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => Ok(()),
         Err(error) => Err(format!(
-            "cannot tell whether another process serves there: {error}"
+            "cannot find out whether another process serves there: {error}"
         )),
     }
 }
