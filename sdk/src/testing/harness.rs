@@ -22,7 +22,7 @@ pub struct Harness {
 }
 
 impl Harness {
-    /// A harness for this plugin, which is created once now and once at each [`restart`](Self::restart). The upstream, and nothing else, is
+    /// A lab for this plugin, which is made once now and once at each [`restart`](Self::restart). The upstream, and nothing else, is
     /// what the closure shares between them.
     ///
     /// # Panics
@@ -90,10 +90,10 @@ impl Harness {
         }
     }
 
-    /// A managed resource of this kind with these desired parameters, a value or JSON, that does not exist yet.
+    /// A managed resource of this kind with this wish, a value or JSON, that nobody has made yet.
     ///
     /// # Panics
-    /// If the plugin does not serve the kind, or the parameters are no JSON object.
+    /// If the plugin does not serve the kind, or the wish is no JSON object.
     #[track_caller]
     pub fn resource<R: Resource>(&self, parameters: &impl Serialize) -> TestResource<'_, R> {
         let declared = R::kind().wire.resource_type.unwrap_or_default();
@@ -106,7 +106,7 @@ impl Harness {
             Ok(kind) => kind.published().rules.clone(),
             Err(failure) => panic!("{failure}"),
         };
-        TestResource::new(self, kind, written(parameters, "parameters"))
+        TestResource::new(self, kind, written(parameters, "wish"))
     }
 
     pub(super) fn config(&self) -> &Config {

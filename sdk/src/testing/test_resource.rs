@@ -98,7 +98,7 @@ impl<'harness, R: Resource> TestResource<'harness, R> {
     /// If it is no JSON object.
     #[track_caller]
     pub fn set_parameters(&mut self, parameters: &impl Serialize) {
-        self.desired.parameters = written(parameters, "parameters");
+        self.desired.parameters = written(parameters, "wish");
         self.target.owner.generation += 1;
     }
 
