@@ -45,9 +45,9 @@ enum Command {
     Sim(simulate::SimulateArgs),
     /// Check format, lints, dependencies and the contract.
     Lint,
-    /// Change one thing at a time in a crate, and see that a test fails.
+    /// Change one thing at a time in a crate, and see that its tests notice.
     Mutants(mutants::MutantsArgs),
-    /// Take each rule of the machine out in turn, and see that a test fails.
+    /// Take each rule of the machine out in turn, and see that the tests notice.
     Rules(rules::Rules),
     /// Kill bridge and plugin at every fault point: the whole matrix, or a part of it.
     CrashMatrix {

@@ -29,7 +29,7 @@ pub(crate) enum OutcomeResult<R: Resource> {
 }
 
 impl<R: Resource> Outcome<R> {
-    /// The call's whole effect is in place and was verified upstream.
+    /// Finished and verified.
     pub fn completed() -> Self {
         Self::new(OutcomeResult::Completed {
             observation: None,
