@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_that_does_not_fit_is_named_by_its_pointer() {
+    fn a_field_of_another_type_is_named_by_pointer() {
         let failure = read_parameters::<Rules>(&object(json!({"rules": [{"port": 1}, {"port": "x"}]})))
             .expect_err("a port is a number")
             .into_types()

@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn nineteen_of_twenty_mutants_must_be_noticed() {
+    fn nineteen_of_twenty_mutants_must_be_caught() {
         assert!(outcome(90, 5, 5).conclude().is_ok());
         assert!(outcome(90, 4, 6).conclude().is_err());
     }

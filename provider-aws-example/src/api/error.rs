@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_rejected_request_is_certainly_without_effect() {
+    fn a_rejected_request_alone_is_certainly_without_effect() {
         assert!(error(400, "").is_without_effect());
         assert!(error(503, "<Error><Code>SlowDown</Code></Error>").is_without_effect());
         assert!(!error(500, "").is_without_effect());

@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn an_operation_that_moves_only_when_polled_is_not_polled_by_hand() {
+    fn a_poll_driven_operation_is_not_polled_by_hand() {
         let driven = RECORD.replace(r#""attempt":1}},"#, r#""attempt":1,"pollDriven":true}},"#);
         let filled = looked_up(&json!({ "crossbridge.dev/record": driven })).request("PollOperation");
         assert!(filled.expect("a request").changes);

@@ -51,7 +51,7 @@ fn leads(_: u16, text: &str) -> bool {
 }
 
 #[tokio::test]
-async fn a_standby_does_nothing_and_begins_as_soon_as_the_leader_stops() {
+async fn a_standby_is_idle_until_the_leader_stops() {
     let (cluster, notes) = (Cluster::start().await, Notes::start());
     let first = leader(&cluster, &notes).await;
     let second = standby(&cluster, &notes).await;

@@ -60,7 +60,7 @@ async fn work_is_dropped_at_the_deadline_and_the_name_survives() {
 }
 
 #[tokio::test]
-async fn an_error_of_any_kind_is_internal_with_unknown_effect_and_the_name_survives() {
+async fn an_error_is_internal_with_unknown_effect_and_the_name() {
     let mut plugin = Plugin::start().await;
     let (failed, name) = create_in(&mut plugin, "NamedThenFailing", Duration::from_secs(20)).await;
     assert_eq!(

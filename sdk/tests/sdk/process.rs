@@ -73,7 +73,7 @@ fn at(socket: &Path) -> String {
 }
 
 #[tokio::test]
-async fn a_signal_lets_running_calls_end_and_the_exit_code_is_0() -> TestResult {
+async fn a_signal_lets_running_calls_end_with_exit_code_0() -> TestResult {
     for signal in ["TERM", "INT"] {
         let (folder, socket) = folder();
         let things = folder.path().join("things");

@@ -104,7 +104,7 @@ async fn the_wire_rejects_what_the_harness_rejects() {
 }
 
 #[tokio::test]
-async fn an_operation_is_followed_by_a_plugin_that_did_not_begin_it() {
+async fn a_restarted_plugin_follows_an_operation_begun_before() {
     let (_folder, harness) = harness();
     let mut job = harness.resource::<thing::job::Job>(&json!({"steps": 3}));
     let operation = job.create().await.operation();

@@ -222,7 +222,7 @@ fn a_list_is_checked() {
 }
 
 #[test]
-fn requests_roundtrip() -> Result<(), Violation> {
+fn requests_survive_a_round_trip() -> Result<(), Violation> {
     let there = Observe::try_from(observe())?;
     assert_eq!(there.desired.parameters["big"], 9_007_199_254_740_993_u64);
     let back = wire::ObserveRequest::of(&there.target, &there.desired)?;

@@ -125,7 +125,7 @@ async fn a_repeat_creates_what_never_reached_aws() {
 }
 
 #[tokio::test]
-async fn a_reused_token_is_rejected_and_a_deleted_distribution_not_recreated() {
+async fn a_reused_token_neither_creates_nor_recreates_a_distribution() {
     let fixture = settled().await;
     let ours = existing(&fixture).await;
     let mut theirs = distribution(&fixture);

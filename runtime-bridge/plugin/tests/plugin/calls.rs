@@ -195,7 +195,7 @@ async fn a_connection_that_breaks_under_a_call_leaves_it_open() {
 }
 
 #[tokio::test]
-async fn answers_that_break_the_contract_leave_it_open_and_name_the_field() {
+async fn answers_that_break_the_contract_have_an_unknown_outcome() {
     let no_handle = CreateResponse {
         outcome: Some(Outcome {
             result: Some(outcome::Result::Operation(Operation {
@@ -227,7 +227,7 @@ async fn answers_that_break_the_contract_leave_it_open_and_name_the_field() {
 }
 
 #[tokio::test]
-async fn a_request_that_the_plugin_would_not_take_is_not_sent() {
+async fn a_request_beyond_the_limit_is_not_sent() {
     let mut script = Script::default();
     script.info.max_message_bytes = 64;
     let fake = Fake::start(script);
