@@ -105,7 +105,10 @@ impl Outcome {
             OutcomeResult::Operation(operation) if verb.is_some_and(|verb| verb != operation.verb) => {
                 not_allowed(
                     "operation.verb",
-                    format!("the operation was begun by another call: it reports {:?}", operation.verb),
+                    format!(
+                        "the operation was begun by another call: it reports {:?}",
+                        operation.verb
+                    ),
                 )
             }
             OutcomeResult::Operation(_) | OutcomeResult::Failure(_) => Ok(()),

@@ -30,7 +30,8 @@ impl Service {
             Ok(Err(_panic)) => {
                 // The panic hook has logged where and why.
                 tracing::error!("the plugin panicked in this call");
-                Err(Failure::internal("the plugin panicked; its log names the place").reason("PluginPanicked"))
+                Err(Failure::internal("the plugin panicked; its log names the place")
+                    .reason("PluginPanicked"))
             }
             Err(_elapsed) => Err(
                 Failure::timeout("the call's deadline passed before the work was done")

@@ -32,7 +32,11 @@ async fn a_resource_is_created_updated_and_deleted() -> TestResult {
     assert!(matches!(absent.result, Some(observe_response::Result::Absent(_))));
 
     let mut request = create(thing.clone(), &wish);
-    let sensitive = &mut request.desired.as_mut().expect("a desired state").sensitive_values;
+    let sensitive = &mut request
+        .desired
+        .as_mut()
+        .expect("a desired state")
+        .sensitive_values;
     sensitive.insert("/password".to_owned(), "sesame".to_owned());
     let (done, outcome) = completed(
         plugin

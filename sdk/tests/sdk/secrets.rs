@@ -112,7 +112,11 @@ async fn no_secret_is_logged() -> Result<(), Box<dyn std::error::Error>> {
         .credentials
         .insert("key".to_owned(), CANARY.as_bytes().to_vec());
     let target = target.clone();
-    let sensitive = &mut request.desired.as_mut().expect("a desired state").sensitive_values;
+    let sensitive = &mut request
+        .desired
+        .as_mut()
+        .expect("a desired state")
+        .sensitive_values;
     sensitive.insert("/password".to_owned(), CANARY.to_owned());
     let mut request = soon(request);
     let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";

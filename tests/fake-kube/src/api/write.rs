@@ -126,8 +126,7 @@ pub(super) fn patch(
         })?,
         _ => return Err(not_implemented("this fake does not know the type of the patch")),
     }
-    let new = form::read(resource, new)
-        .map_err(|_| unreadable_patch("the patched object cannot be read"))?;
+    let new = form::read(resource, new).map_err(|_| unreadable_patch("the patched object cannot be read"))?;
     if resource.namespaced {
         namespaces::may_write(state, resource, &call.namespace, &call.name, false)?;
     }
