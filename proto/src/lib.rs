@@ -3,7 +3,7 @@
 mod convert;
 mod redact;
 
-/// Package `crossbridge.provider.v1alpha1`.
+/// The generated messages, clients and servers of package `crossbridge.provider.v1alpha1`.
 #[allow(missing_docs, clippy::all, clippy::pedantic)]
 pub mod v1alpha1 {
     tonic::include_proto!("crossbridge.provider.v1alpha1");

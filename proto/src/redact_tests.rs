@@ -128,11 +128,11 @@ fn no_message_shows_a_secret() {
             );
             assert!(
                 text.contains("redacted"),
-                "{name} says that it left something out"
+                "{name} reports that it left something out"
             );
             assert!(
                 text.contains(PLAIN) || text.contains("key"),
-                "{name} says the rest"
+                "{name} shows the rest"
             );
         }
     }

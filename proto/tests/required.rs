@@ -18,7 +18,7 @@ fn comment(field: &FieldDescriptor) -> String {
 }
 
 #[test]
-fn the_option_stands_where_the_comment_says_required_without_a_condition() {
+fn fields_with_an_unconditional_required_comment_have_the_option() {
     let pool = DescriptorPool::decode(FILE_DESCRIPTOR_SET).expect("descriptors");
     let option = pool.get_extension_by_name(OPTION).expect("the option");
     let mut required = 0;

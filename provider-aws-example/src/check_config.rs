@@ -8,7 +8,7 @@ use crate::api::Requests;
 use crate::session::Sessions;
 use crate::settings::Settings;
 
-/// Returns the account that the credentials belong to, as AWS says. Needs no permission.
+/// Returns the account that the credentials belong to, as AWS reports it. Needs no permission.
 pub(crate) async fn check_config(sessions: Arc<Sessions>, call: ConfigCall) -> Result<String, Failure> {
     let settings: Settings = call.config.settings()?;
     settings.check()?;

@@ -135,6 +135,6 @@ pub(crate) fn absent(resource: impl Display) -> Failure {
 }
 
 fn foreign_owner(resource: impl Display) -> Failure {
-    let message = format!("{resource} belongs to another object, as its tag {MARKER_TAG} says");
+    let message = format!("{resource} belongs to another object, as its tag {MARKER_TAG} shows");
     Failure::not_found(message).reason("ForeignOwner")
 }

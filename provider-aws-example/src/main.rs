@@ -6,7 +6,7 @@ use crossbridge_sdk::ServeError;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::filter::LevelFilter;
 
-/// Serves at `PROVIDER_PLUGIN_ENDPOINT`. Logs go to standard error, as much as `RUST_LOG` says.
+/// Serves at `PROVIDER_PLUGIN_ENDPOINT`. Logs go to standard error, as much as `RUST_LOG` asks for.
 #[tokio::main]
 async fn main() -> Result<(), ServeError> {
     let filter = EnvFilter::builder()

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct OperationHandle<D> {
-    /// Of the encoding; others are refused.
+    /// Of the encoding; others are rejected.
     version: u8,
     verb: Verb,
     /// The external name, as soon as there is an operation.
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn foreign_and_malformed_handles_are_refused() {
+    fn foreign_and_malformed_handles_are_rejected() {
         let read = |text: &str, name: &str| OperationHandle::<Details>::decode(text, name);
         let text = handle(None).encode();
         assert!(read(&text, "another").is_err());

@@ -10,7 +10,7 @@ pub(crate) type Tags = BTreeMap<String, String>;
 /// The tag that holds the ownership marker.
 pub(crate) const MARKER_TAG: &str = "crossbridge.dev/owner";
 
-/// The tag that identifies the request that created a resource, for kinds that must tell requests apart.
+/// The tag that identifies the request that created a resource, for kinds that must distinguish requests.
 pub(crate) const REQUEST_TAG: &str = "crossbridge.dev/request";
 
 /// Prefix of AWS's own tags, which cannot be written.
@@ -22,11 +22,11 @@ const MAX_TAGS: usize = 48;
 /// Who owns a resource, by its marker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ownership {
-    /// The object on whose behalf the call is made.
+    /// The object on whose behalf the call is sent.
     Owned,
     /// It has no marker: the owner is unknown.
     Unmarked,
-    /// Another object.
+    /// Its marker is that of another object.
     Foreign,
 }
 

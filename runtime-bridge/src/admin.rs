@@ -28,18 +28,18 @@ pub const NO_NAMESPACE: &str = "-";
 /// Loopback: an exec probe reaches it, other pods do not.
 pub const DEFAULT_ADDRESS: &str = "127.0.0.1:8081";
 
-/// What a running bridge says of itself.
+/// What a running bridge reports about itself.
 pub trait Introspect: Send + Sync + 'static {
     /// Why it can only be started anew.
     fn liveness(&self) -> Result<(), &'static str>;
 
-    /// One entry per check: what was looked at, and what is wrong with it.
+    /// One entry per check: what was checked, and what is wrong with it.
     fn readiness(&self) -> Vec<(String, Result<(), String>)>;
 
     /// All metrics as text.
     fn metrics(&self) -> String;
 
-    /// Everything, as JSON.
+    /// The plugins, kinds, watches and queues, as one JSON document.
     fn state(&self) -> Value;
 
     /// What is known of one object beside what stands in the cluster.
@@ -62,9 +62,9 @@ pub struct Seen {
 pub struct Planned {
     /// When; `None`: nothing is planned after the pass that runs.
     pub next: Option<Timestamp>,
-    /// What for.
+    /// The reason of the next pass, by which it is prioritised; `None` like `next`.
     pub purpose: Option<Priority>,
-    /// A pass runs.
+    /// Whether a pass runs now.
     pub running: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The command line.
+//! The command line: its commands, and the flags that all of them share.
 #![allow(clippy::doc_markdown)] // These comments are the help texts.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -75,7 +75,7 @@ pub struct LogArgs {
 /// How log lines are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
-    /// For people.
+    /// Lines for people.
     Text,
     /// One JSON object per line.
     Json,
@@ -107,7 +107,7 @@ mod tests {
                 let variable = flag
                     .get_env()
                     .map(|variable| variable.to_string_lossy().into_owned());
-                // Where two commands mean different things by one flag, the variable says which.
+                // Where two commands mean different things by one flag, the variable's name distinguishes them.
                 let long = match name.as_str() {
                     "call --namespace" | "trace --namespace" => "object-namespace",
                     "call --timeout" => "call-timeout",

@@ -12,7 +12,7 @@ use crate::{
     plugins::{CallMetrics, PluginArgs, PluginsError},
 };
 
-/// Whose CRDs.
+/// The plugins whose CRDs are printed.
 #[derive(Debug, Clone, Args)]
 pub struct CrdsArgs {
     #[command(flatten)]

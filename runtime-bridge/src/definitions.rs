@@ -14,7 +14,7 @@ use serde_json::Value;
 /// What becomes of CRDs in the cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum CrdMode {
-    /// The leader creates them, and updates those that a bridge has made; never back to those of an older version.
+    /// The leader creates them, and updates those that a bridge has created; never back to those of an older version.
     Install,
     /// Leave them alone, and serve the kinds whose CRDs are as they should be.
     Check,
@@ -33,9 +33,9 @@ impl From<CrdMode> for DefinitionMode {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("kind {kind} cannot be served: {why}")]
 pub struct Refused {
-    /// Which.
+    /// The type of the kind that is left out.
     pub kind: ResourceType,
-    /// Why not.
+    /// The rule of CRDs that it breaks.
     pub why: String,
 }
 
@@ -43,7 +43,7 @@ pub struct Refused {
 pub struct Definitions {
     /// Of its two config kinds, by name.
     pub configs: Vec<(String, Value)>,
-    /// Of its kinds.
+    /// The kinds that can be served, each with its CRD.
     pub kinds: Vec<(Arc<Kind>, Value)>,
     /// Kinds that have none.
     pub refused: Vec<Refused>,

@@ -8,7 +8,7 @@ use hyper::{Request, StatusCode, body::Bytes, client::conn::http1};
 use hyper_util::rt::TokioIo;
 use tokio::{net::TcpStream, time::timeout};
 
-/// Whom to ask.
+/// The bridge to ask, and how long to wait.
 #[derive(Debug, Clone, Args)]
 pub struct HealthcheckArgs {
     /// Admin endpoint of the bridge.
@@ -33,7 +33,7 @@ pub enum HealthcheckError {
     Unreachable {
         /// Where it was asked.
         address: SocketAddr,
-        /// What happened.
+        /// Why no answer came.
         why: String,
     },
     /// It answers that it is not ready.
@@ -41,12 +41,12 @@ pub enum HealthcheckError {
     NotReady {
         /// Where it was asked.
         address: SocketAddr,
-        /// What it said.
+        /// The body of its answer: the checks that fail.
         why: String,
     },
 }
 
-/// Asks once.
+/// Asks `/readyz` once.
 pub async fn run(args: HealthcheckArgs) -> Result<(), HealthcheckError> {
     let address = args.admin_address;
     let unreachable = |why: String| HealthcheckError::Unreachable { address, why };

@@ -25,11 +25,11 @@ use clap::Parser;
 
 use crate::cli::{Cli, Command};
 
-/// The program: reads the command line, and does what it says.
+/// The program: reads the command line, and runs its command.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
     logging::start(&cli.log);
-    // Left alone, rustls panics as soon as a crate of the same build, such as an AWS SDK, brings another one. It fails only if it was chosen
+    // Left alone, rustls panics as soon as a crate of the same build, such as an AWS SDK, adds another one. It fails only if it was chosen
     // already.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {

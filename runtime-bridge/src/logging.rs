@@ -6,7 +6,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::cli::{LogArgs, LogFormat};
 
-/// Begins to log.
+/// Installs the global subscriber; must be called once, before anything logs.
 pub fn start(args: &LogArgs) {
     // Checked when the command line was read.
     let filter = EnvFilter::builder().parse_lossy(&args.log_level);

@@ -32,7 +32,7 @@ pub(crate) fn read_parameters<P: DeserializeOwned>(document: &Document) -> Resul
     })
 }
 
-/// Reads any document; an error tells where (a JSON Pointer) and what.
+/// Reads any document; an error names the field (a JSON Pointer) and the reason.
 pub(crate) fn read<T: DeserializeOwned>(document: &Document) -> Result<T, (String, String)> {
     serde_path_to_error::deserialize(Value::Object(document.clone()))
         .map_err(|error| (pointer(error.path()), error.inner().to_string()))
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_field_that_does_not_fit_is_named_by_its_pointer() {
+    fn a_field_of_another_type_is_named_by_pointer() {
         let failure = read_parameters::<Rules>(&object(json!({"rules": [{"port": 1}, {"port": "x"}]})))
             .expect_err("a port is a number")
             .into_types()

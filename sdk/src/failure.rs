@@ -60,7 +60,7 @@ impl Failure {
     constructors! {
         /// The object waits for a spec change. Nothing was done.
         invalid_spec => InvalidSpec, None;
-        /// The wish changes what cannot change in place: the object waits for a spec change or a replacement. Nothing was done.
+        /// The desired state changes what cannot change in place: the object waits for a spec change or a replacement. Nothing was done.
         immutable_field => ImmutableField, None;
         /// What is asked for cannot be done here at all. Nothing was done.
         unsupported => Unsupported, None;
@@ -68,11 +68,11 @@ impl Failure {
         not_found => NotFound, None;
         /// Busy, locked, or another etag: observed again, then retried. Nothing was done.
         conflict => Conflict, None;
-        /// Something else must come first: retried, and told as waiting. Nothing was done.
+        /// Something else must come first: retried, and reported as waiting. Nothing was done.
         dependency_not_ready => DependencyNotReady, None;
         /// The settings are wrong: every object of the config waits. Nothing was done.
         invalid_config => InvalidConfig, None;
-        /// The credentials are refused: every object of the config waits. Nothing was done.
+        /// The credentials are rejected: every object of the config waits. Nothing was done.
         unauthenticated => Unauthenticated, None;
         /// The credentials are stale: the bridge reads them afresh. Nothing was done.
         credentials_expired => CredentialsExpired, None;
@@ -80,7 +80,7 @@ impl Failure {
         permission_denied => PermissionDenied, None;
         /// A person must raise a limit. Nothing was done.
         quota_exceeded => QuotaExceeded, None;
-        /// Upstream 5xx or network trouble. What it left behind is unknown.
+        /// Upstream 5xx or network failure. What it left behind is unknown.
         unavailable => Unavailable, Unknown;
         /// No answer in time. What it left behind is unknown.
         timeout => Timeout, Unknown;
@@ -107,7 +107,7 @@ impl Failure {
     }
 
     /// What the bridge handed back is not what this plugin gave out: a malformed or foreign `handle`, `target.provider_state` or
-    /// `page_token`. Nothing was done. The bridge is told so by gRPC `INVALID_ARGUMENT`.
+    /// `page_token`. Nothing was done. The bridge receives gRPC `INVALID_ARGUMENT`.
     pub fn invalid_argument(field: &str, problem: impl fmt::Display) -> Self {
         Self::status(Status::invalid_argument(format!("{field}: {problem}")))
     }
@@ -187,7 +187,7 @@ impl Failure {
     }
 
     /// The same, once the upstream has given a name: what stands for a status becomes an `INTERNAL` failure whose effect is unknown, as a status
-    /// would say that nothing was done, and carry no name.
+    /// would report that nothing was done, and carry no name.
     pub(crate) fn after_name(self) -> Self {
         match *self.0 {
             Inner::Upstream(_) => self,

@@ -20,7 +20,7 @@
 //!
 //! # Serving
 //!
-//! `PROVIDER_PLUGIN_ENDPOINT` says where: `unix:///path` (only its owner can reach it), `http://127.0.0.1:port` (loopback only), or
+//! `PROVIDER_PLUGIN_ENDPOINT` names the address: `unix:///path` (only its owner can reach it), `http://127.0.0.1:port` (loopback only), or
 //! `https://host:port` with mutual TLS by the files that `PROVIDER_PLUGIN_TLS_CERT`, `PROVIDER_PLUGIN_TLS_KEY` and
 //! `PROVIDER_PLUGIN_TLS_CA` name. Health and reflection are served beside. Logs go to [`tracing`]: install a subscriber to see them.
 //! SIGTERM and SIGINT let running calls end.

@@ -51,7 +51,7 @@ impl Plugin {
         }
     }
 
-    /// Serves this kind.
+    /// Serves this kind; a mistake in its declarations surfaces when the plugin starts.
     pub fn resource<R: Resource>(mut self, resource: R) -> Self {
         let served = PublishedKind::of::<R>()
             .map(|published| Box::new(Served::new(resource, published)) as Box<dyn ServedKind>);
@@ -72,8 +72,8 @@ impl Plugin {
         self
     }
 
-    /// Tries a config, changing nothing, and says whom the upstream takes us for: account, subscription, project; empty if it does not
-    /// say. Without it, every config whose settings can be read is good.
+    /// Tries a config, changing nothing, and reports whom the upstream takes us for: account, subscription, project; empty if it does not
+    /// report it. Without it, every config whose settings can be read is good.
     pub fn check_config<F, A>(mut self, check: F) -> Self
     where
         F: Fn(ConfigCall) -> A + Send + Sync + 'static,
@@ -136,7 +136,7 @@ impl Plugin {
             .transpose()
             .map_err(|problem| format!("the type of the settings: {problem}"))?;
         if self.max_concurrent_calls == 0 || self.max_message_bytes == 0 {
-            return Err("a plugin that takes no calls, or no bytes, serves nobody".to_owned());
+            return Err("a plugin that takes no calls, or no bytes, serves no caller".to_owned());
         }
         let info = PluginInfo {
             name: self.name,

@@ -17,7 +17,7 @@ struct Parameters {
 #[derive(Serialize, Deserialize, schemars::JsonSchema)]
 struct Status {}
 
-/// Declares what `change` makes of a good kind.
+/// Declares a good kind after `change`.
 macro_rules! declared {
     ($change:expr) => {{
         struct Thing;

@@ -19,7 +19,7 @@ use crate::{
 /// When a call's deadline passes its future is dropped.
 #[async_trait]
 pub trait Resource: Send + Sync + Sized + 'static {
-    /// What the user wishes, and what [`Observation`](crate::Observation) compares it with.
+    /// The desired parameters, and what [`Observation`](crate::Observation) compares it with.
     type Parameters: Serialize + DeserializeOwned + JsonSchema + Send + Sync + 'static;
     /// What is only observed: `status.atProvider`.
     type Status: Serialize + DeserializeOwned + JsonSchema + Send + Sync + 'static;
@@ -27,9 +27,9 @@ pub trait Resource: Send + Sync + Sized + 'static {
     /// Names, rules and capabilities.
     fn kind() -> Kind;
 
-    /// Reads the external resource. Changes nothing. A look that failed is a [`Failure`], never [`Observed::absent`].
+    /// Reads the external resource. Changes nothing. A failed read is a [`Failure`], never [`Observed::absent`].
     ///
-    /// [`Target::external_name`](crate::Target::external_name) is empty only for kinds that can look without one: derived
+    /// [`Target::external_name`](crate::Target::external_name) is empty only for kinds that can be observed without one: derived
     /// names, and recovery by marker.
     async fn observe(
         &self,
@@ -37,13 +37,13 @@ pub trait Resource: Send + Sync + Sized + 'static {
         desired: &Known<Self::Parameters>,
     ) -> Result<Observed<Self>, Failure>;
 
-    /// Makes it, or hands back an [`Operation`](crate::Operation) that will. Never takes over what exists.
+    /// Creates it, or returns an [`Operation`](crate::Operation) that will. Never takes over what exists.
     ///
-    /// As soon as the upstream has given a name, say so with [`Call::record_name`]: the answer then carries it, however
+    /// As soon as the upstream has given a name, record it with [`Call::record_name`]: the answer then carries it, however
     /// the call ends.
     async fn create(&self, call: &Call, create: &Create<Self::Parameters>) -> Result<Outcome<Self>, Failure>;
 
-    /// Changes it in place. Never makes one: absent is [`Failure::not_found`].
+    /// Changes it in place. Never creates one: absent is [`Failure::not_found`].
     async fn update(&self, call: &Call, update: &Update<Self::Parameters>) -> Result<Outcome<Self>, Failure>;
 
     /// Removes it. Absent already is [`Outcome::already_done`].

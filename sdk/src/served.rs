@@ -161,10 +161,10 @@ fn desired<P: serde::de::DeserializeOwned>(desired: types::DesiredState) -> Resu
     })
 }
 
-/// A wish that need not be whole.
+/// Reads a desired state that may be incomplete.
 fn known<P: serde::de::DeserializeOwned>(wish: types::DesiredState) -> Known<P> {
     let parameters = document::read_parameters(&wish.parameters)
-        .inspect_err(|failure: &Failure| tracing::debug!(%failure, "the wish is not whole"))
+        .inspect_err(|failure: &Failure| tracing::debug!(%failure, "the desired state is incomplete"))
         .ok();
     Desired {
         parameters,

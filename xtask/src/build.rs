@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::Failure;
 use crate::run::{cargo, status};
 
-/// What was built.
+/// The messages of a build that succeeded, and how many of them warn.
 #[derive(Debug, Default)]
 pub(crate) struct Built {
     /// Cargo's messages, one a line.
@@ -22,7 +22,7 @@ pub(crate) struct Built {
 }
 
 impl Built {
-    /// Fails if the compiler or clippy had something to say.
+    /// Fails if the compiler or clippy had a warning.
     pub(crate) fn without_warnings(self) -> Result<Self, Failure> {
         match self.warnings {
             0 => Ok(self),
@@ -32,7 +32,7 @@ impl Built {
     }
 }
 
-/// Builds all that the tests are made of, and the binaries that they start.
+/// Builds all tests, and the binaries that they start.
 pub(crate) async fn build_all(root: &Path) -> Result<Built, Failure> {
     build(root, &["--all-targets"]).await
 }
@@ -80,7 +80,7 @@ fn show_what_is_said(line: &str) {
     }
 }
 
-/// A message of the compiler, without the sums at its end: what is built already says its messages again.
+/// A message of the compiler, without the sums at its end: what is built already repeats its messages.
 fn said(line: &str) -> Option<Value> {
     let mut line: Value = serde_json::from_str(line).ok()?;
     let is_sum = line["message"]["message"]

@@ -18,21 +18,21 @@ const SECONDS: u64 = 120;
 /// A part that takes longer, in seconds, fails: it is run for every commit.
 const PART_WITHIN: u64 = 600;
 
-/// All of it, as the results say it.
+/// The whole matrix, as the results name it.
 pub(crate) const WHOLE: &str = "0/1";
 
 /// What of the matrix is run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Choice {
-    /// All of it.
+    /// The whole matrix, for about an hour.
     Whole,
     /// The part that the commit chooses.
     OfThisCommit,
-    /// This part.
+    /// The part of this number.
     Part(u64),
 }
 
-/// `3`, of 20.
+/// Parses the number of a part, from 0 to 19.
 pub(crate) fn part(text: &str) -> Result<u64, String> {
     match text.parse() {
         Ok(part) if part < PARTS => Ok(part),

@@ -22,7 +22,7 @@ pub(crate) async fn run(file: &Path) -> Result<(), Failure> {
     ]))
     .await?;
     let built = built_by(&messages)
-        .ok_or_else(|| Failure::new("cargo did not tell where the contract's descriptor set is"))?
+        .ok_or_else(|| Failure::new("cargo did not report where the contract's descriptor set is"))?
         .join(FILE);
     fs::copy(&built, file)
         .map_err(|error| Failure::new(format!("cannot write {}: {error}", file.display())))?;

@@ -58,7 +58,7 @@ enum Command {
         #[arg(long, conflicts_with = "part")]
         sample: bool,
     },
-    /// Run the model world's search, seeds of the simulation and the whole crash matrix, and write the numbers of docs/reliability.md.
+    /// Run the search of the reference model, seeds of the simulation and the whole crash matrix, and write the numbers of docs/reliability.md.
     Reliability {
         /// Run nothing: take the results that are there.
         #[arg(long)]
@@ -72,13 +72,13 @@ enum Command {
     },
 }
 
-/// Which tests.
+/// Which tests `cargo xtask test` runs.
 #[derive(Debug, Clone, Copy, Default, clap::ValueEnum)]
 enum Which {
     /// Everything that must hold before a change lands.
     #[default]
     All,
-    /// Format, lints, unit tests and the model world.
+    /// Format, lints, unit tests and the reference model.
     Quick,
 }
 
@@ -136,6 +136,6 @@ async fn until_interrupted(command: impl Future<Output = Result<(), Failure>>) -
     tokio::select! {
         result = command => result,
         _ = interrupt.recv() => Err(Failure::new("interrupted")),
-        _ = terminate.recv() => Err(Failure::new("told to end")),
+        _ = terminate.recv() => Err(Failure::new("terminated")),
     }
 }

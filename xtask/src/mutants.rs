@@ -1,4 +1,4 @@
-//! Mutation tests: `cargo-mutants` changes one function at a time, and the tests must notice.
+//! Mutation tests: `cargo-mutants` changes one function at a time, and a test must fail.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -57,7 +57,7 @@ pub(crate) struct MutantsArgs {
     /// Only the part that the commit chooses, of so many.
     #[arg(long, value_name = "PARTS", value_parser = clap::value_parser!(u64).range(1..))]
     sample: Option<u64>,
-    /// End after so many seconds, and tell of what was tried until then.
+    /// End after so many seconds, and report what was tried until then.
     #[arg(long)]
     seconds: Option<u64>,
     /// List what would be changed, and end.
@@ -144,7 +144,7 @@ fn copy_file(from: &Path, to: &Path) -> Result<(), Failure> {
     fs::write(to, content).map_err(|error| failed(to, &error))
 }
 
-/// What it says is in its files: mutants that are missed are no failure of the run.
+/// Its results are in its files: mutants that are missed are no failure of the run.
 async fn until_enough(program: Spawn, seconds: Option<u64>) -> Result<(), Failure> {
     let process = program.spawn().map_err(|error| Failure::new(error.to_string()))?;
     let Some(seconds) = seconds else {
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn nineteen_of_twenty_mutants_must_be_noticed() {
+    fn nineteen_of_twenty_mutants_must_be_caught() {
         assert!(outcome(90, 5, 5).conclude().is_ok());
         assert!(outcome(90, 4, 6).conclude().is_err());
     }

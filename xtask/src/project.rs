@@ -1,4 +1,4 @@
-//! Where things are.
+//! The folders of the project, and what cargo and git report of it.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::Failure;
 use crate::run::{cargo, output};
 
-/// The project's folders.
+/// The root of the repository and Cargo's target folder.
 #[derive(Debug)]
 pub(crate) struct Project {
     /// The folder of the repository.
@@ -25,7 +25,7 @@ impl Project {
             .map_err(|error| Failure::new(format!("cannot read the output of `cargo metadata`: {error}")))?;
         let folder = |name: &str| match metadata[name].as_str() {
             Some(path) => Ok(PathBuf::from(path)),
-            None => Err(Failure::new(format!("`cargo metadata` does not tell the {name}"))),
+            None => Err(Failure::new(format!("`cargo metadata` has no {name}"))),
         };
         Ok(Self {
             root: folder("workspace_root")?,
@@ -50,14 +50,14 @@ impl Project {
             .current_dir(&self.root);
         let head = output(head).await?;
         u64::from_str_radix(head.get(..8).unwrap_or_default(), 16)
-            .map_err(|_| Failure::new(format!("git does not tell the commit, but {head:?}")))
+            .map_err(|_| Failure::new(format!("git reports no commit, but {head:?}")))
     }
 
     /// Where results go that another command reads.
     pub(crate) fn results(&self) -> Result<PathBuf, Failure> {
         let folder = self.target.join("reliability");
         std::fs::create_dir_all(&folder)
-            .map_err(|error| Failure::new(format!("cannot make {}: {error}", folder.display())))?;
+            .map_err(|error| Failure::new(format!("cannot create {}: {error}", folder.display())))?;
         Ok(folder)
     }
 }

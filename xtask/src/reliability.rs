@@ -32,10 +32,10 @@ const SHOWN: [(&str, &str, &str); 10] = [
     (MATRIX, "lost", "external objects lost"),
     (MATRIX, "duplicates", "duplicates"),
 ];
-/// Of which the page tells the whole or nothing.
+/// Of which the page shows the whole or nothing.
 const MATRIX: &str = "crash-matrix";
 const SIMULATION: &str = "simulation";
-/// What the model world's tests say of themselves, a line of JSON each.
+/// What the tests of the reference model report, a line of JSON each.
 const MODEL: &str = "model.jsonl";
 
 pub(crate) async fn run_all(reuse: bool) -> Result<(), Failure> {
@@ -45,7 +45,7 @@ pub(crate) async fn run_all(reuse: bool) -> Result<(), Failure> {
         let built = report.step("build everything", build_all(&project.root)).await?;
         report
             .step(
-                "search the machine's states, and live random lives",
+                "search the states of the machine, and run random schedules",
                 model(&built, &results),
             )
             .await?;
@@ -100,7 +100,7 @@ fn between(text: &str, mark: &str, new: &str) -> Result<String, Failure> {
     }
 }
 
-/// A result; `Null`: it was not run, or not all of it, of which the page says nothing.
+/// A result; `Null`: it was not run, or not all of it, which the page leaves out.
 fn result(results: &Path, file: &str) -> Result<Value, Failure> {
     let path = results.join(format!("{file}.json"));
     if !path.exists() {
@@ -150,7 +150,7 @@ fn numbers(results: &Path) -> Result<String, Failure> {
             (
                 "seeds",
                 "seeds",
-                "random lives in the model world, without a violation",
+                "random runs in the reference model, without a violation",
             ),
         ] {
             let _ = writeln!(table, "| {told} | {} |", grouped(total(&counts, what, field)?));
@@ -163,7 +163,7 @@ fn numbers(results: &Path) -> Result<String, Failure> {
         }
         let number = result[field]
             .as_u64()
-            .ok_or_else(|| Failure::new(format!("{file}.json does not tell {field}")))?;
+            .ok_or_else(|| Failure::new(format!("{file}.json has no {field}")))?;
         let _ = writeln!(table, "| {what} | {} |", grouped(number));
     }
     Ok(table)
@@ -211,7 +211,7 @@ fn points(lines: &str) -> Result<String, Failure> {
     Ok(table)
 }
 
-/// `1234567` as `1,234,567`.
+/// The number with commas: `1234567` as `1,234,567`.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_are_told_by_group() {
+    fn faults_are_counted_by_group() {
         let simulation =
             serde_json::json!({"happened": {"api: Gone": 2, "api: Late": 1_234, "watch: Cut": 3}});
         let table = faults(&simulation);

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use crate::Failure;
 
-/// Says what a command does, step by step, on standard error.
+/// Reports what a command does, step by step, on standard error.
 #[derive(Debug)]
 pub(crate) struct Report {
     begun: Instant,
@@ -17,7 +17,7 @@ impl Report {
         }
     }
 
-    /// Carries out one step, and says when it begins and when it is done.
+    /// Carries out one step, and reports when it begins and when it is done.
     pub(crate) async fn step<T>(
         &self,
         what: &str,
@@ -32,7 +32,7 @@ impl Report {
         Ok(result)
     }
 
-    /// Says something.
+    /// Prints one line, with the seconds since the start.
     pub(crate) fn say(&self, what: &str) {
         eprintln!("==> {:4} s  {what}", self.begun.elapsed().as_secs());
     }

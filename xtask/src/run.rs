@@ -34,7 +34,7 @@ pub(crate) async fn output(program: Spawn) -> Result<String, Failure> {
     Ok(printed.iter().collect())
 }
 
-/// Like [`output`], and what it says on standard error is the failure, if it is one.
+/// Like [`output`], and what it prints on standard error is the failure, if it is one.
 pub(crate) async fn answer(program: Spawn) -> Result<String, Failure> {
     let ((printing, printed), (saying, said)) = (lines(), lines());
     let status = status(program.stdout(printing).stderr(saying)).await?;
@@ -83,14 +83,14 @@ fn lines() -> (Output, Receiver<String>) {
     )
 }
 
-/// The cargo that runs us, in the project's folder. What the cargo above told us of our own package it must not see: build scripts that ask
-/// for it, such as ring's, would run anew each time that cargo is called in the other way, and half of the workspace with them.
+/// The cargo that runs us, in the project's folder. What the cargo above passed to us of our own package it must not see: build scripts
+/// that ask for it, such as ring's, would run anew each time that cargo is called in the other way, and half of the workspace with them.
 pub(crate) fn cargo(root: &Path) -> Spawn {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     without_cargo(Spawn::new(cargo).current_dir(root))
 }
 
-/// Without what the cargo above told us of our own package.
+/// Without what the cargo above passed to us of our own package.
 pub(crate) fn without_cargo(program: Spawn) -> Spawn {
     let ours = std::env::vars_os().map(|(name, _)| name).filter(|name| {
         let name = name.to_string_lossy();

@@ -18,10 +18,10 @@ const SEEDS: u64 = 10_000;
 /// Built with all else by [`build_all`](crate::build::build_all).
 const BINARY: &str = "sim";
 
-/// Which seeds.
+/// The seeds to run, or the one to replay, or a scenario.
 #[derive(Debug, Args)]
 pub(crate) struct SimulateArgs {
-    /// How many seeds.
+    /// Number of seeds, from the first one on.
     #[arg(long, default_value_t = SEEDS)]
     seeds: u64,
     /// The first of them.
@@ -55,7 +55,7 @@ pub(crate) async fn run_seeds(arguments: &SimulateArgs) -> Result<(), Failure> {
 }
 
 /// Seeds of this commit's own, as many as fit in the budget, and those that once failed. Each commit tries others, so that a week tries many. One that
-/// fails is anybody's to replay, and goes into `tests/sim/seeds.txt`. Gives the sum.
+/// fails can be replayed anywhere, and goes into `tests/sim/seeds.txt`. Gives the sum.
 pub(crate) async fn rotated(project: &Project, report: &Report) -> Result<String, Failure> {
     let first = project.head().await? * SEEDS;
     let flags = [

@@ -21,8 +21,8 @@ impl From<CacheError> for Failure {
     }
 }
 
-/// `cargo-deny`, which looks at licences, bans and sources: as it is published built, in seconds. Where there is no build for this machine it is
-/// built here, in a minute or two.
+/// `cargo-deny`, which checks licences, bans and sources: as it is published built, in seconds. Where there is no build for this machine it
+/// is built here, in a minute or two.
 pub(crate) async fn cargo_deny() -> Result<PathBuf, Failure> {
     let folder = cache::entry(&format!("cargo-deny-{CARGO_DENY}"), async |folder| {
         if let Err(why) = install_cargo_deny(folder).await {
@@ -70,7 +70,7 @@ async fn build_cargo_deny(folder: &Path) -> Result<(), Failure> {
     .await
 }
 
-/// `cargo-mutants`, which changes one thing at a time for the tests to notice.
+/// `cargo-mutants`, which changes one thing at a time for a test to fail.
 pub(crate) async fn cargo_mutants() -> Result<PathBuf, Failure> {
     let folder = cache::entry(&format!("cargo-mutants-{CARGO_MUTANTS}"), async |folder| {
         let scratch =
@@ -87,7 +87,7 @@ pub(crate) async fn cargo_mutants() -> Result<PathBuf, Failure> {
     Ok(folder.join("bin/cargo-mutants"))
 }
 
-/// `buf`, which looks at the contract.
+/// `buf`, which checks the contract.
 pub(crate) async fn buf() -> Result<PathBuf, Failure> {
     let folder = cache::entry(&format!("buf-{BUF}"), async |folder| {
         run(Spawn::new("npm")

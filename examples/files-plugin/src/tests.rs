@@ -38,7 +38,7 @@ async fn a_file_lives_and_goes() {
 }
 
 #[tokio::test]
-async fn a_file_that_is_there_is_another_s() {
+async fn an_existing_file_is_reported_and_not_overwritten() {
     let (_folder, harness) = harness();
     file(&harness, "notes.txt", "Mine.").create().await.completed();
     let mut second = file(&harness, "notes.txt", "Mine too.");
@@ -56,7 +56,7 @@ async fn a_folder_that_is_away_is_no_absence() {
 }
 
 #[tokio::test]
-async fn killed_anywhere_in_create_there_is_one_file() {
+async fn a_kill_anywhere_in_create_leaves_one_file() {
     let (folder, harness) = harness();
     harness
         .killed_in_create(

@@ -150,7 +150,7 @@ async fn a_file_lives_and_goes() -> Result<(), Box<dyn std::error::Error>> {
             gone.and_then(|outcome| outcome.result),
             Some(outcome::Result::Failure(failure)) if failure.code() == wire::FailureCode::NotFound
         ),
-        "an update makes none"
+        "an update creates none"
     );
     assert!(!file.exists());
     drop(plugin.stdin.take());

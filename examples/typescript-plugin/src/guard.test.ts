@@ -24,7 +24,7 @@ async function run(work: Guarded["work"], more: Partial<Guarded> = { failure }):
   }
 }
 
-test("the log says how a call ended", async () => {
+test("the log reports how a call ended", async () => {
   const endings: [string, Guarded["work"]][] = [
     ["a call: done", async () => good],
     ["a call: NoBakery", () => Promise.reject(new Failed(FailureCode.INVALID_CONFIG, "NoBakery", "It is not there."))],
@@ -34,7 +34,7 @@ test("the log says how a call ended", async () => {
   assert.equal((await run(async () => good, { quiet: true })).log, "");
 });
 
-test("a bug tells its place and no secret", async () => {
+test("a bug is logged with its place and without secrets", async () => {
   const fails = async () => {
     throw new TypeError(`${SECRET}\n${SECRET}`);
   };

@@ -41,7 +41,7 @@ export function answer({ said, work, failure, quiet = false }: Guarded, send: se
 export const callId = (metadata: Metadata): string => text(metadata, "crossbridge-call-id") || "-";
 
 const bug = () =>
-  new Failed(FailureCode.INTERNAL, "PluginBug", "The plugin has a bug; its log says where.", { effect: Effect.UNKNOWN });
+  new Failed(FailureCode.INTERNAL, "PluginBug", "The plugin has a bug; its log has the details.", { effect: Effect.UNKNOWN });
 
 /** An error's text may hold anything, secrets too; its kind and the places in its stack do not. */
 function places(error: unknown): string[] {

@@ -39,7 +39,7 @@ export const recipes: Kind = {
     examples: [
       {
         name: "rye",
-        // More than a double can tell: whoever counts with one loses the last gram.
+        // More than a double can hold: whoever counts with one loses the last gram.
         createParameters: document({ title: "Rye bread", flourGrams: 9007199254740993n, steps: ["knead", "bake"] }),
         updateParameters: document({ title: "Rye bread", flourGrams: 450n, steps: ["knead", "wait", "bake"] }),
         invalidParameters: document({ title: "Air", flourGrams: 0n }),

@@ -31,7 +31,7 @@ export async function serve(endpoint: string, kinds: Kind[], stop: AbortSignal):
   const names = ["", ...SERVICES.map(({ typeName }) => typeName)];
   const status = new HealthImplementation(Object.fromEntries(names.map((name) => [name, "SERVING"])));
   status.addToServer(server);
-  // Made for definitions of another loader: it reads their encoded files only.
+  // Meant for definitions of another loader: it reads their encoded files only.
   new ReflectionService({ all: { fileDescriptorProtos: files([...SERVICES, Health]) } } as never).addToServer(server);
 
   await bind(server, endpoint);
@@ -75,7 +75,7 @@ async function removeStale(path: string): Promise<void> {
     probe.on("connect", () => probe.destroy());
   });
   if (answer === undefined) throw new Error("another process serves there; stop it, or name another path");
-  if (answer !== "ECONNREFUSED") throw new Error(`cannot tell whether another process serves there: ${answer}`);
+  if (answer !== "ECONNREFUSED") throw new Error(`cannot find out whether another process serves there: ${answer}`);
   await unlink(path);
 }
 

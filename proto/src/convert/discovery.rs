@@ -1,4 +1,4 @@
-//! Listing what exists.
+//! Conversions of `List`: pages of the external resources that exist.
 
 use crossbridge_types::{Failure, List, Listed, ListedItem, Violation};
 

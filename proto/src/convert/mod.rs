@@ -1,6 +1,6 @@
 //! The contract's messages: from the domain types of `crossbridge-types` to the wire and back.
 //!
-//! `TryFrom` a wire message checks everything that the contract says of it by itself: REQUIRED fields, sizes, forms,
+//! `TryFrom` a wire message checks everything that the contract requires of it by itself: REQUIRED fields, sizes, forms,
 //! conditions between fields. A [`Violation`](crossbridge_types::Violation) names the field and the rule. Whoever builds a domain value calls its
 //! `check` before it goes on the wire.
 //!

@@ -19,7 +19,7 @@ where
         .transpose()
 }
 
-/// A repeated field.
+/// Converts each item of a repeated field; a violation names the item's index.
 pub(super) fn each<W, T>(wire: Vec<W>, field: &str) -> Result<Vec<T>, Violation>
 where
     T: TryFrom<W, Error = Violation>,

@@ -19,7 +19,7 @@ pub(super) fn count<N: Copy + Default + PartialEq + TryInto<usize>>(
         .map_err(|_| Violation::new(field, Rule::OutOfRange { range: "0 or more" }))
 }
 
-/// Longer than anybody waits, and short enough to be added to any time: what is longer is cut to it.
+/// Longer than any wait, and short enough to be added to any time: what is longer is cut to it.
 const LONGEST: Duration = Duration::from_hours(100 * 365 * 24);
 
 pub(super) fn duration(
@@ -52,7 +52,7 @@ pub(super) fn uncut_duration(
         .map_err(|_| Violation::new(field, Rule::OutOfRange { range: "0s or more" }))
 }
 
-/// What is longer than the wire can say is cut to its longest: about 292 billion years.
+/// What is longer than the wire can express is cut to its longest: about 292 billion years.
 pub(super) fn wire_duration(value: Option<Duration>) -> Option<prost_types::Duration> {
     value.map(|duration| {
         prost_types::Duration::try_from(duration).unwrap_or(prost_types::Duration {

@@ -1,4 +1,4 @@
-//! The calls about one resource, from the decision to make one until the wire, and from the wire to a plugin's code.
+//! The calls about one resource, from the decision to send one to the wire, and from the wire to a plugin's code.
 
 use jiff::Timestamp;
 
@@ -9,13 +9,13 @@ use crate::{DesiredState, OperationVerb, Target, Violation, check};
 pub enum Verb {
     /// Reads, and changes nothing.
     Observe,
-    /// Creates.
+    /// Creates the resource, or begins an operation that does.
     Create,
-    /// Changes in place.
+    /// Changes the resource in place, never creates it.
     Update,
-    /// Deletes.
+    /// Deletes the resource; an absent one is success.
     Delete,
-    /// Follows an operation.
+    /// Polls an operation that an earlier call began.
     Poll,
 }
 
@@ -33,7 +33,7 @@ pub struct Observe {
 pub struct Call {
     /// Create, Update, Delete or Poll.
     pub verb: Verb,
-    /// About what.
+    /// The resource that the call is about: type, config, owner, name.
     pub target: Target,
     /// The desired state; in a Create the recorded parameters. In a Delete or Poll it may be incomplete.
     pub desired: DesiredState,

@@ -15,7 +15,7 @@ pub const STATE_LIMIT: usize = 4096;
 /// Longest name of a Kubernetes object, and of a Secret's key.
 pub const NAME_LIMIT: usize = 253;
 
-/// Not empty.
+/// Rejects an empty text.
 pub fn required(value: &str, field: &str) -> Result<(), Violation> {
     if value.is_empty() {
         return Err(Violation::new(field, Rule::Required));
@@ -156,7 +156,7 @@ pub fn uuid(value: &str, field: &str) -> Result<(), Violation> {
     )
 }
 
-/// A semantic version.
+/// A version as `SemVer` 2 writes it, such as `1.2.3`; not empty.
 pub fn semantic_version(value: &str, field: &str) -> Result<(), Violation> {
     required(value, field)?;
     form(

@@ -1,11 +1,11 @@
-//! Listing what exists.
+//! Pages of the external resources that exist, for imports.
 
 use crate::{Config, Document, ResourceType, Violation, check};
 
 /// A request for one page of what exists.
 #[derive(Debug, Clone, PartialEq)]
 pub struct List {
-    /// Of which type.
+    /// The type whose external resources are listed.
     pub resource_type: ResourceType,
     /// Where and as whom.
     pub config: Config,
@@ -22,7 +22,7 @@ pub struct List {
 /// One page of what exists.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Listed {
-    /// This page.
+    /// The resources of this page, in the plugin's order.
     pub items: Vec<ListedItem>,
     /// Empty on the last page.
     pub next_page_token: String,
@@ -41,7 +41,7 @@ pub struct ListedItem {
     pub display_name: String,
     /// Ready to become `spec.forProvider`.
     pub parameters: Option<Document>,
-    /// Who owns it already; empty: nobody, or not reported.
+    /// Who owns it already; empty: no owner, or not reported.
     pub found_marker: String,
 }
 

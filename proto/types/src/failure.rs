@@ -34,11 +34,11 @@ pub enum FailureCode {
 /// What a failed call left behind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Effect {
-    /// This call changed nothing and will change nothing. Says nothing of earlier ones.
+    /// This call changed nothing and will change nothing. Implies nothing about earlier ones.
     None,
-    /// Something changed.
+    /// The call left something behind: an external name is set if a resource may exist.
     Partial,
-    /// The plugin cannot tell.
+    /// The plugin does not know what the call left behind.
     Unknown,
 }
 
@@ -47,16 +47,16 @@ pub enum Effect {
 pub struct FieldViolation {
     /// JSON Pointer into the parameters; empty: the external name.
     pub path: String,
-    /// For people.
+    /// What is wrong with the field, for people.
     pub message: String,
 }
 
 /// The external system, or the plugin, said no.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Failure {
-    /// Decides the reaction.
+    /// Decides the bridge's reaction, and how many objects it reaches.
     pub code: FailureCode,
-    /// Decides recovery.
+    /// Decides whether a creation needs recovery.
     pub effect: Effect,
     /// `PascalCase`, stable within the plugin, at most 63 bytes.
     pub reason: String,
@@ -64,7 +64,7 @@ pub struct Failure {
     pub message: String,
     /// No retry sooner than this; at most an hour.
     pub retry_after: Option<Duration>,
-    /// Which fields.
+    /// The fields at fault; may be empty.
     pub violations: Vec<FieldViolation>,
     /// The upstream's own code; empty: none.
     pub upstream_code: String,
@@ -91,7 +91,7 @@ impl Failure {
     }
 }
 
-/// A call that brought no answer of the external system.
+/// A call that returned no answer of the external system.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CallError {
     /// Nothing was done, and the bridge or the plugin has a bug: `INVALID_ARGUMENT`, `FAILED_PRECONDITION`, `NOT_FOUND`,
@@ -103,12 +103,12 @@ pub enum CallError {
         /// What the plugin said.
         message: String,
     },
-    /// Nobody knows whether it had an effect: every other status, a broken connection, an answer that breaks the contract.
+    /// Whether it had an effect is unknown: every other status, a broken connection, an answer that breaks the contract.
     #[error("the outcome of the call is not known ({code}): {message}")]
     Unknown {
         /// `UNAVAILABLE`, `DEADLINE_EXCEEDED`, …, or `INVALID_ANSWER` for an answer that breaks the contract.
         code: String,
-        /// What happened.
+        /// The status' message, or what broke the contract.
         message: String,
     },
 }

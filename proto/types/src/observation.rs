@@ -44,9 +44,9 @@ pub struct Observation {
     pub provider_state: String,
     /// Same shape as desired parameters, without sensitive values.
     pub parameters: Document,
-    /// Goes to `status.atProvider`.
+    /// What the bridge copies to `status.atProvider`.
     pub status: Option<Document>,
-    /// Usable by others.
+    /// Whether others may use the resource now: condition `Ready`.
     pub ready: bool,
     /// Why not; empty: not reported.
     pub ready_message: String,
@@ -62,16 +62,16 @@ pub struct Observation {
     pub deleting: bool,
     /// An operation that the bridge may not know of.
     pub operation: Option<Operation>,
-    /// Empty where the kind holds one: nobody has claimed it.
+    /// Empty where the kind holds one: no owner has claimed it.
     pub found_marker: String,
     /// Observe again no sooner than this; at most an hour.
     pub observe_after: Option<Duration>,
-    /// Worth an event.
+    /// What is worth an event without being an error.
     pub warnings: Vec<Warning>,
 }
 
 impl Observation {
-    /// Checks sizes and forms, but not that there is a name. A found marker may be anybody's, and has no form.
+    /// Checks sizes and forms, but not that there is a name. A found marker may be of any owner, and has no required form.
     ///
     /// # Errors
     /// The first field that breaks a rule.
@@ -107,9 +107,9 @@ pub struct FieldDiff {
 /// Not an error, worth an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning {
-    /// `PascalCase`, stable.
+    /// An event reason: `PascalCase`, stable within the plugin.
     pub reason: String,
-    /// For people.
+    /// The event's note, for people.
     pub message: String,
 }
 

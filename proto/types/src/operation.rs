@@ -21,17 +21,17 @@ pub enum OperationVerb {
 pub struct Operation {
     /// Opaque, self-contained, not empty, at most 4 KiB, no secrets.
     pub handle: String,
-    /// What it does.
+    /// The kind of call that it continues.
     pub verb: OperationVerb,
     /// Polls after this may find it expired; `None`: never.
     pub expire_time: Option<Timestamp>,
     /// Earliest next poll; at most an hour ahead.
     pub poll_after: Option<Duration>,
-    /// 0 to 100.
+    /// From 0 to 100; `None`: not reported.
     pub progress_percent: Option<u8>,
     /// `PascalCase` step; empty: not reported.
     pub phase: String,
-    /// For people; empty: nothing to say.
+    /// For people; empty: not reported.
     pub message: String,
     /// It moves only when polled.
     pub poll_driven: bool,

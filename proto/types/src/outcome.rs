@@ -12,30 +12,30 @@ pub type Answer = Result<Outcome, CallError>;
 pub struct Outcome {
     /// Empty: not known yet.
     pub external_name: String,
-    /// Empty: not reported.
+    /// Globally unique id; empty: not reported.
     pub canonical_id: String,
     /// At most 4 KiB; empty keeps the recorded one.
     pub provider_state: String,
     /// For the connection Secret.
     pub connection_details: Secrets,
-    /// Worth an event.
+    /// What is worth an event without being an error.
     pub warnings: Vec<Warning>,
-    /// Exactly one.
+    /// How the call itself fared.
     pub result: OutcomeResult,
 }
 
 /// The three ways a call can have fared.
 #[derive(Debug, Clone, PartialEq)]
 pub enum OutcomeResult {
-    /// Finished and verified.
+    /// The call's whole effect is in place and was verified upstream.
     Completed(Box<Completed>),
-    /// Under way.
+    /// Accepted upstream, and to be polled until it ends.
     Operation(Operation),
-    /// Refused, or gone wrong.
+    /// Rejected, or failed midway; its effect tells which.
     Failure(Failure),
 }
 
-/// Finished.
+/// What a call that has ended knows of its resource.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Completed {
     /// Saves a read. Its name, id, state and connection details may be empty: the outcome's count.
@@ -105,7 +105,10 @@ impl Outcome {
             OutcomeResult::Operation(operation) if verb.is_some_and(|verb| verb != operation.verb) => {
                 not_allowed(
                     "operation.verb",
-                    format!("another call began an operation that says {:?}", operation.verb),
+                    format!(
+                        "the operation was begun by another call: it reports {:?}",
+                        operation.verb
+                    ),
                 )
             }
             OutcomeResult::Operation(_) | OutcomeResult::Failure(_) => Ok(()),

@@ -4,18 +4,18 @@ use serde_json::Value;
 
 use crate::{Failure, ResourceType, Rule, Violation, check, kind::check_schema};
 
-/// Calls that a plugin takes at once, where it says nothing.
+/// Calls that a plugin takes at once, where it declares no limit.
 pub const DEFAULT_CONCURRENT_CALLS: usize = 256;
 
-/// Largest message that a plugin takes, in bytes, where it says nothing.
+/// Largest message that a plugin takes, in bytes, where it declares no limit.
 pub const DEFAULT_MESSAGE_BYTES: usize = 4 << 20;
 
-/// What a plugin is, as it says in the handshake.
+/// What a plugin is, as reported in the handshake.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PluginInfo {
     /// DNS subdomain, at most 63 bytes, stable for ever; also the API group of its ProviderConfig kinds.
     pub name: String,
-    /// Semantic version.
+    /// Its release, a semantic version.
     pub version: String,
     /// Contract packages served, best first; not empty.
     pub contract_versions: Vec<String>,
@@ -29,7 +29,7 @@ pub struct PluginInfo {
     pub config_schema: Option<Value>,
     /// Credentials that it understands.
     pub credential_keys: Vec<CredentialKey>,
-    /// Advertises `FEATURE_LIST_EXTERNAL`.
+    /// Whether it serves `DiscoveryService.List`: `FEATURE_LIST_EXTERNAL`.
     pub lists_external: bool,
 }
 
@@ -38,7 +38,7 @@ pub struct PluginInfo {
 pub struct CredentialKey {
     /// Key in the credentials map.
     pub name: String,
-    /// For people.
+    /// What the credential is, for people.
     pub description: String,
     /// Must be there unless the whole map is empty.
     pub required: bool,
@@ -78,11 +78,11 @@ pub struct KindPage {
 /// How a config fared.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ConfigVerdict {
-    /// Usable. Whom the upstream takes us for: account, subscription, project; empty: it does not say.
+    /// Usable, with what the upstream takes us for.
     Usable {
-        /// Account, subscription, project.
+        /// Account, subscription or project; empty: not reported.
         identity: String,
     },
-    /// Unusable.
+    /// Settings or credentials do not work, with the reason.
     Unusable(Failure),
 }

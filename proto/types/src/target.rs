@@ -17,20 +17,20 @@ pub struct Config {
     pub identity: String,
     /// Valid by the plugin's config schema.
     pub settings: Option<Document>,
-    /// Empty: ambient identity.
+    /// Resolved credentials by key; empty: the plugin's ambient identity.
     pub credentials: Secrets,
     /// When the credentials go stale.
     pub credentials_expire: Option<jiff::Timestamp>,
 }
 
-/// The Kubernetes object on whose behalf a call is made.
+/// The Kubernetes object on whose behalf a call is sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Owner {
     /// Empty for cluster-scoped kinds.
     pub namespace: String,
-    /// `metadata.name`.
+    /// The object's `metadata.name`.
     pub name: String,
-    /// `metadata.uid`.
+    /// The object's `metadata.uid`.
     pub uid: String,
     /// `metadata.generation` of the desired state.
     pub generation: i64,
@@ -39,11 +39,11 @@ pub struct Owner {
 /// What a call is about.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Target {
-    /// Which kind.
+    /// The type of the resource.
     pub resource_type: ResourceType,
     /// Where and as whom.
     pub config: Arc<Config>,
-    /// For whom.
+    /// The Kubernetes object that the resource belongs to.
     pub owner: Owner,
     /// Empty where none is known and the contract allows it.
     pub external_name: String,

@@ -8,7 +8,7 @@ use std::fmt;
 pub struct Violation {
     /// Dotted path from the message that was checked: `target.owner.uid`, `field_rules[2].path`.
     pub field: String,
-    /// What it breaks.
+    /// The rule that the field breaks.
     pub rule: Rule,
 }
 
@@ -16,7 +16,7 @@ pub struct Violation {
 /// secret or long.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Rule {
-    /// It is REQUIRED.
+    /// A REQUIRED field is empty or unset.
     #[error("is required, and is not set")]
     Required,
     /// It is REQUIRED under a condition that holds.
@@ -25,10 +25,10 @@ pub enum Rule {
         /// Under which condition: "with `CLIENT_TOKEN`".
         when: &'static str,
     },
-    /// Too many bytes.
+    /// A text of more bytes than its limit.
     #[error("has {length} bytes; at most {limit} are allowed")]
     TooLong {
-        /// As it is.
+        /// Bytes of the text.
         length: usize,
         /// As it may be.
         limit: usize,
@@ -51,7 +51,7 @@ pub enum Rule {
         /// What the parser said, without the text itself.
         problem: String,
     },
-    /// No structural schema.
+    /// A schema that the API server would not take as structural.
     #[error("is no structural OpenAPI v3 schema: at {pointer:?}: {problem}")]
     NotStructural {
         /// Where in the schema: a JSON Pointer.
@@ -62,13 +62,13 @@ pub enum Rule {
     /// Given twice where once is allowed.
     #[error("is given twice: {value:?}")]
     Duplicate {
-        /// What.
+        /// The value that stands there twice.
         value: String,
     },
     /// Set where it may not be, or at odds with another field.
     #[error("is not allowed: {why}")]
     NotAllowed {
-        /// Why not.
+        /// Why the field may not be set so.
         why: String,
     },
 }

@@ -12,7 +12,7 @@ use crossbridge_sdk::{Effect, Failure};
 
 use super::class::{ErrorClass, classify};
 
-/// AWS seldom says how long to wait; this is its usual advice.
+/// AWS seldom reports how long to wait; this is its usual advice.
 const THROTTLING_DELAY: Duration = Duration::from_secs(5);
 
 /// A request that failed.
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_rejected_request_is_certainly_without_effect() {
+    fn a_rejected_request_alone_is_certainly_without_effect() {
         assert!(error(400, "").is_without_effect());
         assert!(error(503, "<Error><Code>SlowDown</Code></Error>").is_without_effect());
         assert!(!error(500, "").is_without_effect());
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_says_which_permission_to_allow() {
+    fn a_failure_names_the_permission_to_allow() {
         let body = "<Error><Code>AccessDenied</Code></Error>";
         let failure: Failure = error(403, body).with_effect(Effect::None).into();
         assert_eq!(failure.code(), Some(FailureCode::PermissionDenied));

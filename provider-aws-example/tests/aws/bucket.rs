@@ -285,7 +285,7 @@ async fn drift_is_observed_and_corrected() {
     );
 }
 
-/// S3 says, once for each of these, that there is no such bucket.
+/// S3 answers, once for each of these, that there is no such bucket.
 fn deny_once(fixture: &Fixture, actions: &[&str]) {
     for action in actions {
         let harm = Harm::Error {
@@ -318,7 +318,7 @@ async fn the_object_that_created_the_bucket_first_keeps_it() {
 }
 
 #[tokio::test]
-async fn a_new_bucket_that_is_not_visible_yet_is_not_absent() {
+async fn a_new_bucket_not_yet_visible_is_not_absent() {
     let fixture = Fixture::new().await;
     for late in ["GetBucketVersioning", "PutBucketVersioning"] {
         let bucket = bucket(&fixture, desired());

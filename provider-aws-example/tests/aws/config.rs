@@ -46,7 +46,7 @@ async fn check_failure(fixture: &Fixture, more: &Value, keys: &Credentials) -> F
     check(fixture, fixture.config_with(more, keys))
         .await
         .failure
-        .expect("it is refused")
+        .expect("it is rejected")
         .code()
 }
 

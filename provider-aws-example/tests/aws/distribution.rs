@@ -218,7 +218,7 @@ async fn an_update_writes_only_differences_over_the_observed_version() {
 }
 
 #[tokio::test]
-async fn a_foreign_distribution_is_not_changed_an_unmarked_one_only_adopted() {
+async fn a_foreign_distribution_is_kept_an_unmarked_one_is_adopted() {
     let fixture = settled().await;
     let ours = existing(&fixture).await;
     let poll = operation_of_another_world(&ours).await;

@@ -201,7 +201,7 @@ fn examples_hold_no_config_that_would_be_deleted_with_them() {
 const BOOLEANS: [&str; 6] = ["y", "n", "yes", "no", "on", "off"];
 
 #[test]
-fn no_example_has_a_text_that_kubectl_reads_as_a_boolean() {
+fn no_text_of_an_example_reads_as_a_boolean() {
     let folder = fs::read_dir(repository().join("examples/aws")).expect("a folder of examples");
     for entry in folder {
         let path = entry.expect("an entry").path();

@@ -138,7 +138,7 @@ async fn a_repeat_resumes_a_creation_whose_response_was_lost() {
 }
 
 #[tokio::test]
-async fn the_name_of_a_deleted_queue_is_free_after_a_minute() {
+async fn a_deleted_queue_frees_its_name_after_a_minute() {
     let fixture = Fixture::new().await;
     let mut queue = queue(&fixture, desired());
     queue.external_name = queue.create().await.external_name;
@@ -148,7 +148,7 @@ async fn the_name_of_a_deleted_queue_is_free_after_a_minute() {
     assert_eq!(failure.code(), FailureCode::DependencyNotReady);
     assert_eq!(failure.effect(), Effect::None);
     assert_eq!(failure.reason, "QueueDeletedRecently");
-    assert_eq!(failure.retry_after.expect("AWS says how long").seconds, 60);
+    assert_eq!(failure.retry_after.expect("the failure has a delay").seconds, 60);
 }
 
 #[tokio::test]
@@ -185,7 +185,7 @@ async fn a_response_without_attributes_is_no_absence() {
 }
 
 #[tokio::test]
-async fn an_update_writes_only_differences_and_only_to_its_own_queue() {
+async fn an_update_writes_differences_to_its_own_queue() {
     let fixture = fresh().await;
     let mut queue = queue(&fixture, desired());
     queue.external_name = queue.create().await.external_name;

@@ -1,4 +1,4 @@
-//! A folder that outlives us, for what is slow to make and the same every time.
+//! A folder that outlives us, for what is slow to build and the same every time.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -78,7 +78,7 @@ async fn locked(name: &str, path: &Path) -> io::Result<File> {
             Ok(()) => return Ok(file),
             Err(TryLockError::WouldBlock) => {
                 if !said {
-                    eprintln!("waiting for another process that is making {name}");
+                    eprintln!("waiting for another process that is building {name}");
                     said = true;
                 }
                 tokio::time::sleep(Duration::from_millis(100)).await;

@@ -6,7 +6,7 @@ use crossbridge_types::{ConfigVerdict, Rule, Violation};
 
 pub(crate) type Answered<T> = Result<T, Violation>;
 
-/// The answer to Observe; where the plugin compares, it must say how the comparison went, as nothing would ever be updated otherwise.
+/// The answer to Observe; where the plugin compares, it must report the result, as otherwise nothing would ever be updated.
 pub(crate) fn observed(answer: wire::ObserveResponse, plugin_compares: bool) -> Answered<ObserveResult> {
     let look = ObserveResult::try_from(answer)?;
     match &look {

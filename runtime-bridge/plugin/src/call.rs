@@ -54,7 +54,7 @@ impl Plugin {
         Self::connect_by(channels, options).await
     }
 
-    /// The same over a channel that exists, and is never made anew: a simulation has no sockets.
+    /// The same over a channel that exists, and is never replaced: a simulation has no sockets.
     pub async fn connect_over(
         channel: Channel,
         options: Options,
@@ -92,7 +92,7 @@ impl Plugin {
         self.state.clone()
     }
 
-    /// Does the plugin compare wish and fact itself, for this kind?
+    /// Whether the plugin compares desired and observed state itself, for this kind.
     fn compares(&self, target: &Target) -> bool {
         let served = &self.state.borrow().served;
         let kind = served
@@ -199,7 +199,7 @@ impl External for Plugin {
 
     async fn acquire(&self) -> Permit {
         let permits = Arc::clone(&self.state.borrow().permits);
-        // Nobody closes them.
+        // They are never closed.
         permits
             .acquire_owned()
             .await

@@ -1,20 +1,20 @@
-//! The way to a plugin, which can be made anew.
+//! The channel to a plugin, which can be replaced.
 
 use tokio::sync::watch;
 use tonic::transport::Channel;
 
 use crate::{Endpoint, EndpointError, TlsFiles, guard::Guarded};
 
-/// One channel, whichever it is now. Clones follow when it is made anew.
+/// One channel, whichever it is now. Clones follow when it is replaced.
 #[derive(Debug, Clone)]
 pub(crate) struct Channels {
-    /// `None`: it is never made anew.
+    /// `None`: it is never replaced.
     to: Option<(Endpoint, Option<TlsFiles>)>,
     now: watch::Sender<Channel>,
 }
 
 impl Channels {
-    /// Nothing is sent.
+    /// Creates the channel without connecting: it connects when the first call needs it.
     pub(crate) fn new(endpoint: &Endpoint, tls: Option<&TlsFiles>) -> Result<Self, EndpointError> {
         Ok(Self {
             to: Some((endpoint.clone(), tls.cloned())),
@@ -22,7 +22,7 @@ impl Channels {
         })
     }
 
-    /// Always this one.
+    /// Wraps a channel that is never replaced.
     pub(crate) fn fixed(channel: Channel) -> Self {
         Self {
             to: None,

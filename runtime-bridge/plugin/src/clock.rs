@@ -4,5 +4,5 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-/// Tells the time.
+/// The clock that deadlines are compared with; a simulation passes virtual time.
 pub type Now = Arc<dyn Fn() -> Timestamp + Send + Sync>;

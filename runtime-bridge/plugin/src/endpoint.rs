@@ -25,7 +25,7 @@ pub struct Endpoint(Transport);
 enum Transport {
     /// Path of the socket.
     Unix(PathBuf),
-    /// On loopback.
+    /// `http://` to a loopback address, without TLS.
     Plain(Uri),
     MutualTls(Uri),
 }
@@ -37,7 +37,7 @@ pub struct TlsFiles {
     pub ca: PathBuf,
     /// The bridge's certificate chain.
     pub certificate: PathBuf,
-    /// Its key.
+    /// The private key of that certificate.
     pub key: PathBuf,
 }
 
@@ -49,35 +49,35 @@ pub enum EndpointError {
         "`{text}` is not the address of a plugin: write unix:///path, https://host:port or http://127.0.0.1:port"
     )]
     Malformed {
-        /// What was given.
+        /// The endpoint as it was configured.
         text: String,
     },
     /// Plain TCP to another machine.
     #[error("`{text}` would send credentials in the clear: plain http:// is for loopback only, use https://")]
     PlainText {
-        /// What was given.
+        /// The endpoint as it was configured.
         text: String,
     },
     /// `https://` without the files.
     #[error("{endpoint} needs mutual TLS: give the files of the authorities, the certificate and the key")]
     NoTlsFiles {
-        /// The address.
+        /// The endpoint that needs them.
         endpoint: Endpoint,
     },
     /// One of the files cannot be read.
     #[error("cannot read {path}: {source}")]
     TlsFile {
-        /// Which file.
+        /// The file that cannot be read.
         path: PathBuf,
-        /// Why.
+        /// Why it cannot be read.
         source: std::io::Error,
     },
     /// The files are no certificates and key.
     #[error("cannot use the TLS files for {endpoint}: {why}")]
     Tls {
-        /// The address.
+        /// The endpoint that the files are for.
         endpoint: Endpoint,
-        /// What is wrong.
+        /// What is wrong with the files, without their contents.
         why: String,
     },
 }
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_endpoint_is_refused() {
+    fn what_is_no_endpoint_is_rejected() {
         for text in [
             "",
             "plugin.sock",

@@ -25,7 +25,7 @@ use crate::{
     status,
 };
 
-/// The contract gives a plugin so long to say who it is; the bridge gives it no longer for anything else at start.
+/// The contract gives a plugin so long to answer `GetPluginInfo`; the bridge waits no longer for any other call at start.
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 
 /// Kinds fetched at once.
@@ -43,24 +43,24 @@ pub enum HandshakeError {
     /// The address cannot be used.
     #[error(transparent)]
     Endpoint(#[from] EndpointError),
-    /// Nobody listens there.
+    /// No process listens there, or it accepts no connection.
     #[error("no plugin listens at {endpoint}: {why}")]
     Unreachable {
-        /// The address.
+        /// The plugin's endpoint.
         endpoint: String,
-        /// What happened.
+        /// The connection error and its causes.
         why: String,
     },
-    /// It listens, and says that it is not ready.
-    #[error("the plugin at {endpoint} says that it is not serving")]
+    /// It listens, and its health is `NOT_SERVING`.
+    #[error("the plugin at {endpoint} reports that it is not serving")]
     NotServing {
-        /// The address.
+        /// The plugin's endpoint.
         endpoint: String,
     },
     /// It listens, and does not answer.
     #[error("what listens at {endpoint} did not answer {method} within {} s", ANSWER_WITHIN.as_secs())]
     Silent {
-        /// The address.
+        /// The plugin's endpoint.
         endpoint: String,
         /// What it was asked.
         method: &'static str,
@@ -68,51 +68,51 @@ pub enum HandshakeError {
     /// It answers gRPC, and knows nothing of the contract.
     #[error("what listens at {endpoint} is not a Crossbridge plugin: it does not serve {method} ({message})")]
     NotAPlugin {
-        /// The address.
+        /// The plugin's endpoint.
         endpoint: String,
         /// What it was asked.
         method: &'static str,
-        /// What it said.
+        /// The message of the gRPC status.
         message: String,
     },
     /// The connection broke before the answer was there, or what listens speaks no HTTP/2.
     #[error("the connection to {endpoint} broke before {method} was answered: {why}")]
     Broken {
-        /// The address.
+        /// The plugin's endpoint.
         endpoint: String,
         /// What it was asked.
         method: &'static str,
-        /// What happened.
+        /// The transport error and its causes.
         why: String,
     },
     /// It answered with an error.
     #[error("the plugin at {endpoint} failed to answer {method} ({code}): {message}")]
     Failed {
-        /// The address.
+        /// The plugin's endpoint.
         endpoint: String,
         /// What it was asked.
         method: &'static str,
         /// The gRPC status code.
         code: &'static str,
-        /// What it said.
+        /// The message of the gRPC status.
         message: String,
     },
     /// It speaks other versions of the contract.
     #[error("the plugin at {endpoint} speaks contract version {}, this bridge speaks {CONTRACT_VERSION}", theirs.join(", "))]
     Contract {
-        /// The address.
+        /// The plugin's endpoint.
         endpoint: String,
-        /// What it speaks.
+        /// The contract versions that the plugin serves.
         theirs: Vec<String>,
     },
-    /// What it says of itself breaks the contract.
+    /// What it publishes breaks the contract.
     #[error("the plugin at {endpoint} breaks the contract in its answer to {method}: {why}")]
     Invalid {
-        /// The address.
+        /// The plugin's endpoint.
         endpoint: String,
         /// What it was asked.
         method: &'static str,
-        /// What is wrong.
+        /// The field and the rule that it breaks.
         why: String,
     },
 }
@@ -216,7 +216,7 @@ impl Handshake {
         Ok(served)
     }
 
-    /// Digests by type.
+    /// Lists every page of the published kinds, as their digests by type.
     async fn summaries(&self) -> Result<BTreeMap<ResourceType, String>, HandshakeError> {
         const METHOD: &str = "ListResourceKinds";
         let mut summaries = BTreeMap::new();

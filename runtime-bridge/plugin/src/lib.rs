@@ -1,8 +1,8 @@
 //! The gRPC client side of the contract: connect, negotiate, call, classify.
 //!
 //! [`Plugin::connect`] shakes hands and fetches the kinds. What it gives is a handle that many tasks share, and a
-//! [`Supervision`] to be run beside it, which notices that the plugin was restarted or is gone and publishes a new [`PluginState`].
-//! No session: a call needs nothing but the handle, and a plugin may be another process from one call to the next.
+//! [`Supervision`] to be run beside it, which notices that the plugin was restarted or no longer answers, and publishes a new
+//! [`PluginState`]. No session: a call needs nothing but the handle, and a plugin may be another process from one call to the next.
 
 mod answer;
 mod call;

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use bridge_core::external::{CallError, Failure, ObserveResult, Outcome, OutcomeResult};
 
-/// Told of each call when it has ended.
+/// Receives each call when it has ended.
 pub trait CallObserver: Send + Sync {
-    /// One call, ended.
+    /// Runs in the task of the call, after its answer: must not block.
     fn ended(&self, call: &CallRecord<'_>);
 }
 
-/// One call, ended.
+/// One call that has ended: what was called, how it ended, how long it took.
 #[derive(Debug, Clone, Copy)]
 pub struct CallRecord<'a> {
     /// Name of the plugin.
@@ -29,7 +29,7 @@ pub struct CallRecord<'a> {
     pub took: Duration,
 }
 
-/// Counts nothing.
+/// An observer that drops every record.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Unobserved;
 
@@ -39,7 +39,7 @@ impl CallObserver for Unobserved {
 
 /// An answer in a few words: what it is, and of a failure its reason. Never values.
 pub(crate) trait Describe {
-    /// The words.
+    /// The description: a few words, without values.
     fn described(&self) -> String;
 }
 

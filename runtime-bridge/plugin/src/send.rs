@@ -55,7 +55,7 @@ pub(crate) fn left(now: &Now, deadline: Timestamp) -> Result<Duration, CallError
 }
 
 /// A request as the contract wants each of them: with its deadline, by this clock and as time that is left, with an id and a trace. Gives the
-/// id too, by which the plugin's log tells of the call.
+/// id too, by which the plugin's log names the call.
 pub fn with_metadata<Q>(message: Q, deadline: Timestamp, left: Duration) -> (Request<Q>, String) {
     let mut request = Request::new(message);
     request.set_timeout(left);
@@ -71,7 +71,7 @@ pub fn with_metadata<Q>(message: Q, deadline: Timestamp, left: Duration) -> (Req
 /// Gives a call its id, which is returned, and its trace.
 pub(crate) fn identify(metadata: &mut MetadataMap) -> String {
     let call_id = uuid::Uuid::new_v4().to_string();
-    // What is made of hexadecimal digits is always a valid value.
+    // What consists of hexadecimal digits is always a valid value.
     if let (Ok(value), Ok(traceparent)) = (call_id.parse(), traceparent().parse()) {
         metadata.insert("crossbridge-call-id", value);
         metadata.insert("traceparent", traceparent);

@@ -9,11 +9,11 @@ use tokio::sync::Semaphore;
 /// What a plugin serves, and whether it answers.
 #[derive(Debug, Clone)]
 pub struct PluginState {
-    /// As the last handshake told.
+    /// As of the last handshake.
     pub served: Arc<Served>,
     /// Whether it answers now.
     pub link: ConnectionStatus,
-    /// One for each call about a resource that the bridge may make at once.
+    /// One for each call about a resource that the bridge may send at once.
     pub(crate) permits: Arc<Semaphore>,
     /// The one that is kept for the bridge's own questions: a reconcile that holds a permit may have to ask one.
     pub(crate) reserved: Arc<Semaphore>,
@@ -22,9 +22,9 @@ pub struct PluginState {
 /// What a plugin serves.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Served {
-    /// Who answers.
+    /// The plugin's name, version, limits and features.
     pub info: PluginInfo,
-    /// Ordered by type.
+    /// The kinds that it serves, ordered by type.
     pub kinds: Vec<Arc<Kind>>,
     /// Kinds whose publication breaks the contract: they are left out, the others are served.
     pub refused: Vec<RejectedKind>,
@@ -33,7 +33,7 @@ pub struct Served {
 /// A kind whose publication breaks the contract.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RejectedKind {
-    /// Which.
+    /// The type of the kind that is left out.
     pub resource_type: ResourceType,
     /// Its digest, by which it is not fetched again.
     pub digest: String,
@@ -48,9 +48,9 @@ pub enum ConnectionStatus {
     Up,
     /// It did not. Calls are tried all the same.
     Down {
-        /// Since when.
+        /// When the first question remained without an answer.
         since: Timestamp,
-        /// What happened.
+        /// Why the last question remained without an answer.
         why: String,
     },
 }

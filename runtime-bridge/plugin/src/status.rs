@@ -1,4 +1,4 @@
-//! What a gRPC status says about a call that brought no answer.
+//! What a gRPC status means for a call that returned no answer.
 
 use std::error::Error;
 
@@ -55,17 +55,17 @@ pub(crate) fn triggers_recheck(code: &str) -> bool {
     .contains(&code)
 }
 
-/// Whether the status was made here because no connection could be made.
+/// Whether the status was created here because no connection could be opened.
 pub(crate) fn never_connected(status: &Status) -> bool {
     causes(status).any(<dyn Error>::is::<ConnectError>)
 }
 
-/// Whether the status was made here because the connection broke: what the plugin itself says has no cause on this side.
+/// Whether the status was created here because the connection broke: a status of the plugin itself has no cause on this side.
 pub(crate) fn is_of_the_connection(status: &Status) -> bool {
     status.source().is_some() && !causes(status).any(<dyn Error>::is::<CompressedAnswer>)
 }
 
-/// Whether the call ran out of time, here (tonic then says CANCELLED) or at the plugin.
+/// Whether the call ran out of time, here (tonic then reports CANCELLED) or at the plugin.
 pub(crate) fn timed_out(status: &Status) -> bool {
     status.code() == Code::DeadlineExceeded || causes(status).any(<dyn Error>::is::<TimeoutExpired>)
 }
@@ -74,7 +74,7 @@ fn causes(status: &Status) -> impl Iterator<Item = &(dyn Error + 'static)> {
     std::iter::successors(status.source(), |&error| error.source())
 }
 
-/// What it says, with the causes of an error that arose here.
+/// Its message, with the causes of an error that arose here.
 pub(crate) fn text(status: &Status) -> String {
     let cause = status.source().map(error_chain).unwrap_or_default();
     match (status.message(), cause) {

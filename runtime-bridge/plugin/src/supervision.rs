@@ -1,4 +1,4 @@
-//! Notices that a plugin was restarted, replaced or is gone.
+//! Notices that a plugin was restarted, was replaced or no longer answers.
 
 use std::{sync::Arc, time::Duration};
 
@@ -18,20 +18,20 @@ use crate::{
     state::{ConnectionStatus, PluginState},
 };
 
-/// How to reach a plugin, and what to tell it.
+/// How to reach a plugin, and what to report to it.
 #[derive(Clone)]
 pub struct Options {
-    /// Where it listens.
+    /// The endpoint that the plugin serves.
     pub endpoint: Endpoint,
-    /// For `https://` endpoints.
+    /// TLS files; required for `https://` endpoints.
     pub tls: Option<TlsFiles>,
     /// Build of the bridge, for the plugin's logs.
     pub bridge_version: String,
     /// How often a plugin is asked whether it is still the same.
     pub check_every: Duration,
-    /// Told of each call.
+    /// Receives each call when it has ended.
     pub observer: Arc<dyn CallObserver>,
-    /// Tells the time: a simulation brings its own.
+    /// The clock: a simulation passes virtual time.
     pub now: Now,
 }
 
@@ -52,7 +52,7 @@ impl Options {
 /// First wait between questions to a plugin that does not answer; it doubles up to [`Options::check_every`].
 const FIRST_RETRY: Duration = Duration::from_millis(200);
 
-/// After so many questions in a row without an answer, the connection is made anew.
+/// After so many questions in a row without an answer, the connection is replaced.
 const RENEW_AFTER: u32 = 3;
 
 /// Keeps the state of one plugin up to date while it runs.
@@ -95,10 +95,10 @@ impl Supervision {
         }
     }
 
-    /// A connection to a machine that is gone may look alive for many minutes, and a certificate may have been renewed.
+    /// A connection to a machine that is down may seem alive for many minutes, and a certificate may have been renewed.
     fn renew(&self) {
         if let Err(error) = self.handshake.channels.renew() {
-            tracing::warn!(%error, "the connection to the plugin cannot be made anew");
+            tracing::warn!(%error, "failed to open a new connection to the plugin: the former one is kept");
         }
     }
 

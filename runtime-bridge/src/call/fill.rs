@@ -77,7 +77,7 @@ struct LookedUpObject {
     object: Object,
     config: Arc<Config>,
     cluster_id: String,
-    /// Of `DesiredState`.
+    /// The `desired` of the request, as JSON of `DesiredState`.
     desired: Value,
 }
 
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn an_operation_that_moves_only_when_polled_is_not_polled_by_hand() {
+    fn a_poll_driven_operation_is_not_polled_by_hand() {
         let driven = RECORD.replace(r#""attempt":1}},"#, r#""attempt":1,"pollDriven":true}},"#);
         let filled = looked_up(&json!({ "crossbridge.dev/record": driven })).request("PollOperation");
         assert!(filled.expect("a request").changes);
@@ -292,7 +292,7 @@ mod tests {
         assert_eq!(request["desired"], json!({ "parameters": { "pages": 3 } }));
         assert_eq!(
             request["target"]["externalName"], "",
-            "an answer told it, the request did not"
+            "an answer reported it, the request did not hold it"
         );
     }
 

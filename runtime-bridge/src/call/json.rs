@@ -107,7 +107,7 @@ mod tests {
     use crate::call::method::Method;
 
     #[test]
-    fn documents_are_written_and_read_as_objects_to_the_last_digit() {
+    fn documents_are_objects_to_the_last_digit() {
         let method = Method::find("Observe").expect("a method");
         let request = json!({ "desired": { "parameters": { "size": 9_007_199_254_740_993_i64 } } });
         let message = method.request(&request).expect("a request");
@@ -137,7 +137,7 @@ mod tests {
             error.contains("ObserveRequest") && error.contains("tarjet"),
             "{error}"
         );
-        let error = Method::find("Look")
+        let error = Method::find("Glance")
             .map(drop)
             .expect_err("no such method")
             .to_string();

@@ -77,7 +77,7 @@ impl Method {
         };
         let path: PathAndQuery = path
             .parse()
-            .map_err(|_| failed(&Status::internal("the method's name makes no path")))?;
+            .map_err(|_| failed(&Status::internal("the method's name is no path")))?;
         let deadline = Timestamp::now().saturating_add(timeout).unwrap_or(Timestamp::MAX);
         let (request, id) = with_metadata(message, deadline, timeout);
         // The plugin's log names the call by it.

@@ -58,7 +58,7 @@ pub struct CallArgs {
         value_parser = crate::duration::parse_positive
     )]
     pub timeout: Duration,
-    /// For https:// endpoints.
+    /// TLS files, for `https://` endpoints.
     #[command(flatten)]
     pub tls: TlsArgs,
     #[command(flatten)]
@@ -71,7 +71,7 @@ pub enum CallError {
     /// The contract has no such method.
     #[error("the contract has no method {name}; it has {}", .known.join(", "))]
     Method {
-        /// As given.
+        /// The method as it was given.
         name: String,
         /// Those that it has.
         known: Vec<String>,
@@ -79,21 +79,21 @@ pub enum CallError {
     /// The request is none.
     #[error("the request is not a {message}: {why}")]
     Request {
-        /// Of which message.
+        /// The name of the message that was expected.
         message: String,
-        /// What is wrong.
+        /// The field and what is wrong with it.
         why: String,
     },
-    /// Standard input.
+    /// Standard input, which held the request, cannot be read.
     #[error("cannot read the request: {0}")]
     Input(#[from] io::Error),
-    /// The address.
+    /// The endpoint cannot be used.
     #[error(transparent)]
     Endpoint(#[from] EndpointError),
     /// The plugin, asked what it serves.
     #[error(transparent)]
     Plugin(#[from] HandshakeError),
-    /// The object.
+    /// The object that the request is filled from cannot be read.
     #[error(transparent)]
     LookedUpObject(#[from] ObjectLookupError),
     /// The object gives no request of this kind.
@@ -105,12 +105,12 @@ pub enum CallError {
          --data if you must"
     )]
     Change(String),
-    /// A gRPC status.
+    /// The plugin answered with a gRPC status other than OK.
     #[error("{code}: {message}")]
     Status {
-        /// Its code.
+        /// The name of the code, such as `UNIMPLEMENTED`.
         code: String,
-        /// What it reports.
+        /// The message of the status.
         message: String,
     },
 }

@@ -26,21 +26,21 @@ pub enum ApplyError {
         SERVED_WITHIN.as_secs()
     )]
     NotServed {
-        /// Which manifest.
+        /// The file of the manifest, and which of its documents.
         origin: String,
-        /// Its kind.
+        /// The kind that is not served.
         kind: String,
-        /// Its API version.
+        /// The API version that it was asked for in.
         api_version: String,
     },
     /// The API server does not take it.
-    #[error("{origin}: the API server refuses {kind} {name}: {message}")]
+    #[error("{origin}: the API server rejects {kind} {name}: {message}")]
     Refused {
-        /// Which manifest.
+        /// The file of the manifest, and which of its documents.
         origin: String,
-        /// Its kind.
+        /// The object's kind.
         kind: String,
-        /// Its name.
+        /// The object's name.
         name: String,
         /// The API server's words.
         message: String,
@@ -48,9 +48,9 @@ pub enum ApplyError {
     /// The API server cannot be asked.
     #[error("{origin}: cannot ask the API server: {cause}")]
     Unreachable {
-        /// Which manifest.
+        /// The file of the manifest, and which of its documents.
         origin: String,
-        /// What the client said.
+        /// The error of the request.
         cause: kube::Error,
     },
 }

@@ -1,4 +1,4 @@
-//! Manifests from files.
+//! Reads Kubernetes objects from manifest files and folders of them.
 
 use std::{
     fs, io,
@@ -12,7 +12,7 @@ use serde_json::Value;
 /// One object of a manifest file.
 #[derive(Debug)]
 pub struct Document {
-    /// Which one of which file, as a person would say it.
+    /// Which one of which file, as a message names it.
     pub origin: String,
     pub object: DynamicObject,
 }
@@ -23,29 +23,29 @@ pub enum ManifestError {
     /// A file or folder cannot be read.
     #[error("cannot read {}: {cause}", path.display())]
     Unreadable {
-        /// Which.
+        /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         cause: io::Error,
     },
     /// A folder without manifests.
     #[error("{} has no *.yaml, *.yml or *.json file", path.display())]
     Empty {
-        /// Which.
+        /// The folder.
         path: PathBuf,
     },
     /// It is not YAML.
     #[error("{origin} is not YAML: {cause}")]
     Syntax {
-        /// Where.
+        /// The file, and which of its documents.
         origin: String,
-        /// What is wrong.
+        /// The parser's error.
         cause: serde_yaml_ng::Error,
     },
     /// It is YAML, and no Kubernetes object.
     #[error("{origin} is no Kubernetes object: {missing}")]
     NotAnObject {
-        /// Where.
+        /// The file, and which of its documents.
         origin: String,
         /// What is missing or wrong.
         missing: String,

@@ -46,7 +46,7 @@ const ENDPOINT_VARIABLE: &str = "PROVIDER_PLUGIN_ENDPOINT";
 /// The bridge's exit code when its command line is wrong.
 const USAGE: i32 = 2;
 
-/// What the bridge does unless flags or the environment say otherwise: two may run side by side, and what it does is reported here anyway.
+/// What the bridge does unless flags or the environment set it: two may run side by side, and what it does is reported here anyway.
 const SERVE_DEFAULTS: [(&str, &str); 2] = [
     ("CROSSBRIDGE_ADMIN_ADDRESS", "127.0.0.1:0"),
     ("CROSSBRIDGE_LOG_LEVEL", "warn"),

@@ -32,9 +32,9 @@ pub enum SuperviseError {
     #[error(transparent)]
     Spawn(#[from] SpawnError),
     /// It does not take its command line.
-    #[error("the {name} does not take its flags (exit code {code}): it said above why")]
+    #[error("the {name} does not take its flags (exit code {code}): its output above has the reason")]
     Usage {
-        /// Which.
+        /// The program's name in the output.
         name: String,
         /// What it ended with.
         code: i32,

@@ -101,7 +101,7 @@ struct Reported {
     progress: ProgressPrinter,
     /// Kinds by the names of their definitions.
     kinds: BTreeMap<String, String>,
-    /// Objects by uid.
+    /// What was printed last of each object, by uid.
     states: BTreeMap<String, ObjectState>,
     /// How often each event had happened, by its uid.
     occurrences: BTreeMap<String, i32>,

@@ -5,7 +5,7 @@ use clap::ValueEnum;
 /// A language that a plugin can be created in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Language {
-    /// With the SDK.
+    /// With the Rust SDK; a page of code.
     Rust,
     /// With grpcio, over SQLite.
     Python,

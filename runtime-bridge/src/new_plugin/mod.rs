@@ -39,9 +39,9 @@ pub enum NewPluginError {
     /// A file cannot be written.
     #[error("cannot write {}: {source}", path.display())]
     Write {
-        /// Which.
+        /// The file or folder that was to be written.
         path: PathBuf,
-        /// Why not.
+        /// Why it cannot be written.
         source: io::Error,
     },
 }

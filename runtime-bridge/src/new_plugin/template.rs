@@ -8,7 +8,7 @@ include!(concat!(env!("OUT_DIR"), "/templates.rs"));
 
 const CONTRACT: &str = "proto/";
 
-/// Texts by path.
+/// The files of a new plugin: their texts, by their paths below its folder.
 pub(super) fn files(language: Language, name: &str, sdk: Option<&Path>) -> BTreeMap<String, String> {
     let replacements = language.replacements(name);
     let own = |text: &str| {
@@ -103,7 +103,7 @@ mod tests {
     fn a_plugin_in_rust_has_a_unit_test() {
         let rust = files(Language::Rust, "acme", None);
         assert!(rust["src/main.rs"].contains("#[cfg(test)]\nmod tests;\n"));
-        assert!(rust["src/tests.rs"].contains("lab.killed_in_create("));
+        assert!(rust["src/tests.rs"].contains(".killed_in_create("));
         assert!(rust["Cargo.toml"].contains(r#"features = ["testing"]"#));
     }
 }

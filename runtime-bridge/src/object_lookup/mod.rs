@@ -1,4 +1,4 @@
-//! Look-up of an object of the cluster by the name that a person writes, for commands about one object.
+//! Look-up of an object of the cluster by the name that a user types, for commands about one object.
 #![allow(clippy::doc_markdown)] // Some comments are help texts.
 
 mod name;
@@ -47,26 +47,26 @@ pub struct ObjectLookupArgs {
 /// Why there is no such object.
 #[derive(Debug, thiserror::Error)]
 pub enum ObjectLookupError {
-    /// The cluster.
+    /// No connection to the cluster.
     #[error(transparent)]
     Cluster(#[from] ConnectError),
     /// It is named wrongly.
     #[error("{0}")]
     Name(String),
-    /// A read failed.
+    /// The API server did not answer a read, or rejected it.
     #[error("cannot read {what}: {source}")]
     Read {
-        /// Of what.
+        /// What was read.
         what: String,
-        /// Why not.
+        /// The error of the request.
         source: ApiError,
     },
     /// It is no object.
     #[error("cannot read {what}: {source}")]
     Decode {
-        /// Of what.
+        /// What was read.
         what: String,
-        /// Why not.
+        /// The field that is missing or malformed.
         source: DecodeError,
     },
 }
@@ -112,7 +112,7 @@ impl Reader {
         Ok(items.iter().filter_map(Definition::of).collect())
     }
 
-    /// What tells this cluster from others: the uid of its namespace `kube-system`.
+    /// What distinguishes this cluster from others: the uid of its namespace `kube-system`.
     pub async fn cluster_id(&self) -> Result<String, ObjectLookupError> {
         let read = get(self.client(), "namespaces", "/api/v1/namespaces/kube-system").await;
         let namespace = read.map_err(|source| ObjectLookupError::Read {

@@ -33,7 +33,7 @@ struct EndedCallLabels {
 
 /// Calls to plugins, by method, kind and status, and the last ones themselves.
 pub struct CallMetrics {
-    /// The last ones.
+    /// The last calls of the process, for `trace`.
     pub recent: RecentCalls,
     calls: Family<EndedCallLabels, Counter>,
     seconds: Family<CallLabels, Histogram>,

@@ -32,7 +32,7 @@ pub struct PluginArgs {
         value_delimiter = ','
     )]
     pub endpoints: Vec<Endpoint>,
-    /// For https:// endpoints.
+    /// TLS files, for `https://` endpoints.
     #[command(flatten)]
     pub tls: TlsArgs,
     /// How long a plugin or an API server that is not there yet is waited for at start.
@@ -48,9 +48,9 @@ pub struct PluginArgs {
 
 /// One plugin that answers.
 pub struct Connected {
-    /// Where.
+    /// The endpoint at which it answered.
     pub endpoint: Endpoint,
-    /// To call it.
+    /// The client to it, shared by all of its kinds.
     pub plugin: Plugin,
 }
 
@@ -70,9 +70,9 @@ pub enum PluginsError {
     /// Two are the same.
     #[error("{first} and {second} are both the plugin {name}")]
     SamePlugin {
-        /// Its name.
+        /// The name that both report.
         name: String,
-        /// Address of one.
+        /// The endpoint of one of them.
         first: String,
         /// Address of the other.
         second: String,
@@ -80,7 +80,7 @@ pub enum PluginsError {
     /// Two serve the same kind.
     #[error("{first} and {second} both serve {kind}")]
     SameKind {
-        /// The kind.
+        /// The kind that both publish.
         kind: String,
         /// Name of one plugin.
         first: String,

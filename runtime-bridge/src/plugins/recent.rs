@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// Of all objects together.
 const KEPT: usize = 4096;
 
-/// One call, ended.
+/// One call to a plugin that has ended, as `trace` prints it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RecentCall {

@@ -24,7 +24,7 @@ use crate::{
     plugins::{CallMetrics, Connected},
 };
 
-/// So many calls are told of an object.
+/// How many calls are reported for one object.
 const CALLS: usize = 10;
 
 /// Known to the admin endpoint from the first moment on.
@@ -45,7 +45,7 @@ struct ActiveInstance {
 }
 
 impl Introspection {
-    /// Nothing runs yet.
+    /// Creates it before anything runs, and registers the metric of leadership.
     pub fn new(metrics: &Arc<Metrics>, calls: &Arc<CallMetrics>) -> Self {
         let leading = Family::default();
         metrics.register(|registry| {
@@ -85,7 +85,7 @@ impl Introspection {
         self.plugins.get().map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// An engine runs.
+    /// Reports on this engine from now on.
     pub fn started(&self, engine: &Arc<Engine>) {
         *self.running.write() = Some(ActiveInstance {
             engine: Arc::clone(engine),
@@ -226,7 +226,7 @@ fn describe(leadership: &LeadershipState) -> String {
     match (leadership.leads, &leadership.lease) {
         (true, None) => "leader: this bridge, without an election".to_owned(),
         (true, Some(lease)) => format!("leader: this bridge, by the lease {lease}"),
-        (false, _) => format!("leader: {}; standing by", holder.unwrap_or("nobody")),
+        (false, _) => format!("leader: {}; standing by", holder.unwrap_or("none")),
     }
 }
 
@@ -237,7 +237,7 @@ fn watched(state: EngineState) -> Vec<(String, Result<(), String>)> {
         WatchState::Syncing(why) => Err(format!("syncing: {why}")),
         WatchState::Forbidden(why) => Err(format!("forbidden: {why}")),
     };
-    // Without it, no kind is known to be there, and each looks as if it were rightly not watched.
+    // Without it, no kind is known to exist, and each seems rightly not watched.
     let definitions = (
         "watch CustomResourceDefinition".to_owned(),
         synced(state.definitions),

@@ -1,4 +1,4 @@
-//! `runtime-bridge serve`.
+//! The command `serve`: connects to the plugins, takes the lease, and runs the engine.
 #![allow(clippy::doc_markdown)] // Some comments are help texts.
 
 mod election;
@@ -35,7 +35,7 @@ use crate::{
     plugins::{CallMetrics, PluginArgs, PluginsError},
 };
 
-/// How to serve.
+/// All flags of `serve`.
 #[derive(Debug, Clone, Args)]
 pub struct ServeArgs {
     #[command(flatten)]
@@ -48,7 +48,7 @@ pub struct ServeArgs {
     pub(crate) election: ElectionArgs,
 }
 
-/// How resources are looked after.
+/// How resources are managed.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Behaviour")]
 pub struct BehaviourArgs {
@@ -61,7 +61,7 @@ pub struct BehaviourArgs {
         value_enum
     )]
     pub crds: CrdMode,
-    /// How often a resource at rest is looked at, to correct drift. An object's annotation crossplane.io/poll-interval overrides it.
+    /// How often a resource at rest is observed, to correct drift. An object's annotation crossplane.io/poll-interval overrides it.
     #[arg(
         long,
         env = "CROSSBRIDGE_POLL",
@@ -70,7 +70,7 @@ pub struct BehaviourArgs {
         value_parser = crate::duration::parse_positive
     )]
     pub poll: Duration,
-    /// How far such a look may be moved, either way, so that not all come at once.
+    /// How far such an observation may be moved, either way, so that not all come at once.
     #[arg(
         long,
         env = "CROSSBRIDGE_POLL_JITTER",
@@ -89,8 +89,8 @@ pub struct BehaviourArgs {
         value_parser = crate::duration::parse
     )]
     pub clock_skew: Duration,
-    /// How long calls that run may take to end, and their answers to be stored, when the bridge is told to stop. What is cut off is
-    /// settled after the next start, and the exit code is then 1.
+    /// How long calls that run may take to end, and their answers to be stored, when the bridge is asked to stop. What is cut off is
+    /// recovered after the next start, and the exit code is then 1.
     #[arg(
         long,
         env = "CROSSBRIDGE_DRAIN_TIMEOUT",
@@ -135,33 +135,33 @@ impl BehaviourArgs {
 /// Why serving ended other than by request.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The admin address.
+    /// The admin address cannot be bound.
     #[error(transparent)]
     Admin(#[from] BindError),
-    /// A plugin.
+    /// A plugin does not answer, or breaks the contract, or serves what another one does.
     #[error(transparent)]
     Plugins(#[from] PluginsError),
-    /// The cluster.
+    /// No connection to the cluster.
     #[error(transparent)]
     Cluster(#[from] ConnectError),
     /// The bridge's own Secret.
     #[error(transparent)]
     DigestKey(#[from] DigestKeyError),
-    /// What tells the cluster from others.
+    /// What distinguishes this cluster from others cannot be read.
     #[error("cannot read the namespace kube-system, whose uid marks what is ours: {0}")]
     ClusterId(ApiError),
     /// The durations of the election.
     #[error("the durations of the leader election do not go together: {0}")]
     ElectionTiming(#[from] TimingError),
-    /// The lease's name.
+    /// The name of the lease is longer than the API server allows.
     #[error("{0} is too long for the name of a Lease: choose another with --leader-election-name")]
     LeaseName(String),
-    /// Signals.
+    /// The handlers of SIGTERM and SIGINT cannot be installed.
     #[error("cannot listen for signals: {0}")]
     Signals(std::io::Error),
     /// Some calls were cut off.
     #[error(
-        "{0} pass(es) had not ended after --drain-timeout; what they began is settled after the next start"
+        "{0} reconcile(s) had not ended after --drain-timeout; what they began is recovered after the next start"
     )]
     NotDrained(usize),
 }
@@ -223,14 +223,14 @@ pub async fn run(args: ServeArgs) -> Result<(), ServeError> {
     // Only now: until here, what was begun was ended under the lease.
     led.cancel();
     if let Some(election) = election {
-        // It is bounded, and has nothing to say that it did not log.
+        // It is bounded, and has logged what it had to report.
         let _ = election.await;
     }
     background.cancel();
     ended
 }
 
-/// Serves what the plugins publish, until it is told to stop. Passes begin while this process leads.
+/// Serves what the plugins publish, until it is asked to stop. Passes begin while this process leads.
 pub async fn run_engine(
     process: &ProcessContext,
     bridge: &Arc<Introspection>,
@@ -264,7 +264,7 @@ pub async fn run_engine(
     let left = shared.drain(limit).await;
     let dropped = engine.drain(end.saturating_duration_since(Instant::now())).await;
     for key in &dropped {
-        tracing::warn!(object = %key, "its pass was cut off");
+        tracing::warn!(object = %key, "the reconcile had not ended after --drain-timeout and was cut off: recovered after the next start");
     }
     drop(registry);
     bridge.ended();
@@ -280,7 +280,7 @@ async fn follow_leadership(leadership: &Leadership, gate: &watch::Sender<bool>) 
         let now = *leads.borrow_and_update();
         gate.send_replace(now);
         if leads.changed().await.is_err() {
-            // Nobody can tell any more: then it stays as it is.
+            // The sender is dropped: then it stays as it is.
             return pending().await;
         }
     }

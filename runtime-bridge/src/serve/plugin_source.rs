@@ -127,7 +127,7 @@ impl KindSource for PluginSource {
         Box::pin(async move {
             let other = |state: &PluginState| known.as_ref() != Some(&essence(&state.served));
             if state.wait_for(other).await.is_err() {
-                // Nobody looks after the plugin any more: then nothing changes.
+                // The plugin is no longer supervised: then nothing changes.
                 pending::<()>().await;
             }
         })

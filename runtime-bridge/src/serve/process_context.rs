@@ -20,19 +20,19 @@ use crate::retry_until::retry_until;
 
 /// What an engine is started with.
 pub struct ProcessContext {
-    /// How resources are looked after.
+    /// How resources are managed.
     pub behaviour: BehaviourArgs,
     /// The way to the API server.
     pub clients: Clients,
-    /// Of the cluster.
+    /// The cluster's id, and the digester that belongs to it.
     pub identity: Identity,
     /// Whether this process may act.
     pub leadership: Leadership,
-    /// Of the process.
+    /// All metrics of the process.
     pub metrics: Arc<Metrics>,
-    /// Of managed resources.
+    /// The metrics of managed resources, which outlive an engine.
     pub managed_metrics: Arc<ManagedMetrics>,
-    /// The time: a simulation brings its own.
+    /// The clock: a simulation passes virtual time.
     pub clock: Arc<dyn Clock>,
     /// The passes of the process.
     pub detached: Detached,

@@ -16,10 +16,10 @@ pub fn signals(stop: CancellationToken) -> io::Result<impl Future<Output = ()> +
                 _ = interrupt.recv() => {}
             }
             if stop.is_cancelled() {
-                tracing::warn!("told to stop again: stopping at once");
+                tracing::warn!("received a second signal to stop: exiting at once");
                 process::exit(1);
             }
-            tracing::info!("told to stop");
+            tracing::info!("received a signal to stop: draining");
             stop.cancel();
         }
     })

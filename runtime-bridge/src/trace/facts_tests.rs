@@ -153,7 +153,7 @@ fn a_question_is_the_first_reason_to_wait() {
         "Synced",
         "False",
         "CreateOutcomeUnknown",
-        "it is not known whether it was made",
+        "it is not known whether it was created",
         2,
     )];
     let question = json!({ "id": "0badcafe", "token": "t" });
@@ -179,7 +179,7 @@ fn a_question_is_the_first_reason_to_wait() {
     let unasked = json!({ "conditions": conditions });
     assert_eq!(
         waits(&json!({}), &unasked),
-        "waits for: it is not known whether it was made\n"
+        "waits for: it is not known whether it was created\n"
     );
     assert_eq!(
         waits(&json!({}), &json!({})),

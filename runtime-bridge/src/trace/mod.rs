@@ -18,7 +18,7 @@ use crate::{
     object_lookup::{ObjectLookupArgs, ObjectLookupError},
 };
 
-/// Which object.
+/// The object to explain, and where to ask for it.
 #[derive(Debug, Clone, Args)]
 pub struct TraceArgs {
     /// The object: KIND/NAME, as in bucket/logs or buckets.s3.aws.crossbridge.dev/logs.

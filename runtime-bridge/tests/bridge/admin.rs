@@ -23,7 +23,7 @@ pub struct Bridge {
 }
 
 impl Bridge {
-    /// As an administrator.
+    /// Starts the bridge with the rights of a cluster administrator.
     pub async fn start(cluster: &Cluster, endpoint: &str, flags: &[&str]) -> Self {
         Self::start_as(&cluster.plane.kubeconfig(), endpoint, flags).await
     }
@@ -57,11 +57,11 @@ impl Bridge {
             .unwrap();
         Self {
             process,
-            address: address.expect("the bridge says where its admin endpoint is"),
+            address: address.expect("the bridge logs its admin address"),
         }
     }
 
-    /// Status and text.
+    /// Requests the path, and returns status code and body.
     pub async fn get(&self, path: &str) -> (u16, String) {
         let stream = TcpStream::connect(&self.address).await.unwrap();
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.unwrap();

@@ -27,7 +27,7 @@ impl Cluster {
         let config = Config::from_custom_kubeconfig(config, &KubeConfigOptions::default())
             .await
             .unwrap();
-        // A build of the whole workspace brings two providers: one must be named. An error means that it is.
+        // A build of the whole workspace includes two providers: one must be named. An error means that it is.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = Client::try_from(config).unwrap();
         Self { plane, client }

@@ -75,7 +75,7 @@ fn command() -> Spawn {
 }
 
 impl Dev {
-    /// The line that contains this: one that was read, or one to come. Who says something first is not certain.
+    /// The line that contains this: one that was read, or one to come. Which process prints first is not certain.
     fn until(&mut self, part: &str) -> String {
         let begun = Instant::now();
         loop {
@@ -139,7 +139,7 @@ async fn a_rejected_manifest_is_named_and_ends_the_command() {
     let mut dev = dev("sleep 1000", &MANIFESTS.replace("size: 3", "sise: 3"));
     let error = dev.until("error:");
     assert!(
-        error.contains("document 2 of") && error.contains("refuses Thing one") && error.contains("sise"),
+        error.contains("document 2 of") && error.contains("rejects Thing one") && error.contains("sise"),
         "{error}"
     );
     assert_eq!(dev.process.wait_for(LIMIT).await.unwrap().code(), Some(1));

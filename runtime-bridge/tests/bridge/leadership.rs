@@ -14,7 +14,7 @@ use crate::{
 
 const LIMIT: Duration = Duration::from_mins(1);
 
-/// Short, so that nobody waits long; the order of them is what counts.
+/// Short, so that no test waits long; the order of them is what counts.
 const ELECTION: [&str; 7] = [
     "--leader-election",
     "--leader-election-lease-duration",
@@ -34,12 +34,12 @@ async fn leader(cluster: &Cluster, notes: &Notes) -> Bridge {
 
 async fn standby(cluster: &Cluster, notes: &Notes) -> Bridge {
     let bridge = Bridge::start(cluster, &notes.endpoint(), &ELECTION).await;
-    // Its watches run, and it says whom it waits for.
+    // Its watches run, and it reports whom it waits for.
     let waits = |status: u16, text: &str| {
         status == 200
             && text.contains("[+] watch Note.notes.example.org")
             && text.contains("; standing by\n")
-            && !text.contains("nobody; standing by")
+            && !text.contains("none; standing by")
     };
     bridge.until("/readyz", waits).await;
     bridge
@@ -51,7 +51,7 @@ fn leads(_: u16, text: &str) -> bool {
 }
 
 #[tokio::test]
-async fn a_standby_does_nothing_and_begins_as_soon_as_the_leader_stops() {
+async fn a_standby_is_idle_until_the_leader_stops() {
     let (cluster, notes) = (Cluster::start().await, Notes::start());
     let first = leader(&cluster, &notes).await;
     let second = standby(&cluster, &notes).await;
@@ -97,7 +97,7 @@ async fn a_leader_resumed_during_a_creation_begins_nothing() {
         .await
         .expect("the plugin is called");
     old.process.signal(Signal::STOP);
-    // It is made, and the answer goes to nobody.
+    // It is created, and no process receives the answer.
     notes.wall.released.notify_one();
     new.until("/debug/state", leads).await;
     until(&api, "groceries", "ready", |note| is_true(note, "Ready")).await;
@@ -156,7 +156,7 @@ async fn a_standby_writes_no_crd_before_it_leads() {
 }
 
 #[tokio::test]
-async fn durations_that_would_let_two_lead_are_refused() {
+async fn durations_that_would_let_two_lead_are_rejected() {
     let flags = [
         "serve",
         "--plugin",

@@ -1,4 +1,4 @@
-//! Ends and interruptions: told to stop amid a call, a plugin that goes away, rights that are just enough.
+//! Ends and interruptions: asked to stop amid a call, a plugin that goes away, rights that are just enough.
 
 use std::{sync::atomic::Ordering, time::Duration};
 

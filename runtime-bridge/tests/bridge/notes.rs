@@ -20,7 +20,7 @@ use tokio::{
 
 #[derive(Deserialize, JsonSchema)]
 struct Settings {
-    /// Whose notes.
+    /// The author of every note, a setting of the config.
     #[allow(dead_code)]
     author: String,
 }
@@ -35,7 +35,7 @@ pub struct Parameters {
     /// Its colour, once chosen.
     #[serde(skip_serializing_if = "Option::is_none")]
     colour: Option<String>,
-    /// Protects it.
+    /// A sensitive value that protects the note.
     #[serde(skip_serializing_if = "Option::is_none")]
     password: Option<String>,
 }
@@ -47,16 +47,16 @@ pub struct Status {
     locked: bool,
 }
 
-/// A note with this title is not made before [`Wall::released`] says so.
+/// A note with this title is not created before [`Wall::released`] returns.
 pub const SLOW: &str = "slow";
 
 /// Where the notes hang.
 #[derive(Default)]
 pub struct Wall {
     notes: Mutex<BTreeMap<String, (Parameters, bool)>>,
-    /// Calls to create.
+    /// Create calls that have come.
     pub creates: AtomicUsize,
-    /// One has come.
+    /// Notified when a Create has come.
     pub called: Notify,
     /// A slow one may go on.
     pub released: Notify,

@@ -1,4 +1,4 @@
-//! Runs the binary.
+//! Runs the bridge's binary for a test, and ends it with the test.
 
 use std::{process::Stdio, time::Duration};
 

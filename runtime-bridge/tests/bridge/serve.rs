@@ -15,7 +15,7 @@ use crate::{
 const LIMIT: Duration = Duration::from_mins(1);
 
 #[tokio::test]
-async fn a_kind_is_served_from_its_crd_to_ready_and_again_after_a_restart() {
+async fn a_kind_is_served_to_ready_and_after_a_restart() {
     let (cluster, notes) = (Cluster::start().await, Notes::start());
     let bridge = Bridge::start(&cluster, &notes.endpoint(), &[]).await;
     bridge.until_ready().await;
@@ -115,7 +115,7 @@ async fn an_object_reports_its_config_error_until_fixed() {
 }
 
 #[tokio::test]
-async fn in_check_mode_a_kind_is_served_once_its_crd_is_applied() {
+async fn check_mode_serves_a_kind_once_its_crd_is_applied() {
     let (cluster, notes) = (Cluster::start().await, Notes::start());
     let bridge = Bridge::start(&cluster, &notes.endpoint(), &["--crds", "check"]).await;
     let missing = |_: u16, text: &str| text.contains("the CRD notes.notes.example.org is not installed");
@@ -139,7 +139,7 @@ async fn in_check_mode_a_kind_is_served_once_its_crd_is_applied() {
 }
 
 #[tokio::test]
-async fn a_plugin_that_serves_more_after_an_upgrade_is_met_without_a_restart() {
+async fn an_upgraded_plugin_serves_new_kinds_without_a_restart() {
     let (cluster, mut notes) = (Cluster::start().await, Notes::start());
     let bridge = Bridge::start(&cluster, &notes.endpoint(), &[]).await;
     bridge.until_ready().await;
@@ -178,7 +178,7 @@ async fn a_plugin_that_serves_more_after_an_upgrade_is_met_without_a_restart() {
 }
 
 #[tokio::test]
-async fn a_plugin_that_changes_its_kinds_stops_no_kind_of_another() {
+async fn a_changed_plugin_stops_no_kind_of_another() {
     let (cluster, mut notes, memos) = (Cluster::start().await, Notes::start(), Notes::memos());
     let bridge = Bridge::start(&cluster, &notes.endpoint(), &["--plugin", &memos.endpoint()]).await;
     bridge.until_ready().await;

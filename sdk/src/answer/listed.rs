@@ -1,4 +1,4 @@
-//! What exists.
+//! Answers of `List`: pages of the external resources that exist.
 
 use std::fmt;
 
@@ -73,7 +73,7 @@ impl<R: Documents> ListedItem<R> {
         self
     }
 
-    /// For people.
+    /// Sets the name that people see for it.
     pub fn display_name(mut self, name: impl Into<String>) -> Self {
         self.display_name = name.into();
         self

@@ -1,4 +1,4 @@
-//! What a look can find.
+//! Answers of `Observe`: an observation, or absence.
 
 use std::{fmt, time::Duration};
 
@@ -133,7 +133,7 @@ impl<R: Documents> Observation<R> {
         self
     }
 
-    /// The marker found on it; empty where nobody has claimed it. If it cannot be read, answer a failure instead.
+    /// The marker found on it; empty where no owner has claimed it. If it cannot be read, answer a failure instead.
     pub fn found_marker(mut self, marker: impl Into<String>) -> Self {
         self.found_marker = marker.into();
         self
@@ -163,7 +163,7 @@ impl<R: Documents> Observation<R> {
         self
     }
 
-    /// Where the plugin compares ([`Kind::plugin_compares`](crate::Kind::plugin_compares)): fact and wish agree.
+    /// Where the plugin compares ([`Kind::plugin_compares`](crate::Kind::plugin_compares)): observed and desired state agree.
     pub fn up_to_date(mut self) -> Self {
         self.up_to_date = Some(true);
         self

@@ -70,7 +70,7 @@ impl Operation {
         self
     }
 
-    /// For people.
+    /// Sets what users read of its progress.
     pub fn message(mut self, message: impl Into<String>) -> Self {
         self.0.message = message.into();
         self

@@ -37,7 +37,7 @@ impl<R: Documents> Outcome<R> {
         })
     }
 
-    /// Finished, and this is how it is now, which saves the bridge a look. Not after a delete. Name, id, state and connection
+    /// Finished, with the observation after it, which saves the bridge an Observe. Not after a delete. Name, id, state and connection
     /// details are taken from the observation where the outcome has none of its own.
     pub fn observed(observation: Observation<R>) -> Self {
         Self::new(OutcomeResult::Completed {
@@ -59,7 +59,7 @@ impl<R: Documents> Outcome<R> {
         Self::new(OutcomeResult::Operation(operation))
     }
 
-    /// Refused, or gone wrong half-way. Where nothing else is to be told, `Err(failure)` does the same.
+    /// Rejected, or failed half-way. Where nothing else is to be reported, `Err(failure)` does the same.
     pub fn failure(failure: impl Into<Failure>) -> Self {
         Self::new(OutcomeResult::Failure(failure.into()))
     }

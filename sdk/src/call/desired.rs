@@ -3,7 +3,7 @@
 use crossbridge_types::Secrets;
 use serde_json::{Map, Value};
 
-/// The whole wish. `Debug` prints no sensitive value.
+/// The complete desired state. `Debug` prints no sensitive value.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Desired<P> {
@@ -14,8 +14,8 @@ pub struct Desired<P> {
     pub(crate) sensitive: Secrets,
 }
 
-/// A wish that need not be whole: what is only observed has no required fields, and a deletion must not stop at a wish that fits the type
-/// no longer. `parameters` is `None` then; `json` has what there is.
+/// A desired state that may be incomplete: what is only observed has no required fields, and a deletion must not stop at one that fits the
+/// type no longer. `parameters` is `None` then; `json` has what there is.
 pub type Known<P> = Desired<Option<P>>;
 
 impl<P> Desired<P> {

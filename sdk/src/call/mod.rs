@@ -25,11 +25,11 @@ pub struct Target {
     pub provider_state: String,
     /// The Kubernetes object's namespace; empty for cluster-scoped kinds.
     pub owner_namespace: String,
-    /// Its name.
+    /// The Kubernetes object's `metadata.name`.
     pub owner_name: String,
-    /// Its uid.
+    /// The Kubernetes object's `metadata.uid`.
     pub owner_uid: String,
-    /// Its generation that the wish was taken from.
+    /// The Kubernetes object's generation that the desired state was read from.
     pub owner_generation: i64,
 }
 
@@ -45,11 +45,11 @@ impl Target {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Call {
-    /// About what.
+    /// The resource that the call is about, and its owner.
     pub target: Target,
     /// Where, and as whom.
     pub config: Config,
-    /// Until when.
+    /// When the call must have ended; every upstream request is bounded by it.
     pub deadline: Deadline,
     /// The bridge's id of this call, for logs.
     pub id: String,
@@ -57,9 +57,9 @@ pub struct Call {
 }
 
 impl Call {
-    /// Says which name the upstream has given, the moment it is known. Whatever becomes of the call then, the bridge
-    /// learns the name: the answer carries it when the call succeeds, fails at a `?`, panics or runs out of time. The first one counts.
-    /// A creation that fails afterwards never says that nothing was done, whatever its [`Failure`](crate::Failure) says.
+    /// Records which name the upstream has given, the moment it is known. Whatever becomes of the call then, the bridge
+    /// gets the name: the answer carries it when the call succeeds, fails at a `?`, panics or runs out of time. The first one counts.
+    /// A creation that fails afterwards never reports that nothing was done, whatever its [`Failure`](crate::Failure) states.
     pub fn record_name(&self, external_name: impl Into<String>) {
         let _ = self.recorded_name.set(external_name.into());
     }
@@ -71,7 +71,7 @@ impl Call {
 pub struct ConfigCall {
     /// Where, and as whom.
     pub config: Config,
-    /// Until when.
+    /// When the call must have ended; every upstream request is bounded by it.
     pub deadline: Deadline,
     /// The bridge's id of this call, for logs.
     pub id: String,

@@ -1,22 +1,22 @@
-//! What each call brings beside its context.
+//! What each call carries beside its context.
 
 use serde_json::{Map, Value};
 
 use crate::{Desired, Known};
 
-/// Make one.
+/// A request to create one resource.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Create<P> {
-    /// What to make.
+    /// The parameters and sensitive values to create it with.
     pub desired: Desired<P>,
     /// A UUID, the same for each repeat of this creation. Hand it to the upstream where it takes one.
     pub client_request_token: String,
-    /// The bridge does not know how an earlier call with this token ended: look by token, name or marker first.
+    /// The bridge does not know how an earlier call with this token ended: search by token, name or marker first.
     pub outcome_unknown: bool,
 }
 
-/// Change one.
+/// A request to change one resource in place.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Update<P> {
@@ -28,23 +28,23 @@ pub struct Update<P> {
     pub etag: String,
 }
 
-/// Remove one.
+/// A request to delete one resource.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Delete<P> {
-    /// The last known wish, as far as it is one: see [`Known`].
+    /// The last known desired state, perhaps incomplete: see [`Known`].
     pub desired: Known<P>,
     /// From the last observation; empty: none. Does it no longer hold: [`Failure::conflict`](crate::Failure::conflict).
     pub etag: String,
 }
 
-/// Follow an operation.
+/// A request to poll an operation.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Poll<P> {
     /// As this plugin returned it, perhaps in an earlier version.
     pub handle: String,
-    /// Today's wish, which may be newer than the operation.
+    /// Today's desired state, which may be newer than the operation.
     pub desired: Known<P>,
 }
 

@@ -26,13 +26,13 @@ impl Kind {
         self.capability(|can| can.can_delete = false)
     }
 
-    /// Declares how a creation whose end is unknown is cleared up: its name is known beforehand, so a look settles it. The ways are
-    /// preferred in the order in which they are declared; without any, the bridge stops and asks a person.
+    /// Declares how a creation with an unknown outcome is resolved: its name is known beforehand, so Observe finds it. The ways are
+    /// preferred in the order in which they are declared; without any, the bridge stops and a person decides.
     pub fn recover_by_name(self) -> Self {
         self.capability(|can| can.push_create_recovery(CreateRecovery::DeterministicName))
     }
 
-    /// Likewise: the upstream honours the client request token for this long after its first use, so the same create settles it.
+    /// Likewise: the upstream honours the client request token for this long after its first use, so the same create resolves it.
     /// `Duration::MAX`: for ever.
     pub fn recover_by_token(self, retention: Duration) -> Self {
         self.capability(|can| {
@@ -41,7 +41,7 @@ impl Kind {
         })
     }
 
-    /// Likewise: a look with an empty name finds it by its marker, which the creating request itself sets. Implies
+    /// Likewise: Observe with an empty name finds it by its marker, which the creating request itself sets. Implies
     /// [`holds_marker`](Self::holds_marker).
     pub fn recover_by_marker(self) -> Self {
         self.capability(|can| {
@@ -65,14 +65,14 @@ impl Kind {
         self.capability(|can| can.late_margin = wire_duration(margin))
     }
 
-    /// What a create makes is seen by a look from the moment at which the upstream has accepted the request, within the
+    /// What a create creates is visible to Observe from the moment at which the upstream has accepted the request, within the
     /// [`consistency_window`](Self::consistency_window). Without this, a create whose answer was lost counts as under way for the
     /// [`create_timeout`](Self::create_timeout), or an hour, and its absence is believed only then.
     pub fn visible_when_accepted(self) -> Self {
         self.capability(|can| can.visible_when_accepted = true)
     }
 
-    /// The plugin says what differs ([`Observation::differs`](crate::Observation::differs)), instead of the bridge.
+    /// The plugin reports what differs ([`Observation::differs`](crate::Observation::differs)), instead of the bridge.
     pub fn plugin_compares(self) -> Self {
         self.capability(|can| can.set_diff_mode(DiffMode::Plugin))
     }
@@ -123,7 +123,7 @@ impl Kind {
     }
 }
 
-/// What is longer than the contract can say means for ever.
+/// What is longer than the contract can express means for ever.
 fn wire_duration(duration: Duration) -> Option<WireDuration> {
     WireDuration::try_from(duration.min(FOR_EVER)).ok()
 }

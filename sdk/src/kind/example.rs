@@ -1,4 +1,4 @@
-//! Fixtures.
+//! Examples of a kind's parameters, published as fixtures for the kit and for manifests.
 
 use crossbridge_proto::v1alpha1::{Document, KindExample};
 use serde_json::Value;
@@ -34,13 +34,13 @@ impl Example {
         self
     }
 
-    /// Parameters that pass the schema, and that the plugin refuses with `INVALID_SPEC` all the same.
+    /// Parameters that pass the schema, and that the plugin rejects with `INVALID_SPEC` all the same.
     pub fn invalid(mut self, parameters: &Value) -> Self {
         self.wire.invalid_parameters = Some(document(parameters));
         self
     }
 
-    /// A made-up value of a sensitive field, by JSON Pointer.
+    /// An invented value of a sensitive field, by JSON Pointer.
     pub fn sensitive(mut self, pointer: &str, value: &str) -> Self {
         self.wire
             .sensitive_values

@@ -20,7 +20,7 @@ impl ExternalName {
         Self::new(ExternalNameSource::Provider, example)
     }
 
-    /// The plugin works the name out from the parameters, and says it in observe and create.
+    /// The plugin works the name out from the parameters, and reports it in observe and create.
     pub fn derived(example: &str) -> Self {
         Self::new(ExternalNameSource::Derived, example)
     }
@@ -35,7 +35,7 @@ impl ExternalName {
         }
     }
 
-    /// What a name looks like: RE2, anchored.
+    /// The pattern of a name: RE2, anchored.
     pub fn pattern(mut self, pattern: &str) -> Self {
         pattern.clone_into(&mut self.wire.pattern);
         self

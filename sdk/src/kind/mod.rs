@@ -45,7 +45,7 @@ pub struct Kind {
 
 impl Kind {
     /// A kind of this API group, version and name, for instance `("s3.aws.example.org", "v1alpha1", "Bucket")`. Its plural is the name
-    /// in lower case with an `s`, unless [`plural`](Self::plural) says otherwise.
+    /// in lower case with an `s`, unless [`plural`](Self::plural) sets another.
     pub fn new(group: &str, version: &str, kind: &str, names: ExternalName) -> Self {
         Self {
             wire: wire::ResourceKind {
@@ -135,7 +135,7 @@ impl Kind {
         self
     }
 
-    /// [`Resource::list`](crate::Resource::list) is implemented.
+    /// Declares that [`Resource::list`](crate::Resource::list) is implemented.
     pub fn listable(mut self) -> Self {
         self.listable = true;
         self

@@ -1,4 +1,4 @@
-//! A kind as it is published, and what its rules say of a call.
+//! A kind as it is published, and what its rules require of a call.
 
 use std::fmt::Write;
 
@@ -129,9 +129,9 @@ impl PublishedKind {
                     refuse("is required: the user gives this kind's names")
                 }
                 NamedCall::Observe if source != NameSource::Derived && !by_marker => {
-                    refuse("is required: this kind cannot look without a name")
+                    refuse("is required: this kind cannot be observed without a name")
                 }
-                // Update and Delete are refused by the contract's own check.
+                // Update and Delete are rejected by the contract's own check.
                 _ => Ok(()),
             };
         }
@@ -218,7 +218,7 @@ impl PublishedKind {
 pub(crate) enum NamedCall {
     Observe,
     Create,
-    /// Update, Delete, poll.
+    /// Update, Delete or PollOperation, which need the name.
     Other,
 }
 

@@ -69,7 +69,7 @@ impl Kind {
         self.rule(path, |rule| rule.set_comparison(Comparison::Quantity))
     }
 
-    /// Where the wish says nothing, the field is filled from what was observed.
+    /// Where the desired state leaves it out, the field is filled from what was observed.
     pub fn late_initialized(self, path: &str) -> Self {
         self.rule(path, |rule| rule.late_initialized = true)
     }

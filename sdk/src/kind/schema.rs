@@ -1,4 +1,4 @@
-//! JSON Schema as schemars writes it, made structural as Kubernetes wants it.
+//! JSON Schema as schemars writes it, turned structural as Kubernetes requires.
 //!
 //! Optional fields are simply absent from `required`: they are not `nullable`, as an absent field, not a null, means no opinion.
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 type Object = Map<String, Value>;
 
-/// Makes the schema of a type that is named elsewhere.
+/// Creates the schema of a type that is named elsewhere.
 pub(crate) type SchemaOf = fn() -> Result<Object, String>;
 
 /// Formats that Kubernetes knows; it warns of others, such as `uint32`.
@@ -26,7 +26,7 @@ const FORMATS: [&str; 9] = [
 /// The structural OpenAPI v3 schema of a type.
 ///
 /// # Errors
-/// A sentence on what the type holds that no structural schema can say.
+/// A sentence on what the type holds that no structural schema can express.
 pub(crate) fn structural<T: JsonSchema>() -> Result<Object, String> {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.meta_schema = None;
@@ -41,11 +41,11 @@ pub(crate) fn structural<T: JsonSchema>() -> Result<Object, String> {
     }
 }
 
-/// Makes one node, and all below it, structural.
+/// Turns one node, and all below it, structural.
 fn simplify(schema: &mut Object) -> Result<(), String> {
     if schema.contains_key("$ref") || schema.contains_key("$defs") {
         return Err(
-            "the type contains itself, which a CRD cannot say; use serde_json::Value there".to_owned(),
+            "the type contains itself, which a CRD cannot express; use serde_json::Value there".to_owned(),
         );
     }
     schema.remove("title");
@@ -100,7 +100,7 @@ fn drop_null(schema: &mut Object) {
         let only = std::mem::take(only);
         schema.remove("anyOf");
         for (keyword, value) in only {
-            // What the field says of itself goes before what its type says.
+            // The field's own description goes before its type's.
             schema.entry(keyword).or_insert(value);
         }
         drop_null(schema);
@@ -236,7 +236,7 @@ fn hoist_property(schema: &mut Object, name: &str, property: &Value) -> Result<(
     }
 }
 
-/// A default that says nothing: what is absent already is null or empty.
+/// A default that changes nothing: what is absent already is null or empty.
 fn drop_default(schema: &mut Object) {
     let says_nothing = match schema.get("default") {
         Some(Value::Null) => true,

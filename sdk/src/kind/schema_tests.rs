@@ -145,7 +145,7 @@ struct Tree {
 }
 
 #[test]
-fn a_type_that_contains_itself_is_refused() {
+fn a_type_that_contains_itself_is_rejected() {
     let problem = structural::<Tree>().expect_err("a CRD knows no recursion");
     assert!(problem.contains("contains itself"), "{problem}");
 }
@@ -165,7 +165,7 @@ enum Port {
 }
 
 #[test]
-fn an_enum_of_several_types_is_refused_by_its_field() {
+fn an_enum_of_several_types_is_rejected_by_its_field() {
     let problem = structural::<Mixed>().expect_err("a field has one type");
     assert!(problem.starts_with("port: "), "{problem}");
 }

@@ -10,7 +10,7 @@ use super::ServeError;
 /// Where a plugin is served.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Endpoint {
-    /// `unix:///path`
+    /// `unix:///path`: only its owner can reach it.
     Unix(PathBuf),
     /// `http://`, this machine only.
     Loopback(Vec<SocketAddr>),

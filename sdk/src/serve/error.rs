@@ -15,15 +15,15 @@ pub enum ServeError {
     /// The endpoint is of no form that can be served.
     #[error("cannot serve at {endpoint:?}: {why}")]
     Endpoint {
-        /// As given.
+        /// The text as it was configured.
         endpoint: String,
         /// What is wrong, and what to do.
         why: String,
     },
-    /// The socket file is another's, or cannot be made.
+    /// The socket file is another's, or cannot be created.
     #[error("cannot serve at the socket {}: {why}", path.display())]
     Socket {
-        /// Where.
+        /// The socket file's path.
         path: PathBuf,
         /// What is wrong, and what to do.
         why: String,
@@ -34,9 +34,9 @@ pub enum ServeError {
     /// A file of certificates or keys cannot be read.
     #[error("cannot read the file that {variable} names")]
     TlsFile {
-        /// The environment variable.
+        /// The environment variable that names the file.
         variable: &'static str,
-        /// Why not.
+        /// Why the file cannot be read.
         #[source]
         source: io::Error,
     },

@@ -35,7 +35,7 @@ use unix_socket::UnixSocket;
 
 use crate::service::{Declared, Service};
 
-/// Names the endpoint.
+/// The environment variable that names the address to serve.
 const ENDPOINT_VARIABLE: &str = "PROVIDER_PLUGIN_ENDPOINT";
 
 /// HTTP/2 streams beside the calls: health, reflection.
@@ -118,7 +118,7 @@ async fn wait_for(mut stopped: watch::Receiver<bool>) {
 
 const SERVICES: [&str; 4] = ["", PLUGIN_SERVICE, RESOURCE_SERVICE, DISCOVERY_SERVICE];
 
-/// Says so, then ends the streams of those who watch.
+/// Reports `NOT_SERVING`, then ends the streams of the health watchers.
 async fn stop_serving(mut health: HealthReporter) {
     for service in SERVICES {
         health
@@ -155,7 +155,7 @@ async fn routes(service: &Service, health: &HealthReporter) -> Result<Routes, Se
     Ok(routes)
 }
 
-/// A bound endpoint.
+/// A bound endpoint, ready to accept connections.
 enum Listener {
     Unix(UnixSocket),
     Tcp(TcpListener),

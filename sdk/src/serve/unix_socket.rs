@@ -32,14 +32,14 @@ impl UnixSocket {
     /// Binds a socket of mode 0600. A file left behind by a process that is gone is replaced.
     ///
     /// # Errors
-    /// [`ServeError::Socket`]: somebody listens there, or the file is no socket, or it cannot be made.
+    /// [`ServeError::Socket`]: another process listens there, or the file is no socket, or it cannot be created.
     pub(super) async fn bind(path: PathBuf) -> Result<Self, ServeError> {
         let refuse = |why: String| ServeError::Socket {
             path: path.clone(),
             why,
         };
         reject_if_in_use(&path).await.map_err(refuse)?;
-        // Bound under another name first, so that nobody ever finds it with a wider mode, and a stale file goes in the same step.
+        // Bound under another name first, so that no process ever finds it with a wider mode, and a stale file goes in the same step.
         let temporary = beside(&path);
         // Its name holds our process id: what is there is left from one that is gone.
         let _ = fs::remove_file(&temporary);
@@ -57,7 +57,7 @@ impl UnixSocket {
     }
 }
 
-/// A short name in the same folder that nobody else uses: sockets have little room for their paths.
+/// A short name in the same folder that no other process uses: sockets have little room for their paths.
 fn beside(path: &Path) -> PathBuf {
     static BOUND: AtomicU32 = AtomicU32::new(0);
     let number = BOUND.fetch_add(1, Ordering::Relaxed);
@@ -84,7 +84,7 @@ async fn reject_if_in_use(path: &Path) -> Result<(), String> {
         Ok(_) => Err("another process serves there; stop it, or name another path".to_owned()),
         Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => Ok(()),
         Err(error) => Err(format!(
-            "cannot tell whether another process serves there: {error}"
+            "cannot find out whether another process serves there: {error}"
         )),
     }
 }

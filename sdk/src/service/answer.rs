@@ -1,4 +1,4 @@
-//! What leaves the plugin: the author's answer if it keeps the contract, else a failure that says so.
+//! What leaves the plugin: the author's answer if it keeps the contract, else a failure that names the broken rule.
 
 use crossbridge_types::{
     self as types, Absent, Effect, FailureCode, NameSource, ObserveResult, OperationVerb, Outcome,
@@ -8,7 +8,7 @@ use tonic::Status;
 
 use crate::{Call, Failure, kind::PublishedKind};
 
-/// The answer to a look.
+/// Converts the answer to an Observe.
 pub(super) fn observe_response(
     kind: &PublishedKind,
     call: &Call,
@@ -55,7 +55,7 @@ pub(super) fn outcome(
     let is_news = verb == Some(OperationVerb::Create) || recorded != call.target.external_name;
     let mut outcome = match result {
         Ok(outcome) => outcome,
-        // A status says that nothing was done, and has no place for a name.
+        // A status means that nothing was done, and has no place for a name.
         Err(failure) if !recorded.is_empty() && is_news => failed(well_formed(failure.after_name())?),
         Err(failure) => failed(well_formed(failure)?),
     };
@@ -67,7 +67,7 @@ pub(super) fn outcome(
         return Ok(outcome);
     };
     let failure = well_formed(broken(&violation))?;
-    // What is precious and in form goes along: names and keys may be told only once.
+    // What is well formed goes along: names and keys may be given only once.
     let mut salvaged = Outcome {
         external_name: std::mem::take(&mut outcome.external_name),
         canonical_id: std::mem::take(&mut outcome.canonical_id),
@@ -87,8 +87,9 @@ pub(super) fn outcome(
     Ok(salvaged)
 }
 
-/// A failure that says that nothing was changed, beside a name that the upstream gave: something was, as a name is given with a resource. Without
-/// this the bridge would forget the name, and create another. `NOT_FOUND` apart, which says that what has the name is gone.
+/// Corrects a failure that reports that nothing was changed, beside a name that the upstream gave: something was, as a name is given with a
+/// resource. Without this the bridge would forget the name, and create another. `NOT_FOUND` apart, which means that what had the name is
+/// absent.
 fn correct_effect(verb: Option<OperationVerb>, sent_name: &str, recorded: &str, outcome: &mut Outcome) {
     let is_new = !recorded.is_empty() || (sent_name.is_empty() && !outcome.external_name.is_empty());
     let OutcomeResult::Failure(failure) = &mut outcome.result else {
@@ -103,7 +104,7 @@ fn correct_effect(verb: Option<OperationVerb>, sent_name: &str, recorded: &str, 
     if is_new && speaks_of_a_creation && failure.effect == Effect::None {
         tracing::debug!(
             reason = failure.reason,
-            "the failure says that nothing was done, and the upstream has given a name: PARTIAL is sent"
+            "the failure reports EFFECT_NONE although the upstream has given a name: PARTIAL is sent"
         );
         failure.effect = Effect::Partial;
     }

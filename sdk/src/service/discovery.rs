@@ -1,4 +1,4 @@
-//! `DiscoveryService`: what exists.
+//! `DiscoveryService`: pages of the external resources that exist.
 
 use std::{sync::Arc, time::SystemTime};
 

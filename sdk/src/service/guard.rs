@@ -21,16 +21,17 @@ impl Service {
         let Ok(Ok(_turn)) = timeout_at(until, self.permits.acquire()).await else {
             return Err(not_begun());
         };
-        // A process that was stopped meanwhile finds the timer late: look again.
+        // A process that was stopped meanwhile finds the timer late: check again.
         if deadline.has_passed() {
             return Err(not_begun());
         }
         match timeout_at(until, AssertUnwindSafe(work).catch_unwind()).await {
             Ok(Ok(result)) => result,
             Ok(Err(_panic)) => {
-                // The panic hook has told where and why.
+                // The panic hook has logged where and why.
                 tracing::error!("the plugin panicked in this call");
-                Err(Failure::internal("the plugin panicked; its log says where").reason("PluginPanicked"))
+                Err(Failure::internal("the plugin panicked; its log names the place")
+                    .reason("PluginPanicked"))
             }
             Err(_elapsed) => Err(
                 Failure::timeout("the call's deadline passed before the work was done")

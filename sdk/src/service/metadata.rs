@@ -1,4 +1,4 @@
-//! What a call's metadata says: until when, under which id, in which trace.
+//! What a call's metadata holds: its deadline, its id, its trace.
 
 use std::time::{Duration, SystemTime};
 
@@ -13,14 +13,14 @@ const CALL_LIMIT: Duration = Duration::from_mins(1);
 /// Kept back of each deadline at most, for the answer's way.
 const ANSWER_RESERVE: Duration = Duration::from_millis(200);
 
-/// What the metadata of a call says.
+/// What the metadata of a call holds.
 #[derive(Debug, Default)]
 pub(super) struct Metadata {
     /// gRPC's own deadline, relative to now.
     timeout: Option<Duration>,
-    /// `crossbridge-deadline-ms`.
+    /// `crossbridge-deadline-ms`, the absolute deadline; `None`: not sent.
     absolute: Option<SystemTime>,
-    /// `crossbridge-call-id`; empty: none.
+    /// `crossbridge-call-id`, for logs; empty: none.
     pub(super) call_id: String,
     /// `traceparent`'s trace id and parent span id.
     trace: Option<(String, String)>,
@@ -76,7 +76,7 @@ impl Metadata {
         }
     }
 
-    /// Until when any other call may work: 60 s where it does not say, or says more.
+    /// Until when any other call may work: 60 s where it has no deadline, or a later one.
     ///
     /// # Errors
     /// `FAILED_PRECONDITION`: it has passed.

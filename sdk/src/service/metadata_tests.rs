@@ -15,7 +15,7 @@ fn metadata(entries: &[(&'static str, String)]) -> Result<Metadata, Status> {
 
 fn code<T: std::fmt::Debug>(result: Result<T, Failure>) -> Code {
     result
-        .expect_err("it is refused")
+        .expect_err("it is rejected")
         .into_types()
         .expect_err("by a status")
         .code()

@@ -106,7 +106,7 @@ impl Service {
     }
 }
 
-/// A caller's mistake.
+/// The gRPC status for a caller's mistake, with the field's path.
 fn invalid_argument(violation: &Violation) -> Failure {
     Failure::status(Status::invalid_argument(violation.to_string()))
 }

@@ -11,7 +11,7 @@ use tracing::Instrument;
 use super::{Service, answer, invalid_argument, metadata::Metadata};
 use crate::{ConfigCall, Failure, served::ServedKind};
 
-/// Kinds on one page, where the caller does not say.
+/// Kinds on one page, where the caller sets no limit.
 const PAGE_SIZE: usize = 100;
 
 impl Service {
@@ -71,7 +71,7 @@ fn summary(kind: &dyn ServedKind) -> wire::ResourceKindSummary {
     }
 }
 
-/// These calls ask nothing of the external system, so that nothing but a status can refuse them.
+/// These calls ask nothing of the external system, so that nothing but a status can reject them.
 fn status(failure: Failure) -> Status {
     let text = failure.to_string();
     failure

@@ -31,7 +31,7 @@ impl Service {
         work.instrument(span).await.inspect(log_outcome)
     }
 
-    /// Everything that can refuse the call before the author's code runs.
+    /// Everything that can reject the call before the author's code runs.
     fn begin_change<W>(
         &self,
         verb: Verb,

@@ -49,7 +49,7 @@ impl Answer {
         }
     }
 
-    /// The upstream, or the plugin on its behalf, says no.
+    /// The upstream, or the plugin on its behalf, failed the call.
     ///
     /// # Panics
     /// With what was answered instead.
@@ -74,7 +74,7 @@ impl Answer {
     }
 }
 
-/// The answer to a look: the body, or the status of a call that was not processed.
+/// The answer to an Observe: the body, or the status of a call that was not processed.
 #[must_use]
 pub struct ObserveAnswer<R: Resource> {
     /// As it would have gone over the wire.
@@ -82,7 +82,7 @@ pub struct ObserveAnswer<R: Resource> {
     kind: PhantomData<fn() -> R>,
 }
 
-/// What was found.
+/// An external resource as the plugin observed it.
 pub struct Found<R: Resource> {
     /// Its parameters, as they came.
     pub parameters: R::Parameters,
@@ -118,7 +118,7 @@ impl<R: Resource> ObserveAnswer<R> {
         }
     }
 
-    /// The upstream says that there is no such resource. The name that it would have, where names are derived.
+    /// The upstream reports that there is no such resource. The name that it would have, where names are derived.
     ///
     /// # Panics
     /// With what was answered instead.
@@ -130,7 +130,7 @@ impl<R: Resource> ObserveAnswer<R> {
         }
     }
 
-    /// The look was not possible.
+    /// The upstream could not be read.
     ///
     /// # Panics
     /// With what was answered instead.

@@ -34,8 +34,8 @@ pub async fn cut_at_wait<F: Future>(wait: usize, call: F) -> Cut {
     .await
 }
 
-/// Cuts a call at the first wait at which this is so: `cut_once(|| cloud.len() == 1, thing.create())` is cut when the upstream has made it.
-/// A call that ends before goes to its end, and its answer is lost.
+/// Cuts a call at the first wait at which this is so: `cut_once(|| cloud.len() == 1, thing.create())` is cut when the upstream has created
+/// it. A call that ends before goes to its end, and its answer is lost.
 pub async fn cut_once<F: Future>(mut so: impl FnMut() -> bool, call: F) -> Cut {
     let mut call = pin!(call);
     poll_fn(|context| {

@@ -12,7 +12,7 @@ use tonic::{Request, Status};
 
 use crate::{Plugin, document, service::Service};
 
-/// A plugin in this process, the config of its calls, and the means to make it anew.
+/// A plugin in this process, the config of its calls, and the means to start it anew.
 pub struct Harness {
     plugin: Box<dyn Fn() -> Plugin + Send + Sync>,
     /// The process of the moment, so to speak.
@@ -61,7 +61,7 @@ impl Harness {
         self
     }
 
-    /// Makes the plugin anew, as after `kill -9`: later calls come to one that knows nothing of the earlier ones.
+    /// Creates the plugin anew, as after `kill -9`: later calls come to one that knows nothing of the earlier ones.
     ///
     /// # Panics
     /// With a mistake in the plugin's declarations.
@@ -71,7 +71,7 @@ impl Harness {
         *self.service.lock().unwrap_or_else(PoisonError::into_inner) = anew;
     }
 
-    /// What the plugin says of the config.
+    /// The plugin's verdict on the config.
     ///
     /// # Panics
     /// If the call is not processed.

@@ -11,11 +11,11 @@ const MOST_WAITS: usize = 1000;
 
 impl Harness {
     /// The kit's `durable/killed-in-create-one-resource`, at every point: the plugin is killed before Create, at each of its waits, and at
-    /// its end, each time with another thing; it is made anew and asked again as the bridge would; and `count` says how many the upstream
-    /// then has of it. At last it is removed.
+    /// its end, each time with another thing; it is created anew and called again as the bridge would; and `count` reports how many the
+    /// upstream then has of it. At last it is removed.
     ///
     /// # Panics
-    /// At the point where there is not one.
+    /// At the first point after which there is not exactly one.
     pub async fn killed_in_create<'harness, R: Resource>(
         &'harness self,
         mut thing: impl FnMut(usize) -> TestResource<'harness, R>,
@@ -46,16 +46,16 @@ fn place(cut: Cut, wait: usize) -> String {
     match (cut, wait) {
         (Cut::Inside, 0) => "before Create began".to_owned(),
         (Cut::Inside, wait) => format!("at wait {wait} of Create"),
-        (Cut::Ended, _) => "when Create had ended and nobody had its answer".to_owned(),
+        (Cut::Ended, _) => "when Create had ended and its answer was lost".to_owned(),
     }
 }
 
 impl<R: Resource> TestResource<'_, R> {
-    /// Clears up a creation whose end nobody knows, as the bridge would by the recovery that the kind declares: it looks, by name or
+    /// Recovers a creation with an unknown outcome, as the bridge would by the recovery that the kind declares: it observes, by name or
     /// marker, or asks again with the same token, and follows the operation if there is one.
     ///
     /// # Panics
-    /// If nobody knows its name then, a repeat fails otherwise than by `ALREADY_EXISTS` or `CONFLICT`, or the kind declares no recovery.
+    /// If its name is unknown then, a repeat fails otherwise than by `ALREADY_EXISTS` or `CONFLICT`, or the kind declares no recovery.
     pub async fn recover(&mut self) {
         let recovery = self.kind.capabilities.create_recovery.first().copied();
         let Some(recovery) = recovery else {
@@ -70,7 +70,7 @@ impl<R: Resource> TestResource<'_, R> {
                 return;
             }
         }
-        // Once to settle it, once more to see that it is settled.
+        // Once to resolve it, once more to see that it is resolved.
         for _ in 0..2 {
             let repeated = self.repeat().await;
             let outcome = self.follow(repeated).await.outcome();
@@ -82,7 +82,7 @@ impl<R: Resource> TestResource<'_, R> {
         }
         assert!(
             !self.external_name().is_empty(),
-            "after the repeat nobody knows its name"
+            "after the repeat its name is unknown"
         );
     }
 }

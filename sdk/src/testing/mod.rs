@@ -1,17 +1,17 @@
 //! Unit tests of a plugin, in process: the feature `testing`.
 //!
-//! A [`Harness`] holds the plugin, and a [`TestResource`] is one managed resource as a bridge would keep it: its wish, its token, and what the
-//! plugin's answers told. Calls go the way that they go in a served plugin, save for the socket: whatever would be refused on the wire
-//! is refused here, and an answer that would not leave the plugin does not leave it here.
+//! A [`Harness`] holds the plugin, and a [`TestResource`] is one managed resource as a bridge would keep it: its desired state, its token,
+//! and what the plugin's answers reported. Calls go the way that they go in a served plugin, save for the socket: whatever would be
+//! rejected on the wire is rejected here, and an answer that would not leave the plugin does not leave it here.
 //!
-//! [`Harness::restart`] makes the plugin anew, as after `kill -9`: what is left is what the contract's fields carry. [`cut_at_wait`]
+//! [`Harness::restart`] creates the plugin anew, as after `kill -9`: what is left is what the contract's fields carry. [`cut_at_wait`]
 //! and [`cut_once`] drop a call inside, [`TestResource::recover`] then asks again as the bridge would, and [`Harness::killed_in_create`] does all of it
 //! at every point where a creation waits.
 //!
 //! ```
 //! use std::{collections::BTreeMap, sync::{Arc, Mutex}};
 //!
-//! use crossbridge_sdk::{prelude::*, testing::Lab};
+//! use crossbridge_sdk::{prelude::*, testing::Harness};
 //! # use schemars::JsonSchema;
 //! # use serde::{Deserialize, Serialize};
 //!
@@ -66,19 +66,19 @@
 //! # async fn main() {
 //! let cloud = Cloud::default();
 //! let upstream = cloud.clone();
-//! let lab = Lab::new(move || Plugin::new("notes.example.org", "1.0.0").resource(Note(upstream.clone())));
+//! let harness = Harness::new(move || Plugin::new("notes.example.org", "1.0.0").resource(Note(upstream.clone())));
 //!
-//! let mut note = lab.resource::<Note>(&json!({"text": "Buy milk."})).named("milk");
+//! let mut note = harness.resource::<Note>(&json!({"text": "Buy milk."})).named("milk");
 //! note.observe().await.absent();
 //! note.create().await.completed();
-//! note.wish(&Text { text: "Buy tea.".to_owned() });
+//! note.set_parameters(&Text { text: "Buy tea.".to_owned() });
 //! note.update().await.completed();
 //! assert_eq!(note.observe().await.found().parameters.text, "Buy tea.");
 //! note.delete().await.completed();
 //!
 //! // Killed at each await of Create, started again, asked again: one note.
-//! lab.killed_in_create(
-//!     |number| lab.resource::<Note>(&json!({"text": "Buy bread."})).named(&format!("bread-{number}")),
+//! harness.killed_in_create(
+//!     |number| harness.resource::<Note>(&json!({"text": "Buy bread."})).named(&format!("bread-{number}")),
 //!     |note| usize::from(cloud.lock().unwrap().contains_key(note.external_name())),
 //! )
 //! .await;

@@ -1,4 +1,4 @@
-//! One managed resource: what a bridge would know of it, and the calls that it would make.
+//! One managed resource: what a bridge would know of it, and the calls that it would send.
 
 use std::{marker::PhantomData, sync::Arc, time::Duration};
 
@@ -19,14 +19,15 @@ use super::{
 };
 use crate::Resource;
 
-/// Between two polls, where the operation does not say.
+/// Between two polls, where the operation sets no `poll_after`.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// How long an operation is followed, where the kind does not say.
+/// How long an operation is followed, where the kind sets no limit.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// One managed resource in the test's hands. Beside its wish it holds what the plugin's answers told, and what a bridge stores: the token,
-/// the external name, the provider state, the etag, the handle of an operation. A call that is dropped teaches it nothing.
+/// One managed resource in the test's hands. Beside its desired state it holds what the plugin's answers reported, and what a bridge
+/// stores: the token, the external name, the provider state, the etag, the handle of an operation. A call that is dropped teaches it
+/// nothing.
 pub struct TestResource<'harness, R: Resource> {
     pub(super) harness: &'harness Harness,
     pub(super) kind: Kind,
@@ -112,7 +113,7 @@ impl<'harness, R: Resource> TestResource<'harness, R> {
         self
     }
 
-    /// Another wish from now on, a value or JSON.
+    /// Replaces the desired parameters from now on, a value or JSON.
     ///
     /// # Panics
     /// If it is no JSON object.
@@ -142,7 +143,7 @@ impl<'harness, R: Resource> TestResource<'harness, R> {
         &self.target.provider_state
     }
 
-    /// Looks.
+    /// Sends Observe, and keeps the name, state and etag of the answer.
     pub async fn observe(&mut self) -> ObserveAnswer<R> {
         let request = wire::ObserveRequest::of(&self.target, &self.desired);
         let answer = match request {
@@ -179,7 +180,7 @@ impl<'harness, R: Resource> TestResource<'harness, R> {
         self.learned(answer)
     }
 
-    /// Changes it to the wish.
+    /// Sends Update with the desired state.
     pub async fn update(&mut self) -> Answer {
         let call = Call {
             etag: self.etag.clone(),
@@ -189,7 +190,7 @@ impl<'harness, R: Resource> TestResource<'harness, R> {
         self.learned(answer)
     }
 
-    /// Removes it.
+    /// Sends Delete, which may answer with an operation to follow.
     pub async fn delete(&mut self) -> Answer {
         let call = Call {
             etag: self.etag.clone(),

@@ -32,7 +32,11 @@ async fn a_resource_is_created_updated_and_deleted() -> TestResult {
     assert!(matches!(absent.result, Some(observe_response::Result::Absent(_))));
 
     let mut request = create(thing.clone(), &wish);
-    let sensitive = &mut request.desired.as_mut().expect("a wish").sensitive_values;
+    let sensitive = &mut request
+        .desired
+        .as_mut()
+        .expect("a desired state")
+        .sensitive_values;
     sensitive.insert("/password".to_owned(), "sesame".to_owned());
     let (done, outcome) = completed(
         plugin
@@ -82,7 +86,7 @@ async fn a_resource_is_created_updated_and_deleted() -> TestResult {
     assert_eq!(parsed(found.parameters.as_ref())["size"], 2);
     assert!(parsed(found.status.as_ref())["bytes"].as_u64() > Some(0));
 
-    // What was wished last no longer fits the type: that must not stop a deletion.
+    // The last desired state no longer fits the type: that must not stop a deletion.
     let delete = wire::DeleteRequest {
         target: Some(thing),
         desired: Some(desired(&json!({"mood": "gone"}))),
@@ -111,7 +115,7 @@ async fn a_job_is_followed_to_its_end() -> TestResult {
         outcome.external_name, "job-7",
         "the name comes with the unfinished"
     );
-    assert_eq!(outcome.connection_details["key"], b"told once");
+    assert_eq!(outcome.connection_details["key"], b"given once");
     let mut state = outcome.provider_state;
     let Some(outcome::Result::Operation(operation)) = outcome.result else {
         panic!("no operation: {:?}", outcome.result);
@@ -149,7 +153,7 @@ async fn a_job_is_followed_to_its_end() -> TestResult {
 
     let foreign = wire::PollOperationRequest {
         target: Some(plugin.target("Job", "job-7")),
-        handle: "somebody's".to_owned(),
+        handle: "foreign".to_owned(),
         desired: None,
     };
     let refused = plugin
@@ -194,7 +198,7 @@ async fn a_comparing_plugin_reports_differences() -> TestResult {
         }]
     );
     let Some(observe_response::Result::Failure(bug)) = look(9).await? else {
-        panic!("an author who forgets to compare is told");
+        panic!("an author who forgets to compare gets a failure");
     };
     assert_eq!(bug.reason, "InvalidAnswer");
     assert!(bug.message.contains("observation.up_to_date"), "{}", bug.message);

@@ -36,7 +36,7 @@ async fn a_panic_is_a_failure_of_that_call_only() -> TestResult {
     let look = observe(plugin.target("Thing", "given"), &json!({"mood": "Panicking"}));
     let looked = plugin.resources.observe(look).await?.into_inner();
     let Some(wire::observe_response::Result::Failure(looked)) = looked.result else {
-        panic!("a look that panicked is no absence: {looked:?}");
+        panic!("an Observe that panicked is no absence: {looked:?}");
     };
     assert_eq!(looked.reason, "PluginPanicked");
 
@@ -60,7 +60,7 @@ async fn work_is_dropped_at_the_deadline_and_the_name_survives() {
 }
 
 #[tokio::test]
-async fn an_error_of_any_kind_is_internal_with_unknown_effect_and_the_name_survives() {
+async fn an_error_is_internal_with_unknown_effect_and_the_name() {
     let mut plugin = Plugin::start().await;
     let (failed, name) = create_in(&mut plugin, "NamedThenFailing", Duration::from_secs(20)).await;
     assert_eq!(
@@ -139,7 +139,7 @@ async fn calls_beyond_the_limit_wait() -> TestResult {
     };
     until("two calls to have begun", || begun() == 2).await;
 
-    // One whose deadline passes while it waits was never begun, and says so.
+    // One whose deadline passes while it waits was never begun, and the answer reports it.
     let hurried = create(plugin.target("Thing", "hurried"), &json!({}));
     let mut client = plugin.resources.clone();
     let refused = within("the hurried call", client.create(by(hurried, SHORT)))

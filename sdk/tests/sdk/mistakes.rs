@@ -19,7 +19,7 @@ async fn a_caller_s_mistake_is_named() -> TestResult {
             .resources
             .create(soon(request))
             .await
-            .expect_err("it is refused");
+            .expect_err("it is rejected");
         (status.code(), status.message().to_owned())
     };
 

@@ -1,4 +1,4 @@
-//! Once the upstream has given a name, no answer says that nothing was done, and none leaves without the name.
+//! Once the upstream has given a name, no answer reports that nothing was done, and none leaves without the name.
 
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ async fn not_found_keeps_its_effect_beside_a_name() {
 }
 
 #[tokio::test]
-async fn a_status_after_a_name_becomes_internal_and_keeps_the_name() {
+async fn a_status_after_a_name_is_internal_with_the_name() {
     let (failed, name) = create_job("NamedThenStatus").await;
     assert_eq!(
         (failed.code(), failed.effect(), name.as_str()),

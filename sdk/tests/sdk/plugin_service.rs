@@ -1,4 +1,4 @@
-//! What the plugin says of itself, and how it tries a config.
+//! What the plugin reports of itself, and how it tries a config.
 
 use crate::support::{Plugin, config, document, resource_type};
 use crossbridge_proto::v1alpha1::{self as wire, plugin_service_client::PluginServiceClient};
@@ -32,7 +32,7 @@ async fn the_plugin_describes_itself_and_its_kinds() -> TestResult {
     assert!(info.config_schema.expect("settings")["properties"]["folder"].is_object());
     assert!(info.credential_keys[0].required);
 
-    // Page by page, and what a page tells is what a kind is.
+    // Page by page, and what a page lists is what the kind is.
     let mut kinds = Vec::new();
     let mut page_token = String::new();
     loop {

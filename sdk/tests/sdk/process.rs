@@ -73,7 +73,7 @@ fn at(socket: &Path) -> String {
 }
 
 #[tokio::test]
-async fn a_signal_lets_running_calls_end_and_the_exit_code_is_0() -> TestResult {
+async fn a_signal_lets_running_calls_end_with_exit_code_0() -> TestResult {
     for signal in ["TERM", "INT"] {
         let (folder, socket) = folder();
         let things = folder.path().join("things");
@@ -94,7 +94,7 @@ async fn a_signal_lets_running_calls_end_and_the_exit_code_is_0() -> TestResult 
         let running = tokio::spawn(async move { client.create(request).await });
         until("the call to have begun", || things.join("begun-u-1").exists()).await;
         process.signal(signal).await;
-        until("the socket to take nobody", || {
+        until("the socket to accept no connection", || {
             std::os::unix::net::UnixStream::connect(&socket).is_err()
         })
         .await;
@@ -125,7 +125,7 @@ async fn a_stale_socket_is_replaced() -> TestResult {
 }
 
 #[tokio::test]
-async fn a_socket_in_use_and_a_file_that_is_none_are_refused() -> TestResult {
+async fn a_socket_in_use_and_a_plain_file_are_rejected() -> TestResult {
     let (folder, socket) = folder();
     let _in_use = UnixListener::bind(&socket)?;
     let (code, said) = Process::start(&at(&socket), &[]).end().await;
@@ -168,7 +168,7 @@ impl Authority {
     }
 
     fn client(&self, signed: Option<(String, String)>) -> ClientTlsConfig {
-        // A build of the whole workspace brings two providers: one must be named. An error means that it is.
+        // A build of the whole workspace includes two providers: one must be named. An error means that it is.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let tls = ClientTlsConfig::new()
             .domain_name("localhost")

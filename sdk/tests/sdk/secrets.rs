@@ -63,7 +63,7 @@ impl Resource for Chatty {
     }
 
     async fn observe(&self, call: &Call, desired: &Known<Parameters>) -> Result<Observed<Self>, Failure> {
-        tracing::info!(?call, ?desired, "asked to look");
+        tracing::info!(?call, ?desired, "asked to observe");
         let observed: Observed<Self> = Observation::new(
             &call.target.external_name,
             Parameters {
@@ -112,7 +112,11 @@ async fn no_secret_is_logged() -> Result<(), Box<dyn std::error::Error>> {
         .credentials
         .insert("key".to_owned(), CANARY.as_bytes().to_vec());
     let target = target.clone();
-    let sensitive = &mut request.desired.as_mut().expect("a wish").sensitive_values;
+    let sensitive = &mut request
+        .desired
+        .as_mut()
+        .expect("a desired state")
+        .sensitive_values;
     sensitive.insert("/password".to_owned(), CANARY.to_owned());
     let mut request = soon(request);
     let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
@@ -136,7 +140,7 @@ async fn no_secret_is_logged() -> Result<(), Box<dyn std::error::Error>> {
         "trace_id=\"4bf92f3577b34da6a3ce929d0e0e4736\"",
         "external_name=\"a\"",
     ] {
-        assert!(text.contains(told), "the log tells {told}");
+        assert!(text.contains(told), "the log contains {told}");
     }
     let bytes = format!("{:?}", CANARY.as_bytes());
     for line in text.lines() {

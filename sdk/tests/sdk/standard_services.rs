@@ -45,7 +45,7 @@ async fn health_knows_every_service_and_ends_with_the_plugin() -> TestResult {
     while let Ok(Some(message)) = within("the watch to end", watch.message()).await {
         last = message.status();
     }
-    assert_eq!(last, ServingStatus::NotServing, "who watches is told");
+    assert_eq!(last, ServingStatus::NotServing, "a watcher sees the change");
     drop((client, watch));
     stopping.await?;
     Ok(())

@@ -1,4 +1,4 @@
-//! A plugin in a unit test: the wire's checks without a wire, kills at chosen points, and what each bad plugin is told.
+//! A plugin in a unit test: the wire's checks without a wire, kills at chosen points, and the report on each bad plugin.
 
 use std::{
     collections::BTreeMap,
@@ -59,7 +59,7 @@ async fn a_resource_passes_its_lifecycle() {
 }
 
 #[tokio::test]
-async fn the_wire_would_say_the_same() {
+async fn the_wire_rejects_what_the_harness_rejects() {
     let (_folder, harness) = harness();
     let nameless = harness
         .resource::<Thing>(&json!({"size": 1}))
@@ -104,7 +104,7 @@ async fn the_wire_would_say_the_same() {
 }
 
 #[tokio::test]
-async fn an_operation_is_followed_by_a_plugin_that_did_not_begin_it() {
+async fn a_restarted_plugin_follows_an_operation_begun_before() {
     let (_folder, harness) = harness();
     let mut job = harness.resource::<thing::job::Job>(&json!({"steps": 3}));
     let operation = job.create().await.operation();
@@ -129,13 +129,13 @@ async fn mistakes_in_declarations_are_reported() {
     drop(Harness::new(|| thing::plugin().resource(Thing)));
 }
 
-/// Disks by their ids, each with the token that made it.
+/// Disks by their ids, each with the token that created it.
 #[derive(Clone, Default)]
 struct Cloud(Arc<Mutex<BTreeMap<String, String>>>);
 
 impl Cloud {
     fn disks(&self) -> MutexGuard<'_, BTreeMap<String, String>> {
-        self.0.lock().expect("nobody panics with it")
+        self.0.lock().expect("no holder panics")
     }
 
     fn made_by(&self, token: &str) -> Vec<String> {
@@ -155,7 +155,7 @@ impl Cloud {
 /// A disk, named by the cloud.
 struct Disk {
     cloud: Cloud,
-    /// A bug of its author's: tokens are remembered here, and not looked up in the cloud.
+    /// A bug of its author: tokens are kept here, and not looked up in the cloud.
     remembered: Option<Mutex<BTreeMap<String, String>>>,
 }
 
@@ -163,7 +163,7 @@ impl Disk {
     fn known(&self, token: &str) -> Option<String> {
         match &self.remembered {
             None => self.cloud.made_by(token).pop(),
-            Some(remembered) => remembered.lock().expect("nobody panics").get(token).cloned(),
+            Some(remembered) => remembered.lock().expect("no holder panics").get(token).cloned(),
         }
     }
 }
@@ -212,7 +212,7 @@ impl Resource for Disk {
         if let Some(remembered) = &self.remembered {
             remembered
                 .lock()
-                .expect("nobody panics")
+                .expect("no holder panics")
                 .insert(token.clone(), id.clone());
         }
         Ok(Operation::create(&id).poll_after(Duration::ZERO).into())

@@ -15,9 +15,9 @@ use crate::proxy::Upstream;
 /// Keys of an AWS user. `Debug` leaves the secret out.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Credentials {
-    /// Who.
+    /// The id of the access key.
     pub access_key_id: String,
-    /// The secret.
+    /// The secret of that key; signs requests, is never sent.
     pub secret_access_key: String,
 }
 
@@ -34,7 +34,7 @@ impl Credentials {
     pub(crate) fn unchecked() -> Self {
         Self {
             access_key_id: "AKIAEMULATOR00000000".to_owned(),
-            secret_access_key: "made-up".to_owned(),
+            secret_access_key: "invented".to_owned(),
         }
     }
 }
@@ -45,39 +45,39 @@ pub enum CallError {
     /// It cannot be sent.
     #[error("cannot call {service}: {cause}")]
     Unsent {
-        /// By signing name.
+        /// The signing name of the service.
         service: String,
-        /// Why.
+        /// The transport's error.
         cause: Box<dyn std::error::Error + Send + Sync>,
     },
     /// Moto rejected the call.
     #[error("{service} rejected the call: HTTP {status}: {said}")]
     Rejected {
-        /// By signing name.
+        /// The signing name of the service.
         service: String,
-        /// HTTP status.
+        /// HTTP status of the answer.
         status: StatusCode,
-        /// The body.
+        /// The answer's body.
         said: String,
     },
     /// The response does not have the expected shape.
     #[error("{service} answered something unexpected: {said}")]
     Unexpected {
-        /// By signing name.
+        /// The signing name of the service.
         service: String,
-        /// The body.
+        /// The answer's body.
         said: String,
     },
 }
 
-/// A call to make.
+/// A call to send.
 #[derive(Debug, Clone)]
 pub(crate) struct SignedCall<'a> {
     /// By signing name: `s3`.
     pub(crate) service: &'a str,
     pub(crate) region: &'a str,
     pub(crate) method: Method,
-    /// Path and query.
+    /// Path and query, as they are signed.
     pub(crate) path: &'a str,
     pub(crate) headers: Vec<(&'a str, String)>,
     pub(crate) body: String,

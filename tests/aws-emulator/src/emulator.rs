@@ -18,7 +18,7 @@ use crate::service::Service;
 use crate::settle::Settle;
 use crate::users;
 
-/// How AWS behaves.
+/// What the emulated AWS checks, and how slow it is.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Check signatures and permissions. There is one user then, who may do everything: [`AwsEmulator::credentials`].
@@ -58,7 +58,7 @@ pub enum StartError {
     /// The proxy cannot listen.
     #[error("cannot listen on {address}: {cause}")]
     Listen {
-        /// Where.
+        /// The address that cannot be bound.
         address: SocketAddr,
         /// What the system said.
         cause: std::io::Error,

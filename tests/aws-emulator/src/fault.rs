@@ -22,18 +22,18 @@ pub enum Harm {
     AccessDenied,
     /// Any error; nothing is done.
     Error {
-        /// HTTP status.
+        /// HTTP status of the answer.
         status: u16,
-        /// AWS error code.
+        /// AWS error code, such as `Throttling`.
         code: String,
-        /// For people.
+        /// The error's message.
         message: String,
     },
     /// The connection is cut; nothing is done.
     Refuse,
     /// The work is done this many milliseconds later, even if the client has gone by then, and answered.
     Delay {
-        /// Milliseconds.
+        /// From the call to its work, in milliseconds.
         millis: u64,
     },
     /// Nothing is done and nothing is answered, until the client goes.
@@ -152,7 +152,7 @@ impl Faults {
 /// How a call is handled, by the fault that applies to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Handling {
-    /// Nothing special.
+    /// Handled as without a fault.
     Clear,
     /// An error, before any work.
     Refused(AwsError),
@@ -160,11 +160,11 @@ pub(crate) enum Handling {
     Cut,
     /// Silence, and no work.
     Silent,
-    /// Late work.
+    /// Work and answer, after this time.
     Late(Duration),
     /// Work, but no answer.
     AnswerCut,
-    /// Work, then silence.
+    /// Work, and no answer on an open connection.
     AnswerSilent,
 }
 

@@ -5,16 +5,16 @@ use serde_json::{Value, json};
 use crate::aws::{Aws, CallError, Credentials, SignedCall};
 use crate::xml::Element;
 
-/// One `CloudFront` distribution.
+/// One `CloudFront` distribution, as the account lists it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Distribution {
-    /// Its id.
+    /// The id, which AWS gives.
     pub id: String,
-    /// Its ARN.
+    /// The ARN, by which it is tagged.
     pub arn: String,
-    /// Its comment.
+    /// The comment, as it was set last.
     pub comment: String,
-    /// Whether it serves.
+    /// Whether it serves; one that does cannot be deleted.
     pub enabled: bool,
 }
 

@@ -10,7 +10,7 @@ use bridge_control_plane::process::{Process, ScratchDir, Spawn, SpawnError};
 use sha2::{Digest, Sha256};
 use tokio::net::TcpStream;
 
-/// Every package, pinned.
+/// Every Python package of moto, with version and hash.
 const PINS: &str = include_str!("../requirements.txt");
 
 /// The program by which it is started.
@@ -58,7 +58,7 @@ pub enum MotoError {
     },
 }
 
-/// A running moto.
+/// A running moto, ended when dropped.
 #[derive(Debug)]
 pub(crate) struct Moto {
     pub(crate) address: SocketAddr,

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// How a service encodes errors, as the trait of the same name in its API model says.
+/// How a service encodes errors, by the trait of the same name in its API model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Protocol {
     /// XML in an `ErrorResponse`.
@@ -35,15 +35,15 @@ macro_rules! define_service {
                 #[serde(rename = $display_name)]
                 $service,
             )+
-            /// Security Token Service.
+            /// Security Token Service, signed as `sts`.
             #[serde(rename = "STS")]
             Sts,
             /// Identity and Access Management.
             #[serde(rename = "IAM")]
             Iam,
-            /// Resource Groups Tagging.
+            /// Resource Groups Tagging, signed as `tagging`.
             Tagging,
-            /// Any other.
+            /// A service that the emulator does not know.
             Other,
         }
 

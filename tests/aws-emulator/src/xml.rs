@@ -1,4 +1,4 @@
-//! Just enough XML to mend an answer: elements and text, without attributes, as the AWS protocols use it.
+//! Just enough XML to change an answer: elements and text, without attributes, as the AWS protocols use it.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! Measures what the documents say. Build all binaries with the same profile first:
+//! Measures the numbers of the documents. Build all binaries with the same profile first:
 //!
 //! ```text
 //! cargo build --release --workspace --bins
@@ -20,7 +20,7 @@ struct Arguments {
 enum What {
     /// Resident memory of bridge and plugin: at rest, and with buckets that are all Ready.
     Memory {
-        /// How many buckets.
+        /// Buckets that are created, all at once.
         #[arg(long, default_value_t = 1000)]
         buckets: usize,
     },

@@ -29,7 +29,7 @@ pub(crate) async fn measure(buckets: usize) {
         .await;
     all_ready(&stack, buckets + 1).await;
     println!(
-        "{buckets} more made and Ready after {:.1} s",
+        "{buckets} more created and Ready after {:.1} s",
         begun.elapsed().as_secs_f64()
     );
     print_memory(&stack, &format!("{} buckets", buckets + 1));

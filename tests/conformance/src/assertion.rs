@@ -20,9 +20,9 @@ pub struct Assertion {
 /// When an assertion is judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
 pub enum Level {
-    /// Of every plugin.
+    /// Required of every plugin.
     Core,
-    /// Of a plugin that advertises the feature.
+    /// Required of a plugin that advertises the feature.
     Feature,
     /// Needs control over the plugin's processes or its upstream.
     Durable,

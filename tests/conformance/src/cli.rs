@@ -1,4 +1,4 @@
-//! The command line.
+//! The command line of the kit.
 #![allow(clippy::doc_markdown)] // These comments are the help texts.
 
 use std::{path::PathBuf, time::Duration};
@@ -39,7 +39,7 @@ pub struct Cli {
     /// The kit's certificate chain (PEM).
     #[arg(long, requires = "tls_key", help_heading = "mTLS")]
     pub tls_cert: Option<PathBuf>,
-    /// Its key (PEM).
+    /// The private key of the kit's certificate (PEM).
     #[arg(long, requires = "tls_ca", help_heading = "mTLS")]
     pub tls_key: Option<PathBuf>,
 
@@ -64,14 +64,14 @@ pub struct Cli {
         help_heading = "Configs and fixtures"
     )]
     pub other_settings: Vec<String>,
-    /// Likewise a credential.
+    /// A credential of another config; what is not given is as in the one that works.
     #[arg(
         long = "other-credential",
         value_name = "KEY=VALUE",
         help_heading = "Configs and fixtures"
     )]
     pub other_credentials: Vec<String>,
-    /// A credential that the upstream rejects. Without any, made-up values stand in where a credential is required.
+    /// A credential that the upstream rejects. Without any, invented values stand in where a credential is required.
     #[arg(
         long = "bad-credential",
         value_name = "KEY=VALUE",
@@ -95,7 +95,7 @@ pub struct Cli {
     /// Kills the plugin with SIGKILL and starts it again at the same endpoint; after --upgrade-cmd, the former build.
     #[arg(long, help_heading = "Durable")]
     pub restart_cmd: Option<String>,
-    /// Replaces the plugin by its next build at the same endpoint; once for each kind, if --restart-cmd brings the former build back.
+    /// Replaces the plugin by its next build at the same endpoint; once for each kind, if --restart-cmd restores the former build.
     #[arg(long, help_heading = "Durable")]
     pub upgrade_cmd: Option<String>,
     /// The plugin's next build, where --plugin-command starts it.
@@ -151,13 +151,13 @@ pub struct Cli {
 /// How the outcome is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Output {
-    /// For people.
+    /// Lines for people.
     Text,
-    /// JSON.
+    /// One JSON document.
     Json,
-    /// JUnit XML.
+    /// JUnit XML, for CI systems.
     Junit,
-    /// Test Anything Protocol.
+    /// Test Anything Protocol, version 13.
     Tap,
     /// Markdown; for --list only.
     Markdown,
@@ -175,12 +175,12 @@ impl Output {
     }
 }
 
-/// A level.
+/// A level, as the command line names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum LevelArg {
-    /// Of every plugin.
+    /// Required of every plugin.
     Core,
-    /// Of a plugin that advertises the feature.
+    /// Required of a plugin that advertises the feature.
     Feature,
     /// With control over processes and upstream.
     Durable,

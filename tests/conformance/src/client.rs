@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Waited beyond a deadline, as the cut comes from this side.
 const SLACK: Duration = Duration::from_secs(2);
 
-/// Largest answer taken.
+/// Largest answer that the kit receives, in bytes.
 const MOST_ANSWER_BYTES: usize = 16 << 20;
 
 /// A method of the contract.

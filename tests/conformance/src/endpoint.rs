@@ -19,7 +19,7 @@ pub struct TlsFiles {
     pub ca: PathBuf,
     /// The kit's certificate chain.
     pub certificate: PathBuf,
-    /// Its key.
+    /// The private key of that certificate.
     pub key: PathBuf,
 }
 

@@ -14,7 +14,7 @@ use tokio::signal::unix::{SignalKind, signal};
 const USAGE: u8 = 2;
 /// It could not be judged.
 const NOT_JUDGED: u8 = 3;
-/// Interrupted, as shells say it.
+/// Interrupted by SIGINT: 128 + 2, as in shells.
 const INTERRUPTED: u8 = 130;
 
 #[tokio::main]

@@ -45,7 +45,7 @@ impl PluginCommand {
     }
 }
 
-/// A running plugin.
+/// A plugin that the kit started, ended when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Process {
     child: Child,

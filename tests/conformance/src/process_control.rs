@@ -39,7 +39,7 @@ pub(crate) struct Hooks {
     pub next: Option<PluginCommand>,
     /// `$1` is `upstream-down`, `upstream-up`, `throttle` or `throttle-off`.
     pub fault: Option<String>,
-    /// A second replica.
+    /// The endpoint of a second replica that shares the upstream.
     pub endpoint_b: Option<Endpoint>,
     /// Files to which the plugin logs.
     pub logs: Vec<PathBuf>,
@@ -50,7 +50,7 @@ pub(crate) struct Hooks {
 pub(crate) struct ProcessControl {
     hooks: Hooks,
     own: Option<OwnedPlugin>,
-    /// By the author's hook, and nothing has brought the first build back.
+    /// The author's hook has upgraded it, and nothing has restored the first build.
     is_upgraded: AtomicBool,
 }
 
@@ -59,7 +59,7 @@ pub(crate) struct ProcessControl {
 pub(crate) struct Replica<P = Process> {
     pub endpoint: Endpoint,
     pub channel: Channel,
-    /// Ends with it.
+    /// The replica's process, which ends when this is dropped.
     pub process: P,
 }
 
@@ -184,7 +184,7 @@ impl ProcessControl {
     pub(crate) fn can_upgrade(&self) -> Result<(), Stop> {
         if self.is_upgraded.load(Ordering::Relaxed) {
             return Err(Stop::not_applicable(
-                "the next build is in force already; give --restart-cmd, which brings the first one back",
+                "the next build is in force already; give --restart-cmd, which restores the first one",
             ));
         }
         match (&self.own, &self.hooks.next, &self.hooks.upgrade) {
@@ -209,7 +209,7 @@ impl ProcessControl {
         wait_until_serving(channel).await
     }
 
-    /// Brings the first build back where that is possible, as the next kind begins with it too.
+    /// Restores the first build where that is possible, as the next kind begins with it too.
     pub(crate) async fn downgrade(&self, channel: &Channel) -> Result<(), Stop> {
         if let Some(own) = &self.own
             && self.hooks.next.is_some()

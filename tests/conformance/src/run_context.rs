@@ -103,7 +103,7 @@ impl RunContext {
     pub(crate) fn info(&self) -> Result<&PluginInfo, Stop> {
         self.info
             .as_deref()
-            .ok_or_else(|| Stop::blocked("the plugin did not say what it is"))
+            .ok_or_else(|| Stop::blocked("the plugin did not answer GetPluginInfo with valid information"))
     }
 }
 

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_found_at_every_place_of_an_encoded_text() {
+    fn a_secret_is_found_anywhere_in_an_encoded_text() {
         for secret in ["sesame", "sesame-", "se\u{ff}same?>", "open-sesame-wide"] {
             let mut canaries = Canaries::default();
             canaries.add("key", secret.as_bytes());

@@ -10,7 +10,7 @@ use crate::assertion::Assertion;
 pub enum Verdict {
     /// It does not apply to this plugin or kind, and why.
     NotApplicable(String),
-    /// It holds.
+    /// The assertion holds.
     Passed,
     /// Left out by `--skip`.
     Skipped,
@@ -23,7 +23,7 @@ pub enum Verdict {
 /// A verdict on an assertion, about the plugin or one of its kinds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// Which.
+    /// The assertion that was judged.
     pub assertion: &'static Assertion,
     /// `plugin`, or a kind.
     pub subject: String,

@@ -10,7 +10,7 @@ fn kit(arguments: &[&str]) -> Output {
 }
 
 #[test]
-fn a_wrong_command_line_exits_with_2_and_names_the_fix() {
+fn a_wrong_command_line_exits_with_2_and_advice() {
     for (arguments, word) in [
         (&[][..], "--endpoint"),
         (&["--endpoint=plugin.sock"], "unix:///path"),
@@ -35,7 +35,7 @@ fn a_wrong_command_line_exits_with_2_and_names_the_fix() {
 }
 
 #[test]
-fn a_plugin_that_cannot_start_exits_with_3_and_its_output() {
+fn a_plugin_that_cannot_start_exits_with_3() {
     let output = kit(&["--plugin-command=sh -c 'echo no such bed >&2; exit 7'"]);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(3), "{said}");

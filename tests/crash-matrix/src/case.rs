@@ -39,11 +39,11 @@ pub struct Variant {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Phase {
-    /// Creates it.
+    /// The object is applied and becomes ready.
     Create,
-    /// Changes its spec.
+    /// The object's spec changes.
     Update,
-    /// Deletes it.
+    /// The object is deleted.
     Delete,
 }
 
@@ -51,24 +51,24 @@ pub enum Phase {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum KillTarget {
-    /// The bridge.
+    /// The bridge, and nothing else.
     Bridge,
     /// The plugin; the bridge goes on while it is dead.
     Plugin,
-    /// Both at once.
+    /// Bridge and plugin at once.
     Both,
     /// None: the leader is paused (SIGSTOP) until its standby leads, and then resumed.
     Leader,
 }
 
-/// One case.
+/// One point of one variant, and the process that is killed there.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Case {
     /// The process that is killed or paused.
     pub target: KillTarget,
-    /// Of what.
+    /// The kind, its policies and how its cloud hangs.
     pub variant: Variant,
-    /// While what.
+    /// The phase in which the kill comes.
     pub phase: Phase,
     /// Where, as the bridge names it: `create/before intent#1`.
     pub point: String,
@@ -84,7 +84,7 @@ impl Phase {
         Self::ALL.into_iter().find(|phase| phase.name() == word)
     }
 
-    /// As points begin.
+    /// The word that names of points begin with.
     pub fn name(self) -> &'static str {
         match self {
             Self::Create => "create",
@@ -137,7 +137,7 @@ const UNANSWERED_POINTS: [&str; 4] = [
 ];
 
 impl KillTarget {
-    /// All.
+    /// All targets, in the order of the report.
     pub const ALL: [Self; 4] = [Self::Bridge, Self::Plugin, Self::Both, Self::Leader];
 }
 
@@ -153,7 +153,7 @@ impl Variant {
         sorts.collect()
     }
 
-    /// The policies themselves.
+    /// The names of the management policies.
     pub fn policies(&self) -> &'static [&'static str] {
         CREATING_POLICIES[self.policies]
     }
@@ -190,17 +190,17 @@ impl fmt::Display for Case {
 /// The part of the matrix that one run takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part {
-    /// Which, from 0.
+    /// The number of the part, from 0.
     pub part: u64,
-    /// Of how many.
+    /// The number of parts.
     pub of: u64,
 }
 
 impl Part {
-    /// All of it.
+    /// The one part that contains every case.
     pub const WHOLE: Self = Self { part: 0, of: 1 };
 
-    /// Whether the case belongs to it: by its name alone, so that all parts make up the whole.
+    /// Whether the case belongs to it: by its name alone, so that all parts together are the whole.
     pub fn contains(self, case: &Case) -> bool {
         fnv(&case.to_string()) % self.of == self.part
     }

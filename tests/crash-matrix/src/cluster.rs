@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::TestError;
 
-/// A cluster.
+/// A client of a cluster's API server, with full rights.
 #[derive(Clone)]
 pub struct Cluster {
     client: Client,
@@ -35,7 +35,7 @@ impl Cluster {
     /// # Errors
     /// The kubeconfig cannot be used.
     pub async fn connect(kubeconfig: &Path) -> Result<Self, TestError> {
-        // A build of the whole workspace brings two providers: one must be named. An error means that it is.
+        // A build of the whole workspace includes two providers: one must be named. An error means that it is.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let config = Kubeconfig::read_from(kubeconfig).map_err(TestError::from)?;
         let config = Config::from_custom_kubeconfig(config, &KubeConfigOptions::default())
@@ -46,7 +46,7 @@ impl Cluster {
         })
     }
 
-    /// A managed resource.
+    /// A managed resource of the fake cloud's API group.
     pub fn object(&self, kind: &str, namespace: &str, name: &str) -> Handle {
         Handle {
             api: Api::namespaced_with(self.client.clone(), namespace, &resource(kind)),
@@ -163,7 +163,7 @@ fn resource(kind: &str) -> ApiResource {
     ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(GROUP, VERSION, kind), &plural)
 }
 
-/// `metadata.annotations[key]`; empty: none.
+/// The text of `metadata.annotations[key]`; empty: none.
 pub fn annotation<'o>(object: &'o Value, key: &str) -> &'o str {
     object["metadata"]["annotations"][key]
         .as_str()

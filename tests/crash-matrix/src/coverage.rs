@@ -52,7 +52,7 @@ impl Count {
 }
 
 impl Coverage {
-    /// One case more.
+    /// Counts one case; `hit`: the kill came at its point.
     pub fn add(&mut self, case: &Case, hit: bool) {
         let point = without_number(&case.point).to_owned();
         let count = self.groups.entry((point, case.target)).or_default();
@@ -94,7 +94,7 @@ fn without_number(point: &str) -> &str {
 /// A step before and after which an undisturbed life halts, and whose life that is.
 type Step = (&'static str, &'static str, fn(&Variant, &Subject) -> bool);
 
-/// Every step that docs/reliability.md lists. A point that the bridge lost would take its cases with it, and nothing else would notice.
+/// Every step that docs/reliability.md lists. A point that the bridge lost would take its cases with it, and nothing else would fail.
 const STEPS: [Step; 18] = [
     ("create", "observe", |_, subject| can_observe(subject)),
     ("create", "intent", |_, _| true),

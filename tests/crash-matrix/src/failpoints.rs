@@ -28,7 +28,7 @@ impl Failpoints {
         Ok(Self { folder })
     }
 
-    /// For `CROSSBRIDGE_FAILPOINTS`.
+    /// The folder that `CROSSBRIDGE_FAILPOINTS` names for the halting bridge.
     pub fn folder(&self) -> &Path {
         &self.folder
     }

@@ -18,7 +18,7 @@ pub mod verdict;
 pub struct TestError(pub String);
 
 impl TestError {
-    /// From any error.
+    /// The text of any error, without its type.
     pub fn from(what: impl std::fmt::Display) -> Self {
         Self(what.to_string())
     }

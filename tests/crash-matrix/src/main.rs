@@ -22,7 +22,7 @@ use fake_cloud::cloud::Profile;
 /// Kills the bridge, the plugin and both, right before and right after each write and each call.
 #[derive(Debug, Parser)]
 struct Arguments {
-    /// One part of the matrix, as `3/8`: the parts 0/8 to 7/8 make up the whole.
+    /// One part of the matrix, as `3/8`: the parts 0/8 to 7/8 together are the whole.
     #[arg(long, value_parser = part, default_value = "0/1")]
     part: Part,
     /// Folder of the results: `crash-matrix.jsonl` with a line for each case, and `crash-matrix.json` with the sum.

@@ -34,9 +34,9 @@ const ELECTION: [&str; 7] = [
 /// Which programs, and how the bridge is started.
 #[derive(Debug, Clone)]
 pub struct Programs {
-    /// `runtime-bridge`
+    /// Path of `runtime-bridge`, or of `halting-bridge`.
     pub bridge: PathBuf,
-    /// `fake-cloud-plugin`
+    /// Path of `fake-cloud-plugin`.
     pub plugin: PathBuf,
     /// Further flags of `runtime-bridge serve`.
     pub flags: Vec<String>,
@@ -48,9 +48,9 @@ pub struct Programs {
 
 /// Everything. It ends when dropped.
 pub struct Testbed {
-    /// Kubernetes.
+    /// The real API server and etcd.
     pub plane: ControlPlane,
-    /// Its objects.
+    /// A client of that API server.
     pub cluster: Cluster,
     /// The cloud, as whoever counts sees it.
     pub cloud: Remote,
@@ -246,7 +246,7 @@ impl Testbed {
         let name = |lease: &Value| lease["metadata"]["name"].as_str().unwrap_or_default().to_owned();
         let ours = leases.iter().find(|lease| name(lease).starts_with("crossbridge"));
         ours.and_then(|lease| lease["spec"]["leaseTransitions"].as_u64())
-            .ok_or_else(|| TestError("there is no lease that tells how often it changed hands".to_owned()))
+            .ok_or_else(|| TestError("there is no lease with a number of leader transitions".to_owned()))
     }
 
     /// SIGTERM to both bridges.
@@ -326,7 +326,7 @@ impl Testbed {
         }
     }
 
-    /// SIGTERM.
+    /// Sends SIGTERM to the bridge, if one runs.
     pub fn terminate_bridge(&self) {
         if let Some(bridge) = &self.bridge {
             bridge.signal(Signal::TERM);

@@ -8,11 +8,11 @@ use crate::case::{Case, Phase, Variant};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CaseResult {
-    /// Its name.
+    /// The case's name, by which it can be run alone.
     pub case: String,
-    /// Of which kind.
+    /// The kind of its object.
     pub kind: String,
-    /// `create/before intent#1`
+    /// The point of the kill: `create/before intent#1`.
     pub point: String,
     /// The point was reached and the kill came there; else the case proves nothing of its point.
     pub hit: bool,
@@ -120,7 +120,7 @@ impl Summary {
         amiss.join("; ")
     }
 
-    /// Adds one.
+    /// Counts one case; `keeps`: its resource must be left after the deletion.
     pub fn add(&mut self, result: &CaseResult, keeps: bool) {
         self.cases += 1;
         self.hit += usize::from(result.hit);

@@ -62,7 +62,7 @@ async fn until_ready_and_synced(handle: &Handle) -> Value {
     last
 }
 
-/// Calls of this kind that reached the cloud, whoever made them.
+/// Calls of this kind that reached the cloud, whoever sent them.
 async fn calls(testbed: &Testbed, rpc: Rpc) -> usize {
     let entries = testbed.cloud.entries().await.unwrap();
     entries.iter().filter(|entry| entry.rpc == rpc).count()
@@ -201,7 +201,7 @@ async fn a_single_false_absence_creates_no_second_resource() {
             .inject(&Fault::once(Rpc::Observe, FaultOutcome::Lie))
             .await
             .unwrap();
-        let request = format!("look-{i}");
+        let request = format!("observe-{i}");
         handle
             .merge(json!({"metadata": {"annotations": {"crossplane.io/reconcile-requested-at": request}}}))
             .await

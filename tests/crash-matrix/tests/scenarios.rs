@@ -17,7 +17,7 @@ use kube::{
 };
 use serde_json::Value;
 
-/// Nothing takes longer.
+/// Longest wait for anything; a test that gets there fails.
 const WAIT_LIMIT: Duration = Duration::from_mins(2);
 
 struct RealProcesses {
@@ -113,7 +113,7 @@ impl bridge_sim::scenario::ScenarioBackend for RealProcesses {
     async fn foreign(&mut self, kind: &str, name: &str) -> Result<(), Unexpected> {
         self.testbed
             .cloud
-            .foreign(kind, name, "somebody-else")
+            .foreign(kind, name, "another-owner")
             .await
             .map_err(unexpected)
     }

@@ -4,18 +4,18 @@ use aws_emulator::AwsEmulator;
 
 /// SDK clients of the emulated AWS.
 pub struct AwsClients {
-    /// S3.
+    /// Client of S3.
     pub s3: aws_sdk_s3::Client,
-    /// SQS.
+    /// Client of SQS.
     pub sqs: aws_sdk_sqs::Client,
-    /// `DynamoDB`.
+    /// Client of `DynamoDB`.
     pub dynamodb: aws_sdk_dynamodb::Client,
-    /// `CloudFront`.
+    /// Client of `CloudFront`.
     pub cloudfront: aws_sdk_cloudfront::Client,
 }
 
 impl AwsClients {
-    /// With all permissions.
+    /// Clients with the keys of the emulator's user, who may do everything.
     pub async fn of(aws: &AwsEmulator) -> Self {
         let keys = aws.credentials();
         let keys = aws_sdk_s3::config::Credentials::new(

@@ -28,7 +28,7 @@ pub struct Cluster {
 #[derive(Clone)]
 pub struct Handle {
     api: Api<DynamicObject>,
-    /// Its name.
+    /// The object's `metadata.name`.
     pub name: String,
 }
 
@@ -38,7 +38,7 @@ impl Cluster {
     /// # Panics
     /// If the kubeconfig cannot be used.
     pub async fn connect(kubeconfig: &Path) -> Self {
-        // The AWS SDK brings another provider along, so that one must be named. The second test finds it named.
+        // The AWS SDK pulls another provider in, so that one must be named. The second test finds it named.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let config = Kubeconfig::read_from(kubeconfig).expect("a kubeconfig");
         let config = Config::from_custom_kubeconfig(config, &KubeConfigOptions::default())
@@ -78,7 +78,7 @@ impl Cluster {
         )
     }
 
-    /// A Secret.
+    /// A handle to a Secret, whether or not it exists.
     pub fn secret(&self, name: &str) -> Handle {
         self.object("", "v1", "Secret", "secrets", name)
     }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// `metadata.annotations[key]`; empty: none.
+/// The text of `metadata.annotations[key]`; empty: none.
 pub fn annotation<'o>(object: &'o Value, key: &str) -> &'o str {
     object["metadata"]["annotations"][key]
         .as_str()
@@ -27,12 +27,12 @@ pub fn message<'o>(object: &'o Value, kind: &str) -> &'o str {
     condition(object, kind)["message"].as_str().unwrap_or_default()
 }
 
-/// `Ready=True`.
+/// Whether condition `Ready` is `True`.
 pub fn is_ready(object: &Value) -> bool {
     condition(object, "Ready")["status"] == "True"
 }
 
-/// `Synced=True`.
+/// Whether condition `Synced` is `True`.
 pub fn is_synced(object: &Value) -> bool {
     condition(object, "Synced")["status"] == "True"
 }

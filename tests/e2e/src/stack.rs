@@ -38,11 +38,11 @@ pub struct StackOptions {
 
 /// A control plane, AWS, the plugin and the bridge. Deleted when dropped.
 pub struct Stack {
-    /// Kubernetes.
+    /// A client of the real API server.
     pub cluster: Cluster,
     /// The control plane under it.
     pub control_plane: ControlPlane,
-    /// The emulated AWS.
+    /// The emulated AWS, with its faults and its counts of calls.
     pub aws: AwsEmulator,
     plugin: Option<Process>,
     bridge: Option<Process>,
@@ -288,7 +288,7 @@ impl Stack {
             .await;
     }
 
-    /// A ClusterProviderConfig.
+    /// A handle to a ClusterProviderConfig, whether or not it exists.
     pub fn config(&self, name: &str) -> Handle {
         self.cluster.object(
             "aws.crossbridge.dev",
@@ -299,19 +299,19 @@ impl Stack {
         )
     }
 
-    /// An S3 bucket.
+    /// A handle to an S3 bucket, whether or not it exists.
     pub fn bucket(&self, name: &str) -> Handle {
         self.cluster
             .object("s3.aws.crossbridge.dev", "v1alpha1", "Bucket", "buckets", name)
     }
 
-    /// An SQS queue.
+    /// A handle to an SQS queue, whether or not it exists.
     pub fn queue(&self, name: &str) -> Handle {
         self.cluster
             .object("sqs.aws.crossbridge.dev", "v1alpha1", "Queue", "queues", name)
     }
 
-    /// A DynamoDB table.
+    /// A handle to a DynamoDB table, whether or not it exists.
     pub fn table(&self, name: &str) -> Handle {
         self.cluster.object(
             "dynamodb.aws.crossbridge.dev",
@@ -322,7 +322,7 @@ impl Stack {
         )
     }
 
-    /// A CloudFront distribution.
+    /// A handle to a CloudFront distribution, whether or not it exists.
     pub fn distribution(&self, name: &str) -> Handle {
         self.cluster.object(
             "cloudfront.aws.crossbridge.dev",

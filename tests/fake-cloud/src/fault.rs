@@ -6,17 +6,17 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Rpc {
-    /// `Observe`
+    /// `Observe`, which reads.
     Observe,
-    /// `Create`
+    /// `Create`, with a token.
     Create,
-    /// `Update`
+    /// `Update`, in place.
     Update,
-    /// `Delete`
+    /// `Delete`, of what may be absent.
     Delete,
-    /// `PollOperation`
+    /// `PollOperation`, by handle.
     Poll,
-    /// `CheckConfig`
+    /// `CheckConfig`, without a resource.
     CheckConfig,
 }
 
@@ -24,24 +24,24 @@ pub enum Rpc {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum FaultOutcome {
-    /// It is served.
+    /// It is served as without a fault.
     #[default]
     Serve,
-    /// Nothing happens, and nobody answers.
+    /// It has no effect, and is never answered.
     Hang,
-    /// It takes effect, and nobody answers.
+    /// It takes effect, and is never answered.
     LoseAnswer,
-    /// It takes effect so many milliseconds later, but not after its deadline and the kind's late margin, and nobody answers.
+    /// It takes effect so many milliseconds later, but not after its deadline and the kind's late margin, and is never answered.
     Late(u32),
     /// It takes effect at once, and is answered so many milliseconds later.
     Slow(u32),
-    /// The cloud refuses it for its rate limit; it may be tried again after so many milliseconds.
+    /// The cloud rejects it for its rate limit; it may be tried again after so many milliseconds.
     Throttle(u32),
     /// The cloud answers a 5xx, and nothing happened.
     Unavailable,
     /// The cloud answers a 5xx, and it happened all the same.
     UnavailableAfter,
-    /// A look says that there is nothing. Other calls are served.
+    /// Observe reports absence. Other calls are served.
     Lie,
     /// The plugin dies before it asks the cloud.
     CrashBefore,
@@ -51,7 +51,7 @@ pub enum FaultOutcome {
     Status,
     /// The plugin answers with a gRPC error, and it happened all the same.
     StatusAfter,
-    /// A creation that began is going to fail, and leave nothing behind. Short ones are refused.
+    /// A creation that began is going to fail, and leave nothing behind. Short ones are rejected.
     Doom,
 }
 
@@ -59,9 +59,9 @@ pub enum FaultOutcome {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Fault {
-    /// Of which call.
+    /// The method whose calls it waits for.
     pub rpc: Rpc,
-    /// On whose behalf: `metadata.name` of the object; `None`: anybody's.
+    /// On whose behalf: `metadata.name` of the object; `None`: of any object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
     /// What becomes of it.
@@ -79,7 +79,7 @@ fn once() -> u32 {
 }
 
 impl Fault {
-    /// For one call on anybody's behalf.
+    /// For one call, of any object.
     pub fn once(rpc: Rpc, fate: FaultOutcome) -> Self {
         Self {
             rpc,
@@ -108,7 +108,7 @@ impl Fault {
 pub struct Faults(Vec<Fault>);
 
 impl Faults {
-    /// One more.
+    /// Adds a fault behind those that wait.
     pub fn push(&mut self, fault: Fault) {
         self.0.push(fault);
     }

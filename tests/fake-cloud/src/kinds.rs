@@ -13,9 +13,9 @@ use serde_json::json;
 pub const GROUP: &str = "fake.example.org";
 /// No creation takes longer, unless its operation is forgotten.
 const CREATION: Duration = Duration::from_mins(2);
-/// Of those that nobody sees before they end, which has to be waited for.
+/// Of those that cannot be observed before they end, which has to be waited for.
 const HIDDEN_CREATION: Duration = Duration::from_secs(15);
-/// Their version.
+/// The API version of all kinds.
 pub const VERSION: &str = "v1alpha1";
 /// Limit of one call.
 pub const CALL: Duration = Duration::from_secs(1);
@@ -23,7 +23,7 @@ pub const CALL: Duration = Duration::from_secs(1);
 /// How fast the cloud does something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pace {
-    /// Within the call.
+    /// Done when the call is answered.
     AtOnce,
     /// An operation that goes on by itself.
     Long,
@@ -34,15 +34,15 @@ pub enum Pace {
 /// How the cloud treats a kind, beyond what the kind declares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Manners {
-    /// Of creations.
+    /// The pace of creations.
     pub create: Pace,
-    /// Of updates.
+    /// The pace of updates.
     pub update: Pace,
-    /// Of removals.
+    /// The pace of removals.
     pub delete: Pace,
-    /// A long creation tells its name only when it ends.
+    /// A long creation reports its name only when it ends.
     pub name_at_end: bool,
-    /// What a long creation makes is seen by nobody before it ends.
+    /// What a long creation creates cannot be observed before it ends.
     pub shown_at_end: bool,
 }
 
@@ -51,14 +51,14 @@ pub struct Manners {
 pub struct Subject {
     /// As the plugin publishes it.
     pub wire: ResourceKind,
-    /// The same, checked.
+    /// The same kind as domain types, checked.
     pub kind: types::Kind,
     /// How the cloud treats it.
     pub manners: Manners,
 }
 
 impl Subject {
-    /// Its name: `Table`.
+    /// The kind's name, such as `Table`.
     pub fn name(&self) -> &str {
         &self.kind.resource_type.kind
     }
@@ -154,7 +154,7 @@ const DRAFTS: [Draft; 11] = [
         window: Duration::ZERO,
         late: Duration::from_secs(1),
     },
-    // The same, long, and its name is told at the end only.
+    // The same, long, and its name is reported at the end only.
     Draft {
         name: "Job",
         source: ExternalNameSource::Provider,
@@ -287,7 +287,7 @@ fn publish(draft: &Draft) -> ResourceKind {
             "size": {"type": "integer", "description": "How large."},
             "fixed": {"type": "string", "description": "Changes only by replacement."},
             "password": {"type": "string", "description": "Comes from a Secret."},
-            "invalid": {"type": "boolean", "description": "The cloud refuses it."},
+            "invalid": {"type": "boolean", "description": "The cloud rejects it."},
         }})
         .to_string(),
         status_schema_json: json!({"type": "object", "properties": {

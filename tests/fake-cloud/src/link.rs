@@ -11,7 +11,7 @@ use crate::cloud::{Ask, Cloud, Verdict};
 /// The time: of a simulation, or of the machine.
 pub type Now = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
-/// The machine's time.
+/// The system's clock.
 pub fn real_time() -> Now {
     Arc::new(Timestamp::now)
 }
@@ -27,16 +27,16 @@ pub trait Link: Send + Sync + 'static {
     /// One call. `deadline`: until when its caller waits.
     async fn ask(&self, ask: Ask, deadline: Option<Timestamp>) -> Result<Verdict, Unreachable>;
 
-    /// A call came after its deadline, and was refused.
+    /// A call came after its deadline, and was rejected.
     fn came_late(&self, _deadline: Timestamp) {}
 }
 
 /// A cloud in the same process.
 #[derive(Clone)]
 pub struct InMemory {
-    /// The cloud, shared with whoever looks into it.
+    /// The cloud, shared with the test that inspects it.
     pub cloud: Arc<Mutex<Cloud>>,
-    /// Its time.
+    /// The clock of the cloud.
     pub now: Now,
 }
 

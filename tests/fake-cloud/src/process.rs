@@ -1,14 +1,14 @@
-//! The cloud as a process of its own: calls, and a way to look into it and to spoil it, over HTTP on loopback.
+//! The cloud as a process of its own: calls, and a way to inspect it and to inject faults, over HTTP on loopback.
 //!
 //! | request | what it does |
 //! |---|---|
 //! | `POST /call/{rpc}?deadline=MS` | serves a call of the plugin; protobuf in and out |
-//! | `GET /objects` | what there is, as JSON |
+//! | `GET /objects` | what exists, as JSON |
 //! | `GET /removed`, `GET /entries` | what was removed; the calls that came |
 //! | `POST /faults`, `DELETE /faults` | one fault more; none any more |
-//! | `GET /mood`, `PUT /mood` | how it is until it is told otherwise; fields that are left out have their defaults |
-//! | `POST /foreign/{kind}/{name}` | somebody else makes one; the body is its marker |
-//! | `DELETE /objects/{kind}/{name}` | somebody removes it by hand |
+//! | `GET /mood`, `PUT /mood` | how it behaves until another profile is set; fields that are left out have their defaults |
+//! | `POST /foreign/{kind}/{name}` | another owner creates one; the body is its marker |
+//! | `DELETE /objects/{kind}/{name}` | an unknown actor removes it by hand |
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -32,7 +32,7 @@ use crate::{
 
 type Shared = State<Arc<Mutex<Cloud>>>;
 
-/// Says what the plugin is to do.
+/// What the plugin is to do with the answer.
 pub(crate) const VERDICT: HeaderName = HeaderName::from_static("x-verdict");
 /// Milliseconds before the answer.
 pub(crate) const WAIT: HeaderName = HeaderName::from_static("x-wait-ms");

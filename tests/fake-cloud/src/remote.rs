@@ -64,19 +64,19 @@ impl Remote {
         }
     }
 
-    /// What there is.
+    /// The resources that exist.
     pub async fn objects(&self) -> Result<Vec<External>, Unreachable> {
         self.read("objects").await
     }
 
-    /// What was made for this uid, and is.
+    /// The resources that were created for this uid and exist.
     pub async fn created_for(&self, uid: &str) -> Result<Vec<External>, Unreachable> {
         let mut objects = self.objects().await?;
         objects.retain(|one| one.created_for == uid);
         Ok(objects)
     }
 
-    /// What was removed.
+    /// The removals so far, oldest first.
     pub async fn removed(&self) -> Result<Vec<Removed>, Unreachable> {
         self.read("removed").await
     }
@@ -86,7 +86,7 @@ impl Remote {
         self.read("entries").await
     }
 
-    /// One fault more.
+    /// Adds a fault, which waits for its call.
     pub async fn inject(&self, fault: &Fault) -> Result<(), Unreachable> {
         self.write(Method::POST, "faults", Some(fault)).await
     }
@@ -101,7 +101,7 @@ impl Remote {
         self.write(Method::PUT, "mood", Some(mood)).await
     }
 
-    /// Somebody else makes one.
+    /// Another owner creates a resource, which is ready at once.
     pub async fn foreign(&self, kind: &str, name: &str, marker: &str) -> Result<(), Unreachable> {
         let url = format!("{}/foreign/{kind}/{name}", self.url);
         sent(self.client.post(url).body(marker.to_owned()))
@@ -109,7 +109,7 @@ impl Remote {
             .map(drop)
     }
 
-    /// Somebody removes it by hand.
+    /// An unknown actor removes it by hand.
     pub async fn remove_by_hand(&self, kind: &str, name: &str) -> Result<(), Unreachable> {
         let path = format!("objects/{kind}/{name}");
         self.write::<Fault>(Method::DELETE, &path, None).await
@@ -162,7 +162,7 @@ impl Link for Remote {
         let what = Sent::ALL.into_iter().find(|sent| sent.header() == verdict);
         let body = answer.bytes().await.map_err(|error| unreachable(&error))?;
         Ok(match what {
-            None => return Err(Unreachable(format!("a verdict that nobody knows: {verdict:?}"))),
+            None => return Err(Unreachable(format!("an unknown verdict: {verdict:?}"))),
             Some(Sent::Answer) => {
                 let answer = decode_answer(rpc, &body).map_err(Unreachable)?;
                 Verdict::Answer(answer, Duration::from_millis(wait))

@@ -7,18 +7,18 @@ use std::{fmt, time::Duration};
 pub struct Request {
     /// `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, or `version`.
     pub verb: &'static str,
-    /// Plural.
+    /// The plural of the resource, as in the path.
     pub resource: String,
-    /// `status`, or empty.
+    /// `status` or another subresource; empty: the object itself.
     pub subresource: String,
     /// Empty where there is none.
     pub namespace: String,
-    /// Likewise.
+    /// The object's name; empty for a list or a creation.
     pub name: String,
 }
 
 impl Request {
-    /// It changes something.
+    /// Whether it may change an object.
     pub fn writes(&self) -> bool {
         matches!(self.verb, "create" | "update" | "patch" | "delete")
     }
@@ -44,20 +44,20 @@ impl fmt::Display for Request {
 /// What becomes of a request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Outcome {
-    /// It is served.
+    /// It is served as without a fault.
     #[default]
     Serve,
     /// The connection breaks before it gets there.
     BreakBefore,
     /// It is carried out, and the connection breaks before the answer.
     BreakAfter,
-    /// It never gets there, and nobody answers.
+    /// It never gets there, and is never answered.
     HangBefore,
-    /// It is carried out, and nobody answers.
+    /// It is carried out, and is never answered.
     HangAfter,
     /// 503, and nothing was done.
     Unavailable,
-    /// Nobody answers, and it is carried out so many seconds later, though nobody waits any more.
+    /// It is never answered, and is carried out so many seconds later, though its caller no longer waits.
     Late(u32),
     /// A list for which any version will do is as it was so many commits ago.
     Stale(u32),
@@ -84,18 +84,18 @@ pub struct RequestOutcome {
     pub after: Duration,
 }
 
-/// What becomes of what a watch tells.
+/// What becomes of the events of a watch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Telling {
     /// News come so much later.
     pub late: Duration,
-    /// The first of them is told twice.
+    /// The first of them is sent twice.
     pub twice: bool,
     /// The watch ends instead.
     pub cut: bool,
 }
 
-/// Decides the fate of requests, and is told what happens.
+/// Decides the fate of requests, and receives what happens.
 pub trait Chaos: Send + Sync + 'static {
     /// What becomes of this request.
     fn fate(&self, _request: &Request) -> RequestOutcome {
@@ -110,7 +110,7 @@ pub trait Chaos: Send + Sync + 'static {
     /// A watch of this resource was opened, or has ended.
     fn watching(&self, _resource: &str, _opened: bool) {}
 
-    /// A request was carried out, or refused, with this code.
+    /// A request was carried out, or rejected, with this code.
     fn served(&self, _request: &Request, _code: u16) {}
 
     /// While it is closed nothing comes and goes, as if the process were stopped.
@@ -119,7 +119,7 @@ pub trait Chaos: Send + Sync + 'static {
     }
 }
 
-/// Nothing goes wrong.
+/// Chaos that serves every request as it is.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Calm;
 

@@ -28,7 +28,7 @@ use tokio::sync::Notify;
 
 use crate::{fault::Chaos, service::Connection, state::ClusterState};
 
-/// Tells the time.
+/// The clock of the API server; a simulation passes virtual time.
 pub type Now = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
 /// A handle on one API server.
@@ -65,7 +65,7 @@ impl Kube {
         kube::Client::new(Connection::new(Arc::clone(&self.shared), chaos), "default")
     }
 
-    /// One request past all chaos: the code and the body of its answer. A patch is a merge patch; a new object need not say of which kind it is.
+    /// One request past all chaos: the code and the body of its answer. A patch is a merge patch; a new object need not hold its kind.
     pub fn request(&self, method: &Method, path: &str, body: &Value) -> (u16, Value) {
         let bytes = if body.is_null() {
             Bytes::new()
@@ -98,7 +98,7 @@ impl Kube {
         }
     }
 
-    /// Looks into it, or changes it past all chaos. Watches notice what was changed.
+    /// Reads or changes the state past all chaos. Watches notice what was changed.
     pub fn state(&self) -> StateGuard<'_> {
         StateGuard {
             guard: Some(self.shared.state.lock()),
@@ -106,13 +106,13 @@ impl Kube {
         }
     }
 
-    /// Its time.
+    /// The present time of its clock.
     pub fn now(&self) -> Timestamp {
         (self.shared.now)()
     }
 }
 
-/// The state, held. Watches are told when it is let go.
+/// The state, locked. Watches are notified when it is dropped.
 pub struct StateGuard<'a> {
     guard: Option<MutexGuard<'a, ClusterState>>,
     changed: &'a Notify,

@@ -11,7 +11,7 @@ enum Form {
     Number,
     Time,
     Texts,
-    /// Text by text.
+    /// An object whose values are texts.
     Map,
     Objects,
 }
@@ -193,7 +193,7 @@ fn is_label(text: &str) -> bool {
     text.is_empty() || (text.len() <= 63 && is_word(text, |one| "-_.".contains(one)))
 }
 
-/// `name`, or `subdomain/name`.
+/// Whether the text is a qualified name: `name`, or `subdomain/name`.
 fn is_qualified(text: &str) -> bool {
     let (prefix, name) = text
         .split_once('/')

@@ -9,7 +9,7 @@ use crate::{resource::Resource, schema::Violation};
 pub(crate) struct Reply {
     pub(crate) code: u16,
     pub(crate) body: Body,
-    /// Seconds.
+    /// The `Retry-After` header, in seconds.
     pub(crate) retry_after: Option<u32>,
 }
 
@@ -19,7 +19,7 @@ pub(crate) enum Body {
     Text(&'static str),
 }
 
-/// A refusal.
+/// A reply that rejects the request, as a `Status`.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ErrorReply(pub(crate) Reply);
 
@@ -37,7 +37,7 @@ pub(crate) fn ok(code: u16, body: Value) -> Reply {
     }
 }
 
-/// A `Status` that says no. `name`: of the object, where the answer speaks of one.
+/// A `Status` of a failure. `name`: of the object, where the answer speaks of one.
 pub(crate) fn status(code: u16, reason: &str, message: &str, resource: &Resource, name: &str) -> ErrorReply {
     let mut details = json!({});
     for (field, value) in [
@@ -101,7 +101,7 @@ pub(crate) fn modified(resource: &Resource, name: &str) -> ErrorReply {
     )
 }
 
-/// Of a kind that is refused, the answer gives the kind in place of the plural.
+/// Where an object is rejected, the answer gives the kind in place of the plural.
 fn by_kind(resource: &Resource) -> Resource {
     Resource {
         plural: resource.kind.clone(),
@@ -127,7 +127,7 @@ pub(crate) fn invalid_version(resource: &Resource, name: &str) -> ErrorReply {
     )
 }
 
-/// What a patch makes of an object cannot be read.
+/// The patched object cannot be read.
 pub(crate) fn unreadable_patch(why: &str) -> ErrorReply {
     let refusal = without_details(
         422,
@@ -148,7 +148,7 @@ fn because(mut refusal: ErrorReply, causes: Value) -> ErrorReply {
 }
 
 /// # Errors
-/// Something is wrong: all of it is told.
+/// The rejection of the object, with all of its violations.
 pub(crate) fn violated(resource: &Resource, name: &str, violations: &[Violation]) -> Result<(), ErrorReply> {
     if violations.is_empty() {
         return Ok(());
@@ -166,12 +166,12 @@ pub(crate) fn violated(resource: &Resource, name: &str, violations: &[Violation]
     ))
 }
 
-/// It says of no object what is wrong.
+/// A rejection that names no object.
 pub(crate) fn bad_request(why: &str) -> ErrorReply {
     without_details(400, "BadRequest", why)
 }
 
-/// So the API server says that a test of a JSON patch failed, and no more.
+/// The API server's answer to a failed test of a JSON patch, without its reason.
 pub(crate) fn rejected() -> ErrorReply {
     without_details(
         422,
@@ -234,7 +234,7 @@ pub(crate) fn deleted(resource: &Resource, name: &str, object: &Value) -> Reply 
     )
 }
 
-/// No such path.
+/// The API server's answer to a path that it does not serve.
 pub(crate) fn not_served() -> ErrorReply {
     ErrorReply(Reply {
         code: 404,

@@ -4,18 +4,18 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-/// One served resource.
+/// One resource that is served: of a definition, or built in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resource {
     /// Empty: the core group.
     pub group: String,
-    /// Served version.
+    /// The version that is served.
     pub version: String,
-    /// Kind.
+    /// The kind of its objects.
     pub kind: String,
-    /// As in URLs.
+    /// The plural, as in paths.
     pub plural: String,
-    /// False: cluster-scoped.
+    /// Whether its objects live in namespaces; else they are cluster-scoped.
     pub namespaced: bool,
     /// `status` is written by itself only.
     pub has_status: bool,
@@ -47,7 +47,7 @@ impl Resource {
         self.custom || self.has_status
     }
 
-    /// Plural and group.
+    /// Plural and group, under which its objects are stored.
     pub fn id(&self) -> Id {
         (self.plural.clone(), self.group.clone())
     }

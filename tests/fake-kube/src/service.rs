@@ -28,7 +28,7 @@ use crate::{
 
 type ResponseBody = UnsyncBoxBody<Bytes, io::Error>;
 
-/// Between two looks at whether a way is open again.
+/// Between two checks of whether a connection is open again.
 pub(crate) const CLOSED: Duration = Duration::from_millis(100);
 
 /// One client's way to the API server.

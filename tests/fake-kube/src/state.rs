@@ -13,11 +13,11 @@ pub type StorageKey = (String, String);
 /// What happened to an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EventKind {
-    /// It is new.
+    /// Created by this write.
     Added,
-    /// It was changed.
+    /// Changed by this write.
     Modified,
-    /// It is gone.
+    /// Removed by this write.
     Deleted,
 }
 
@@ -31,16 +31,16 @@ impl EventKind {
     }
 }
 
-/// One committed write.
+/// One committed write, as watches send it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Commit {
     /// Revision of the store.
     pub revision: u64,
-    /// When.
+    /// When it was committed.
     pub at: Timestamp,
-    /// Of which resource.
+    /// The resource of the object.
     pub resource: Id,
-    /// What happened.
+    /// What the write did to the object.
     pub happened: EventKind,
     /// The object before; `Null`: there was none.
     pub old: Value,
@@ -57,11 +57,11 @@ pub struct ClusterState {
     /// Every committed write since the start, oldest first.
     pub history: Vec<Commit>,
     pub(crate) revision: u64,
-    /// Watches from before this revision are told that it is too old.
+    /// Watches from before this revision are answered that it is too old.
     pub(crate) compacted: u64,
     /// Grows with each order to end all watches.
     pub(crate) cut: u64,
-    /// Nobody can reach it.
+    /// No client can reach it.
     pub down: bool,
     /// Lists are not streamed, as by older API servers.
     pub no_streaming: bool,
@@ -91,12 +91,12 @@ impl ClusterState {
         self.cut += 1;
     }
 
-    /// What happened up to now is forgotten: watches from before are told that their version is too old.
+    /// What happened up to now is forgotten: watches from before are answered that their version is too old.
     pub fn compact(&mut self) {
         self.compacted = self.revision;
     }
 
-    /// A new namespace.
+    /// Creates a namespace with the API server's own finalizer.
     pub fn add_namespace(&mut self, name: &str, now: Timestamp) {
         let mut namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
         crate::api::namespaces::begin(&mut namespace, name);
@@ -104,7 +104,7 @@ impl ClusterState {
         self.insert(&id, (String::new(), name.to_owned()), namespace, "", now);
     }
 
-    /// Somebody finalises a namespace by force: it goes, and what is in it stays.
+    /// An unknown actor finalises a namespace by force: it goes, and what is in it stays.
     pub fn drop_namespace(&mut self, name: &str, now: Timestamp) {
         let id = ("namespaces".to_owned(), String::new());
         self.remove(&id, &(String::new(), name.to_owned()), None, "", now);
@@ -193,7 +193,7 @@ impl ClusterState {
         object
     }
 
-    /// Replaces an object. One that did not change keeps its version, and nobody is told. One that is being deleted and has no
+    /// Replaces an object. One that did not change keeps its version, and no watch is notified. One that is being deleted and has no
     /// finalizer left is removed.
     pub(crate) fn replace(
         &mut self,
@@ -215,7 +215,7 @@ impl ClusterState {
         if object == old {
             return object;
         }
-        // The answer is what was sent, of the version before; watches are told of the object as it was stored last.
+        // The answer is what was sent, of the version before; watches receive the object as it was stored last.
         if is_deleting(&object) && !is_held(&object) {
             self.remove(id, storage_key, None, manager, now);
             return object;
@@ -324,7 +324,7 @@ impl ClusterState {
         self.replace(id, storage_key, marked, "", now)
     }
 
-    /// Its deletion begins.
+    /// Marks an object as being deleted, which counts as a change of generation.
     pub(crate) fn mark(object: &mut Value, now: Timestamp) {
         let metadata = &mut object["metadata"];
         metadata["deletionTimestamp"] = format!("{now:.0}").into();

@@ -16,7 +16,7 @@ use crate::{
     state::{ClusterState, EventKind},
 };
 
-/// Between two bookmarks.
+/// From one bookmark of a watch to the next.
 const BOOKMARK_EVERY: Duration = Duration::from_mins(1);
 
 pub(crate) struct Watch {
@@ -24,14 +24,14 @@ pub(crate) struct Watch {
     chaos: Arc<dyn Chaos>,
     resource: Resource,
     id: Id,
-    /// Empty: all.
+    /// The namespace that is watched; empty: all.
     namespace: String,
     metadata_only: bool,
     /// uid of the definition; empty: built in.
     definition: String,
-    /// The definition is gone: nothing more is told, also if it comes back, as by a real API server.
+    /// The definition is gone: no event is sent any more, also if it comes back, as by a real API server.
     blind: bool,
-    /// What was looked at, as a place in the history.
+    /// How much of the history was read.
     seen: usize,
     revision: u64,
     cut: u64,
@@ -173,13 +173,13 @@ impl Watch {
                 self.push_bookmark(false);
                 continue;
             }
-            // When either comes, or something changes, look again.
+            // When either comes, or something changes, check again.
             let until = self.bookmark.min(self.ends);
             let _ = tokio::time::timeout_at(until, changed).await;
         }
     }
 
-    /// Whether there is something to tell.
+    /// Whether there are events to send.
     fn look(&mut self) -> Result<bool, io::Error> {
         let shared = Arc::clone(&self.shared);
         let state = shared.state.lock();

@@ -32,7 +32,7 @@ macro_rules! contract {
 }
 
 contract![
-    an_object_is_made_read_listed_and_removed,
+    an_object_is_created_read_listed_and_deleted,
     a_replacement_needs_the_version_and_the_uid,
     what_did_not_change_keeps_its_version,
     status_and_the_rest_are_written_apart,
@@ -40,7 +40,7 @@ contract![
     a_json_patch_is_tested,
     a_merge_patch_takes_a_uid,
     a_deletion_takes_a_uid,
-    what_is_not_there_says_its_name_and_what_is_not_served_does_not,
+    an_absent_object_is_named_and_an_unserved_path_is_not,
     defaults_are_filled_in,
     a_list_comes_in_pages,
     a_streamed_list_ends_with_a_bookmark_and_goes_on,
@@ -61,7 +61,7 @@ fn version(object: &Value) -> String {
     object["metadata"]["resourceVersion"].as_str().unwrap().to_owned()
 }
 
-async fn an_object_is_made_read_listed_and_removed(server: Server) {
+async fn an_object_is_created_read_listed_and_deleted(server: Server) {
     let made = server.create("one").await;
     assert_eq!(made.code, 201);
     assert_eq!(made.body["metadata"]["generation"], 1);
@@ -200,7 +200,7 @@ async fn a_deletion_takes_a_uid(server: Server) {
     assert_eq!((gone.code, gone.reason()), (404, "NotFound"));
 }
 
-async fn what_is_not_there_says_its_name_and_what_is_not_served_does_not(server: Server) {
+async fn an_absent_object_is_named_and_an_unserved_path_is_not(server: Server) {
     let missing = server.get(&server.path("one")).await;
     assert_eq!(missing.body["details"]["name"], "one");
     let nowhere = server.get("/apis/nobody.example.org/v1/things/one").await;

@@ -16,20 +16,20 @@ pub enum BuildError {
     /// A file cannot be read or written.
     #[error("cannot use {}: {cause}", path.display())]
     File {
-        /// Which.
+        /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         cause: io::Error,
     },
     /// A tool is missing.
     #[error(transparent)]
     Spawn(#[from] SpawnError),
-    /// A tool failed.
+    /// A tool ended with an error.
     #[error("a step ended with {status}: {said}")]
     Step {
-        /// How it ended.
+        /// Its exit status, or the signal that ended it.
         status: String,
-        /// What it said.
+        /// Its output.
         said: String,
     },
 }
@@ -46,7 +46,7 @@ impl BuildError {
 /// Of several processes one builds and the others wait. Nothing is done where no file of the plugin or of the contract has changed.
 ///
 /// # Errors
-/// What the tool said that failed.
+/// The output of the tool that failed.
 pub async fn build_in_copy(
     language: Language,
     from: &Path,

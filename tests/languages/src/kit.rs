@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::binary;
 
-/// SHA-256 of `sesame`.
+/// SHA-256 of `sesame`, a key that the example plugins accept.
 const SESAME: &str = "d0c04f4b1951e4aeaaec8223ed2039e542f3aae805a6fa7f6d794e5afff5d272";
 
 /// Whatever lies in the folder `$2` gives way to something of another sort: a file to a folder, a folder to a file. What is absent can be
@@ -39,7 +39,7 @@ impl KitRun {
         let mut kit = Spawn::new(binary("provider-conformance")).args(["--plugin-command", plugin]);
         for (flag, name) in [("--setting", "one"), ("--other-setting", "two")] {
             let path = folder.path().join(name);
-            fs::create_dir(&path).expect("it is made");
+            fs::create_dir(&path).expect("it is created");
             if locked {
                 fs::write(path.join("keys"), SESAME).expect("it is written");
             }
@@ -108,7 +108,7 @@ impl KitRun {
 /// What was judged and what was not, as `SUBJECT ID`, each sorted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdicts {
-    /// Passed.
+    /// Assertions that hold.
     pub passed: Vec<String>,
     /// Does not apply to this plugin or kind, or was left out.
     pub skipped: Vec<String>,

@@ -15,16 +15,16 @@ use crate::{
 /// A language that a plugin is written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Language {
-    /// With grpcio.
+    /// Python, over grpcio.
     Python,
-    /// With grpc-go.
+    /// Go, over grpc-go.
     Go,
-    /// With grpc-js.
+    /// TypeScript on Node.js, over grpc-js.
     TypeScript,
 }
 
 impl Language {
-    /// All of them.
+    /// Every language of `examples/`.
     pub const ALL: [Self; 3] = [Self::Python, Self::Go, Self::TypeScript];
 
     /// In lower case, as in the names of folders.

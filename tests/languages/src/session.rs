@@ -66,7 +66,7 @@ impl Session {
             .spawn()
             .expect("there is a shell");
         let status = shell.wait_for(LIMIT).await;
-        // With it ends what it started, and so what they say.
+        // With it ends what it started, and so their output.
         drop(shell);
         let said: Vec<String> = said.iter().collect();
         let said = said.join("\n");
@@ -87,7 +87,7 @@ impl Session {
             let expected: Vec<String> = output.iter().map(|line| place(line)).collect();
             assert!(
                 matches(&expected, &answer),
-                "`{line}` says:\n{}\nand not:\n{}",
+                "`{line}` prints:\n{}\nand not:\n{}",
                 answer.join("\n"),
                 expected.join("\n")
             );

@@ -21,7 +21,7 @@ const BUILD_OUTPUTS: [&str; 8] = [
     "plugin",
 ];
 
-/// The repository's folder.
+/// The root of the repository, from the manifest of this crate.
 pub(crate) fn repository() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.ancestors().nth(2).unwrap_or(here).to_owned()
@@ -40,7 +40,7 @@ fn profile() -> PathBuf {
     folder.map(Path::to_owned).unwrap_or_default()
 }
 
-/// The target folder.
+/// Cargo's target folder, which holds the profiles.
 pub fn target() -> PathBuf {
     profile().parent().map(Path::to_owned).unwrap_or_default()
 }
@@ -84,7 +84,7 @@ pub(crate) fn digest(roots: &[&Path]) -> Result<String, BuildError> {
     Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Makes `to` equal to `from`, save for the kept entries.
+/// Synchronises `to` with `from`, save for the kept entries.
 pub(crate) fn mirror(from: &Path, to: &Path, kept: &[&str]) -> Result<(), BuildError> {
     for old in entries(to).unwrap_or_default() {
         let is_kept = old
@@ -151,7 +151,7 @@ mod tests {
         let folder = ScratchDir::new("crossbridge-source-").expect("a folder");
         let write = |path: &str, text: &str| {
             let path = folder.path().join(path);
-            std::fs::create_dir_all(path.parent().expect("a folder")).expect("it is made");
+            std::fs::create_dir_all(path.parent().expect("a folder")).expect("it is created");
             std::fs::write(path, text).expect("it is written");
         };
         let read = |path: &str| std::fs::read_to_string(folder.path().join(path)).ok();

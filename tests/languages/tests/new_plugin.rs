@@ -1,4 +1,4 @@
-//! What `runtime-bridge new-plugin` writes builds, and passes the kit, as it is; and the lines that it prints do what they say.
+//! What `runtime-bridge new-plugin` writes builds, and passes the kit, as it is; and the lines that it prints work.
 
 use std::{fs, os::unix::fs::symlink, path::Path, sync::mpsc::channel};
 
@@ -81,7 +81,7 @@ async fn a_new_plugin_in_rust_conforms() {
     // The versions that are here already, and what was built of them the last time.
     fs::copy(repository.join("Cargo.lock"), folder.join("Cargo.lock")).expect("it is copied");
     let made = target().join("languages/rust");
-    fs::create_dir_all(&made).expect("it is made");
+    fs::create_dir_all(&made).expect("it is created");
     symlink(&made, folder.join("target")).expect("it is linked");
     run_printed_commands(&lines, scratch.path()).await;
     let plugin = made.join(format!("debug/{NAME}-plugin"));

@@ -1,4 +1,4 @@
-//! Deterministic simulation. `tests/model` holds the machine against a model world: scenarios, random lives, and the explorer.
+//! Deterministic simulation. `tests/model` holds the machine against a reference model: scenarios, random runs, and the explorer.
 //! [`simulation`] runs the whole bridge in virtual time, on one thread: one seed is one schedule. [`scenario`]s run in it, and with real
 //! processes in `tests/crash-matrix`, and must agree.
 

@@ -20,7 +20,7 @@ use serde_json::json;
 /// Runs seeds of the simulation.
 #[derive(Debug, Parser)]
 struct Args {
-    /// How many seeds.
+    /// Number of seeds, from the first one on.
     #[arg(long, default_value_t = 100)]
     seeds: u64,
     /// The first of them.
@@ -152,7 +152,7 @@ fn tell_scenario(name: &str) -> ExitCode {
     }
 }
 
-/// Says what was wrong, and whether nothing was.
+/// Prints what was wrong; the exit code tells whether nothing was.
 fn tell(report: &Report) -> ExitCode {
     if report.violations.is_empty() {
         return ExitCode::SUCCESS;

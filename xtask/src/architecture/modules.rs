@@ -13,7 +13,7 @@ struct Written {
     line: usize,
 }
 
-/// One file.
+/// One source file: its child modules, and what it imports from where.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Module {
     children: BTreeSet<String>,
@@ -113,7 +113,7 @@ impl Modules {
                 rest = &rest[1..];
             } else if let Some(meant) = module.imports.get(next).filter(|_| follow > 0) {
                 let path = [meant.as_slice(), &rest[1..]].concat();
-                // What is of another crate is not ours to look into, but here it is shown.
+                // What is of another crate is not followed further, but here it is shown.
                 return Some(self.resolve(&at, &path, follow - 1).unwrap_or(at));
             } else {
                 break;

@@ -123,7 +123,7 @@ fn a_target_without_tests_has_none() {
 }
 
 #[test]
-fn a_library_whose_examples_are_not_run_has_none() {
+fn a_library_without_doc_tests_has_no_examples() {
     let mut lost = Vec::new();
     for (_, targets) in crates() {
         for target in targets

@@ -99,7 +99,7 @@ impl Aws {
             .unwrap_or(0))
     }
 
-    /// The answer to a read. Signatures are not checked; AWS tells its services apart by their scope.
+    /// The answer to a read. Signatures are not checked; AWS distinguishes its services by their scope.
     async fn get(&self, service: &str, path: &str) -> Result<String, Failure> {
         let scope = format!("{}/20260101/us-east-1/{service}/aws4_request", self.access_key_id);
         let request = Request::get(format!("{}{path}", self.endpoint))

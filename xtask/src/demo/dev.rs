@@ -12,7 +12,7 @@ use crate::run::answer;
 /// How long everything may take to end.
 const GRACE: Duration = Duration::from_secs(30);
 
-/// `runtime-bridge dev`, and what its state file says.
+/// `runtime-bridge dev`, and the contents of its state file.
 pub(super) struct Dev {
     process: Process,
     state_file: PathBuf,
@@ -46,7 +46,7 @@ impl Dev {
         })
     }
 
-    /// What it says of its processes, once there are any.
+    /// What it reports of its processes, once there are any.
     pub(super) fn state(&self) -> Option<Value> {
         let state: Value = serde_json::from_slice(&fs::read(&self.state_file).ok()?).ok()?;
         ["plugin", "bridge"]
@@ -69,7 +69,7 @@ impl Dev {
             .iter()
             .map(|name| state["processes"][name]["pid"].as_u64().map(|id| id.to_string()))
             .collect();
-        let ids = ids.ok_or_else(|| Failure::new("the state file does not tell the process ids"))?;
+        let ids = ids.ok_or_else(|| Failure::new("the state file has no process ids"))?;
         answer(Spawn::new("kill").arg("-9").args(ids)).await.map(drop)
     }
 

@@ -16,7 +16,7 @@ impl Kubernetes {
     pub(super) fn of(state: &Value) -> Result<Self, Failure> {
         let path = |name: &str| {
             let path = state[name].as_str().map(PathBuf::from);
-            path.ok_or_else(|| Failure::new(format!("the state file does not tell {name}")))
+            path.ok_or_else(|| Failure::new(format!("the state file has no {name}")))
         };
         Ok(Self {
             kubectl: path("kubectl")?,

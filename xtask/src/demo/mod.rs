@@ -24,7 +24,7 @@ use crate::run::{cargo, run};
 const BUCKET: &str = "examples/aws/bucket.yaml";
 const DISTRIBUTION: &str = "examples/aws/distribution.yaml";
 
-/// How long AWS takes to deploy a distribution: long enough to kill somebody meanwhile.
+/// How long AWS takes to deploy a distribution: long enough for the kills meanwhile.
 const DEPLOYED_AFTER: Duration = Duration::from_secs(12);
 /// No wait of the demo is longer.
 const LIMIT: Duration = Duration::from_mins(3);
@@ -115,7 +115,7 @@ impl Demo<'_> {
         self.dev.kill(&["plugin", "bridge"]).await?;
         if is_ready(&named) {
             return Err(Failure::new(
-                "the distribution was ready before anybody was killed: this shows nothing",
+                "the distribution was ready before the kills: this proves nothing",
             ));
         }
         until("plugin and bridge are started again", async || {
@@ -137,7 +137,7 @@ impl Demo<'_> {
             )));
         }
         self.report.say(&format!(
-            "AWS itself says: exactly one distribution, {name}; it was asked to create one {asked} time(s)"
+            "AWS itself reports: exactly one distribution, {name}; it was asked to create one {asked} time(s)"
         ));
 
         self.report.say("delete both");
@@ -151,7 +151,7 @@ impl Demo<'_> {
         let (ids, buckets) = (self.aws.distributions().await?, self.aws.buckets().await?);
         if ids.is_empty() && buckets.is_empty() {
             self.report
-                .say("AWS itself says: no distribution and no bucket is left");
+                .say("AWS itself reports: no distribution and no bucket is left");
             Ok(())
         } else {
             Err(Failure::new(format!(
@@ -182,7 +182,7 @@ fn external_name(object: &Value) -> Option<&str> {
         .filter(|name| !name.is_empty())
 }
 
-/// Looks again and again until there is something to see.
+/// Polls until there is something to see; fails after [`LIMIT`].
 async fn until<T>(what: &str, look: impl AsyncFn() -> Result<Option<T>, Failure>) -> Result<T, Failure> {
     let begun = Instant::now();
     loop {

@@ -28,7 +28,7 @@ const ALONE: [&str; 9] = [
     "provider-conformance",
     "xtask",
 ];
-/// The machine in a model world: with the unit tests it is what is run after each change of a line.
+/// The machine in the reference model: with the unit tests it is what is run after each change of a line.
 pub(crate) const MODEL_TESTS: &str = "bridge-sim model";
 
 pub(crate) async fn run_all() -> Result<(), Failure> {
@@ -45,7 +45,7 @@ pub(crate) async fn run_all() -> Result<(), Failure> {
     result
 }
 
-/// Format, lints, unit tests and the model world, for whoever changes a line.
+/// Format, lints, unit tests and the reference model, for whoever changes a line.
 pub(crate) async fn run_quick() -> Result<(), Failure> {
     let report = Report::new();
     let project = Project::find().await?;

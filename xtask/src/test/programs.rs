@@ -7,13 +7,13 @@ use serde_json::Value;
 /// One test program: the unit tests of a crate or binary, or a folder of tests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TestProgram {
-    /// The crate.
+    /// The name of the crate.
     pub(crate) package: String,
     /// The target: `bridge_core` for the unit tests of that library, `model` for `tests/model`.
     pub(crate) target: String,
     /// Whether it holds unit tests rather than those of a folder `tests`.
     pub(crate) is_unit: bool,
-    /// The program.
+    /// Path of the program.
     pub(crate) executable: PathBuf,
     /// The folder of the crate, where cargo too would start it.
     pub(crate) folder: PathBuf,

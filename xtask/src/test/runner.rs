@@ -66,7 +66,7 @@ async fn run_two_at_once(report: &Report, mut programs: Vec<TestProgram>) -> Tal
 /// What it prints is shown when it ends, as another prints at the same time.
 async fn run_one(report: &Report, program: &TestProgram) -> Tally {
     let (name, begun) = (program.name(), Instant::now());
-    // libtest tells how long a test took only to those who want what is not stable. The tests themselves are built without it.
+    // libtest reports how long a test took as an unstable feature only. The tests themselves are built without it.
     let tests = without_cargo(Spawn::new(&program.executable))
         .args(["-Zunstable-options", "--report-time"])
         .env("RUSTC_BOOTSTRAP", "1")

@@ -54,7 +54,7 @@ impl Tally {
         self.failures.push(format!("{program}: {how}"));
     }
 
-    /// Adds another's.
+    /// Adds the results of another program.
     pub(crate) fn merge(&mut self, other: Self) {
         self.passed += other.passed;
         self.failed += other.failed;
@@ -63,7 +63,7 @@ impl Tally {
         self.failures.extend(other.failures);
     }
 
-    /// How many failed.
+    /// Tests that failed, and programs that ended badly.
     pub(crate) fn failed(&self) -> u64 {
         self.failed
     }

@@ -49,7 +49,7 @@ type Failed struct{ *pb.Failure }
 
 func (f *Failed) Error() string { return f.GetMessage() }
 
-// Fail makes one with EFFECT_NONE.
+// Fail returns a failure with EFFECT_NONE.
 func Fail(code pb.FailureCode, reason, format string, arguments ...any) *Failed {
 	return &Failed{&pb.Failure{Code: code, Effect: pb.Effect_EFFECT_NONE, Reason: reason, Message: fmt.Sprintf(format, arguments...)}}
 }

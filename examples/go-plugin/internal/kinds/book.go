@@ -54,7 +54,7 @@ func (Books) Described() *pb.ResourceKind {
 		ParametersSchemaJson: text(object{
 			"type": "object", "required": []string{"title", "pages"},
 			"properties": object{
-				"title": object{"type": "string", "minLength": 1, "description": "Its name is made of it."},
+				"title": object{"type": "string", "minLength": 1, "description": "The name is derived from it."},
 				"paper": object{"type": "string", "description": "plain, if not said."},
 				"pages": object{"type": "integer", "minimum": 1},
 			},
@@ -117,7 +117,7 @@ func (Books) Create(ctx context.Context, c *call.Call) (*pb.Outcome, error) {
 	}
 	return change(ctx, c, "books", func(press *press.Press, before *book) (*pb.Outcome, error) {
 		if before != nil {
-			// The name settles it: what bears our marker and is on its way to the desired state is our own earlier work.
+			// The name resolves it: what bears our marker and is on its way to the desired state is our own earlier work.
 			is := before.Parameters
 			if !c.Owns(before.Marker) || is.Title != desired.Title || is.Paper != desired.Paper || is.Pages > desired.Pages {
 				return nil, taken(c.Name())

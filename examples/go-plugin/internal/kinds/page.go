@@ -65,7 +65,7 @@ func (Pages) Described() *pb.ResourceKind {
 		ConnectionKeys: []*pb.ConnectionKey{{Name: "path", Description: "Where the page lies."}},
 		Examples: []*pb.KindExample{{
 			Name: "greeting", ExternalName: "greeting",
-			// More than a double can tell: whoever counts with one loses the last copy.
+			// More than a double can hold: whoever counts with one loses the last copy.
 			CreateParameters:  call.Document(object{"text": "Hello!", "copies": 9007199254740993}),
 			UpdateParameters:  call.Document(object{"text": "Good morning!", "ink": "gold", "copies": 2}),
 			InvalidParameters: call.Document(object{"text": "Hello!", "ink": "gold", "copies": mostCopiesOfGold + 1}),
@@ -101,7 +101,7 @@ func (Pages) Create(ctx context.Context, c *call.Call) (*pb.Outcome, error) {
 	}
 	return change(ctx, c, "pages", func(press *press.Press, before *page) (*pb.Outcome, error) {
 		if before != nil {
-			// The name settles it: what bears our marker and is as desired is our own earlier work.
+			// The name resolves it: what bears our marker and is as desired is our own earlier work.
 			if c.Owns(before.Marker) && before.Parameters == desired {
 				return completed(c.Name(), &pb.Completed{Observation: before.observed(press, c.Name()), AlreadyDone: true}), nil
 			}

@@ -97,7 +97,7 @@ func listenUnix(path string) (net.Listener, error) {
 			return nil, errors.New("another process serves there; stop it, or name another path")
 		}
 		if !errors.Is(err, syscall.ECONNREFUSED) {
-			return nil, fmt.Errorf("cannot tell whether another process serves there: %w", err)
+			return nil, fmt.Errorf("cannot find out whether another process serves there: %w", err)
 		}
 		if err := os.Remove(path); err != nil {
 			return nil, err

@@ -18,7 +18,7 @@ import (
 	pb "example.org/press/internal/contract"
 )
 
-const bug = "The plugin has a bug; its log says more."
+const bug = "The plugin has a bug; its log has the details."
 
 // Guard bounds each call of the contract, checks it, logs how it ended, and keeps a panic to it.
 func Guard(ctx context.Context, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (answer any, err error) {

@@ -53,7 +53,7 @@ class Beds:
             kinds.KindExample(
                 name="herbs",
                 external_name="herbs",
-                # More than a double can tell: whoever counts with one loses the last metre.
+                # More than a double can hold: whoever counts with one loses the last metre.
                 create_parameters=document({"soil": "loam", "metres": 9007199254740993}),
                 update_parameters=document({"soil": "sand", "metres": 4}),
                 invalid_parameters=document({"soil": "sand", "metres": LONGEST_OF_SAND + 1}),
@@ -74,7 +74,7 @@ class Beds:
         with garden.of(call).change(call) as rows:
             bed = find(rows, call)
             if bed is not None:
-                # The name settles it: what bears our marker and is as desired is our own earlier work.
+                # The name resolves it: what bears our marker and is as desired is our own earlier work.
                 if call.owns(bed["marker"]) and json.loads(bed["parameters"]) == desired:
                     return completed(bed, already_done=True)
                 raise Failed("ALREADY_EXISTS", "NameTaken", f"There is a bed {call.name} already.", existing=call.name)

@@ -10,7 +10,7 @@ import grpc
 from .call import Failed, Rejected
 
 Answer = TypeVar("Answer")
-BUG = "The plugin has a bug; its log says where."
+BUG = "The plugin has a bug; its log has the details."
 
 
 def guarded(

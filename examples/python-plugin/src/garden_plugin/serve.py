@@ -111,7 +111,7 @@ def reject_if_in_use(path: Path) -> None:
     if result == 0:
         raise CannotServe("another process serves there; stop it, or name another path")
     if result != errno.ECONNREFUSED:
-        raise CannotServe(f"cannot tell whether another process serves there: {os.strerror(result)}")
+        raise CannotServe(f"cannot find out whether another process serves there: {os.strerror(result)}")
 
 
 def is_loopback(host: str | None) -> bool:

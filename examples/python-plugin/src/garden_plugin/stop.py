@@ -5,7 +5,7 @@ import socket
 
 
 class StopSignals:
-    """Must be made on the main thread.
+    """Must be created on the main thread.
 
     An event that a signal handler sets is not enough: handlers run on the main thread only, and that may sleep on the event's lock while another
     thread takes the signal. A file descriptor is written to at once, by whichever thread it is.

@@ -84,7 +84,7 @@ fn names(kind: &mut wire::ResourceKind) -> &mut wire::ExternalNameRules {
 fn refused(spoil: impl FnOnce(&mut wire::ResourceKind)) -> Violation {
     let mut wire = kind();
     spoil(&mut wire);
-    Kind::try_from(wire).expect_err("the spoilt kind is refused")
+    Kind::try_from(wire).expect_err("the spoilt kind is rejected")
 }
 
 #[test]
@@ -112,7 +112,7 @@ fn defaults_are_filled_in() -> Result<(), Violation> {
 type Spoil = fn(&mut wire::ResourceKind);
 
 #[test]
-fn a_kind_whose_names_are_known_beforehand_is_found_by_them_or_by_its_marker() {
+fn known_names_require_recovery_by_name_or_marker() {
     for (recovery, served) in [
         (wire::CreateRecovery::ClientToken, false),
         (wire::CreateRecovery::DeterministicName, true),

@@ -111,7 +111,7 @@ fn advice_of_more_than_an_hour_counts_as_an_hour() -> Result<(), Violation> {
 }
 
 #[test]
-fn what_is_unset_or_from_the_future_has_the_documented_default() -> Result<(), Violation> {
+fn unset_and_unknown_values_have_the_documented_default() -> Result<(), Violation> {
     for code in [0, 4711] {
         for effect in [0, 4711] {
             let failure = Failure::try_from(wire::Failure {
@@ -129,7 +129,7 @@ fn what_is_unset_or_from_the_future_has_the_documented_default() -> Result<(), V
 }
 
 #[test]
-fn every_failure_code_has_a_word_of_its_own() {
+fn every_failure_code_has_a_code_of_its_own() {
     for number in 1..=19 {
         let code = wire::FailureCode::try_from(number).expect("the contract numbers them so");
         assert_eq!(wire::FailureCode::from(FailureCode::from(code)), code);
@@ -302,7 +302,7 @@ fn an_answer_must_fit_its_call() -> Result<(), Violation> {
 }
 
 #[test]
-fn responses_roundtrip() -> Result<(), Violation> {
+fn responses_survive_a_round_trip() -> Result<(), Violation> {
     let look = ObserveResult::try_from(found(observation()))?;
     assert_eq!(
         ObserveResult::try_from(wire::ObserveResponse::from(look.clone()))?,
@@ -327,7 +327,7 @@ fn responses_roundtrip() -> Result<(), Violation> {
 }
 
 #[test]
-fn durations_that_the_wire_cannot_say_are_cut() {
+fn durations_that_the_wire_cannot_express_are_cut() {
     let failure = Failure {
         retry_after: Some(Duration::MAX),
         ..Failure::try_from(failure()).expect("the good message passes")

@@ -8,18 +8,18 @@ use std::fmt::Debug;
 
 use crossbridge_types::Violation;
 
-/// Converts `good` after `spoil`, and returns the field that was refused together with the sentence.
+/// Converts `good` after `spoil`, and returns the field that was rejected together with the sentence.
 fn refusal<W: Clone, T: TryFrom<W, Error = Violation> + Debug>(
     good: &W,
     spoil: impl FnOnce(&mut W),
 ) -> (String, String) {
     let mut wire = good.clone();
     spoil(&mut wire);
-    let violation = T::try_from(wire).expect_err("the spoilt message is refused");
+    let violation = T::try_from(wire).expect_err("the spoilt message is rejected");
     (violation.field.clone(), violation.to_string())
 }
 
-/// Each line: the field that must be refused, and how the good message is spoilt.
+/// Each line: the field that must be rejected, and how the good message is spoilt.
 macro_rules! refused {
     ($domain:ty, $good:expr; $($field:literal: $spoil:expr;)*) => {{
         let good = $good;

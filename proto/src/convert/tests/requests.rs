@@ -110,7 +110,7 @@ fn a_target_is_checked_to_its_leaves() {
             request.desired = Some(wire::DesiredState { parameters: Some(document("")), ..Default::default() });
         };
         "desired.sensitive_values[\"password\"]": |request| {
-            let values = &mut request.desired.as_mut().expect("a wish").sensitive_values;
+            let values = &mut request.desired.as_mut().expect("a desired state").sensitive_values;
             values.insert("password".to_owned(), "secret".to_owned());
         };
     );
@@ -222,7 +222,7 @@ fn a_list_is_checked() {
 }
 
 #[test]
-fn requests_roundtrip() -> Result<(), Violation> {
+fn requests_survive_a_round_trip() -> Result<(), Violation> {
     let there = Observe::try_from(observe())?;
     assert_eq!(there.desired.parameters["big"], 9_007_199_254_740_993_u64);
     let back = wire::ObserveRequest::of(&there.target, &there.desired)?;

@@ -4,18 +4,18 @@ use std::time::Duration;
 
 use crate::{Rule, Violation};
 
-/// Longest call.
+/// Longest timeout of one call that a plugin may declare.
 const CALL_LIMIT: Duration = Duration::from_mins(1);
 
-/// Call timeout where the plugin says nothing.
+/// Call timeout where the plugin declares none.
 const DEFAULT_CALL: Duration = Duration::from_secs(30);
 
 /// How an unknown outcome of Create is cleared up. None declared: a person is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CreateRecovery {
-    /// The name is known beforehand, so Observe settles it.
+    /// The name is known beforehand, so Observe resolves it.
     DeterministicName,
-    /// The same Create settles it, while the token is retained.
+    /// The same Create resolves it, while the token is retained.
     ClientToken,
     /// Observe with an empty name finds it by its marker.
     Marker,
@@ -26,7 +26,7 @@ pub enum CreateRecovery {
 pub enum DiffMode {
     /// The bridge, by schema and field rules.
     Bridge,
-    /// The plugin.
+    /// The plugin, which sets `Observation::up_to_date`.
     Plugin,
 }
 
@@ -34,7 +34,7 @@ pub enum DiffMode {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[allow(clippy::struct_excessive_bools)] // The contract's own flags.
 pub struct Capabilities {
-    /// False: observe-only.
+    /// Whether Create is served; without it the kind is observe-only.
     pub can_create: bool,
     /// False: any change needs replacement.
     pub can_update: bool,
@@ -48,17 +48,17 @@ pub struct Capabilities {
     pub consistency_window: Duration,
     /// The ownership marker is kept on the resource and read back.
     pub holds_marker: bool,
-    /// Who compares.
+    /// Who compares desired with observed parameters.
     pub diff_mode: DiffMode,
     /// Update is accepted while another operation runs.
     pub concurrent_update: bool,
     /// Delete is accepted while Create runs.
     pub delete_during_create: bool,
-    /// Objects that share an upstream limit; the kind's own name where the plugin says nothing.
+    /// Objects that share an upstream limit; the kind's own name where the plugin declares none.
     pub rate_limit_group: String,
     /// How long after its deadline an accepted request may still take effect.
     pub late_margin: Duration,
-    /// What a Create makes can be observed as soon as the upstream has accepted the request, not only when its operation ends.
+    /// What a Create creates can be observed as soon as the upstream has accepted the request, not only when its operation ends.
     pub visible_when_accepted: bool,
 }
 
@@ -86,9 +86,9 @@ pub struct Timeouts {
     pub call: Duration,
     /// Whole creation, polls included; `None`: no limit.
     pub create: Option<Duration>,
-    /// Whole update.
+    /// Whole update, polls included; `None`: no limit.
     pub update: Option<Duration>,
-    /// Whole deletion.
+    /// Whole deletion, polls included; `None`: no limit.
     pub delete: Option<Duration>,
 }
 

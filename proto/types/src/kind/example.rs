@@ -1,4 +1,4 @@
-//! Fixtures.
+//! Fixtures of a kind, from which the kit and `new-plugin` compose calls and manifests.
 
 use std::collections::BTreeMap;
 
@@ -15,9 +15,9 @@ pub struct Example {
     pub create_parameters: Option<Document>,
     /// Good for Update of the above.
     pub update_parameters: Option<Document>,
-    /// Passes the schema, and is refused all the same.
+    /// Passes the schema, and is rejected all the same.
     pub invalid_parameters: Option<Document>,
-    /// JSON Pointer -> made-up value.
+    /// JSON Pointer -> invented value.
     pub sensitive_values: BTreeMap<String, String>,
     /// Examples that must exist first: `Kind/name`.
     pub requires: Vec<String>,

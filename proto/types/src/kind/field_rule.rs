@@ -5,10 +5,10 @@ use crate::{ResourceType, Violation, check};
 /// When a field may change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Mutability {
-    /// Any time.
+    /// May change at any time, in place.
     #[default]
     Mutable,
-    /// Only by replacement.
+    /// Changes only with a replacement of the resource.
     Immutable,
     /// May be set later, but not changed once set.
     SetOnce,
@@ -24,7 +24,7 @@ pub enum Comparison {
     CaseInsensitive,
     /// A string that holds JSON; white space and key order do not count.
     JsonText,
-    /// Kubernetes quantities.
+    /// Kubernetes quantities, compared by value: `1Gi` equals `1024Mi`.
     Quantity,
     /// Never: the upstream does not return it.
     WriteOnly,
@@ -50,7 +50,7 @@ pub struct FieldRule {
 /// Lets users write `fooRef` and `fooSelector`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReferenceRule {
-    /// Of what.
+    /// The type of the resource that is referred to.
     pub resource_type: ResourceType,
     /// JSON Pointer into that resource's status; empty: its external name.
     pub extract: String,

@@ -30,7 +30,7 @@ pub struct ResourceType {
     pub group: String,
     /// The one served version, a DNS label.
     pub version: String,
-    /// Kind, in `PascalCase`.
+    /// The kind's name, in `PascalCase`.
     pub kind: String,
 }
 
@@ -55,17 +55,17 @@ impl fmt::Display for ResourceType {
 /// All that is needed to create a CRD and to run a controller for one kind.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Kind {
-    /// Group, version, kind.
+    /// API group, version and kind.
     pub resource_type: ResourceType,
     /// Plural, a DNS label.
     pub plural: String,
-    /// Likewise; the kind in lower case where the plugin says nothing.
+    /// Likewise; the kind in lower case where the plugin declares none.
     pub singular: String,
-    /// For kubectl.
+    /// Short names for kubectl, DNS labels.
     pub short_names: Vec<String>,
     /// For kubectl, beside `crossplane` and `managed`.
     pub categories: Vec<String>,
-    /// False: cluster-scoped.
+    /// Whether its objects live in namespaces; else they are cluster-scoped.
     pub namespaced: bool,
     /// For docs and `kubectl explain`.
     pub description: String,
@@ -77,7 +77,7 @@ pub struct Kind {
     pub printer_columns: Vec<PrinterColumn>,
     /// How it must be treated.
     pub capabilities: Capabilities,
-    /// How names work.
+    /// Who chooses external names, and their form.
     pub external_name: NameRules,
     /// Per-field meaning; each path is in the schema of the parameters.
     pub field_rules: Vec<FieldRule>,
@@ -93,10 +93,10 @@ pub struct Kind {
     pub digest: String,
 }
 
-/// A kubectl column.
+/// A column of `kubectl get`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PrinterColumn {
-    /// Heading.
+    /// The column's heading.
     pub name: String,
     /// OpenAPI type: integer, number, string, boolean or date.
     pub data_type: String,
@@ -125,9 +125,9 @@ impl PrinterColumn {
 /// A key of the connection Secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConnectionKey {
-    /// Key.
+    /// The key's name, as in the Secret's data.
     pub name: String,
-    /// For people.
+    /// What it holds, for people.
     pub description: String,
     /// Only ever given once, around Create.
     pub one_time: bool,
@@ -215,7 +215,7 @@ impl Kind {
             return Err(Violation::new(
                 "capabilities.create_recovery",
                 Rule::RequiredWhere {
-                    when: "where the name is known before anything is made: DETERMINISTIC_NAME, or MARKER, or both",
+                    when: "where the name is known before anything is created: DETERMINISTIC_NAME, or MARKER, or both",
                 },
             ));
         }

@@ -13,7 +13,7 @@ pub enum NameSource {
     Derived,
 }
 
-/// How names work.
+/// Who chooses external names, and their form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NameRules {
     /// Where they come from.

@@ -141,7 +141,7 @@ fn resume(
     deployment(context, observed, OperationVerb::Create)
 }
 
-/// Tells this request from another under the same token. The marker is not part of it, as it counts by itself.
+/// Distinguishes this request from another under the same token. The marker is not part of it, as it counts by itself.
 fn request_digest(context: &CallContext<'_>, create: &Create<DistributionParameters>) -> String {
     // The keys of a JSON object come sorted.
     let request = json!([context.call.config.id(), create.desired.json]);

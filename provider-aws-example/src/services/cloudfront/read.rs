@@ -1,4 +1,4 @@
-//! Reading a distribution.
+//! Reads a distribution: its configuration, its tags, its progress.
 
 pub(super) mod find;
 

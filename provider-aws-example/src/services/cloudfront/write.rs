@@ -99,7 +99,7 @@ async fn tag(
     change.apply(set, remove).await
 }
 
-/// Refuses a change of another version than the one that the bridge has observed.
+/// Rejects a change of another version than the one that the bridge has observed.
 fn check_version(observed: &ObservedDistribution, etag: &str) -> Result<(), Failure> {
     if etag.is_empty() || etag == observed.etag {
         return Ok(());

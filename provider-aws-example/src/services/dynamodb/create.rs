@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_recent_table_without_marker_may_still_be_ours() {
+    fn an_unmarked_table_may_be_ours_while_it_is_recent() {
         for (ownership, status, is_recent, expected) in [
             (Ownership::Owned, Status::Creating, true, ExistingTable::Creating),
             (Ownership::Owned, Status::Active, false, ExistingTable::Created),

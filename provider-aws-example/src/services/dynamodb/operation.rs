@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_is_identified_by_its_id_else_by_its_creation_time() {
+    fn a_table_is_identified_by_id_or_creation_time() {
         let operation = TableOperation::on(&table(Some("one"), 7), "eu-west-1");
         assert!(operation.is_on(&table(Some("one"), 7)));
         assert!(!operation.is_on(&table(Some("two"), 7)));

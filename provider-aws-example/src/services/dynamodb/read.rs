@@ -1,4 +1,4 @@
-//! Reading a table.
+//! Reads a table: its description, its tags, its features.
 
 mod features;
 pub(super) mod find;

@@ -56,7 +56,7 @@ pub(super) async fn update(
             &observed.handle(OperationVerb::Update, operation),
         ));
     }
-    // Last, as AWS may refuse these for an hour.
+    // Last, as AWS may reject these for an hour.
     features::converge(context, &observed, desired).await?;
     Ok(finish(async {
         // AWS lists tags late: these have been written.

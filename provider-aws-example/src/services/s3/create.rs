@@ -19,7 +19,7 @@ pub(super) async fn create(
 ) -> Result<Outcome<Bucket>, Failure> {
     let desired = &create.desired.parameters;
     let name = context.external_name();
-    // In us-east-1 an owner may create a bucket again, so that CreateBucket does not say whether it exists.
+    // In us-east-1 an owner may create a bucket again, so that CreateBucket does not report whether it exists.
     match presence(sessions, &context).await? {
         Presence::Absent => {}
         Presence::Inaccessible(error) => return Err(name_taken(error, name)),

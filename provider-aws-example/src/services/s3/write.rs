@@ -69,7 +69,7 @@ pub(super) async fn delete(
     }
 }
 
-/// Brings a bucket to the desired state, and reads it again for the outcome.
+/// Changes a bucket to the desired state, and reads it again for the outcome.
 pub(super) async fn converge_and_read(
     context: &CallContext<'_>,
     observed: &ObservedBucket,

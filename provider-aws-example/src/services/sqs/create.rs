@@ -14,7 +14,7 @@ use crate::context::{CallContext, finish};
 use crate::session::Sessions;
 use crate::tags::{Ownership, with_marker};
 
-/// For so long SQS refuses the name of a deleted queue.
+/// For so long SQS rejects the name of a deleted queue.
 const NAME_COOLDOWN: Duration = Duration::from_mins(1);
 
 pub(super) async fn create(

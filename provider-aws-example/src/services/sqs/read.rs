@@ -1,4 +1,4 @@
-//! Reading a queue.
+//! Reads a queue: its attributes and its tags.
 
 use aws_sdk_sqs::Client;
 use aws_sdk_sqs::types::QueueAttributeName as Name;
@@ -109,7 +109,7 @@ pub(super) async fn tags(context: &CallContext<'_>, url: &str) -> Result<Observe
     Ok(response.tags.unwrap_or_default().into_iter().collect())
 }
 
-/// Whether AWS reports that there is no such queue. A 404 of a proxy in between does not say so.
+/// Whether AWS reports that there is no such queue. A 404 of a proxy in between does not count.
 pub(super) fn is_absence(error: &ApiError) -> bool {
     error.has_any_code(&["QueueDoesNotExist", "NonExistentQueue"])
 }

@@ -1,4 +1,4 @@
-//! What users can say of a distribution, and what is refused.
+//! What users can set on a distribution, and what is rejected.
 
 use super::*;
 
@@ -184,7 +184,7 @@ async fn a_new_distribution_caches_by_default() {
 }
 
 #[tokio::test]
-async fn an_invalid_spec_is_rejected_field_by_field_without_a_request() {
+async fn an_invalid_spec_is_rejected_without_a_request() {
     let fixture = Fixture::new().await;
     let mut site = distribution(&fixture);
     site.desired = json!({

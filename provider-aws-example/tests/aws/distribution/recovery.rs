@@ -6,7 +6,7 @@ use crossbridge_proto::v1alpha1 as wire;
 
 use super::*;
 
-/// For a plugin on a busy machine to say that AWS is silent.
+/// How long a plugin on a busy machine may take to report that AWS is silent.
 const LONG_ENOUGH: Duration = Duration::from_secs(4);
 
 async fn ids(fixture: &Fixture) -> Vec<String> {
@@ -125,7 +125,7 @@ async fn a_repeat_creates_what_never_reached_aws() {
 }
 
 #[tokio::test]
-async fn a_reused_token_is_rejected_and_a_deleted_distribution_not_recreated() {
+async fn a_reused_token_neither_creates_nor_recreates_a_distribution() {
     let fixture = settled().await;
     let ours = existing(&fixture).await;
     let mut theirs = distribution(&fixture);

@@ -96,7 +96,7 @@ async fn two_new_indexes_are_built_one_after_the_other() {
 }
 
 #[tokio::test]
-async fn a_table_whose_index_is_built_is_busy_not_over_quota() {
+async fn a_table_building_an_index_is_busy_not_over_quota() {
     let fixture = Fixture::new().await;
     let mut table = existing(&fixture, desired()).await;
     define(&mut table.desired, &["a"]);

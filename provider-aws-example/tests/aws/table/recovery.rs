@@ -76,13 +76,13 @@ async fn foreign_handles_are_invalid_arguments() {
         "nonsense",
         r#"{"version":1,"verb":"create","name":"another","region":"eu-west-1"}"#,
     ] {
-        let status = table.try_poll(handle).await.expect_err("it is refused");
+        let status = table.try_poll(handle).await.expect_err("it is rejected");
         assert_eq!(status.code(), tonic::Code::InvalidArgument, "{status:?}");
     }
     assert!(matches!(table.observe().await, ObserveResult::Observation(_)));
 }
 
-/// AWS says, once, that there is no such table.
+/// AWS answers, once, that there is no such table.
 fn deny_once(fixture: &Fixture) {
     let harm = Harm::Error {
         status: 400,
@@ -237,7 +237,7 @@ async fn the_owner_of_a_table_being_deleted_is_unknown() {
 }
 
 #[tokio::test]
-async fn a_poll_changes_aws_only_where_the_operation_says_so() {
+async fn a_poll_changes_aws_only_for_poll_driven_operations() {
     let fixture = Fixture::new().await;
     let mut table = table(&fixture, desired());
     let created = table.create().await;

@@ -51,7 +51,7 @@ pub enum AssetsError {
         /// What starting it said.
         cause: String,
     },
-    /// The build failed.
+    /// `go build` ended with an error.
     #[error("building the control plane failed ({status}). The last lines of `go build`:\n{last_lines}")]
     Build {
         /// How the build ended.
@@ -77,17 +77,17 @@ impl Assets {
         &self.directory
     }
 
-    /// `etcd`.
+    /// Path of the program `etcd`.
     pub fn etcd(&self) -> PathBuf {
         self.directory.join("etcd")
     }
 
-    /// `kube-apiserver`.
+    /// Path of the program `kube-apiserver`.
     pub fn kube_apiserver(&self) -> PathBuf {
         self.directory.join("kube-apiserver")
     }
 
-    /// `kubectl`.
+    /// Path of the program `kubectl`.
     pub fn kubectl(&self) -> PathBuf {
         self.directory.join("kubectl")
     }

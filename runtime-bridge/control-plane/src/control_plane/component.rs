@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_last_lines_are_shown() {
+    fn a_long_log_shows_its_last_lines() {
         assert_eq!(last_lines(""), "");
         assert_eq!(last_lines("a\nb\n"), "a\nb");
         let long: Vec<String> = (0..30).map(|number| number.to_string()).collect();

@@ -19,7 +19,7 @@ use crate::process::{Process, ScratchDir, Signal, SpawnError};
 const PORT_ATTEMPTS: usize = 5;
 const SERVER_NAMES: [&str; 4] = ["localhost", "127.0.0.1", "kubernetes.default.svc", "10.0.0.1"];
 
-/// What to start.
+/// What to start beside etcd and kube-apiserver, and with which flags.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Also a kube-controller-manager, with the controllers for namespaces, garbage, service accounts and aggregated roles.
@@ -49,9 +49,9 @@ pub enum StartError {
     /// A program ended by itself.
     #[error("{name} ended ({status}). The last lines of its log:\n{last_lines}")]
     Ended {
-        /// The program.
+        /// The program's name.
         name: &'static str,
-        /// How it ended.
+        /// Its exit status, or the signal that ended it.
         status: String,
         /// The end of its log.
         last_lines: String,
@@ -59,7 +59,7 @@ pub enum StartError {
     /// A program runs and is not ready.
     #[error("{name} was not ready after {limit:?}: {last_answer}. The last lines of its log:\n{last_lines}")]
     NotReady {
-        /// The program.
+        /// The program's name.
         name: &'static str,
         /// How long was waited.
         limit: Duration,

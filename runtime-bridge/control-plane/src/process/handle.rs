@@ -21,7 +21,7 @@ pub struct Process {
 #[derive(Debug, thiserror::Error)]
 #[error("process {id} was still running after {limit:?}")]
 pub struct WaitError {
-    /// The process.
+    /// The process' id.
     pub id: u32,
     /// How long was waited.
     pub limit: Duration,

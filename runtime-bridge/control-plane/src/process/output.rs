@@ -8,10 +8,10 @@ use std::thread;
 /// Where a child's standard output or standard error goes.
 #[derive(Default)]
 pub enum Output {
-    /// To ours.
+    /// To the same place as this process' own.
     #[default]
     Inherit,
-    /// Nowhere.
+    /// Discarded.
     Null,
     /// Appended to a file, which is created if need be.
     File(PathBuf),

@@ -46,7 +46,7 @@ impl ScratchDir {
         })
     }
 
-    /// Where it is.
+    /// The folder's path, which exists for as long as this value.
     pub fn path(&self) -> &Path {
         self.directory.path()
     }

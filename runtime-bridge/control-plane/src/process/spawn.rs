@@ -32,7 +32,7 @@ pub enum SpawnError {
         /// What the look-up reported.
         cause: which::Error,
     },
-    /// The system rejected.
+    /// The program was found, and the system rejected its start.
     #[error("cannot start {program:?}: {cause}")]
     Refused {
         /// As it was asked for.
@@ -63,14 +63,14 @@ impl Spawn {
         }
     }
 
-    /// Adds an argument.
+    /// Adds one argument after those already given.
     #[must_use]
     pub fn arg(mut self, argument: impl AsRef<OsStr>) -> Self {
         self.arguments.push(argument.as_ref().to_owned());
         self
     }
 
-    /// Adds arguments.
+    /// Adds several arguments after those already given.
     #[must_use]
     pub fn args<A: AsRef<OsStr>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
         self.arguments
@@ -122,7 +122,7 @@ impl Spawn {
             .stderr(Output::File(path.to_owned()))
     }
 
-    /// Starts it.
+    /// Starts the program as a child of this process.
     pub fn spawn(self) -> Result<Process, SpawnError> {
         let program = self.program.clone();
         let path = which::which(&program).map_err(|cause| SpawnError::NotFound {

@@ -7,22 +7,22 @@ use std::sync::{Mutex, PoisonError};
 /// The write end of the watchdog's pipe; `None` until the first child is started.
 static PIPE: Mutex<Option<ChildStdin>> = Mutex::new(None);
 
-/// Kill this process group when we end.
+/// Has this process group killed when this process ends, however it ends.
 pub(super) fn kill(group: u32) -> io::Result<()> {
     send("kill", group)
 }
 
-/// Forget a process group, as its leader was seen to end.
+/// Forgets a process group, as its leader was seen to end.
 pub(super) fn spare(group: u32) -> io::Result<()> {
     send("spare", group)
 }
 
-/// Remove this folder when we end.
+/// Has this folder removed when this process ends, however it ends.
 pub(super) fn remove(directory: &str) -> io::Result<()> {
     send("remove", directory)
 }
 
-/// Forget a folder.
+/// Keeps the folder after all: it is no longer removed when this process ends.
 pub(super) fn keep(directory: &str) -> io::Result<()> {
     send("keep", directory)
 }

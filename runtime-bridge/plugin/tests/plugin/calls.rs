@@ -106,7 +106,7 @@ async fn nothing_is_sent_after_the_deadline() {
 fn refused<T: std::fmt::Debug>(answer: Result<T, CallError>) -> String {
     match answer {
         Err(CallError::Rejected { code, .. }) => code,
-        other => panic!("not refused: {other:?}"),
+        other => panic!("not rejected: {other:?}"),
     }
 }
 
@@ -165,7 +165,7 @@ async fn a_call_that_could_not_connect_was_certainly_not_sent() {
     let mut fake = Fake::start(Script::default());
     let plugin = fake.connect().await;
     fake.stop().await;
-    // The first call may meet the old connection while it is being closed: then nobody knows.
+    // The first call may meet the old connection while it is being closed: then its outcome is unknown.
     let mut codes = Vec::new();
     for _ in 0..2 {
         let answer = create_by(&plugin, desired(), false, in_seconds(30)).await;
@@ -195,7 +195,7 @@ async fn a_connection_that_breaks_under_a_call_leaves_it_open() {
 }
 
 #[tokio::test]
-async fn answers_that_break_the_contract_leave_it_open_and_name_the_field() {
+async fn answers_that_break_the_contract_have_an_unknown_outcome() {
     let no_handle = CreateResponse {
         outcome: Some(Outcome {
             result: Some(outcome::Result::Operation(Operation {
@@ -227,7 +227,7 @@ async fn answers_that_break_the_contract_leave_it_open_and_name_the_field() {
 }
 
 #[tokio::test]
-async fn a_request_that_the_plugin_would_not_take_is_not_sent() {
+async fn a_request_beyond_the_limit_is_not_sent() {
     let mut script = Script::default();
     script.info.max_message_bytes = 64;
     let fake = Fake::start(script);
@@ -287,7 +287,7 @@ async fn absence_requires_an_absent_answer() {
         result: Some(observe_response::Result::Failure(Failure {
             code: WireCode::Unauthenticated.into(),
             reason: "BadKey".into(),
-            message: "The key is refused.".into(),
+            message: "The key is rejected.".into(),
             ..Failure::default()
         })),
     };
@@ -325,7 +325,7 @@ async fn absence_requires_an_absent_answer() {
 }
 
 #[tokio::test]
-async fn a_plugin_that_compares_must_say_how_it_went() {
+async fn a_plugin_that_compares_must_report_the_result() {
     let said = [
         (Tristate::Unspecified, Err("INVALID_ANSWER".to_owned())),
         (Tristate::False, Ok(Some(false))),

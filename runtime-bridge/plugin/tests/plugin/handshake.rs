@@ -1,4 +1,4 @@
-//! Who answers, what it serves, and how it is told when that changes.
+//! Who answers, what it serves, and how a change of that is published.
 
 use std::time::Duration;
 
@@ -33,7 +33,7 @@ async fn all_pages_of_kinds_are_fetched() {
 }
 
 #[tokio::test]
-async fn a_kind_that_breaks_the_contract_is_left_out_and_named() {
+async fn a_kind_that_breaks_the_contract_is_left_out() {
     let mut script = Script::default();
     script.kinds.get_mut("Queue").unwrap().1.plural = "Queues!".into();
     let fake = Fake::start(script);
@@ -62,7 +62,7 @@ async fn refused(options: Options) -> HandshakeError {
 }
 
 #[tokio::test]
-async fn another_version_of_the_contract_is_refused_with_both_names() {
+async fn another_version_of_the_contract_is_rejected_with_both_names() {
     let mut script = Script::default();
     script.info.contract_versions = vec!["v1".into(), "v1beta1".into()];
     let fake = Fake::start(script);
@@ -123,7 +123,7 @@ async fn a_grpc_server_of_another_kind_is_not_a_plugin() {
 }
 
 #[tokio::test]
-async fn what_does_not_speak_grpc_is_an_error_and_no_hang() {
+async fn a_listener_without_grpc_is_an_error_without_a_hang() {
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("web.sock");
     let listener = UnixListener::bind(&socket).unwrap();
@@ -162,7 +162,7 @@ async fn a_connection_that_breaks_may_be_tried_again() {
 }
 
 #[tokio::test]
-async fn each_question_of_the_handshake_has_an_id_and_a_trace() {
+async fn each_handshake_call_has_an_id_and_a_trace() {
     let fake = Fake::start(Script::default());
     fake.connect().await;
     let asked = fake.script().asked.clone();
@@ -177,7 +177,7 @@ async fn each_question_of_the_handshake_has_an_id_and_a_trace() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_listener_that_says_nothing_is_not_waited_for() {
+async fn a_silent_listener_is_not_waited_for() {
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("silent.sock");
     let _listener = UnixListener::bind(&socket).unwrap();
@@ -199,7 +199,7 @@ async fn until(
 }
 
 #[tokio::test]
-async fn a_restart_is_noticed_and_only_changed_kinds_are_fetched_again() {
+async fn after_a_restart_changed_kinds_are_fetched_again() {
     let fake = Fake::start(Script::default());
     let (plugin, supervision) = Plugin::connect(fake.options()).await.unwrap();
     let stop = CancellationToken::new();

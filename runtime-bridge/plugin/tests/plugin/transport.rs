@@ -1,4 +1,4 @@
-//! What lies under the calls: TLS, and answers that are not what gRPC says.
+//! What lies under the calls: TLS, and answers that are no gRPC.
 
 use std::{
     convert::Infallible,
@@ -73,7 +73,7 @@ async fn refused(options: Options) -> HandshakeError {
     error
 }
 
-/// Tonic itself would say UNIMPLEMENTED, which means that nothing was done.
+/// Tonic itself would report UNIMPLEMENTED, which means that nothing was done.
 #[tokio::test]
 async fn a_compressed_response_is_an_unknown_outcome() {
     let (incoming, address) = listen().await;
@@ -113,7 +113,7 @@ impl Authority {
 
     /// A server that it certifies, for clients that it certifies.
     fn server(&self) -> ServerTlsConfig {
-        // The AWS SDK brings another provider along when the whole workspace is built, so that one must be named.
+        // The AWS SDK pulls another provider in when the whole workspace is built, so that one must be named.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let (certificate, key) = self.issue("127.0.0.1");
         ServerTlsConfig::new()

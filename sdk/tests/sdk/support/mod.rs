@@ -14,7 +14,7 @@ use tonic::{
 
 use super::thing::{self, GROUP};
 
-/// Longer than anything here takes; a test that gets there fails and says what it waited for.
+/// Longer than anything here takes; a test that gets there fails and names what it waited for.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub async fn within<T>(what: &str, work: impl Future<Output = T>) -> T {
@@ -33,7 +33,7 @@ pub async fn until(what: &str, condition: impl Fn() -> bool) {
     .await;
 }
 
-/// Connects as soon as somebody serves there.
+/// Connects as soon as a process serves there.
 pub async fn connect(endpoint: Endpoint) -> Channel {
     within("a connection", async {
         loop {
@@ -72,7 +72,7 @@ impl Plugin {
         let (stop, stopped) = oneshot::channel();
         let served = tokio::spawn(async move {
             let stop = async {
-                // Dropped or told: both mean stop.
+                // Dropped or sent: both mean stop.
                 let _ = stopped.await;
             };
             plugin.serve_at(&endpoint, stop).await
@@ -181,7 +181,7 @@ pub fn soon<T>(message: T) -> Request<T> {
     by(message, PATIENCE)
 }
 
-/// With this deadline.
+/// Sends the message with this gRPC deadline.
 pub fn by<T>(message: T, deadline: Duration) -> Request<T> {
     let mut request = Request::new(message);
     request.set_timeout(deadline);

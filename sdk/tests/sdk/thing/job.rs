@@ -1,4 +1,4 @@
-//! A kind that is named upstream and takes three polls to be made.
+//! A kind that is named upstream and takes three polls to be created.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ impl Resource for Job {
             .recover_by_token(Duration::MAX)
             .no_update()
             .plugin_compares()
-            .one_time_connection_key("key", "Told once.")
+            .one_time_connection_key("key", "Given once.")
             .example(Example::new("short", &json!({"steps": 1})))
     }
 
@@ -61,11 +61,11 @@ impl Resource for Job {
         Ok(Outcome::operation(operation)
             .external_name("job-7")
             .provider_state("0")
-            .connection("key", "told once"))
+            .connection("key", "given once"))
     }
 
     async fn update(&self, _: &Call, _: &Update<Parameters>) -> Result<Outcome<Self>, Failure> {
-        Err(Failure::internal("it cannot be updated, so nobody asks"))
+        Err(Failure::internal("it cannot be updated, so no caller asks"))
     }
 
     async fn delete(&self, _: &Call, _: &Delete<Parameters>) -> Result<Outcome<Self>, Failure> {

@@ -31,21 +31,21 @@ pub struct Settings {
 pub enum Mood {
     #[default]
     Obliging,
-    /// Panics.
+    /// The call panics before anything is done.
     Panicking,
-    /// Never answers.
+    /// The call never answers, and has done nothing.
     Hanging,
-    /// Learns a name, then never answers.
+    /// Records a name, then never answers.
     NamedThenHanging,
-    /// Learns a name, then meets an error.
+    /// Records a name, then meets an error.
     NamedThenFailing,
-    /// Learns a name, then panics.
+    /// Records a name, then panics.
     NamedThenPanicking,
-    /// Learns a name, then is throttled.
+    /// Records a name, then is throttled.
     NamedThenThrottled,
-    /// Learns a name, and that what had it is gone.
+    /// Records a name, and reports that what had it is absent.
     NamedThenGone,
-    /// Learns a name, then does not process the call.
+    /// Records a name, then does not process the call.
     NamedThenStatus,
     /// Waits until the folder holds a file `go`.
     Waiting,
@@ -159,7 +159,7 @@ impl Resource for Thing {
                 Example::new("plain", &json!({"size": 1}))
                     .external_name("a-thing")
                     .update(&json!({"size": 2}))
-                    .sensitive("/password", "made up"),
+                    .sensitive("/password", "invented"),
             )
     }
 

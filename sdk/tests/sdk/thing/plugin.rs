@@ -1,4 +1,4 @@
-//! The tests' plugin as a process of its own. It ends with its parent: when nobody holds its standard input any more.
+//! The tests' plugin as a process of its own. It ends with its parent: when no process holds its standard input any more.
 
 #[path = "mod.rs"]
 mod thing;

@@ -1,5 +1,5 @@
 //! A distribution is in progress after every change, is changed only by who knows its latest version, and is deleted only when
-//! disabled and settled.
+//! disabled and deployed.
 
 use std::collections::BTreeMap;
 use std::time::Instant;

@@ -12,7 +12,7 @@ use crate::settle::{Pending, Settle};
 mod indexes;
 mod tags;
 
-/// Region and name.
+/// Region and name of a table.
 type Key = (String, String);
 
 #[derive(Debug)]

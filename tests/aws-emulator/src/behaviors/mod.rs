@@ -42,7 +42,7 @@ impl Request<'_> {
 /// A response given in place of moto's.
 #[derive(Debug)]
 pub(crate) enum Interception {
-    /// No, and why.
+    /// Rejected with this error; moto does not see the call.
     Refuse(AwsError),
     /// Moto does not know this any more, AWS still does.
     Answer(Reply),

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::Request;
 use crate::reply::{AwsError, Reply};
 
-/// Region and name.
+/// Region and name of a queue.
 type Key = (String, String);
 
 #[derive(Debug)]

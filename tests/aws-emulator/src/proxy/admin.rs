@@ -38,7 +38,7 @@ pub(super) fn answer(proxy: &Proxy, parts: &Parts, path: &str, body: &Bytes) -> 
     }
 }
 
-/// `{"CloudFront": {"GetDistribution": 3}}`
+/// Counts of calls by service and action: `{"CloudFront": {"GetDistribution": 3}}`.
 fn calls(proxy: &Proxy) -> Value {
     let mut found = json!({});
     for ((service, action), count) in proxy.calls.all() {

@@ -25,7 +25,7 @@ pub(crate) use server::serve;
 /// Why a client gets no answer.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NoAnswer {
-    /// The connection ends.
+    /// The proxy closes the connection without an answer.
     #[error("the connection is cut, as a fault asks for")]
     Cut,
     /// Nothing comes until the client gives up.

@@ -27,7 +27,7 @@ pub(crate) async fn serve(proxy: Arc<Proxy>, listener: TcpListener) {
     }
 }
 
-/// An error makes hyper close the connection without a response.
+/// An error causes hyper to close the connection without a response.
 async fn handle(proxy: Arc<Proxy>, request: Request<Incoming>) -> Result<Response<Full<Bytes>>, NoAnswer> {
     let (parts, body) = request.into_parts();
     let body = body.collect().await.map_err(|_| NoAnswer::Cut)?.to_bytes();

@@ -61,7 +61,7 @@ pub fn reject(code: FailureCode, reason: &str) -> wire::Failure {
     failure(code, Effect::None, reason, "The reference plugin rejects it.")
 }
 
-/// gRPC's deadline.
+/// gRPC's own deadline, relative to now; `None`: none, or not readable.
 pub fn timeout(metadata: &MetadataMap) -> Option<Duration> {
     let text = metadata.get("grpc-timeout")?.to_str().ok()?;
     let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
@@ -96,7 +96,7 @@ pub fn check_deadline(faults: &Faults, metadata: &MetadataMap) -> Result<(), Sta
     Ok(())
 }
 
-/// A caller's mistake.
+/// The gRPC status for a caller's mistake, as the faults distort it.
 pub fn invalid(faults: &Faults, violation: &Violation) -> Status {
     if faults.on("calls/required-field-named") {
         return Status::invalid_argument("the request is not complete");

@@ -1,4 +1,4 @@
-//! What exists.
+//! Pages of the upstream's resources.
 
 use crossbridge_proto::v1alpha1::{self as wire, discovery_service_server::DiscoveryService};
 use crossbridge_types::List;

@@ -1,4 +1,4 @@
-//! A plugin that keeps every rule of the contract but the one that `--fault` names: by the id of the assertion that must notice.
+//! A plugin that keeps every rule of the contract but the one that `--fault` names: by the id of the assertion that must fail.
 //!
 //! With `--unlisted` it keeps to itself what exists.
 //!

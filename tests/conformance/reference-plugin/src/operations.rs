@@ -136,7 +136,7 @@ impl ReferencePlugin {
                 seconds: 0,
                 nanos: 15_000_000,
             }),
-            // Steady, so that a handle that changes alone is distinguished from one that moved.
+            // Stable, so that a handle that changes alone is distinguished from one that moved.
             progress_percent: match () {
                 () if self.on("operation/handle-stable") => None,
                 () if self.progress_falls(handle) => Some(if before.is_some() { 10 } else { 90 }),

@@ -19,7 +19,7 @@ use crate::{
 /// Largest message that it takes.
 pub const LIMIT: usize = 256 << 10;
 
-/// The plugin.
+/// The plugin and its faults. Clones share one upstream.
 #[derive(Debug, Clone)]
 pub struct ReferencePlugin {
     pub faults: Arc<Faults>,

@@ -130,7 +130,7 @@ fn mutual_tls(plugin: &ReferencePlugin) -> Result<ServerTlsConfig, Box<dyn std::
     let pem = |name: &str| -> Result<Vec<u8>, Box<dyn std::error::Error>> {
         Ok(std::fs::read(std::env::var(name)?)?)
     };
-    // A build of the whole workspace brings two providers: one must be named. An error means that it is.
+    // A build of the whole workspace includes two providers: one must be named. An error means that it is.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let identity = Identity::from_pem(pem("PROVIDER_PLUGIN_TLS_CERT")?, pem("PROVIDER_PLUGIN_TLS_KEY")?);
     let clients = Certificate::from_pem(pem("PROVIDER_PLUGIN_TLS_CA")?);

@@ -9,14 +9,14 @@ use std::{
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 
-/// One resource upstream.
+/// One resource upstream, as its file stores it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Resource {
     pub name: String,
     pub marker: String,
     pub parameters: Map<String, Value>,
     pub secret: String,
-    /// Counts changes.
+    /// Raised by one with each change: the etag.
     pub version: u64,
     /// In milliseconds since 1970, as all times here.
     pub made_at: u64,
@@ -86,7 +86,7 @@ impl Upstream {
         remove(&self.file(name))
     }
 
-    /// By name.
+    /// All resources, ordered by name.
     pub fn all(&self) -> io::Result<Vec<Resource>> {
         let mut found = Vec::new();
         for entry in fs::read_dir(&self.folder)? {

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 /// Runs at the same time: most of each is waiting.
 const PARALLEL_RUNS: usize = 10;
 
-/// Other ways of breaking a rule, which the kit did not always see. Before the `#` stands the id of the assertion that must notice.
+/// Other ways of breaking a rule, which the kit did not always see. Before the `#` stands the id of the assertion that must fail.
 const VARIANTS: &[&str] = &[
     "responses/no-bare-errors#cancelled",
     "responses/no-bare-errors#deadline-exceeded",

@@ -98,7 +98,7 @@ async fn skipped_assertions_are_listed_and_unselected_ones_are_not() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_failing_fault_hook_blocks_the_suite_and_is_called_to_recover() {
+async fn a_failing_fault_hook_blocks_the_suite_and_recovers() {
     let advertised = |hook: &'static str| async move {
         let folder = tempfile::tempdir().expect("a folder");
         let log = folder.path().join("reported");

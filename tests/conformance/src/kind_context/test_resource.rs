@@ -9,7 +9,7 @@ pub(crate) struct TestResource {
     /// The name is empty as long as no response has reported it.
     pub target: wire::Target,
     pub desired: wire::DesiredState,
-    /// Of its creation.
+    /// The client request token of its creation, the same for each repeat.
     pub token: String,
     /// The name that its creation is sent with; empty where the upstream gives it.
     pub given_name: String,

@@ -11,7 +11,7 @@ use crate::{
 /// Reasons begin with it where the author's flags would do.
 const GIVE: &str = "give ";
 
-/// Of one level.
+/// How many assertions of one level were judged, and what the others need.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Coverage {
     pub level: Level,

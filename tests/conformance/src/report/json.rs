@@ -1,4 +1,4 @@
-//! One JSON document.
+//! The report as one JSON document, for programs.
 
 use serde::Serialize;
 

@@ -20,11 +20,11 @@ pub use text::{TextProgress, rule_place};
 /// How the outcome of a run is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Format {
-    /// For people.
+    /// Lines for people.
     Text,
-    /// One JSON document.
+    /// One JSON document, for programs.
     Json,
-    /// `JUnit` XML.
+    /// `JUnit` XML, for CI systems.
     Junit,
     /// Test Anything Protocol, version 13.
     Tap,

@@ -37,10 +37,10 @@ pub trait Progress: Send + Sync {
     fn begins(&self, subject: &str);
 }
 
-/// What came out.
+/// The findings of one run, and what surrounds them.
 #[derive(Debug)]
 pub struct Report {
-    /// Name and version of the plugin; empty: it did not say.
+    /// Name and version of the plugin; empty: not reported.
     pub plugin: String,
     /// By subject, then by id.
     pub findings: Vec<Finding>,

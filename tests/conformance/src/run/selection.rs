@@ -16,9 +16,9 @@ pub struct Selection {
     pub only: Vec<String>,
     /// Likewise; they are shown as skipped.
     pub skip: Vec<String>,
-    /// Levels; empty: all.
+    /// Levels to judge; empty: all.
     pub levels: Vec<Level>,
-    /// Kinds; empty: all.
+    /// Kinds to judge, by name; empty: all.
     pub kinds: Vec<String>,
 }
 

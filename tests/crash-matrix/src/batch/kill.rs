@@ -169,7 +169,7 @@ impl Batch<'_> {
     }
 }
 
-/// Unix milliseconds.
+/// Now, as Unix milliseconds.
 fn now() -> i64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     since.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX))

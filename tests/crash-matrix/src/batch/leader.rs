@@ -125,7 +125,7 @@ mod tests {
         }
     }
 
-    /// What it knew it may write, and it may look; what it shrinks back from was not done.
+    /// It may write what it knew, and it may observe; a step that it rejects was not done.
     #[test]
     fn steps_without_lease_are_no_violation() {
         let later = log(&[

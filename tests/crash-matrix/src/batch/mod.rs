@@ -42,7 +42,7 @@ pub struct Batch<'s> {
     sleep: Option<leader::LeaderPause>,
 }
 
-/// One object.
+/// One managed resource of the batch, and what is known of its case.
 struct Member {
     variant: Variant,
     case: Option<Case>,
@@ -314,7 +314,7 @@ impl<'s> Batch<'s> {
                         || "it is deleted".to_owned(),
                         |object| object["status"]["conditions"].to_string(),
                     );
-                    let what = format!("{name} is not settled after {SETTLE_WITHIN:?}: {seen}");
+                    let what = format!("{name} is not as expected after {SETTLE_WITHIN:?}: {seen}");
                     self.members[i].result.wrong(phase, what);
                 }
                 return Ok(());

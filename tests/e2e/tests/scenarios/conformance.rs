@@ -1,4 +1,4 @@
-//! The kit judges the AWS plugin where it matters most: creations that are killed, cut or repeated, and an AWS in trouble.
+//! The kit judges the AWS plugin where it matters most: creations that are killed, cut or repeated, and an AWS that is down or throttles.
 
 use std::{fs, sync::mpsc::channel, time::Duration};
 
@@ -51,7 +51,7 @@ impl Hook {
         Self { listener, service }
     }
 
-    /// For `--fault-cmd`.
+    /// The shell command for the kit's `--fault-cmd`.
     fn command(&self) -> String {
         let port = self.listener.local_addr().expect("an address").port();
         let script = format!("exec 3<>/dev/tcp/127.0.0.1/{port} && echo \"$1\" >&3 && read -r done <&3");

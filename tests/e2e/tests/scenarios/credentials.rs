@@ -1,4 +1,4 @@
-//! Wrong credentials never read as absence, and never make anything.
+//! Wrong credentials never read as absence, and never create anything.
 
 use aws_emulator::{Credentials, Options, Service};
 use bridge_e2e::{Stack, StackOptions, is_ready, is_synced, message, reason};
@@ -24,20 +24,20 @@ async fn wrong_keys_create_nothing_and_name_the_fix() {
         secret_access_key: "wrong".to_owned(),
     };
     let stack = Stack::start(with_signatures(Some(wrong))).await;
-    stack.bucket("refused").create(manifests::bucket()).await;
+    stack.bucket("rejected").create(manifests::bucket()).await;
     stack
-        .distribution("refused")
+        .distribution("rejected")
         .create(manifests::distribution())
         .await;
     let bucket = stack
-        .bucket("refused")
-        .until("to say that it is not synced", |seen| {
+        .bucket("rejected")
+        .until("to report that it is not synced", |seen| {
             reason(seen, "Synced") == "ReconcileError"
         })
         .await;
     stack
-        .distribution("refused")
-        .until("to say that it is not synced", |seen| {
+        .distribution("rejected")
+        .until("to report that it is not synced", |seen| {
             reason(seen, "Synced") == "ReconcileError"
         })
         .await;
@@ -55,11 +55,11 @@ async fn wrong_keys_create_nothing_and_name_the_fix() {
     // The right keys in the same Secret: everything goes on by itself.
     stack.rotate(&stack.aws.credentials()).await;
     stack
-        .bucket("refused")
+        .bucket("rejected")
         .until("to be ready with the right keys", is_ready)
         .await;
     stack
-        .distribution("refused")
+        .distribution("rejected")
         .until("to be ready with the right keys", is_ready)
         .await;
 }
@@ -81,17 +81,17 @@ async fn revoked_keys_never_read_as_absence() {
         .await;
     stack
         .bucket("kept")
-        .until("to say that it is not synced", |seen| !is_synced(seen))
+        .until("to report that it is not synced", |seen| !is_synced(seen))
         .await;
     stack
         .distribution("kept")
-        .until("to say that it is not synced", |seen| !is_synced(seen))
+        .until("to report that it is not synced", |seen| !is_synced(seen))
         .await;
     // A deletion does not take a rejected Observe for an absence.
     stack.bucket("kept").delete().await;
     stack
         .bucket("kept")
-        .until("to say that it is being deleted", |seen| {
+        .until("to report that it is being deleted", |seen| {
             reason(seen, "Ready") == "Deleting"
         })
         .await;

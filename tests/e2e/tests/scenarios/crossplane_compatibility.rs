@@ -20,7 +20,7 @@ async fn pause_import_orphan_and_connection_secret() {
     manifest["metadata"] = json!({"annotations": {"crossplane.io/paused": "true"}});
     paused.create(manifest).await;
     let seen = paused
-        .until("to say that it is paused", |seen| {
+        .until("to report that it is paused", |seen| {
             reason(seen, "Synced") == "ReconcilePaused"
         })
         .await;
@@ -46,7 +46,7 @@ async fn pause_import_orphan_and_connection_secret() {
         .bucket("theirs")
         .send()
         .await
-        .expect("made by hand");
+        .expect("created by hand");
     let observed = stack.bucket("import");
     let mut manifest = manifests::bucket();
     manifest["metadata"] = json!({"annotations": {"crossplane.io/external-name": "theirs"}});
@@ -71,7 +71,7 @@ async fn pause_import_orphan_and_connection_secret() {
     manifest["spec"]["managementPolicies"] = json!(["Observe"]);
     missing.create(manifest).await;
     missing
-        .until("to say that it is not there", |seen| {
+        .until("to report that it is absent", |seen| {
             condition(seen, "Synced")["message"] == "observe failed: external resource does not exist"
         })
         .await;

@@ -11,7 +11,7 @@ pub fn bucket() -> Value {
     })
 }
 
-/// A queue.
+/// The manifest of a small SQS queue.
 pub fn queue() -> Value {
     json!({
         "apiVersion": "sqs.aws.crossbridge.dev/v1alpha1",
@@ -20,7 +20,7 @@ pub fn queue() -> Value {
     })
 }
 
-/// A table.
+/// The manifest of a small DynamoDB table.
 pub fn table() -> Value {
     json!({
         "apiVersion": "dynamodb.aws.crossbridge.dev/v1alpha1",

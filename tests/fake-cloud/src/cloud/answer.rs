@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::{External, State, no_secrets};
 
-/// As it looks.
+/// The observation of a resource, as the plugin would answer it.
 pub(super) fn observation(one: &External, holds_marker: bool, untidy: bool) -> Observation {
     let ready = matches!(one.state, State::Ready | State::Disabled);
     Observation {
@@ -40,7 +40,8 @@ pub(super) fn observation(one: &External, holds_marker: bool, untidy: bool) -> O
     }
 }
 
-/// See [`Profile::untidy_status`](super::Profile::untidy_status).
+/// A status that no API server stores as it is sent:
+/// [`Profile::untidy_status`](super::Profile::untidy_status).
 #[allow(clippy::cast_precision_loss)] // There are few.
 fn untidy_status(one: &External) -> Value {
     json!({
@@ -106,7 +107,7 @@ pub(super) fn failure(code: FailureCode, effect: Effect) -> Failure {
     }
 }
 
-/// Later of two.
+/// The time after a wait, capped at the latest timestamp.
 pub(super) fn after(now: Timestamp, wait: Duration) -> Timestamp {
     now.checked_add(wait).unwrap_or(Timestamp::MAX)
 }

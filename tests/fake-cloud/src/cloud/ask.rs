@@ -9,22 +9,22 @@ use crate::fault::Rpc;
 /// One call, as the plugin was asked.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ask {
-    /// Look.
+    /// `Observe` of one resource.
     Observe(Observe),
-    /// Make one.
+    /// `Create`, with its token.
     Create(Call),
-    /// Change one.
+    /// `Update` in place.
     Update(Call),
-    /// Remove one.
+    /// `Delete`; an absent resource is success.
     Delete(Call),
-    /// Follow an operation.
+    /// `PollOperation`, by its handle.
     Poll(Call),
-    /// Try a config.
+    /// `CheckConfig`, without a resource.
     CheckConfig(Config),
 }
 
 impl Ask {
-    /// Which call.
+    /// The method that asks.
     pub fn rpc(&self) -> Rpc {
         match self {
             Self::Observe(_) => Rpc::Observe,
@@ -50,11 +50,11 @@ impl Ask {
 #[derive(Debug, Clone, PartialEq)]
 #[allow(clippy::large_enum_variant)] // One at a time.
 pub enum Answer {
-    /// To a look.
+    /// The answer to `Observe`.
     ObserveResult(ObserveResult),
     /// To everything else about a resource.
     Outcome(Outcome),
-    /// To a config.
+    /// The answer to `CheckConfig`.
     Config(ConfigVerdict),
 }
 
@@ -64,9 +64,9 @@ pub enum Answer {
 pub enum Verdict {
     /// Answer, so much later.
     Answer(Answer, Duration),
-    /// Never answer.
+    /// Never answer; the caller waits until its deadline.
     Silence,
-    /// Die.
+    /// End the plugin at once, without an answer.
     Crash,
     /// Fail the call itself: a gRPC error.
     Status,

@@ -212,7 +212,7 @@ impl Cloud {
         answer::outcome(&one.name, operation)
     }
 
-    /// An earlier call made it.
+    /// An earlier call created it.
     fn found(&self, subject: &Subject, one: &External) -> Outcome {
         let seen = self.observation(one, subject.kind.capabilities.holds_marker);
         answer::completed(&one.name, Some(seen), true)

@@ -1,4 +1,4 @@
-//! The cloud: what there is, what a look shows of it, and what happens by itself. Time is an argument.
+//! The cloud: what exists, what Observe shows of it, and what happens by itself. Time is an argument.
 
 mod answer;
 mod ask;
@@ -27,19 +27,19 @@ use crate::{
 pub struct External {
     /// Of the cloud's own.
     pub id: u64,
-    /// Of which kind.
+    /// The kind of the resource.
     pub kind: String,
-    /// External name.
+    /// The external name, unique within its kind.
     pub name: String,
     /// Ownership marker; empty: none.
     pub marker: String,
-    /// The uid that it was made for; empty: somebody else's.
+    /// The uid of the object that it was created for; empty: another owner's.
     pub created_for: String,
-    /// As they are.
+    /// The parameters that it was last given.
     pub parameters: Document,
     /// What is becoming of it.
     pub state: State,
-    /// Looks miss it before this.
+    /// Observe misses it before this.
     pub visible: Timestamp,
     /// How often it was changed.
     pub revision: u32,
@@ -49,13 +49,13 @@ pub struct External {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum State {
-    /// Until then.
+    /// Cannot be used before this time.
     Creating(Timestamp),
     /// It can be used.
     Ready,
     /// Its removal has begun, and goes on only when it is driven.
     Disabled,
-    /// Until then.
+    /// Absent from this time on.
     Deleting(Timestamp),
 }
 
@@ -63,7 +63,7 @@ pub enum State {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Removed {
-    /// As it was.
+    /// The resource, just before it was removed.
     pub external: External,
     /// uid of the object; empty: by hand, or by itself.
     pub by: String,
@@ -75,19 +75,19 @@ pub struct Removed {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Entry {
-    /// When.
+    /// When the call came.
     pub at: Timestamp,
-    /// Which.
+    /// The method.
     pub rpc: Rpc,
     /// Of which kind; empty: of none.
     pub kind: String,
     /// `metadata.name` of the object.
     pub owner: String,
-    /// Its uid.
+    /// `metadata.uid` of the object.
     pub uid: String,
-    /// Sent with it.
+    /// The external name that was sent; empty: none.
     pub name: String,
-    /// Of a creation.
+    /// The client request token of a Create; empty for other calls.
     pub token: String,
     /// Whether its outcome was unknown before.
     pub outcome_unknown: bool,
@@ -97,22 +97,22 @@ pub struct Entry {
     pub deadline: i64,
 }
 
-/// How the cloud is, until it is told otherwise.
+/// How the cloud behaves, until another profile is set.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
-#[allow(clippy::struct_excessive_bools)] // Each is a mood of its own.
+#[allow(clippy::struct_excessive_bools)] // Each is a behavior of its own.
 pub struct Profile {
     /// Milliseconds that work takes where it takes long.
     pub work: u32,
-    /// Milliseconds for which what was made stays invisible; not more than the kind's consistency window.
+    /// Milliseconds for which a created resource stays invisible; not more than the kind's consistency window.
     pub invisible: u32,
-    /// Looks say that there is nothing.
+    /// Observe reports that nothing exists.
     pub blind: bool,
     /// Every call is answered with a 5xx, and nothing happens.
     pub down: bool,
     /// No credentials are accepted.
     pub refuses_credentials: bool,
-    /// Operations are forgotten: polls say that the handle has expired.
+    /// Operations are forgotten: polls report that the handle has expired.
     pub forgets_operations: bool,
     /// Deletes are accepted, and remove nothing.
     pub keeps_what_is_deleted: bool,
@@ -138,7 +138,7 @@ impl Default for Profile {
 /// Work that outlasts a call.
 #[derive(Debug, Clone)]
 struct Work {
-    /// Of what.
+    /// The id of the resource that it changes.
     object: u64,
     ends: Timestamp,
     /// It ends badly, and leaves this behind.
@@ -157,17 +157,17 @@ struct Used {
     handle: Option<String>,
 }
 
-/// The cloud.
+/// An account of the cloud: resources, work under way, faults to come.
 #[derive(Debug, Clone)]
 pub struct Cloud {
     kinds: BTreeMap<String, Subject>,
-    /// What there is.
+    /// The resources that exist.
     pub objects: Vec<External>,
     /// What was, newest last.
     pub removed: Vec<Removed>,
     /// Every call that came, newest last.
     pub entries: Vec<Entry>,
-    /// Until it is told otherwise.
+    /// In force until another one is set.
     pub mood: Profile,
     /// What waits for its call.
     pub faults: Faults,
@@ -209,22 +209,22 @@ impl Cloud {
         self.kinds.get(kind)
     }
 
-    /// One fault more.
+    /// Adds a fault, which waits for its call.
     pub fn inject(&mut self, fault: Fault) {
         self.faults.push(fault);
     }
 
-    /// As it looks.
+    /// The observation of a resource, in the present profile.
     fn observation(&self, one: &External, holds_marker: bool) -> Observation {
         answer::observation(one, holds_marker, self.mood.untidy_status)
     }
 
-    /// What was made for this uid.
+    /// The resources that were created for this uid.
     pub fn created_for(&self, uid: &str) -> impl Iterator<Item = &External> {
         self.objects.iter().filter(move |one| one.created_for == uid)
     }
 
-    /// Somebody else makes one.
+    /// Another owner creates a resource, which is ready at once.
     pub fn foreign(&mut self, kind: &str, name: &str, marker: &str, now: Timestamp) {
         self.count += 1;
         self.objects.push(External {
@@ -240,7 +240,7 @@ impl Cloud {
         });
     }
 
-    /// Somebody removes, by hand, what bears this name.
+    /// An unknown actor removes, by hand, what bears this name.
     pub fn remove_by_hand(&mut self, kind: &str, name: &str) {
         if let Some(id) = self.find(kind, name).map(|one| one.id) {
             self.remove(id, "", "");
@@ -251,7 +251,7 @@ impl Cloud {
     pub fn settle(&mut self, now: Timestamp) {
         while let Some(at) = self.next_late(now) {
             let (due, ask) = self.late.remove(at);
-            // As of then, however late anybody looks.
+            // As of then, however late it is observed.
             self.perform(&ask, due);
         }
         let ended: Vec<(String, Work)> = self

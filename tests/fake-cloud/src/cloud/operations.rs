@@ -47,7 +47,7 @@ impl Cloud {
         }
     }
 
-    /// Its handle is the same for every removal: it says no more than that there was one.
+    /// Its handle is the same for every removal: it shows no more than that there was one.
     fn poll_removal(&mut self, subject: &Subject, poll: &Call, now: Timestamp) -> Outcome {
         let target = &poll.target;
         let name = &target.external_name;

@@ -116,7 +116,7 @@ impl Cloud {
         let named = !target.external_name.is_empty();
         match ask {
             Ask::Observe(_) if !named && !by_marker(subject) && derived_name(subject, target).is_empty() => {
-                Some(format!("a {kind} cannot be looked for without a name"))
+                Some(format!("a {kind} cannot be observed without a name"))
             }
             Ask::Create(_) if named && subject.cloud_named() => {
                 Some(format!("a {kind} is named by the cloud"))
@@ -130,7 +130,7 @@ impl Cloud {
         }
     }
 
-    /// What a lasting mood answers to everything.
+    /// What the present profile answers to every call.
     fn with_profile(&self) -> Option<Failure> {
         if self.mood.refuses_credentials {
             return Some(answer::failure(FailureCode::Unauthenticated, Effect::None));
@@ -219,7 +219,7 @@ impl Cloud {
     }
 }
 
-/// An answer that says no.
+/// An answer that is a failure.
 fn refused(ask: &Ask, failure: Failure) -> Answer {
     match ask.rpc() {
         Rpc::Observe => Answer::ObserveResult(ObserveResult::Failed(failure)),

@@ -166,7 +166,7 @@ fn a_kind_without_recovery_creates_one_each_time() {
 }
 
 #[test]
-fn a_late_call_takes_effect_by_its_deadline_and_the_margin() {
+fn a_late_call_takes_effect_within_its_late_margin() {
     for (kind, seconds) in [("Nothing", 1), ("Token", 2)] {
         let mut stage = Fixture::new();
         stage
@@ -189,7 +189,7 @@ fn a_late_call_shows_as_of_its_own_time() {
         .cloud
         .inject(Fault::once(Rpc::Create, FaultOutcome::Late(500)));
     assert_eq!(stage.verdict(&create("Marked", "")), Verdict::Silence);
-    // Nobody looked in between.
+    // It was not observed in between.
     stage.now += SignedDuration::from_secs(10);
     assert!(matches!(stage.look("Marked", ""), ObserveResult::Found(_)));
 }
@@ -253,7 +253,7 @@ fn a_foreign_resource_is_not_deleted() {
 }
 
 #[test]
-fn an_update_of_a_long_kind_shows_when_it_has_ended() {
+fn a_long_update_shows_when_it_has_ended() {
     let mut stage = Fixture::new();
     stage.result(&create("Table", "one"));
     stage.pass(3);

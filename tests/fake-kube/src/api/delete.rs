@@ -70,7 +70,7 @@ fn check(resource: &Resource, name: &str, object: &Value, preconditions: &Value)
             let why = format!(
                 "the {word} in the precondition ({wanted}) does not match the {word} in record ({own}). {meaning}"
             );
-            // So it says, by kind and not by plural.
+            // The real one names it by kind here, and not by plural.
             let by_kind = Resource {
                 plural: resource.kind.clone(),
                 ..resource.clone()

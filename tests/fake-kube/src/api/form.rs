@@ -13,7 +13,7 @@ use crate::{
 /// Set by the API server alone.
 const OWNED: [&str; 2] = ["creationTimestamp", "generation"];
 
-/// Reads an object from a request. Of a definition's it must say what it is; built-in kinds need not.
+/// Reads an object from a request. A custom resource must hold kind and apiVersion; built-in kinds need not.
 pub(super) fn read(resource: &Resource, mut object: Value) -> Result<Value, ErrorReply> {
     if !object.is_object() {
         return Err(bad_request("the body is no object"));
@@ -50,7 +50,7 @@ pub(super) fn must_agree(object: &Value, field: &str, asked: &str) -> Result<(),
     }
 }
 
-/// What a creation may say and does not count.
+/// Removes what a creation may hold and does not count.
 pub(super) fn forget_what_the_server_sets(object: &mut Value) {
     if let Some(metadata) = object["metadata"].as_object_mut() {
         for field in [
@@ -65,7 +65,7 @@ pub(super) fn forget_what_the_server_sets(object: &mut Value) {
     }
 }
 
-/// What an update may say and does not count, and what stands in for what it leaves out.
+/// Restores what an update may hold and does not count, and what it may leave out.
 pub(super) fn keep_what_the_server_sets(new: &mut Value, old: &Value) {
     let (Some(new), Some(old)) = (new["metadata"].as_object_mut(), old["metadata"].as_object()) else {
         return;

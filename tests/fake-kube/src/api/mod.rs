@@ -48,7 +48,7 @@ impl Verb {
     }
 }
 
-/// One request, read.
+/// One request, read from its path, query, headers and body.
 #[derive(Debug, Clone)]
 pub(crate) struct Call {
     pub(crate) verb: Verb,
@@ -77,7 +77,7 @@ impl Call {
         (&self.group, &self.version, &self.plural) == (&resource.group, &resource.version, &resource.plural)
     }
 
-    /// As chaos is told of it.
+    /// The request as chaos sees it.
     pub(crate) fn told(&self) -> Request {
         Request {
             verb: self.verb.word(),
@@ -101,7 +101,7 @@ impl Call {
         self.parameter("fieldManager").unwrap_or_default()
     }
 
-    /// The same, of this kind where it does not say of which.
+    /// The same, with this kind where the object holds none.
     pub(crate) fn completed(&self, resource: &Resource) -> Self {
         let mut call = self.clone();
         if self.verb == Verb::Create
@@ -122,7 +122,7 @@ impl Call {
     }
 }
 
-/// Reads a request.
+/// Parses a request of Kubernetes' API; an unknown path is the API server's own 404.
 pub(crate) fn read(head: &Parts, body: &Bytes) -> Result<Call, ErrorReply> {
     let parts: Vec<&str> = head.uri.path().trim_matches('/').split('/').collect();
     let (group, version, rest) = match parts.as_slice() {

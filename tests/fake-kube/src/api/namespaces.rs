@@ -41,7 +41,7 @@ pub(super) fn may_write(
     Ok(())
 }
 
-/// Takes `spec.finalizers` as they are given. Nobody looks whether the namespace is empty: what is in it stays where it is.
+/// Takes `spec.finalizers` as they are given. It is not checked whether the namespace is empty: what is in it stays where it is.
 pub(super) fn finalize(
     state: &mut ClusterState,
     resource: &Resource,

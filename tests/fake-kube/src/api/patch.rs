@@ -55,7 +55,7 @@ pub(super) fn json(target: &mut Value, patch: &Value) -> Result<(), Unapplied> {
             Some("replace") => {
                 let value = step.get("value").ok_or(Unapplied::Malformed)?;
                 let (parent, last) = parent(target, path)?;
-                // The API server's library sets a field that is absent, as `add` does; RFC 6902 would refuse it.
+                // The API server's library sets a field that is absent, as `add` does; RFC 6902 would reject it.
                 let storage_key = match parent {
                     Value::Object(fields) => Some(fields.entry(last).or_insert(Value::Null)),
                     Value::Array(items) => index(&last).and_then(|at| items.get_mut(at)),

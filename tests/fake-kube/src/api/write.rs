@@ -68,7 +68,7 @@ pub(super) fn create(
     Ok(ok(201, form::shown(resource, &stored)))
 }
 
-/// What the API server says of a new definition. A real one takes a moment.
+/// The status that the API server gives a new definition. A real one takes a moment.
 fn establish(state: &ClusterState, definition: &mut Value) {
     let status = if state.slow_definitions { "False" } else { "True" };
     definition["status"] = json!({
@@ -126,8 +126,7 @@ pub(super) fn patch(
         })?,
         _ => return Err(not_implemented("this fake does not know the type of the patch")),
     }
-    let new = form::read(resource, new)
-        .map_err(|_| unreadable_patch("what it makes of the object cannot be read"))?;
+    let new = form::read(resource, new).map_err(|_| unreadable_patch("the patched object cannot be read"))?;
     if resource.namespaced {
         namespaces::may_write(state, resource, &call.namespace, &call.name, false)?;
     }
@@ -188,7 +187,7 @@ fn check_uid(resource: &Resource, name: &str, old: &Value, given: &Value) -> Res
     }
 }
 
-/// Likewise a version.
+/// A resource version that is given must be the object's.
 fn check_version(resource: &Resource, name: &str, old: &Value, given: &Value) -> Result<(), ErrorReply> {
     let version = given["metadata"]["resourceVersion"].as_str();
     if version.is_some_and(|version| !version.is_empty() && old["metadata"]["resourceVersion"] != version) {
@@ -197,7 +196,7 @@ fn check_version(resource: &Resource, name: &str, old: &Value, given: &Value) ->
     Ok(())
 }
 
-/// Brings the new form in: each of the two halves of an object has its own way, and what the API server owns stays.
+/// Stores the new form: each of the two halves of an object is written on its own, and what the API server owns stays.
 fn store(
     state: &mut ClusterState,
     resource: &Resource,

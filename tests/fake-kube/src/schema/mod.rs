@@ -1,4 +1,4 @@
-//! What a structural schema makes of an object: unknown fields go, nulls go, defaults come.
+//! What a structural schema changes in an object: unknown fields go, nulls go, defaults come.
 
 mod validate;
 
@@ -8,7 +8,7 @@ pub(crate) use self::validate::{Violation, violations};
 
 const EMBEDDED: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
-/// Brings an object of a definition into the form in which it is stored.
+/// Converts an object of a definition to the form in which it is stored.
 pub(crate) fn coerce(schema: &Value, object: &mut Value) {
     if let Value::Object(fields) = object {
         prune_fields(schema, fields, true);
@@ -25,7 +25,7 @@ fn preserves_unknown(schema: &Value) -> bool {
 /// Values of an object's fields that have no property of their own.
 enum Others<'a> {
     Schema(&'a Value),
-    /// `additionalProperties: true`.
+    /// `additionalProperties: true`: any value.
     Any,
     None,
 }
@@ -143,7 +143,7 @@ fn drop_nulls(schema: Option<&Value>, value: &mut Value) {
     }
 }
 
-/// Fills in what the schema says of fields that are absent, or null where they may not be.
+/// Fills in the schema's defaults of fields that are absent, or null where they may not be.
 fn fill_defaults(schema: &Value, value: &mut Value) {
     match value {
         Value::Object(fields) => {
@@ -204,7 +204,7 @@ fn printed(number: &Number) -> Option<Number> {
         return None;
     }
     let float = number.as_f64()?;
-    // Go prints these without an exponent, that is, without anything that makes a float of it.
+    // Go prints these without an exponent, that is, without anything that marks a float.
     let plain = float == 0.0 || (float.abs() >= 1e-6 && float.abs() < 1e21);
     if plain
         && float.fract() == 0.0

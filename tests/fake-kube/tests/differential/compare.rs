@@ -100,8 +100,8 @@ impl Names {
     }
 }
 
-/// The real server made a new version where nothing but a field manager is new: the first write of a subresource. The fake keeps no managed fields, so
-/// that from here on versions and events tell nothing.
+/// The real server created a new version where nothing but a field manager is new: the first write of a subresource. The fake keeps no
+/// managed fields, so that from here on versions and events prove nothing.
 fn is_a_managers_version(ours: &Value, theirs: &Value) -> bool {
     const VERSION: &str = "/body/metadata/resourceVersion";
     let version = |answer: &Value| answer.pointer(VERSION).map(Value::to_string);

@@ -6,7 +6,7 @@ use super::kinds::KINDS;
 
 pub const NAMES: [&str; 3] = ["a", "b", "c"];
 
-/// What a request says of the object that it is about.
+/// What a request holds of the object that it is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Base {
     /// It was read just now.
@@ -19,7 +19,7 @@ pub enum Base {
     OtherUid,
 }
 
-/// One request.
+/// One step of a sequence: a request of one object, of all, or of the namespace.
 #[derive(Debug, Clone)]
 pub enum Step {
     Create(&'static str, Value),
@@ -71,13 +71,13 @@ impl Random {
     }
 }
 
-/// Of these fields anybody may say anything.
+/// Fields of every schema, any of which a request may set to anything.
 const FIELDS: [&str; 20] = [
     "size", "ratio", "flag", "word", "colour", "maybe", "perhaps", "choice", "either", "words", "holes",
     "items", "map", "objects", "nested", "given", "free", "any", "frees", "unknown",
 ];
 
-/// Values that keep a field's type, but for what the API server makes of them.
+/// Values that keep a field's type, but for what the API server changes in them.
 fn fitting(random: &mut Random, field: &str) -> Value {
     let numbers = [
         json!(0),
@@ -171,7 +171,7 @@ fn half(random: &mut Random) -> Value {
         let value = value(random, field);
         fields.insert(field.to_owned(), value);
     }
-    // Without it a strict object is refused.
+    // Without it a strict object is rejected.
     if random.happens(85) {
         fields.entry("size").or_insert(json!(1));
     }

@@ -6,7 +6,7 @@ use crate::server::{DEFINITIONS, Server};
 
 pub const GROUP: &str = "differential.example.org";
 
-/// Plural and kind.
+/// Plural and kind of each definition.
 pub const KINDS: [(&str, &str); 4] = [
     ("plains", "Plain"),
     // Without a status subresource.
@@ -75,7 +75,7 @@ fn schema(plural: &str) -> Value {
     json!({"type": "object", "properties": {"spec": spec, "status": status}})
 }
 
-/// Makes them all, and waits until they are served.
+/// Creates them all, and waits until they are served.
 pub async fn define(server: &Server) {
     for (plural, kind) in KINDS {
         let mut version = json!({

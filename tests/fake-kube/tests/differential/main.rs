@@ -1,4 +1,4 @@
-//! Random sequences of requests, on the fake and on a real kube-apiserver: each must be answered alike, and watches must tell the same.
+//! Random sequences of requests, on the fake and on a real kube-apiserver: each must be answered alike, and watches must send the same.
 //!
 //! One seed is one sequence. `FAKE_KUBE_SEEDS=N` runs N of them, `FAKE_KUBE_FIRST_SEED=S` begins at S. Seeds that failed once are kept in
 //! `differential/seeds.txt`, and are always run.
@@ -88,7 +88,7 @@ async fn a_sequence_is_played_the_same_way_twice() {
         assert_eq!(compare::difference(&steps, &played[0], &played[1]), None);
         assert!(
             !played[0].events.is_empty(),
-            "seed {seed}: a watch tells something"
+            "seed {seed}: the watch sent no event"
         );
     }
 }

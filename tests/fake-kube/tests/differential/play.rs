@@ -14,7 +14,7 @@ use crate::server::{Answer, Server};
 pub struct Played {
     /// By step; one that was left out has none.
     pub answers: Vec<Vec<Answer>>,
-    /// What a watch told from the beginning to the end.
+    /// The events of a watch from the beginning to the end.
     pub events: Vec<Value>,
 }
 
@@ -92,11 +92,11 @@ impl Player<'_> {
         object
     }
 
-    /// What ends the sequence, in a namespace where something can be made. Its name.
+    /// What ends the sequence, in a namespace where something can be created. Its name.
     async fn last(&self) -> &'static str {
         let object = json!({"spec": {"size": 1}});
         if self.ended {
-            // Whatever is still there says that nothing else comes.
+            // It must exist, so that the last object can be created in it.
             self.server.put_namespace_back(self.namespace).await;
         }
         let made = self

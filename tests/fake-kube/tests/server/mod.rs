@@ -26,7 +26,7 @@ use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 
 pub const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-/// Nothing takes longer.
+/// Longest wait for anything; a test that gets there fails.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub struct Server {
@@ -76,7 +76,7 @@ impl Server {
         Self::bare(kube.client(Arc::new(Calm)))
     }
 
-    /// Likewise.
+    /// The real API server, without a kind or a namespace of its own.
     pub async fn bare_real() -> Self {
         Self::bare(Self::real_client().await)
     }
@@ -202,7 +202,7 @@ impl Server {
         Watch(Box::pin(self.client.request_stream(request).await.unwrap()))
     }
 
-    /// Deletes a namespace. Returns when nothing new may be made in it: a real API server learns that a little later.
+    /// Deletes a namespace. Returns when nothing new may be created in it: a real API server enforces that a little later.
     pub async fn end_namespace(&self, namespace: &str, collection: &str) -> Answer {
         let ended = self
             .delete(&format!("/api/v1/namespaces/{namespace}"), &Value::Null)
@@ -221,7 +221,7 @@ impl Server {
         dropped
     }
 
-    /// Makes a namespace anew that has ended, and returns when something can be made in it.
+    /// Creates a namespace anew that has ended, and returns when something can be created in it.
     pub async fn put_namespace_back(&self, namespace: &str) {
         let path = format!("/api/v1/namespaces/{namespace}");
         let mut body = self.get(&path).await.body;
@@ -238,13 +238,13 @@ impl Server {
         .await;
         let claims = format!("/api/v1/namespaces/{namespace}/configmaps");
         let trial = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "trial"}});
-        self.eventually("something can be made in it", || async {
+        self.eventually("something can be created in it", || async {
             matches!(self.post(&claims, &trial).await.code, 201 | 409)
         })
         .await;
     }
 
-    /// Until a creation there is refused with this code, whatever it is.
+    /// Until a creation there is rejected with this code, whatever it is.
     async fn refuses(&self, collection: &str, code: u16) {
         let group = collection.split('/').nth(2).unwrap_or_default();
         let plural = collection.rsplit('/').next().unwrap_or_default();
@@ -289,7 +289,7 @@ impl Server {
         let response = self.client.send(request).await.unwrap();
         let code = response.status().as_u16();
         let bytes = response.into_body().collect().await.unwrap().to_bytes();
-        // What is not JSON says nothing that counts here.
+        // What is not JSON holds nothing that counts here.
         let body = serde_json::from_slice(&bytes).unwrap_or_default();
         Answer { code, body }
     }

@@ -74,7 +74,7 @@ impl Cluster {
             .expect("a control plane");
         let config = Kubeconfig::read_from(plane.kubeconfig()).expect("a kubeconfig");
         let config = Config::from_custom_kubeconfig(config, &KubeConfigOptions::default()).await;
-        // A build of the whole workspace brings two providers: one must be named. An error means that it is.
+        // A build of the whole workspace includes two providers: one must be named. An error means that it is.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = Client::try_from(config.expect("a usable kubeconfig")).expect("a client");
         Self { plane, client }
@@ -169,7 +169,7 @@ impl Testbed {
         for language in Language::ALL {
             plugins.push((language, Plugin::start(language, scratch.path()).await));
             let folder = scratch.path().join(group(language));
-            fs::create_dir(folder).expect("it is made");
+            fs::create_dir(folder).expect("it is created");
         }
         let (say, said) = channel();
         let endpoints = plugins.iter().map(|(_, plugin)| plugin.endpoint.as_str());
@@ -196,7 +196,7 @@ impl Testbed {
         let admin = tokio::task::spawn_blocking(move || said.recv_timeout(LIMIT)).await;
         let admin = admin
             .expect("it waits")
-            .expect("the bridge says where its admin endpoint is");
+            .expect("the bridge logs its admin address");
         Self {
             scratch,
             cluster,

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{Cluster, LIMIT};
 
-/// An object that a plugin manages, and the change that the test makes.
+/// An object that a plugin manages, and the change that the test applies.
 pub(crate) struct TestObject {
     pub(crate) group: &'static str,
     pub(crate) kind: &'static str,

@@ -1,7 +1,7 @@
 //! Scenarios: short files that run in the simulation, and with real processes on a real API server, and must agree.
 //!
 //! ```yaml
-//! about: The answer to Create is lost. It is found again, and nothing is made twice.
+//! about: The answer to Create is lost. It is found again, and nothing is created twice.
 //! kinds: [Token, Named]           # all of them at once; `all`: every kind of the cloud
 //! steps:
 //!   - fault: {rpc: create, fate: loseAnswer}
@@ -27,7 +27,7 @@ pub use self::{
     simulated::simulate,
 };
 
-/// A scenario.
+/// A scenario file: what happens, step by step, and what must come of it.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
@@ -36,7 +36,7 @@ pub struct Scenario {
     pub name: String,
     /// One or two sentences.
     pub about: String,
-    /// For which kinds.
+    /// The kinds of which it has one object each.
     pub kinds: Kinds,
     /// One after the other.
     pub steps: Vec<Step>,
@@ -46,9 +46,9 @@ pub struct Scenario {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
 pub enum Kinds {
-    /// `all`
+    /// The word `all`: every kind of the fake cloud.
     Word(All),
-    /// These.
+    /// The kinds of these names.
     These(Vec<String>),
 }
 
@@ -64,35 +64,35 @@ pub enum All {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Step {
-    /// They are made.
+    /// The objects are created.
     Apply {
-        /// `spec.forProvider.size`
+        /// The number in `spec.forProvider.size`.
         size: u32,
     },
-    /// Their size changes.
+    /// The objects get another `spec.forProvider.size`.
     Resize(u32),
-    /// They are deleted.
+    /// The objects are deleted.
     Delete,
     /// An annotation is set; `null` removes it.
     Annotate {
-        /// Which.
+        /// The annotation's key.
         key: String,
-        /// To what.
+        /// The annotation's value; `null`: it is removed.
         value: Option<String>,
     },
-    /// The bridge asks what became of a creation, and is told the truth.
+    /// The bridge asks what became of a creation, and gets the true answer.
     Answer,
-    /// Somebody removes the external objects by hand.
+    /// An unknown actor removes the external objects by hand.
     RemoveByHand,
-    /// Somebody else makes external objects of the names that ours are going to have.
+    /// Another owner creates external objects of the names that ours are going to have.
     Foreign,
     /// What becomes of calls on behalf of each object.
     Fault {
-        /// Which call.
+        /// The method that the fault waits for.
         rpc: Rpc,
         /// What becomes of it.
         fate: FaultOutcome,
-        /// So many times.
+        /// The number of calls that it meets.
         #[serde(default = "once")]
         times: u32,
         /// After so many that are spared.
@@ -101,15 +101,15 @@ pub enum Step {
     },
     /// How the cloud is from now on; fields that are left out have their defaults.
     Profile(Profile),
-    /// `kill -9`.
+    /// The process is killed with SIGKILL.
     Crash(Process),
     /// SIGTERM, and it ends.
     Terminate,
-    /// It starts again.
+    /// A process that was killed or terminated is started again.
     Start(Process),
-    /// Nobody reaches the API server, or everybody does again.
+    /// No client reaches the API server, or all do again.
     Api(Power),
-    /// The definitions of the kinds are deleted, or made again as they were.
+    /// The definitions of the kinds are deleted, or created again as they were.
     Definitions(Change),
     /// The plugin starts anew, and publishes these kinds alone.
     Publish(Vec<String>),
@@ -127,9 +127,9 @@ fn once() -> u32 {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Process {
-    /// The bridge.
+    /// `runtime-bridge`, the one of the scenario.
     Bridge,
-    /// The plugin.
+    /// The plugin; its cloud lives on.
     Plugin,
 }
 
@@ -137,9 +137,9 @@ pub enum Process {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Power {
-    /// It cannot.
+    /// No request reaches it.
     Down,
-    /// It can.
+    /// Every request reaches it.
     Up,
 }
 
@@ -149,7 +149,7 @@ pub enum Power {
 pub enum Change {
     /// They are deleted, and gone when the step ends.
     Delete,
-    /// They are made again.
+    /// They are created again.
     Create,
 }
 
@@ -165,7 +165,7 @@ pub struct Expectation {
     pub synced_reason: Option<String>,
     /// It is gone, or not.
     pub gone: Option<bool>,
-    /// External objects that were made for it, and are.
+    /// External objects that were created for it, and exist.
     pub external: Option<usize>,
     /// Its external name is annotated, and is that of the external object.
     pub named: Option<bool>,
@@ -173,15 +173,15 @@ pub struct Expectation {
     pub size: Option<u64>,
     /// Calls of Create that came on its behalf.
     pub creates: Option<usize>,
-    /// Calls of Delete.
+    /// Calls of Delete that came on its behalf.
     pub deletes: Option<usize>,
-    /// Looks that said that nothing is there, though it is.
+    /// Observes that reported absence though the resource exists.
     pub lies: Option<usize>,
-    /// Calls that had no answer yet when the bridge was told to stop last.
+    /// Calls that had no answer yet when the bridge was last asked to stop.
     pub unanswered: Option<usize>,
 }
 
-/// How the bridge is to behave: [`FLAGS`] say the same on a command line.
+/// How the bridge is to behave: [`FLAGS`] are the same on a command line.
 pub(crate) fn settings() -> Settings {
     Settings {
         poll: Duration::from_secs(2),

@@ -18,7 +18,7 @@ use super::{Change, Expectation, Power, Process, Scenario, Step};
 
 const NAMESPACE: &str = "default";
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-/// Between two looks.
+/// From one check of an expectation to the next.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// Why a scenario failed: a sentence.
@@ -29,7 +29,7 @@ pub struct Unexpected(pub String);
 /// What the cloud has, and what it was asked.
 #[derive(Debug, Clone, Default)]
 pub struct CloudSnapshot {
-    /// What there is.
+    /// The external objects that exist.
     pub objects: Vec<External>,
     /// Every call that came.
     pub entries: Vec<Entry>,
@@ -55,7 +55,7 @@ impl CloudSnapshot {
 /// Whether a stage can go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flow {
-    /// It can.
+    /// It goes on with the next step.
     Goes,
     /// It is gone, and another one goes on: a simulated bridge takes its runtime along.
     Interrupted,
@@ -68,25 +68,25 @@ pub trait ScenarioBackend {
     async fn kube(&mut self, method: Method, path: &str, body: &Value) -> Result<(u16, Value), Unexpected>;
     /// The cloud as it is.
     async fn cloud(&mut self) -> Result<CloudSnapshot, Unexpected>;
-    /// One fault more.
+    /// Adds a fault, which waits for its call.
     async fn inject(&mut self, fault: Fault) -> Result<(), Unexpected>;
     /// How the cloud is from now on.
     async fn set_mood(&mut self, mood: Profile) -> Result<(), Unexpected>;
-    /// Somebody removes what bears this name.
+    /// An unknown actor removes what bears this name.
     async fn remove_by_hand(&mut self, kind: &str, name: &str) -> Result<(), Unexpected>;
-    /// Somebody else makes one of this name, under another marker.
+    /// Another owner creates one of this name, under another marker.
     async fn foreign(&mut self, kind: &str, name: &str) -> Result<(), Unexpected>;
-    /// `kill -9`.
+    /// Ends the process with SIGKILL.
     async fn crash(&mut self, process: Process) -> Result<Flow, Unexpected>;
     /// SIGTERM to the bridge; returns when it has ended.
     async fn terminate(&mut self) -> Result<Flow, Unexpected>;
-    /// It starts again.
+    /// Starts the process again.
     async fn start(&mut self, process: Process) -> Result<(), Unexpected>;
     /// The plugin starts anew, and publishes these kinds alone.
     async fn publish(&mut self, kinds: &[String]) -> Result<(), Unexpected>;
     /// Whether the API server can be reached.
     async fn power(&mut self, power: Power) -> Result<(), Unexpected>;
-    /// Time passes.
+    /// Lets this time pass.
     async fn pass(&mut self, time: Duration);
     /// How long anything may take.
     fn wait_limit(&self) -> Duration;
@@ -102,7 +102,7 @@ pub struct Runner {
     /// uids that were seen, by object.
     uids: BTreeMap<String, String>,
     definitions: Vec<Value>,
-    /// The cloud when the bridge was told to stop last.
+    /// The cloud when the bridge was last asked to stop.
     at_stop: CloudSnapshot,
 }
 

@@ -53,7 +53,7 @@ pub fn simulate(scenario: &Scenario) -> Result<Vec<String>, (Unexpected, Vec<Str
     }
 }
 
-/// What runs.
+/// Which processes run at the moment.
 #[derive(Debug, Clone, Copy)]
 struct Runs {
     bridge: bool,
@@ -141,7 +141,7 @@ impl ScenarioBackend for Simulated {
         self.environment
             .cloud
             .lock()
-            .foreign(kind, name, "somebody-else", now);
+            .foreign(kind, name, "another-owner", now);
         Ok(())
     }
 

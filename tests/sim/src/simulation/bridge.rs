@@ -27,7 +27,7 @@ use super::{
 /// How long a process takes to be started again.
 const RESTART: Duration = Duration::from_secs(1);
 
-/// Runs a bridge as a pod does: one that ends by an error is started again. Returns when it was told to stop and has.
+/// Runs a bridge as a pod does: one that ends by an error is started again. Returns when it was asked to stop and has.
 ///
 /// `number`: which of the bridges.
 pub(crate) async fn run(

@@ -17,7 +17,7 @@ impl Chance {
         Self(Mutex::new(rng))
     }
 
-    /// True so often.
+    /// Whether an event of this probability happens; draws a number unless it is 0.
     pub(crate) fn happens(&self, probability: f64) -> bool {
         probability > 0.0 && self.0.lock().f64() < probability
     }
@@ -32,7 +32,7 @@ impl Chance {
         Duration::from_millis(self.below(most + 1).into())
     }
 
-    /// One of them, each as often as its weight says.
+    /// One of them, each as often as its weight asks for.
     pub(crate) fn weighted<T: Copy>(&self, choices: &[(u32, T)]) -> Option<T> {
         let total: u32 = choices.iter().map(|(weight, _)| weight).sum();
         let mut left = self.below(total);

@@ -76,7 +76,7 @@ impl CloudLink {
         fate
     }
 
-    /// What came of a call. In a mood that answers everything, a fate is none.
+    /// What came of a call. In a profile that answers everything, a fault does not count.
     fn count(&self, fate: FaultOutcome, verdict: &Verdict) {
         let environment = &self.environment;
         let failure = match verdict {
@@ -96,7 +96,7 @@ impl CloudLink {
         }
     }
 
-    /// A lie that nobody can be blamed for not believing: one at a time, of what is there and was confirmed, within what the kind declares.
+    /// A lie that a correct bridge survives: one at a time, about what exists and was confirmed, within what the kind declares.
     fn may_lie(&self, ask: &Ask) -> bool {
         let Some(target) = ask.target() else { return false };
         let uid = &target.owner.uid;
@@ -190,7 +190,7 @@ impl Link for CloudLink {
     }
 
     fn came_late(&self, deadline: Timestamp) {
-        // It was refused. What was sent in time and held up on its way may come late; nothing else may.
+        // It was rejected. What was sent in time and held up on its way may come late; nothing else may.
         let sent = deadline - CALL;
         if !self.environment.process(self.bridge).valve.was_closed_since(sent) {
             self.environment
@@ -237,6 +237,6 @@ fn told(verdict: &Verdict) -> String {
         Verdict::Silence => "silence".to_owned(),
         Verdict::Crash => "the plugin dies".to_owned(),
         Verdict::Status => "a gRPC error".to_owned(),
-        Verdict::Refused(why) => format!("refused: {why}"),
+        Verdict::Refused(why) => format!("rejected: {why}"),
     }
 }

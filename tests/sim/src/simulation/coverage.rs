@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 /// How often things happened, by name.
 pub type Counts = BTreeMap<String, u64>;
 
-/// Of one seed.
+/// What happened in one seed, counted by group and name.
 #[derive(Default)]
 pub(crate) struct Coverage(Mutex<Counts>);
 

@@ -44,7 +44,7 @@ pub(crate) struct Environment {
     pub(crate) watcher: Mutex<InvariantChecker>,
     pub(crate) log: Journal,
     pub(crate) coverage: Coverage,
-    /// How bridges behave.
+    /// The flags that bridges run with.
     pub(crate) behaviour: BehaviourArgs,
     pub(crate) crash: CrashPoint,
     /// The process of each bridge.
@@ -128,7 +128,7 @@ impl Environment {
         self.log.lines()
     }
 
-    /// What was wrong.
+    /// The invariants that did not hold, and errors in the log.
     pub(crate) fn violations(&self) -> Vec<String> {
         let mut violations = self.watcher.lock().violations().to_vec();
         let errors = self.log.errors();
@@ -154,20 +154,20 @@ fn behaviour(settings: &Settings) -> BehaviourArgs {
 /// One process of a bridge.
 #[derive(Clone, Default)]
 pub(crate) struct Process {
-    /// By which it elects.
+    /// The identity with which it takes the lease.
     pub(crate) identity: String,
-    /// Holds it up.
+    /// Holds its traffic back while it is stalled.
     pub(crate) valve: Valve,
-    /// Cuts its connections.
+    /// Cuts its connections, as the kernel does at its end.
     pub(crate) cutter: Cutter,
     /// Ends it by SIGTERM.
     pub(crate) stop: CancellationToken,
-    /// See [`Self::kill`].
+    /// Ends it by SIGKILL: see [`Self::kill`].
     pub(crate) death: CancellationToken,
 }
 
 impl Process {
-    /// SIGKILL. Whatever it left running in the runtime reaches nobody any more.
+    /// SIGKILL. Whatever it left running in the runtime reaches no process any more.
     pub(crate) fn kill(&self) {
         self.valve.weld();
         self.cutter.cut();
@@ -218,7 +218,7 @@ impl CrashPoint {
         Some(side)
     }
 
-    /// Now.
+    /// Reports that the armed point was reached.
     pub(crate) fn reach(&self) {
         self.reached.notify_one();
     }

@@ -21,10 +21,10 @@ use super::time::Time;
 #[derive(Clone)]
 pub(crate) struct Journal {
     time: Time,
-    /// `None`: nobody is going to read it.
+    /// `None`: it is not going to be read.
     lines: Option<Arc<Mutex<Vec<String>>>>,
     errors: Arc<Mutex<Vec<String>>>,
-    /// What the bridge logs is looked through for secrets, as it logs by default.
+    /// What the bridge logs is searched for secrets, as it logs by default.
     listens: Arc<AtomicBool>,
 }
 
@@ -38,12 +38,12 @@ impl Journal {
         }
     }
 
-    /// What the bridge logs is looked through for secrets.
+    /// What the bridge logs is searched for secrets.
     pub(crate) fn listen(&self) {
         self.listens.store(true, Ordering::Relaxed);
     }
 
-    /// One line.
+    /// Writes one line, with the simulated time; free where no lines are kept.
     pub(crate) fn note(&self, line: impl FnOnce() -> String) {
         if let Some(lines) = &self.lines {
             let at = self.time.since_start().as_secs_f64();
@@ -63,7 +63,7 @@ impl Journal {
         self.errors.lock().clone()
     }
 
-    /// For tracing.
+    /// The level of tracing that the journal needs.
     pub(crate) fn level(&self) -> Level {
         if self.lines.is_some() || self.listens.load(Ordering::Relaxed) {
             Level::INFO

@@ -9,7 +9,7 @@ use super::{chance::Chance, environment::Side};
 pub(crate) struct FaultBurst {
     /// Share of requests to the API server.
     pub(crate) kube: f64,
-    /// Share of news that a watch tells.
+    /// Share of events that a watch sends.
     pub(crate) watch: f64,
     /// Milliseconds by which such news come late at most.
     pub(crate) lag: u32,
@@ -28,15 +28,15 @@ pub(crate) enum Step {
     Pause(usize),
     Unpause(usize),
     RemoveByHand(usize),
-    /// Somebody else makes an external object of its name.
+    /// Another owner creates an external object of its name.
     Foreign(usize),
-    /// Somebody else puts theirs in the place of its external object.
+    /// Another owner puts its own in the place of its external object.
     Usurp(usize),
     Spoil(usize),
     KillBridge,
     KillBridgeAt(u32, Side, UserAction),
     TerminateBridge,
-    /// One of two.
+    /// SIGTERM to one of two bridges, by its number.
     TerminateOne(usize),
     /// The other one lives on.
     KillOne(usize),
@@ -66,9 +66,9 @@ pub(crate) enum UserAction {
 #[allow(clippy::struct_excessive_bools)] // Each is drawn by itself.
 pub(crate) struct Plan {
     pub(crate) kinds: Vec<String>,
-    /// Kind and name.
+    /// Kind and name of each object.
     pub(crate) objects: Vec<(String, String)>,
-    /// Bridges at once.
+    /// How many bridges run at once, one of which leads.
     pub(crate) bridges: usize,
     /// Objects take a password from a Secret.
     pub(crate) password: bool,
@@ -78,12 +78,12 @@ pub(crate) struct Plan {
     pub(crate) rivals: bool,
     /// The API server streams its lists.
     pub(crate) streaming: bool,
-    /// By time.
+    /// What happens, ordered by time since the start.
     pub(crate) steps: Vec<(Duration, Step)>,
     pub(crate) fault_burst: FaultBurst,
     /// Milliseconds that long work takes in the cloud.
     pub(crate) work: u32,
-    /// Milliseconds for which what was made stays invisible.
+    /// Milliseconds for which a created resource stays invisible.
     pub(crate) invisible: u32,
     /// No API server stores the plugin's statuses as they are.
     pub(crate) untidy_status: bool,
@@ -103,7 +103,7 @@ impl Plan {
         }
         kinds.sort();
         kinds.dedup();
-        // The marker tells whose it is.
+        // The marker identifies the owner.
         let rivals = chance.happens(0.06);
         if rivals {
             kinds = vec![["Bucket", "Table"][chance.below(2) as usize].to_owned()];

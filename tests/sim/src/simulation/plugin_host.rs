@@ -86,7 +86,7 @@ impl PluginHost {
         let kinds: Vec<&str> = kinds.iter().map(String::as_str).collect();
         let server = Server::builder().add_routes(plugin.only(&kinds).routes());
         tokio::spawn(async move {
-            // It ends when nobody can connect any more.
+            // It ends when no client can connect any more.
             let _ = server
                 .serve_with_incoming(UnboundedReceiverStream::new(accepted))
                 .await;
@@ -104,7 +104,7 @@ impl PluginHost {
         });
     }
 
-    /// `kill -9`.
+    /// Ends the plugin like SIGKILL: its connections break, its calls get no answer.
     pub(crate) fn kill(&self) {
         if let Some(running) = self.running.lock().take() {
             running.cutter.cut();

@@ -39,7 +39,7 @@ const SERVED_WITHIN: Duration = Duration::from_mins(1);
 /// What became of one seed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Report {
-    /// Which.
+    /// The seed that was run.
     pub seed: u64,
     /// What was wrong; empty: nothing.
     pub violations: Vec<String>,
@@ -134,7 +134,7 @@ pub(crate) fn in_runtime<T>(environment: &Environment, seed: u64, work: impl Fut
     ended
 }
 
-/// What kube-controller-manager does.
+/// Deletes what owners leave behind, as kube-controller-manager does, every 2 s.
 pub(crate) async fn collect_garbage(environment: Arc<Environment>) {
     loop {
         tokio::time::sleep(Duration::from_secs(2)).await;
@@ -145,7 +145,7 @@ pub(crate) async fn collect_garbage(environment: Arc<Environment>) {
 /// How a runtime ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ended {
-    /// The bridge died, or was told to stop.
+    /// The bridge died, or was asked to stop.
     Bridge,
     /// The simulation is over.
     All,
@@ -159,7 +159,7 @@ pub(super) struct Run {
     began: bool,
     /// What users do when the bridge dies at a request.
     pub(super) action: UserAction,
-    /// The last that was wished.
+    /// The last desired size.
     pub(super) size: u32,
 }
 
@@ -330,13 +330,13 @@ impl Run {
             }
             tokio::time::sleep(Duration::from_secs(1)).await;
         }
-        // Events come behind, and the last status after what it tells of.
+        // Events come behind, and the last status after what it reports.
         tokio::time::sleep(Duration::from_mins(2)).await;
         self.rest().await;
         environment.watch_api(None);
         environment.watch_cloud();
         if let Some(trouble) = self.trouble() {
-            environment.blame(format!("it does not stay as it should be: {trouble}"));
+            environment.blame(format!("it does not stay at its desired state: {trouble}"));
         }
     }
 

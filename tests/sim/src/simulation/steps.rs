@@ -113,7 +113,7 @@ impl Run {
                 number < self.environment.bridges
             }
             Step::Rotate => self.plan.password,
-            // These tell it themselves.
+            // These return it themselves.
             Step::RemoveByHand(_) | Step::Foreign(_) | Step::Usurp(_) => false,
             Step::KillBridge
             | Step::KillBridgeAt(..)

@@ -19,14 +19,14 @@ const NAMESPACE: &str = "default";
 /// The Secret that objects take their password from.
 pub(crate) const PASSWORD: &str = "password";
 
-/// An object that users look after.
+/// An object that users apply, change and delete.
 pub(crate) struct Object<'a> {
     environment: &'a Environment,
     kind: &'a str,
     name: &'a str,
 }
 
-/// How an object is made.
+/// How an object is created.
 pub(crate) struct ManifestFields<'a> {
     /// With a password from a Secret.
     pub(crate) password: bool,
@@ -95,7 +95,7 @@ impl Object<'_> {
         (code == 200).then_some(object)
     }
 
-    /// Makes it, unless it is there.
+    /// Creates it, unless it exists.
     pub(crate) fn apply(&self, wish: &ManifestFields) {
         let mut object = json!({
             "metadata": {"name": self.name},
@@ -115,7 +115,7 @@ impl Object<'_> {
             .request(&Method::POST, &collection(self.kind), &object);
     }
 
-    /// Changes it.
+    /// Sends a merge patch, past all faults.
     pub(crate) fn patch(&self, change: &Value) {
         self.environment
             .kube
@@ -134,7 +134,7 @@ impl Object<'_> {
         self.patch(&json!({"metadata": {"annotations": annotations}}));
     }
 
-    /// Somebody removes its external object by hand. False: there was none.
+    /// An unknown actor removes its external object by hand. False: there was none.
     pub(crate) fn remove_by_hand(&self) -> bool {
         let Some(object) = self.get() else { return false };
         let mut cloud = self.environment.cloud.lock();
@@ -145,7 +145,7 @@ impl Object<'_> {
         made.is_some()
     }
 
-    /// Its external name, where it can be known beforehand by anybody and its kind tells whose it is; empty otherwise.
+    /// Its external name, where any client can know it beforehand and its kind identifies the owner; empty otherwise.
     fn foreseen_name(&self) -> String {
         match self.kind {
             "Bucket" | "Table" => self.name.to_owned(),
@@ -154,7 +154,7 @@ impl Object<'_> {
         }
     }
 
-    /// Somebody else makes an external object of its name, unless there is one. False: there is, or its name cannot be known.
+    /// Another owner creates an external object of its name, unless there is one. False: there is, or its name cannot be known.
     pub(crate) fn foreign(&self) -> bool {
         let (name, now) = (self.foreseen_name(), self.environment.time.now());
         let mut cloud = self.environment.cloud.lock();
@@ -164,12 +164,12 @@ impl Object<'_> {
         };
         let makes = !name.is_empty() && !exists(&cloud);
         if makes {
-            cloud.foreign(self.kind, &name, "somebody-else", now);
+            cloud.foreign(self.kind, &name, "another-owner", now);
         }
         makes
     }
 
-    /// Somebody else has no use for it any more.
+    /// The other owner has no use for it any more.
     pub(crate) fn remove_foreign(&self) {
         let name = self.foreseen_name();
         let mut cloud = self.environment.cloud.lock();
@@ -233,7 +233,7 @@ impl Object<'_> {
             return Some(format!("{} does not know its name {:?}", self.name, made.name));
         }
         if made.parameters.get("size") != object.pointer("/spec/forProvider/size") {
-            return Some(format!("{} is not as it was wished", self.name));
+            return Some(format!("{} differs from its desired state", self.name));
         }
         None
     }

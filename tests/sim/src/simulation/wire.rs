@@ -19,7 +19,7 @@ pub(crate) struct Valve(Arc<Mutex<Closed>>);
 #[derive(Default)]
 struct Closed {
     shut: bool,
-    /// For ever.
+    /// Closed for ever.
     welded: bool,
     /// When it was opened last.
     opened: Option<Timestamp>,

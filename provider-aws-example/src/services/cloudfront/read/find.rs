@@ -1,4 +1,4 @@
-//! Looking a distribution up: by id, and without an id by its marker. CloudFront has no look-up by tag: every distribution's tags are read,
+//! Looks a distribution up: by id, and without an id by its marker. CloudFront has no look-up by tag: every distribution's tags are read,
 //! except for those that the tagging service knows to be other objects'.
 
 use std::collections::BTreeMap;
@@ -54,8 +54,8 @@ pub(in crate::services::cloudfront) async fn observe(
     Ok(observation.warning("SeveralFound", message).into())
 }
 
-/// The distributions with our marker, the oldest first as far as AWS says. What cannot be read within the deadline is a failure, never
-/// absence.
+/// The distributions with our marker, the oldest first as far as AWS reports it. What cannot be read within the deadline is a failure,
+/// never absence.
 pub(in crate::services::cloudfront) async fn find(
     context: &CallContext<'_>,
 ) -> Result<Vec<ObservedDistribution>, Failure> {

@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn an_index_has_a_throughput_only_where_the_table_has_one() {
+    fn an_index_has_a_throughput_where_the_table_has_one() {
         let units = json!({ "readCapacityUnits": 1, "writeCapacityUnits": 1 });
         let mut index = index("by", &[("by", "HASH")]);
         index["provisionedThroughput"] = units.clone();

@@ -7,7 +7,7 @@ use crossbridge_sdk::Failure;
 use crate::context::CallContext;
 use crate::services::dynamodb::model::TimeToLive;
 
-/// The time to live, if `read` says that it matters. Where it is off AWS does not report the attribute: the desired one is echoed.
+/// The time to live, if `read` asks for it. Where it is off AWS does not report the attribute: the desired one is echoed.
 pub(super) async fn time_to_live_if(
     read: bool,
     context: &CallContext<'_>,
@@ -41,7 +41,7 @@ pub(super) async fn time_to_live_if(
     }))
 }
 
-/// Whether continuous backups are on, if `read` says that it matters.
+/// Whether continuous backups are on, if `read` asks for it.
 pub(super) async fn backups_if(
     read: bool,
     context: &CallContext<'_>,

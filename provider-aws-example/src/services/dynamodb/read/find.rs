@@ -1,4 +1,4 @@
-//! Looking a table up: by name, and without a name by its marker. AWS has no look-up by tag: the tags of every table are read.
+//! Looks a table up: by name, and without a name by its marker. AWS has no look-up by tag: the tags of every table are read.
 
 use crossbridge_sdk::{Failure, Observation, Observed};
 use futures::{StreamExt, TryStreamExt, stream};

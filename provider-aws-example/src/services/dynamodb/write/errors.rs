@@ -6,7 +6,7 @@ use crate::api::ApiError;
 use crate::context::CallContext;
 use crate::services::dynamodb::read::ObservedTable;
 
-/// The failure for an error of a write. AWS makes only so many changes at once in a table and in an account: such an error is retried.
+/// The failure for an error of a write. AWS runs only so many changes at once in a table and in an account: such an error is retried.
 pub(in crate::services::dynamodb) fn explain(context: &CallContext<'_>, error: ApiError) -> Failure {
     let is_concurrency_limit =
         error.has_code("LimitExceededException") && error.message().contains("simultaneously");

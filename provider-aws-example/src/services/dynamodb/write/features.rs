@@ -11,7 +11,7 @@ use crate::context::CallContext;
 use crate::services::dynamodb::model::{TableParameters, TimeToLive};
 use crate::services::dynamodb::read::{ObservedTable, client};
 
-/// AWS refuses a second change of the time to live for up to an hour.
+/// AWS rejects a second change of the time to live for up to an hour.
 const TIME_TO_LIVE_RETRY: Duration = Duration::from_mins(10);
 
 /// Whether a new table needs settings that cannot be given at creation.
@@ -21,7 +21,7 @@ pub(in crate::services::dynamodb) fn are_desired(desired: &TableParameters) -> b
         || desired.point_in_time_recovery_enabled == Some(true)
 }
 
-/// Brings both to the desired state.
+/// Changes both to the desired state.
 pub(in crate::services::dynamodb) async fn converge(
     context: &CallContext<'_>,
     observed: &ObservedTable,
@@ -77,7 +77,7 @@ fn time_to_live_change(desired: Option<&TimeToLive>, observed: Option<&TimeToLiv
 
 fn time_to_live_failure(context: &CallContext<'_>, error: ApiError) -> Failure {
     if error.message().contains("multiple times within a fixed interval") {
-        let message = "AWS refuses another change of the time to live for up to an hour; it is retried";
+        let message = "AWS rejects another change of the time to live for up to an hour; it is retried";
         let failure = Failure::conflict(message)
             .reason("TimeToLiveCooldown")
             .retry_after(TIME_TO_LIVE_RETRY);

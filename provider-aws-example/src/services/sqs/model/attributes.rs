@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_attributes_and_fifo_of_a_standard_queue_are_not_sent() {
+    fn a_standard_queue_sends_no_empty_attributes_and_no_fifo() {
         let desired = QueueParameters {
             policy: Some(String::new()),
             content_based_deduplication: Some(false),

@@ -37,7 +37,7 @@ use tonic::{
     transport::{Server, server::Router},
 };
 
-/// What the plugin says to a call about a resource.
+/// How the plugin answers a call about a resource.
 #[derive(Clone)]
 pub enum Say<T> {
     Answer(T),

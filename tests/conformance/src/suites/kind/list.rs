@@ -1,4 +1,4 @@
-//! What exists.
+//! Lists the external resources, page by page.
 
 use std::collections::BTreeSet;
 

@@ -26,7 +26,7 @@ assertions! {
         "Search by ownership_marker, and by nothing else.";
 }
 
-/// How many characters may be removed from a name that the kit generated without making it a used one.
+/// How many characters may be cut from a name that the kit generated: what is left is still random enough to be unused.
 const CUTS: usize = 3;
 
 pub(crate) const SUITE: Suite<KindContext> = Suite {

@@ -1,4 +1,4 @@
-//! An upstream in trouble, by the author's hook.
+//! An upstream that is down or throttles, by the author's hook.
 
 use crossbridge_types::{FailureCode, ObserveResult, Outcome, OutcomeResult};
 

@@ -31,13 +31,13 @@ async fn run(ctx: &KindContext) -> Result<(), Stop> {
     if can.can_delete && can.delete_during_create {
         delete(ctx).await?;
     } else {
-        let why = "the kind does not say delete_during_create";
+        let why = "the kind does not declare delete_during_create";
         ctx.run_ctx.not_applicable(DELETED, why);
     }
     if can.can_update && can.concurrent_update {
         update(ctx).await
     } else {
-        let why = "the kind does not say concurrent_update";
+        let why = "the kind does not declare concurrent_update";
         ctx.run_ctx.not_applicable(UPDATED, why);
         Ok(())
     }

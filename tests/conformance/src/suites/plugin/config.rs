@@ -1,4 +1,4 @@
-//! Settings and credentials.
+//! Judges settings and credentials with CheckConfig.
 
 use crossbridge_proto::v1alpha1 as wire;
 use crossbridge_types::{ConfigVerdict, FailureCode};

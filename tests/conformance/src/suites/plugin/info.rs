@@ -53,7 +53,9 @@ async fn run(run_ctx: &RunContext) -> Result<(), Stop> {
         Ok(info) => info,
         Err(status) => {
             run_ctx.judge(ANSWERS, Err(describe(&status)));
-            return Err(Stop::blocked("the plugin does not say who it is"));
+            return Err(Stop::blocked(
+                "the plugin does not answer GetPluginInfo with valid information",
+            ));
         }
     };
     run_ctx.judge(ANSWERS, Ok(()));

@@ -37,7 +37,7 @@ pub(crate) const SUITE: Suite<RunContext> = Suite {
 
 async fn run(run_ctx: &RunContext) -> Result<(), Stop> {
     loopback(run_ctx).await?;
-    let blocked = |error: std::io::Error| Stop::blocked(format!("cannot make certificates: {error}"));
+    let blocked = |error: std::io::Error| Stop::blocked(format!("cannot create certificates: {error}"));
     let folder = tempfile::tempdir().map_err(blocked)?;
     let certificates = Certificates::generate(folder.path()).map_err(blocked)?;
     let address = free_address().map_err(blocked)?;

@@ -16,7 +16,7 @@ pub(super) struct Sent<'a> {
     pub(super) environment: &'a Environment,
     pub(super) watcher: &'a InvariantChecker,
     pub(super) cloud: &'a Cloud,
-    /// From which bridge.
+    /// The number of the bridge that sent it.
     pub(super) bridge: usize,
     pub(super) ask: &'a Ask,
     /// Of the object that it is about.
@@ -100,7 +100,7 @@ fn no_create_without_a_persisted_intent(sent: &Sent) -> Option<String> {
     (!persisted).then(|| format!("{} has no persisted intent", sent.described()))
 }
 
-/// The same token again: only where that settles what became of the first, and said to be so.
+/// The same token again: only where that resolves what became of the first, and with `outcome_unknown`.
 fn no_create_is_blindly_repeated(sent: &Sent) -> Option<String> {
     let Ask::Create(create) = sent.ask else {
         return None;
@@ -110,7 +110,7 @@ fn no_create_is_blindly_repeated(sent: &Sent) -> Option<String> {
     }
     let kind = &create.target.resource_type.kind;
     let subject = sent.cloud.subject(kind);
-    // A name or a marker is looked for. That the cloud does so upon a repeat is its kindness, and nothing to lean on.
+    // A name or a marker is searched for by Observe. That the cloud does so upon a repeat is its kindness, and nothing to lean on.
     let settles = subject.is_some_and(|subject| subject.recovers_by(CreateRecovery::ClientToken));
     (!settles || !create.outcome_unknown).then(|| format!("{} ({kind}) is a blind repeat", sent.described()))
 }

@@ -1,4 +1,4 @@
-//! What bridges were told of the end of an external object.
+//! What was reported to bridges of the end of an external object.
 
 use fake_cloud::{
     cloud::{Answer, Ask, Cloud, Verdict},
@@ -8,12 +8,12 @@ use fake_cloud::{
 
 use crate::simulation::environment::Environment;
 
-/// Of what was made for one managed resource.
+/// Of what was created for one managed resource.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct End {
-    /// A Delete came since it was made.
+    /// A Delete came since it was created.
     deleted: bool,
-    /// A look after that showed nothing of ours, or a removal was followed to its end.
+    /// An Observe after that showed nothing of ours, or a removal was followed to its end.
     seen: bool,
 }
 

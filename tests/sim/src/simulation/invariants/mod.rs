@@ -29,7 +29,7 @@ use self::{
 };
 use super::environment::Environment;
 
-/// What of these does not hold, each with its name. An invariant is a function that tells what is wrong.
+/// What of these does not hold, each with its name. An invariant is a function that returns what is wrong.
 macro_rules! consecutive_failures {
     ($of:ident: $($invariant:ident),+ $(,)?) => {
         [$((stringify!($invariant), $invariant($of))),+]
@@ -40,14 +40,14 @@ macro_rules! consecutive_failures {
 }
 use consecutive_failures;
 
-/// Between two lies about one object: longer than it takes to look again.
+/// Between two lies about one object: longer than it takes to observe again.
 const HONEST: Duration = Duration::from_mins(2);
 
 /// What was seen, and what of it was wrong.
 #[derive(Default)]
 pub(crate) struct InvariantChecker {
     violations: Vec<String>,
-    /// Commits and removals that were looked at.
+    /// Commits and removals that were checked.
     commits: usize,
     removed: usize,
     objects: BTreeMap<String, Seen>,
@@ -87,7 +87,7 @@ impl InvariantChecker {
         &self.violations
     }
 
-    /// Whether a look at this object may be lied to now.
+    /// Whether an Observe of this object may be answered with a lie now.
     pub(crate) fn lies(&mut self, uid: &str, now: Timestamp) -> bool {
         let may = self
             .lies
@@ -99,7 +99,7 @@ impl InvariantChecker {
         may
     }
 
-    /// Who held the lease then; empty: nobody.
+    /// Who held the lease then; empty: no bridge.
     fn holder_at(&self, at: Timestamp) -> &str {
         let holder = self.holders.iter().rev().find(|(since, _)| *since <= at);
         holder.map(|(_, holder)| holder.as_str()).unwrap_or_default()
@@ -167,7 +167,7 @@ impl Drop for PendingCall {
 }
 
 impl Environment {
-    /// Something was wrong.
+    /// Records a violation, once, and logs it.
     pub(crate) fn blame(&self, violation: String) {
         let mut watcher = self.watcher.lock();
         if !watcher.violations.contains(&violation) {
@@ -182,7 +182,7 @@ impl Environment {
         }
     }
 
-    /// After each request to the API server. `writer`: the bridge that made it, where bridges elect a leader.
+    /// After each request to the API server. `writer`: the bridge that sent it, where bridges elect a leader.
     pub(crate) fn watch_api(&self, writer: Option<&str>) {
         let wrong = {
             let state = self.kube.state();

@@ -13,7 +13,7 @@ use super::{plural_of, text};
 use crate::simulation::environment::Environment;
 
 impl Environment {
-    /// Whatever was written since so many commits had been made, and so many writes asked for; elections go on.
+    /// Whatever was written since so many commits and so many requested writes; elections go on.
     pub(crate) fn zero_writes_at_rest(&self, since: usize, asked: usize) {
         let state = self.kube.state();
         let written = state.history[since..]
@@ -31,7 +31,7 @@ impl Environment {
         }
     }
 
-    /// Each object that there is was looked at since then.
+    /// Each object that exists was observed since then.
     pub(crate) fn no_key_starves(&self, since: Timestamp) {
         let living: BTreeSet<String> = {
             let state = self.kube.state();
@@ -53,7 +53,7 @@ impl Environment {
         };
         if let Some(starved) = starved {
             self.blame(format!(
-                "no_key_starves: {starved} was not looked at from {since} to {}",
+                "no_key_starves: {starved} was not observed from {since} to {}",
                 self.time.now()
             ));
         }

@@ -19,7 +19,7 @@ pub(super) struct Written<'a> {
     pub(super) watcher: &'a InvariantChecker,
     pub(super) cloud: &'a Cloud,
     pub(super) commit: &'a Commit,
-    /// Identity of the bridge that wrote it, where bridges elect a leader; `None`: somebody else.
+    /// Identity of the bridge that wrote it, where bridges elect a leader; `None`: another client.
     pub(super) writer: Option<&'a str>,
 }
 
@@ -50,8 +50,8 @@ pub(super) fn broken_by(written: &Written) -> Vec<String> {
         no_intent_while_paused,
         no_intent_without_the_lease,
         no_name_is_lost,
-        no_secret_is_told,
-        nobody_is_asked_what_can_be_found_out,
+        no_secret_is_exposed,
+        no_question_where_recovery_is_possible,
         the_finalizer_goes_after_an_absence,
     }
 }
@@ -88,14 +88,14 @@ fn no_name_is_lost(written: &Written) -> Option<String> {
     (lost && written.is_of_a_bridge()).then(|| format!("{before:?} of {}", written.name()))
 }
 
-fn no_secret_is_told(written: &Written) -> Option<String> {
+fn no_secret_is_exposed(written: &Written) -> Option<String> {
     let (plural, _) = &written.commit.resource;
     let told = plural != "secrets" && written.commit.new.to_string().contains("canary");
     told.then(|| format!("in {plural} {}", written.name()))
 }
 
-/// A person is asked only where nobody can look, and there is no token by which the request could be sent again.
-fn nobody_is_asked_what_can_be_found_out(written: &Written) -> Option<String> {
+/// A person is asked only where Observe cannot find it, and there is no token by which the request could be sent again.
+fn no_question_where_recovery_is_possible(written: &Written) -> Option<String> {
     let Commit { old, new, .. } = written.commit;
     let question = text(new, QUESTION);
     if question.is_empty() || question == text(old, QUESTION) {
@@ -109,7 +109,7 @@ fn nobody_is_asked_what_can_be_found_out(written: &Written) -> Option<String> {
     (can_look || can_repeat).then(|| format!("about {} ({kind})", written.name()))
 }
 
-/// What was made and is known by its record goes first, and is seen to be gone, also where it is removed at once.
+/// What was created and is known by its record goes first, and is observed absent, also where it is removed at once.
 fn the_finalizer_goes_after_an_absence(written: &Written) -> Option<String> {
     let Commit {
         old, new, happened, ..
@@ -151,7 +151,7 @@ fn at_most_one_external_object(standing: &Standing) -> Option<String> {
     Some(format!("two for {doubled}"))
 }
 
-/// The finalizer goes only after the absence of what was made.
+/// The finalizer goes only after the absence of what was created.
 fn nothing_is_left_behind(standing: &Standing) -> Option<String> {
     let exists = |uid: &str| standing.cloud.created_for(uid).next().is_some();
     let (left, seen) = standing
@@ -172,7 +172,7 @@ fn nothing_of_others_is_deleted(standing: &Standing) -> Option<String> {
         .iter()
         .find(|removed| !removed.by.is_empty() && removed.by != removed.external.created_for)?;
     Some(format!(
-        "{} deleted {:?}, made for {:?}",
+        "{} deleted {:?}, created for {:?}",
         wrong.by, wrong.external.name, wrong.external.created_for
     ))
 }

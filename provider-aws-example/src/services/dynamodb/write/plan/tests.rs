@@ -58,7 +58,7 @@ fn a_change_to_provisioned_capacity_names_every_existing_index() {
 }
 
 #[test]
-fn an_index_is_removed_before_others_are_added_one_by_one() {
+fn an_index_is_removed_before_others_are_added() {
     let keyed = |name: &str, key: &str| {
         let mut index = index(name, "ALL");
         index["keySchema"][0]["attributeName"] = json!(key);
@@ -125,7 +125,7 @@ fn a_kept_index_is_not_rebuilt() {
 }
 
 #[test]
-fn a_stream_of_another_view_type_begins_after_the_former_ended() {
+fn a_stream_with_another_view_begins_after_the_former() {
     let stream =
         |view: &str| json!({ "streamSpecification": { "streamEnabled": true, "streamViewType": view } });
     let off = Stream {

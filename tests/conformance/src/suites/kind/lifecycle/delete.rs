@@ -1,4 +1,4 @@
-//! Removing it.
+//! Deletes the resource, as its owner and as another one, and creates it again.
 
 use crossbridge_types::{DiffMode, NameSource, ObserveResult, OutcomeResult};
 

@@ -442,7 +442,7 @@ pub(crate) fn rejected(outcome: &Outcome, code: FailureCode) -> Judgement {
 pub(super) fn has_no_observation(trace: &CallTrace) -> Judgement {
     match trace.last().map(|outcome| &outcome.result) {
         Some(OutcomeResult::Completed(completed)) => holds(completed.observation.is_none(), || {
-            "the completed Delete brings an observation".to_owned()
+            "the completed Delete carries an observation".to_owned()
         }),
         _ => Ok(()),
     }

@@ -1,4 +1,4 @@
-//! Changing it.
+//! Updates the resource: with effect, without, with a stale etag, as another owner.
 
 use crossbridge_types::Observation;
 

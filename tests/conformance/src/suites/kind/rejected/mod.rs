@@ -91,7 +91,7 @@ fn rejected_with(outcome: &Outcome, codes: &[FailureCode]) -> Judgement {
     }
 }
 
-/// Nothing is there under its name, where it has one.
+/// Whether nothing exists under its name, where it has one.
 async fn nothing_made(ctx: &KindContext, resource: &TestResource) -> Result<Judgement, Stop> {
     if resource.name().is_empty() && !ctx.observes_without_name() {
         return Ok(Ok(()));

@@ -153,7 +153,7 @@ pub(super) async fn immutable(ctx: &KindContext, resource: &TestResource) -> Res
     Ok(())
 }
 
-/// A made-up value may be invalid besides, and one that the schema names may be where it meets another field.
+/// An invented value may be invalid besides, and one that the schema names may be where it meets another field.
 fn rejected_as_immutable(outcome: &Outcome, other: &Changed) -> Judgement {
     let is_invalid_elsewhere = match &outcome.result {
         OutcomeResult::Failure(failure) => failure

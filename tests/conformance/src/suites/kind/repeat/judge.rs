@@ -26,12 +26,12 @@ pub(super) fn same_resource(responses: &[Outcome], name: &str, honors_token: boo
     })
 }
 
-/// A repeat may say that another actor has the name. One whose token had its effect is never rejected.
+/// A repeat may report that another actor has the name. One whose token had its effect is never rejected.
 fn is_there(code: FailureCode, honors_token: bool) -> bool {
     !honors_token && is_harmless(code, false)
 }
 
-/// One of many may say that another actor has the name, which a token does not excuse, or that others are at it.
+/// One of many may report that another actor has the name, which a token does not excuse, or that another call is under way.
 fn is_harmless(code: FailureCode, honors_token: bool) -> bool {
     match code {
         FailureCode::AlreadyExists => !honors_token,

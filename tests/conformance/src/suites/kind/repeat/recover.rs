@@ -29,7 +29,7 @@ pub(crate) async fn recover(ctx: &KindContext, resource: &mut TestResource) -> R
     if let Some(name) = found {
         resource.target.external_name = name;
     } else {
-        // Once to settle it, once more to see that it is settled.
+        // Once to resolve it, once more to see that it is resolved.
         for _ in 0..2 {
             let outcome = ctx.create_once(resource, true).await?;
             responses.push(ended(ctx, resource, outcome).await?);

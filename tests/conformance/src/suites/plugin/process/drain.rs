@@ -157,7 +157,7 @@ async fn not_serving_report(mut said: Streaming<HealthCheckResponse>) -> Judgeme
     };
     timeout(NOT_SERVING_LIMIT, describe).await.unwrap_or_else(|_| {
         Err(format!(
-            "it does not say so within {} s",
+            "its health is not NOT_SERVING within {} s",
             NOT_SERVING_LIMIT.as_secs()
         ))
     })
