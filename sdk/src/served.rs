@@ -26,7 +26,7 @@ pub(crate) trait ServedKind: Send + Sync {
 /// All kinds of a plugin, in the order of their types.
 pub(crate) type Kinds = BTreeMap<ResourceType, Box<dyn ServedKind>>;
 
-/// One kind of one author.
+/// A kind with the author's code that serves it.
 pub(crate) struct Served<R: Resource> {
     resource: R,
     published: PublishedKind,

@@ -39,7 +39,7 @@ pub struct Introspection {
 
 struct ActiveInstance {
     engine: Arc<Engine>,
-    /// All kinds are known.
+    /// Whether all kinds are known.
     prepared: bool,
     kinds: BTreeMap<String, KindStatus>,
 }
@@ -66,7 +66,7 @@ impl Introspection {
         }
     }
 
-    /// All plugins answered. Once.
+    /// Sets the plugins, once all have answered. A second call has no effect.
     pub fn connected(&self, plugins: Vec<Connected>) {
         let _ = self.plugins.set(plugins);
     }
@@ -101,7 +101,7 @@ impl Introspection {
         }
     }
 
-    /// It runs no more.
+    /// Reports on no engine any more.
     pub fn ended(&self) {
         let ended = self.running.write().take();
         // Without the lock: an engine that ends may take a while, and the admin endpoint answers meanwhile.
@@ -230,7 +230,7 @@ fn describe(leadership: &LeadershipState) -> String {
     }
 }
 
-/// Nothing is served before it is watched.
+/// The readiness of each watch: nothing is served before it is watched.
 fn watched(state: EngineState) -> Vec<(String, Result<(), String>)> {
     let synced = |state| match state {
         WatchState::Live | WatchState::Gone(_) => Ok(()),

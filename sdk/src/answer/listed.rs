@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::Resource;
 
-/// One page of what exists.
+/// One page of the external resources that exist.
 #[must_use]
 pub struct Listed<R: Resource> {
     pub(crate) items: Vec<ListedItem<R>>,
@@ -56,7 +56,7 @@ pub struct ListedItem<R: Resource> {
 }
 
 impl<R: Resource> ListedItem<R> {
-    /// One that exists under this name.
+    /// Creates an item for the resource of this external name.
     pub fn new(external_name: impl Into<String>) -> Self {
         Self {
             external_name: external_name.into(),

@@ -112,7 +112,7 @@ pub(crate) async fn serve(
 }
 
 async fn wait_for(mut stopped: watch::Receiver<bool>) {
-    // An error means that the sender is gone, which is an end as well.
+    // An error means that the sender was dropped, which is an end as well.
     let _ = stopped.wait_for(|stopped| *stopped).await;
 }
 

@@ -55,7 +55,7 @@ pub(super) fn outcome(
     let is_news = verb == Some(OperationVerb::Create) || recorded != call.target.external_name;
     let mut outcome = match result {
         Ok(outcome) => outcome,
-        // A status means that nothing was done, and has no place for a name.
+        // A status means that nothing was done, and cannot carry a name.
         Err(failure) if !recorded.is_empty() && is_news => failed(well_formed(failure.after_name())?),
         Err(failure) => failed(well_formed(failure)?),
     };

@@ -144,7 +144,7 @@ async fn calls_beyond_the_limit_wait() -> TestResult {
     let mut client = plugin.resources.clone();
     let refused = within("the hurried call", client.create(by(hurried, SHORT)))
         .await
-        .expect_err("it never got a turn");
+        .expect_err("it never got a permit");
     assert_eq!(refused.code(), Code::FailedPrecondition);
 
     std::fs::write(plugin.things().join("go"), "")?;

@@ -66,7 +66,7 @@ pub struct Fault {
     pub owner: Option<String>,
     /// What becomes of it.
     pub fate: FaultOutcome,
-    /// For so many calls.
+    /// The number of calls that it meets.
     #[serde(default = "once")]
     pub times: u32,
     /// After so many calls that it spares.
@@ -90,7 +90,7 @@ impl Fault {
         }
     }
 
-    /// For so many calls.
+    /// Sets the number of calls that it meets.
     #[must_use]
     pub fn times(mut self, times: u32) -> Self {
         self.times = times;

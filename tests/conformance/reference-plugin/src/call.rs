@@ -22,7 +22,7 @@ pub const OTHER_KEY: &str = "speak-friend-and-enter";
 /// Longest call that changes something.
 const LIMIT: Duration = Duration::from_mins(1);
 
-/// Why a call is not worked on: a status, or a word of the external system.
+/// Why a call is not worked on: a status, or a failure of the external system.
 #[derive(Debug)]
 pub enum Rejection {
     Status(Status),

@@ -9,7 +9,7 @@ use tokio::net::TcpListener;
 #[tokio::main]
 async fn main() -> std::io::Result<()> {
     std::thread::spawn(|| {
-        // The end of the input, or an error, both mean that the parent is gone.
+        // The end of the input, or an error, both mean that the parent has ended.
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
         std::process::exit(3);
     });

@@ -169,7 +169,7 @@ fn is_rejected(status: &Status) -> bool {
     matches!(status.code(), Code::Unavailable | Code::Cancelled) || is_left_out(status)
 }
 
-/// The other side's last word on the connection reports which calls it takes, and this is none of them.
+/// The other side's GOAWAY on the connection reports which calls it takes, and this is none of them.
 fn is_left_out(status: &Status) -> bool {
     let mut cause = status.source();
     while let Some(error) = cause {
