@@ -87,8 +87,8 @@ pub(crate) async fn serve(
     tracing::info!(plugin = name, version, endpoint, "serving");
 
     let (stopping, stopped) = watch::channel(false);
-    let told = stopped.clone();
-    let serving = listener.serve(router, async move { wait_for(told).await });
+    let received = stopped.clone();
+    let serving = listener.serve(router, async move { wait_for(received).await });
     let draining = async {
         stop.await;
         tracing::info!("stopping: running calls may end, no new ones begin");

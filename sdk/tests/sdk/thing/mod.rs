@@ -168,7 +168,7 @@ impl Resource for Thing {
             desired
                 .parameters
                 .as_ref()
-                .map_or_else(Mood::default, |wish| wish.mood),
+                .map_or_else(Mood::default, |parameters| parameters.mood),
             call,
         )
         .await?;
