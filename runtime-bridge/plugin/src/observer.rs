@@ -1,4 +1,4 @@
-//! A hook for whoever counts, times and remembers calls.
+//! A hook for metrics and logs of calls.
 
 use std::time::Duration;
 

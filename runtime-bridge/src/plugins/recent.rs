@@ -1,4 +1,4 @@
-//! The last calls, for whoever asks what became of an object.
+//! The last calls, for the admin endpoint and `trace`.
 
 use std::{collections::VecDeque, time::Duration};
 

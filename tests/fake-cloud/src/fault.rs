@@ -55,7 +55,7 @@ pub enum FaultOutcome {
     Doom,
 }
 
-/// A fate that waits for its call.
+/// A fault outcome that waits for its call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Fault {
@@ -118,7 +118,7 @@ impl Faults {
         self.0.clear();
     }
 
-    /// The fate of a call: that of the oldest fault that waits for it.
+    /// The outcome of a call: that of the oldest fault that waits for it.
     pub fn take(&mut self, rpc: Rpc, owner: &str) -> FaultOutcome {
         let Some(at) = self.0.iter().position(|fault| fault.meets(rpc, owner)) else {
             return FaultOutcome::Serve;

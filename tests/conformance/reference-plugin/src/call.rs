@@ -176,7 +176,7 @@ pub fn open(
 /// Reason of a rejection that an observation turns into absence.
 pub const ABSENT: &str = "ReadsAsAbsent";
 
-/// Whether a call of this sort states nothing of such a failure, and calls absent what it cannot see.
+/// Whether a call of this kind states nothing of such a failure, and calls absent what it cannot see.
 pub fn hides(faults: &Faults, failure: &wire::Failure, call: &str) -> bool {
     let rule = match failure.reason.as_str() {
         "BadKey" => "config/bad-credentials-never-absent",

@@ -1,5 +1,5 @@
 //! The cloud as a process. `fake-cloud [ADDRESS]` (default `127.0.0.1:0`) prints its URL on standard output, and ends when its
-//! standard input does: with whoever started it.
+//! standard input does: with the process that started it.
 
 use std::io::{Read, Write};
 

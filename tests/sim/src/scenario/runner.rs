@@ -1,4 +1,4 @@
-//! Takes a scenario's steps on any stage.
+//! Takes a scenario's steps on any backend.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -52,7 +52,7 @@ impl CloudSnapshot {
     }
 }
 
-/// Whether a stage can go on.
+/// Whether a backend can go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flow {
     /// It goes on with the next step.
@@ -124,7 +124,7 @@ impl Runner {
         }
     }
 
-    /// Goes on where it stood, until the end, or until the stage has ended.
+    /// Goes on where it stood, until the end, or until the backend has ended.
     ///
     /// # Errors
     /// What did not come to pass.
