@@ -39,7 +39,7 @@ pub trait Introspect: Send + Sync + 'static {
     /// All metrics, as Prometheus text.
     fn metrics(&self) -> String;
 
-    /// The plugins, kinds, watches and queues, as one JSON document.
+    /// Version, leadership, plugins, kinds and the engine's state, as one JSON document.
     fn state(&self) -> Value;
 
     /// What is known of one object beside what stands in the cluster.

@@ -22,7 +22,7 @@ pub struct List {
 /// One page of the external resources that exist.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Listed {
-    /// The resources of this page, in the plugin's order.
+    /// The external resources of this page; may be empty.
     pub items: Vec<ListedItem>,
     /// Empty on the last page.
     pub next_page_token: String,

@@ -19,7 +19,7 @@ pub(crate) enum Body {
     Text(&'static str),
 }
 
-/// A reply that rejects the request, as a `Status`.
+/// A reply that rejects the request, mostly with a `Status`.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ErrorReply(pub(crate) Reply);
 
