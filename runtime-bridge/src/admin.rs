@@ -99,7 +99,7 @@ pub async fn serve(listener: TcpListener, bridge: Arc<dyn Introspect>, stop: Can
         .with_state(bridge);
     let served = axum::serve(listener, routes).with_graceful_shutdown(stop.cancelled_owned());
     if let Err(error) = served.await {
-        tracing::error!(%error, "the admin endpoint failed");
+        tracing::error!(%error, "failed to serve the admin endpoint: probes and metrics get no answer until a restart");
     }
 }
 

@@ -123,8 +123,12 @@ impl KindReport for Introspection {
         match status {
             KindStatus::Starting => {}
             KindStatus::Served => tracing::info!(kind, "serving"),
-            KindStatus::Waiting(why) => tracing::warn!(kind, why, "not served yet"),
-            KindStatus::Refused(why) => tracing::error!(kind, why, "cannot be served"),
+            KindStatus::Waiting(why) => tracing::warn!(kind, why, "the kind is not served yet: waiting"),
+            KindStatus::Refused(why) => tracing::error!(
+                kind,
+                why,
+                "failed to serve the kind: left out until what the plugins publish changes"
+            ),
         }
     }
 
@@ -133,7 +137,7 @@ impl KindReport for Introspection {
             running.kinds.retain(|kind, _| {
                 let is_wanted = wanted(kind);
                 if !is_wanted {
-                    tracing::info!(kind, "not served any more");
+                    tracing::info!(kind, "the kind is no longer served");
                 }
                 is_wanted
             });

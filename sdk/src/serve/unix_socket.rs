@@ -94,7 +94,7 @@ impl Drop for SocketFile {
         let is_ours = fs::symlink_metadata(&self.path)
             .is_ok_and(|metadata| (metadata.dev(), metadata.ino()) == (self.device, self.inode));
         if is_ours && let Err(error) = fs::remove_file(&self.path) {
-            tracing::warn!(path = %self.path.display(), %error, "the socket file stays behind");
+            tracing::warn!(path = %self.path.display(), %error, "failed to remove the socket file: the next start replaces it");
         }
     }
 }
