@@ -234,7 +234,7 @@ fn describe(leadership: &LeadershipState) -> String {
     }
 }
 
-/// The readiness of each watch: nothing is served before it is watched.
+/// Nothing is served before it is watched.
 fn watched(state: EngineState) -> Vec<(String, Result<(), String>)> {
     let synced = |state| match state {
         WatchState::Live | WatchState::Gone(_) => Ok(()),

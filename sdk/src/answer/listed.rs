@@ -56,7 +56,7 @@ pub struct ListedItem<R: Resource> {
 }
 
 impl<R: Resource> ListedItem<R> {
-    /// Creates an item for the resource of this external name.
+    /// One that exists under this name.
     pub fn new(external_name: impl Into<String>) -> Self {
         Self {
             external_name: external_name.into(),
