@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct OperationHandle<D> {
-    /// Of the encoding; others are rejected.
+    /// Version of the encoding; handles of others are rejected.
     version: u8,
     verb: Verb,
     /// The external name, as soon as there is an operation.
@@ -18,7 +18,7 @@ pub(crate) struct OperationHandle<D> {
     pub(crate) details: D,
 }
 
-/// For kinds that must know nothing besides.
+/// The details of kinds whose handle holds nothing besides.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct NoDetails {}
 

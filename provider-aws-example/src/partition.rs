@@ -3,7 +3,7 @@
 /// A part of AWS with ARNs, endpoints and accounts of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Partition {
-    /// Its name in ARNs.
+    /// The partition's name in ARNs: `aws`, `aws-cn`.
     pub(crate) name: &'static str,
     /// Domain of its endpoints.
     pub(crate) domain: &'static str,

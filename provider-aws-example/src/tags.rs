@@ -65,7 +65,7 @@ impl ObservedTags {
             .collect()
     }
 
-    /// Those that AWS itself has set.
+    /// The tags that AWS itself has set: those with the prefix `aws:`.
     pub(crate) fn of_aws(&self) -> Tags {
         let of_aws = self.0.iter().filter(|(key, _)| key.starts_with(AWS_PREFIX));
         of_aws.map(|(key, value)| (key.clone(), value.clone())).collect()

@@ -19,7 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::plugins::RecentCall;
 
-/// One that is there answers well before.
+/// Longest wait of a command for the answer of a running bridge, which comes well before.
 pub const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Stands for the namespace of a cluster-scoped object in a path.
@@ -36,10 +36,10 @@ pub trait Introspect: Send + Sync + 'static {
     /// One entry per check: what was checked, and what is wrong with it.
     fn readiness(&self) -> Vec<(String, Result<(), String>)>;
 
-    /// All metrics as text.
+    /// All metrics, as Prometheus text.
     fn metrics(&self) -> String;
 
-    /// The plugins, kinds, watches and queues, as one JSON document.
+    /// Version, leadership, plugins, kinds and the engine's state, as one JSON document.
     fn state(&self) -> Value;
 
     /// What is known of one object beside what stands in the cluster.
@@ -50,13 +50,13 @@ pub trait Introspect: Send + Sync + 'static {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Seen {
-    /// Its turn; `None`: none, and no pass.
+    /// Its place in the queue; `None`: it is neither queued nor reconciled.
     pub planned: Option<Planned>,
     /// The last calls on its behalf, the newest last.
     pub calls: Vec<RecentCall>,
 }
 
-/// The turn of an object.
+/// When and why an object is reconciled next.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Planned {
@@ -99,7 +99,7 @@ pub async fn serve(listener: TcpListener, bridge: Arc<dyn Introspect>, stop: Can
         .with_state(bridge);
     let served = axum::serve(listener, routes).with_graceful_shutdown(stop.cancelled_owned());
     if let Err(error) = served.await {
-        tracing::error!(%error, "the admin endpoint failed");
+        tracing::error!(%error, "failed to serve the admin endpoint: probes and metrics get no answer until a restart");
     }
 }
 

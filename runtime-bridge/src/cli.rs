@@ -77,7 +77,7 @@ pub struct LogArgs {
 pub enum LogFormat {
     /// Lines for people.
     Text,
-    /// One JSON object per line.
+    /// One JSON object per line, for programs.
     Json,
 }
 

@@ -1,4 +1,4 @@
-//! Which cluster, and where in it the bridge lives.
+//! Which cluster, and in which namespace of it the bridge runs.
 
 use std::{fs, path::PathBuf, sync::Arc};
 

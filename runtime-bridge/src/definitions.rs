@@ -41,7 +41,7 @@ pub struct Refused {
 
 /// All CRDs of one plugin.
 pub struct Definitions {
-    /// Of its two config kinds, by name.
+    /// The CRDs of the plugin's two config kinds, by name.
     pub configs: Vec<(String, Value)>,
     /// The kinds that can be served, each with its CRD.
     pub kinds: Vec<(Arc<Kind>, Value)>,
@@ -50,7 +50,7 @@ pub struct Definitions {
 }
 
 impl Definitions {
-    /// Of what a plugin serves.
+    /// Creates the CRDs of what a plugin serves.
     pub fn of(served: &Served) -> Self {
         let name = |kind: &str| {
             let resource_type = ResourceType {

@@ -28,18 +28,18 @@ pub struct HealthcheckArgs {
 /// Why a bridge does not count as ready.
 #[derive(Debug, thiserror::Error)]
 pub enum HealthcheckError {
-    /// It does not answer.
+    /// No answer came within the timeout.
     #[error("no bridge answers at {address}: {why}")]
     Unreachable {
-        /// Where it was asked.
+        /// The admin address that was asked.
         address: SocketAddr,
         /// Why no answer came.
         why: String,
     },
-    /// It answers that it is not ready.
+    /// It answered that it is not ready.
     #[error("the bridge at {address} is not ready: {why}")]
     NotReady {
-        /// Where it was asked.
+        /// The admin address that was asked.
         address: SocketAddr,
         /// The body of its answer: the checks that fail.
         why: String,

@@ -39,7 +39,7 @@ pub struct Failure(Box<Inner>);
 
 #[derive(Debug, Clone)]
 enum Inner {
-    /// The body's word on how the external system fared.
+    /// How the external system fared, as the body of the answer reports it.
     Upstream(types::Failure),
     /// The call was not processed, and nothing was done: a gRPC status.
     Call(Status),
@@ -64,7 +64,7 @@ impl Failure {
         immutable_field => ImmutableField, None;
         /// What is asked for cannot be done here at all. Nothing was done.
         unsupported => Unsupported, None;
-        /// The thing to update or delete is not there, or is another's. Nothing was done.
+        /// The resource to update or delete is absent, or has another owner. Nothing was done.
         not_found => NotFound, None;
         /// Busy, locked, or another etag: observed again, then retried. Nothing was done.
         conflict => Conflict, None;

@@ -26,7 +26,7 @@ pub(crate) trait ServedKind: Send + Sync {
 /// All kinds of a plugin, in the order of their types.
 pub(crate) type Kinds = BTreeMap<ResourceType, Box<dyn ServedKind>>;
 
-/// One kind of one author.
+/// A kind with the author's code that serves it.
 pub(crate) struct Served<R: Resource> {
     resource: R,
     published: PublishedKind,
@@ -162,14 +162,14 @@ fn desired<P: serde::de::DeserializeOwned>(desired: types::DesiredState) -> Resu
 }
 
 /// Reads a desired state that may be incomplete.
-fn known<P: serde::de::DeserializeOwned>(wish: types::DesiredState) -> Known<P> {
-    let parameters = document::read_parameters(&wish.parameters)
+fn known<P: serde::de::DeserializeOwned>(desired: types::DesiredState) -> Known<P> {
+    let parameters = document::read_parameters(&desired.parameters)
         .inspect_err(|failure: &Failure| tracing::debug!(%failure, "the desired state is incomplete"))
         .ok();
     Desired {
         parameters,
-        json: wish.parameters,
-        sensitive: wish.sensitive,
+        json: desired.parameters,
+        sensitive: desired.sensitive,
     }
 }
 
@@ -180,10 +180,10 @@ impl<R: Resource> ServedKind for Served<R> {
     }
 
     async fn observe(&self, call: &Call, request: types::Observe) -> Result<ObserveResult, Failure> {
-        let wish = known(request.desired);
-        Ok(match self.resource.observe(call, &wish).await? {
+        let desired = known(request.desired);
+        Ok(match self.resource.observe(call, &desired).await? {
             Observed::Found(observation) => {
-                ObserveResult::Found(Box::new(self.observation(*observation, Some(&wish.json))?))
+                ObserveResult::Found(Box::new(self.observation(*observation, Some(&desired.json))?))
             }
             Observed::Absent { external_name } => ObserveResult::Absent(Absent { external_name }),
         })

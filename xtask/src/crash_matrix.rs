@@ -24,7 +24,7 @@ pub(crate) const WHOLE: &str = "0/1";
 /// What of the matrix is run.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Choice {
-    /// The whole matrix, for about an hour.
+    /// The whole matrix, in one run.
     Whole,
     /// The part that the commit chooses.
     OfThisCommit,

@@ -82,7 +82,7 @@ enum Which {
     Quick,
 }
 
-/// Why a command of the project failed: a sentence for whoever called it.
+/// Why a command of the project failed: a sentence for its caller.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 struct Failure(String);

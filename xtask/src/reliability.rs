@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn points_are_counted_by_victim() {
+    fn points_are_counted_by_kill_target() {
         let lines = r#"{"case":"Named [*] create/before intent#1 Bridge","point":"create/before intent#1","hit":true,"wrong":[]}
 {"case":"Named [*] create/before intent#2 Both","point":"create/before intent#2","hit":true,"wrong":["x"]}"#;
         let table = points(lines).unwrap();

@@ -92,12 +92,12 @@ async fn a_file_lives_and_goes() -> Result<(), Box<dyn std::error::Error>> {
             sensitive_values: HashMap::new(),
         })
     };
-    let look = wire::ObserveRequest {
+    let request = wire::ObserveRequest {
         target: target.clone(),
         desired: desired("Buy milk."),
     };
 
-    let seen = client.observe(look.clone()).await?.into_inner();
+    let seen = client.observe(request.clone()).await?.into_inner();
     assert!(matches!(seen.result, Some(observe_response::Result::Absent(_))));
     let create = wire::CreateRequest {
         target: target.clone(),
@@ -123,7 +123,7 @@ async fn a_file_lives_and_goes() -> Result<(), Box<dyn std::error::Error>> {
         ..Default::default()
     };
     completed(client.update(soon(update.clone())).await?.into_inner().outcome);
-    let seen = client.observe(look).await?.into_inner();
+    let seen = client.observe(request).await?.into_inner();
     let Some(observe_response::Result::Observation(seen)) = seen.result else {
         panic!("not found: {seen:?}");
     };

@@ -11,7 +11,7 @@ impl TryFrom<wire::ObserveResponse> for ObserveResult {
 
     fn try_from(wire: wire::ObserveResponse) -> Result<Self, Violation> {
         use observe_response::Result as Wire;
-        let look = match wire.result {
+        let result = match wire.result {
             None => return Err(Violation::new("result", Rule::Required)),
             Some(Wire::Observation(observation)) => {
                 Self::Found(Box::new(nested::required(Some(observation), "observation")?))
@@ -21,16 +21,16 @@ impl TryFrom<wire::ObserveResponse> for ObserveResult {
             }),
             Some(Wire::Failure(failure)) => Self::Failed(nested::required(Some(failure), "failure")?),
         };
-        look.check()?;
-        Ok(look)
+        result.check()?;
+        Ok(result)
     }
 }
 
 impl From<ObserveResult> for wire::ObserveResponse {
-    fn from(look: ObserveResult) -> Self {
+    fn from(result: ObserveResult) -> Self {
         use observe_response::Result as Wire;
         Self {
-            result: Some(match look {
+            result: Some(match result {
                 ObserveResult::Found(observation) => Wire::Observation((*observation).into()),
                 ObserveResult::Absent(absent) => Wire::Absent(wire::Absent {
                     external_name: absent.external_name,

@@ -24,7 +24,7 @@ pub enum Verb {
 pub struct Observe {
     /// With an external name, or to be found by derived name or marker.
     pub target: Target,
-    /// For comparison and for derived names.
+    /// The desired state, for comparison and for derived names; may be incomplete.
     pub desired: DesiredState,
 }
 
@@ -37,11 +37,11 @@ pub struct Call {
     pub target: Target,
     /// The desired state; in a Create the recorded parameters. In a Delete or Poll it may be incomplete.
     pub desired: DesiredState,
-    /// Nothing is sent after it.
+    /// The absolute time after which no process sends the call.
     pub deadline: Timestamp,
     /// Client request token of the recorded intent that it carries out; empty: it has none.
     pub token: String,
-    /// Of that intent. Not sent.
+    /// The attempt of that intent. Not sent.
     pub attempt: u32,
     /// Of a Create: an earlier call with this token may have had an effect.
     pub outcome_unknown: bool,
@@ -49,7 +49,7 @@ pub struct Call {
     pub changed_paths: Vec<String>,
     /// Of an Update or Delete: from the last observation; empty: none.
     pub etag: String,
-    /// Of a Poll: as stored.
+    /// Of a Poll: the operation's handle, as stored.
     pub handle: String,
     /// Of a Poll: what the operation does. Not sent.
     pub operation: Option<OperationVerb>,

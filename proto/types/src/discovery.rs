@@ -7,22 +7,22 @@ use crate::{Config, Document, ResourceType, Violation, check};
 pub struct List {
     /// The type whose external resources are listed.
     pub resource_type: ResourceType,
-    /// Where and as whom.
+    /// The config to list with: where, and as whom.
     pub config: Config,
     /// Valid by the kind's filter schema.
     pub filter: Option<Document>,
     /// At most this many; `None`: the plugin's choice.
     pub page_size: Option<usize>,
-    /// From the page before; empty: the first.
+    /// The token from the page before; empty: the first page.
     pub page_token: String,
     /// Fill in the parameters of each item.
     pub include_parameters: bool,
 }
 
-/// One page of what exists.
+/// One page of the external resources that exist.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Listed {
-    /// The resources of this page, in the plugin's order.
+    /// The external resources of this page; may be empty.
     pub items: Vec<ListedItem>,
     /// Empty on the last page.
     pub next_page_token: String,
@@ -33,11 +33,11 @@ pub struct Listed {
 /// One external resource that exists.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ListedItem {
-    /// Its name; not empty.
+    /// The external name, by which it can be observed; not empty.
     pub external_name: String,
     /// Globally unique id; empty: not reported.
     pub canonical_id: String,
-    /// For people; empty: none.
+    /// The name that people see; empty: none.
     pub display_name: String,
     /// Ready to become `spec.forProvider`.
     pub parameters: Option<Document>,

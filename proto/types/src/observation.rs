@@ -54,7 +54,7 @@ pub struct Observation {
     pub up_to_date: Option<bool>,
     /// What differs, where the plugin compares.
     pub diffs: Vec<FieldDiff>,
-    /// For the connection Secret.
+    /// Keys and values for the connection Secret.
     pub connection_details: Secrets,
     /// Upstream version; empty: none.
     pub etag: String,

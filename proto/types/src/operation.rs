@@ -31,9 +31,9 @@ pub struct Operation {
     pub progress_percent: Option<u8>,
     /// `PascalCase` step; empty: not reported.
     pub phase: String,
-    /// For people; empty: not reported.
+    /// What is going on, for people; empty: not reported.
     pub message: String,
-    /// It moves only when polled.
+    /// Whether it moves only when polled.
     pub poll_driven: bool,
     /// The upstream's own id; empty: none.
     pub upstream_operation_id: String,

@@ -16,7 +16,7 @@ pub struct Outcome {
     pub canonical_id: String,
     /// At most 4 KiB; empty keeps the recorded one.
     pub provider_state: String,
-    /// For the connection Secret.
+    /// Keys and values for the connection Secret.
     pub connection_details: Secrets,
     /// What is worth an event without being an error.
     pub warnings: Vec<Warning>,

@@ -41,7 +41,7 @@ pub struct Owner {
 pub struct Target {
     /// The type of the resource.
     pub resource_type: ResourceType,
-    /// Where and as whom.
+    /// The config of the call: where, and as whom.
     pub config: Arc<Config>,
     /// The Kubernetes object that the resource belongs to.
     pub owner: Owner,

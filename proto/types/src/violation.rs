@@ -30,7 +30,7 @@ pub enum Rule {
     TooLong {
         /// Bytes of the text.
         length: usize,
-        /// As it may be.
+        /// Most bytes that it may have.
         limit: usize,
     },
     /// A number or a duration outside its range.
@@ -45,7 +45,7 @@ pub enum Rule {
         /// The form: "a JSON Pointer".
         form: &'static str,
     },
-    /// No JSON, or no object.
+    /// A text that is not JSON, or not a JSON object.
     #[error("is not the text of a JSON object: {problem}")]
     NotAnObject {
         /// What the parser said, without the text itself.
@@ -54,7 +54,7 @@ pub enum Rule {
     /// A schema that the API server would not take as structural.
     #[error("is no structural OpenAPI v3 schema: at {pointer:?}: {problem}")]
     NotStructural {
-        /// Where in the schema: a JSON Pointer.
+        /// The place in the schema, a JSON Pointer.
         pointer: String,
         /// What is wrong there.
         problem: String,

@@ -20,7 +20,7 @@ pub use object::Object;
 /// Deadline of a call, as the kinds declare it.
 pub const CALL_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// For so long anything is waited for.
+/// Longest wait for anything; a test that gets there fails.
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The marker of the tests' object.

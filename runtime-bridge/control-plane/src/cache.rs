@@ -10,8 +10,8 @@ use crate::process::ScratchDir;
 /// Why there is no entry.
 #[derive(Debug, thiserror::Error)]
 pub enum CacheError {
-    /// No variable reports where the cache is.
-    #[error("there is no place for the cache: set CROSSBRIDGE_CACHE to a folder that can be written to")]
+    /// No environment variable names a folder for the cache.
+    #[error("there is no folder for the cache: set CROSSBRIDGE_CACHE to a folder that can be written to")]
     NoPlace,
     /// The cache cannot be written to.
     #[error("cannot use the cache at {}: {cause}; CROSSBRIDGE_CACHE names another folder", path.display())]

@@ -8,13 +8,13 @@ pub(crate) type Answered<T> = Result<T, Violation>;
 
 /// The answer to Observe; where the plugin compares, it must report the result, as otherwise nothing would ever be updated.
 pub(crate) fn observed(answer: wire::ObserveResponse, plugin_compares: bool) -> Answered<ObserveResult> {
-    let look = ObserveResult::try_from(answer)?;
-    match &look {
+    let result = ObserveResult::try_from(answer)?;
+    match &result {
         ObserveResult::Found(found) if plugin_compares && found.up_to_date.is_none() => {
             let when = "where the plugin compares";
             Err(Violation::new("up_to_date", Rule::RequiredWhere { when }))
         }
-        ObserveResult::Found(_) | ObserveResult::Absent(_) | ObserveResult::Failed(_) => Ok(look),
+        ObserveResult::Found(_) | ObserveResult::Absent(_) | ObserveResult::Failed(_) => Ok(result),
     }
 }
 

@@ -11,7 +11,7 @@ use std::{
 use bridge_core::error_chain;
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint as TonicEndpoint, Identity, Uri};
 
-/// A place that does not accept a connection by then is not there.
+/// An endpoint that does not accept a connection by then is unreachable.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A connection on which nothing is said for so long is asked whether it is still there.
@@ -44,7 +44,7 @@ pub struct TlsFiles {
 /// An address that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum EndpointError {
-    /// It is no URI.
+    /// The text is no URI of a known scheme.
     #[error(
         "`{text}` is not the address of a plugin: write unix:///path, https://host:port or http://127.0.0.1:port"
     )]
@@ -64,7 +64,7 @@ pub enum EndpointError {
         /// The endpoint that needs them.
         endpoint: Endpoint,
     },
-    /// One of the files cannot be read.
+    /// A certificate, key or authority file cannot be read.
     #[error("cannot read {path}: {source}")]
     TlsFile {
         /// The file that cannot be read.
@@ -128,7 +128,7 @@ impl Endpoint {
     /// A channel that connects when it is first used, and again when the connection is lost. Nothing is sent here.
     ///
     /// No HTTP/2 keep-alive: gRPC servers in Go and C close a connection that pings more often than every five minutes. TCP's keep-alive
-    /// finds out that the other machine is gone.
+    /// finds out that the other machine is down.
     pub fn channel(&self, tls: Option<&TlsFiles>) -> Result<Channel, EndpointError> {
         let endpoint = TonicEndpoint::from_shared(self.to_string())
             .map_err(|_| EndpointError::Malformed {

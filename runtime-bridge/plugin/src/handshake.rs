@@ -34,7 +34,7 @@ const FETCHES: usize = 8;
 /// Enough for any plugin, and an end for one that pages for ever.
 const MOST_PAGES: usize = 10_000;
 
-/// Largest answer taken. A kind with its schemas is well below.
+/// Largest answer that is received, in bytes. A kind with its schemas is well below.
 pub(crate) const MOST_ANSWER_BYTES: usize = 16 * 1024 * 1024;
 
 /// Why a plugin cannot be served.
@@ -57,7 +57,7 @@ pub enum HandshakeError {
         /// The plugin's endpoint.
         endpoint: String,
     },
-    /// It listens, and does not answer.
+    /// It accepts connections, and does not answer in time.
     #[error("what listens at {endpoint} did not answer {method} within {} s", ANSWER_WITHIN.as_secs())]
     Silent {
         /// The plugin's endpoint.
@@ -85,7 +85,7 @@ pub enum HandshakeError {
         /// The transport error and its causes.
         why: String,
     },
-    /// It answered with an error.
+    /// It answered with a gRPC error.
     #[error("the plugin at {endpoint} failed to answer {method} ({code}): {message}")]
     Failed {
         /// The plugin's endpoint.
@@ -97,7 +97,7 @@ pub enum HandshakeError {
         /// The message of the gRPC status.
         message: String,
     },
-    /// It speaks other versions of the contract.
+    /// It serves no contract version that this bridge speaks.
     #[error("the plugin at {endpoint} speaks contract version {}, this bridge speaks {CONTRACT_VERSION}", theirs.join(", "))]
     Contract {
         /// The plugin's endpoint.

@@ -9,7 +9,7 @@ use crate::CONTRACT_VERSION;
 pub(crate) enum InvalidInfo {
     /// The plugin speaks these versions only.
     Contract(Vec<String>),
-    /// It breaks the contract.
+    /// The answer breaks the contract, for this reason.
     Other(String),
 }
 

@@ -1,4 +1,4 @@
-//! A hook for whoever counts, times and remembers calls.
+//! A hook for metrics and logs of calls.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ pub struct CallRecord<'a> {
     pub code: &'a str,
     /// What was answered, in a few words without secrets.
     pub described: &'a str,
-    /// From the call until its answer.
+    /// From the call until its answer, waiting for a connection included.
     pub took: Duration,
 }
 

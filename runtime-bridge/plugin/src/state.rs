@@ -9,7 +9,7 @@ use tokio::sync::Semaphore;
 /// What a plugin serves, and whether it answers.
 #[derive(Debug, Clone)]
 pub struct PluginState {
-    /// As of the last handshake.
+    /// What the plugin served at the last handshake.
     pub served: Arc<Served>,
     /// Whether it answers now.
     pub link: ConnectionStatus,
@@ -44,7 +44,7 @@ pub struct RejectedKind {
 /// Whether a plugin answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ConnectionStatus {
-    /// It answered the last question.
+    /// It answered the last question of the supervision.
     Up,
     /// It did not. Calls are tried all the same.
     Down {

@@ -44,7 +44,7 @@ pub(crate) fn not_sent(message: String) -> CallError {
     }
 }
 
-/// Whether a call that ended so may have met a plugin that is gone.
+/// Whether a call that ended so may have met a plugin that has ended.
 pub(crate) fn triggers_recheck(code: &str) -> bool {
     [
         NOT_SENT,

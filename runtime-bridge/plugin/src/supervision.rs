@@ -145,7 +145,11 @@ impl Supervision {
         let why = error.to_string();
         self.state.send_if_modified(|state| match &mut state.link {
             ConnectionStatus::Up => {
-                tracing::warn!(plugin = state.served.info.name, why, "the plugin does not answer");
+                tracing::warn!(
+                    plugin = state.served.info.name,
+                    why,
+                    "the plugin does not answer: asking again with backoff"
+                );
                 state.link = ConnectionStatus::Down {
                     since: (self.now)(),
                     why,

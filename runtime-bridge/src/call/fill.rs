@@ -25,7 +25,7 @@ use crate::object_lookup::Reader;
 #[derive(Debug, PartialEq)]
 pub(super) struct Filled {
     pub(super) request: Value,
-    /// It changes something that the bridge guards.
+    /// Whether it changes something that the bridge guards.
     pub(super) changes: bool,
 }
 

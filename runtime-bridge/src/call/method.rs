@@ -58,7 +58,7 @@ impl Method {
         })
     }
 
-    /// For people: documents as objects.
+    /// The message as JSON for people: documents as objects.
     #[allow(clippy::unused_self)] // Said where the request is read, too.
     pub(super) fn print(&self, message: &DynamicMessage, show_secrets: bool) -> Value {
         json::with_documents(message, show_secrets)

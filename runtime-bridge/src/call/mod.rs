@@ -73,7 +73,7 @@ pub enum CallError {
     Method {
         /// The method as it was given.
         name: String,
-        /// Those that it has.
+        /// The methods of the contract.
         known: Vec<String>,
     },
     /// The request is none.

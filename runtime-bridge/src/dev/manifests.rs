@@ -34,7 +34,7 @@ pub enum ManifestError {
         /// The folder.
         path: PathBuf,
     },
-    /// It is not YAML.
+    /// The text is not YAML.
     #[error("{origin} is not YAML: {cause}")]
     Syntax {
         /// The file, and which of its documents.
@@ -42,7 +42,7 @@ pub enum ManifestError {
         /// The parser's error.
         cause: serde_yaml_ng::Error,
     },
-    /// It is YAML, and no Kubernetes object.
+    /// The document is YAML, and no Kubernetes object.
     #[error("{origin} is no Kubernetes object: {missing}")]
     NotAnObject {
         /// The file, and which of its documents.

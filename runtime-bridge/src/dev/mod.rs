@@ -40,7 +40,7 @@ use self::{
     supervise::{SuperviseError, Supervised},
 };
 
-/// Where a plugin searches for its endpoint.
+/// The environment variable in which a plugin finds its endpoint.
 const ENDPOINT_VARIABLE: &str = "PROVIDER_PLUGIN_ENDPOINT";
 
 /// The bridge's exit code when its command line is wrong.

@@ -28,10 +28,10 @@ pub struct Supervised<'a> {
 /// Why a program is not kept running.
 #[derive(Debug, thiserror::Error)]
 pub enum SuperviseError {
-    /// It cannot be started at all.
+    /// The program cannot be started at all.
     #[error(transparent)]
     Spawn(#[from] SpawnError),
-    /// It does not take its command line.
+    /// The program rejected its command line: starting it again would not help.
     #[error("the {name} does not take its flags (exit code {code}): its output above has the reason")]
     Usage {
         /// The program's name in the output.

@@ -7,11 +7,11 @@ use clap::ValueEnum;
 pub enum Language {
     /// With the Rust SDK; a page of code.
     Rust,
-    /// With grpcio, over SQLite.
+    /// Python with grpcio, over SQLite.
     Python,
-    /// With grpc-go, over files.
+    /// Go with grpc-go, over files.
     Go,
-    /// With grpc-js, over files.
+    /// TypeScript with grpc-js, over files.
     #[value(name = "typescript")]
     TypeScript,
 }

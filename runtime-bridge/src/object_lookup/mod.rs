@@ -50,7 +50,7 @@ pub enum ObjectLookupError {
     /// No connection to the cluster.
     #[error(transparent)]
     Cluster(#[from] ConnectError),
-    /// It is named wrongly.
+    /// The name is malformed, or of no kind that is served, or of no object.
     #[error("{0}")]
     Name(String),
     /// The API server did not answer a read, or rejected it.
@@ -61,7 +61,7 @@ pub enum ObjectLookupError {
         /// The error of the request.
         source: ApiError,
     },
-    /// It is no object.
+    /// What the API server returned is no object of the kind.
     #[error("cannot read {what}: {source}")]
     Decode {
         /// What was read.
@@ -125,7 +125,7 @@ impl Reader {
             .to_owned())
     }
 
-    /// One object; `None`: there is none.
+    /// Reads one object; `None`: it does not exist.
     pub async fn object(&self, api: &Arc<ApiType>, key: &Key) -> Result<Option<Object>, ObjectLookupError> {
         let what = key.to_string();
         let path = api

@@ -6,7 +6,7 @@ use bridge_core::kind::ResourceType;
 use bridge_engine::object::ApiType;
 use serde_json::Value;
 
-/// As it was written.
+/// A name as the user typed it, taken apart.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ObjectName {
     kind: String,

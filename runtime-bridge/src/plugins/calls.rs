@@ -57,7 +57,7 @@ impl CallMetrics {
             );
             registry.register(
                 "plugin_call_seconds",
-                "How long calls to plugins took, waiting for a free place included",
+                "How long calls to plugins took, waiting for a connection included",
                 made.seconds.clone(),
             );
         });

@@ -64,7 +64,7 @@ impl Connected {
 /// Why the plugins cannot be served.
 #[derive(Debug, thiserror::Error)]
 pub enum PluginsError {
-    /// One cannot be reached, or is none.
+    /// A plugin cannot be reached, or what answers is none.
     #[error(transparent)]
     Handshake(#[from] HandshakeError),
     /// Two are the same.

@@ -1,4 +1,4 @@
-//! The last calls, for whoever asks what became of an object.
+//! The last calls, for the admin endpoint and `trace`.
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
-/// Of all objects together.
+/// Calls that are kept, of all objects together.
 const KEPT: usize = 4096;
 
 /// One call to a plugin that has ended, as `trace` prints it.
@@ -22,7 +22,7 @@ pub struct RecentCall {
     pub code: String,
     /// What was answered, in a few words.
     pub described: String,
-    /// Waiting for a free place included.
+    /// From the call until its answer, waiting for a connection included.
     pub milliseconds: u64,
 }
 
@@ -31,7 +31,7 @@ pub struct RecentCall {
 pub struct RecentCalls(Mutex<VecDeque<(String, RecentCall)>>);
 
 impl RecentCalls {
-    /// One more; the oldest is forgotten.
+    /// Adds a call; the oldest is dropped beyond the limit.
     pub fn push(&self, call: &CallRecord<'_>, now: Timestamp) {
         if call.owner.is_empty() {
             return;

@@ -39,7 +39,7 @@ pub struct Introspection {
 
 struct ActiveInstance {
     engine: Arc<Engine>,
-    /// All kinds are known.
+    /// Whether all kinds are known.
     prepared: bool,
     kinds: BTreeMap<String, KindStatus>,
 }
@@ -66,7 +66,7 @@ impl Introspection {
         }
     }
 
-    /// All plugins answered. Once.
+    /// Sets the plugins, once all have answered. A second call has no effect.
     pub fn connected(&self, plugins: Vec<Connected>) {
         let _ = self.plugins.set(plugins);
     }
@@ -101,7 +101,7 @@ impl Introspection {
         }
     }
 
-    /// It runs no more.
+    /// Reports on no engine any more.
     pub fn ended(&self) {
         let ended = self.running.write().take();
         // Without the lock: an engine that ends may take a while, and the admin endpoint answers meanwhile.
@@ -123,8 +123,12 @@ impl KindReport for Introspection {
         match status {
             KindStatus::Starting => {}
             KindStatus::Served => tracing::info!(kind, "serving"),
-            KindStatus::Waiting(why) => tracing::warn!(kind, why, "not served yet"),
-            KindStatus::Refused(why) => tracing::error!(kind, why, "cannot be served"),
+            KindStatus::Waiting(why) => tracing::warn!(kind, why, "the kind is not served yet: waiting"),
+            KindStatus::Refused(why) => tracing::error!(
+                kind,
+                why,
+                "failed to serve the kind: left out until what the plugins publish changes"
+            ),
         }
     }
 
@@ -133,7 +137,7 @@ impl KindReport for Introspection {
             running.kinds.retain(|kind, _| {
                 let is_wanted = wanted(kind);
                 if !is_wanted {
-                    tracing::info!(kind, "not served any more");
+                    tracing::info!(kind, "the kind is no longer served");
                 }
                 is_wanted
             });

@@ -98,7 +98,7 @@ impl ProcessContext {
     }
 }
 
-/// No kind and no account takes more than half of all places, and one kind of one account no more than half of that.
+/// No kind and no account takes more than half of all permits, and one kind of one account no more than half of that.
 fn limits(total: u16) -> Limits {
     let total = usize::from(total);
     Limits {

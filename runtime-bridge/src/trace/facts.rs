@@ -12,7 +12,7 @@ use jiff::{SignedDuration, Timestamp, Unit};
 use super::tree::Tree;
 use crate::{admin::Seen, plugins::RecentCall};
 
-/// All that is known.
+/// All that is known of one object, from the cluster and from the bridge.
 pub(super) struct Facts {
     pub(super) now: Timestamp,
     pub(super) object: Object,

@@ -16,7 +16,7 @@ use crate::{cluster::Cluster, program::BRIDGE};
 
 const LIMIT: Duration = Duration::from_mins(1);
 
-/// It dies with the test.
+/// A running bridge with its admin endpoint, killed when dropped.
 pub struct Bridge {
     pub process: Process,
     pub address: String,

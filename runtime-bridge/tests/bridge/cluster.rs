@@ -47,7 +47,7 @@ impl Cluster {
         Api::namespaced_with(self.client.clone(), "default", &resource(kind))
     }
 
-    /// Of the plugin of memos.
+    /// The API of memos, the kind of the second plugin.
     pub fn memos(&self) -> Api<DynamicObject> {
         let gvk = GroupVersionKind::gvk("memos.example.org", "v1alpha1", "Memo");
         Api::namespaced_with(self.client.clone(), "default", &ApiResource::from_gvk(&gvk))
@@ -75,7 +75,7 @@ fn resource(kind: &str) -> ApiResource {
     ApiResource::from_gvk(&GroupVersionKind::gvk("notes.example.org", "v1alpha1", kind))
 }
 
-/// Its name is in it.
+/// A manifest as an object; its name is in it.
 pub fn object(value: Value) -> DynamicObject {
     serde_json::from_value(value).unwrap()
 }

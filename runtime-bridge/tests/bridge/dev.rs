@@ -45,7 +45,7 @@ fn dev(plugin: &str, manifests: &str) -> Dev {
     dev_with(plugin, manifests, &[])
 }
 
-/// The same with more flags.
+/// Starts `runtime-bridge dev` with more flags.
 fn dev_with(plugin: &str, manifests: &str, flags: &[&str]) -> Dev {
     let folder = ScratchDir::new("crossbridge-dev-test-").unwrap();
     let manifest = folder.path().join("manifest.yaml");

@@ -50,7 +50,7 @@ pub struct Status {
 /// A note with this title is not created before [`Wall::released`] returns.
 pub const SLOW: &str = "slow";
 
-/// Where the notes hang.
+/// The upstream: the notes, and the switches of the test.
 #[derive(Default)]
 pub struct Wall {
     notes: Mutex<BTreeMap<String, (Parameters, bool)>>,

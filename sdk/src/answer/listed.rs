@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::document::Documents;
 
-/// One page of what exists.
+/// One page of the external resources that exist.
 #[must_use]
 pub struct Listed<R: Documents> {
     pub(crate) items: Vec<ListedItem<R>>,

@@ -83,7 +83,7 @@ impl Operation {
         self
     }
 
-    /// It moves only when polled.
+    /// Declares that it moves only when polled.
     pub fn poll_driven(mut self) -> Self {
         self.0.poll_driven = true;
         self

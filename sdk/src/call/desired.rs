@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 pub struct Desired<P> {
     /// Typed. An absent field means no opinion; sensitive fields are always absent.
     pub parameters: P,
-    /// The same, as it came.
+    /// The parameters as the JSON that came.
     pub json: Map<String, Value>,
     pub(crate) sensitive: Secrets,
 }

@@ -47,7 +47,7 @@ impl Target {
 pub struct Call {
     /// The resource that the call is about, and its owner.
     pub target: Target,
-    /// Where, and as whom.
+    /// The config of the call: where, and as whom.
     pub config: Config,
     /// When the call must have ended; every upstream request is bounded by it.
     pub deadline: Deadline,
@@ -69,7 +69,7 @@ impl Call {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ConfigCall {
-    /// Where, and as whom.
+    /// The config to check: where, and as whom.
     pub config: Config,
     /// When the call must have ended; every upstream request is bounded by it.
     pub deadline: Deadline,

@@ -48,7 +48,7 @@ pub struct Poll<P> {
     pub desired: Known<P>,
 }
 
-/// One page of what exists.
+/// A request for one page of the external resources that exist.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct List {
@@ -56,7 +56,7 @@ pub struct List {
     pub filter: Map<String, Value>,
     /// At most this many; 0: the plugin's choice.
     pub page_size: usize,
-    /// From the page before; empty: the first.
+    /// The token from the page before; empty: the first page.
     pub page_token: String,
     /// Fill in the parameters of each item.
     pub include_parameters: bool,

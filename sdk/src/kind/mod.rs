@@ -88,7 +88,7 @@ impl Kind {
         self
     }
 
-    /// For docs and `kubectl explain`.
+    /// Sets what the kind is, for docs and `kubectl explain`.
     pub fn description(mut self, text: &str) -> Self {
         text.clone_into(&mut self.wire.description);
         self

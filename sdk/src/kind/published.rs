@@ -218,7 +218,7 @@ impl PublishedKind {
 pub(crate) enum NamedCall {
     Observe,
     Create,
-    /// Update, Delete or PollOperation, which need the name.
+    /// Update, Delete or `PollOperation`, which need the name.
     Other,
 }
 

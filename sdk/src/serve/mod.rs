@@ -87,8 +87,8 @@ pub(crate) async fn serve(
     tracing::info!(plugin = name, version, endpoint, "serving");
 
     let (stopping, stopped) = watch::channel(false);
-    let told = stopped.clone();
-    let serving = listener.serve(router, async move { wait_for(told).await });
+    let received = stopped.clone();
+    let serving = listener.serve(router, async move { wait_for(received).await });
     let draining = async {
         stop.await;
         tracing::info!("stopping: running calls may end, no new ones begin");
@@ -112,7 +112,7 @@ pub(crate) async fn serve(
 }
 
 async fn wait_for(mut stopped: watch::Receiver<bool>) {
-    // An error means that the sender is gone, which is an end as well.
+    // An error means that the sender was dropped, which is an end as well.
     let _ = stopped.wait_for(|stopped| *stopped).await;
 }
 

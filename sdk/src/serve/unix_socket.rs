@@ -29,7 +29,7 @@ pub(super) struct SocketFile {
 }
 
 impl UnixSocket {
-    /// Binds a socket of mode 0600. A file left behind by a process that is gone is replaced.
+    /// Binds a socket of mode 0600. A file left behind by a process that has ended is replaced.
     ///
     /// # Errors
     /// [`ServeError::Socket`]: another process listens there, or the file is no socket, or it cannot be created.
@@ -41,7 +41,7 @@ impl UnixSocket {
         reject_if_in_use(&path).await.map_err(refuse)?;
         // Bound under another name first, so that no process ever finds it with a wider mode, and a stale file goes in the same step.
         let temporary = beside(&path);
-        // Its name holds our process id: what is there is left from one that is gone.
+        // Its name holds our process id: an existing file was left by one that has ended.
         let _ = fs::remove_file(&temporary);
         let listener = UnixListener::bind(&temporary).map_err(|error| refuse(error.to_string()))?;
         let placed = place(&temporary, &path);
@@ -94,7 +94,7 @@ impl Drop for SocketFile {
         let is_ours = fs::symlink_metadata(&self.path)
             .is_ok_and(|metadata| (metadata.dev(), metadata.ino()) == (self.device, self.inode));
         if is_ours && let Err(error) = fs::remove_file(&self.path) {
-            tracing::warn!(path = %self.path.display(), %error, "the socket file stays behind");
+            tracing::warn!(path = %self.path.display(), %error, "failed to remove the socket file: the next start replaces it");
         }
     }
 }

@@ -14,19 +14,19 @@ pub(super) fn observe_response(
     call: &Call,
     result: Result<ObserveResult, Failure>,
 ) -> Result<ObserveResult, Status> {
-    let checked = result.and_then(|look| match check_observe(kind, call, &look) {
-        Ok(()) => Ok(look),
+    let checked = result.and_then(|observed| match check_observe(kind, call, &observed) {
+        Ok(()) => Ok(observed),
         Err(violation) => Err(broken(&violation)),
     });
     match checked {
-        Ok(look) => Ok(look),
+        Ok(observed) => Ok(observed),
         Err(failure) => well_formed(failure).map(ObserveResult::Failed),
     }
 }
 
-fn check_observe(kind: &PublishedKind, call: &Call, look: &ObserveResult) -> Result<(), Violation> {
-    look.check()?;
-    match look {
+fn check_observe(kind: &PublishedKind, call: &Call, observed: &ObserveResult) -> Result<(), Violation> {
+    observed.check()?;
+    match observed {
         ObserveResult::Found(observation) => kind
             .check_observation(observation, &call.target.external_name)
             .map_err(|violation| violation.within("observation")),
@@ -55,7 +55,7 @@ pub(super) fn outcome(
     let is_news = verb == Some(OperationVerb::Create) || recorded != call.target.external_name;
     let mut outcome = match result {
         Ok(outcome) => outcome,
-        // A status means that nothing was done, and has no place for a name.
+        // A status means that nothing was done, and cannot carry a name.
         Err(failure) if !recorded.is_empty() && is_news => failed(well_formed(failure.after_name())?),
         Err(failure) => failed(well_formed(failure)?),
     };

@@ -1,4 +1,4 @@
-//! Author's code under guard: a turn, a deadline, and panics kept to the call.
+//! Author's code under guard: a permit, a deadline, and panics kept to the call.
 
 use std::{future::Future, panic::AssertUnwindSafe};
 
@@ -10,7 +10,7 @@ use super::Service;
 use crate::{Deadline, Failure};
 
 impl Service {
-    /// Waits for a turn, then works until the deadline. At the deadline the work is dropped; a panic ends this call only.
+    /// Waits for a permit, then works until the deadline. At the deadline the work is dropped; a panic ends this call only.
     pub(super) async fn guarded<T>(
         &self,
         deadline: Deadline,

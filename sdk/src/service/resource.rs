@@ -153,8 +153,8 @@ fn log_outcome(outcome: &Outcome) {
     }
 }
 
-fn log_look(look: &ObserveResult) {
-    match look {
+fn log_look(result: &ObserveResult) {
+    match result {
         ObserveResult::Found(observation) => tracing::debug!(ready = observation.ready, "found"),
         ObserveResult::Absent(_) => tracing::debug!("absent"),
         ObserveResult::Failed(failure) => log_failure(failure),

@@ -37,7 +37,7 @@ impl Answer {
         }
     }
 
-    /// It is under way.
+    /// The operation that was begun or goes on.
     ///
     /// # Panics
     /// With what was answered instead.
@@ -84,9 +84,9 @@ pub struct ObserveAnswer<R: Resource> {
 
 /// An external resource as the plugin observed it.
 pub struct Found<R: Resource> {
-    /// Its parameters, as they came.
+    /// The observed parameters, as the author's type.
     pub parameters: R::Parameters,
-    /// Its status, where it has one.
+    /// The observed status, where the kind has one.
     pub status: Option<R::Status>,
     /// All of it, with the same two as JSON.
     pub observation: Observation,

@@ -11,7 +11,7 @@ const MOST_WAITS: usize = 1000;
 
 impl Harness {
     /// The kit's `durable/killed-in-create-one-resource`, at every point: the plugin is killed before Create, at each of its waits, and at
-    /// its end, each time with another thing; it is created anew and called again as the bridge would; and `count` reports how many the
+    /// its end, each time with another resource; it is created anew and called again as the bridge would; and `count` reports how many the
     /// upstream then has of it. At last it is removed.
     ///
     /// # Panics

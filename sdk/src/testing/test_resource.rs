@@ -38,7 +38,7 @@ pub struct TestResource<'harness, R: Resource> {
     /// The name that its creation is sent with; empty where the user does not give it.
     given_name: String,
     etag: String,
-    /// Of the operation that runs; empty: none.
+    /// Handle of the operation that runs; empty: none.
     handle: String,
     resource: PhantomData<fn() -> R>,
 }

@@ -25,13 +25,17 @@ fn completed(outcome: Option<wire::Outcome>) -> (wire::Completed, wire::Outcome)
 async fn a_resource_is_created_updated_and_deleted() -> TestResult {
     let mut plugin = Plugin::start().await;
     let thing = plugin.target("Thing", "my-thing");
-    let wish = json!({"size": 9_007_199_254_740_993_i64});
-    let look = observe(thing.clone(), &wish);
+    let parameters = json!({"size": 9_007_199_254_740_993_i64});
+    let observe_request = observe(thing.clone(), &parameters);
 
-    let absent = plugin.resources.observe(look.clone()).await?.into_inner();
+    let absent = plugin
+        .resources
+        .observe(observe_request.clone())
+        .await?
+        .into_inner();
     assert!(matches!(absent.result, Some(observe_response::Result::Absent(_))));
 
-    let mut request = create(thing.clone(), &wish);
+    let mut request = create(thing.clone(), &parameters);
     let sensitive = &mut request
         .desired
         .as_mut()
@@ -78,7 +82,7 @@ async fn a_resource_is_created_updated_and_deleted() -> TestResult {
             .into_inner()
             .outcome,
     );
-    let found = plugin.resources.observe(look).await?.into_inner();
+    let found = plugin.resources.observe(observe_request).await?.into_inner();
     let Some(observe_response::Result::Observation(found)) = found.result else {
         panic!("not found: {found:?}");
     };
@@ -105,10 +109,10 @@ async fn a_resource_is_created_updated_and_deleted() -> TestResult {
 #[tokio::test]
 async fn a_job_is_followed_to_its_end() -> TestResult {
     let mut plugin = Plugin::start().await;
-    let wish = json!({"steps": 3});
+    let parameters = json!({"steps": 3});
     let response = plugin
         .resources
-        .create(soon(create(plugin.target("Job", ""), &wish)))
+        .create(soon(create(plugin.target("Job", ""), &parameters)))
         .await?;
     let outcome = response.into_inner().outcome.expect("an outcome");
     assert_eq!(
@@ -172,7 +176,7 @@ async fn a_job_is_followed_to_its_end() -> TestResult {
 #[tokio::test]
 async fn a_comparing_plugin_reports_differences() -> TestResult {
     let mut plugin = Plugin::start().await;
-    let mut look = async |steps: u8| {
+    let mut observe_with_steps = async |steps: u8| {
         let request = observe(plugin.target("Job", "job-7"), &json!({"steps": steps}));
         plugin
             .resources
@@ -180,11 +184,11 @@ async fn a_comparing_plugin_reports_differences() -> TestResult {
             .await
             .map(|response| response.into_inner().result)
     };
-    let Some(observe_response::Result::Observation(same)) = look(3).await? else {
+    let Some(observe_response::Result::Observation(same)) = observe_with_steps(3).await? else {
         panic!("it is there");
     };
     assert_eq!(same.up_to_date(), wire::Tristate::True);
-    let Some(observe_response::Result::Observation(other)) = look(1).await? else {
+    let Some(observe_response::Result::Observation(other)) = observe_with_steps(1).await? else {
         panic!("it is there");
     };
     assert_eq!(other.up_to_date(), wire::Tristate::False);
@@ -197,7 +201,7 @@ async fn a_comparing_plugin_reports_differences() -> TestResult {
             needs_replacement: true,
         }]
     );
-    let Some(observe_response::Result::Failure(bug)) = look(9).await? else {
+    let Some(observe_response::Result::Failure(bug)) = observe_with_steps(9).await? else {
         panic!("an author who forgets to compare gets a failure");
     };
     assert_eq!(bug.reason, "InvalidAnswer");

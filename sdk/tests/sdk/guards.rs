@@ -33,12 +33,12 @@ async fn a_panic_is_a_failure_of_that_call_only() -> TestResult {
     let (_, name) = create_in(&mut plugin, "NamedThenPanicking", Duration::from_secs(20)).await;
     assert_eq!(name, "given");
 
-    let look = observe(plugin.target("Thing", "given"), &json!({"mood": "Panicking"}));
-    let looked = plugin.resources.observe(look).await?.into_inner();
-    let Some(wire::observe_response::Result::Failure(looked)) = looked.result else {
-        panic!("an Observe that panicked is no absence: {looked:?}");
+    let request = observe(plugin.target("Thing", "given"), &json!({"mood": "Panicking"}));
+    let observed = plugin.resources.observe(request).await?.into_inner();
+    let Some(wire::observe_response::Result::Failure(observed)) = observed.result else {
+        panic!("an Observe that panicked is no absence: {observed:?}");
     };
-    assert_eq!(looked.reason, "PluginPanicked");
+    assert_eq!(observed.reason, "PluginPanicked");
 
     let fine = create(plugin.target("Thing", "fine"), &json!({}));
     plugin.resources.create(soon(fine)).await?;
@@ -144,7 +144,7 @@ async fn calls_beyond_the_limit_wait() -> TestResult {
     let mut client = plugin.resources.clone();
     let refused = within("the hurried call", client.create(by(hurried, SHORT)))
         .await
-        .expect_err("it never got a turn");
+        .expect_err("it never got a permit");
     assert_eq!(refused.code(), Code::FailedPrecondition);
 
     std::fs::write(plugin.things().join("go"), "")?;

@@ -13,7 +13,7 @@ type TestResult = Result<(), Box<dyn std::error::Error>>;
 async fn a_caller_s_mistake_is_named() -> TestResult {
     let mut plugin = Plugin::start().await;
     let things = plugin.things();
-    let wish = json!({});
+    let parameters = json!({});
     let mut refused = async |request: wire::CreateRequest| {
         let status = plugin
             .resources
@@ -23,7 +23,7 @@ async fn a_caller_s_mistake_is_named() -> TestResult {
         (status.code(), status.message().to_owned())
     };
 
-    let mut without_uid = create(target(&things, "Thing", "a"), &wish);
+    let mut without_uid = create(target(&things, "Thing", "a"), &parameters);
     let owner = without_uid
         .target
         .as_mut()
@@ -37,9 +37,9 @@ async fn a_caller_s_mistake_is_named() -> TestResult {
         )
     );
 
-    let (code, message) = refused(create(target(&things, "Nothing", "a"), &wish)).await;
+    let (code, message) = refused(create(target(&things, "Nothing", "a"), &parameters)).await;
     assert_eq!(code, Code::NotFound, "{message}");
-    let (code, message) = refused(create(target(&things, "Thing", ""), &wish)).await;
+    let (code, message) = refused(create(target(&things, "Thing", ""), &parameters)).await;
     assert_eq!(code, Code::InvalidArgument, "the user gives this name: {message}");
     let (code, message) = refused(create(target(&things, "Job", "job-1"), &json!({"steps": 1}))).await;
     assert_eq!(

@@ -47,7 +47,7 @@ impl Process {
         assert!(sent.expect("there is a shell").success());
     }
 
-    /// Its exit code, and what it said.
+    /// Waits for its end; returns its exit code and its output.
     async fn end(mut self) -> (Option<i32>, String) {
         // Waiting would close it, which ends the plugin at once.
         let input = self.child.stdin.take();

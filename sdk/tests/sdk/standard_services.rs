@@ -32,7 +32,7 @@ async fn health_knows_every_service_and_ends_with_the_plugin() -> TestResult {
             service: "elsewhere".to_owned(),
         })
         .await
-        .expect_err("it serves no such thing");
+        .expect_err("it serves no such service");
     assert_eq!(unknown.code(), Code::NotFound);
 
     let mut watch = client.watch(HealthCheckRequest::default()).await?.into_inner();

@@ -83,9 +83,9 @@ async fn the_wire_rejects_what_the_harness_rejects() {
         .failure();
     assert_eq!(of_another_type.violations[0].path, "/size");
 
-    let wish = json!({"mood": Mood::BadDetails});
+    let parameters = json!({"mood": Mood::BadDetails});
     let out_of_form = harness
-        .resource::<Thing>(&wish)
+        .resource::<Thing>(&parameters)
         .named("a-thing")
         .create()
         .await
@@ -95,12 +95,12 @@ async fn the_wire_rejects_what_the_harness_rejects() {
     let lacking = Harness::new(thing::plugin)
         .settings(&json!({"folder": "/"}))
         .credential("key", "");
-    let look = lacking
+    let answer = lacking
         .resource::<Thing>(&json!({}))
         .named("a-thing")
         .observe()
         .await;
-    assert_eq!(look.failure().code, FailureCode::Unauthenticated);
+    assert_eq!(answer.failure().code, FailureCode::Unauthenticated);
 }
 
 #[tokio::test]

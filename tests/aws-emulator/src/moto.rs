@@ -10,7 +10,7 @@ use bridge_control_plane::process::{Process, ScratchDir, Spawn, SpawnError};
 use sha2::{Digest, Sha256};
 use tokio::net::TcpStream;
 
-/// Every Python package of moto, with version and hash.
+/// Every Python package of moto, each with its version.
 const PINS: &str = include_str!("../requirements.txt");
 
 /// The program by which it is started.

@@ -9,7 +9,7 @@ use std::{
 
 use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint as TonicEndpoint, Identity, Uri};
 
-/// A place that does not accept a connection by then is absent.
+/// An endpoint that does not accept a connection by then is unreachable.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The kit's side of mutual TLS, all PEM files.

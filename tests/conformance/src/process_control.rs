@@ -314,7 +314,7 @@ impl ProcessControl {
         })
     }
 
-    /// One more process at this place, which may not be free. Does not wait for it.
+    /// One more process at this endpoint, which may not be free. Does not wait for it.
     pub(crate) async fn start_at(&self, endpoint: &Endpoint) -> Result<Process, Stop> {
         self.own()?.start_at(endpoint).await
     }

@@ -29,7 +29,7 @@ static KINDS: LazyLock<BTreeMap<String, Subject>> = LazyLock::new(|| {
 /// What an object is, apart from its name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Variant {
-    /// Of the fake cloud.
+    /// A kind of the fake cloud.
     pub kind: String,
     /// A row of [`CREATING_POLICIES`].
     pub policies: usize,
@@ -66,7 +66,7 @@ pub enum KillTarget {
 pub struct Case {
     /// The process that is killed or paused.
     pub target: KillTarget,
-    /// The kind, its policies and how its cloud hangs.
+    /// The kind of its object, and the policies that it has.
     pub variant: Variant,
     /// The phase in which the kill comes.
     pub phase: Phase,

@@ -62,8 +62,8 @@ impl Coverage {
 
     /// What was missed too often, in words; empty: the run proves something of all that it was about.
     ///
-    /// A part has a handful of cases of each point and victim, often one or two: there a miss is chance, and five of five are none. What is too
-    /// small for that is judged over all victims of a point. In the whole every point has enough under each victim.
+    /// A part has a handful of cases of each point and kill target, often one or two: there a miss is chance, and five of five are none.
+    /// What is too small for that is judged over all kill targets of a point. In the whole every point has enough under each kill target.
     pub fn too_few(&self) -> Vec<String> {
         let mut too_few = Vec::new();
         let all = Count::of(self.groups.values().copied());
@@ -133,7 +133,7 @@ fn can_observe(subject: &Subject) -> bool {
     subject.kind.external_name.source != NameSource::Provider || subject.recovers_by(CreateRecovery::Marker)
 }
 
-/// The points that an undisturbed life of this sort must come by, and did not.
+/// The points that an undisturbed lifecycle of this variant must come by, and did not.
 pub fn lost(variant: &Variant, recorded: &[String]) -> Vec<String> {
     let Some(subject) = variant.subject() else {
         return vec![format!("{} is no kind of the cloud", variant.kind)];
@@ -184,7 +184,7 @@ mod tests {
         }
     }
 
-    /// On a busy machine three of four polls of one victim were missed in an honest part.
+    /// On a busy machine three of four polls of one kill target were missed in an honest part.
     #[test]
     fn at_most_four_of_a_small_group_may_miss() {
         for (hit, cases, proves) in [

@@ -103,7 +103,7 @@ async fn run(arguments: Arguments) -> Result<Summary, TestError> {
     if !lost.is_empty() {
         let lost = lost.join(", ");
         return Err(TestError(format!(
-            "undisturbed lives do not come by these points any more: {lost}"
+            "undisturbed lifecycles do not come by these points any more: {lost}"
         )));
     }
     let whole = matrix(&points);
@@ -174,7 +174,7 @@ async fn run(arguments: Arguments) -> Result<Summary, TestError> {
 /// Calls that change something, and are cut off in the middle too.
 const CALLS: [&str; 4] = ["create", "update", "delete", "poll"];
 
-/// Every point of every sort, for every victim.
+/// Every point of every variant, for every kill target.
 fn matrix(points: &BTreeMap<Variant, Vec<String>>) -> Vec<Case> {
     let mut cases = Vec::new();
     for (variant, points) in points {

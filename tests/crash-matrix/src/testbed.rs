@@ -52,7 +52,7 @@ pub struct Testbed {
     pub plane: ControlPlane,
     /// A client of that API server.
     pub cluster: Cluster,
-    /// The cloud, as whoever counts sees it.
+    /// The cloud, with its objects and its log of calls.
     pub cloud: Remote,
     cloud_url: String,
     /// Processes that were killed.

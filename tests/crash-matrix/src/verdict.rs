@@ -96,7 +96,7 @@ impl Summary {
         self.within == 0 || self.seconds <= self.within
     }
 
-    /// What is amiss with it, in words.
+    /// What is wrong with it, as a sentence; empty: nothing.
     pub fn describe(&self) -> String {
         let mut amiss = Vec::new();
         if self.cases == 0 {

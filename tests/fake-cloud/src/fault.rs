@@ -55,7 +55,7 @@ pub enum FaultOutcome {
     Doom,
 }
 
-/// A fate that waits for its call.
+/// A fault outcome that waits for its call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Fault {
@@ -66,7 +66,7 @@ pub struct Fault {
     pub owner: Option<String>,
     /// What becomes of it.
     pub fate: FaultOutcome,
-    /// For so many calls.
+    /// The number of calls that it meets.
     #[serde(default = "once")]
     pub times: u32,
     /// After so many calls that it spares.
@@ -90,7 +90,7 @@ impl Fault {
         }
     }
 
-    /// For so many calls.
+    /// Sets the number of calls that it meets.
     #[must_use]
     pub fn times(mut self, times: u32) -> Self {
         self.times = times;
@@ -118,7 +118,7 @@ impl Faults {
         self.0.clear();
     }
 
-    /// The fate of a call: that of the oldest fault that waits for it.
+    /// The outcome of a call: that of the oldest fault that waits for it.
     pub fn take(&mut self, rpc: Rpc, owner: &str) -> FaultOutcome {
         let Some(at) = self.0.iter().position(|fault| fault.meets(rpc, owner)) else {
             return FaultOutcome::Serve;

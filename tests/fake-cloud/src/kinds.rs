@@ -63,7 +63,7 @@ impl Subject {
         &self.kind.resource_type.kind
     }
 
-    /// It declares this recovery.
+    /// Whether the kind declares this recovery.
     pub fn recovers_by(&self, recovery: types::CreateRecovery) -> bool {
         self.kind.capabilities.create_recovery.contains(&recovery)
     }

@@ -66,7 +66,7 @@ impl Plugin {
         self
     }
 
-    /// All its services, health included.
+    /// The gRPC routes of all its services, health included.
     pub fn routes(&self) -> Routes {
         let health = HealthService::from_health_reporter(HealthReporter::new());
         Routes::default()
@@ -93,7 +93,7 @@ impl Plugin {
         }
     }
 
-    /// Until when the caller waits.
+    /// The absolute deadline, from `crossbridge-deadline-ms`; `None`: not sent.
     ///
     /// # Errors
     /// `FAILED_PRECONDITION` if that has passed.

@@ -25,7 +25,7 @@ pub struct Remote {
     client: Client,
 }
 
-/// The five things that a cloud has a plugin do, on the wire.
+/// What a cloud has a plugin do, on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sent {
     Answer,
@@ -91,7 +91,7 @@ impl Remote {
         self.write(Method::POST, "faults", Some(fault)).await
     }
 
-    /// No fault waits any more.
+    /// Drops all faults that wait.
     pub async fn clear_faults(&self) -> Result<(), Unreachable> {
         self.write::<Fault>(Method::DELETE, "faults", None).await
     }

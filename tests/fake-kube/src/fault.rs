@@ -2,7 +2,7 @@
 
 use std::{fmt, time::Duration};
 
-/// A request, as far as its fate may depend on it.
+/// A request, as far as its outcome may depend on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
     /// `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, or `version`.
@@ -73,7 +73,7 @@ pub enum Outcome {
     Throttle(u32),
 }
 
-/// The fate of a request.
+/// The outcome of a request, and its delays.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RequestOutcome {
     /// On its way there.
@@ -95,7 +95,7 @@ pub struct Telling {
     pub cut: bool,
 }
 
-/// Decides the fate of requests, and receives what happens.
+/// Decides the outcome of requests, and receives what happens.
 pub trait Chaos: Send + Sync + 'static {
     /// What becomes of this request.
     fn fate(&self, _request: &Request) -> RequestOutcome {

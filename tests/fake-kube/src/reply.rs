@@ -19,7 +19,7 @@ pub(crate) enum Body {
     Text(&'static str),
 }
 
-/// A reply that rejects the request, as a `Status`.
+/// A reply that rejects the request, mostly with a `Status`.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ErrorReply(pub(crate) Reply);
 
@@ -218,7 +218,7 @@ pub(crate) fn terminating(resource: &Resource, namespace: &str, name: &str) -> E
     because(status(403, "Forbidden", &message, resource, name), json!([cause]))
 }
 
-/// An object is gone for good.
+/// An object is deleted for good.
 pub(crate) fn deleted(resource: &Resource, name: &str, object: &Value) -> Reply {
     ok(
         200,
@@ -243,7 +243,7 @@ pub(crate) fn not_served() -> ErrorReply {
     })
 }
 
-/// This fake does not know how.
+/// What a real API server serves and this fake does not.
 pub(crate) fn not_implemented(what: &'static str) -> ErrorReply {
     ErrorReply(Reply {
         code: 501,

@@ -1,4 +1,4 @@
-//! Requests come in, meet their fate, and are answered.
+//! Requests come in, meet their faults, and are answered.
 
 use std::{
     future::{Future, pending},

@@ -269,7 +269,7 @@ impl ClusterState {
         });
     }
 
-    /// Objects whose owners are all gone are deleted, as kube-controller-manager does. Returns how many.
+    /// Deletes the objects whose owners are all deleted, as kube-controller-manager does. Returns how many.
     pub fn collect_garbage(&mut self, now: Timestamp) -> usize {
         let alive: std::collections::BTreeSet<&str> = self
             .objects

@@ -29,7 +29,7 @@ pub(crate) struct Watch {
     metadata_only: bool,
     /// uid of the definition; empty: built in.
     definition: String,
-    /// The definition is gone: no event is sent any more, also if it comes back, as by a real API server.
+    /// The definition is deleted: no event is sent any more, also if it comes back, as by a real API server.
     blind: bool,
     /// How much of the history was read.
     seen: usize,

@@ -45,7 +45,7 @@ pub(crate) async fn run_all() -> Result<(), Failure> {
     result
 }
 
-/// Format, lints, unit tests and the reference model, for whoever changes a line.
+/// Format, lints, unit tests and the reference model, for the inner loop.
 pub(crate) async fn run_quick() -> Result<(), Failure> {
     let report = Report::new();
     let project = Project::find().await?;

@@ -91,14 +91,14 @@ fn advice_of_more_than_an_hour_counts_as_an_hour() -> Result<(), Violation> {
             poll_after: advice,
             ..operation()
         })?;
-        let look = ObserveResult::try_from(wire::ObserveResponse {
+        let observed = ObserveResult::try_from(wire::ObserveResponse {
             result: Some(observe_response::Result::Observation(wire::Observation {
                 observe_after: advice,
                 ..observation()
             })),
         })?;
-        let ObserveResult::Found(observation) = look else {
-            panic!("it exists: {look:?}");
+        let ObserveResult::Found(observation) = observed else {
+            panic!("it exists: {observed:?}");
         };
         let read = [
             failure.retry_after,
@@ -303,10 +303,10 @@ fn an_answer_must_fit_its_call() -> Result<(), Violation> {
 
 #[test]
 fn responses_survive_a_round_trip() -> Result<(), Violation> {
-    let look = ObserveResult::try_from(found(observation()))?;
+    let observed = ObserveResult::try_from(found(observation()))?;
     assert_eq!(
-        ObserveResult::try_from(wire::ObserveResponse::from(look.clone()))?,
-        look
+        ObserveResult::try_from(wire::ObserveResponse::from(observed.clone()))?,
+        observed
     );
 
     for result in [

@@ -17,7 +17,7 @@ pub enum Mutability {
 /// How two values are compared by the bridge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Comparison {
-    /// As JSON, lists by `x-kubernetes-list-type`.
+    /// Compared as JSON, lists by `x-kubernetes-list-type`.
     #[default]
     Json,
     /// Letter case does not count.

@@ -63,15 +63,15 @@ pub struct Kind {
     pub singular: String,
     /// Short names for kubectl, DNS labels.
     pub short_names: Vec<String>,
-    /// For kubectl, beside `crossplane` and `managed`.
+    /// Categories for kubectl, beside `crossplane` and `managed`.
     pub categories: Vec<String>,
     /// Whether its objects live in namespaces; else they are cluster-scoped.
     pub namespaced: bool,
-    /// For docs and `kubectl explain`.
+    /// What the kind is, for docs and `kubectl explain`.
     pub description: String,
     /// Structural OpenAPI v3 schema of the parameters; sensitive fields stand in it with their real type.
     pub parameters_schema: Value,
-    /// Likewise, of the status.
+    /// Structural OpenAPI v3 schema of the status.
     pub status_schema: Value,
     /// Columns beside the bridge's own.
     pub printer_columns: Vec<PrinterColumn>,
@@ -83,7 +83,7 @@ pub struct Kind {
     pub field_rules: Vec<FieldRule>,
     /// Every key of the connection Secret.
     pub connection_keys: Vec<ConnectionKey>,
-    /// With the contract's defaults filled in.
+    /// Its timeouts, with the contract's defaults filled in.
     pub timeouts: Timeouts,
     /// Fixtures; at least one where the kind can be created.
     pub examples: Vec<Example>,
@@ -129,7 +129,7 @@ pub struct ConnectionKey {
     pub name: String,
     /// What it holds, for people.
     pub description: String,
-    /// Only ever given once, around Create.
+    /// Whether it is given only once, around Create.
     pub one_time: bool,
 }
 

@@ -2,7 +2,7 @@
 
 use crate::{Violation, check};
 
-/// Where external names come from.
+/// Who chooses the external name of a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NameSource {
     /// The user: the annotation, or `metadata.name`.
@@ -16,13 +16,13 @@ pub enum NameSource {
 /// Who chooses external names, and their form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NameRules {
-    /// Where they come from.
+    /// Who chooses them: user, upstream, or the plugin from the parameters.
     pub source: NameSource,
     /// RE2, anchored; empty: any.
     pub pattern: String,
     /// At most this many bytes; 0: no limit of its own.
     pub max_length: usize,
-    /// One that is valid.
+    /// A valid name, for docs and generated manifests.
     pub example: String,
 }
 

@@ -112,7 +112,7 @@ fn resume(
 enum ExistingTable {
     /// A former table is being deleted: the name is not free yet.
     Deleting,
-    /// Its marker may not be visible yet.
+    /// The table has no marker, which may not be visible yet.
     OwnerUnknown,
     Foreign,
     Creating,

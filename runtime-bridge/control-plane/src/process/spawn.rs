@@ -27,7 +27,7 @@ pub enum SpawnError {
     /// The program is absent, or cannot be executed.
     #[error("cannot find the program {program:?}: {cause}")]
     NotFound {
-        /// As it was asked for.
+        /// The program, by name or path.
         program: OsString,
         /// What the look-up reported.
         cause: which::Error,
@@ -35,7 +35,7 @@ pub enum SpawnError {
     /// The program was found, and the system rejected its start.
     #[error("cannot start {program:?}: {cause}")]
     Refused {
-        /// As it was asked for.
+        /// The program, by name or path.
         program: OsString,
         /// What the system said.
         cause: io::Error,
@@ -43,7 +43,7 @@ pub enum SpawnError {
     /// The watchdog could not be started or reached, so the child could outlive us.
     #[error("cannot start {program:?}: the watchdog that would end it with us cannot be reached: {cause}")]
     Watchdog {
-        /// As it was asked for.
+        /// The program, by name or path.
         program: OsString,
         /// What the system said.
         cause: io::Error,
@@ -100,14 +100,14 @@ impl Spawn {
         self
     }
 
-    /// Where its standard output goes.
+    /// Sets where its standard output goes; by default, where ours does.
     #[must_use]
     pub fn stdout(mut self, output: Output) -> Self {
         self.stdout = output;
         self
     }
 
-    /// Where its standard error goes.
+    /// Sets where its standard error goes; by default, where ours does.
     #[must_use]
     pub fn stderr(mut self, output: Output) -> Self {
         self.stderr = output;

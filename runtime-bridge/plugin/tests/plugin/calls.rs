@@ -296,13 +296,13 @@ async fn absence_requires_an_absent_answer() {
             observe: Say::Answer(answer),
             ..Script::default()
         });
-        let look = fake
+        let observed = fake
             .connect()
             .await
             .observe(&target(), &desired(), in_seconds(30))
             .await
             .unwrap();
-        let failure = match look {
+        let failure = match observed {
             ObserveResult::Absent(absent) => {
                 assert_eq!(absent.external_name, "logs");
                 None
@@ -316,12 +316,12 @@ async fn absence_requires_an_absent_answer() {
         observe: Say::Answer(ObserveResponse::default()),
         ..Script::default()
     });
-    let look = fake
+    let observed = fake
         .connect()
         .await
         .observe(&target(), &desired(), in_seconds(30))
         .await;
-    assert_eq!(unknown(look).0, "INVALID_ANSWER");
+    assert_eq!(unknown(observed).0, "INVALID_ANSWER");
 }
 
 #[tokio::test]
@@ -352,8 +352,8 @@ async fn a_plugin_that_compares_must_report_the_result() {
         }
         let fake = Fake::start(script);
         let plugin = fake.connect().await;
-        let look = plugin.observe(&target(), &desired(), in_seconds(30)).await;
-        let described = match look {
+        let observed = plugin.observe(&target(), &desired(), in_seconds(30)).await;
+        let described = match observed {
             Ok(ObserveResult::Found(found)) => Ok(found.up_to_date),
             other => Err(unknown(other).0),
         };
@@ -386,10 +386,10 @@ async fn a_config_is_checked() {
         }),
         ..CheckConfigResponse::default()
     });
-    let refusal = plugin
+    let rejection = plugin
         .check_config(&config(), in_seconds(30))
         .await
         .unwrap()
         .unwrap_err();
-    assert_eq!(refusal.reason, "NoRegion");
+    assert_eq!(rejection.reason, "NoRegion");
 }

@@ -87,7 +87,7 @@ impl Plugin {
         }
     }
 
-    /// Where the things are.
+    /// The folder of the things.
     pub fn things(&self) -> std::path::PathBuf {
         self.folder.path().join("things")
     }
@@ -176,7 +176,7 @@ pub fn observe(target: wire::Target, parameters: &Value) -> wire::ObserveRequest
     }
 }
 
-/// With a deadline that is far enough.
+/// Sends the message with a deadline that no test reaches.
 pub fn soon<T>(message: T) -> Request<T> {
     by(message, PATIENCE)
 }

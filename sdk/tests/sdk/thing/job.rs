@@ -44,12 +44,18 @@ impl Resource for Job {
             },
         )
         .not_ready("running");
-        Ok(match desired.parameters.as_ref().map_or(3, |wish| wish.steps) {
-            3 => found.up_to_date().into(),
-            // A bug of its author: it does not compare.
-            9 => found.into(),
-            _ => found.differs("/steps", true).into(),
-        })
+        Ok(
+            match desired
+                .parameters
+                .as_ref()
+                .map_or(3, |parameters| parameters.steps)
+            {
+                3 => found.up_to_date().into(),
+                // A bug of its author: it does not compare.
+                9 => found.into(),
+                _ => found.differs("/steps", true).into(),
+            },
+        )
     }
 
     async fn create(&self, call: &Call, create: &Create<Parameters>) -> Result<Outcome<Self>, Failure> {

@@ -92,7 +92,7 @@ fn folder(call: &Call) -> Result<PathBuf, Failure> {
     Ok(call.config.settings::<Settings>()?.folder)
 }
 
-/// Does as the mood says; returns if it is an obliging one.
+/// Fails as the mood asks for; returns if it is an obliging one.
 async fn suffer(mood: Mood, call: &Call) -> Result<(), Failure> {
     match mood {
         Mood::Obliging | Mood::BadDetails => {}
@@ -116,7 +116,7 @@ async fn suffer(mood: Mood, call: &Call) -> Result<(), Failure> {
         }
         Mood::NamedThenGone => {
             call.record_name("given");
-            return Err(Failure::not_found("it is gone again"));
+            return Err(Failure::not_found("it is deleted again"));
         }
         Mood::NamedThenStatus => {
             call.record_name("given");
@@ -168,7 +168,7 @@ impl Resource for Thing {
             desired
                 .parameters
                 .as_ref()
-                .map_or_else(Mood::default, |wish| wish.mood),
+                .map_or_else(Mood::default, |parameters| parameters.mood),
             call,
         )
         .await?;
@@ -215,7 +215,7 @@ impl Resource for Thing {
     async fn update(&self, call: &Call, update: &Update<Parameters>) -> Result<Outcome<Self>, Failure> {
         let file = folder(call)?.join(&call.target.external_name);
         if !fs::exists(&file)? {
-            return Err(Failure::not_found("it is gone"));
+            return Err(Failure::not_found("it is deleted"));
         }
         fs::write(file, serde_json::to_vec(&update.desired.parameters)?)?;
         Ok(Outcome::completed())

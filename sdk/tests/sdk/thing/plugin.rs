@@ -10,7 +10,7 @@ use crossbridge_sdk::ServeError;
 #[tokio::main]
 async fn main() -> Result<(), ServeError> {
     std::thread::spawn(|| {
-        // The end of the input, or an error, both mean that the parent is gone.
+        // The end of the input, or an error, both mean that the parent has ended.
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
         std::process::exit(3);
     });

@@ -22,7 +22,7 @@ pub const OTHER_KEY: &str = "speak-friend-and-enter";
 /// Longest call that changes something.
 const LIMIT: Duration = Duration::from_mins(1);
 
-/// Why a call is not worked on: a status, or a word of the external system.
+/// Why a call is not worked on: a status, or a failure of the external system.
 #[derive(Debug)]
 pub enum Rejection {
     Status(Status),
@@ -176,7 +176,7 @@ pub fn open(
 /// Reason of a rejection that an observation turns into absence.
 pub const ABSENT: &str = "ReadsAsAbsent";
 
-/// Whether a call of this sort states nothing of such a failure, and calls absent what it cannot see.
+/// Whether a call of this kind states nothing of such a failure, and calls absent what it cannot see.
 pub fn hides(faults: &Faults, failure: &wire::Failure, call: &str) -> bool {
     let rule = match failure.reason.as_str() {
         "BadKey" => "config/bad-credentials-never-absent",

@@ -52,7 +52,7 @@ impl ReferencePlugin {
         text
     }
 
-    /// Whether a fault creates this one the handle of a place or of a time.
+    /// Whether a fault puts the process, the endpoint or the build into this handle.
     fn is_lost(&self, handle: &Handle, id: &str) -> bool {
         match self.faults.variant(id) {
             Some("update") => handle.verb == OperationVerb::Update,
@@ -69,7 +69,7 @@ impl ReferencePlugin {
         }
     }
 
-    /// Whether another process has given this handle, to one of the same place.
+    /// Whether a former process at the same endpoint gave this handle.
     fn is_of_former_process(&self, extra: &str) -> bool {
         let endpoint = self.endpoint.replace('/', "_");
         extra

@@ -218,7 +218,7 @@ impl ReferencePlugin {
         Ok(resource)
     }
 
-    /// By another process at the same place.
+    /// Whether a former process at the same endpoint created it.
     fn created_by_former_process(&self, resource: &Resource) -> bool {
         resource.endpoint == self.endpoint && resource.instance != self.instance
     }

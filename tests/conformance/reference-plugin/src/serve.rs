@@ -43,7 +43,7 @@ const SERVICES: [&str; 3] = [
     "crossbridge.provider.v1alpha1.DiscoveryService",
 ];
 
-/// Those that it reports it serves, in a place where this rule holds.
+/// The services that it advertises, in health or reflection, where this rule is judged.
 fn advertised<'a>(plugin: &ReferencePlugin, rule: &str) -> &'a [&'a str] {
     match plugin.faults.variant(rule) {
         None => &SERVICES,

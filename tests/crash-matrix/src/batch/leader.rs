@@ -76,7 +76,7 @@ impl Batch<'_> {
     }
 }
 
-/// The first thing that needs the lease, of what was done to this object. It had halted, so that nothing was under way when the lease went.
+/// The first step that needs the lease, of what was done to this object. It had halted, so that nothing was under way when the lease went.
 fn first_step_without_lease<'r>(later: &'r [Reached], object: &str) -> Option<&'r str> {
     let mut points = later
         .iter()

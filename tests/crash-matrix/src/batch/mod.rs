@@ -70,7 +70,7 @@ const RECORDED_OCCURRENCES: [&str; 2] = ["#1", "#2"];
 /// In an undisturbed life no call is cut off, however busy the machine is.
 const UNDISTURBED_CALL_SECONDS: u32 = 60;
 
-/// Lets one object of each sort live undisturbed, and returns the points that it came by.
+/// Runs one undisturbed lifecycle of each variant, and returns the points that it came by.
 ///
 /// # Errors
 /// The test bed fails, or an undisturbed lifecycle has a violation.
@@ -113,7 +113,7 @@ async fn record_undisturbed(testbed: &mut Testbed) -> Result<BTreeMap<Variant, V
     Ok(points)
 }
 
-/// Runs cases that kill the same victim.
+/// Runs cases that kill the same target.
 ///
 /// # Errors
 /// The test bed fails; violations of an object are in its result.
@@ -281,7 +281,7 @@ impl<'s> Batch<'s> {
         Ok(())
     }
 
-    /// Waits until every object is as it should be after this phase. Whoever is asked answers.
+    /// Waits until every object is as it should be after this phase. Questions are answered.
     async fn settle(&mut self, phase: Phase) -> Result<(), TestError> {
         let end = Instant::now() + SETTLE_WITHIN;
         let mut open: BTreeSet<usize> = (0..self.members.len()).collect();

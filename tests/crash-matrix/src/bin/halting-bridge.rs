@@ -1,7 +1,8 @@
 //! The bridge, extended to halt at chosen failpoints, so that it can be killed there.
 //!
 //! `CROSSBRIDGE_FAILPOINTS` names a folder. `halt.json` in it names which object halts where: `{"ns/name": "create/before intent#1"}`. Each
-//! point that is reached is a line of `reached.log`: `ns/name create/before intent#1`. Whoever halts there goes on once there is a file
+//! point that is reached is a line of `reached.log`: `ns/name create/before intent#1`. A bridge that halts there goes on once there is a
+//! file
 //! `go-create`, and reports it by the same line in `went-on.log`.
 
 use std::{

@@ -15,7 +15,7 @@ use tonic::transport::Server;
 async fn main() -> Result<(), Box<dyn Error>> {
     if env::var("FAKE_CLOUD_PLUGIN_STDIN").as_deref() == Ok("hold") {
         std::thread::spawn(|| {
-            // The end of the input, or an error, both mean that the parent is gone.
+            // The end of the input, or an error, both mean that the parent has ended.
             let _ = std::io::stdin().read_to_end(&mut Vec::new());
             std::process::exit(3);
         });

@@ -1,5 +1,5 @@
 //! The cloud as a process. `fake-cloud [ADDRESS]` (default `127.0.0.1:0`) prints its URL on standard output, and ends when its
-//! standard input does: with whoever started it.
+//! standard input does: with the process that started it.
 
 use std::io::{Read, Write};
 
@@ -9,7 +9,7 @@ use tokio::net::TcpListener;
 #[tokio::main]
 async fn main() -> std::io::Result<()> {
     std::thread::spawn(|| {
-        // The end of the input, or an error, both mean that the parent is gone.
+        // The end of the input, or an error, both mean that the parent has ended.
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
         std::process::exit(3);
     });

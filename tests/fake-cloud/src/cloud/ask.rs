@@ -6,7 +6,7 @@ use crossbridge_types::{Call, Config, ConfigVerdict, Observe, ObserveResult, Out
 
 use crate::fault::Rpc;
 
-/// One call, as the plugin was asked.
+/// One call, as the plugin received it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Ask {
     /// `Observe` of one resource.
@@ -52,7 +52,7 @@ impl Ask {
 pub enum Answer {
     /// The answer to `Observe`.
     ObserveResult(ObserveResult),
-    /// To everything else about a resource.
+    /// The answer to every other call about a resource.
     Outcome(Outcome),
     /// The answer to `CheckConfig`.
     Config(ConfigVerdict),

@@ -21,11 +21,11 @@ use crate::{
     kinds::{self, Subject},
 };
 
-/// One thing in the cloud.
+/// One external resource of the cloud.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct External {
-    /// Of the cloud's own.
+    /// A number that is never given again.
     pub id: u64,
     /// The kind of the resource.
     pub kind: String,
@@ -51,7 +51,7 @@ pub struct External {
 pub enum State {
     /// Cannot be used before this time.
     Creating(Timestamp),
-    /// It can be used.
+    /// Exists and can be used.
     Ready,
     /// Its removal has begun, and goes on only when it is driven.
     Disabled,
@@ -79,7 +79,7 @@ pub struct Entry {
     pub at: Timestamp,
     /// The method.
     pub rpc: Rpc,
-    /// Of which kind; empty: of none.
+    /// The kind of the resource; empty: a call about a config.
     pub kind: String,
     /// `metadata.name` of the object.
     pub owner: String,
@@ -141,7 +141,7 @@ struct Work {
     /// The id of the resource that it changes.
     object: u64,
     ends: Timestamp,
-    /// It ends badly, and leaves this behind.
+    /// The effect of its failure; `None`: it succeeds.
     fails: Option<Effect>,
     name: String,
     /// An update's new parameters, and the marker that it puts on.

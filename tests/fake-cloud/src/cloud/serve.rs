@@ -1,4 +1,4 @@
-//! A call comes in: its fate is drawn, and it takes its effect, or does not.
+//! A call comes in: its fault outcome is taken, and it has its effect, or has not.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ impl Cloud {
         self.serve_as(ask, deadline, now, fate)
     }
 
-    /// Serves a call with this fate.
+    /// Serves a call with this fault outcome.
     pub fn serve_as(
         &mut self,
         ask: &Ask,

@@ -108,7 +108,7 @@ fn is_of_policy(finalizer: &str) -> bool {
     [ORPHAN, FOREGROUND].contains(&finalizer)
 }
 
-/// Its instances go first, those with finalizers when these are gone.
+/// Its instances go first, those with finalizers when these are deleted.
 fn delete_definition(
     state: &mut ClusterState,
     resource: &Resource,

@@ -237,7 +237,7 @@ fn get(state: &ClusterState, resource: &Resource, call: &Call) -> Result<Reply, 
     ))
 }
 
-/// Pages are cut by the place where the former one ended.
+/// A page begins where the former one ended.
 fn list(state: &ClusterState, resource: &Resource, call: &Call) -> Result<Reply, ErrorReply> {
     if call.query.contains_key("labelSelector") || call.query.contains_key("fieldSelector") {
         return Err(not_implemented("this fake knows no selectors"));

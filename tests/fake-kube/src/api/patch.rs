@@ -36,7 +36,7 @@ fn take_nulls(value: &mut Value) {
 /// Why a JSON patch was not applied.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Unapplied {
-    /// A test failed, or a place is not there.
+    /// A test failed, or a path does not exist.
     Rejected,
     /// It is no patch that this fake knows.
     Malformed,

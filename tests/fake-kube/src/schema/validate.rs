@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// One thing that is wrong.
+/// One violation of a schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Violation {
     /// As in a cause of a `Status`.

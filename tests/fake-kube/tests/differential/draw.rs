@@ -15,7 +15,7 @@ pub enum Base {
     First,
     /// Read just now; its version is left out.
     NoVersion,
-    /// Read just now; it is taken for another.
+    /// Read just now, with the uid of another object.
     OtherUid,
 }
 

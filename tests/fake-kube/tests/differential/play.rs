@@ -27,7 +27,7 @@ struct Player<'a> {
     steps: &'a Sequence,
     namespace: &'a str,
     first: BTreeMap<&'static str, Value>,
-    /// It is no place for anything new.
+    /// The namespace accepts no new object.
     ended: bool,
 }
 

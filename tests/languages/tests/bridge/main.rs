@@ -48,7 +48,7 @@ impl Plugin {
 
     async fn kill(&mut self) {
         self.process.kill();
-        self.process.wait_for(LIMIT).await.expect("it is gone");
+        self.process.wait_for(LIMIT).await.expect("it has ended");
         self.process = run(&self.command, &self.endpoint);
     }
 }

@@ -34,11 +34,11 @@ pub struct Scenario {
     /// Name of its file, without the ending.
     #[serde(default)]
     pub name: String,
-    /// One or two sentences.
+    /// What the scenario is about, in a sentence or two.
     pub about: String,
     /// The kinds of which it has one object each.
     pub kinds: Kinds,
-    /// One after the other.
+    /// The steps, one after the other.
     pub steps: Vec<Step>,
 }
 
@@ -56,7 +56,7 @@ pub enum Kinds {
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum All {
-    /// The word for it.
+    /// The word `all`.
     All,
 }
 
@@ -115,7 +115,7 @@ pub enum Step {
     Publish(Vec<String>),
     /// So many seconds pass, in which nothing may go wrong.
     Pass(u32),
-    /// This comes to pass, for each object.
+    /// This becomes true of each object, within the limit.
     Expect(Expectation),
 }
 
@@ -147,7 +147,7 @@ pub enum Power {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Change {
-    /// They are deleted, and gone when the step ends.
+    /// They are deleted, and absent when the step ends.
     Delete,
     /// They are created again.
     Create,
@@ -163,7 +163,7 @@ pub struct Expectation {
     pub ready_reason: Option<String>,
     /// Reason of the condition `Synced`.
     pub synced_reason: Option<String>,
-    /// It is gone, or not.
+    /// Whether the object is absent.
     pub gone: Option<bool>,
     /// External objects that were created for it, and exist.
     pub external: Option<usize>,

@@ -1,4 +1,4 @@
-//! Takes a scenario's steps on any stage.
+//! Takes a scenario's steps on any backend.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -52,12 +52,12 @@ impl CloudSnapshot {
     }
 }
 
-/// Whether a stage can go on.
+/// Whether a backend can go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flow {
     /// It goes on with the next step.
     Goes,
-    /// It is gone, and another one goes on: a simulated bridge takes its runtime along.
+    /// It has ended, and another one goes on: a simulated bridge takes its runtime along.
     Interrupted,
 }
 
@@ -107,7 +107,7 @@ pub struct Runner {
 }
 
 impl Runner {
-    /// Nothing was done yet.
+    /// Creates it before the first step.
     pub fn new(scenario: &Scenario) -> Self {
         let name = |kind: &str| format!("{}-{}", scenario.name.replace('_', "-"), kind.to_lowercase());
         let objects = scenario.kinds().into_iter().map(|kind| {
@@ -124,7 +124,7 @@ impl Runner {
         }
     }
 
-    /// Goes on where it stood, until the end, or until the stage is gone.
+    /// Goes on where it stood, until the end, or until the backend has ended.
     ///
     /// # Errors
     /// What did not come to pass.

@@ -12,7 +12,7 @@ pub type Counts = BTreeMap<String, u64>;
 pub(crate) struct Coverage(Mutex<Counts>);
 
 impl Coverage {
-    /// `what` happened, of this group. What stands in brackets behind its word is a matter of degree.
+    /// Counts `what`, of this group. What stands in brackets behind its name is a matter of degree.
     pub(crate) fn count(&self, group: &str, what: impl Debug) {
         let what = format!("{what:?}");
         let word = what.split(['(', ' ', '{']).next().unwrap_or_default();

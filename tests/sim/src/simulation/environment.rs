@@ -105,7 +105,7 @@ impl Environment {
         self.processes.lock()[bridge].clone()
     }
 
-    /// Another process takes its place.
+    /// Another process replaces it.
     pub(crate) fn begin_process(&self, bridge: usize, stop: CancellationToken) -> Process {
         let process = Process {
             identity: format!("bridge-{bridge} since {}", self.time.now()),

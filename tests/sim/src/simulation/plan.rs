@@ -122,7 +122,7 @@ impl Plan {
             cloud: level(),
             latency: [0, 5, 50, 400][chance.below(4) as usize],
         };
-        // Often one thing comes upon the other.
+        // Often one event follows the other at once.
         let length = if chance.happens(0.3) {
             1_000 + chance.below(8_000)
         } else {

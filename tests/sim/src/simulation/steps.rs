@@ -148,11 +148,11 @@ impl Run {
         let plan = &self.plan;
         let (kind, name) = &plan.objects[number];
         let rival = (plan.rivals && number == 1).then(|| plan.objects[0].1.as_str());
-        let wish = ManifestFields {
+        let fields = ManifestFields {
             password: plan.password,
             policies: plan.policies,
             external_name: rival,
         };
-        self.environment.object(kind, name).apply(&wish);
+        self.environment.object(kind, name).apply(&fields);
     }
 }

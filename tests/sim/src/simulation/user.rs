@@ -96,18 +96,18 @@ impl Object<'_> {
     }
 
     /// Creates it, unless it exists.
-    pub(crate) fn apply(&self, wish: &ManifestFields) {
+    pub(crate) fn apply(&self, fields: &ManifestFields) {
         let mut object = json!({
             "metadata": {"name": self.name},
             "spec": {"forProvider": {"size": 1}, "writeConnectionSecretToRef": {"name": self.name}},
         });
-        if let Some(name) = wish.external_name {
+        if let Some(name) = fields.external_name {
             object["metadata"]["annotations"] = json!({names::EXTERNAL_NAME: name});
         }
-        if wish.password {
+        if fields.password {
             object["spec"]["forProvider"]["passwordSecretRef"] = json!({"name": PASSWORD, "key": "it"});
         }
-        if wish.policies {
+        if fields.policies {
             object["spec"]["managementPolicies"] = json!(["Observe", "Create", "Update", "Delete"]);
         }
         self.environment

@@ -11,11 +11,11 @@ use crate::services::cloudfront::read::{ObservedDistribution, client, is_absence
 /// How far a deletion has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::services::cloudfront) enum DeletionStep {
-    /// It did not exist any more.
+    /// The distribution was deleted before this call.
     AlreadyDeleted,
-    /// This call has deleted it.
+    /// The distribution was deleted by this call.
     Deleted,
-    /// It is not disabled everywhere.
+    /// The distribution is not disabled at all edge locations yet.
     InProgress,
 }
 

@@ -15,7 +15,7 @@ use crate::{
     verdict::{Judgement, Stop, holds},
 };
 
-/// How often two configs take turns, and how many observations of each are under way at once.
+/// How often two configs alternate, and how many observations of each are under way at once.
 const TURNS: usize = 5;
 
 /// Returns the resource, which may have been updated.

@@ -27,7 +27,7 @@ const FRAME_BYTES: usize = 1024;
 /// By then each of these is answered.
 const ANSWER_WITHIN: Duration = Duration::from_secs(30);
 
-/// Who watches health gets the first word at once.
+/// A health watch gets the first status at once.
 const WATCH_WITHIN: Duration = Duration::from_secs(5);
 
 /// Both ends are on one machine, as a rule.

@@ -59,7 +59,7 @@ impl Environment {
         }
     }
 
-    /// Each bridge watches what the state of the world asks for: each kind that is served, and what the kinds refer to. Once. Returns
+    /// Each bridge watches what the state of the cluster asks for: each kind that is served, and what the kinds refer to. Once. Returns
     /// how a bridge watches otherwise.
     pub(crate) fn the_watch_set_equals_the_plan(&self) -> Option<String> {
         let mut planned: BTreeMap<String, usize> = [

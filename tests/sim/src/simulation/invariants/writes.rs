@@ -160,7 +160,7 @@ fn nothing_is_left_behind(standing: &Standing) -> Option<String> {
         .iter()
         .find(|(uid, seen)| seen.gone.is_some() && !seen.may_leave && exists(uid))?;
     Some(format!(
-        "{} {left} is gone, and its external object is not",
+        "{} {left} is deleted, and its external object is not",
         seen.kind
     ))
 }

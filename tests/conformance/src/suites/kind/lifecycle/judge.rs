@@ -216,7 +216,7 @@ pub(crate) fn matches_desired(kind: &Kind, desired: &Document, seen: &Observatio
     }
 }
 
-/// Where the plugin compares, its word alone does not show that an Update did anything.
+/// Where the plugin compares, its report alone does not show that an Update did anything.
 pub(super) fn update_shows(
     kind: &Kind,
     (former, desired): (&Document, &Document),

@@ -6,7 +6,7 @@ use crossbridge_types::{FailureCode, Observation, Outcome, OutcomeResult};
 
 use crate::verdict::{Judgement, holds};
 
-/// Answers to repeats of a creation that created `name`: it again, or a word that it exists.
+/// Answers to repeats of a creation that created `name`: it again, or the report that it exists.
 pub(super) fn same_resource(responses: &[Outcome], name: &str, honors_token: bool) -> Judgement {
     responses.iter().try_for_each(|response| match &response.result {
         OutcomeResult::Completed(_) | OutcomeResult::Operation(_) => {
@@ -78,7 +78,7 @@ pub(super) fn settled(responses: &[Outcome], name: &str, honors_token: bool) -> 
     same_resource(settled, name, honors_token)
 }
 
-/// A token's word to a new process: the resource that it created.
+/// What a token returns to a new process: the resource that it created.
 pub(crate) fn token_honored(outcome: &Outcome, name: &str) -> Judgement {
     if let OutcomeResult::Failure(failure) = &outcome.result {
         return Err(format!(

@@ -45,7 +45,7 @@ pub(super) struct Drained {
     /// Those that are to be created.
     resources: BTreeMap<usize, TestResource>,
     responses: BTreeMap<usize, Result<(), Status>>,
-    /// What whoever watches its health hears at the end; `None`: its health cannot be watched.
+    /// What a health watch receives at the end; `None`: its health cannot be watched.
     pub not_serving_report: Option<Judgement>,
 }
 
@@ -145,10 +145,10 @@ async fn not_serving_report(mut said: Streaming<HealthCheckResponse>) -> Judgeme
             match said.message().await {
                 Ok(Some(now)) if now.status() == ServingStatus::NotServing => return Ok(()),
                 Ok(Some(_)) => {}
-                Ok(None) => return Err("whoever watches its health hears the end without it".to_owned()),
+                Ok(None) => return Err("its health watch ended without NOT_SERVING".to_owned()),
                 Err(status) => {
                     return Err(format!(
-                        "whoever watches its health hears only {}",
+                        "its health watch ended with {} alone",
                         crate::client::describe(&status)
                     ));
                 }
@@ -169,7 +169,7 @@ fn is_rejected(status: &Status) -> bool {
     matches!(status.code(), Code::Unavailable | Code::Cancelled) || is_left_out(status)
 }
 
-/// The other side's last word on the connection reports which calls it takes, and this is none of them.
+/// The other side's GOAWAY on the connection reports which calls it takes, and this is none of them.
 fn is_left_out(status: &Status) -> bool {
     let mut cause = status.source();
     while let Some(error) = cause {
