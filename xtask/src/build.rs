@@ -43,6 +43,11 @@ pub(crate) async fn build_binary(root: &Path, name: &str) -> Result<Built, Failu
     build(root, &["--bin", name, "--test", "required"]).await
 }
 
+/// Builds one folder of tests, of the same dependencies.
+pub(crate) async fn build_test(root: &Path, name: &str) -> Result<Built, Failure> {
+    build(root, &["--test", name]).await
+}
+
 async fn build(root: &Path, targets: &[&str]) -> Result<Built, Failure> {
     let (send, lines) = channel::<String>();
     let build = linting(cargo(root))

@@ -47,7 +47,7 @@ enum Command {
     Lint,
     /// Change one thing at a time in a crate, and see that its tests notice.
     Mutants(mutants::MutantsArgs),
-    /// Take each rule of the machine out in turn, and see that the tests notice.
+    /// Switch each rule of the machine off in turn, and see that the tests notice.
     Rules(rules::Rules),
     /// Kill bridge and plugin at every fault point: the whole matrix, or a part of it.
     CrashMatrix {

@@ -1,61 +1,32 @@
-//! The test of the tests: each rule of the machine is taken out in turn, and the tests must notice.
+//! The test of the tests: each rule of the machine is switched off in turn, and the tests must notice.
 //!
-//! A copy of the core and of the model world is built once with all patches in it, each asleep. One at a time is woken by its name.
+//! The table of rules and the switch are the core's (`runtime-bridge/core/src/rule`); one build of the model's tests holds all switches.
 
-mod listed;
+#[allow(dead_code, reason = "the core uses the rest of it")]
+#[path = "../../runtime-bridge/core/src/rule/table.rs"]
+mod table;
 
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bridge_control_plane::process::{Output, Spawn};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::Failure;
+use crate::build::build_test;
 use crate::project::Project;
 use crate::report::Report;
-use crate::run::{cargo, status};
-use listed::Rule;
+use crate::run::{status, without_cargo};
+use crate::test::{MODEL_TESTS, TestProgram, programs};
+use table::{Case, Rule, SWITCH};
 
-const LIST: &str = "tests/sim/rules/rules.txt";
-const CORE: &str = "runtime-bridge/core";
-/// What the core depends on of ours.
-const TYPES: &str = "proto/types";
-const MODEL: &str = "tests/sim/tests/model";
-/// A rule that is out may let a test run for ever.
+/// Without a rule a test may run for ever.
 const LONGEST: Duration = Duration::from_mins(10);
-
-/// Which rule is out, for the copy.
-const TAKEN_OUT: &str = r#"
-/// Is this rule out?
-pub fn taken_out(rule: &str) -> bool {
-    static OUT: std::sync::OnceLock<String> = std::sync::OnceLock::new();
-    OUT.get_or_init(|| std::env::var("RULE_TAKEN_OUT").unwrap_or_default()) == rule
-}
-"#;
-
-const MANIFEST: &str = r#"[package]
-name = "rules"
-edition.workspace = true
-version.workspace = true
-
-[lib]
-path = "lib.rs"
-
-[[test]]
-name = "model"
-path = "tests/model/main.rs"
-
-[dev-dependencies]
-bridge-core.workspace = true
-jiff.workspace = true
-serde_json.workspace = true
-"#;
 
 type Way = (&'static str, &'static [&'static str]);
 
-/// Where to look for a violation, in this order, by the arguments of the test program.
+/// Where a violation is searched for, in this order, by the arguments of the test program.
 const WAYS: [Way; 4] = [
     ("traces", &["trace_"]),
     (
@@ -66,13 +37,16 @@ const WAYS: [Way; 4] = [
     ("seeds", &["random::"]),
 ];
 
-/// What is asked for.
+/// Those that take seconds.
+const QUICK: usize = 2;
+
+/// Which rules are switched off, and which tests must notice.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Rules {
-    /// Only rules whose name contains this.
+    /// Only rules whose name or sentence contains this.
     #[arg(long)]
     rule: Option<String>,
-    /// Go on after the first way that finds it.
+    /// Go on when the tests of all that it closes have noticed.
     #[arg(long)]
     thorough: bool,
     /// Try only the first so many ways of: traces, scenarios, explorer, seeds. The last two take long where nothing is found.
@@ -83,114 +57,149 @@ pub(crate) struct Rules {
     list: bool,
 }
 
-/// Which tests noticed.
+/// Which tests failed without a rule, by the way that found them.
 struct Noticed {
     rule: Rule,
     by: Vec<(&'static str, Vec<String>)>,
 }
 
-/// By the ways that take seconds.
-const QUICK: usize = 2;
+impl Noticed {
+    /// The cases that the rule closes and whose own tests do not miss it.
+    fn unnoticed_cases(&self) -> Vec<String> {
+        let failed = || self.by.iter().flat_map(|(_, tests)| tests);
+        let closes = self.rule.closes().iter();
+        closes
+            .filter(|case| !failed().any(|test| is_of(**case, test)))
+            .map(|case| format!("{} ({})", title(*case), self.rule.name()))
+            .collect()
+    }
+}
+
+/// The test is of the trace by its name, `…::trace_07_what_holds` or `…::trace_07::what_holds`, or stands in the module.
+fn is_of(case: Case, test: &str) -> bool {
+    match case {
+        Case::Trace(number) => {
+            let trace = format!("trace_{number:02}");
+            let mut parts = test.split("::");
+            parts.any(|part| {
+                part.strip_prefix(&trace)
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+            })
+        }
+        Case::Module(module) => test.split("::").any(|part| part == module),
+    }
+}
+
+fn title(case: Case) -> String {
+    match case {
+        Case::Trace(number) => number.to_string(),
+        Case::Module(module) => module.to_owned(),
+    }
+}
+
+fn closes(rule: Rule) -> String {
+    let titles: Vec<String> = rule.closes().iter().map(|case| title(*case)).collect();
+    titles.join(", ")
+}
 
 pub(crate) async fn run(asked: &Rules) -> Result<(), Failure> {
-    let project = Project::find().await?;
-    let mut rules = listed::read(&read(&project.root.join(LIST))?)?;
-    rules.retain(|rule| asked.rule.as_ref().is_none_or(|part| rule.name.contains(part)));
+    let is_asked = |rule: &&Rule| {
+        let part = asked.rule.as_deref().unwrap_or_default();
+        rule.name().contains(part) || rule.sentence().contains(part)
+    };
+    let rules: Vec<Rule> = Rule::ALL.iter().filter(is_asked).copied().collect();
     if asked.list {
-        for rule in &rules {
-            println!("{} (closes {})", rule.name, rule.closes);
+        for rule in rules {
+            println!("{}: {} (closes {})", rule.name(), rule.sentence(), closes(rule));
         }
         return Ok(());
     }
+    let project = Project::find().await?;
     let ways = &WAYS[..asked.ways.min(WAYS.len())];
-    let noticed = take_out_each(&project, &Report::new(), &rules, ways, asked.thorough).await?;
+    let noticed = switch_off_each(&project, &Report::new(), &rules, ways, asked.thorough).await?;
     if asked.rule.is_none() {
-        leave_behind(&project, &noticed)?;
+        write_result(&project, &noticed)?;
     }
     conclude(&noticed)
 }
 
-/// Takes out every rule.
+/// Switches off every rule, and runs the tests that take seconds.
 pub(crate) async fn run_all(project: &Project, report: &Report) -> Result<(), Failure> {
-    let rules = listed::read(&read(&project.root.join(LIST))?)?;
-    let noticed = take_out_each(project, report, &rules, &WAYS[..QUICK], false).await?;
-    leave_behind(project, &noticed)?;
+    let noticed = switch_off_each(project, report, Rule::ALL, &WAYS[..QUICK], false).await?;
+    write_result(project, &noticed)?;
     conclude(&noticed)
 }
 
 /// `rules.json`, for the numbers of docs/reliability.md.
-fn leave_behind(project: &Project, noticed: &[Noticed]) -> Result<(), Failure> {
+fn write_result(project: &Project, noticed: &[Noticed]) -> Result<(), Failure> {
     let missed = noticed.iter().filter(|one| !one.by.is_empty()).count();
     let result = json!({ "out": noticed.len(), "missed": missed }).to_string();
-    write(&project.results()?.join("rules.json"), &result)
+    let file = project.results()?.join("rules.json");
+    fs::write(&file, result)
+        .map_err(|error| Failure::new(format!("cannot write {}: {error}", file.display())))
 }
 
-async fn take_out_each(
+async fn switch_off_each(
     project: &Project,
     report: &Report,
     rules: &[Rule],
     ways: &[Way],
     thorough: bool,
 ) -> Result<Vec<Noticed>, Failure> {
-    let mut noticed = Vec::new();
-    let rounds = listed::rounds(rules);
-    let scratch = project.scratch("rules");
-    let copy = |number: usize| scratch.join(format!("copy-{number}"));
-    // All at once, so that all are of one state of the project.
-    for (number, round) in rounds.iter().enumerate() {
-        make_copy(&project.root, &copy(number), round)?;
-    }
-    for (number, round) in rounds.into_iter().enumerate() {
-        let copy = copy(number);
-        let tests = report.step(&format!("build copy {number}"), build(&copy)).await?;
-        let sound = try_out(&tests, "", WAYS[0].1).await?;
-        if !sound.is_empty() {
+    let built = report
+        .step("build the model's tests", build_test(&project.root, "model"))
+        .await?;
+    let tests = programs(&built.messages)
+        .into_iter()
+        .find(|program| program.name() == MODEL_TESTS)
+        .ok_or_else(|| Failure::new(format!("{MODEL_TESTS} is not built")))?;
+    for (way, arguments) in ways.iter().take(QUICK) {
+        let failed = failures(&tests, None, arguments).await?;
+        if !failed.is_empty() {
             return Err(Failure::new(format!(
-                "with all rules in force these fail: {}",
-                sound.join(", ")
+                "with all rules in force these {way} fail: {}",
+                failed.join(", ")
             )));
         }
-        for rule in round {
-            noticed.push(take_out(report, &tests, rule, ways, thorough).await?);
-        }
+    }
+    let mut noticed = Vec::new();
+    for rule in rules {
+        noticed.push(switch_off(report, &tests, *rule, ways, thorough).await?);
     }
     Ok(noticed)
 }
 
-async fn take_out(
+async fn switch_off(
     report: &Report,
-    tests: &Path,
+    tests: &TestProgram,
     rule: Rule,
     ways: &[Way],
     thorough: bool,
 ) -> Result<Noticed, Failure> {
-    let mut by = Vec::new();
+    let mut noticed = Noticed { rule, by: Vec::new() };
     for (way, arguments) in ways {
-        let failed = try_out(tests, &rule.name, arguments).await?;
+        let failed = failures(tests, Some(rule), arguments).await?;
         if !failed.is_empty() {
-            by.push((*way, failed));
-            if !thorough {
+            noticed.by.push((*way, failed));
+            if !thorough && noticed.unnoticed_cases().is_empty() {
                 break;
             }
         }
     }
-    let ways: Vec<&str> = by.iter().map(|(way, _)| *way).collect();
-    report.say(&format!(
-        "{}: {}",
-        rule.name,
-        if ways.is_empty() {
-            "NOBODY".to_owned()
-        } else {
-            ways.join(", ")
-        }
-    ));
-    Ok(Noticed { rule, by })
+    let ways: Vec<&str> = noticed.by.iter().map(|(way, _)| *way).collect();
+    let ways = if ways.is_empty() {
+        "NO TEST".to_owned()
+    } else {
+        ways.join(", ")
+    };
+    report.say(&format!("{}: {ways}", rule.name()));
+    Ok(noticed)
 }
 
 fn conclude(noticed: &[Noticed]) -> Result<(), Failure> {
-    println!("| rule | closes | found by |\n|---|---|---|");
+    println!("| rule | closes | noticed by |\n|---|---|---|");
     for Noticed { rule, by } in noticed {
-        let found: Vec<String> = by
+        let tests: Vec<String> = by
             .iter()
             .map(|(way, tests)| match tests.as_slice() {
                 [one] => format!("{way}: {one}"),
@@ -198,136 +207,44 @@ fn conclude(noticed: &[Noticed]) -> Result<(), Failure> {
                 [] => (*way).to_owned(),
             })
             .collect();
-        println!("| {} | {} | {} |", rule.name, rule.closes, found.join("; "));
+        println!(
+            "| {} | {} | {} |",
+            rule.sentence(),
+            closes(*rule),
+            tests.join("; ")
+        );
     }
-    let missed: Vec<&str> = noticed
-        .iter()
-        .filter(|one| one.by.is_empty())
-        .map(|one| one.rule.name.as_str())
-        .collect();
-    let deaf: Vec<String> = noticed
-        .iter()
-        .filter(|one| !one.by.is_empty())
-        .flat_map(|one| {
-            let failed: Vec<String> = one.by.iter().flat_map(|(_, tests)| tests.clone()).collect();
-            let traces = one.rule.deaf_traces(&failed);
-            traces
-                .into_iter()
-                .map(|number| format!("{number} ({})", one.rule.name))
-        })
-        .collect();
-    if missed.is_empty() && deaf.is_empty() {
-        return Ok(());
-    }
-    if missed.is_empty() {
+    let (found, missed): (Vec<&Noticed>, Vec<&Noticed>) = noticed.iter().partition(|one| !one.by.is_empty());
+    if !missed.is_empty() {
+        let missed: Vec<&str> = missed.iter().map(|one| one.rule.name()).collect();
         return Err(Failure::new(format!(
-            "these traces are told to be closed by a rule that their own tests do not miss: {}",
-            deaf.join("; ")
+            "no test notices that these rules are off, so that they are not needed or not tested: {}",
+            missed.join(", ")
         )));
     }
+    let cases: Vec<String> = found.iter().flat_map(|one| one.unnoticed_cases()).collect();
+    if cases.is_empty() {
+        return Ok(());
+    }
     Err(Failure::new(format!(
-        "nobody misses these rules, so that they are not needed or not tested: {}",
-        missed.join("; ")
+        "these are closed by a rule that their own tests do not miss: {}",
+        cases.join("; ")
     )))
 }
 
-/// The core and the model world, with the rules of this round asleep in them.
-fn make_copy(root: &Path, copy: &Path, round: &[Rule]) -> Result<(), Failure> {
-    for folder in [CORE, TYPES, MODEL] {
-        let to = copy.join(folder);
-        if to.exists() {
-            fs::remove_dir_all(&to).map_err(|error| failed(&to, &error))?;
-        }
-        copy_folder(&root.join(folder), &to)?;
-    }
-    for rule in round {
-        let file = copy.join(&rule.file);
-        write(&file, &rule.patch(&read(&file)?)?)?;
-    }
-    for file in [
-        copy.join(CORE).join("src/lib.rs"),
-        copy.join(MODEL).join("main.rs"),
-    ] {
-        write(&file, &(read(&file)? + TAKEN_OUT))?;
-    }
-    let workspace = read(&root.join("Cargo.toml"))?;
-    let Some((_, settings)) = workspace.split_once("[workspace.package]") else {
-        return Err(Failure::new("Cargo.toml has no [workspace.package]"));
-    };
-    let members = format!(
-        "[workspace]\nresolver = \"3\"\nmembers = [\"{CORE}\", \"{TYPES}\", \"tests/sim\"]\n\n[workspace.package]"
-    );
-    let settings = settings.replace("[profile.dev.package.bridge-sim]", "[profile.dev.package.rules]");
-    write(&copy.join("Cargo.toml"), &(members + &settings))?;
-    write(&copy.join("Cargo.lock"), &read(&root.join("Cargo.lock"))?)?;
-    write(&copy.join("tests/sim/Cargo.toml"), MANIFEST)?;
-    write(&copy.join("tests/sim/lib.rs"), "//! Nothing but tests.\n")
-}
-
-fn copy_folder(from: &Path, to: &Path) -> Result<(), Failure> {
-    fs::create_dir_all(to).map_err(|error| failed(to, &error))?;
-    for entry in fs::read_dir(from).map_err(|error| failed(from, &error))? {
-        let path = entry.map_err(|error| failed(from, &error))?.path();
-        let name = to.join(path.file_name().unwrap_or_default());
-        if path.is_dir() {
-            copy_folder(&path, &name)?;
-        } else {
-            fs::copy(&path, &name).map_err(|error| failed(&name, &error))?;
-        }
-    }
-    Ok(())
-}
-
-fn read(file: &Path) -> Result<String, Failure> {
-    fs::read_to_string(file).map_err(|error| failed(file, &error))
-}
-
-fn write(file: &Path, text: &str) -> Result<(), Failure> {
-    fs::write(file, text).map_err(|error| failed(file, &error))
-}
-
-fn failed(file: &Path, error: &std::io::Error) -> Failure {
-    Failure::new(format!("{}: {error}", file.display()))
-}
-
-/// The test program.
-async fn build(copy: &Path) -> Result<PathBuf, Failure> {
-    let program = Arc::new(Mutex::new(None));
-    let seen = Arc::clone(&program);
-    let build = cargo(copy)
-        // Of its own: cargo would take one copy's packages for the other's.
-        .env("CARGO_TARGET_DIR", copy.join("target"))
-        .args([
-            "test",
-            "-p",
-            "rules",
-            "--test",
-            "model",
-            "--no-run",
-            "--message-format=json-render-diagnostics",
-        ])
-        .stdout(Output::lines(move |line| {
-            let message: Option<Value> = serde_json::from_str(line).ok();
-            let path = message.and_then(|message| message["executable"].as_str().map(PathBuf::from));
-            if path.is_some() {
-                *seen.lock().unwrap_or_else(PoisonError::into_inner) = path;
-            }
-        }));
-    let built = status(build).await?.success();
-    let program = program.lock().unwrap_or_else(PoisonError::into_inner).take();
-    match program {
-        Some(program) if built => Ok(program),
-        _ => Err(Failure::new("the copy does not build")),
-    }
-}
-
-/// The tests that fail while the rule is out.
-async fn try_out(tests: &Path, rule: &str, arguments: &[&str]) -> Result<Vec<String>, Failure> {
+/// The tests that fail while the rule is off.
+async fn failures(
+    tests: &TestProgram,
+    rule: Option<Rule>,
+    arguments: &[&str],
+) -> Result<Vec<String>, Failure> {
     let failed = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&failed);
-    let program = Spawn::new(tests)
+    let program = without_cargo(Spawn::new(&tests.executable))
         .args(arguments)
-        .env("RULE_TAKEN_OUT", rule)
+        .current_dir(&tests.folder)
+        .env("CARGO_MANIFEST_DIR", &tests.folder)
+        .env(SWITCH, rule.map_or("", Rule::name))
         .env("RUST_BACKTRACE", "0")
         .stdout(Output::lines(move |line| {
             let name = line
@@ -350,4 +267,67 @@ async fn try_out(tests: &Path, rule: &str, arguments: &[&str]) -> Result<Vec<Str
         }
     }
     Ok(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn a_trace_is_noticed_by_tests_of_its_number() {
+        let noticed = |tests: &[&str]| Noticed {
+            rule: Rule::NothingSentAfterDeadline,
+            by: vec![("traces", tests.iter().map(|test| (*test).to_owned()).collect())],
+        };
+        assert_eq!(
+            noticed(&["traces::create::trace_01_a_late_create", "writes::trace_130"]).unnoticed_cases(),
+            ["13 (NothingSentAfterDeadline)"]
+        );
+        let both = noticed(&["traces::trace_01::a_late_create", "trace_13_a_late_delete"]);
+        assert!(both.unnoticed_cases().is_empty());
+        assert!(is_of(
+            Case::Module("policies"),
+            "policies::a_policy_without_create"
+        ));
+        assert!(!is_of(Case::Module("policies"), "traces::policies_of_a_restart"));
+    }
+
+    /// `Rule::Name` wherever one stands in the sources of this folder.
+    fn switches(folder: &Path, names: &mut BTreeSet<String>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                switches(&path, names);
+            } else {
+                let source = fs::read_to_string(&path).unwrap();
+                let uses = source.split("Rule::").skip(1);
+                names.extend(uses.filter_map(|rest| Some(rest.split_once(".is_off()")?.0.to_owned())));
+            }
+        }
+    }
+
+    #[test]
+    fn every_rule_has_a_switch() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let mut names = BTreeSet::new();
+        for folder in [
+            "runtime-bridge/core/src/driver",
+            "runtime-bridge/core/src/managed",
+            "tests/sim/tests/model",
+        ] {
+            switches(&root.join(folder), &mut names);
+        }
+        let without: Vec<&str> = Rule::ALL
+            .iter()
+            .map(|rule| rule.name())
+            .filter(|name| !names.contains(*name))
+            .collect();
+        assert!(
+            without.is_empty(),
+            "no code asks whether these rules are off: {without:?}"
+        );
+    }
 }

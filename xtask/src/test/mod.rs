@@ -12,8 +12,7 @@ use crate::project::Project;
 use crate::report::Report;
 use crate::run::{both_outputs, cargo, run};
 use crate::{Failure, crash_matrix, lint, rules, simulate};
-use programs::TestProgram;
-pub(crate) use programs::programs;
+pub(crate) use programs::{TestProgram, programs};
 use tally::Tally;
 
 /// Crates whose tests need neither a control plane nor an emulated AWS nor the plugins in other languages.

@@ -4,7 +4,10 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use jiff::Timestamp;
 
-use crate::external::{DesiredState, Document, Owner, Target, Verb};
+use crate::{
+    external::{DesiredState, Document, Owner, Target, Verb},
+    rule::Rule,
+};
 
 use super::{
     decision::{Action, Call, Decision, Event, MetadataChange, ObserveCall, Purpose, Rest},
@@ -87,7 +90,11 @@ impl ReconcileContext<'_> {
             desired.parameters.clone_from(parameters);
         }
         let target = self.target(name).map(|target| Target {
-            former_marker: String::new(),
+            former_marker: if Rule::RecoveryIgnoresFormerMarker.is_off() {
+                target.former_marker
+            } else {
+                String::new()
+            },
             ..target
         });
         self.observe_with(target, desired, recorded.is_some())

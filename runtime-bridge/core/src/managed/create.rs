@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::{external::Verb, kind::NameSource};
+use crate::{external::Verb, kind::NameSource, rule::Rule};
 
 use super::{
     context::ReconcileContext,
@@ -11,9 +11,7 @@ use super::{
     record::{ConfigIdentity, Details, Intent, IntentVerb, Record, RecordedParameters},
     replacement,
     report::Report,
-    resolve_intent, rules,
-    snapshot::Snapshot,
-    unanswered,
+    resolve_intent, rules, unanswered,
 };
 
 /// The intent was written in this pass: now, and only now, its call may go.
@@ -26,17 +24,21 @@ pub(super) fn send_recorded_intent(ctx: &ReconcileContext) -> Option<Decision> {
     }
     // What was recorded, or nothing: a Secret or a config may have changed since.
     let same = rules::request_is_the_same(ctx.snapshot, record, intent, &ctx.desired);
-    if !same || !unanswered::secrets_are_recorded(record, intent, &ctx.desired) {
+    let known = Rule::SentSecretsAreRecorded.is_off()
+        || unanswered::secrets_are_recorded(record, intent, &ctx.desired);
+    if !same || !known {
         return None;
     }
     // The same request each time: a name that an answer told is no part of it.
-    let name = if ctx.snapshot.is_named_upstream() {
+    let name = if ctx.snapshot.is_named_upstream() && !Rule::RepeatCarriesNoReportedName.is_off() {
         ""
     } else {
         &record.external_name
     };
     Some(ctx.call(name, Verb::Create, intent.deadline, |call| {
-        if let RecordedParameters::Whole(parameters) = &intent.parameters {
+        if let RecordedParameters::Whole(parameters) = &intent.parameters
+            && !Rule::RecordedParametersAreSent.is_off()
+        {
             call.desired.parameters.clone_from(parameters);
         }
         call.token.clone_from(&intent.token);
@@ -66,7 +68,7 @@ pub(super) fn begin(ctx: &ReconcileContext, derived: &str) -> Decision {
     if let Some(conflicting_object) = snapshot
         .conflicting_object
         .as_ref()
-        .filter(|_| !snapshot.is_named_upstream())
+        .filter(|_| !snapshot.is_named_upstream() && !Rule::NothingBesideAnotherCreator.is_off())
     {
         return ctx.stop(
             "DoublyOwned",
@@ -92,7 +94,7 @@ pub(super) fn begin(ctx: &ReconcileContext, derived: &str) -> Decision {
             ),
         );
     }
-    let name = known_name(snapshot, derived);
+    let name = known_name(ctx, derived);
     let record = Record {
         uid: snapshot.managed.uid.clone(),
         external_name: name.clone(),
@@ -150,12 +152,19 @@ pub(super) fn begin(ctx: &ReconcileContext, derived: &str) -> Decision {
 }
 
 /// The name that the resource will have; empty where the cloud gives it.
-fn known_name(snapshot: &Snapshot, derived: &str) -> String {
+fn known_name(ctx: &ReconcileContext, derived: &str) -> String {
+    let snapshot = ctx.snapshot;
     let annotated = snapshot.managed.annotation(names::EXTERNAL_NAME);
     match snapshot.kind.external_name.source {
         NameSource::User if annotated.is_empty() => snapshot.managed.name.clone(),
         NameSource::User => annotated.to_owned(),
         NameSource::Derived => derived.to_owned(),
+        NameSource::Provider if Rule::NewIntentForgetsName.is_off() => {
+            let former = ctx.record.as_ref();
+            former
+                .map(|record| record.external_name.clone())
+                .unwrap_or_default()
+        }
         NameSource::Provider => String::new(),
     }
 }
@@ -167,11 +176,13 @@ pub(super) fn repeat(ctx: &ReconcileContext, record: &Record, exclusive: bool) -
         intent.attempt += 1;
         intent.exclusive = exclusive;
         // Alone, its turn begins anew: a mere hindrance ends nothing, and another refusal does.
-        intent.token_exhausted &= !exclusive;
+        intent.token_exhausted &= !exclusive || Rule::ExclusiveRenewsToken.is_off();
         intent.deadline = ctx.snapshot.now + ctx.snapshot.kind.timeouts.call;
         (intent.operation, intent.operation_ended) = (None, false);
         // Which value an attempt brought nobody knows any more: what the resource holds then counts as another one.
-        if record.sensitive_digest != ctx.desired.sensitive_digest {
+        if Rule::RepeatForgetsAppliedSecrets.is_off() {
+            record.sensitive_digest.clone_from(&ctx.desired.sensitive_digest);
+        } else if record.sensitive_digest != ctx.desired.sensitive_digest {
             record.sensitive_digest.clear();
         }
     }

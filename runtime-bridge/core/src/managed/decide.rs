@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use crate::rule::Rule;
+
 use super::{
     context::{ReconcileContext, left_behind},
     decision::{Action, Decision, Event, Purpose, Rest},
@@ -90,7 +92,8 @@ pub fn decide(snapshot: &Snapshot, memory: &ReconcileMemory) -> Decision {
         return report_external_problem(snapshot, memory, problem, None);
     }
     // Before a hold: it is one call, and nobody would know what became of it.
-    if let Some(decision) = super::create::send_recorded_intent(&ctx) {
+    let waits = snapshot.suspension.is_some() && Rule::RecordedIsSentDuringSuspension.is_off();
+    if let Some(decision) = super::create::send_recorded_intent(&ctx).filter(|_| !waits) {
         return decision;
     }
     if let Some(suspension) = &snapshot.suspension {
@@ -178,7 +181,10 @@ fn leave(snapshot: &Snapshot, memory: &ReconcileMemory) -> Option<Decision> {
         rules::may_still_run_until(snapshot, record, memory).max(unrecorded)
     };
     // The finalizer goes only when no recorded call can execute, whatever lets the object go (trace 38).
-    if let Some(over) = record.and_then(busy) {
+    let waits = record
+        .and_then(busy)
+        .filter(|_| !Rule::OrphanWaitsForCalls.is_off());
+    if let Some(over) = waits {
         let report = Report {
             operation: managed.status.progress.operation.clone(),
             question: managed.status.progress.question.clone(),

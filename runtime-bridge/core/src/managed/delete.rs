@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use crate::{
     external::{Observation, Verb},
     kind::CreateRecovery,
+    rule::Rule,
 };
 
 use super::{
@@ -101,7 +102,9 @@ fn exists(ctx: &ReconcileContext, bound: bool, observation: &Observation, began:
         Ownership::Unmarked if adopted && snapshot.kind.capabilities.holds_marker => {
             return left("it was adopted, and never marked as this object's");
         }
-        Ownership::Unmarked if snapshot.recovers_by(CreateRecovery::Marker) => {
+        Ownership::Unmarked
+            if snapshot.recovers_by(CreateRecovery::Marker) && !Rule::DeletionLeavesUnmarked.is_off() =>
+        {
             let visible = ctx
                 .record
                 .as_ref()
@@ -222,7 +225,9 @@ fn send(ctx: &ReconcileContext, name: &str, etag: &str) -> Decision {
     if let Some(state) = ctx.observed_state(name) {
         state.clone_into(&mut record.provider_state);
     }
-    record.deadline = record.deadline.max(made);
+    if !Rule::DeletionKeepsTimeOfCreate.is_off() {
+        record.deadline = record.deadline.max(made);
+    }
     record.confirmed = true;
     record.intent = Some(Intent {
         verb: IntentVerb::Delete,
@@ -266,7 +271,7 @@ fn finish(ctx: &ReconcileContext, event: Option<Event>) -> Decision {
         .record
         .as_ref()
         .and_then(|record| rules::may_still_run_until(snapshot, record, ctx.memory));
-    if let Some(over) = busy {
+    if let Some(over) = busy.filter(|_| !Rule::FinalizerWaitsForCalls.is_off()) {
         return ctx.wait(Report::synced().blocked(BUSY), Some(over), Purpose::Operation);
     }
     Decision::Act(Action::RemoveFinalizer(event))

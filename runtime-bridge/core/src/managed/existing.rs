@@ -3,6 +3,7 @@
 use crate::{
     external::{FieldDiff, Observation, Verb},
     kind::DiffMode,
+    rule::Rule,
 };
 
 use super::{
@@ -294,7 +295,7 @@ fn differs(
         return in_sync(ctx, observation, None);
     }
     // What lost its marker gets it back before it is replaced: nothing else distinguishes it from its successor (trace 52).
-    if !found.replaced.is_empty() && !found.unmarked {
+    if !found.replaced.is_empty() && (!found.unmarked || Rule::MarkedBeforeReplaced.is_off()) {
         return replacement::replace(
             ctx,
             record,

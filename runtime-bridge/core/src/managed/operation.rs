@@ -2,7 +2,10 @@
 
 use jiff::Timestamp;
 
-use crate::external::{OperationVerb, Verb};
+use crate::{
+    external::{OperationVerb, Verb},
+    rule::Rule,
+};
 
 use super::{
     context::ReconcileContext,
@@ -53,13 +56,8 @@ fn other(ctx: &ReconcileContext) -> Option<OperationReport> {
     let known = ctx.memory.operation.clone().unwrap_or_else(stored)?;
     let record = ctx.record.as_ref();
     let of_a_former = record.is_some_and(|record| !rules::is_of_the_recorded_resource(record, &known));
-    let intent = ctx.record.as_ref().and_then(|record| record.intent.as_ref());
-    let lost = known.poll_driven
-        && known.verb == OperationVerb::Delete
-        && rules::removal_is_lost(ctx.snapshot, intent);
     let alive = known.expire_time.is_none_or(|end| end > ctx.snapshot.now)
         && !known.handle.is_empty()
-        && !lost
         && !of_a_former;
     alive.then(|| reported(ctx, known))
 }
@@ -144,7 +142,7 @@ pub(super) fn with_operation(ctx: &ReconcileContext, report: Report) -> Report {
 pub(super) fn followed(ctx: &ReconcileContext) -> Option<OperationReport> {
     let record = ctx.record.as_ref();
     let elsewhere = record.is_some_and(|record| rules::in_another_account(ctx.snapshot, record));
-    running(ctx).filter(|_| !elsewhere)
+    running(ctx).filter(|_| Rule::OtherAccountIsNotPolled.is_off() || !elsewhere)
 }
 
 /// Polls what is due; waits for what is not. `None`: nothing runs, or what runs does not stand in the way.
@@ -238,7 +236,7 @@ fn poll(ctx: &ReconcileContext, operation: &OperationReport, name: &str) -> Deci
             call.attempt = intent.attempt;
         }
     };
-    if !operation.poll_driven {
+    if !operation.poll_driven || Rule::DrivingPollIsACall.is_off() {
         return ctx.call(
             name,
             Verb::Poll,

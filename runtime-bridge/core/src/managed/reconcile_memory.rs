@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::external::{Absent, CallError, Observation, ObserveResult, Operation, Secrets, Verb};
+use crate::{
+    external::{Absent, CallError, Observation, ObserveResult, Operation, Secrets, Verb},
+    rule::Rule,
+};
 
 use super::{
     decision::{Event, ObserveCall},
@@ -171,6 +174,9 @@ pub struct ReconcileMemory {
 impl ReconcileMemory {
     /// Forgets what holds for one pass only; and, having not led all the time since the last one, all but what came once and what is untold.
     pub fn begin_reconcile(&mut self, term: u64) {
+        if Rule::TermEndsMemory.is_off() {
+            self.term = term;
+        }
         if self.term != term {
             let former = std::mem::take(self);
             *self = Self {

@@ -4,8 +4,11 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::external::{
-    Answer, CallError, Completed, FailureCode, Operation, OperationVerb, Outcome, OutcomeResult, Verb,
+use crate::{
+    external::{
+        Answer, CallError, Completed, FailureCode, Operation, OperationVerb, Outcome, OutcomeResult, Verb,
+    },
+    rule::Rule,
 };
 
 use super::{
@@ -38,7 +41,9 @@ impl ReconcileMemory {
     pub fn record_response(&mut self, snapshot: &Snapshot, call: &Call, answer: &Answer) {
         self.may_send = None;
         self.verified = None;
-        self.last_observation = None;
+        if !Rule::AnswerEndsObservation.is_off() {
+            self.last_observation = None;
+        }
         if let Some((outcome, failure)) = super::unanswered::contradicts_itself(call, answer) {
             let message = format!(
                 "the creation is said to have had no effect ({}), and yet to have made {:?}: it counts as unknown what it did; this is a fault of the plugin",
@@ -72,7 +77,11 @@ impl ReconcileMemory {
         let Some((token, _)) = &change.allows else { return };
         let is_recorded = matches!(&*managed.record(), Stored::Owned(record)
             if record.intent.as_ref().is_some_and(|intent| intent.token == *token));
-        if !is_recorded && !self.unsent.contains(token) {
+        let is_new = !is_recorded || Rule::NewIntentAloneIsUnsent.is_off();
+        if is_new && !self.unsent.contains(token) {
+            if Rule::EachUnsentIsRemembered.is_off() {
+                self.unsent.clear();
+            }
             self.unsent.push(token.clone());
             let old = self.unsent.len().saturating_sub(UNSENT);
             self.unsent.drain(..old);
@@ -206,7 +215,11 @@ impl ReconcileMemory {
         let next = next_observation(snapshot, &observation);
         self.last_observation = Some(LastObservation {
             // It was seen when the call ran, however long the answer lay (trace 3).
-            began: call.deadline - snapshot.kind.timeouts.call,
+            began: if Rule::AnswerIsAsOldAsItsCall.is_off() {
+                snapshot.now
+            } else {
+                call.deadline - snapshot.kind.timeouts.call
+            },
             name: observation.external_name.clone(),
             recorded: recorded(snapshot),
             as_recorded: does == OperationVerb::Create && is_of_a_former_wish(snapshot),
@@ -295,7 +308,9 @@ impl ReconcileMemory {
         self.may_send.clone_from(&change.allows);
         if change.allows.is_some() {
             // A new call: what was known of former ones counts no more.
-            self.delete_answered = None;
+            if !Rule::AnsweredDeleteOfOwnResource.is_off() {
+                self.delete_answered = None;
+            }
             self.absent_since = None;
         }
         self.record_resource_version(resource_version, began);

@@ -1,6 +1,6 @@
 //! Create recovery (design 4.3): what becomes of a create whose answer nobody has.
 
-use crate::{external::Observation, kind::CreateRecovery};
+use crate::{external::Observation, kind::CreateRecovery, rule::Rule};
 
 use super::{
     context::ReconcileContext,
@@ -96,7 +96,7 @@ pub(super) fn recover_creation(ctx: &ReconcileContext) -> Decision {
     }
     // Only the token is left: the same request, alone, proves that it never had an effect (trace 25).
     if repeatable && !intent.exclusive {
-        return if snapshot.now > settles {
+        return if snapshot.now > settles || Rule::ExclusiveAfterAllAttempts.is_off() {
             create::repeat(ctx, record, true)
         } else {
             wait_until_resolvable(ctx, settles)
@@ -275,21 +275,29 @@ fn found_by_a_person(
         return Ok(look(ctx, intent, name));
     };
     match &last_observation.found {
+        ObservedState::Absent(_) if Rule::PersonsNameIsObserved.is_off() => {
+            Ok(resolved_by_a_person(ctx, record, name, ""))
+        }
         ObservedState::Absent(_) => Err(format!("nothing of the name {name:?} is seen")),
         ObservedState::Exists(observation) => match super::existing::foreign_owner(snapshot, observation) {
             Some(why) => Err(why),
             // Unmarked, or taken for somebody else's before: that is what a person's word is waited for.
-            None => Ok(settled_by_a_person(ctx, record, observation)),
+            None => Ok(resolved_by_a_person(
+                ctx,
+                record,
+                &observation.external_name,
+                &observation.provider_state,
+            )),
         },
     }
 }
 
-fn settled_by_a_person(ctx: &ReconcileContext, record: &Record, observation: &Observation) -> Decision {
+fn resolved_by_a_person(ctx: &ReconcileContext, record: &Record, name: &str, state: &str) -> Decision {
     let mut record = record.clone();
     let mut annotations = std::collections::BTreeMap::new();
-    record.external_name.clone_from(&observation.external_name);
-    if !observation.provider_state.is_empty() {
-        record.provider_state.clone_from(&observation.provider_state);
+    name.clone_into(&mut record.external_name);
+    if !state.is_empty() {
+        state.clone_into(&mut record.provider_state);
     }
     resolve_intent::confirm(
         &mut record,

@@ -1,6 +1,6 @@
 //! Replacement: a resource is deleted, upon a person's approval, so that another one takes its place (traces 51, 52).
 
-use crate::external::Observation;
+use crate::{external::Observation, rule::Rule};
 
 use super::{
     context::{Annotations, ReconcileContext},
@@ -92,10 +92,12 @@ fn stop(ctx: &ReconcileContext, observation: &Observation, reason: &str, message
 
 /// Nothing is to be replaced: an approval would be acted upon whenever a field drifts, months later, and is used up.
 pub(super) fn resolve_intent(snapshot: &Snapshot, new: &mut Record, annotations: &mut Annotations) {
-    if let Some(replacement) = &mut new.replacement {
+    if let Some(replacement) = &mut new.replacement
+        && !Rule::ReplacementEnds.is_off()
+    {
         replacement.replaces = None;
     }
-    if is_approved(snapshot, new) {
+    if is_approved(snapshot, new) && !Rule::UnaskedApprovalIsUsedUp.is_off() {
         new.replacement = Some(use_approval(snapshot, new));
         annotations.insert(names::APPROVE_REPLACEMENT.to_owned(), None);
     }
@@ -120,7 +122,12 @@ fn awaited_approval(snapshot: &Snapshot, record: &Record) -> String {
 
 /// A person has approved that the resource is replaced, and that is not used up.
 fn is_approved(snapshot: &Snapshot, record: &Record) -> bool {
-    snapshot.managed.annotation(names::APPROVE_REPLACEMENT) == awaited_approval(snapshot, record)
+    let awaited = if Rule::ApprovalIsUsedOnce.is_off() {
+        snapshot.managed.generation.to_string()
+    } else {
+        awaited_approval(snapshot, record)
+    };
+    snapshot.managed.annotation(names::APPROVE_REPLACEMENT) == awaited
 }
 
 /// One approval more is used up.
@@ -136,13 +143,16 @@ fn use_approval(snapshot: &Snapshot, record: &Record) -> Replacement {
 /// what has taken its name.
 pub(super) fn has_begun(snapshot: &Snapshot, record: &Record, observation: &Observation) -> bool {
     let replacement = record.replacement.as_ref();
-    let approved = replacement.filter(|one| one.generation == snapshot.managed.generation);
+    let approved = replacement.filter(|one| {
+        one.generation == snapshot.managed.generation || Rule::ReplacementOfItsGeneration.is_off()
+    });
     let replaces = approved.and_then(|one| one.replaces.as_ref());
     replaces.is_some_and(|id| is_same(id, &observation.canonical_id))
 }
 
 fn is_same(recorded: &str, observed: &str) -> bool {
-    recorded.is_empty() || observed.is_empty() || recorded == observed
+    let is_known = !recorded.is_empty() && !observed.is_empty();
+    !is_known || recorded == observed || Rule::ReplacementOfItsResource.is_off()
 }
 
 /// What the record of another resource keeps of the approvals.

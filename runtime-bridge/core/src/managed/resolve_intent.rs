@@ -4,14 +4,18 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use crate::external::{
-    Answer, CallError, Effect, Failure, FailureCode, Operation, OperationVerb, Outcome, OutcomeResult, Verb,
+use crate::{
+    external::{
+        Answer, CallError, Effect, Failure, FailureCode, Operation, OperationVerb, Outcome, OutcomeResult,
+        Verb,
+    },
+    rule::Rule,
 };
 
 use super::{
     decision::{Call, MetadataChange},
     names,
-    record::{Record, RecordedOperation, Stored},
+    record::{Intent, Record, RecordedOperation, Stored},
     rules,
     snapshot::{Managed, Snapshot},
     unanswered,
@@ -64,7 +68,8 @@ fn of_create(
     call: &Call,
     answer: &Answer,
 ) -> Option<(Record, Annotations)> {
-    let intent = record.create().filter(|intent| intent.token == call.token)?;
+    let is_own = |intent: &&Intent| Rule::AnswerOfOwnToken.is_off() || intent.token == call.token;
+    let intent = record.create().filter(is_own)?;
     let mut new = record.clone();
     let mut annotations = Annotations::new();
     match answer {
@@ -80,7 +85,9 @@ fn of_create(
                 OutcomeResult::Failure(failure) if call.verb == Verb::Poll => {
                     if rules::failed_operation_resolves(intent, &call.handle, failure) {
                         close_as_failed(snapshot, managed, &mut new, &mut annotations, failure);
-                    } else if failure.code == FailureCode::OperationFailed {
+                    } else if failure.code == FailureCode::OperationFailed
+                        && !Rule::FailedOperationHasEnded.is_off()
+                    {
                         end_operation(&mut new, &call.handle);
                     }
                 }
@@ -128,6 +135,9 @@ fn of_other(record: &Record, call: &Call, answer: &Answer) -> Option<(Record, An
 fn resolve_sensitive_digest(new: &mut Record, call: &Call, result: &OutcomeResult) {
     match (result, &call.sensitive_digest) {
         (OutcomeResult::Completed(_), Some(digest)) => new.sensitive_digest.clone_from(digest),
+        (OutcomeResult::Operation(_), Some(digest)) if Rule::SecretsAppliedOnCompletion.is_off() => {
+            new.sensitive_digest.clone_from(digest);
+        }
         (OutcomeResult::Operation(_), Some(digest)) if *digest != new.sensitive_digest => {
             new.sensitive_digest.clear();
         }
@@ -196,7 +206,8 @@ fn fail(
     call: &Call,
     failure: &Failure,
 ) {
-    let Some(intent) = new.create().filter(|intent| intent.attempt == call.attempt) else {
+    let is_own = |intent: &&Intent| Rule::FailureOfOwnAttempt.is_off() || intent.attempt == call.attempt;
+    let Some(intent) = new.create().filter(is_own) else {
         return;
     };
     if rules::rejection_resolves(intent, call.attempt, failure) {

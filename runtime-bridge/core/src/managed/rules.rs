@@ -8,13 +8,14 @@ use crate::{
         Document, Effect, Failure, FailureCode, Observation, Operation, OperationVerb, OutcomeResult,
     },
     kind::{CreateRecovery, Kind, NameSource},
+    rule::Rule,
 };
 
 use super::{
     diff::differences_by_rules,
     names,
     reconcile_memory::{LastObservation, ObservedState, ReconcileMemory},
-    record::{ConfigIdentity, Intent, IntentVerb, Record, RecordedParameters, Stored},
+    record::{ConfigIdentity, Intent, Record, RecordedParameters, Stored},
     snapshot::{Managed, ResolvedDesiredState, Snapshot},
     status::{OperationReport, Question},
     unanswered,
@@ -77,14 +78,16 @@ pub fn claim_by_record(managed: &Managed, name: &str) -> Option<OwnershipClaim> 
     if managed.confirms(record) {
         return Some(OwnershipClaim::Record);
     }
-    (record.create().is_some() && !record.name_conflict).then_some(OwnershipClaim::Intent)
+    let creates = record.create().is_some() && !record.name_conflict;
+    (creates && !Rule::OthersCreationIsNotAdopted.is_off()).then_some(OwnershipClaim::Intent)
 }
 
 /// The other object's record names the same resource, by no lesser right than ours: it has it, or both are making it, and nobody can tell whose
 /// it is (trace 45). Looks alone know more where the resource bears a marker.
 pub fn is_conflicting(other: &Managed, name: &str, ours: Option<OwnershipClaim>) -> bool {
     let theirs = claim_by_record(other, name);
-    theirs.is_some() && theirs >= ours && ours < Some(OwnershipClaim::Record)
+    let is_greater = theirs > ours || theirs == ours && !Rule::NeitherOfTwoCreators.is_off();
+    theirs.is_some() && is_greater && ours < Some(OwnershipClaim::Record)
 }
 
 /// Two wishes that agree in all that cannot be changed speak of the same place, as far as one can tell: in another region, for instance, the same
@@ -94,7 +97,7 @@ pub fn denote_same_resource(kind: &Kind, one: &Document, other: &Document) -> bo
         let differences = differences_by_rules(&kind.parameters_schema, &kind.field_rules, desired, fact);
         differences.iter().any(|difference| difference.needs_replacement)
     };
-    !parts(one, other) && !parts(other, one)
+    Rule::FixedFieldsSeparate.is_off() || !parts(one, other) && !parts(other, one)
 }
 
 /// The name of what this object is about to make, where it is known beforehand: as long as nothing of it is recorded.
@@ -134,12 +137,19 @@ pub fn conflicting_object<'w>(snapshot: &'w Snapshot, observation: &Observation)
 
 /// Nothing of a call can happen after this.
 pub fn effects_end_at(snapshot: &Snapshot, deadline: Timestamp) -> Timestamp {
+    if Rule::CallsHaveMargin.is_off() {
+        return deadline;
+    }
     deadline + snapshot.margin()
 }
 
 /// A look that began later than this tells the truth about a create with this deadline.
 pub fn resolves_at(snapshot: &Snapshot, deadline: Timestamp) -> Timestamp {
-    effects_end_at(snapshot, deadline) + snapshot.kind.capabilities.consistency_window
+    let end = effects_end_at(snapshot, deadline);
+    if Rule::WindowFollowsDeadline.is_off() {
+        return end;
+    }
+    end + snapshot.kind.capabilities.consistency_window
 }
 
 /// Absence settles an unanswered create only if the look *began* after its time (traces 1 to 4).
@@ -148,21 +158,29 @@ pub fn absence_resolves(
     deadline: Timestamp,
     last_observation: &LastObservation,
 ) -> bool {
+    let began = if Rule::ObservationBeginCounts.is_off() {
+        snapshot.now
+    } else {
+        last_observation.began
+    };
     matches!(last_observation.found, ObservedState::Absent(_))
-        && last_observation.began > resolves_at(snapshot, deadline)
+        && (Rule::AbsenceResolvesAfterTime.is_off() || began > resolves_at(snapshot, deadline))
 }
 
 /// After this answer the call does nothing more. A plugin that cannot tell the effect has given up, not the upstream (trace 35).
 pub fn is_terminal(result: &OutcomeResult) -> bool {
     match result {
         OutcomeResult::Completed(_) | OutcomeResult::Operation(_) => true,
-        OutcomeResult::Failure(failure) => failure.effect == Effect::None,
+        OutcomeResult::Failure(failure) => {
+            failure.effect == Effect::None || Rule::UnknownEffectEndsNothing.is_off()
+        }
     }
 }
 
 /// This process wrote the intent, or tried to, and never began its call: there is nothing to recover (trace 37).
 pub fn is_certainly_unsent(memory: &ReconcileMemory, intent: &Intent) -> bool {
-    memory.unsent.contains(&intent.token) && intent.attempt == 0
+    let is_first = intent.attempt == 0 || Rule::FirstAttemptAloneIsUnsent.is_off();
+    memory.unsent.contains(&intent.token) && is_first && !Rule::UnsentIsClosed.is_off()
 }
 
 /// One call at a time: until then a recorded call may still run, so no new intent is written and no Delete sent (trace 12).
@@ -181,6 +199,7 @@ pub fn may_still_run_until(
             })
     };
     let deadline = match &record.intent {
+        Some(_) if Rule::AnswerEndsFirstAttempt.is_off() => None,
         Some(intent) if intent.attempt == 0 && ended(intent) => None,
         Some(intent) if is_certainly_unsent(memory, intent) => None,
         Some(intent) => Some(intent.deadline),
@@ -188,7 +207,7 @@ pub fn may_still_run_until(
     };
     deadline
         .map(|deadline| effects_end_at(snapshot, deadline))
-        .filter(|over| *over > snapshot.now)
+        .filter(|over| !Rule::OneCallAtATime.is_off() && *over > snapshot.now)
 }
 
 /// The create is confirmed: by metadata, or by the status that names its token.
@@ -201,7 +220,8 @@ pub fn confirmed(snapshot: &Snapshot, record: &Record) -> bool {
 pub fn observed_as_recorded<'i>(intent: &'i Intent, desired: &ResolvedDesiredState) -> Option<&'i Document> {
     match &intent.parameters {
         RecordedParameters::Whole(recorded) => {
-            Some(recorded).filter(|recorded| **recorded != desired.parameters)
+            let is_other = *recorded != desired.parameters && !Rule::CreateObservedAsRecorded.is_off();
+            is_other.then_some(recorded)
         }
         RecordedParameters::Digest(_) => None,
     }
@@ -218,14 +238,14 @@ pub fn token_may_be_repeated(
     let capabilities = &snapshot.kind.capabilities;
     let retained = match intent.started_at.checked_add(capabilities.token_retention) {
         Ok(end) => {
-            effects_end_at(
-                snapshot,
-                intent.deadline.max(snapshot.now + snapshot.kind.timeouts.call),
-            ) < end
+            let last = intent.deadline.max(snapshot.now + snapshot.kind.timeouts.call);
+            effects_end_at(snapshot, last) < end || Rule::RepeatWithinRetention.is_off() && snapshot.now < end
         }
         Err(_) => true, // For ever.
     };
-    let allowed = snapshot.managed.policies.create || snapshot.managed.deletion.is_some();
+    let allowed = Rule::PolicyForbidsRepeat.is_off()
+        || snapshot.managed.policies.create
+        || snapshot.managed.deletion.is_some();
     snapshot.recovers_by(CreateRecovery::ClientToken)
         && retained
         && allowed
@@ -251,10 +271,10 @@ pub fn request_is_the_same(
 
 /// The config still means the place that the record speaks of: elsewhere, absence means nothing.
 pub fn same_location(snapshot: &Snapshot, record: &Record) -> bool {
-    snapshot
-        .config
-        .as_ref()
-        .is_ok_and(|config| record.config.shares_names_with(&ConfigIdentity::of(config)))
+    snapshot.config.as_ref().is_ok_and(|config| {
+        Rule::AbsenceElsewhereMeansNothing.is_off()
+            || record.config.shares_names_with(&ConfigIdentity::of(config))
+    })
 }
 
 /// The config acts in another account than the one that the record speaks of, as far as both are told. What is found there is not ours, unless
@@ -270,7 +290,8 @@ pub fn found_in_another_account(snapshot: &Snapshot, record: &Record, observatio
         ownership(snapshot, observation),
         Ownership::Owned | Ownership::FormerlyOwned
     );
-    bound(snapshot, record) && !marked && in_another_account(snapshot, record)
+    let is_foreign = bound(snapshot, record) && !marked && in_another_account(snapshot, record);
+    is_foreign && !Rule::OtherAccountIsForeign.is_off()
 }
 
 /// `EFFECT_NONE` settles an intent only as the answer to attempt 0 while no other exists, or to one *alone* whose request itself was refused
@@ -278,7 +299,9 @@ pub fn found_in_another_account(snapshot: &Snapshot, record: &Record, observatio
 pub fn rejection_resolves(intent: &Intent, attempt: u32, failure: &Failure) -> bool {
     failure.effect == Effect::None
         && attempt == intent.attempt
-        && (attempt == 0 || (intent.exclusive && rejects_request(failure.code)))
+        && (Rule::NoEffectResolvesFirstAttempt.is_off()
+            || attempt == 0
+            || (intent.exclusive && rejects_request(failure.code)))
 }
 
 /// The end of the recorded operation settles only if it was that of attempt 0 while no other exists, or of one *alone* (traces 23, 24): an
@@ -289,15 +312,20 @@ pub fn failed_operation_resolves(intent: &Intent, handle: &str, failure: &Failur
         .as_ref()
         .filter(|operation| operation.handle == handle)
         .map(|operation| operation.attempt);
-    failure.code == FailureCode::OperationFailed
-        && failure.effect == Effect::None
-        && of_attempt == Some(intent.attempt)
-        && (intent.attempt == 0 || intent.exclusive)
+    let speaks_of_it = match failure.code {
+        FailureCode::OperationFailed => true,
+        FailureCode::OperationExpired if Rule::ExpiredOperationResolvesNothing.is_off() => true,
+        _ => Rule::OperationFailedSpeaksAlone.is_off(),
+    };
+    let is_of_newest = Rule::OperationOfNewestAttemptResolves.is_off() || of_attempt == Some(intent.attempt);
+    let is_alone = Rule::OperationOfRepeatResolvesNothing.is_off() || intent.attempt == 0 || intent.exclusive;
+    speaks_of_it && failure.effect == Effect::None && is_of_newest && is_alone
 }
 
 /// A repeat refused like this ends the token's turn: the next recovery's is next. Not found: what it made is gone again.
 pub fn exhausts_token(attempt: u32, failure: &Failure) -> bool {
-    attempt > 0
+    !Rule::RejectedRepeatExhaustsToken.is_off()
+        && attempt > 0
         && failure.effect == Effect::None
         && (rejects_request(failure.code)
             || matches!(
@@ -319,22 +347,32 @@ pub fn absence_confirmed(
     memory: &ReconcileMemory,
     last_observation: &LastObservation,
 ) -> bool {
+    let began = if Rule::SecondAbsenceBeganAfterWindow.is_off() {
+        snapshot.now
+    } else {
+        last_observation.began
+    };
     matches!(last_observation.found, ObservedState::Absent(_))
-        && memory
-            .absent_since
-            .is_some_and(|first| last_observation.began > absence_believed_after(snapshot, first))
+        && memory.absent_since.is_some_and(|first| {
+            Rule::AbsenceNeedsConfirmation.is_off() || began > absence_believed_after(snapshot, first)
+        })
 }
 
 /// Only an observation that begins later confirms an absence first seen at `first`: a moment's 404 is none, whatever the kind declares
 /// (trace 47).
 pub fn absence_believed_after(snapshot: &Snapshot, first: Timestamp) -> Timestamp {
-    first + snapshot.kind.capabilities.consistency_window.max(LEAST_DOUBT)
+    let window = snapshot.kind.capabilities.consistency_window;
+    if Rule::MomentaryAbsenceIsDoubted.is_off() {
+        return first + window;
+    }
+    first + window.max(LEAST_DOUBT)
 }
 
 /// A Delete needs an intent where a successor can have the same name (traces 13, 31). A marker protects another object's, if the upstream
 /// compares and deletes in one step, and never the replacement, which is of the same object (trace 43).
 pub fn delete_needs_intent(snapshot: &Snapshot) -> bool {
-    !snapshot.is_named_upstream()
+    let by_marker = Rule::MarkerReplacesNoIntent.is_off() && snapshot.recovers_by(CreateRecovery::Marker);
+    !snapshot.is_named_upstream() && !by_marker && !Rule::DeleteOfNameNeedsIntent.is_off()
 }
 
 /// The policy, or a person, lets the object go without its resource.
@@ -356,13 +394,15 @@ pub fn unrecorded_delete_may_run_until(
         !delete_needs_intent(snapshot) && confirmed(snapshot, record) && snapshot.managed.shows_deleting();
     let since = memory.leaving_since.unwrap_or(snapshot.now);
     Some(effects_end_at(snapshot, since + snapshot.kind.timeouts.call))
-        .filter(|over| begun && *over > snapshot.now)
+        .filter(|over| begun && *over > snapshot.now && !Rule::OrphanWaitsForUnrecordedDelete.is_off())
 }
 
 /// An unmarked resource under the recorded name is ours while our create of it is unanswered, unless the creating request would have
 /// marked it (traces 20, 21, 27).
 pub fn unmarked_is_owned(snapshot: &Snapshot, record: &Record) -> bool {
-    record.create().is_some() && !record.name_conflict && !snapshot.recovers_by(CreateRecovery::Marker)
+    let is_free = Rule::ConflictOfRepeatIsRecorded.is_off() || !record.name_conflict;
+    let bears_none = Rule::UnmarkedIsNotOurWork.is_off() || !snapshot.recovers_by(CreateRecovery::Marker);
+    record.create().is_some() && is_free && bears_none
 }
 
 /// What was found can be what our unanswered create has made. What only a person says is ours was there before: it is adopted when nothing of
@@ -371,7 +411,7 @@ pub fn may_be_its_work(snapshot: &Snapshot, record: &Record, observation: &Obser
     match ownership(snapshot, observation) {
         Ownership::Owned => true,
         Ownership::Unmarked => unmarked_is_owned(snapshot, record),
-        Ownership::FormerlyOwned | Ownership::Foreign(_) => false,
+        Ownership::FormerlyOwned | Ownership::Foreign(_) => Rule::AdoptedIsNotOurWork.is_off(),
     }
 }
 
@@ -379,10 +419,12 @@ pub fn may_be_its_work(snapshot: &Snapshot, record: &Record, observation: &Obser
 /// write that says when.
 pub fn visible_at(snapshot: &Snapshot, record: &Record) -> Option<Timestamp> {
     let of_call = record.create().map(|intent| intent.deadline).max(record.deadline);
+    let of_call = of_call.filter(|_| !Rule::HiddenAfterCall.is_off());
     let window = snapshot.kind.capabilities.consistency_window;
     let confirmed = || {
         let succeeded = snapshot.managed.annotated_time(names::CREATE_SUCCEEDED);
-        let succeeded = succeeded.filter(|_| snapshot.is_named_upstream() && !window.is_zero())?;
+        let counts = snapshot.is_named_upstream() && !window.is_zero();
+        let succeeded = succeeded.filter(|_| counts && !Rule::HiddenAfterConfirmation.is_off())?;
         // The annotation has whole seconds.
         Some(succeeded + std::time::Duration::from_secs(1) + snapshot.settings.clock_skew + window)
     };
@@ -394,7 +436,8 @@ pub fn visible_at(snapshot: &Snapshot, record: &Record) -> Option<Timestamp> {
 /// The name by which recovery looks. A cloud-named kind that is found by its marker looks by nothing else: an older name would find, or miss,
 /// an older resource (trace 14). Without a marker it is the name that an answer to this very create told.
 pub fn recovery_name(snapshot: &Snapshot, record: &Record) -> String {
-    if snapshot.is_named_upstream() && snapshot.recovers_by(CreateRecovery::Marker) {
+    let by_marker = snapshot.is_named_upstream() && snapshot.recovers_by(CreateRecovery::Marker);
+    if by_marker && !Rule::RecoveryObservesByMarkerAlone.is_off() {
         String::new()
     } else {
         record.external_name.clone()
@@ -408,13 +451,18 @@ pub fn observation_is_about(last_observation: &LastObservation, intent: &Intent)
 
 /// Absence of the name that was looked by settles the create. A name that an answer told speaks of that attempt alone.
 pub fn absence_is_conclusive(snapshot: &Snapshot, intent: &Intent, by_marker: bool, by_name: bool) -> bool {
-    by_marker || by_name && (!snapshot.is_named_upstream() || intent.attempt == 0)
+    let is_its_name =
+        Rule::ReportedNameIsOfItsAttempt.is_off() || !snapshot.is_named_upstream() || intent.attempt == 0;
+    Rule::UnobservableKindIsNotAbsent.is_off() || by_marker || by_name && is_its_name
 }
 
 /// A call that needs no intent follows only a guarded write, or a live read, of this pass (trace 11): its deadline counts from there. Half of its
 /// time must be left, or it would be cut short for nothing; where reads take so long each time, it makes do with what there is.
 pub fn precondition_valid_until(snapshot: &Snapshot, memory: &ReconcileMemory) -> Option<Timestamp> {
     let call = snapshot.kind.timeouts.call;
+    if Rule::UpdateNeedsVerification.is_off() {
+        return Some(snapshot.now + call);
+    }
     let (_, began) = memory
         .verified
         .as_ref()
@@ -434,7 +482,7 @@ pub fn may_adopt_operation(snapshot: &Snapshot, operation: &Operation) -> bool {
     match operation.verb {
         OperationVerb::Create => false,
         OperationVerb::Update => !operation.poll_driven || (snapshot.managed.policies.update && !deleting),
-        OperationVerb::Delete => deleting,
+        OperationVerb::Delete => deleting || Rule::UndesiredRemovalIsNotDriven.is_off(),
     }
 }
 
@@ -444,6 +492,7 @@ pub fn is_just_recorded(memory: &ReconcileMemory, intent: &Intent) -> bool {
         .may_send
         .as_ref()
         .is_some_and(|(token, attempt)| *token == intent.token && *attempt == intent.attempt)
+        || Rule::CreateFollowsItsIntent.is_off()
 }
 
 /// The poll that drives an operation on may go: its intent was just rewritten, and nobody wrote since, under the same token (trace 31).
@@ -454,25 +503,19 @@ pub fn may_drive(snapshot: &Snapshot, memory: &ReconcileMemory, intent: &Intent)
 
 /// Deletion adopts nothing: what we neither made, nor were making, nor confirmed is ours only if it bears our marker (trace 27).
 pub fn bound(snapshot: &Snapshot, record: &Record) -> bool {
-    confirmed(snapshot, record) || record.intent.is_some()
+    Rule::DeletionAdoptsNothing.is_off() || confirmed(snapshot, record) || record.intent.is_some()
 }
 
 /// What reads as absent is gone only after an answered Delete as well (trace 15). What never had a name cannot be deleted.
 pub fn absence_ends_the_removal(memory: &ReconcileMemory, name: &str) -> bool {
-    memory.delete_answered.is_some() || name.is_empty()
-}
-
-/// A removal that moves only when polled, and has lost its intent, is begun anew: polls without one are not safe, and nothing else moves it
-/// (traces 31, 32).
-pub fn removal_is_lost(snapshot: &Snapshot, intent: Option<&Intent>) -> bool {
-    let held = intent.is_some_and(|intent| intent.verb == IntentVerb::Delete);
-    delete_needs_intent(snapshot) && !held
+    Rule::DeletionNeedsAnswerAndAbsence.is_off() || memory.delete_answered.is_some() || name.is_empty()
 }
 
 /// The record keeps the name that was sent or confirmed (trace 18).
 pub fn name_was_changed(snapshot: &Snapshot, record: &Record) -> bool {
     let sent = !record.external_name.is_empty() || record.create().is_some();
-    sent && snapshot.managed.annotation(names::EXTERNAL_NAME) != record.external_name
+    let is_other = snapshot.managed.annotation(names::EXTERNAL_NAME) != record.external_name;
+    sent && is_other && !Rule::ChangedNameStops.is_off()
 }
 
 /// An operation is about the resource that the record speaks of, not about a former one, whose name and handle may be the same (trace 54).
@@ -480,7 +523,7 @@ pub fn is_of_the_recorded_resource(record: &Record, operation: &OperationReport)
     // What was found by its marker alone is not in the record by name.
     let named = !record.external_name.is_empty() && !operation.external_name.is_empty();
     let same_name = !named || operation.external_name == record.external_name;
-    operation.incarnation == record.incarnation && same_name
+    Rule::OperationOfOwnResource.is_off() || operation.incarnation == record.incarnation && same_name
 }
 
 /// Which of the object's external resources is created next.
@@ -493,12 +536,16 @@ pub fn needs_confirmation(snapshot: &Snapshot, record: Option<&Record>, observat
     let word = snapshot.managed.annotation(names::ADOPT);
     let said = !word.is_empty() && (word == observation.found_marker || word == observation.external_name);
     let name_conflict = record.is_some_and(|record| record.name_conflict);
-    name_conflict && !said && ownership(snapshot, observation) != Ownership::Owned
+    !Rule::ConflictIsRecorded.is_off()
+        && name_conflict
+        && !said
+        && ownership(snapshot, observation) != Ownership::Owned
 }
 
 /// An answer counts only for the question that was drawn for this token and attempt (trace 30).
 pub fn question_is_about(question: &Question, intent: &Intent) -> bool {
-    question.token == intent.token && question.attempt == intent.attempt
+    Rule::AnswerMatchesQuestion.is_off()
+        || question.token == intent.token && question.attempt == intent.attempt
 }
 
 /// The create gives connection details that the upstream tells once, and somebody wants them.
@@ -518,7 +565,8 @@ pub fn lost_connection_details(kind: &Kind) -> String {
 
 /// A person is asked when nothing can come any more (trace 30).
 pub fn may_ask_person(snapshot: &Snapshot, intent: &Intent) -> bool {
-    snapshot.now > resolves_at(snapshot, unanswered::create_ends(snapshot, intent))
+    Rule::PersonAskedAfterTime.is_off()
+        || snapshot.now > resolves_at(snapshot, unanswered::create_ends(snapshot, intent))
 }
 
 /// Of an intent that ends: with a repeat among its attempts, or polls that drove it, an earlier call may still run, and its deadline stays.
@@ -527,7 +575,8 @@ pub fn remaining_deadline(intent: &Intent) -> Option<Timestamp> {
         .operation
         .as_ref()
         .is_some_and(|operation| operation.poll_driven);
-    (intent.attempt > 0 || driven).then_some(intent.deadline)
+    let keeps = !Rule::RepeatedIntentKeepsDeadline.is_off() && (intent.attempt > 0 || driven);
+    keeps.then_some(intent.deadline)
 }
 
 /// An answer that comes late does not take the place of a newer attempt's operation (trace 24).
@@ -535,5 +584,5 @@ pub fn has_newer_operation(intent: &Intent, attempt: u32) -> bool {
     intent
         .operation
         .as_ref()
-        .is_some_and(|operation| operation.attempt > attempt)
+        .is_some_and(|operation| !Rule::NewerOperationStays.is_off() && operation.attempt > attempt)
 }

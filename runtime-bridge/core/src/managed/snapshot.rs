@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use crate::{
     external::{Config, Document, Secrets},
     kind::{CreateRecovery, Kind, NameSource},
+    rule::Rule,
 };
 
 use super::{
@@ -65,9 +66,9 @@ impl Managed {
     /// The create or adoption of this record, which is the object's, is confirmed: by metadata, or by the status that names its token.
     pub fn confirms(&self, record: &Record) -> bool {
         record.confirmed
-            || record
-                .create()
-                .is_some_and(|intent| self.status.progress.create_token == intent.token)
+            || record.create().is_some_and(|intent| {
+                !Rule::StatusConfirmsToken.is_off() && self.status.progress.create_token == intent.token
+            })
     }
 
     /// Our finalizer stands.

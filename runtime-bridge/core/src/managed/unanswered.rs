@@ -8,6 +8,7 @@ use regex::Regex;
 use crate::{
     external::{Answer, Effect, Failure, FailureCode, OperationVerb, Outcome, OutcomeResult, Verb},
     kind::Kind,
+    rule::Rule,
 };
 
 use super::{
@@ -24,8 +25,8 @@ const LONGEST_CREATION: std::time::Duration = std::time::Duration::from_hours(1)
 /// (trace 44) or was lost (trace 46). What moves only when polled moves no more.
 pub fn create_ends(snapshot: &Snapshot, intent: &Intent) -> Timestamp {
     let may_go_on = match &intent.operation {
-        Some(operation) => !operation.poll_driven,
-        None => !intent.operation_ended,
+        Some(operation) => !operation.poll_driven && !Rule::ForgottenOperationMayGoOn.is_off(),
+        None => !intent.operation_ended && !Rule::LostOperationMayGoOn.is_off(),
     };
     if snapshot.kind.capabilities.visible_when_accepted || !may_go_on {
         return intent.deadline;
@@ -47,7 +48,8 @@ pub fn operation_ends_the_create(intent: &Intent, handle: &str) -> bool {
 /// A deletion need not wait for the creation that runs: what it makes is seen, so that an absence after the Delete tells the truth (trace 46).
 pub fn may_be_deleted_while_created(snapshot: &Snapshot) -> bool {
     let capabilities = &snapshot.kind.capabilities;
-    capabilities.delete_during_create && capabilities.visible_when_accepted
+    let is_visible = capabilities.visible_when_accepted || Rule::HiddenIsNotDeletedEarly.is_off();
+    capabilities.delete_during_create && is_visible
 }
 
 /// A name that the Create did not bring is the name of something that was created: a failure that tells it has had an effect, whatever it says of
@@ -67,7 +69,8 @@ pub fn contradicts_itself<'a>(call: &Call, answer: &'a Answer) -> Option<(&'a Ou
         }
         Verb::Observe | Verb::Update | Verb::Delete => false,
     };
-    (reported && speaks_of_the_create && failure.effect == Effect::None).then_some((outcome, failure))
+    let contradicts = reported && speaks_of_the_create && failure.effect == Effect::None;
+    (contradicts && !Rule::NamedFailureHadEffect.is_off()).then_some((outcome, failure))
 }
 
 /// The answer as it is believed.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bridge_core::{
     external::Document,
     managed::{Annotations, IntentVerb, Managed, MetadataChange, Policies, Status, Stored, names},
+    rule::Rule,
 };
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -165,7 +166,7 @@ impl Etcd {
             Some(record) => there.annotations.get(names::RECORD) == Some(record),
             None => there.resource_version == base.resource_version,
         };
-        if !same {
+        if !same && !Rule::FinalizerGuardedByRecord.is_off() {
             return Err(Refused::Conflict);
         }
         self.touch(|object| {
@@ -189,7 +190,10 @@ impl Etcd {
         match &self.object {
             None => Err(Refused::NotFound),
             Some(object) if object.managed.uid != base.managed.uid => Err(Refused::Conflict),
-            Some(object) if object.managed.resource_version != base.managed.resource_version => {
+            Some(object)
+                if object.managed.resource_version != base.managed.resource_version
+                    && !Rule::WritesGuardedByVersion.is_off() =>
+            {
                 Err(Refused::Conflict)
             }
             Some(_) => Ok(()),

@@ -2,9 +2,12 @@
 
 use std::{sync::Arc, time::Duration};
 
-use bridge_core::kind::{
-    Capabilities, CreateRecovery, DiffMode, FieldRule, Kind, Mutability, NameRules, NameSource, ResourceType,
-    Timeouts,
+use bridge_core::{
+    kind::{
+        Capabilities, CreateRecovery, DiffMode, FieldRule, Kind, Mutability, NameRules, NameSource,
+        ResourceType, Timeouts,
+    },
+    rule::Rule,
 };
 use serde_json::json;
 
@@ -204,7 +207,12 @@ pub fn named() -> Subject {
 
 /// S3: the marker comes with a second call.
 pub fn bucket() -> Subject {
-    Subject::new("bucket", NameSource::User, &[DeterministicName])
+    let recovery: &[CreateRecovery] = if Rule::MarkerIsSetOnCreation.is_off() {
+        &[DeterministicName, Marker]
+    } else {
+        &[DeterministicName]
+    };
+    Subject::new("bucket", NameSource::User, recovery)
         .can(|can| can.holds_marker = true)
         .with(|manners| manners.marks_later = true)
 }

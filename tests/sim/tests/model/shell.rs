@@ -12,6 +12,7 @@ use bridge_core::{
         Action, Call, MetadataChange, ObserveCall, Performed, Problem, ReconcileMemory, SnapshotAdditions,
         StatusWrite,
     },
+    rule::Rule,
 };
 
 use crate::{
@@ -216,7 +217,7 @@ impl Model {
     fn send(&mut self, b: usize, driver: Box<Driver>, call: Call, fates: &mut dyn Outcomes) {
         let fate = fates.call(&call);
         self.note(|| format!("{} sends {} ({fate:?})", ["A", "B"][b], verb(&call)));
-        if self.clock(b) >= call.deadline {
+        if self.clock(b) >= call.deadline && !Rule::NothingSentAfterDeadline.is_off() {
             let answer = Performed::Answered(Err(refused("NOT_SENT")));
             return self.wait(b, driver, answer, Duration::ZERO);
         }

@@ -2,9 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use bridge_core::external::{
-    Completed, Effect, Failure, FailureCode, Observation, Operation, OperationVerb, Outcome, OutcomeResult,
-    Secrets,
+use bridge_core::{
+    external::{
+        Completed, Effect, Failure, FailureCode, Observation, Operation, OperationVerb, Outcome,
+        OutcomeResult, Secrets,
+    },
+    rule::Rule,
 };
 use jiff::Timestamp;
 use serde_json::json;
@@ -30,7 +33,8 @@ pub fn observation(one: &External, now: Timestamp) -> Observation {
         diffs: Vec::new(),
         connection_details: secrets(&[("endpoint", &one.name)]),
         etag: String::new(),
-        deleting: matches!(one.state, State::Deleting(_)),
+        deleting: matches!(one.state, State::Deleting(_))
+            || Rule::DrivenRemovalIsNotDeleting.is_off() && one.state == State::Disabled,
         operation: None,
         found_marker: if one.marker_visible <= now {
             one.marker.clone()

@@ -6,6 +6,7 @@ use bridge_core::{
     },
     kind::{CreateRecovery, DiffMode, NameSource},
     managed::Call,
+    rule::Rule,
 };
 
 use jiff::Timestamp;
@@ -197,7 +198,10 @@ impl Cloud {
         let holds_marker = self.subject.kind.capabilities.holds_marker;
         let found = self.find_for(&target.external_name, call);
         found.filter(|one| self.is_shown(one)).filter(|one| {
-            !holds_marker || is_ours(&one.marker, target) || (one.marker.is_empty() && unmarked)
+            Rule::PluginChecksMarker.is_off()
+                || !holds_marker
+                || is_ours(&one.marker, target)
+                || (one.marker.is_empty() && unmarked)
         })
     }
 

@@ -1,0 +1,167 @@
+//! The table of the rules. It names nothing of this crate: `cargo xtask rules` is built with this file too, and with nothing else of the core.
+
+use Case::{Module, Trace};
+
+/// The environment variable that names the rule to switch off, where switches are built in; empty or not set: none.
+pub const SWITCH: &str = "CROSSBRIDGE_RULE_OFF";
+
+/// What must go wrong without a rule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Case {
+    /// A trace of docs/reliability.md: a test of its number.
+    Trace(u8),
+    /// A test in this module of `tests/sim/tests/model`.
+    Module(&'static str),
+}
+
+macro_rules! rules {
+    ($($rule:ident: $sentence:literal, $closes:expr;)+) => {
+        /// A rule of the machine that can be taken out, to show that it is needed and that a test would miss it.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Rule {
+            $(#[doc = $sentence] $rule,)+
+        }
+
+        impl Rule {
+            /// Every rule, in the order of the table.
+            pub const ALL: &[Self] = &[$(Self::$rule),+];
+
+            /// The name by which [`SWITCH`] knows it.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$rule => stringify!($rule),)+
+                }
+            }
+
+            /// What holds while it is in force.
+            pub const fn sentence(self) -> &'static str {
+                match self {
+                    $(Self::$rule => $sentence,)+
+                }
+            }
+
+            /// What goes wrong without it.
+            pub const fn closes(self) -> &'static [Case] {
+                match self {
+                    $(Self::$rule => &$closes,)+
+                }
+            }
+        }
+    };
+}
+
+rules! {
+    // When a create is settled
+    AbsenceResolvesAfterTime: "absence counts only when observed after the time", [Trace(1), Trace(2), Trace(3)];
+    ObservationBeginCounts: "the time at which the observation began counts, not that of the decision", [Trace(3)];
+    WindowFollowsDeadline: "the consistency window comes on top of the deadline", [Trace(4)];
+    CallsHaveMargin: "a call may take effect until its margin has passed", [Trace(1), Trace(2), Trace(28)];
+    StatusConfirmsToken: "the first Ready status names the confirmed token", [Trace(15)];
+    NoEffectResolvesFirstAttempt: "`EFFECT_NONE` resolves attempt 0 only, while no other exists", [Trace(6)];
+    OperationFailedSpeaksAlone: "only `OPERATION_FAILED` speaks of the operation", [Trace(23)];
+    ExpiredOperationResolvesNothing: "a forgotten operation resolves nothing", [Trace(8)];
+    OperationOfRepeatResolvesNothing: "only the end of attempt 0, or of an exclusive one, resolves", [Trace(24)];
+    OperationOfNewestAttemptResolves: "only the operation of the newest attempt resolves", [Trace(24)];
+    NewerOperationStays: "a late answer does not take the place of a newer operation", [Trace(24)];
+    FailedOperationHasEnded: "an operation that failed has ended", [Trace(44)];
+    ForgottenOperationMayGoOn: "a forgotten operation may go on", [Trace(44)];
+    LostOperationMayGoOn: "the operation of a lost answer may go on", [Trace(46)];
+    NamedFailureHadEffect: "a failure that reports a name has had an effect", [Trace(48)];
+    UnobservableKindIsNotAbsent: "a kind that cannot be observed is not observed as absent", [Trace(5)];
+    ReportedNameIsOfItsAttempt: "absence of a name that an answer reported speaks of that attempt alone", [Trace(24)];
+
+    // What is sent, and when
+    NothingSentAfterDeadline: "nothing is sent after its deadline", [Trace(1), Trace(13)];
+    OneCallAtATime: "one call at a time", [Trace(2), Trace(12), Trace(13)];
+    AnswerEndsFirstAttempt: "an answer ends attempt 0 only: of later ones an earlier may be on its way", [Trace(13)];
+    RepeatedIntentKeepsDeadline: "a closed intent with several attempts keeps its deadline", [Trace(12)];
+    UnknownEffectEndsNothing: "an answer that cannot tell the effect ends nothing", [Trace(35)];
+    CreateFollowsItsIntent: "a Create is sent only right after its intent was written", [Trace(1), Trace(11)];
+    UpdateNeedsVerification: "an Update, and a Delete without an intent, need the version verified in this reconcile", [Trace(11)];
+    DrivingPollIsACall: "a poll that drives counts as the call that it continues", [Trace(31)];
+    RecordedIsSentDuringSuspension: "what was just recorded is sent before a suspension is heeded", [Trace(37)];
+
+    // Repeats
+    RepeatWithinRetention: "retained means that the whole repeat lies within the retention", [Trace(10)];
+    PolicyForbidsRepeat: "a policy without Create forbids the repeat", [Module("policies")];
+    SentSecretsAreRecorded: "a changed secret is sent only where the record knows of it", [Module("secrets")];
+    RepeatForgetsAppliedSecrets: "a repeat with another secret forgets which one was applied", [Module("secrets")];
+    RecordedParametersAreSent: "the recorded parameters are sent", [Trace(9)];
+    RepeatCarriesNoReportedName: "a repeat carries no name that an answer reported", [Trace(9)];
+    RejectedRepeatExhaustsToken: "a rejected repeat exhausts the token", [Trace(25)];
+    ExclusiveAfterAllAttempts: "a repeat counts as exclusive only when nothing earlier can come", [Trace(25)];
+    ExclusiveRenewsToken: "an exclusive repeat begins the token's turn anew", [Trace(25)];
+
+    // Recovery
+    MarkerIsSetOnCreation: "marker recovery only where the creating request sets the marker", [Trace(21)];
+    RecoveryObservesByMarkerAlone: "recovery observes by the marker alone", [Trace(14)];
+    RecoveryIgnoresFormerMarker: "recovery observes for our marker alone", [Trace(36)];
+    NewIntentForgetsName: "a new intent forgets the name of a former resource", [Trace(14)];
+    CreateObservedAsRecorded: "what an unanswered create may have made is observed as it was recorded", [Trace(33)];
+    AbsenceElsewhereMeansNothing: "in another account absence means nothing", [Module("accounts")];
+    PersonAskedAfterTime: "a person is asked after the time", [Trace(30)];
+    AnswerMatchesQuestion: "an answer counts for the question of its token and attempt", [Trace(30)];
+    PersonsNameIsObserved: "a person's name is taken when it was observed", [Trace(49)];
+
+    // What this process remembers
+    UnsentIsClosed: "what was certainly never sent is closed", [Trace(37)];
+    FirstAttemptAloneIsUnsent: "only attempt 0 is certainly never sent", [Trace(37)];
+    NewIntentAloneIsUnsent: "only an intent that is new with the write is unsent", [Trace(11)];
+    EachUnsentIsRemembered: "each of the newest intents that were not sent is remembered", [Trace(37)];
+    TermEndsMemory: "what was learned in another term of leading counts no more", [Trace(39)];
+    AnswerEndsObservation: "what was observed before an answer counts no more after it", [Trace(17), Trace(27)];
+    AnswerIsAsOldAsItsCall: "what an answer showed is as old as its call", [Trace(3)];
+
+    // What is written, and upon what
+    FailureOfOwnAttempt: "a failure is written only for one's own attempt", [Trace(7)];
+    AnswerOfOwnToken: "an answer is persisted only where the token is still its own", [Trace(7)];
+    WritesGuardedByVersion: "writes are guarded by the version", [Trace(16)];
+    RecordOfOwnUid: "a record of another uid is none", [Trace(16)];
+    FinalizerGuardedByRecord: "the finalizer goes only upon the record that was decided upon", [Trace(42)];
+    SecretsAppliedOnCompletion: "a secret counts as applied when its operation completes", [Trace(53)];
+
+    // Absence of what existed
+    AbsenceNeedsConfirmation: "a known name is absent only if an observation after the window finds it so too", [Trace(29)];
+    SecondAbsenceBeganAfterWindow: "the second absent observation began after the window", [Trace(29)];
+    MomentaryAbsenceIsDoubted: "an absence of a moment is none", [Trace(47)];
+    HiddenAfterCall: "not visible just after creation is not absent", [Trace(15)];
+    HiddenAfterConfirmation: "not visible just after the name came is not absent", [Trace(15)];
+
+    // Whose it is
+    UnmarkedIsNotOurWork: "what the creating request would have marked is not ours unmarked", [Trace(28)];
+    AdoptedIsNotOurWork: "what a person says is ours is not the work of an unanswered create", [Trace(36)];
+    ConflictIsRecorded: "`ALREADY_EXISTS` is recorded", [Trace(17)];
+    ConflictOfRepeatIsRecorded: "`ALREADY_EXISTS` is recorded of a repeat too", [Trace(17)];
+    ChangedNameStops: "a changed name stops everything but deletion", [Trace(18)];
+    OtherAccountIsForeign: "what has our name in another account is not ours", [Trace(34)];
+    OtherAccountIsNotPolled: "another account is asked nothing about our operations", [Trace(34)];
+    OthersCreationIsNotAdopted: "what another object of ours is creating is not adopted", [Trace(40)];
+    NothingBesideAnotherCreator: "nothing is created beside another object that creates the same", [Trace(45)];
+    NeitherOfTwoCreators: "of two that are creating one name neither has it", [Trace(45)];
+    FixedFieldsSeparate: "desired states that differ in what is fixed are of two places", [Trace(45)];
+    UndesiredRemovalIsNotDriven: "a removal that nobody here asked for is waited for", [Trace(41)];
+    OperationOfOwnResource: "an operation is about its own resource", [Trace(54)];
+
+    // Deletion
+    DeleteOfNameNeedsIntent: "a Delete of a name needs an intent", [Trace(13), Trace(31)];
+    MarkerReplacesNoIntent: "a marker is no reason to delete without an intent", [Trace(43)];
+    DeletionLeavesUnmarked: "a deletion leaves what the creating request would have marked, and did not", [Trace(27)];
+    DeletionAdoptsNothing: "deletion adopts nothing", [Trace(27)];
+    DeletionKeepsTimeOfCreate: "a deletion keeps the time of the create", [Trace(15)];
+    DeletionNeedsAnswerAndAbsence: "an answered Delete and an absence", [Trace(15)];
+    AnsweredDeleteOfOwnResource: "an answered Delete counts for its own resource only", [Trace(15)];
+    FinalizerWaitsForCalls: "the finalizer goes only when no recorded call can execute", [Trace(31)];
+    OrphanWaitsForCalls: "an orphan goes only when no recorded call can execute", [Trace(38)];
+    OrphanWaitsForUnrecordedDelete: "an orphan goes only when no unrecorded Delete can execute", [Trace(38)];
+    HiddenIsNotDeletedEarly: "what may be hidden is not deleted before its creation has ended", [Trace(46)];
+    PluginChecksMarker: "the plugin checks the marker in Update and Delete", [Trace(20)];
+    DrivenRemovalIsNotDeleting: "a removal that moves only when polled is not reported to go on by itself", [Trace(32)];
+
+    // Replacement
+    ApprovalIsUsedOnce: "an approval that was used up counts no more", [Trace(51)];
+    ReplacementOfItsGeneration: "a replacement is of the generation that was approved", [Trace(51)];
+    ReplacementOfItsResource: "a replacement is of the resource that was approved", [Trace(51)];
+    ReplacementEnds: "a begun replacement is over when nothing is to be replaced", [Trace(51)];
+    UnaskedApprovalIsUsedUp: "an approval without a question is used up", [Trace(51)];
+    MarkedBeforeReplaced: "what lost its marker is marked before it is replaced", [Trace(52)];
+}
