@@ -6,6 +6,8 @@ mod build;
 mod crash_matrix;
 mod demo;
 mod descriptor;
+#[cfg(test)]
+mod documents;
 mod lint;
 mod mutants;
 mod project;

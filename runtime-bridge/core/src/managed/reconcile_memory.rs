@@ -5,6 +5,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::external::{Absent, CallError, Observation, ObserveResult, Operation, Secrets, Verb};
+use crate::reasons::Reason;
 
 use super::{
     decision::{Event, ObserveCall},
@@ -382,7 +383,7 @@ impl ReconcileMemory {
         self.events.extend(
             warnings
                 .iter()
-                .map(|warning| Event::warning(&warning.reason, &warning.message)),
+                .map(|warning| Event::warning(Reason::of_plugin(&warning.reason), &warning.message)),
         );
     }
 }
