@@ -6,6 +6,8 @@ mod build;
 mod crash_matrix;
 mod demo;
 mod descriptor;
+#[cfg(test)]
+mod documents;
 mod lint;
 mod mutants;
 mod project;
@@ -45,9 +47,9 @@ enum Command {
     Sim(simulate::SimulateArgs),
     /// Check format, lints, dependencies and the contract.
     Lint,
-    /// Change one thing at a time in a crate, and see that its tests notice.
+    /// Change one thing at a time in a crate, and see that a test fails.
     Mutants(mutants::MutantsArgs),
-    /// Switch each rule of the machine off in turn, and see that the tests notice.
+    /// Switch each rule of the machine off in turn, and see that a test fails.
     Rules(rules::Rules),
     /// Kill bridge and plugin at every fault point: the whole matrix, or a part of it.
     CrashMatrix {

@@ -85,7 +85,7 @@ fn read(path: &Path) -> Result<String, Failure> {
 }
 
 /// Puts `new` between the two marks.
-fn between(text: &str, mark: &str, new: &str) -> Result<String, Failure> {
+pub(crate) fn between(text: &str, mark: &str, new: &str) -> Result<String, Failure> {
     let (begin, end) = (format!("<!-- {mark}:"), format!("<!-- end of {mark} -->"));
     let parts = text.split_once(&begin).and_then(|(before, rest)| {
         let (line, rest) = rest.split_once('\n')?;

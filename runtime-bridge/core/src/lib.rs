@@ -8,6 +8,7 @@ pub mod lease;
 pub mod managed;
 pub mod port;
 pub mod queue;
+pub mod reasons;
 pub mod rule;
 pub mod watch_plan;
 

@@ -56,7 +56,7 @@ pub struct ListedItem<R: Documents> {
 }
 
 impl<R: Documents> ListedItem<R> {
-    /// One that exists under this name.
+    /// Creates an item for the resource of this external name.
     pub fn new(external_name: impl Into<String>) -> Self {
         Self {
             external_name: external_name.into(),

@@ -7,9 +7,9 @@ use crossbridge_types::{Secrets, Warning};
 use super::Operation;
 use crate::document::Documents;
 
-/// The answer to a look that was possible.
+/// The answer to an Observe that could read the upstream.
 pub enum Observed<R: Documents> {
-    /// It exists.
+    /// The resource exists, as described.
     Found(Box<Observation<R>>),
     /// The upstream said that there is no such resource.
     Absent {
@@ -19,7 +19,7 @@ pub enum Observed<R: Documents> {
 }
 
 impl<R: Documents> Observed<R> {
-    /// It exists.
+    /// Answers that the resource exists, as described.
     pub fn found(observation: Observation<R>) -> Self {
         Self::Found(Box::new(observation))
     }
@@ -73,7 +73,7 @@ pub(crate) struct Diff {
 }
 
 impl<R: Documents> Observation<R> {
-    /// What was found under this name, in the shape of the wish. Sensitive fields and nulls are left out by the SDK.
+    /// What was found under this name, in the shape of the desired parameters. Sensitive fields and nulls are left out by the SDK.
     pub fn new(external_name: impl Into<String>, parameters: R::Parameters) -> Self {
         Self {
             external_name: external_name.into(),

@@ -29,7 +29,7 @@ pub(crate) enum OutcomeResult<R: Documents> {
 }
 
 impl<R: Documents> Outcome<R> {
-    /// Finished and verified.
+    /// The call's whole effect is in place and was verified upstream.
     pub fn completed() -> Self {
         Self::new(OutcomeResult::Completed {
             observation: None,

@@ -21,7 +21,7 @@ pub struct Harness {
 }
 
 impl Harness {
-    /// A harness for this plugin, which is made once now and once at each [`restart`](Self::restart). The upstream, and nothing else, is
+    /// A harness for this plugin, which is created once now and once at each [`restart`](Self::restart). The upstream, and nothing else, is
     /// what the closure shares between them.
     ///
     /// # Panics

@@ -1,4 +1,4 @@
-//! What the decisions may be made of: nothing that reads a clock, draws a number, waits, or talks to anybody.
+//! What the decisions may be made of: nothing that reads a clock, draws a number, waits, or does I/O.
 
 use std::process::Command;
 

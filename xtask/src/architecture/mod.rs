@@ -3,6 +3,7 @@
 mod circles;
 mod dependencies;
 mod modules;
+mod reasons;
 mod targets;
 mod tokens;
 

@@ -4,10 +4,9 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use jiff::Timestamp;
 
-use crate::{
-    external::{DesiredState, Document, Owner, Target, Verb},
-    rule::Rule,
-};
+use crate::external::{DesiredState, Document, Owner, Target, Verb};
+use crate::reasons::{StopReason, WarningEvent};
+use crate::rule::Rule;
 
 use super::{
     decision::{Action, Call, Decision, Event, MetadataChange, ObserveCall, Purpose, Rest},
@@ -224,12 +223,12 @@ impl ReconcileContext<'_> {
     }
 
     /// A named stop: only a person, or a change of theirs, goes on from here.
-    pub fn stop(&self, reason: &str, message: String) -> Decision {
+    pub fn stop(&self, reason: StopReason, message: String) -> Decision {
         self.stop_with(Report::default(), reason, message)
     }
 
     /// Likewise, where the change may come from where nobody tells of it: it is looked at again at the next drift poll.
-    pub fn stop_and_return(&self, reason: &str, message: String) -> Decision {
+    pub fn stop_and_return(&self, reason: StopReason, message: String) -> Decision {
         let wake = self.snapshot.now + super::reconcile_memory::poll_interval(self.snapshot);
         match self.stop(reason, message) {
             Decision::Rest(rest) => Decision::Rest(Rest {
@@ -241,7 +240,7 @@ impl ReconcileContext<'_> {
     }
 
     /// Likewise, and the report says what there is all the same. A deletion that nobody can help can be ended without the resource.
-    pub fn stop_with(&self, report: Report, reason: &str, message: String) -> Decision {
+    pub fn stop_with(&self, report: Report, reason: StopReason, message: String) -> Decision {
         let message = if self.deleting() {
             let uid = &self.snapshot.managed.uid;
             format!(
@@ -269,7 +268,7 @@ pub(super) fn left_behind(snapshot: &Snapshot, name: &str, why: &str) -> Event {
         format!("{name:?}")
     };
     Event::warning(
-        "LeftExternalResource",
+        WarningEvent::LeftExternalResource,
         &format!(
             "left {what} of {} as it is: {why}",
             snapshot.kind.resource_type.kind

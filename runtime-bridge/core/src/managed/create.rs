@@ -2,7 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::{external::Verb, kind::NameSource, rule::Rule};
+use crate::rule::Rule;
+use crate::{
+    external::Verb,
+    kind::NameSource,
+    reasons::{ConditionReason, StopReason, WarningEvent},
+};
 
 use super::{
     context::ReconcileContext,
@@ -11,7 +16,10 @@ use super::{
     record::{ConfigIdentity, Details, Intent, IntentVerb, Record, RecordedParameters},
     replacement,
     report::Report,
-    resolve_intent, rules, unanswered,
+    resolve_intent, rules,
+    snapshot::Snapshot,
+    status::ConditionValue,
+    unanswered,
 };
 
 /// The intent was written in this pass: now, and only now, its call may go.
@@ -51,11 +59,7 @@ pub(super) fn send_recorded_intent(ctx: &ReconcileContext) -> Option<Decision> {
 pub(super) fn begin(ctx: &ReconcileContext, derived: &str) -> Decision {
     let snapshot = ctx.snapshot;
     if !snapshot.managed.policies.create || !snapshot.kind.capabilities.can_create {
-        let missing = "external resource does not exist";
-        let report = Report::failed("ReconcileError", format!("observe failed: {missing}"))
-            .ready(super::status::ConditionValue::no("Unavailable", ""))
-            .event(Event::warning("CannotObserveExternalResource", missing));
-        return ctx.wait(report, None, Purpose::Drift);
+        return stay_absent(ctx);
     }
     if let Some(retry_state) = ctx.memory.refused(snapshot, Verb::Create) {
         return ctx.wait(
@@ -71,7 +75,7 @@ pub(super) fn begin(ctx: &ReconcileContext, derived: &str) -> Decision {
         .filter(|_| !snapshot.is_named_upstream() && !Rule::NothingBesideAnotherCreator.is_off())
     {
         return ctx.stop(
-            "DoublyOwned",
+            StopReason::DoublyOwned,
             format!("{conflicting_object} has the same external name, or is making it; give this object a name of its own with {}, or delete one of the two", names::EXTERNAL_NAME),
         );
     }
@@ -87,7 +91,7 @@ pub(super) fn begin(ctx: &ReconcileContext, derived: &str) -> Decision {
     };
     if snapshot.kind.external_name.source == NameSource::Derived && derived.is_empty() {
         return ctx.stop(
-            "ExternalNameMissing",
+            StopReason::ExternalNameMissing,
             format!(
                 "the plugin works out the names of {}, and does not tell this one's (Absent.external_name): that is a fault of the plugin, nothing is made before it is put right",
                 snapshot.kind.plural
@@ -136,7 +140,7 @@ pub(super) fn begin(ctx: &ReconcileContext, derived: &str) -> Decision {
         .sum();
     if !record.fits(others) {
         return ctx.stop(
-            "RecordTooLarge",
+            StopReason::RecordTooLarge,
             "the annotations of this object leave no room for the record of its creation; remove some that are not needed".to_owned(),
         );
     }
@@ -149,6 +153,21 @@ pub(super) fn begin(ctx: &ReconcileContext, derived: &str) -> Decision {
         annotations.insert(names::EXTERNAL_NAME.to_owned(), Some(name));
     }
     ctx.write_intent("record the intent to create", &record, annotations)
+}
+
+/// Neither may it be created, by policy or kind, nor is it there.
+fn stay_absent(ctx: &ReconcileContext) -> Decision {
+    let missing = "external resource does not exist";
+    let report = Report::failed(
+        ConditionReason::ReconcileError,
+        format!("observe failed: {missing}"),
+    )
+    .ready(ConditionValue::no(ConditionReason::Unavailable, ""))
+    .event(Event::warning(
+        WarningEvent::CannotObserveExternalResource,
+        missing,
+    ));
+    ctx.wait(report, None, Purpose::Drift)
 }
 
 /// The name that the resource will have; empty where the cloud gives it.

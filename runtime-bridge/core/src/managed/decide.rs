@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use crate::reasons::{ConditionReason, NormalEvent, StopReason, WarningEvent};
 use crate::rule::Rule;
 
 use super::{
@@ -33,10 +34,10 @@ pub fn decide_without_config(snapshot: &Snapshot, memory: &ReconcileMemory) -> O
         let message =
             "Reconciliation is paused either through the `spec.managementPolicies` or the pause annotation";
         let report = Report {
-            event: Some(Event::normal("ReconciliationPaused", message)),
+            event: Some(Event::normal(NormalEvent::ReconciliationPaused, message)),
             operation: managed.status.progress.operation.clone(),
             question: managed.status.progress.question.clone(),
-            ..Report::failed("ReconcilePaused", "")
+            ..Report::failed(ConditionReason::ReconcilePaused, "")
         };
         return Some(report.into_decision(snapshot, memory, Rest::NEVER));
     }
@@ -81,7 +82,7 @@ pub fn decide(snapshot: &Snapshot, memory: &ReconcileMemory) -> Decision {
     };
     if let Stored::Unreadable(why) = &*stored {
         return ctx.stop(
-            "RecordUnreadable",
+            StopReason::RecordUnreadable,
             format!("the annotation {} cannot be read ({why}); restore it, or remove it together with {} if nothing was created", names::RECORD, names::CREATE_PENDING),
         );
     }
@@ -246,10 +247,13 @@ fn report_external_problem(
 ) -> Decision {
     let message = format!("{}: {}", problem.reason, problem.message);
     let report = Report {
-        event: Some(Event::warning("CannotConnectToProvider", &message)),
+        event: Some(Event::warning(WarningEvent::CannotConnectToProvider, &message)),
         operation: snapshot.managed.status.progress.operation.clone(),
         question: snapshot.managed.status.progress.question.clone(),
-        ..Report::failed("ReconcileError", format!("connect failed: {message}"))
+        ..Report::failed(
+            ConditionReason::ReconcileError,
+            format!("connect failed: {message}"),
+        )
     }
     .with_default_ready(snapshot);
     // What is in the way is watched; the slow retry is for what cannot be.
@@ -274,11 +278,11 @@ fn stop_before_calls(ctx: &ReconcileContext) -> Option<Decision> {
         .is_some_and(|record| record.create().is_some());
     match &ctx.record {
         _ if !open && snapshot.is_named_upstream() && has_foreign_pending_create(snapshot) => Some(ctx.stop(
-            "CreateOutcomeUnknown",
+            StopReason::CreateOutcomeUnknown,
             format!("cannot determine creation result - remove the {} annotation if it is safe to proceed", names::CREATE_PENDING),
         )),
         Some(record) if !ctx.deleting() && rules::name_was_changed(snapshot, record) => Some(ctx.stop(
-            "ExternalNameChanged",
+            StopReason::ExternalNameChanged,
             format!(
                 "the annotation {} says {:?}, but this object's resource is {:?}; put it back, or make another object for the other resource",
                 names::EXTERNAL_NAME,
@@ -313,18 +317,18 @@ pub(super) fn readiness(ctx: &ReconcileContext) -> Option<ConditionValue> {
         .is_some_and(|record| super::replacement::has_begun(ctx.snapshot, record, observation));
     Some(if observation.deleting && replaced {
         ConditionValue::no(
-            "Deleting",
+            ConditionReason::Deleting,
             "it is being deleted, so that another one takes its place",
         )
     } else if observation.deleting {
         ConditionValue::no(
-            "Deleting",
+            ConditionReason::Deleting,
             "it is being removed upstream, though nobody here asked for it",
         )
     } else if observation.ready {
-        ConditionValue::yes("Available")
+        ConditionValue::yes(ConditionReason::Available)
     } else {
-        ConditionValue::no("Unavailable", observation.ready_message.clone())
+        ConditionValue::no(ConditionReason::Unavailable, observation.ready_message.clone())
     })
 }
 

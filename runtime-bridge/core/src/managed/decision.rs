@@ -6,6 +6,7 @@ use jiff::Timestamp;
 
 pub use crate::external::Call;
 use crate::external::{DesiredState, Target, Verb};
+use crate::reasons::{NormalEvent, Reason};
 
 use super::status::Status;
 
@@ -113,19 +114,19 @@ pub struct Event {
 
 impl Event {
     /// Something to worry about.
-    pub fn warning(reason: &str, message: &str) -> Self {
+    pub fn warning(reason: impl Into<Reason>, message: &str) -> Self {
         Self {
             warning: true,
-            reason: reason.to_owned(),
+            reason: reason.into().into(),
             message: message.to_owned(),
         }
     }
 
     /// Something that happened.
-    pub fn normal(reason: &str, message: &str) -> Self {
+    pub fn normal(reason: NormalEvent, message: &str) -> Self {
         Self {
             warning: false,
-            reason: reason.to_owned(),
+            reason: Reason::from(reason).into(),
             message: message.to_owned(),
         }
     }

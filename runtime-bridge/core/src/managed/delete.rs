@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use crate::{
     external::{Observation, Verb},
     kind::CreateRecovery,
+    reasons::{ConditionReason, StopReason},
     rule::Rule,
 };
 
@@ -158,7 +159,7 @@ fn absent(ctx: &ReconcileContext, name: &str, began: Timestamp) -> Decision {
     };
     if !rules::same_location(snapshot, record) {
         return ctx.stop(
-            "ConfigIdentityChanged",
+            StopReason::ConfigIdentityChanged,
             format!(
                 "nothing is found under {name:?}, but the ProviderConfig now means another account or has other settings than when it was made; put it back"
             ),
@@ -296,7 +297,10 @@ fn observe_later(
     let report = if overdue.is_empty() {
         report
     } else {
-        Report::failed("ReconcileError", format!("deletion goes on{overdue}"))
+        Report::failed(
+            ConditionReason::ReconcileError,
+            format!("deletion goes on{overdue}"),
+        )
     };
     ctx.wait(report.blocked(message), Some(next), Purpose::Operation)
 }

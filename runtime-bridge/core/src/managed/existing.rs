@@ -3,6 +3,7 @@
 use crate::{
     external::{FieldDiff, Observation, Verb},
     kind::DiffMode,
+    reasons::{ConditionReason, NormalEvent, StopReason, WarningEvent},
     rule::Rule,
 };
 
@@ -52,7 +53,7 @@ fn absent(ctx: &ReconcileContext, last_observation: &LastObservation, name: &str
     }
     if known.is_some_and(|record| !rules::same_location(snapshot, record)) {
         return ctx.stop(
-            "ConfigIdentityChanged",
+            StopReason::ConfigIdentityChanged,
             format!("nothing is found under {name:?}, but the ProviderConfig now means another account or has other settings than when it was made; put it back, or delete this object and make another"),
         );
     }
@@ -67,11 +68,11 @@ fn absent(ctx: &ReconcileContext, last_observation: &LastObservation, name: &str
             return ctx.observe(name);
         }
         let report = Report::synced().ready(ConditionValue::no(
-            "Unavailable",
+            ConditionReason::Unavailable,
             "the external resource cannot be found; looking again before it is made anew",
         ));
         let event = Event::normal(
-            "PendingExternalResource",
+            NormalEvent::PendingExternalResource,
             "Waiting for external resource existence to be confirmed",
         );
         return ctx.wait(
@@ -89,7 +90,7 @@ fn exists(ctx: &ReconcileContext, last_observation: &LastObservation, observatio
         return stop;
     }
     if let Some(why) = foreign_owner(snapshot, observation) {
-        return ctx.stop("DoublyOwned", why);
+        return ctx.stop(StopReason::DoublyOwned, why);
     }
     let Some(record) = &ctx.record else {
         return adopt(ctx, observation);
@@ -161,7 +162,7 @@ pub(super) fn in_another_account(ctx: &ReconcileContext, observation: &Observati
     rules::found_in_another_account(ctx.snapshot, record, observation).then(|| {
         let now = ctx.snapshot.config.as_ref().map_or("", |config| &config.identity);
         ctx.stop(
-            "ConfigIdentityChanged",
+            StopReason::ConfigIdentityChanged,
             format!(
                 "the ProviderConfig now acts as {now:?}, and {:?} was made as {:?}: what has this name there is another one; put the ProviderConfig back",
                 observation.external_name, record.config.identity
@@ -176,7 +177,7 @@ fn adopt(ctx: &ReconcileContext, observation: &Observation) -> Decision {
     let marked = rules::ownership(snapshot, observation) == Ownership::Owned;
     if rules::needs_confirmation(snapshot, ctx.record.as_ref(), observation) {
         return ctx.stop(
-            "AlreadyExists",
+            StopReason::AlreadyExists,
             format!(
                 "{:?} existed already when it was to be made; annotate {}={} if it shall be managed by this object, or choose another name with {}",
                 observation.external_name,
@@ -216,7 +217,7 @@ fn adopt(ctx: &ReconcileContext, observation: &Observation) -> Decision {
         ]
         .into(),
         allows: None,
-        event: (!marked).then(|| Event::normal("AdoptedExternalResource", &message)),
+        event: (!marked).then(|| Event::normal(NormalEvent::AdoptedExternalResource, &message)),
     }))
 }
 
@@ -250,7 +251,7 @@ fn renew(
             "{:?} was found by other settings of the ProviderConfig than those it was made with, and is taken for the same",
             record.external_name
         );
-        Event::normal("ProviderConfigChanged", &found)
+        Event::normal(NormalEvent::ProviderConfigChanged, &found)
     });
     // A finalizer that somebody took away is put back: without it a deletion would leave the resource behind.
     (new != *record || !snapshot.managed.has_finalizer()).then(|| {
@@ -277,7 +278,7 @@ fn resolve_details(ctx: &ReconcileContext, new: &mut Record) -> Option<Event> {
             .is_some_and(|old| old.details == Details::Pending);
     lost.then(|| {
         Event::warning(
-            "ConnectionDetailsLost",
+            WarningEvent::ConnectionDetailsLost,
             &rules::lost_connection_details(&ctx.snapshot.kind),
         )
     })
@@ -355,7 +356,7 @@ fn update(
                 found.to_update()
             );
             let report = Report {
-                synced: Some(ConditionValue::no("ReconcileError", message)),
+                synced: Some(ConditionValue::no(ConditionReason::ReconcileError, message)),
                 ..in_sync_report(ctx, observation)
             };
             return ctx.wait(report, Some(next), Purpose::Retry);

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 
 use crate::queue::{Priority, Wake};
+use crate::reasons::ConditionReason;
 
 use super::{
     names,
@@ -48,7 +49,7 @@ fn changed_meanwhile(managed: &Managed) -> bool {
         Stored::Owned(record) => record.external_name != managed.annotation(names::EXTERNAL_NAME),
         Stored::None | Stored::Unreadable(_) => false,
     };
-    let shows_paused = synced.reason == "ReconcilePaused";
+    let shows_paused = synced.reason == ConditionReason::ReconcilePaused.as_str();
     synced.observed_generation != managed.generation
         || managed.deletion.is_some()
         || managed.annotation(names::RECONCILE_REQUESTED) != managed.status.last_handled
@@ -80,8 +81,13 @@ mod tests {
     /// Ready, and at rest.
     fn at_rest() -> Managed {
         let mut status = Status::default();
-        status.set(READY, &ConditionValue::yes("Available"), 2, NOW);
-        status.set(SYNCED, &ConditionValue::yes("ReconcileSuccess"), 2, NOW);
+        status.set(READY, &ConditionValue::yes(ConditionReason::Available), 2, NOW);
+        status.set(
+            SYNCED,
+            &ConditionValue::yes(ConditionReason::ReconcileSuccess),
+            2,
+            NOW,
+        );
         Managed {
             namespace: "team".to_owned(),
             name: "one".to_owned(),
@@ -119,9 +125,12 @@ mod tests {
             |managed| annotate(managed, names::PAUSED, "true"),
             |managed| annotate(managed, names::RECONCILE_REQUESTED, "now"),
             |managed| {
-                managed
-                    .status
-                    .set(SYNCED, &ConditionValue::no("ReconcilePaused", ""), 2, NOW);
+                managed.status.set(
+                    SYNCED,
+                    &ConditionValue::no(ConditionReason::ReconcilePaused, ""),
+                    2,
+                    NOW,
+                );
             },
         ];
         for change in changes {
@@ -159,9 +168,12 @@ mod tests {
         let often = |managed: &mut Managed| annotate(managed, names::POLL_INTERVAL, "20s");
         assert_eq!(turn(often), (10, Priority::InitialList));
         let unwell = |managed: &mut Managed| {
-            managed
-                .status
-                .set(SYNCED, &ConditionValue::no("ReconcileError", ""), 2, NOW);
+            managed.status.set(
+                SYNCED,
+                &ConditionValue::no(ConditionReason::ReconcileError, ""),
+                2,
+                NOW,
+            );
         };
         assert_eq!(turn(unwell), (5, Priority::InitialList));
     }

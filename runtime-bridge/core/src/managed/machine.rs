@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use crate::{
     driver::{ApiFailure, ApiFailureKind, Authority, Follow, Machine, Moment, Persisting, Requirements},
     external::{Answer, CallError, Config, ObserveResult, Verb},
+    reasons::WarningEvent,
 };
 
 use super::{
@@ -253,7 +254,7 @@ impl Machine for ManagedMachine {
 /// What the API server will not take from us is for people.
 fn rejected(what: &str, failure: &ApiFailure) -> Event {
     let message = format!("cannot {what}: {}", failure.message);
-    Event::warning("CannotUpdateManagedResource", &message)
+    Event::warning(WarningEvent::CannotUpdateManagedResource, &message)
 }
 
 /// The request that carries an action out, for people: a verb and its object.

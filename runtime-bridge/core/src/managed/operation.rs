@@ -2,10 +2,9 @@
 
 use jiff::Timestamp;
 
-use crate::{
-    external::{OperationVerb, Verb},
-    rule::Rule,
-};
+use crate::external::{OperationVerb, Verb};
+use crate::reasons::ConditionReason;
+use crate::rule::Rule;
 
 use super::{
     context::ReconcileContext,
@@ -131,7 +130,7 @@ pub(super) fn with_operation(ctx: &ReconcileContext, report: Report) -> Report {
     let mut report = report.operation(operation);
     if !overdue.is_empty() && report.synced.as_ref().is_some_and(|value| value.status) {
         report.synced = Some(super::status::ConditionValue::no(
-            "ReconcileError",
+            ConditionReason::ReconcileError,
             format!("the operation goes on{overdue}"),
         ));
     }

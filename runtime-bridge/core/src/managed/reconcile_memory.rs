@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use crate::{
-    external::{Absent, CallError, Observation, ObserveResult, Operation, Secrets, Verb},
-    rule::Rule,
-};
+use crate::external::{Absent, CallError, Observation, ObserveResult, Operation, Secrets, Verb};
+use crate::reasons::Reason;
+use crate::rule::Rule;
 
 use super::{
     decision::{Event, ObserveCall},
@@ -388,7 +387,7 @@ impl ReconcileMemory {
         self.events.extend(
             warnings
                 .iter()
-                .map(|warning| Event::warning(&warning.reason, &warning.message)),
+                .map(|warning| Event::warning(Reason::of_plugin(&warning.reason), &warning.message)),
         );
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
+use crate::reasons::{NormalEvent, WarningEvent};
 use crate::{
     external::{
         Answer, CallError, Completed, FailureCode, Operation, OperationVerb, Outcome, OutcomeResult, Verb,
@@ -49,7 +50,8 @@ impl ReconcileMemory {
                 "the creation is said to have had no effect ({}), and yet to have made {:?}: it counts as unknown what it did; this is a fault of the plugin",
                 failure.reason, outcome.external_name
             );
-            self.events.push(Event::warning("ContradictoryAnswer", &message));
+            self.events
+                .push(Event::warning(WarningEvent::ContradictoryAnswer, &message));
         }
         match &*super::unanswered::believed(call, answer) {
             Ok(outcome) => self.record_outcome(snapshot, call, outcome),
@@ -171,7 +173,7 @@ impl ReconcileMemory {
             OperationVerb::Delete => {
                 self.delete_answered = Some(snapshot.now);
                 self.events.push(Event::normal(
-                    "DeletedExternalResource",
+                    NormalEvent::DeletedExternalResource,
                     "Successfully requested deletion of external resource",
                 ));
             }
@@ -179,14 +181,14 @@ impl ReconcileMemory {
                 self.created = Some(((call.token.clone(), call.attempt), snapshot.now));
                 self.absent_since = None;
                 self.events.push(Event::normal(
-                    "CreatedExternalResource",
+                    NormalEvent::CreatedExternalResource,
                     "Successfully requested creation of external resource",
                 ));
             }
             OperationVerb::Update => {
                 self.count_update(snapshot);
                 self.events.push(Event::normal(
-                    "UpdatedExternalResource",
+                    NormalEvent::UpdatedExternalResource,
                     "Successfully requested update of external resource",
                 ));
             }
@@ -240,7 +242,7 @@ impl ReconcileMemory {
                 // Told anew, it lives, whatever a poll said of it.
                 self.spent_handle.clear();
                 self.events.push(Event::normal(
-                    "CreatedExternalResource",
+                    NormalEvent::CreatedExternalResource,
                     "Successfully requested creation of external resource",
                 ));
             }
@@ -268,12 +270,12 @@ impl ReconcileMemory {
                 if begun && operation.verb == OperationVerb::Update {
                     self.count_update(snapshot);
                     self.events.push(Event::normal(
-                        "UpdatedExternalResource",
+                        NormalEvent::UpdatedExternalResource,
                         "Successfully requested update of external resource",
                     ));
                 } else if begun {
                     self.events.push(Event::normal(
-                        "DeletedExternalResource",
+                        NormalEvent::DeletedExternalResource,
                         "Successfully requested deletion of external resource",
                     ));
                 }
@@ -325,8 +327,10 @@ impl ReconcileMemory {
 
     /// The connection Secret could not be written: for people, and when to try again.
     pub fn record_publish_problem(&mut self, message: String, retry: Timestamp) {
-        self.events
-            .push(Event::warning("CannotPublishConnectionDetails", &message));
+        self.events.push(Event::warning(
+            WarningEvent::CannotPublishConnectionDetails,
+            &message,
+        ));
         self.publish_problem = Some((message, retry));
     }
 }

@@ -1,6 +1,7 @@
 //! Create recovery (design 4.3): what becomes of a create whose answer nobody has.
 
-use crate::{external::Observation, kind::CreateRecovery, rule::Rule};
+use crate::rule::Rule;
+use crate::{external::Observation, kind::CreateRecovery, reasons::StopReason};
 
 use super::{
     context::ReconcileContext,
@@ -33,7 +34,7 @@ pub(super) fn recover_creation(ctx: &ReconcileContext) -> Decision {
     }
     if !rules::same_location(snapshot, record) {
         return ctx.stop_and_return(
-            "ConfigIdentityChanged",
+            StopReason::ConfigIdentityChanged,
             "a creation is unanswered, and the ProviderConfig now means another account or has other settings than when it was sent; put it back until the creation is settled".to_owned(),
         );
     }
@@ -60,7 +61,7 @@ pub(super) fn recover_creation(ctx: &ReconcileContext) -> Decision {
             ObservedState::Exists(observation) => match super::existing::foreign_owner(snapshot, observation)
             {
                 Some(why) if !snapshot.is_named_upstream() && !ctx.deleting() => {
-                    return ctx.stop("DoublyOwned", why);
+                    return ctx.stop(StopReason::DoublyOwned, why);
                 }
                 // While deleting, and under a marker, another's counts as absence of ours.
                 Some(_) => {}
@@ -241,9 +242,9 @@ fn ask(ctx: &ReconcileContext, record: &Record, intent: &Intent, settles: jiff::
         question.id
     );
     let report = Report {
-        event: Some(Event::warning("CreateOutcomeUnknown", &message)),
+        event: Some(Event::warning(StopReason::CreateOutcomeUnknown, &message)),
         question: Some(question),
-        ..Report::failed("CreateOutcomeUnknown", message)
+        ..Report::failed(StopReason::CreateOutcomeUnknown, message)
     };
     let report = if ctx.deleting() {
         report.blocked("waiting for an answer: see Synced")

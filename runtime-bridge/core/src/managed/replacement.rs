@@ -1,6 +1,8 @@
 //! Replacement: a resource is deleted, upon a person's approval, so that another one takes its place (traces 51, 52).
 
-use crate::{external::Observation, rule::Rule};
+use crate::external::Observation;
+use crate::reasons::{NormalEvent, StopReason};
+use crate::rule::Rule;
 
 use super::{
     context::{Annotations, ReconcileContext},
@@ -52,7 +54,7 @@ pub(super) fn replace(
     stop(
         ctx,
         observation,
-        "ReplacementRequired",
+        StopReason::ReplacementRequired,
         format!(
             "{fields} cannot be changed in place; change back, or annotate {}={} to delete the resource and create another",
             names::APPROVE_REPLACEMENT,
@@ -74,15 +76,23 @@ fn begin(ctx: &ReconcileContext, record: &Record, observation: &Observation, fie
         record.external_name
     );
     ctx.write_record("begin the approved replacement", &new, annotations)
-        .telling(Some(Event::normal("ReplacingExternalResource", &message)))
+        .telling(Some(Event::normal(
+            NormalEvent::ReplacingExternalResource,
+            &message,
+        )))
 }
 
 /// The named stop where nothing is replaced, whoever approves.
 pub(super) fn forbidden(ctx: &ReconcileContext, observation: &Observation, message: &str) -> Decision {
-    stop(ctx, observation, "ReplacementForbidden", message.to_owned())
+    stop(
+        ctx,
+        observation,
+        StopReason::ReplacementForbidden,
+        message.to_owned(),
+    )
 }
 
-fn stop(ctx: &ReconcileContext, observation: &Observation, reason: &str, message: String) -> Decision {
+fn stop(ctx: &ReconcileContext, observation: &Observation, reason: StopReason, message: String) -> Decision {
     let shown = Report {
         synced: None,
         ..in_sync_report(ctx, observation)

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 
 use crate::external::{Document, OperationVerb};
+use crate::reasons::{ConditionReason, NormalEvent, Reason};
 
 use super::{
     decision::{Action, Decision, Event, Rest, StatusWrite},
@@ -37,12 +38,12 @@ pub(super) struct Report {
 impl Report {
     pub fn synced() -> Self {
         Self {
-            synced: Some(ConditionValue::yes("ReconcileSuccess")),
+            synced: Some(ConditionValue::yes(ConditionReason::ReconcileSuccess)),
             ..Self::default()
         }
     }
 
-    pub fn failed(reason: &str, message: impl Into<String>) -> Self {
+    pub fn failed(reason: impl Into<Reason>, message: impl Into<String>) -> Self {
         Self {
             synced: Some(ConditionValue::no(reason, message)),
             ..Self::default()
@@ -56,11 +57,11 @@ impl Report {
             Some(retry_state) if retry_state.waiting => Self {
                 synced: Some(ConditionValue {
                     message: retry_state.message.clone(),
-                    ..ConditionValue::yes("ReconcileSuccess")
+                    ..ConditionValue::yes(ConditionReason::ReconcileSuccess)
                 }),
                 ..Self::default()
             },
-            Some(retry_state) => Self::failed("ReconcileError", retry_state.message.clone()),
+            Some(retry_state) => Self::failed(ConditionReason::ReconcileError, retry_state.message.clone()),
         }
     }
 
@@ -72,15 +73,15 @@ impl Report {
     }
 
     pub fn creating(self) -> Self {
-        self.ready(ConditionValue::no("Creating", ""))
+        self.ready(ConditionValue::no(ConditionReason::Creating, ""))
     }
 
     pub fn deleting(self) -> Self {
         let ready = self
             .ready
             .clone()
-            .filter(|value| value.reason == "Deleting")
-            .unwrap_or_else(|| ConditionValue::no("Deleting", ""));
+            .filter(|value| value.reason == ConditionReason::Deleting.as_str())
+            .unwrap_or_else(|| ConditionValue::no(ConditionReason::Deleting, ""));
         self.ready(ready)
     }
 
@@ -97,7 +98,7 @@ impl Report {
 
     /// What stands in the way of the deletion.
     pub fn blocked(self, message: impl Into<String>) -> Self {
-        self.ready(ConditionValue::no("Deleting", message))
+        self.ready(ConditionValue::no(ConditionReason::Deleting, message))
     }
 
     pub fn event(self, event: Event) -> Self {
@@ -123,7 +124,10 @@ impl Report {
         let mut rest = rest;
         let mut report = self;
         if let Some((message, retry)) = memory.publish_problem.as_ref().filter(|_| publishable) {
-            report.synced = Some(ConditionValue::no("ReconcileError", message.clone()));
+            report.synced = Some(ConditionValue::no(
+                ConditionReason::ReconcileError,
+                message.clone(),
+            ));
             rest.wake = Some(rest.wake.map_or(*retry, |wake| wake.min(*retry)));
         }
         let old = &snapshot.managed.status;
@@ -132,7 +136,7 @@ impl Report {
         memory.status_echo.put_back(old, &mut new);
         if new.last_handled != old.last_handled {
             let message = format!("Handled the reconcile request {:?}", new.last_handled);
-            events.push(Event::normal("ReconcileRequestHandled", &message));
+            events.push(Event::normal(NormalEvent::ReconcileRequestHandled, &message));
         }
         if memory
             .progress_written
@@ -161,7 +165,10 @@ impl Report {
         match &*snapshot.managed.record() {
             Stored::Owned(record) if record.details == Details::Lost => set(
                 CONNECTION_DETAILS,
-                &ConditionValue::no("Lost", rules::lost_connection_details(&snapshot.kind)),
+                &ConditionValue::no(
+                    ConditionReason::Lost,
+                    rules::lost_connection_details(&snapshot.kind),
+                ),
             ),
             Stored::Owned(_) | Stored::None | Stored::Unreadable(_) => status.clear(CONNECTION_DETAILS),
         }
@@ -169,7 +176,7 @@ impl Report {
         match &self.operation {
             Some(operation) => set(
                 ASYNC_OPERATION,
-                &ConditionValue::no("Ongoing", message(operation, &self.overdue)),
+                &ConditionValue::no(ConditionReason::Ongoing, message(operation, &self.overdue)),
             ),
             None => status.clear(ASYNC_OPERATION),
         }

@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 
 use crate::external::{CallError, Failure, Verb};
+use crate::reasons::WarningEvent;
 
 use super::{
     decision::Event,
@@ -137,11 +138,11 @@ fn prefix(verb: Verb) -> &'static str {
     }
 }
 
-fn event_reason(verb: Verb) -> &'static str {
+fn event_reason(verb: Verb) -> WarningEvent {
     match verb {
-        Verb::Observe | Verb::Poll => "CannotObserveExternalResource",
-        Verb::Create => "CannotCreateExternalResource",
-        Verb::Update => "CannotUpdateExternalResource",
-        Verb::Delete => "CannotDeleteExternalResource",
+        Verb::Observe | Verb::Poll => WarningEvent::CannotObserveExternalResource,
+        Verb::Create => WarningEvent::CannotCreateExternalResource,
+        Verb::Update => WarningEvent::CannotUpdateExternalResource,
+        Verb::Delete => WarningEvent::CannotDeleteExternalResource,
     }
 }

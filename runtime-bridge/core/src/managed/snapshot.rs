@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use crate::{
     external::{Config, Document, Secrets},
     kind::{CreateRecovery, Kind, NameSource},
+    reasons::ConditionReason,
     rule::Rule,
 };
 
@@ -60,7 +61,7 @@ impl Managed {
     /// Its deletion was begun, and everybody may see it.
     pub fn shows_deleting(&self) -> bool {
         self.condition(super::status::READY)
-            .is_some_and(|ready| ready.reason == "Deleting")
+            .is_some_and(|ready| ready.reason == ConditionReason::Deleting.as_str())
     }
 
     /// The create or adoption of this record, which is the object's, is confirmed: by metadata, or by the status that names its token.

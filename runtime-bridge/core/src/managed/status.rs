@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::external::{Document, OperationVerb};
+use crate::reasons::Reason;
 
 /// `Ready`.
 pub const READY: &str = "Ready";
@@ -50,19 +51,19 @@ pub struct ConditionValue {
 
 impl ConditionValue {
     /// True for a reason.
-    pub fn yes(reason: &str) -> Self {
+    pub fn yes(reason: impl Into<Reason>) -> Self {
         Self {
             status: true,
-            reason: reason.to_owned(),
+            reason: reason.into().into(),
             message: String::new(),
         }
     }
 
     /// False for a reason.
-    pub fn no(reason: &str, message: impl Into<String>) -> Self {
+    pub fn no(reason: impl Into<Reason>, message: impl Into<String>) -> Self {
         Self {
             status: false,
-            reason: reason.to_owned(),
+            reason: reason.into().into(),
             message: message.into(),
         }
     }

@@ -46,7 +46,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::managed::status::ConditionValue;
+    use crate::{managed::status::ConditionValue, reasons::ConditionReason};
 
     fn status(at_provider: Value) -> Status {
         Status {
@@ -58,7 +58,7 @@ mod tests {
     fn with_condition(mut status: Status) -> Status {
         status.set(
             "Ready",
-            &ConditionValue::yes("Available"),
+            &ConditionValue::yes(ConditionReason::Available),
             1,
             jiff::Timestamp::UNIX_EPOCH,
         );

@@ -1,6 +1,9 @@
 //! The condition that tells what became of a config.
 
-use bridge_core::managed::{ConditionValue, Status};
+use bridge_core::{
+    managed::{ConditionValue, Status},
+    reasons::ConditionReason,
+};
 use jiff::Timestamp;
 
 use super::ConfigError;
@@ -15,7 +18,7 @@ pub(super) fn reported(
     let says = match identity {
         Ok(identity) => ConditionValue {
             status: true,
-            reason: "Usable".to_owned(),
+            reason: ConditionReason::Usable.as_str().to_owned(),
             message: if identity.is_empty() {
                 String::new()
             } else {

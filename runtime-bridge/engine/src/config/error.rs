@@ -3,6 +3,7 @@
 use bridge_core::{
     external::{CallError, Failure},
     managed::Problem,
+    reasons::{ProblemReason, Reason},
 };
 
 use super::HostError;
@@ -113,31 +114,32 @@ fn in_brackets(code: &str) -> String {
 
 impl ConfigError {
     /// A stable word: a condition's reason.
-    pub fn reason(&self) -> &str {
-        match self {
-            Self::InvalidReference { .. } => "InvalidProviderConfigReference",
-            Self::NotFound { .. } => "ProviderConfigNotFound",
-            Self::NotRead { .. } => "ProviderConfigNotRead",
-            Self::Invalid { .. } => "InvalidProviderConfig",
+    pub fn reason(&self) -> Reason {
+        let reason = match self {
+            Self::InvalidReference { .. } => ProblemReason::InvalidProviderConfigReference,
+            Self::NotFound { .. } => ProblemReason::ProviderConfigNotFound,
+            Self::NotRead { .. } => ProblemReason::ProviderConfigNotRead,
+            Self::Invalid { .. } => ProblemReason::InvalidProviderConfig,
             Self::Secret {
                 source: SecretError::NotFound { .. },
                 ..
-            } => "SecretNotFound",
-            Self::Secret { .. } => "SecretNotRead",
-            Self::SecretKeyMissing { .. } => "SecretKeyMissing",
+            } => ProblemReason::SecretNotFound,
+            Self::Secret { .. } => ProblemReason::SecretNotRead,
+            Self::SecretKeyMissing { .. } => ProblemReason::SecretKeyMissing,
             Self::Host { source, .. } => source.reason(),
-            Self::HostForbidden { .. } => "CredentialsSourceForbidden",
-            Self::CredentialMissing { .. } => "CredentialMissing",
-            Self::Rejected { failure, .. } => &failure.reason,
-            Self::NotChecked { .. } => "ProviderConfigNotChecked",
-        }
+            Self::HostForbidden { .. } => ProblemReason::CredentialsSourceForbidden,
+            Self::CredentialMissing { .. } => ProblemReason::CredentialMissing,
+            Self::Rejected { failure, .. } => return Reason::of_plugin(&failure.reason),
+            Self::NotChecked { .. } => ProblemReason::ProviderConfigNotChecked,
+        };
+        reason.into()
     }
 }
 
 impl From<&ConfigError> for Problem {
     fn from(error: &ConfigError) -> Self {
         Self {
-            reason: error.reason().to_owned(),
+            reason: error.reason().into(),
             message: error.to_string(),
         }
     }

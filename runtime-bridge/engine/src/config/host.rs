@@ -7,6 +7,8 @@ use std::{
     path::Path,
 };
 
+use bridge_core::reasons::ProblemReason;
+
 /// No credential is longer.
 const MOST_BYTES: u64 = 1 << 20;
 
@@ -37,11 +39,11 @@ pub enum HostError {
 
 impl HostError {
     /// A stable word.
-    pub fn reason(&self) -> &'static str {
+    pub fn reason(&self) -> ProblemReason {
         match self {
-            Self::VariableMissing { .. } => "EnvironmentVariableMissing",
-            Self::FileMissing { .. } => "CredentialsFileMissing",
-            Self::FileNotRead { .. } => "CredentialsFileNotRead",
+            Self::VariableMissing { .. } => ProblemReason::EnvironmentVariableMissing,
+            Self::FileMissing { .. } => ProblemReason::CredentialsFileMissing,
+            Self::FileNotRead { .. } => ProblemReason::CredentialsFileNotRead,
         }
     }
 }

@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use bridge_core::{
     managed::{ConditionValue, Status},
     queue::{Priority, Wake},
+    reasons::{ConditionReason, WarningEvent},
 };
 use jiff::SignedDuration;
 
@@ -215,7 +216,7 @@ impl InUse {
     async fn report(&self, config: &Object, users: &[Key], count: usize) -> Result<(), ApiError> {
         let before = Status::read(&config.status_value());
         let mut status = before.clone();
-        let value = ConditionValue::no("InUse", BLOCKING);
+        let value = ConditionValue::no(ConditionReason::InUse, BLOCKING);
         status.set("Terminating", &value, config.generation(), self.clock.now());
         if status == before {
             return Ok(());
@@ -226,7 +227,7 @@ impl InUse {
         self.events.record(
             config,
             EventType::Warning,
-            "UsageAccounting",
+            WarningEvent::UsageAccounting.as_str(),
             &blocked(users, count),
         );
         Ok(())

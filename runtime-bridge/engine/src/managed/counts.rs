@@ -165,7 +165,10 @@ fn seconds(from: Timestamp, to: Timestamp) -> f64 {
 mod tests {
     use std::time::Duration;
 
-    use bridge_core::managed::{ConditionValue, Policies, Status};
+    use bridge_core::{
+        managed::{ConditionValue, Policies, Status},
+        reasons::ConditionReason,
+    };
 
     use super::*;
     use crate::metrics::Metrics;
@@ -210,7 +213,7 @@ mod tests {
         /// A pass after which it says this.
         fn pass(&mut self, ready: &ConditionValue, second: u64) {
             let before = self.object.clone();
-            let synced = ConditionValue::yes("ReconcileSuccess");
+            let synced = ConditionValue::yes(ConditionReason::ReconcileSuccess);
             self.object.status.set(status::READY, ready, 1, START);
             self.object.status.set(status::SYNCED, &synced, 1, START);
             let now = START + Duration::from_secs(second);
@@ -230,12 +233,12 @@ mod tests {
     #[test]
     fn the_first_readiness_is_observed_once_whatever_came_before_it() {
         let mut stage = Fixture::new();
-        stage.pass(&ConditionValue::no("Creating", ""), 1);
-        stage.pass(&ConditionValue::no("Unavailable", ""), 2);
+        stage.pass(&ConditionValue::no(ConditionReason::Creating, ""), 1);
+        stage.pass(&ConditionValue::no(ConditionReason::Unavailable, ""), 2);
         assert_eq!(stage.value("first_time_to_readiness_seconds_count"), "none");
-        stage.pass(&ConditionValue::yes("Available"), 4);
-        stage.pass(&ConditionValue::no("Creating", ""), 5);
-        stage.pass(&ConditionValue::yes("Available"), 6);
+        stage.pass(&ConditionValue::yes(ConditionReason::Available), 4);
+        stage.pass(&ConditionValue::no(ConditionReason::Creating, ""), 5);
+        stage.pass(&ConditionValue::yes(ConditionReason::Available), 6);
         assert_eq!(stage.value("first_time_to_readiness_seconds_count"), "1");
         assert_eq!(stage.value("first_time_to_readiness_seconds_sum"), "4.0");
     }
@@ -243,19 +246,21 @@ mod tests {
     #[test]
     fn existing_objects_have_no_time_to_first_readiness() {
         let mut stage = Fixture::new();
-        stage
-            .object
-            .status
-            .set(status::SYNCED, &ConditionValue::yes("x"), 1, START);
+        stage.object.status.set(
+            status::SYNCED,
+            &ConditionValue::yes(ConditionReason::Available),
+            1,
+            START,
+        );
         stage.counts.seen(&stage.gvk, &stage.object);
-        stage.pass(&ConditionValue::yes("Available"), 4);
+        stage.pass(&ConditionValue::yes(ConditionReason::Available), 4);
         assert_eq!(stage.value("first_time_to_readiness_seconds_count"), "none");
     }
 
     #[test]
     fn drift_is_measured_from_the_last_observation_in_sync() {
         let mut stage = Fixture::new();
-        stage.pass(&ConditionValue::yes("Available"), 1);
+        stage.pass(&ConditionValue::yes(ConditionReason::Available), 1);
         stage.counts.updated("uid", START);
         assert_eq!(stage.value("drift_seconds_count"), "none");
         stage.counts.in_sync_since("uid", START);
@@ -266,7 +271,7 @@ mod tests {
     #[test]
     fn what_goes_between_two_generations_is_counted_no_more() {
         let mut stage = Fixture::new();
-        stage.pass(&ConditionValue::yes("Available"), 1);
+        stage.pass(&ConditionValue::yes(ConditionReason::Available), 1);
         assert_eq!(
             (stage.value("exists"), stage.value("ready")),
             ("1".into(), "1".into())
@@ -274,7 +279,7 @@ mod tests {
         let next = Counts::new(Arc::clone(&stage.managed_metrics));
         stage.counts.end();
         // A pass that ends late.
-        stage.pass(&ConditionValue::yes("Available"), 2);
+        stage.pass(&ConditionValue::yes(ConditionReason::Available), 2);
         assert_eq!(
             (stage.value("exists"), stage.value("synced")),
             ("0".into(), "0".into())

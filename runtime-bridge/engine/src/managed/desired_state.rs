@@ -7,6 +7,7 @@ use bridge_core::{
     external::{Document, Secrets},
     kind::Kind,
     managed::{Problem, ResolvedDesiredState},
+    reasons::ProblemReason,
 };
 use serde_json::Value;
 
@@ -30,19 +31,19 @@ pub(super) async fn read(
         .and_then(Value::as_object)
         .unwrap_or(&empty);
     let split = split_secret_refs(kind, for_provider)
-        .map_err(|error| problem("InvalidSecretReference", error.to_string()))?;
+        .map_err(|error| problem(ProblemReason::InvalidSecretReference, error.to_string()))?;
     let mut sensitive = Secrets::default();
     for (pointer, reference) in &split.secret_refs {
         let namespace = namespace_of(object, reference);
         let secret = secrets.read(namespace, &reference.name).await.map_err(|error| {
             problem(
-                "SecretNotRead",
+                ProblemReason::SecretNotRead,
                 format!("{error}, to which spec.forProvider{pointer} refers"),
             )
         })?;
         let Some(value) = secret.data.0.get(&reference.key) else {
             return Err(problem(
-                "SecretKeyMissing",
+                ProblemReason::SecretKeyMissing,
                 format!(
                     "the Secret {namespace}/{} has no key {:?}, to which spec.forProvider{pointer} refers",
                     reference.name, reference.key
@@ -51,7 +52,7 @@ pub(super) async fn read(
         };
         if std::str::from_utf8(value).is_err() {
             return Err(problem(
-                "SecretNotText",
+                ProblemReason::SecretNotText,
                 format!(
                     "key {:?} of the Secret {namespace}/{} is not UTF-8 text",
                     reference.key, reference.name
@@ -103,9 +104,9 @@ fn namespace_of<'a>(object: &'a Object, reference: &'a SecretRef) -> &'a str {
         .unwrap_or_default()
 }
 
-fn problem(reason: &str, message: String) -> Problem {
+fn problem(reason: ProblemReason, message: String) -> Problem {
     Problem {
-        reason: reason.to_owned(),
+        reason: reason.as_str().to_owned(),
         message,
     }
 }

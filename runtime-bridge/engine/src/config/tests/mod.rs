@@ -35,7 +35,7 @@ fn credentials(config: &Config) -> BTreeMap<&str, &str> {
 }
 
 async fn reason(resolver: &ConfigResolver, object: &Object) -> String {
-    resolver.config_of(object).await.unwrap_err().reason().to_owned()
+    resolver.config_of(object).await.unwrap_err().reason().into()
 }
 
 #[tokio::test]
@@ -284,7 +284,7 @@ async fn many_who_ask_for_what_cannot_be_read_do_not_wait_for_each_other() {
     let (object, begun) = (cluster_wide(), Instant::now());
     let asked = (0..100).map(|_| resolver.config_of(&object));
     for answer in futures::future::join_all(asked).await {
-        assert_eq!(answer.unwrap_err().reason(), "SecretNotFound");
+        assert_eq!(answer.unwrap_err().reason().as_str(), "SecretNotFound");
     }
     assert_eq!((shared.counts().0, begun.elapsed().as_secs()), (2, 20));
 }
@@ -303,8 +303,8 @@ async fn a_failure_of_another_generation_is_not_shared() {
         resolver.config_of(&object).await
     };
     let (former, next, mended) = tokio::join!(former, next, mended);
-    assert_eq!(former.unwrap_err().reason(), "SecretNotFound");
-    assert_eq!(next.unwrap_err().reason(), "SecretNotFound");
+    assert_eq!(former.unwrap_err().reason().as_str(), "SecretNotFound");
+    assert_eq!(next.unwrap_err().reason().as_str(), "SecretNotFound");
     assert_eq!(mended.unwrap().identity, "account");
 }
 

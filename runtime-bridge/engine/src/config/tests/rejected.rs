@@ -33,7 +33,7 @@ async fn a_rejected_config_backs_off_until_it_changes() {
     shared.fixture().verdict = Some(Ok(Err(refusal())));
     let resolver = shared.resolver(false);
     let error = resolver.config_of(&cluster_wide()).await.unwrap_err();
-    assert_eq!(error.reason(), "BadKey");
+    assert_eq!(error.reason().as_str(), "BadKey");
     assert!(
         error
             .to_string()

@@ -1,0 +1,38 @@
+use super::reasons;
+
+reasons! {
+    /// Why a condition has its value, where no person is needed.
+    ConditionReason {
+        Available = "the plugin reports that others can use it",
+        Unavailable = "it exists, and cannot be used; the message states why",
+        Creating = "it does not exist yet, or its creation is not finished",
+        Deleting = "the object is being deleted; the message names what blocks",
+        ReconcileSuccess = "the last reconcile succeeded. A message names what it waits for",
+        ReconcileError = "the message begins with the step that failed: `connect`, `observe`, `create`, `update`, `delete` or `operation failed`",
+        ReconcilePaused = "annotation `crossplane.io/paused: \"true\"`, or `managementPolicies: []`",
+        Ongoing = "present while an operation runs, with phase and progress",
+        Lost = "present once the answer that carried details which are given once was lost; the message names them and the remedy",
+        Usable = "of a config: the plugin accepts it; the message names as whom it acts",
+        InUse = "of a config that is being deleted: managed resources still refer to it",
+    }
+}
+
+impl ConditionReason {
+    /// The type of the condition and its status.
+    pub const fn condition(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Available | Self::Usable => ("Ready", "True"),
+            Self::Unavailable | Self::Creating | Self::Deleting => ("Ready", "False"),
+            Self::ReconcileSuccess => ("Synced", "True"),
+            Self::ReconcileError | Self::ReconcilePaused => ("Synced", "False"),
+            Self::Ongoing => ("AsyncOperation", "False"),
+            Self::Lost => ("ConnectionDetails", "False"),
+            Self::InUse => ("Terminating", "False"),
+        }
+    }
+
+    /// Of a ProviderConfig or ClusterProviderConfig, not of a managed resource.
+    pub const fn is_of_config(self) -> bool {
+        matches!(self, Self::Usable | Self::InUse)
+    }
+}

@@ -1,0 +1,109 @@
+//! Tables of the documents that are written from the code: a test compares them, and writes them anew where `UPDATE_DOCUMENTS` is set.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use bridge_core::reasons::{ConditionReason, NormalEvent, ProblemReason, StopReason, WarningEvent};
+
+use crate::reliability::between;
+
+/// The page, the mark of the table in it, and what writes it.
+const TABLES: [(&str, &str, fn() -> String); 5] = [
+    ("docs/conditions.md", "conditions", conditions),
+    ("docs/conditions.md", "stops", stops),
+    ("docs/conditions.md", "events", events),
+    ("docs/provider-config.md", "conditions", config_conditions),
+    ("docs/provider-config.md", "problems", problems),
+];
+
+fn conditions() -> String {
+    let mut table = "| condition | status / reason | meaning |\n|---|---|---|\n".to_owned();
+    let mut last = ("", "");
+    let of_objects = ConditionReason::ALL
+        .iter()
+        .filter(|reason| !reason.is_of_config());
+    for reason in of_objects {
+        let (kind, status) = reason.condition();
+        if last.0 == "Synced" && kind != "Synced" {
+            table += "| | False, a reason from the next table | a stop that needs a person |\n";
+        }
+        let named = if last.0 == kind {
+            String::new()
+        } else {
+            format!("`{kind}` ")
+        };
+        let _ = writeln!(
+            table,
+            "| {named}| {status} `{}` | {} |",
+            reason.as_str(),
+            reason.meaning()
+        );
+        last = (kind, status);
+    }
+    table
+}
+
+fn stops() -> String {
+    let mut table = "| reason | what happened | what to do |\n|---|---|---|\n".to_owned();
+    for reason in StopReason::ALL {
+        let (name, meaning, remedy) = (reason.as_str(), reason.meaning(), reason.remedy());
+        let _ = writeln!(table, "| `{name}` | {meaning} | {remedy} |");
+    }
+    table
+}
+
+fn events() -> String {
+    let mut table = "| type | reason | meaning |\n|---|---|---|\n".to_owned();
+    let normal = NormalEvent::ALL
+        .iter()
+        .map(|event| ("Normal", event.as_str(), event.meaning()));
+    let warning = WarningEvent::ALL
+        .iter()
+        .map(|event| ("Warning", event.as_str(), event.meaning()));
+    for (kind, reason, meaning) in normal.chain(warning) {
+        let _ = writeln!(table, "| {kind} | `{reason}` | {meaning} |");
+    }
+    table
+}
+
+fn config_conditions() -> String {
+    let mut table = "| condition | status / reason | meaning |\n|---|---|---|\n".to_owned();
+    for reason in ConditionReason::ALL.iter().filter(|reason| reason.is_of_config()) {
+        let (kind, status) = reason.condition();
+        let _ = writeln!(
+            table,
+            "| `{kind}` | {status} `{}` | {} |",
+            reason.as_str(),
+            reason.meaning()
+        );
+    }
+    table
+}
+
+fn problems() -> String {
+    let mut table = "| reason | what is wrong | what to do |\n|---|---|---|\n".to_owned();
+    for reason in ProblemReason::ALL {
+        let (name, meaning, remedy) = (reason.as_str(), reason.meaning(), reason.remedy());
+        let _ = writeln!(table, "| `{name}` | {meaning} | {remedy} |");
+    }
+    table
+}
+
+#[test]
+fn the_documents_hold_the_tables_of_the_code() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let update = std::env::var_os("UPDATE_DOCUMENTS").is_some();
+    for (page, mark, write) in TABLES {
+        let path = root.join(page);
+        let held = fs::read_to_string(&path).unwrap();
+        let expected = between(&held, mark, &write()).unwrap();
+        if update {
+            fs::write(&path, &expected).unwrap();
+        }
+        assert!(
+            update || held == expected,
+            "{page} does not hold the table \"{mark}\" as the code has it: run `UPDATE_DOCUMENTS=1 cargo test -p xtask documents`"
+        );
+    }
+}
