@@ -17,7 +17,6 @@ use super::{
     replacement,
     report::Report,
     resolve_intent, rules,
-    snapshot::Snapshot,
     status::ConditionValue,
     unanswered,
 };
