@@ -87,11 +87,11 @@ async fn run(arguments: Arguments) -> Result<Summary, TestError> {
     let mut testbed = Testbed::start(Programs::from_build("halting-bridge", &flags)?).await?;
     let points = batch::record(&mut testbed).await?;
     // So that on a busy machine it is polled as often as when it was recorded.
-    let mood = Profile {
+    let profile = Profile {
         work: Profile::default().work * 2,
         ..Profile::default()
     };
-    testbed.cloud.set_mood(&mood).await.map_err(TestError::from)?;
+    testbed.cloud.set_profile(&profile).await.map_err(TestError::from)?;
     let lost: Vec<String> = points
         .iter()
         .flat_map(|(variant, points)| {

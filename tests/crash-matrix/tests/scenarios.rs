@@ -48,7 +48,7 @@ impl RealProcesses {
             self.testbed.publish(&[]).await.unwrap();
         }
         self.testbed.cloud.clear_faults().await.unwrap();
-        self.testbed.cloud.set_mood(&Profile::default()).await.unwrap();
+        self.testbed.cloud.set_profile(&Profile::default()).await.unwrap();
     }
 }
 
@@ -98,8 +98,8 @@ impl bridge_sim::scenario::ScenarioBackend for RealProcesses {
         self.testbed.cloud.inject(&fault).await.map_err(unexpected)
     }
 
-    async fn set_mood(&mut self, mood: Profile) -> Result<(), Unexpected> {
-        self.testbed.cloud.set_mood(&mood).await.map_err(unexpected)
+    async fn set_profile(&mut self, profile: Profile) -> Result<(), Unexpected> {
+        self.testbed.cloud.set_profile(&profile).await.map_err(unexpected)
     }
 
     async fn remove_by_hand(&mut self, kind: &str, name: &str) -> Result<(), Unexpected> {

@@ -6,7 +6,7 @@
 //! | `GET /objects` | what exists, as JSON |
 //! | `GET /removed`, `GET /entries` | what was removed; the calls that came |
 //! | `POST /faults`, `DELETE /faults` | one fault more; none any more |
-//! | `GET /mood`, `PUT /mood` | how it behaves until another profile is set; fields that are left out have their defaults |
+//! | `GET /profile`, `PUT /profile` | how it behaves until another profile is set; fields that are left out have their defaults |
 //! | `POST /foreign/{kind}/{name}` | another owner creates one; the body is its marker |
 //! | `DELETE /objects/{kind}/{name}` | an unknown actor removes it by hand |
 
@@ -50,7 +50,7 @@ pub async fn serve(listener: TcpListener) -> std::io::Result<()> {
         .route("/removed", get(removed))
         .route("/entries", get(entries))
         .route("/faults", post(inject).delete(clear))
-        .route("/mood", get(mood).put(set_mood))
+        .route("/profile", get(profile).put(set_profile))
         .route("/foreign/{kind}/{*name}", post(foreign))
         .with_state(cloud);
     axum::serve(listener, routes).await
@@ -118,12 +118,12 @@ async fn clear(State(cloud): Shared) {
     cloud.lock().faults.clear();
 }
 
-async fn mood(State(cloud): Shared) -> Json<Profile> {
-    Json(cloud.lock().mood.clone())
+async fn profile(State(cloud): Shared) -> Json<Profile> {
+    Json(cloud.lock().profile.clone())
 }
 
-async fn set_mood(State(cloud): Shared, Json(mood): Json<Profile>) {
-    cloud.lock().mood = mood;
+async fn set_profile(State(cloud): Shared, Json(profile): Json<Profile>) {
+    cloud.lock().profile = profile;
 }
 
 async fn foreign(State(cloud): Shared, Path((kind, name)): Path<(String, String)>, marker: String) {

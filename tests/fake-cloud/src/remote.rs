@@ -97,8 +97,8 @@ impl Remote {
     }
 
     /// How it is from now on.
-    pub async fn set_mood(&self, mood: &Profile) -> Result<(), Unreachable> {
-        self.write(Method::PUT, "mood", Some(mood)).await
+    pub async fn set_profile(&self, profile: &Profile) -> Result<(), Unreachable> {
+        self.write(Method::PUT, "profile", Some(profile)).await
     }
 
     /// Another owner creates a resource, which is ready at once.

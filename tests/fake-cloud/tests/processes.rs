@@ -159,9 +159,9 @@ async fn a_cloud_can_be_spoilt_from_outside() {
         down: true,
         ..Profile::default()
     };
-    stage.cloud.set_mood(&down).await.unwrap();
+    stage.cloud.set_profile(&down).await.unwrap();
     assert_eq!(stage.create("one").await.unwrap(), "");
-    stage.cloud.set_mood(&Profile::default()).await.unwrap();
+    stage.cloud.set_profile(&Profile::default()).await.unwrap();
     stage.cloud.foreign("Named", "one", "").await.unwrap();
     assert_eq!(stage.create("one").await.unwrap(), "", "it is another's");
     stage.cloud.remove_by_hand("Named", "one").await.unwrap();

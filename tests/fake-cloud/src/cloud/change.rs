@@ -76,7 +76,7 @@ impl Cloud {
         let there = self.objects.iter().find(|one| one.id == used.object);
         if let Some(handle) = &used.handle
             && there.is_some()
-            && !self.mood.forgets_operations
+            && !self.profile.forgets_operations
             && self.work.get(handle).is_some_and(|work| work.ends > now)
         {
             let told = if subject.manners.name_at_end {
@@ -108,7 +108,7 @@ impl Cloud {
         self.count += 1;
         let capabilities = &subject.kind.capabilities;
         let invisible =
-            Duration::from_millis(self.mood.invisible.into()).min(capabilities.consistency_window);
+            Duration::from_millis(self.profile.invisible.into()).min(capabilities.consistency_window);
         let marker = if capabilities.holds_marker {
             create.target.ownership_marker.clone()
         } else {
@@ -190,7 +190,7 @@ impl Cloud {
         if matches!(one.state, State::Creating(_)) && !subject.kind.capabilities.delete_during_create {
             return answer::failed(&one.name, FailureCode::Conflict, Effect::None);
         }
-        if self.mood.keeps_what_is_deleted {
+        if self.profile.keeps_what_is_deleted {
             return answer::completed(&one.name, None, false);
         }
         let until = answer::after(now, self.work_takes());

@@ -168,7 +168,7 @@ pub struct Cloud {
     /// Every call that came, newest last.
     pub entries: Vec<Entry>,
     /// In force until another one is set.
-    pub mood: Profile,
+    pub profile: Profile,
     /// What waits for its call.
     pub faults: Faults,
     /// Calls that take effect later.
@@ -195,7 +195,7 @@ impl Cloud {
             objects: Vec::new(),
             removed: Vec::new(),
             entries: Vec::new(),
-            mood: Profile::default(),
+            profile: Profile::default(),
             faults: Faults::default(),
             late: Vec::new(),
             work: BTreeMap::new(),
@@ -216,7 +216,7 @@ impl Cloud {
 
     /// The observation of a resource, in the present profile.
     fn observation(&self, one: &External, holds_marker: bool) -> Observation {
-        answer::observation(one, holds_marker, self.mood.untidy_status)
+        answer::observation(one, holds_marker, self.profile.untidy_status)
     }
 
     /// The resources that were created for this uid.
@@ -330,7 +330,7 @@ impl Cloud {
     }
 
     fn work_takes(&self) -> Duration {
-        Duration::from_millis(self.mood.work.into())
+        Duration::from_millis(self.profile.work.into())
     }
 
     /// A call can reach it: what is seen only when its creation ends is not there before.

@@ -18,7 +18,7 @@ impl Cloud {
         let known = self
             .work
             .get(&poll.handle)
-            .filter(|_| !self.mood.forgets_operations);
+            .filter(|_| !self.profile.forgets_operations);
         let Some(work) = known else {
             return answer::failed(name, FailureCode::OperationExpired, Effect::None);
         };

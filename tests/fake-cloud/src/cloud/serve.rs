@@ -132,10 +132,10 @@ impl Cloud {
 
     /// What the present profile answers to every call.
     fn with_profile(&self) -> Option<Failure> {
-        if self.mood.refuses_credentials {
+        if self.profile.refuses_credentials {
             return Some(answer::failure(FailureCode::Unauthenticated, Effect::None));
         }
-        self.mood
+        self.profile
             .down
             .then(|| answer::failure(FailureCode::Unavailable, Effect::None))
     }
@@ -178,7 +178,7 @@ impl Cloud {
 
     fn look(&self, observe: &Observe, now: Timestamp) -> ObserveResult {
         let target = &observe.target;
-        if self.mood.blind {
+        if self.profile.blind {
             return self.nothing_there(observe);
         }
         let Some(subject) = self.subject(&target.resource_type.kind) else {

@@ -184,7 +184,7 @@ fn a_late_call_takes_effect_within_its_late_margin() {
 #[test]
 fn a_late_call_shows_as_of_its_own_time() {
     let mut stage = Fixture::new();
-    stage.cloud.mood.invisible = 2_000;
+    stage.cloud.profile.invisible = 2_000;
     stage
         .cloud
         .inject(Fault::once(Rpc::Create, FaultOutcome::Late(500)));
@@ -206,7 +206,7 @@ fn a_false_absence_is_served_once() {
 #[test]
 fn a_created_resource_may_become_visible_later() {
     let mut stage = Fixture::new();
-    stage.cloud.mood.invisible = 60_000;
+    stage.cloud.profile.invisible = 60_000;
     stage.result(&create("Marked", ""));
     assert!(matches!(stage.look("Marked", ""), ObserveResult::Absent(_)));
     // Not later than the kind's consistency window.

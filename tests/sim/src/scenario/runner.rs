@@ -71,7 +71,7 @@ pub trait ScenarioBackend {
     /// Adds a fault, which waits for its call.
     async fn inject(&mut self, fault: Fault) -> Result<(), Unexpected>;
     /// How the cloud is from now on.
-    async fn set_mood(&mut self, mood: Profile) -> Result<(), Unexpected>;
+    async fn set_profile(&mut self, profile: Profile) -> Result<(), Unexpected>;
     /// An unknown actor removes what bears this name.
     async fn remove_by_hand(&mut self, kind: &str, name: &str) -> Result<(), Unexpected>;
     /// Another owner creates one of this name, under another marker.
@@ -155,7 +155,7 @@ impl Runner {
             Step::Start(process) => backend.start(*process).await?,
             Step::Publish(kinds) => backend.publish(kinds).await?,
             Step::Api(power) => backend.power(*power).await?,
-            Step::Profile(mood) => backend.set_mood(mood.clone()).await?,
+            Step::Profile(profile) => backend.set_profile(profile.clone()).await?,
             Step::Definitions(Change::Delete) => self.delete_definitions(backend).await?,
             Step::Definitions(Change::Create) => self.create_definitions(backend).await?,
             Step::Pass(seconds) => pass(backend, *seconds).await?,

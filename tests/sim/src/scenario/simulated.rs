@@ -126,8 +126,8 @@ impl ScenarioBackend for Simulated {
         Ok(())
     }
 
-    async fn set_mood(&mut self, mood: Profile) -> Result<(), Unexpected> {
-        self.environment.cloud.lock().mood = mood;
+    async fn set_profile(&mut self, profile: Profile) -> Result<(), Unexpected> {
+        self.environment.cloud.lock().profile = profile;
         Ok(())
     }
 

@@ -91,7 +91,7 @@ impl CloudLink {
         }
         let dooms = matches!(verdict, Verdict::Answer(Answer::Outcome(outcome), _) if matches!(outcome.result, OutcomeResult::Operation(_)));
         let happens = fate != FaultOutcome::Serve && (fate != FaultOutcome::Doom || dooms);
-        if happens && !environment.cloud.lock().mood.down {
+        if happens && !environment.cloud.lock().profile.down {
             environment.coverage.count("cloud", fate);
         }
     }

@@ -199,7 +199,7 @@ impl Run {
         // Those who were to end it are dead.
         environment.open_valves();
         environment.kube.state().down = false;
-        environment.cloud.lock().mood.down = false;
+        environment.cloud.lock().profile.down = false;
         let host = PluginHost::new(&environment);
         host.start();
         let stop = CancellationToken::new();
@@ -257,9 +257,9 @@ impl Run {
     fn set_out(&mut self) {
         *self.environment.fault_burst.lock() = self.plan.fault_burst;
         let mut cloud = self.environment.cloud.lock();
-        cloud.mood.work = self.plan.work;
-        cloud.mood.invisible = self.plan.invisible;
-        cloud.mood.untidy_status = self.plan.untidy_status;
+        cloud.profile.work = self.plan.work;
+        cloud.profile.invisible = self.plan.invisible;
+        cloud.profile.untidy_status = self.plan.untidy_status;
         drop(cloud);
         // From now on.
         self.environment.make_password(0);
@@ -303,7 +303,7 @@ impl Run {
         };
         environment.open_valves();
         environment.kube.state().down = false;
-        environment.cloud.lock().mood = Profile {
+        environment.cloud.lock().profile = Profile {
             untidy_status: self.plan.untidy_status,
             ..Profile::default()
         };

@@ -81,16 +81,16 @@ impl Run {
                 });
             }
             Step::CloudDown(seconds) => {
-                environment.cloud.lock().mood.down = true;
+                environment.cloud.lock().profile.down = true;
                 let environment = Arc::clone(environment);
                 tokio::spawn(async move {
                     tokio::time::sleep(Duration::from_secs(seconds.into())).await;
-                    environment.cloud.lock().mood.down = false;
+                    environment.cloud.lock().profile.down = false;
                 });
             }
             Step::CutWatches => environment.kube.state().cut_watches(),
             Step::Compact => environment.kube.state().compact(),
-            Step::ForgetOperations => environment.cloud.lock().mood.forgets_operations = true,
+            Step::ForgetOperations => environment.cloud.lock().profile.forgets_operations = true,
         }
         environment.watch_api(None);
         false

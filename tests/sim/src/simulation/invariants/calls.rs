@@ -8,7 +8,7 @@ use fake_cloud::{
 };
 use jiff::Timestamp;
 
-use super::{InvariantChecker, consecutive_failures, is_change};
+use super::{InvariantChecker, is_change, violations};
 use crate::simulation::environment::Environment;
 
 /// A call that has come, and what is known at that moment.
@@ -38,7 +38,7 @@ impl Sent<'_> {
 
 /// What does not hold.
 pub(super) fn broken_by(sent: &Sent) -> Vec<String> {
-    consecutive_failures! { sent:
+    violations! { sent:
         nothing_is_sent_after_its_deadline,
         nothing_is_sent_while_paused,
         nothing_is_sent_without_the_lease,

@@ -30,7 +30,7 @@ use self::{
 use super::environment::Environment;
 
 /// What of these does not hold, each with its name. An invariant is a function that returns what is wrong.
-macro_rules! consecutive_failures {
+macro_rules! violations {
     ($of:ident: $($invariant:ident),+ $(,)?) => {
         [$((stringify!($invariant), $invariant($of))),+]
             .into_iter()
@@ -38,7 +38,7 @@ macro_rules! consecutive_failures {
             .collect()
     };
 }
-use consecutive_failures;
+use violations;
 
 /// Between two lies about one object: longer than it takes to observe again.
 const HONEST: Duration = Duration::from_mins(2);
@@ -205,7 +205,7 @@ impl Environment {
                 watcher: &watcher,
                 cloud: &cloud,
             };
-            wrong.extend(writes::broken_in(&standing));
+            wrong.extend(writes::violations_in(&standing));
             wrong
         };
         self.blame_all(wrong);
@@ -220,7 +220,7 @@ impl Environment {
                 watcher: &watcher,
                 cloud: &cloud,
             };
-            let wrong = writes::broken_in(&standing);
+            let wrong = writes::violations_in(&standing);
             watcher.removed = cloud.removed.len();
             wrong
         };

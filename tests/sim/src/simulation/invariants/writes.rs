@@ -9,7 +9,7 @@ use fake_cloud::{
 use fake_kube::state::{Commit, EventKind};
 use serde_json::Value;
 
-use super::{InvariantChecker, annotation, consecutive_failures, is_paused, may_leave, record_of, text};
+use super::{InvariantChecker, annotation, is_paused, may_leave, record_of, text, violations};
 
 /// Where a status holds the id of the question to a person.
 const QUESTION: &str = "/status/crossbridge/question/id";
@@ -46,7 +46,7 @@ impl Written<'_> {
 
 /// What does not hold after it.
 pub(super) fn broken_by(written: &Written) -> Vec<String> {
-    consecutive_failures! { written:
+    violations! { written:
         no_intent_while_paused,
         no_intent_without_the_lease,
         no_name_is_lost,
@@ -137,8 +137,8 @@ pub(super) struct Standing<'a> {
 }
 
 /// What does not hold.
-pub(super) fn broken_in(standing: &Standing) -> Vec<String> {
-    consecutive_failures! { standing:
+pub(super) fn violations_in(standing: &Standing) -> Vec<String> {
+    violations! { standing:
         at_most_one_external_object,
         nothing_is_left_behind,
         nothing_of_others_is_deleted,
