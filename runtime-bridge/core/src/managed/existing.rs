@@ -347,7 +347,7 @@ fn update(
     }
     // An update after which wish and fact still differ is not repeated at once for ever.
     if let Some((count, last)) = ctx.memory.updates_for(snapshot) {
-        let next = last + failure::delay(None, count, snapshot.fresh.jitter);
+        let next = last + failure::delay(&snapshot.settings.backoffs, None, count, snapshot.fresh.jitter);
         if count > 1 && next > snapshot.now {
             // Without their count: each new one would be written.
             let message = format!(

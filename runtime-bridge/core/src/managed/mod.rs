@@ -41,7 +41,7 @@ pub use decide::{decide, decide_without_config};
 pub use decision::{Action, Call, Decision, Event, MetadataChange, ObserveCall, Purpose, Rest, StatusWrite};
 pub use diff::{differences, differences_by_rules};
 pub use duration::parse_go;
-pub use failure::{Reaction, back_off, delay, reaction};
+pub use failure::{Reaction, delay, reaction};
 pub use initial_schedule::initial_schedule;
 pub use machine::{ManagedMachine, Performed, SnapshotAdditions};
 pub use ownership::{Neighbour, Neighbours, OwnershipClaims};
