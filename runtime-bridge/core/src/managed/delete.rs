@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use jiff::Timestamp;
 
 use crate::{
-    external::{Observation, Verb},
+    external::{Document, Observation, Verb},
     kind::CreateRecovery,
     reasons::{ConditionReason, StopReason},
 };
@@ -15,6 +15,7 @@ use super::{
     decision::{Action, Decision, Event, Purpose},
     reconcile_memory::ObservedState,
     record::{ConfigIdentity, Details, Intent, IntentVerb, Record, RecordedParameters},
+    record_format::RecordFormat,
     report::{self, Report},
     resolve_intent,
     rules::{self, Ownership},
@@ -237,6 +238,7 @@ fn send(ctx: &ReconcileContext, name: &str, etag: &str) -> Decision {
         deadline: snapshot.now + snapshot.kind.timeouts.call,
         operation: None,
         operation_ended: false,
+        unknown: Document::new(),
     });
     ctx.write_intent("record the intent to delete", &record, BTreeMap::new())
 }
@@ -257,6 +259,7 @@ fn unrecorded(uid: String, name: &str, config: ConfigIdentity) -> Record {
         plugin_version: String::new(),
         incarnation: 0,
         replacement: None,
+        format: RecordFormat::default(),
     }
 }
 

@@ -204,6 +204,7 @@ fn adopt(ctx: &ReconcileContext, observation: &Observation) -> Decision {
         plugin_version: snapshot.plugin_version.clone(),
         incarnation: ctx.record.as_ref().map_or(0, |record| record.incarnation),
         replacement: replacement::used_approvals(snapshot, ctx.record.as_ref()),
+        format: Record::kept_format(ctx.record.as_ref()),
     };
     let name = Some(observation.external_name.clone());
     let message = format!("took over {:?}, which existed already", observation.external_name);

@@ -23,6 +23,7 @@ mod policy;
 mod quantity;
 mod reconcile_memory;
 mod record;
+mod record_format;
 mod record_results;
 mod recover_creation;
 mod replacement;
@@ -51,6 +52,7 @@ pub use record::{
     ConfigIdentity, Details, Intent, IntentVerb, Record, RecordedOperation, RecordedParameters, Replacement,
     SNAPSHOT_LIMIT, Stored,
 };
+pub use record_format::{RecordFormat, Unreadable};
 pub use resolve_intent::{IntentResolution, resolve_intent};
 pub use retry_state::RetryState;
 pub use snapshot::{
