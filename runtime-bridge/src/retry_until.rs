@@ -1,12 +1,9 @@
 //! Trying again, for a bounded time, what is not there yet.
 
-use std::{fmt::Display, future::Future, time::Duration};
+use std::{fmt::Display, future::Future};
 
-use bridge_core::back_off::doubled;
+use bridge_core::back_off::policies;
 use tokio::time::{Instant, sleep};
-
-const FIRST_WAIT: Duration = Duration::from_millis(100);
-const LONGEST_WAIT: Duration = Duration::from_secs(2);
 
 /// Repeats an attempt while its error is temporary and `until` has not come. The last error is the answer.
 pub async fn retry_until<T, E, F>(
@@ -26,7 +23,7 @@ where
             Err(error) => error,
         };
         failures += 1;
-        let wait = doubled(FIRST_WAIT, LONGEST_WAIT, failures);
+        let wait = policies::STARTUP.wait(failures, 0.0);
         if !is_temporary(&error) || Instant::now() + wait >= until {
             return Err(error);
         }

@@ -4,17 +4,21 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
+use bridge_core::back_off::policies;
 use bridge_core::reasons::{ConditionReason, NormalEvent, ProblemReason, StopReason, WarningEvent};
 
 use crate::reliability::between;
 
+type Table = (&'static str, &'static str, fn() -> String);
+
 /// The page, the mark of the table in it, and what writes it.
-const TABLES: [(&str, &str, fn() -> String); 5] = [
+const TABLES: [Table; 6] = [
     ("docs/conditions.md", "conditions", conditions),
     ("docs/conditions.md", "stops", stops),
     ("docs/conditions.md", "events", events),
     ("docs/provider-config.md", "conditions", config_conditions),
     ("docs/provider-config.md", "problems", problems),
+    ("docs/retries.md", "policies", retries),
 ];
 
 fn conditions() -> String {
@@ -86,6 +90,19 @@ fn problems() -> String {
     for reason in ProblemReason::ALL {
         let (name, meaning, remedy) = (reason.as_str(), reason.meaning(), reason.remedy());
         let _ = writeln!(table, "| `{name}` | {meaning} | {remedy} |");
+    }
+    table
+}
+
+fn retries() -> String {
+    let mut table = "| what is tried again | waits | flag |\n|---|---|---|\n".to_owned();
+    for policies::Row { what, policy, flag } in policies::ALL {
+        let flag = if flag.is_empty() {
+            String::new()
+        } else {
+            format!("`{flag}` ")
+        };
+        let _ = writeln!(table, "| {what} | `{policy}` | {flag}|");
     }
     table
 }

@@ -14,6 +14,7 @@ pub mod managed;
 pub mod metrics;
 pub mod object;
 pub mod ports;
+mod random;
 pub mod reconcile;
 pub mod secret;
 pub mod serve;

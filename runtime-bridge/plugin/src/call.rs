@@ -134,6 +134,8 @@ impl Plugin {
         Outcome: TryFrom<A, Error = Violation>,
         F: Future<Output = Result<Response<A>, Status>>,
     {
+        call.check()
+            .map_err(|violation| status::not_sent(violation.to_string()))?;
         let request = Q::try_from(call).map_err(|violation| status::not_sent(violation.to_string()))?;
         let client = self.resources(call.deadline);
         self.call(

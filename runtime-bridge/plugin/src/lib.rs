@@ -13,6 +13,7 @@ mod guard;
 mod handshake;
 mod kind;
 mod observer;
+mod random;
 mod send;
 mod state;
 mod status;

@@ -5,14 +5,13 @@ use std::{future::Future, time::Duration};
 use bridge_core::external::CallError;
 use jiff::Timestamp;
 use prost::Message;
-use rand::Rng;
 use tokio::time::timeout;
 use tonic::{
     Code, Request, Response, Status,
     metadata::{MetadataMap, MetadataValue},
 };
 
-use crate::{answer::Answered, clock::Now, state::PluginState, status};
+use crate::{answer::Answered, clock::Now, random, state::PluginState, status};
 
 /// Sends a request and checks its answer.
 pub(crate) async fn send<Q, A, T, F>(
@@ -70,7 +69,7 @@ pub fn with_metadata<Q>(message: Q, deadline: Timestamp, left: Duration) -> (Req
 
 /// Gives a call its id, which is returned, and its trace.
 pub(crate) fn identify(metadata: &mut MetadataMap) -> String {
-    let call_id = uuid::Uuid::new_v4().to_string();
+    let call_id = random::call_id();
     // What consists of hexadecimal digits is always a valid value.
     if let (Ok(value), Ok(traceparent)) = (call_id.parse(), traceparent().parse()) {
         metadata.insert("crossbridge-call-id", value);
@@ -81,8 +80,6 @@ pub(crate) fn identify(metadata: &mut MetadataMap) -> String {
 
 /// W3C trace context of a new, sampled trace.
 fn traceparent() -> String {
-    let mut random = rand::rng();
-    let trace: u128 = random.random_range(1..=u128::MAX);
-    let span: u64 = random.random_range(1..=u64::MAX);
+    let (trace, span) = random::trace();
     format!("00-{trace:032x}-{span:016x}-01")
 }

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use bridge_core::back_off::doubled;
+use bridge_core::back_off::policies;
 use jiff::Timestamp;
 use tokio::{
     sync::{Notify, watch},
@@ -15,6 +15,7 @@ use crate::{
     clock::Now,
     handshake::Handshake,
     observer::{CallObserver, Unobserved},
+    random,
     state::{ConnectionStatus, PluginState},
 };
 
@@ -48,9 +49,6 @@ impl Options {
         }
     }
 }
-
-/// First wait between questions to a plugin that does not answer; it doubles up to [`Options::check_every`].
-const FIRST_RETRY: Duration = Duration::from_millis(200);
 
 /// After so many questions in a row without an answer, the connection is replaced.
 const RENEW_AFTER: u32 = 3;
@@ -106,7 +104,9 @@ impl Supervision {
         if misses == 0 {
             return self.check_every;
         }
-        doubled(FIRST_RETRY, self.check_every, misses).mul_f64(0.75 + 0.5 * fastrand::f64())
+        policies::PLUGIN
+            .up_to(self.check_every)
+            .wait(misses, random::fraction())
     }
 
     async fn ask(&self) -> Result<(), HandshakeError> {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use bridge_core::{
+    back_off::policies,
     crd::split_secret_refs,
     external::Config,
     kind::{Kind, NameSource},
@@ -54,6 +55,7 @@ pub(super) async fn request(args: &CallArgs, object: &str, method: &Method) -> R
         secrets: Arc::new(reader.clone()),
         host: Arc::new(LocalHost),
         namespaced_host: false,
+        backoff: policies::CONFIG,
         clock: Arc::new(SystemClock),
     });
     let config = configs

@@ -3,14 +3,11 @@
 use std::time::{Duration, Instant};
 
 use bridge_control_plane::process::{Output, Spawn, SpawnError};
-use bridge_core::back_off::doubled;
+use bridge_core::back_off::policies;
 use tokio_util::sync::CancellationToken;
 
 use super::{progress::ProgressPrinter, state::StateFile};
 
-/// The first pause before a program is started again; each one after it is twice as long.
-const SHORTEST_BACKOFF: Duration = Duration::from_millis(200);
-const LONGEST_BACKOFF: Duration = Duration::from_secs(10);
 /// A program that ran for so long is well, whatever it ended of.
 const STABLE_AFTER: Duration = Duration::from_secs(10);
 /// How long a program may take to end when it is asked to.
@@ -102,7 +99,7 @@ impl Backoff {
             self.failures = 0;
         }
         self.failures = self.failures.saturating_add(1);
-        doubled(SHORTEST_BACKOFF, LONGEST_BACKOFF, self.failures)
+        policies::DEV.wait(self.failures, 0.0)
     }
 }
 
@@ -114,13 +111,13 @@ mod tests {
     fn the_backoff_grows_until_the_program_is_stable() {
         let mut backoff = Backoff::default();
         let soon = Duration::from_millis(10);
-        assert_eq!(backoff.after(soon), SHORTEST_BACKOFF);
-        assert_eq!(backoff.after(soon), SHORTEST_BACKOFF * 2);
-        assert_eq!(backoff.after(soon), SHORTEST_BACKOFF * 4);
+        assert_eq!(backoff.after(soon), policies::DEV.first());
+        assert_eq!(backoff.after(soon), policies::DEV.first() * 2);
+        assert_eq!(backoff.after(soon), policies::DEV.first() * 4);
         for _ in 0..100 {
             backoff.after(soon);
         }
-        assert_eq!(backoff.after(soon), LONGEST_BACKOFF);
-        assert_eq!(backoff.after(STABLE_AFTER), SHORTEST_BACKOFF);
+        assert_eq!(backoff.after(soon), policies::DEV.longest());
+        assert_eq!(backoff.after(STABLE_AFTER), policies::DEV.first());
     }
 }

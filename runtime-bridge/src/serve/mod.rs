@@ -1,6 +1,7 @@
 //! The command `serve`: connects to the plugins, takes the lease, and runs the engine.
 #![allow(clippy::doc_markdown)] // Some comments are help texts.
 
+mod backoffs;
 mod election;
 mod introspection;
 mod plugin_source;
@@ -23,11 +24,12 @@ use clap::Args;
 use tokio::{sync::watch, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-use self::{election::ElectionArgs, plugin_source::PluginSource};
 pub use self::{
+    backoffs::BackoffArgs,
     introspection::Introspection,
     process_context::{Identity, ProcessContext},
 };
+use self::{election::ElectionArgs, plugin_source::PluginSource};
 use crate::{
     admin::{self, BindError},
     cluster::ClusterArgs,
@@ -89,6 +91,10 @@ pub struct BehaviourArgs {
         value_parser = crate::duration::parse
     )]
     pub clock_skew: Duration,
+    // Not a doc comment: that would be the help of its flags.
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub backoffs: BackoffArgs,
     /// How long calls that run may take to end, and their answers to be stored, when the bridge is asked to stop. What is cut off is
     /// recovered after the next start, and the exit code is then 1.
     #[arg(
@@ -128,6 +134,7 @@ impl BehaviourArgs {
             poll: self.poll,
             poll_jitter: self.poll_jitter,
             clock_skew: self.clock_skew,
+            backoffs: (&self.backoffs).into(),
         }
     }
 }

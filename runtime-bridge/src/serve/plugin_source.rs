@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bridge_core::kind::Kind;
+use bridge_core::{back_off::BackoffPolicy, kind::Kind};
 use bridge_engine::{
     config::{ConfigOptions, ConfigResolver, ConfigUsage, LocalHost, keep_while_used},
     engine::{Controller, Engine},
@@ -25,6 +25,7 @@ pub(super) struct PluginSource {
     engine: Arc<Engine>,
     shared: Arc<Shared>,
     namespaced_host: bool,
+    backoff: BackoffPolicy,
     /// As it was when it was asked last.
     published: Option<Published>,
     /// Keeps its configs while they are used: by which kinds.
@@ -51,6 +52,7 @@ impl PluginSource {
             engine: Arc::clone(engine),
             shared: Arc::clone(shared),
             namespaced_host: process.behaviour.namespaced_host_credentials,
+            backoff: process.behaviour.backoffs.config_backoff,
             published: None,
             usage: None,
         }
@@ -64,6 +66,7 @@ impl PluginSource {
             secrets: Arc::clone(&self.engine.secrets) as _,
             host: Arc::new(LocalHost),
             namespaced_host: self.namespaced_host,
+            backoff: self.backoff,
             clock: Arc::clone(&self.engine.clock),
         }))
     }

@@ -91,7 +91,11 @@ async fn run(arguments: Arguments) -> Result<Summary, TestError> {
         work: Profile::default().work * 2,
         ..Profile::default()
     };
-    testbed.cloud.set_profile(&profile).await.map_err(TestError::from)?;
+    testbed
+        .cloud
+        .set_profile(&profile)
+        .await
+        .map_err(TestError::from)?;
     let lost: Vec<String> = points
         .iter()
         .flat_map(|(variant, points)| {

@@ -1,5 +1,6 @@
 //! What of the architecture a test can check: no module imports one that imports it, the decisions depend on nothing that acts, and no test is left out.
 
+mod chance;
 mod circles;
 mod dependencies;
 mod modules;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::managed::back_off;
+use crate::back_off::policies;
 
 /// What kind of failure it is: it sets the pause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,27 +32,18 @@ pub struct ApiFailure {
 
 impl ApiFailure {
     /// How long a reconcile waits after the `failures`-th failure in a row (from 1).
-    pub fn pause(&self, failures: u32, jitter: f64) -> Duration {
-        let (first, longest) = match self.kind {
-            // What the other one wrote has been read meanwhile.
-            ApiFailureKind::Conflict => (Duration::from_millis(10), Duration::from_secs(5)),
-            ApiFailureKind::Rejected => (Duration::from_secs(30), Duration::from_mins(10)),
-            ApiFailureKind::NotFound | ApiFailureKind::KindGone | ApiFailureKind::Transient => {
-                (Duration::from_secs(1), Duration::from_mins(1))
-            }
+    pub fn pause(&self, failures: u32, chance: f64) -> Duration {
+        let policy = match self.kind {
+            ApiFailureKind::Conflict => policies::API_CONFLICT,
+            ApiFailureKind::Rejected => policies::API_REJECTED,
+            ApiFailureKind::NotFound | ApiFailureKind::KindGone | ApiFailureKind::Transient => policies::API,
         };
-        let pause = back_off(first, longest, failures, jitter);
-        if self.retry_after.is_zero() {
-            pause
-        } else {
-            self.retry_after + pause.mul_f64(jitter.clamp(0.0, 1.0))
-        }
+        policy.wait_at_least(self.retry_after, failures, chance)
     }
 
     /// How long the loop that persists an answer waits: nothing may go on before it is stored, so it waits less.
-    pub fn persist_pause(&self, failures: u32, jitter: f64) -> Duration {
-        let (first, longest) = (Duration::from_millis(50), Duration::from_secs(5));
-        self.retry_after + back_off(first, longest, failures, jitter)
+    pub fn persist_pause(&self, failures: u32, chance: f64) -> Duration {
+        policies::PERSIST.wait_at_least(self.retry_after, failures, chance)
     }
 }
 

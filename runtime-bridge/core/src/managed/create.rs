@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::rule::Rule;
 use crate::{
-    external::Verb,
+    external::{Document, Verb},
     kind::NameSource,
     reasons::{ConditionReason, StopReason, WarningEvent},
 };
@@ -116,6 +116,7 @@ pub(super) fn begin(ctx: &ReconcileContext, derived: &str) -> Decision {
             deadline: snapshot.now + snapshot.kind.timeouts.call,
             operation: None,
             operation_ended: false,
+            unknown: Document::new(),
         }),
         deadline: None,
         provider_state: String::new(),
@@ -129,6 +130,7 @@ pub(super) fn begin(ctx: &ReconcileContext, derived: &str) -> Decision {
         plugin_version: snapshot.plugin_version.clone(),
         incarnation: rules::next_incarnation(ctx.record.as_ref()),
         replacement: replacement::used_approvals(snapshot, ctx.record.as_ref()),
+        format: Record::kept_format(ctx.record.as_ref()),
     };
     let others = snapshot
         .managed

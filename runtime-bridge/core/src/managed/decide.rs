@@ -11,6 +11,7 @@ use super::{
     names,
     reconcile_memory::{ObservedState, ReconcileMemory},
     record::{Record, Stored},
+    record_format::Unreadable,
     report::Report,
     rules,
     snapshot::{Problem, ResolvedDesiredState, Snapshot, Suspension},
@@ -81,10 +82,7 @@ pub fn decide(snapshot: &Snapshot, memory: &ReconcileMemory) -> Decision {
         desired,
     };
     if let Stored::Unreadable(why) = &*stored {
-        return ctx.stop(
-            StopReason::RecordUnreadable,
-            format!("the annotation {} cannot be read ({why}); restore it, or remove it together with {} if nothing was created", names::RECORD, names::CREATE_PENDING),
-        );
+        return stop_without_record(&ctx, why);
     }
     if let Some(decision) = stop_before_calls(&ctx) {
         return decision;
@@ -154,6 +152,27 @@ fn without_secrets(
     }
     let next = memory.next_poll.filter(|next| *next > snapshot.now);
     report_external_problem(snapshot, memory, problem, next)
+}
+
+/// What the record holds cannot be told: nothing is done before it can.
+fn stop_without_record(ctx: &ReconcileContext, why: &Unreadable) -> Decision {
+    match why {
+        Unreadable::Malformed(why) => ctx.stop(
+            StopReason::RecordUnreadable,
+            format!(
+                "the annotation {} cannot be read ({why}); restore it, or remove it together with {} if nothing was created",
+                names::RECORD,
+                names::CREATE_PENDING
+            ),
+        ),
+        Unreadable::TooNew { .. } => ctx.stop(
+            StopReason::RecordTooNew,
+            format!(
+                "a newer bridge wrote the annotation {} ({why}); run that version, or a newer one",
+                names::RECORD
+            ),
+        ),
+    }
 }
 
 /// Before the resource is there, Ready says `Creating`.

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 use jiff::Timestamp;
 
 use crate::{
-    external::{Observation, Verb},
+    external::{Document, Observation, Verb},
     kind::CreateRecovery,
     reasons::{ConditionReason, StopReason},
     rule::Rule,
@@ -16,6 +16,7 @@ use super::{
     decision::{Action, Decision, Event, Purpose},
     reconcile_memory::ObservedState,
     record::{ConfigIdentity, Details, Intent, IntentVerb, Record, RecordedParameters},
+    record_format::RecordFormat,
     report::{self, Report},
     resolve_intent,
     rules::{self, Ownership},
@@ -242,6 +243,7 @@ fn send(ctx: &ReconcileContext, name: &str, etag: &str) -> Decision {
         deadline: snapshot.now + snapshot.kind.timeouts.call,
         operation: None,
         operation_ended: false,
+        unknown: Document::new(),
     });
     ctx.write_intent("record the intent to delete", &record, BTreeMap::new())
 }
@@ -262,6 +264,7 @@ fn unrecorded(uid: String, name: &str, config: ConfigIdentity) -> Record {
         plugin_version: String::new(),
         incarnation: 0,
         replacement: None,
+        format: RecordFormat::default(),
     }
 }
 

@@ -205,6 +205,7 @@ fn adopt(ctx: &ReconcileContext, observation: &Observation) -> Decision {
         plugin_version: snapshot.plugin_version.clone(),
         incarnation: ctx.record.as_ref().map_or(0, |record| record.incarnation),
         replacement: replacement::used_approvals(snapshot, ctx.record.as_ref()),
+        format: Record::kept_format(ctx.record.as_ref()),
     };
     let name = Some(observation.external_name.clone());
     let message = format!("took over {:?}, which existed already", observation.external_name);
@@ -348,7 +349,7 @@ fn update(
     }
     // An update after which wish and fact still differ is not repeated at once for ever.
     if let Some((count, last)) = ctx.memory.updates_for(snapshot) {
-        let next = last + failure::delay(None, count, snapshot.fresh.jitter);
+        let next = last + failure::delay(&snapshot.settings.backoffs, None, count, snapshot.fresh.jitter);
         if count > 1 && next > snapshot.now {
             // Without their count: each new one would be written.
             let message = format!(

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::{
-    back_off::doubled,
+    back_off::policies::CallBackoffs,
     external::{Failure, FailureCode},
 };
 
@@ -51,29 +51,22 @@ pub fn reaction(code: FailureCode) -> Reaction {
     }
 }
 
-/// How long to wait after the `failures`-th failure in a row (from 1), with `jitter` from 0 to 1 taking off up to a third.
-pub fn delay(failure: Option<&Failure>, failures: u32, jitter: f64) -> Duration {
-    let (first, longest) = match failure.map(|failure| reaction(failure.code)) {
-        Some(Reaction::Reobserve | Reaction::RereadCredentials) if failures <= 1 => {
-            (Duration::ZERO, Duration::ZERO)
-        }
-        Some(Reaction::RetrySlowly) => (Duration::from_secs(30), Duration::from_mins(10)),
-        Some(Reaction::SuspendConfig | Reaction::RereadCredentials) => {
-            (Duration::from_secs(5), Duration::from_mins(5))
-        }
-        Some(Reaction::SuspendGroup) => (Duration::from_secs(2), Duration::from_mins(2)),
-        _ => (Duration::from_secs(1), Duration::from_mins(1)),
+/// How long to wait after the `failures`-th failure in a row (from 1); `None`: a call without an answer.
+pub fn delay(backoffs: &CallBackoffs, failure: Option<&Failure>, failures: u32, chance: f64) -> Duration {
+    let least = failure
+        .and_then(|failure| failure.retry_after)
+        .unwrap_or_default();
+    let policy = match failure.map(|failure| reaction(failure.code)) {
+        Some(Reaction::Reobserve | Reaction::RereadCredentials) if failures <= 1 => return least,
+        Some(Reaction::RetrySlowly) => backoffs.slow,
+        Some(Reaction::SuspendConfig | Reaction::RereadCredentials) => backoffs.config,
+        Some(Reaction::SuspendGroup) => backoffs.throttle,
+        Some(
+            Reaction::WaitForUser | Reaction::Reobserve | Reaction::BackOff | Reaction::WaitForDependency,
+        )
+        | None => backoffs.call,
     };
-    back_off(first, longest, failures, jitter).max(
-        failure
-            .and_then(|failure| failure.retry_after)
-            .unwrap_or_default(),
-    )
-}
-
-/// Doubles with each failure in a row (from 1), from the first wait to the longest; `jitter` from 0 to 1 takes off up to a third.
-pub fn back_off(first: Duration, longest: Duration, failures: u32, jitter: f64) -> Duration {
-    doubled(first, longest, failures).mul_f64(1.0 - jitter.clamp(0.0, 1.0) / 3.0)
+    policy.wait_at_least(least, failures, chance)
 }
 
 #[cfg(test)]
@@ -106,7 +99,14 @@ mod tests {
             | Reaction::WaitForDependency
             | Reaction::RetrySlowly => "object",
         };
-        let after = |failures| match delay(Some(&failure(code, None)), failures, 0.0).as_secs() {
+        let after = |failures| match delay(
+            &CallBackoffs::default(),
+            Some(&failure(code, None)),
+            failures,
+            0.0,
+        )
+        .as_secs()
+        {
             seconds if seconds % 60 == 0 => format!("{} min", seconds / 60),
             seconds => format!("{seconds} s"),
         };
@@ -165,15 +165,17 @@ mod tests {
 
     #[test]
     fn delays_double_up_to_a_limit_and_never_undercut_the_advice() {
+        let delay = |failure: Option<&Failure>, failures, chance| {
+            delay(&CallBackoffs::default(), failure, failures, chance)
+        };
         let unavailable = failure(FailureCode::Unavailable, None);
         let seconds: Vec<u64> = (1..9)
             .map(|n| delay(Some(&unavailable), n, 0.0).as_secs())
             .collect();
         assert_eq!(seconds, [1, 2, 4, 8, 16, 32, 60, 60]);
-        assert_eq!(
-            delay(Some(&failure(FailureCode::Throttled, Some(90))), 1, 1.0),
-            Duration::from_secs(90)
-        );
+        let advised = failure(FailureCode::Throttled, Some(90));
+        assert_eq!(delay(Some(&advised), 1, 0.0), Duration::from_secs(90));
+        assert!(delay(Some(&advised), 1, 1.0) > Duration::from_secs(90));
         for at_once in [FailureCode::NotFound, FailureCode::CredentialsExpired] {
             assert_eq!(delay(Some(&failure(at_once, None)), 1, 0.0), Duration::ZERO);
         }
@@ -182,5 +184,24 @@ mod tests {
             Duration::from_secs(10)
         );
         assert!(delay(None, u32::MAX, 1.0) >= Duration::from_secs(40));
+    }
+
+    #[test]
+    fn the_operator_sets_each_back_off_of_calls() {
+        let backoffs = CallBackoffs {
+            call: "2s..3m".parse().unwrap(),
+            slow: "3s..3m".parse().unwrap(),
+            config: "4s..3m".parse().unwrap(),
+            throttle: "5s..3m".parse().unwrap(),
+        };
+        let first = |code| delay(&backoffs, Some(&failure(code, None)), 1, 0.0).as_secs();
+        let codes = [
+            FailureCode::Unavailable,
+            FailureCode::QuotaExceeded,
+            FailureCode::InvalidConfig,
+            FailureCode::Throttled,
+        ];
+        assert_eq!(codes.map(first), [2, 3, 4, 5]);
+        assert_eq!(delay(&backoffs, None, 1, 0.0).as_secs(), 2);
     }
 }

@@ -23,6 +23,7 @@ mod policy;
 mod quantity;
 mod reconcile_memory;
 mod record;
+mod record_format;
 mod record_results;
 mod recover_creation;
 mod replacement;
@@ -41,7 +42,7 @@ pub use decide::{decide, decide_without_config};
 pub use decision::{Action, Call, Decision, Event, MetadataChange, ObserveCall, Purpose, Rest, StatusWrite};
 pub use diff::{differences, differences_by_rules};
 pub use duration::parse_go;
-pub use failure::{Reaction, back_off, delay, reaction};
+pub use failure::{Reaction, delay, reaction};
 pub use initial_schedule::initial_schedule;
 pub use machine::{ManagedMachine, Performed, SnapshotAdditions};
 pub use ownership::{Neighbour, Neighbours, OwnershipClaims};
@@ -51,6 +52,7 @@ pub use record::{
     ConfigIdentity, Details, Intent, IntentVerb, Record, RecordedOperation, RecordedParameters, Replacement,
     SNAPSHOT_LIMIT, Stored,
 };
+pub use record_format::{RecordFormat, Unreadable};
 pub use resolve_intent::{IntentResolution, resolve_intent};
 pub use retry_state::RetryState;
 pub use snapshot::{

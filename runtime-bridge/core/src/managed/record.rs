@@ -8,7 +8,10 @@ use crate::{
     rule::Rule,
 };
 
-use super::duration::within_reach;
+use super::{
+    duration::within_reach,
+    record_format::{RecordFormat, Unreadable, unparsed},
+};
 
 /// Parameters beyond this many bytes are recorded as a digest, and such a request is repeated only while today's wish matches it.
 pub const SNAPSHOT_LIMIT: usize = 64 * 1024;
@@ -21,7 +24,7 @@ const RESERVED: usize = 2 * 4096 * 6 + 8 * 1024;
 
 /// What must survive. Belongs to the object of its `uid` only.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct Record {
     /// `metadata.uid` of the object that it was written for.
     pub uid: String,
@@ -64,11 +67,14 @@ pub struct Record {
     /// What became of approvals of a replacement.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replacement: Option<Replacement>,
+    /// By which it was written, with fields of a newer one.
+    #[serde(flatten)]
+    pub format: RecordFormat,
 }
 
 /// Approvals of a replacement that count no more, and the replacement that is under way.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct Replacement {
     /// `metadata.generation` that was approved last.
     pub generation: i64,
@@ -77,6 +83,9 @@ pub struct Replacement {
     /// The last of them is being acted upon: the resource of this canonical id (empty: not known) is deleted, so that another one takes its place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaces: Option<String>,
+    /// Fields of a newer format: kept as they are.
+    #[serde(flatten)]
+    pub unknown: Document,
 }
 
 /// What became of connection details that are given once.
@@ -93,7 +102,7 @@ pub enum Details {
 
 /// A call that was about to be sent when this was written.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct Intent {
     /// Which.
     pub verb: IntentVerb,
@@ -121,6 +130,9 @@ pub struct Intent {
     /// That operation has failed, and left who knows what: nothing more comes of the create.
     #[serde(default, skip_serializing_if = "is_default")]
     pub operation_ended: bool,
+    /// Fields of a newer format: kept as they are.
+    #[serde(flatten)]
+    pub unknown: Document,
 }
 
 /// Calls that need an intent.
@@ -155,7 +167,7 @@ impl RecordedParameters {
 
 /// A handle that outlives both sides.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct RecordedOperation {
     /// Opaque.
     pub handle: String,
@@ -167,6 +179,9 @@ pub struct RecordedOperation {
     /// Moves only when polled.
     #[serde(default, skip_serializing_if = "is_default")]
     pub poll_driven: bool,
+    /// Fields of a newer format: kept as they are.
+    #[serde(flatten)]
+    pub unknown: Document,
 }
 
 /// Where and as whom, without anything that may be renewed.
@@ -181,6 +196,9 @@ pub struct ConfigIdentity {
     /// Of the settings.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub settings: String,
+    /// Fields of a newer format: kept as they are.
+    #[serde(flatten)]
+    pub unknown: Document,
 }
 
 impl ConfigIdentity {
@@ -190,6 +208,7 @@ impl ConfigIdentity {
             id: config.id.clone(),
             identity: config.identity.clone(),
             settings: config.settings_digest.clone(),
+            unknown: Document::new(),
         }
     }
 
@@ -216,7 +235,11 @@ impl ConfigIdentity {
         } else {
             newer.identity
         };
-        Self { identity, ..newer }
+        Self {
+            identity,
+            unknown: self.unknown.clone(),
+            ..newer
+        }
     }
 }
 
@@ -227,18 +250,25 @@ pub enum Stored {
     None,
     /// Ours.
     Owned(Box<Record>),
-    /// Cannot be read: it says why. Nothing may be made on the strength of it.
-    Unreadable(String),
+    /// Cannot be read, and why. Nothing may be made on the strength of it.
+    Unreadable(Unreadable),
 }
 
 impl Stored {
     /// Reads the annotation of the object of `uid`.
     pub fn read(annotation: Option<&str>, uid: &str) -> Self {
         let Some(text) = annotation else { return Self::None };
-        match serde_json::from_str::<Record>(text) {
-            Ok(record) if record.uid == uid && !record.times().all(within_reach) => {
-                Self::Unreadable("it tells a time thousands of years away".to_owned())
-            }
+        let parsed = serde_json::from_str::<Record>(text);
+        if let Ok(record) = &parsed
+            && record.uid == uid
+            && let Some(why) = record.format.misunderstanding(&record.unknown_fields())
+        {
+            return Self::Unreadable(why);
+        }
+        match parsed {
+            Ok(record) if record.uid == uid && !record.times().all(within_reach) => Self::Unreadable(
+                Unreadable::Malformed("it tells a time thousands of years away".to_owned()),
+            ),
             Ok(record) if record.uid == uid || Rule::RecordOfOwnUid.is_off() => Self::Owned(Box::new(record)),
             Ok(_) => Self::None,
             Err(error) => match serde_json::from_str::<serde_json::Value>(text) {
@@ -250,7 +280,8 @@ impl Stored {
                 {
                     Self::None
                 }
-                _ => Self::Unreadable(error.to_string()),
+                Ok(value) => Self::Unreadable(unparsed(&value, &error)),
+                Err(_) => Self::Unreadable(Unreadable::Malformed(error.to_string())),
             },
         }
     }
@@ -266,6 +297,31 @@ impl Record {
     /// annotations take, in bytes.
     pub fn fits(&self, others: usize) -> bool {
         self.write().len() + others + RESERVED <= ANNOTATIONS_LIMIT
+    }
+
+    /// The format of the record that takes the place of this one: what a newer bridge has noted stays.
+    pub fn kept_format(former: Option<&Self>) -> RecordFormat {
+        former.map(|former| former.format.clone()).unwrap_or_default()
+    }
+
+    /// Fields of a newer format, by their paths.
+    fn unknown_fields(&self) -> Vec<String> {
+        let mut unknown = Vec::new();
+        let mut add = |path: &str, fields: &Document| {
+            unknown.extend(fields.keys().map(|field| format!("{path}{field}")));
+        };
+        add("", self.format.unknown());
+        add("config.", &self.config.unknown);
+        if let Some(replacement) = &self.replacement {
+            add("replacement.", &replacement.unknown);
+        }
+        if let Some(intent) = &self.intent {
+            add("intent.", &intent.unknown);
+            if let Some(operation) = &intent.operation {
+                add("intent.operation.", &operation.unknown);
+            }
+        }
+        unknown
     }
 
     /// Those that something is added to.

@@ -38,7 +38,7 @@ pub(super) fn recover_creation(ctx: &ReconcileContext) -> Decision {
             "a creation is unanswered, and the ProviderConfig now means another account or has other settings than when it was sent; put it back until the creation is settled".to_owned(),
         );
     }
-    let settles = rules::resolves_at(snapshot, unanswered::create_ends(snapshot, intent));
+    let settles = rules::resolves_at(snapshot, unanswered::create_ends(snapshot, ctx.memory, intent));
     let by_marker = snapshot.recovers_by(CreateRecovery::Marker);
     let name = rules::recovery_name(snapshot, record);
     let by_name = if snapshot.is_named_upstream() {
@@ -162,7 +162,7 @@ fn by_absence(
         Some(last_observation)
             if rules::absence_resolves(
                 snapshot,
-                unanswered::create_ends(snapshot, intent),
+                unanswered::create_ends(snapshot, ctx.memory, intent),
                 last_observation,
             ) =>
         {
@@ -207,7 +207,7 @@ fn wait_until_resolvable(ctx: &ReconcileContext, settles: jiff::Timestamp) -> De
 /// Nothing that we could do would tell: a person is asked, after the time, a question drawn for this token (trace 30).
 fn ask(ctx: &ReconcileContext, record: &Record, intent: &Intent, settles: jiff::Timestamp) -> Decision {
     let snapshot = ctx.snapshot;
-    if !rules::may_ask_person(snapshot, intent) {
+    if !rules::may_ask_person(snapshot, ctx.memory, intent) {
         return wait_until_resolvable(ctx, settles);
     }
     let asked = ctx.open_question();

@@ -142,10 +142,12 @@ fn is_approved(snapshot: &Snapshot, record: &Record) -> bool {
 
 /// One approval more is used up.
 fn use_approval(snapshot: &Snapshot, record: &Record) -> Replacement {
+    let former = record.replacement.as_ref();
     Replacement {
         generation: snapshot.managed.generation,
         approvals: approvals_used(snapshot, record).saturating_add(1),
         replaces: None,
+        unknown: former.map(|former| former.unknown.clone()).unwrap_or_default(),
     }
 }
 

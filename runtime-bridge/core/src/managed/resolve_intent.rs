@@ -181,11 +181,16 @@ fn store_operation(new: &mut Record, call: &Call, operation: &Operation) {
         (_, Some(_)) if rules::has_newer_operation(intent, call.attempt) => return,
         _ => call.attempt,
     };
+    let held = intent
+        .operation
+        .take()
+        .filter(|held| held.handle == operation.handle);
     intent.operation = Some(RecordedOperation {
         handle: operation.handle.clone(),
         attempt,
         expire_time: operation.expire_time,
         poll_driven: operation.poll_driven,
+        unknown: held.map(|held| held.unknown).unwrap_or_default(),
     });
     intent.operation_ended = false;
 }

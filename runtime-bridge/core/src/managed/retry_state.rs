@@ -71,7 +71,12 @@ impl ReconcileMemory {
         let wait = if for_these_inputs && verb == Verb::Observe {
             poll_interval(snapshot)
         } else {
-            delay(Some(failure), failures, snapshot.fresh.jitter)
+            delay(
+                &snapshot.settings.backoffs,
+                Some(failure),
+                failures,
+                snapshot.fresh.jitter,
+            )
         };
         self.fail(RetryState {
             verb,
@@ -92,7 +97,9 @@ impl ReconcileMemory {
             message: format!("{}: {error}", prefix(verb)),
             waiting: false,
             failures,
-            until: Some(snapshot.now + delay(None, failures, snapshot.fresh.jitter)),
+            until: Some(
+                snapshot.now + delay(&snapshot.settings.backoffs, None, failures, snapshot.fresh.jitter),
+            ),
             inputs: ReconcileInputs::of(snapshot),
             for_these_inputs: false,
         });

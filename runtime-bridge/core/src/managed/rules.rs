@@ -564,9 +564,9 @@ pub fn lost_connection_details(kind: &Kind) -> String {
 }
 
 /// A person is asked when nothing can come any more (trace 30).
-pub fn may_ask_person(snapshot: &Snapshot, intent: &Intent) -> bool {
+pub fn may_ask_person(snapshot: &Snapshot, memory: &ReconcileMemory, intent: &Intent) -> bool {
     Rule::PersonAskedAfterTime.is_off()
-        || snapshot.now > resolves_at(snapshot, unanswered::create_ends(snapshot, intent))
+        || snapshot.now > resolves_at(snapshot, unanswered::create_ends(snapshot, memory, intent))
 }
 
 /// Of an intent that ends: with a repeat among its attempts, or polls that drove it, an earlier call may still run, and its deadline stays.

@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 use jiff::Timestamp;
 
 use crate::{
+    back_off::policies::CallBackoffs,
     external::{Config, Document, Secrets},
     kind::{CreateRecovery, Kind, NameSource},
     reasons::ConditionReason,
@@ -164,6 +165,8 @@ pub struct Settings {
     pub poll_jitter: Duration,
     /// How far two clocks may be apart.
     pub clock_skew: Duration,
+    /// After calls that failed.
+    pub backoffs: CallBackoffs,
 }
 
 impl Default for Settings {
@@ -172,6 +175,7 @@ impl Default for Settings {
             poll: Duration::from_mins(1),
             poll_jitter: Duration::from_secs(6),
             clock_skew: Duration::from_secs(5),
+            backoffs: CallBackoffs::default(),
         }
     }
 }

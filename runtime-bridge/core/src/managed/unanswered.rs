@@ -22,13 +22,15 @@ use super::{
 const LONGEST_CREATION: std::time::Duration = std::time::Duration::from_hours(1);
 
 /// Nothing that a create does comes to be seen after this: not what its call did, nor the operation that it began, whether the answer told of it
-/// (trace 44) or was lost (trace 46). What moves only when polled moves no more.
-pub fn create_ends(snapshot: &Snapshot, intent: &Intent) -> Timestamp {
+/// (trace 44) or was lost (trace 46). What moves only when polled moves no more, and what was answered as done is done.
+pub fn create_ends(snapshot: &Snapshot, memory: &ReconcileMemory, intent: &Intent) -> Timestamp {
     let may_go_on = match &intent.operation {
         Some(operation) => !operation.poll_driven && !Rule::ForgottenOperationMayGoOn.is_off(),
         None => !intent.operation_ended && !Rule::LostOperationMayGoOn.is_off(),
     };
-    if snapshot.kind.capabilities.visible_when_accepted || !may_go_on {
+    // Of several attempts another one may have begun an operation.
+    let is_done = created_at(memory, intent).is_some() && (intent.attempt == 0 || intent.exclusive);
+    if snapshot.kind.capabilities.visible_when_accepted || !may_go_on || is_done {
         return intent.deadline;
     }
     // Each attempt may be the one that began it, at the end of its call.

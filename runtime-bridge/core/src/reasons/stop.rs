@@ -19,6 +19,8 @@ reasons! {
             => "put the config back, or `crossbridge.dev/orphan: <uid>` while deleting",
         RecordUnreadable = "the annotation `crossbridge.dev/record` was edited"
             => "restore it",
+        RecordTooNew = "a newer bridge wrote the annotation `crossbridge.dev/record`, with a field that older ones must not ignore"
+            => "run that version of the bridge, or a newer one",
         ExternalNameMissing = "the plugin derives the names of this kind, and does not report this one"
             => "a bug of the plugin: report it to its author",
         RecordTooLarge = "the object's annotations leave no room for the record"

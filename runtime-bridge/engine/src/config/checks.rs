@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use bridge_core::{
-    back_off::doubled,
+    back_off::{BackoffPolicy, policies},
     external::{CallError, Config, Failure},
     managed::{Reaction, reaction},
 };
@@ -17,18 +17,13 @@ use crate::{clock::Clock, object::Key, ports::External};
 /// How long one call may take.
 const CHECK_WITHIN: Duration = Duration::from_secs(30);
 
-/// First and longest wait after a refusal, unless the plugin advises a longer one.
-const REJECTED_BACKOFF: (Duration, Duration) = (Duration::from_secs(5), Duration::from_mins(5));
-
-/// First and longest wait while the plugin cannot be asked.
-const NOT_CHECKED: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(15));
-
 /// Where a check went well in between, a refused call counts as one in a row if it comes within this time after the last wait.
 const IN_A_ROW: Duration = Duration::from_mins(5);
 
 /// The checks of one config.
-#[derive(Default)]
 pub(super) struct Checks {
+    /// While it is rejected.
+    backoff: BackoffPolicy,
     failed: Mutex<Option<Failed>>,
     read_afresh: Mutex<Option<ReadAfresh>>,
 }
@@ -51,6 +46,15 @@ struct Failed {
 }
 
 impl Checks {
+    /// Nothing was checked yet.
+    pub(super) fn new(backoff: BackoffPolicy) -> Self {
+        Self {
+            backoff,
+            failed: Mutex::default(),
+            read_afresh: Mutex::default(),
+        }
+    }
+
     /// When the next one may be asked, unless the last one went well.
     pub(super) fn again_at(&self) -> Option<Timestamp> {
         self.failed.lock().as_ref().map(|failed| failed.until)
@@ -158,18 +162,18 @@ impl Checks {
             revision: config.revision.clone(),
             times,
             since: now,
-            until: now + wait(times, &error),
+            until: now + self.wait(times, &error),
             error,
             passed: false,
         });
     }
-}
 
-/// Doubles each time.
-fn wait(times: u32, error: &ConfigError) -> Duration {
-    let ((first, longest), advised) = match error {
-        ConfigError::Rejected { failure, .. } => (REJECTED_BACKOFF, failure.retry_after.unwrap_or_default()),
-        _ => (NOT_CHECKED, Duration::ZERO),
-    };
-    doubled(first, longest, times).max(advised)
+    /// Not left to chance: a config is checked once, whoever asks, and its objects come back spread.
+    fn wait(&self, times: u32, error: &ConfigError) -> Duration {
+        let (policy, advised) = match error {
+            ConfigError::Rejected { failure, .. } => (self.backoff, failure.retry_after.unwrap_or_default()),
+            _ => (policies::CONFIG_UNANSWERED, Duration::ZERO),
+        };
+        policy.wait_at_least(advised, times, 0.0)
+    }
 }

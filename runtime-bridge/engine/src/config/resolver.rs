@@ -4,6 +4,7 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use bridge_core::{
+    back_off::BackoffPolicy,
     external::{Config, Failure, Secrets},
     kind::PluginInfo,
     managed::Problem,
@@ -53,6 +54,8 @@ pub struct ConfigOptions {
     pub host: Arc<dyn Host>,
     /// A config of a namespace may name variables and files of the bridge.
     pub namespaced_host: bool,
+    /// While a config is rejected.
+    pub backoff: BackoffPolicy,
     /// The time.
     pub clock: Arc<dyn Clock>,
 }
@@ -66,7 +69,6 @@ pub struct ConfigResolver {
 }
 
 /// One config.
-#[derive(Default)]
 struct Slot {
     known: Mutex<Option<CachedConfig>>,
     checks: Checks,
@@ -81,6 +83,17 @@ struct Unread {
     uid: String,
     generation: i64,
     error: ConfigError,
+}
+
+impl Slot {
+    fn new(backoff: BackoffPolicy) -> Self {
+        Self {
+            known: Mutex::default(),
+            checks: Checks::new(backoff),
+            reads: SingleFlight::default(),
+            unreported: Mutex::default(),
+        }
+    }
 }
 
 impl Unread {
@@ -121,7 +134,8 @@ impl ConfigResolver {
             }
             Lookup::Unavailable(source) => return Err(ConfigError::NotRead { config: key, source }),
         };
-        let slot = Arc::clone(self.slots.lock().entry(key).or_default());
+        let new = || Arc::new(Slot::new(self.options.backoff));
+        let slot = Arc::clone(self.slots.lock().entry(key).or_insert_with(new));
         if let Some(known) = self.still_known(&slot, &config)
             && !self.is_report_due(&slot)
         {

@@ -5,7 +5,10 @@ use hmac::{Hmac, KeyInit, Mac};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::digest::{feed, feed_part, hex};
+use crate::{
+    digest::{feed, feed_part, hex},
+    random,
+};
 
 /// Drawn at each start: no digest of a credential can be compared with guesses.
 #[derive(Clone)]
@@ -13,7 +16,7 @@ pub(super) struct RevisionKey([u8; 32]);
 
 impl RevisionKey {
     pub(super) fn draw() -> Self {
-        Self(rand::random())
+        Self(random::key())
     }
 
     /// Changes whenever settings or credentials do.

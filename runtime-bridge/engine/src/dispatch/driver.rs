@@ -4,7 +4,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bridge_core::{back_off::doubled, queue::DispatchPermit, watch_plan::GroupKind};
+use bridge_core::{back_off::policies, queue::DispatchPermit, watch_plan::GroupKind};
 use futures::FutureExt;
 use jiff::{SignedDuration, Timestamp};
 use tokio::{sync::watch, task::JoinSet};
@@ -14,12 +14,9 @@ use super::{InFlight, Shared, seconds_since, steps::Steps};
 use crate::{
     metrics::{KindLabel, OutcomeLabels},
     object::Key,
+    random,
     reconcile::{Next, ReconcileRequest},
 };
-
-/// After a pass that panicked or ran out of time: doubling from here.
-const FIRST_BACK_OFF: Duration = Duration::from_secs(1);
-const LONGEST_BACK_OFF: Duration = Duration::from_mins(5);
 
 /// The one task that takes from the queue.
 pub(super) struct Driver {
@@ -191,7 +188,7 @@ impl Driver {
         };
         let now = self.shared.clock.now();
         let again = now
-            .saturating_add(back_off(consecutive_failures))
+            .saturating_add(policies::RECONCILE.wait(consecutive_failures, random::fraction()))
             .unwrap_or(Timestamp::MAX);
         tracing::error!(object = %key, outcome = word, consecutive_failures, %again, "a pass did not end as it should");
         let wake = bridge_core::queue::Wake {
@@ -203,10 +200,6 @@ impl Driver {
             .lock()
             .finish(&key, Some(wake), None, Some(again));
     }
-}
-
-fn back_off(consecutive_failures: u32) -> Duration {
-    doubled(FIRST_BACK_OFF, LONGEST_BACK_OFF, consecutive_failures).mul_f64(0.75 + 0.25 * fastrand::f64())
 }
 
 /// At most a minute at a time, as the clock may be set.

@@ -5,6 +5,7 @@ use bridge_core::queue::{Priority, Wake};
 use super::Shared;
 use crate::{
     object::Key,
+    random,
     reconcile::Reconcile,
     store::{Cause, Change},
 };
@@ -98,7 +99,7 @@ impl Shared {
                     .map(|object| reconciler.flow(&object))
                     .unwrap_or_default();
                 let wake = Wake {
-                    at: now + spread.mul_f64(fastrand::f64()),
+                    at: now + spread.mul_f64(random::fraction()),
                     priority: Priority::DriftPoll,
                 };
                 self.mark(&dependant, &flow, wake);

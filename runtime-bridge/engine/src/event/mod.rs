@@ -19,6 +19,7 @@ use crate::{
     clock::Clock,
     metrics::{EventLabels, Metrics},
     object::Object,
+    random,
     store::EXTERNAL_NAME,
 };
 
@@ -129,7 +130,7 @@ impl EventRecorder {
             .map(|name| [("external-name".to_owned(), name.to_owned())].into());
         Event {
             metadata: ObjectMeta {
-                name: Some(event_name(object.name(), rand::random())),
+                name: Some(event_name(object.name(), random::suffix())),
                 // Where kubectl looks for those of cluster-scoped objects.
                 namespace: Some(object.namespace().unwrap_or("default").to_owned()),
                 annotations,

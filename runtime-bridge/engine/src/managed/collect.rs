@@ -7,7 +7,10 @@ use bridge_core::managed::{
 };
 
 use super::{reconciler::ManagedReconciler, view};
-use crate::object::{Key, Object};
+use crate::{
+    object::{Key, Object},
+    random,
+};
 
 impl ManagedReconciler {
     /// What is known of an object without asking anybody: enough for [`bridge_core::managed::decide_without_config`].
@@ -32,9 +35,9 @@ impl ManagedReconciler {
             plugin_version: self.plugin_version.clone(),
             settings: Arc::clone(&shared.settings),
             fresh: Fresh {
-                token: uuid::Uuid::new_v4().to_string(),
-                question: format!("{:08x}", rand::random::<u32>()),
-                jitter: fastrand::f64(),
+                token: random::token(),
+                question: random::question(),
+                jitter: random::fraction(),
             },
             now: shared.clock.now(),
         }

@@ -11,6 +11,7 @@ use crate::{
     api_error::ApiError,
     client::ApiClient,
     digest::{feed, hex},
+    random,
 };
 
 /// Name of the Secret that holds the key, in the bridge's own namespace. Shared by its replicas.
@@ -111,7 +112,7 @@ async fn read(client: &ApiClient, namespace: &str) -> Result<Value, ApiError> {
 }
 
 async fn make(client: &ApiClient, namespace: &str) -> Result<Value, ApiError> {
-    let key: [u8; 32] = rand::random();
+    let key = random::key();
     let secret = json!({
         "apiVersion": "v1",
         "kind": "Secret",

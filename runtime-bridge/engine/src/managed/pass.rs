@@ -25,6 +25,7 @@ use crate::{
     api_error::ApiError,
     event::EventType,
     object::{Key, Object},
+    random,
     reconcile::Next,
     write::{Finalized, Still},
 };
@@ -73,7 +74,7 @@ impl ManagedReconciler {
         Moment {
             now: self.shared.clock.now(),
             leadership: self.shared.leadership(),
-            jitter: fastrand::f64(),
+            jitter: random::fraction(),
         }
     }
 

@@ -33,6 +33,7 @@ use crate::{
     lease::Leadership,
     object::{ApiType, Key, Object},
     ports::External,
+    random,
     reconcile::{Next, Reconcile, ReconcileRequest},
     secret::SecretReader,
     store::Store,
@@ -100,7 +101,7 @@ impl Shared {
             secrets: Arc::clone(&engine.secrets),
             clock: Arc::clone(&engine.clock),
             digester,
-            suspensions: Arc::default(),
+            suspensions: Arc::new(Suspensions::new(options.settings.backoffs)),
             claims: Arc::default(),
             counts: Counts::new(Arc::clone(&metrics)),
             metrics,
@@ -296,7 +297,7 @@ impl Reconcile for QueuedReconciler {
     fn initial_schedule(&self, object: &Object, now: Timestamp) -> Wake {
         let managed = super::view::managed(object);
         self.0.shared.counts.seen(&self.0.gvk, &managed);
-        initial_schedule(&managed, &self.0.shared.settings, fastrand::f64(), now)
+        initial_schedule(&managed, &self.0.shared.settings, random::fraction(), now)
     }
 
     fn flow(&self, object: &Object) -> String {

@@ -147,6 +147,7 @@ async fn an_engine_that_is_dropped_leaves_nothing_behind() {
             poll: Duration::from_mins(1),
             poll_jitter: Duration::ZERO,
             clock_skew: Duration::ZERO,
+            ..Settings::default()
         },
         cluster_id: String::new(),
         leadership: Leadership::unopposed(),

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use bridge_core::{
+    back_off::policies::CallBackoffs,
     external::{Config, Failure},
     managed::{Problem, Suspension, delay},
 };
@@ -11,7 +12,10 @@ use parking_lot::Mutex;
 
 /// What stands in the way of whom, by config and group.
 #[derive(Debug, Default)]
-pub struct Suspensions(Mutex<HashMap<(String, String), SuspendedGroup>>);
+pub struct Suspensions {
+    groups: Mutex<HashMap<(String, String), SuspendedGroup>>,
+    backoffs: CallBackoffs,
+}
 
 #[derive(Debug)]
 struct SuspendedGroup {
@@ -24,9 +28,17 @@ struct SuspendedGroup {
 }
 
 impl Suspensions {
+    /// Nothing is suspended yet.
+    pub(super) fn new(backoffs: CallBackoffs) -> Self {
+        Self {
+            groups: Mutex::default(),
+            backoffs,
+        }
+    }
+
     /// What holds the objects of this config and group.
     pub(super) fn of(&self, config: &Config, group: &str, now: Timestamp) -> Option<Suspension> {
-        let suspensions = self.0.lock();
+        let suspensions = self.groups.lock();
         let suspended = suspensions
             .get(&key(config, group))
             .filter(|suspended| suspended.until > now && suspended.revision == config.revision)?;
@@ -44,9 +56,9 @@ impl Suspensions {
         failure: &Failure,
         began: Timestamp,
         now: Timestamp,
-        jitter: f64,
+        chance: f64,
     ) {
-        let mut suspensions = self.0.lock();
+        let mut suspensions = self.groups.lock();
         let former = suspensions.get_mut(&key(config, group));
         let failures = match former {
             // A late answer to the former revision says nothing of this one, and this one's first failure nothing of the former's count.
@@ -65,7 +77,7 @@ impl Suspensions {
             revision: config.revision.clone(),
             since: now,
             failures,
-            until: now + delay(Some(failure), failures, jitter),
+            until: now + delay(&self.backoffs, Some(failure), failures, chance),
             problem: Problem {
                 reason: failure.reason.clone(),
                 message: failure.message.clone(),
@@ -76,7 +88,7 @@ impl Suspensions {
 
     /// A call that began then worked. It ends no hold in force, and says nothing of one that came after it.
     pub(super) fn worked(&self, config: &Config, group: &str, began: Timestamp, now: Timestamp) {
-        let mut suspensions = self.0.lock();
+        let mut suspensions = self.groups.lock();
         let key = key(config, group);
         if suspensions
             .get(&key)

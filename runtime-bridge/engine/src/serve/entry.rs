@@ -2,16 +2,13 @@
 
 use std::{sync::Arc, time::Duration};
 
-use bridge_core::back_off::doubled;
+use bridge_core::back_off::policies;
 use tokio::time::Instant;
 
 use super::{DesiredKind, Served};
 
 /// Between two inspections of a definition that is not as it should be, though nothing has told that it changed.
 const INSPECT_AGAIN: Duration = Duration::from_secs(15);
-
-/// First and longest pause after a write before the definition is inspected again: somebody else may want it otherwise for ever.
-const AFTER_A_WRITE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_mins(5));
 
 /// Writes that are further apart have nothing to do with each other.
 const IN_A_ROW: Duration = Duration::from_mins(10);
@@ -72,7 +69,7 @@ impl Entry {
     fn earliest(&self, now: Instant) -> Instant {
         let pause = match self.writes {
             0 => Duration::ZERO,
-            writes => doubled(AFTER_A_WRITE.0, AFTER_A_WRITE.1, writes),
+            writes => policies::DEFINITION.wait(writes, 0.0),
         };
         self.written.map_or(now, |written| now.max(written + pause))
     }

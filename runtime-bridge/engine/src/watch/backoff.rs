@@ -1,12 +1,10 @@
 use std::time::Duration;
 
-use bridge_core::back_off::doubled;
+use bridge_core::back_off::policies;
 
-use crate::api_error::ApiError;
+use crate::{api_error::ApiError, random};
 
-const FIRST: Duration = Duration::from_millis(50);
-
-/// Until the next try of a watch: doubling, with a cap that depends on what went wrong, and with jitter.
+/// Until the next try of a watch, by a policy that depends on what went wrong.
 #[derive(Debug, Default)]
 pub(super) struct Backoff {
     failures: u32,
@@ -20,21 +18,20 @@ impl Backoff {
 
     /// After one more failure.
     pub(super) fn after(&mut self, error: &ApiError) -> Duration {
-        let cap = match error {
+        let policy = match error {
             // A definition was just established: the server needs a moment to serve it.
-            ApiError::NotServed(_) => Duration::from_secs(1),
-            error if is_initializing(error) => Duration::from_secs(1),
+            ApiError::NotServed(_) => policies::WATCH_STARTING,
+            error if is_initializing(error) => policies::WATCH_STARTING,
             // Somebody may grant it.
-            ApiError::Forbidden(_) => Duration::from_secs(30),
-            _ => Duration::from_secs(5),
+            ApiError::Forbidden(_) => policies::WATCH_FORBIDDEN,
+            _ => policies::WATCH,
         };
         self.failures = self.failures.saturating_add(1);
-        let doubled = doubled(FIRST, cap, self.failures);
         let least = match error {
             ApiError::Throttled { retry_after, .. } if !is_initializing(error) => *retry_after,
             _ => Duration::ZERO,
         };
-        least + doubled.mul_f64(0.5 + 0.5 * fastrand::f64())
+        policy.wait_at_least(least, self.failures, random::fraction())
     }
 }
 
@@ -46,6 +43,8 @@ fn is_initializing(error: &ApiError) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const FIRST: Duration = policies::WATCH.first();
 
     #[test]
     fn it_doubles_up_to_the_cap_of_the_error_and_begins_anew_after_a_success() {

@@ -13,6 +13,7 @@ use crate::{
     api_error::ApiError,
     client::ApiClient,
     object::{ApiType, Key, parse_version},
+    random,
 };
 
 /// Without a line for so long (the API server sends a bookmark every minute), the connection is taken for dead. Cheap if it was
@@ -245,7 +246,7 @@ impl Feed {
 
     fn watch_query(&self) -> String {
         // Spread, so that not all watches begin anew at once.
-        let seconds = fastrand::u16(240..300);
+        let seconds = random::between(240..300);
         let common = format!("watch=true&allowWatchBookmarks=true&timeoutSeconds={seconds}");
         match self.version {
             Some(version) => format!("{common}&resourceVersion={version}"),

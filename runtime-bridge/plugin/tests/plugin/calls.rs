@@ -238,6 +238,21 @@ async fn a_request_beyond_the_limit_is_not_sent() {
 }
 
 #[tokio::test]
+async fn a_call_that_lacks_what_its_verb_requires_is_not_sent() {
+    let fake = Fake::start(Script {
+        create: Say::Answer(operation(OperationVerb::Create)),
+        ..Script::default()
+    });
+    let plugin = fake.connect().await;
+    let call = Call {
+        token: "no uuid".to_owned(),
+        ..Call::new(Verb::Create, target(), desired(), in_seconds(30))
+    };
+    assert_eq!(refused(plugin.execute(&call).await), "NOT_SENT");
+    assert!(fake.script().created.is_empty());
+}
+
+#[tokio::test]
 async fn a_sensitive_value_that_is_no_text_is_not_sent() {
     let fake = Fake::start(Script::default());
     let plugin = fake.connect().await;

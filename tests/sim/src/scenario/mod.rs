@@ -187,6 +187,7 @@ pub(crate) fn settings() -> Settings {
         poll: Duration::from_secs(2),
         poll_jitter: Duration::ZERO,
         clock_skew: Duration::from_secs(1),
+        ..Settings::default()
     }
 }
 

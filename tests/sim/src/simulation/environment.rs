@@ -144,6 +144,7 @@ fn behaviour(settings: &Settings) -> BehaviourArgs {
         poll: settings.poll,
         poll_jitter: settings.poll_jitter,
         clock_skew: settings.clock_skew,
+        backoffs: settings.backoffs.into(),
         drain_timeout: Duration::from_mins(1),
         max_concurrent_reconciles: 128,
         namespaced_host_credentials: false,

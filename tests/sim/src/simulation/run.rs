@@ -105,11 +105,7 @@ pub fn run(seed: u64, keeps_journal: bool) -> Report {
 
 /// The defaults of the command line.
 fn settings() -> Settings {
-    Settings {
-        poll: Duration::from_mins(1),
-        poll_jitter: Duration::from_secs(6),
-        clock_skew: Duration::from_secs(5),
-    }
+    Settings::default()
 }
 
 /// Runs this in a runtime of its own, the nth of the simulation, in virtual time. When it ends, whatever runs there dies.

@@ -58,6 +58,57 @@ fn a_record_that_cannot_be_read_stops_everything() {
     model.ends_gone();
 }
 
+/// The object's record as a newer bridge may have written it.
+fn newer_record(model: &Model, must_understand: &[&str]) -> String {
+    let mut record = serde_json::to_value(model.record()).expect("JSON");
+    record["format"] = json!(2);
+    record["shard"] = json!("north");
+    record["mustUnderstand"] = json!(must_understand);
+    record.to_string()
+}
+
+#[test]
+fn a_record_that_must_be_understood_stops_everything() {
+    let mut model = Model::at_rest(&kinds::named());
+    let (record, before) = (newer_record(&model, &["shard"]), mutations(&model));
+    model.etcd.annotate(names::RECORD, Some(&record));
+    model.edit("size", json!(2));
+    model.advance(Duration::from_mins(2));
+    model.rest();
+    assert_eq!(model.value("Synced"), "False/RecordTooNew");
+    assert!(model.message().contains("shard"), "{}", model.message());
+    model.etcd.delete(model.now);
+    model.rest();
+    assert_eq!(mutations(&model), before);
+    assert_eq!(model.object().managed.annotation(names::RECORD), record);
+    let understood = record.replace("[\"shard\"]", "[]");
+    model.etcd.annotate(names::RECORD, Some(&understood));
+    model.ends_gone();
+}
+
+#[test]
+fn a_newer_record_is_acted_upon_and_keeps_its_fields() {
+    let mut model = Model::at_rest(&kinds::named());
+    let record = newer_record(&model, &[]);
+    model.etcd.annotate(names::RECORD, Some(&record));
+    model.edit("size", json!(2));
+    model.ends_ready();
+    assert_eq!(model.calls("update"), 1);
+    model.etcd.delete(model.now);
+    model.ends_gone();
+    let of_deletion = |record: &&str| record.contains("\"verb\":\"Delete\"");
+    let records = model
+        .etcd
+        .history
+        .iter()
+        .map(|version| version.managed.annotation(names::RECORD));
+    let rewritten: Vec<&str> = records.filter(of_deletion).collect();
+    assert!(!rewritten.is_empty());
+    for record in rewritten {
+        assert!(record.contains("\"shard\":\"north\""), "{record}");
+    }
+}
+
 #[test]
 fn an_orphan_with_an_unreadable_record_is_named() {
     let mut model = Model::at_rest(&kinds::token());

@@ -8,6 +8,7 @@ use std::{
 
 use async_trait::async_trait;
 use bridge_core::{
+    back_off::policies,
     external::{Answer, Call, CallError, Config, DesiredState, Failure, ObserveResult, Secrets, Target},
     kind::{CredentialKey, PluginInfo},
 };
@@ -117,6 +118,7 @@ impl Shared {
             secrets: Arc::new(self.clone()),
             host: Arc::new(self.clone()),
             namespaced_host,
+            backoff: policies::CONFIG,
             clock: Arc::new(self.clone()),
         })
     }

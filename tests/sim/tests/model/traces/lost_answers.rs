@@ -143,6 +143,20 @@ fn trace_46_an_operation_that_failed_is_not_waited_for() {
 }
 
 #[test]
+fn trace_46_an_answered_creation_is_not_waited_for() {
+    let mut model = Model::started(&kinds::named().undeclared(Duration::from_hours(1)));
+    model.stop_before(A, "create");
+    model.step(A, &mut Script::default());
+    assert!(model.record().create().is_some());
+    // Removed before anything but the answer has shown it.
+    model.edit("size", json!(2));
+    model.cloud.remove_by_hand(|_| true);
+    pass_minutes(&mut model, 3);
+    assert_eq!(model.tokens(), 2, "{}", model.log.join("\n"));
+    model.ends_ready();
+}
+
+#[test]
 fn trace_47_an_absence_of_half_a_second_creates_nothing() {
     for subject in [kinds::marked(), kinds::token(), kinds::nothing(), kinds::named()] {
         let mut model = Model::at_rest(&subject);
