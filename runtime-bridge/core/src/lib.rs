@@ -6,6 +6,7 @@ pub mod driver;
 mod error_chain;
 pub mod lease;
 pub mod managed;
+pub mod managed_fields;
 pub mod port;
 pub mod queue;
 pub mod reasons;

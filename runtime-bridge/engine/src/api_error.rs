@@ -18,6 +18,9 @@ pub enum ApiError {
     /// Another writer was faster, or a precondition (uid, test of a patch) did not hold: read again, decide again.
     #[error("the object was changed meanwhile: {0}")]
     Conflict(String),
+    /// An apply without force: fields are owned by another manager, and stay so until that or a person changes it.
+    #[error("another field manager owns some of the fields: {0}")]
+    FieldConflict(String),
     /// It is already there.
     #[error("it exists already: {0}")]
     AlreadyExists(String),
@@ -69,6 +72,7 @@ impl ApiError {
     pub fn reason(&self) -> &'static str {
         match self {
             Self::Conflict(_) => "Conflict",
+            Self::FieldConflict(_) => "FieldConflict",
             Self::AlreadyExists(_) => "AlreadyExists",
             Self::NotFound(_) => "NotFound",
             Self::NotServed(_) => "NotServed",
@@ -123,6 +127,7 @@ impl ApiError {
         }
         match (code, status.reason.as_str()) {
             (StatusCode::CONFLICT, "AlreadyExists") => Self::AlreadyExists(message),
+            (StatusCode::CONFLICT, _) if is_of_fields(&status) => Self::FieldConflict(message),
             (StatusCode::CONFLICT, _) => Self::Conflict(message),
             (StatusCode::NOT_FOUND, _) => not_found(path, &status, message),
             (StatusCode::GONE, _) => Self::Expired(message),
@@ -175,6 +180,11 @@ fn addressed(path: &str) -> Option<(&str, &str)> {
         (("namespaces", _), _, _) => None,
         _ => Some(first),
     }
+}
+
+fn is_of_fields(status: &Status) -> bool {
+    let mut causes = status.details.iter().flat_map(|details| &details.causes);
+    causes.any(|cause| cause.reason == "FieldManagerConflict")
 }
 
 /// Refusals of admission webhooks and policies carry any code and reason; only their text tells.

@@ -17,7 +17,7 @@ use crate::{
     secret::SecretReader,
     serve::Served,
     state::{EngineState, KindState},
-    store::{Listener, References, Selector, Store},
+    store::{Edge, Listener, Store},
     watch::{Subscription, WatchState, Watches},
     write::{ConnectionSecrets, Writer},
 };
@@ -48,8 +48,8 @@ impl Default for EngineOptions {
 pub struct Controller {
     /// The kind.
     pub api: Arc<ApiType>,
-    /// What its objects refer to: a change of those makes it their turn.
-    pub references: Arc<References>,
+    /// What its objects depend on: a change of those makes it their turn.
+    pub edges: Arc<[Edge]>,
     /// Who reconciles.
     pub reconciler: Arc<dyn Reconcile>,
     /// Why it is watched, for people.
@@ -90,7 +90,6 @@ pub struct Engine {
     /// The time.
     pub clock: Arc<dyn Clock>,
     gate: watch::Receiver<bool>,
-    _referents: Subscription,
 }
 
 impl Engine {
@@ -130,11 +129,13 @@ impl Engine {
             Arc::clone(&metrics),
             &options.instance,
         );
-        let of_referents = Arc::clone(&dispatcher);
-        let referents: Arc<Listener> = Arc::new(move |change: &_| of_referents.referent_changed(change));
-        let of_secrets = Arc::new(ApiType::secrets());
-        let reason = "what refers to it is to notice";
-        let referents = watches.subscribe(&of_secrets, &Selector::Whole, reason, &referents);
+        // Weak, as the dispatcher has the store.
+        let of_dependencies = Arc::downgrade(&dispatcher);
+        store.dispatch_to(Arc::new(move |change: &_| {
+            if let Some(dispatcher) = of_dependencies.upgrade() {
+                dispatcher.dependency_changed(change);
+            }
+        }));
         Self {
             clients,
             store,
@@ -147,7 +148,6 @@ impl Engine {
             metrics,
             clock,
             gate,
-            _referents: referents,
         }
     }
 
@@ -156,31 +156,22 @@ impl Engine {
     pub fn serve(&self, controller: Controller) -> Served {
         let Controller {
             api,
-            references,
+            edges,
             reconciler,
             reason,
         } = controller;
-        let references = self.store.register_references(&api.kind, references);
+        let edges = self.store.register_edges(&api.kind, edges);
         let dispatcher = Arc::clone(&self.dispatcher);
-        let listener: Arc<Listener> = Arc::new(move |change: &_| {
-            dispatcher.changed(change);
-            dispatcher.referent_changed(change);
-        });
-        Served::new(api.kind.clone(), &self.dispatcher, reconciler, references, || {
-            self.subscribe(&api, &Selector::Whole, &reason, &listener)
+        let listener: Arc<Listener> = Arc::new(move |change: &_| dispatcher.changed(change));
+        Served::new(api.kind.clone(), &self.dispatcher, reconciler, edges, || {
+            self.subscribe(&api, &reason, &listener)
         })
     }
 
     /// Watches a kind for as long as the answer is kept. The listener is called where changes come in: it must be quick.
     #[must_use]
-    pub fn subscribe(
-        &self,
-        api: &Arc<ApiType>,
-        selector: &Selector,
-        reason: &str,
-        listener: &Arc<Listener>,
-    ) -> Subscription {
-        self.watches.subscribe(api, selector, reason, listener)
+    pub fn subscribe(&self, api: &Arc<ApiType>, reason: &str, listener: &Arc<Listener>) -> Subscription {
+        self.watches.subscribe(api, reason, listener)
     }
 
     /// When an object's turn is; `None`: nothing is planned.
@@ -214,6 +205,7 @@ impl Engine {
         let mut counts = self.dispatcher.counts();
         let kinds = self.watches.kinds().into_iter().map(|watch| KindState {
             objects: self.store.count(&watch.kind),
+            served: self.dispatcher.serves(&watch.kind),
             queue: counts.remove(&watch.kind).unwrap_or_default(),
             watch,
         });
@@ -222,6 +214,7 @@ impl Engine {
             server_version: self.clients.version.clone(),
             dispatching: *self.gate.borrow(),
             definitions: self.watches.definitions_state(),
+            discovery: self.watches.discovery_state(),
             in_flight: self.dispatcher.in_flight(),
             last_plan: self.watches.last_plan().lines().map(ToOwned::to_owned).collect(),
         }

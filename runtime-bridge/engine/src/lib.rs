@@ -6,6 +6,7 @@ pub mod clock;
 pub mod config;
 pub mod crd;
 mod digest;
+mod discovery;
 pub mod dispatch;
 pub mod engine;
 pub mod event;

@@ -6,7 +6,10 @@ use async_trait::async_trait;
 use bridge_core::queue::{Priority, Wake};
 use jiff::Timestamp;
 
-use crate::object::{Key, Object};
+use crate::{
+    object::{Key, Object},
+    store::Change,
+};
 
 /// Brings objects of one kind to what they should be. One object is never reconciled twice at once.
 ///
@@ -23,6 +26,12 @@ pub trait Reconcile: Send + Sync + 'static {
             at: now,
             priority: Priority::InitialList,
         }
+    }
+
+    /// How urgent a change of an object is to itself, unless the first list shows it or its own reconcile made it; `None`: not its turn. Changes
+    /// of the status alone are not, without another rule. Called where changes come in: it must be quick.
+    fn wake_priority(&self, change: &Change) -> Option<Priority> {
+        change.beyond_status().then_some(Priority::UserChange)
     }
 
     /// How long an honest pass may take, where that is longer than what is granted to all.
@@ -60,6 +69,8 @@ pub struct ReconcileRequest {
 pub struct Next {
     /// When to come back even if nothing changes; `None`: only when something changes.
     pub wake: Option<Wake>,
+    /// No earlier than this, whatever changes: a back-off that events do not defeat. `None`: a change may come first.
+    pub not_before: Option<Timestamp>,
     /// The account that it turned out to belong to; `None`: as before.
     pub flow: Option<String>,
     /// No pass took place, as a former one has not ended: it says nothing of how that one fares.
@@ -86,6 +97,13 @@ impl Next {
             busy: true,
             ..Self::at(at, priority)
         }
+    }
+
+    /// Not before `until`, whatever changes.
+    #[must_use]
+    pub fn not_before(mut self, until: Timestamp) -> Self {
+        self.not_before = Some(until);
+        self
     }
 
     /// In this account from now on.

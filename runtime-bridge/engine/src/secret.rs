@@ -18,7 +18,7 @@ use crate::{
     clock::Clock,
     object::{ApiType, Key, parse_version},
     single_flight::SingleFlight,
-    store::{Listener, Selector, Store},
+    store::{Listener, Store},
     watch::{Subscription, WatchState, Watches},
 };
 
@@ -93,7 +93,7 @@ impl SecretReader {
         let api = Arc::new(ApiType::secrets());
         let reason = "credentials, sensitive values and connection details";
         let nobody: Arc<Listener> = Arc::new(|_| {});
-        let subscription = watches.subscribe(&api, &Selector::Whole, reason, &nobody);
+        let subscription = watches.subscribe(&api, reason, &nobody);
         Self {
             client,
             store,

@@ -17,6 +17,8 @@ pub struct EngineState {
     pub dispatching: bool,
     /// The watch of CRDs.
     pub definitions: WatchState,
+    /// What is known of kinds without a definition; `None`: nothing needs it.
+    pub discovery: Option<WatchState>,
     /// Every kind that is served or watched.
     pub kinds: Vec<KindState>,
     /// Passes that run.
@@ -31,6 +33,8 @@ pub struct KindState {
     /// Its watch.
     #[serde(flatten)]
     pub watch: KindWatch,
+    /// Its objects are given their turns here; else it is watched for those that depend on it.
+    pub served: bool,
     /// Objects in the store.
     pub objects: usize,
     /// Its part of the queue.

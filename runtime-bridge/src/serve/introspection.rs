@@ -234,7 +234,7 @@ fn describe(leadership: &LeadershipState) -> String {
     }
 }
 
-/// Nothing is served before it is watched.
+/// Nothing is served before it is watched. What is watched only for those that depend on it is shown, and makes nothing else wait.
 fn watched(state: EngineState) -> Vec<(String, Result<(), String>)> {
     let synced = |state| match state {
         WatchState::Live | WatchState::Gone(_) => Ok(()),
@@ -249,13 +249,23 @@ fn watched(state: EngineState) -> Vec<(String, Result<(), String>)> {
     let kinds = state
         .kinds
         .into_iter()
-        .map(|KindState { watch, .. }| match watch.state {
+        .map(|KindState { watch, served, .. }| match watch.state {
             // They can be read all the same.
             WatchState::Forbidden(why) if watch.kind == ApiType::secrets().kind => (
                 format!("watch Secret: forbidden, read every few seconds instead: {why}"),
                 Ok(()),
             ),
-            state => (format!("watch {}", watch.kind), synced(state)),
+            state if served || watch.kind == ApiType::secrets().kind => {
+                (format!("watch {}", watch.kind), synced(state))
+            }
+            // What depends on it says so by itself, and waits alone.
+            state => match synced(state) {
+                Ok(()) => (format!("watch {}", watch.kind), Ok(())),
+                Err(why) => (
+                    format!("watch {}: {why}; what needs it waits", watch.kind),
+                    Ok(()),
+                ),
+            },
         });
     std::iter::once(definitions).chain(kinds).collect()
 }
@@ -297,16 +307,30 @@ mod tests {
                 unreadable: BTreeMap::new(),
             },
             objects: 0,
+            served: group == "example.org",
             queue: Counts::default(),
         });
         EngineState {
             server_version: String::new(),
             dispatching: true,
             definitions,
+            discovery: None,
             kinds: kinds.into(),
             in_flight: Vec::new(),
             last_plan: Vec::new(),
         }
+    }
+
+    #[test]
+    fn a_kind_that_is_not_served_is_shown_and_delays_nothing() {
+        let no = WatchState::Forbidden("no".to_owned());
+        let kinds = [
+            ("apps", "Deployment", no),
+            ("example.org", "Note", WatchState::Live),
+        ];
+        let checks = watched(state(WatchState::Live, kinds));
+        let shown = "watch Deployment.apps: forbidden: no; what needs it waits".to_owned();
+        assert_eq!(checks[1], (shown, Ok(())));
     }
 
     #[test]

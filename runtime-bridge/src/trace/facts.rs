@@ -274,6 +274,7 @@ impl Facts {
         };
         let purpose = match planned.purpose {
             Some(Priority::UserChange) => "a change is reconciled",
+            Some(Priority::Dependency) => "something that it depends on changed",
             Some(Priority::OperationPoll) => "the operation is polled",
             Some(Priority::DriftPoll) => "it is checked for drift",
             Some(Priority::InitialList) => "it is reconciled for the first time",

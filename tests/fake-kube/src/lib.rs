@@ -4,10 +4,11 @@
 //! [`Kube::client`] a client whose requests meet the [`fault::Chaos`] that was given.
 //!
 //! What it leaves out, on purpose: of schemas patterns, formats and CEL, `managedFields` (an apply merges), who may do what, admission but for
-//! what namespaces are about, and the checks of built-in kinds. A verb that it does not know is answered by 501, which no client takes for
+//! what namespaces are about, API servers behind this one, and the checks of built-in kinds. A verb that it does not know is answered by 501, which no client takes for
 //! something else. `tests/contract.rs` and `tests/differential.rs` run against it and against a real kube-apiserver.
 
 mod api;
+mod discovery;
 pub mod fault;
 mod metadata;
 mod reply;
@@ -51,6 +52,7 @@ impl Kube {
         for name in ["default", "kube-system"] {
             state.add_namespace(name, (now)());
         }
+        state.follow_services((now)());
         Self {
             shared: Arc::new(Shared {
                 state: Mutex::new(state),

@@ -102,6 +102,7 @@ pub(crate) fn built_in() -> Vec<Resource> {
         Resource::built_in("", "v1", "Secret", "secrets", true),
         Resource::built_in("", "v1", "ConfigMap", "configmaps", true),
         Resource::built_in("", "v1", "Event", "events", true),
+        Resource::built_in("apiregistration.k8s.io", "v1", "APIService", "apiservices", false),
         Resource::built_in("coordination.k8s.io", "v1", "Lease", "leases", true),
         Resource::built_in(
             extensions,

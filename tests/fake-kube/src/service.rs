@@ -139,6 +139,10 @@ impl Connection {
             return respond(crate::reply::ok(200, json!({"gitVersion": "v1.36.0-fake"})));
         }
         let served = state.served();
+        if call.verb == Verb::Discovery {
+            let document = crate::discovery::document(&served, call.is_of_core());
+            return respond(crate::reply::ok(200, document));
+        }
         let Some(resource) = served.iter().find(|resource| call.is_of(resource)).cloned() else {
             return respond(not_served().0);
         };

@@ -267,6 +267,9 @@ impl ClusterState {
             new,
             manager: manager.to_owned(),
         });
+        if id.0 == "customresourcedefinitions" {
+            self.follow_services(at);
+        }
     }
 
     /// Deletes the objects whose owners are all deleted, as kube-controller-manager does. Returns how many.

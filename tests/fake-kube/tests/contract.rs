@@ -39,6 +39,7 @@ contract![
     finalizers_hold_what_is_deleted,
     a_json_patch_is_tested,
     a_merge_patch_takes_a_uid,
+    an_apply_takes_a_uid_and_a_version,
     a_deletion_takes_a_uid,
     an_absent_object_is_named_and_an_unserved_path_is_not,
     defaults_are_filled_in,
@@ -51,6 +52,7 @@ contract![
     a_status_without_its_subresource_reads_like_an_absent_object,
     an_object_outlives_its_dropped_namespace_and_cannot_be_written,
     what_is_stored_is_read_by_the_schema_of_today,
+    discovery_and_api_services_show_what_is_served,
 ];
 
 fn name_of(answer: &Answer) -> &Value {
@@ -187,6 +189,34 @@ async fn a_merge_patch_takes_a_uid(server: Server) {
         .merge_patch(&server.path("one"), &json!({"metadata": {"labels": {"a": null}}}))
         .await;
     assert!(removed.body["metadata"]["labels"].is_null());
+}
+
+async fn an_apply_takes_a_uid_and_a_version(server: Server) {
+    let made = server.create("one").await.body;
+    let apply = async |name: &str, uid: &Value, version: &Value| {
+        let mut desired = server.thing(name);
+        desired["spec"]["size"] = 7.into();
+        desired["metadata"]["uid"] = uid.clone();
+        if !version.is_null() {
+            desired["metadata"]["resourceVersion"] = version.clone();
+        }
+        let path = format!("{}?fieldManager=one&force=true", server.path(name));
+        let answer = server.apply(&path, &desired).await;
+        (answer.code, answer.reason().to_owned())
+    };
+    let said = |code: u16, reason: &str| (code, reason.to_owned());
+    let (uid, other) = (
+        &made["metadata"]["uid"],
+        Value::from("00000000-0000-4000-8000-ffffffffffff"),
+    );
+    assert_eq!(apply("one", &other, &Value::Null).await, said(422, "Invalid"));
+    assert_eq!(apply("absent", &other, &Value::Null).await, said(409, "Conflict"));
+    assert_eq!(apply("one", uid, &"1".into()).await, said(409, "Conflict"));
+    assert_eq!(apply("one", &other, &"1".into()).await, said(409, "Conflict"));
+    assert_eq!(server.get(&server.path("absent")).await.code, 404);
+    assert_eq!(apply("one", uid, &version(&made).into()).await, said(200, ""));
+    assert_eq!(apply("one", uid, &Value::Null).await, said(200, ""));
+    assert_eq!(server.get(&server.path("one")).await.body["spec"]["size"], 7);
 }
 
 async fn a_deletion_takes_a_uid(server: Server) {
@@ -400,4 +430,90 @@ async fn what_is_stored_is_read_by_the_schema_of_today(server: Server) {
     let read = server.get(&server.path("one")).await.body;
     assert_eq!(read["spec"], json!({"size": 1, "added": "new"}));
     assert_eq!(version(&read), version(&made));
+}
+
+const DISCOVERY: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+const SERVICES: &str = "/apis/apiregistration.k8s.io/v1/apiservices";
+
+/// Kind, scope, freshness, and whether it can be listed and watched.
+async fn discovered(server: &Server, path: &str, group: &str, plural: &str) -> Option<Value> {
+    let document = server.get_as(path, DISCOVERY).await.body;
+    assert_eq!(document["kind"], "APIGroupDiscoveryList");
+    let items = document["items"].as_array().unwrap();
+    let of = items
+        .iter()
+        .find(|item| item["metadata"]["name"].as_str().unwrap_or_default() == group)?;
+    let version = of["versions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|version| version["version"] == "v1")?;
+    let found = version["resources"]
+        .as_array()?
+        .iter()
+        .find(|found| found["resource"] == plural)?;
+    let verbs = found["verbs"].as_array().unwrap();
+    let watched = ["list", "watch"]
+        .iter()
+        .all(|verb| verbs.iter().any(|known| known == verb));
+    Some(json!([
+        found["responseKind"]["kind"],
+        found["scope"],
+        version["freshness"],
+        watched
+    ]))
+}
+
+async fn discovery_and_api_services_show_what_is_served(server: Server) {
+    let config_map = discovered(&server, "/api", "", "configmaps").await;
+    assert_eq!(
+        config_map,
+        Some(json!(["ConfigMap", "Namespaced", "Current", true]))
+    );
+    let lease = discovered(&server, "/apis", "coordination.k8s.io", "leases").await;
+    assert_eq!(lease, Some(json!(["Lease", "Namespaced", "Current", true])));
+    let group = &server.group;
+    server
+        .eventually("the kind is shown", || async {
+            discovered(&server, "/apis", group, "things").await
+                == Some(json!(["Thing", "Namespaced", "Current", true]))
+        })
+        .await;
+
+    let made_by = async |name: &str| {
+        let service = server.get(&format!("{SERVICES}/{name}")).await.body;
+        let conditions = service["status"]["conditions"]
+            .as_array()
+            .cloned()
+            .unwrap_or_default();
+        let available = conditions
+            .iter()
+            .any(|one| one["type"] == "Available" && one["status"] == "True");
+        let spec = [&service["spec"]["group"], &service["spec"]["version"]]
+            .map(|part| part.as_str().unwrap_or_default().to_owned());
+        (
+            service["metadata"]["labels"]["kube-aggregator.kubernetes.io/automanaged"].clone(),
+            available,
+            spec,
+        )
+    };
+    let spec = |group: &str| [group.to_owned(), "v1".to_owned()];
+    assert_eq!(made_by("v1.").await, ("onstart".into(), true, spec("")));
+    let leases = made_by("v1.coordination.k8s.io").await;
+    assert_eq!(leases, ("onstart".into(), true, spec("coordination.k8s.io")));
+    let own = format!("v1.{group}");
+    server
+        .eventually("the definition has its own", || async {
+            made_by(&own).await == ("true".into(), true, spec(group))
+        })
+        .await;
+
+    let definition = format!("{DEFINITIONS}/{}", server.definition);
+    assert_eq!(server.delete(&definition, &Value::Null).await.code, 200);
+    server
+        .eventually("it goes with its definition", || async {
+            server.get(&format!("{SERVICES}/{own}")).await.code == 404
+                && discovered(&server, "/apis", group, "things").await.is_none()
+        })
+        .await;
 }

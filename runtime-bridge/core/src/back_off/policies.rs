@@ -61,6 +61,8 @@ policies! {
         "a watch of a kind that the API server does not serve yet";
     WATCH_FORBIDDEN = millis(50, 30_000), "",
         "a list or a watch that the bridge has no right to";
+    DISCOVERY = millis(250, 30_000), "",
+        "the question to the API server for kinds without definitions";
     RECONCILE = seconds(1, 300), "",
         "a reconcile that panicked or ran out of time";
     DEFINITION = seconds(1, 300).without_jitter(), "",

@@ -74,6 +74,8 @@ pub struct Queue<K, G, L> {
     waiting: BTreeSet<(Timestamp, u64, K)>,
     ready: Ready<K, G, L>,
     running: RunningCounts<G, L>,
+    /// Keys without a turn that are held back all the same: a mark until then gives them none sooner.
+    held_back: BTreeSet<(Timestamp, K)>,
     /// Grows with each new turn: first come, first served.
     order: u64,
     /// Grows with each turn taken.
@@ -112,6 +114,7 @@ where
             waiting: BTreeSet::new(),
             ready: Ready::default(),
             running: RunningCounts::default(),
+            held_back: BTreeSet::new(),
             order: 0,
             taken: 0,
         }
@@ -129,6 +132,9 @@ where
         });
         let earlier = entry.turn.take();
         let running = entry.in_flight.is_some();
+        if earlier.is_none() && !running {
+            self.held_back.remove(&(entry.not_before, key.clone()));
+        }
         if let Some(turn) = earlier
             && !running
         {
@@ -178,7 +184,7 @@ where
     }
 
     /// The pass of a key has ended. Its next turn is the earlier of `next` and whatever was marked meanwhile, but not before
-    /// `not_before` (back-off). With neither, the key is forgotten.
+    /// `not_before` (back-off), which holds for marks that come later too. With neither turn nor back-off, the key is forgotten.
     pub fn finish(&mut self, key: &K, next: Option<Wake>, flow: Option<L>, not_before: Option<Timestamp>) {
         let Some(entry) = self.entries.get_mut(key) else {
             return;
@@ -199,7 +205,10 @@ where
             (Some(turn), None) => turn,
             (None, Some(next)) => self.new_wake(next),
             (None, None) => {
-                self.entries.remove(key);
+                match not_before {
+                    Some(until) => drop(self.held_back.insert((until, key.clone()))),
+                    None => drop(self.entries.remove(key)),
+                }
                 return;
             }
         };
@@ -208,20 +217,14 @@ where
 
     /// Takes the turns of keys that are not to be kept. A pass in flight goes on, and may give its key another turn.
     pub fn retain(&mut self, mut keep: impl FnMut(&K, &G) -> bool) {
-        let taken: Vec<(K, ScheduledWake)> = self
+        let dropped: Vec<K> = self
             .entries
-            .iter_mut()
+            .iter()
             .filter(|(key, entry)| !keep(key, &entry.kind))
-            .filter_map(|(key, entry)| Some((key.clone(), entry.turn.take()?)))
+            .map(|(key, _)| key.clone())
             .collect();
-        for (key, turn) in taken {
-            let Some(entry) = self.entries.get(&key) else {
-                continue;
-            };
-            if entry.in_flight.is_none() {
-                self.unplace(&key, turn);
-                self.entries.remove(&key);
-            }
+        for key in dropped {
+            self.forget(&key);
         }
     }
 
@@ -234,8 +237,10 @@ where
         if entry.in_flight.is_some() {
             return;
         }
-        if let Some(turn) = turn {
-            self.unplace(key, turn);
+        let not_before = entry.not_before;
+        match turn {
+            Some(turn) => self.unplace(key, turn),
+            None => drop(self.held_back.remove(&(not_before, key.clone()))),
         }
         self.entries.remove(key);
     }
@@ -255,6 +260,10 @@ where
             .into_iter()
             .map(|(at, order, key)| (moved(at), order, key))
             .collect();
+        self.held_back = std::mem::take(&mut self.held_back)
+            .into_iter()
+            .map(|(until, key)| (moved(until), key))
+            .collect();
     }
 
     /// When [`Queue::take`] may have more to give, though nothing was marked or finished.
@@ -264,7 +273,8 @@ where
 
     /// When a key's turn is; `None`: it has none, and no pass.
     pub fn due(&self, key: &K) -> Option<Due> {
-        self.entries.get(key).map(|entry| Due {
+        let entry = self.entries.get(key)?;
+        (entry.turn.is_some() || entry.in_flight.is_some()).then(|| Due {
             next: entry.turn.map(|turn| Wake {
                 at: turn.wake.at.max(entry.not_before),
                 ..turn.wake
@@ -282,11 +292,12 @@ where
     pub fn counts(&self) -> BTreeMap<G, Counts> {
         let mut counts = BTreeMap::<G, Counts>::new();
         for entry in self.entries.values() {
-            let count = counts.entry(entry.kind.clone()).or_default();
+            let mut count = |of: fn(&mut Counts)| of(counts.entry(entry.kind.clone()).or_default());
             match (&entry.in_flight, entry.turn) {
-                (Some(_), _) => count.running += 1,
-                (None, Some(turn)) if turn.ready => count.ready += 1,
-                (None, _) => count.waiting += 1,
+                (Some(_), _) => count(|counts| counts.running += 1),
+                (None, Some(turn)) if turn.ready => count(|counts| counts.ready += 1),
+                (None, Some(_)) => count(|counts| counts.waiting += 1),
+                (None, None) => {}
             }
         }
         counts
@@ -334,6 +345,12 @@ where
     }
 
     fn make_ready(&mut self, now: Timestamp) {
+        while let Some((until, _)) = self.held_back.first()
+            && *until <= now
+            && let Some((_, key)) = self.held_back.pop_first()
+        {
+            self.entries.remove(&key);
+        }
         while let Some((due, order, key)) = self.waiting.first().cloned()
             && due <= now
         {
@@ -355,10 +372,11 @@ fn favoured(taken: u64) -> Option<Priority> {
     if taken % EVERY != EVERY - 1 {
         return None;
     }
-    Some(match (taken / EVERY) % 3 {
+    Some(match (taken / EVERY) % 4 {
         0 => Priority::OperationPoll,
         1 => Priority::DriftPoll,
-        _ => Priority::InitialList,
+        2 => Priority::InitialList,
+        _ => Priority::Dependency,
     })
 }
 

@@ -5,8 +5,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Priority {
-    /// A person or another controller changed it, or something it refers to.
+    /// A person or another controller changed it.
     UserChange,
+    /// Something that it depends on changed.
+    Dependency,
     /// A long operation is to be asked after.
     OperationPoll,
     /// It is to be looked at again.
@@ -17,8 +19,9 @@ pub enum Priority {
 
 impl Priority {
     /// From the most urgent on.
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 5] = [
         Self::UserChange,
+        Self::Dependency,
         Self::OperationPoll,
         Self::DriftPoll,
         Self::InitialList,

@@ -88,12 +88,55 @@ fn back_off_delays_marks_too() {
 }
 
 #[test]
+fn back_off_without_a_turn_delays_the_next_mark() {
+    let mut queue = TestQueue::new(PLENTY);
+    mark(&mut queue, 1, 'a', 0);
+    take(&mut queue, 0);
+    queue.finish(&1, None, None, Some(at(10)));
+    assert_eq!((queue.due(&1), queue.next_due()), (None, None));
+    assert_eq!(queue.counts(), BTreeMap::new());
+    mark(&mut queue, 1, 'a', 0);
+    assert_eq!(take(&mut queue, 9), None);
+    assert_eq!(take(&mut queue, 10), Some(1));
+}
+
+#[test]
+fn back_off_that_is_over_or_forgotten_leaves_nothing_behind() {
+    let mut queue = TestQueue::new(PLENTY);
+    for key in 0..4 {
+        mark(&mut queue, key, 'a', 0);
+    }
+    take_all(&mut queue, 0);
+    for key in 0..4 {
+        queue.finish(&key, None, None, Some(at(10)));
+    }
+    queue.forget(&0);
+    queue.retain(|key, _| *key != 1);
+    queue.shift(SignedDuration::from_secs(-5));
+    assert_eq!(queue.entries.len(), 2);
+    assert_eq!(take(&mut queue, 5), None);
+    assert!(queue.entries.is_empty() && queue.held_back.is_empty());
+    for key in 0..2 {
+        mark(&mut queue, key, 'a', 0);
+    }
+    assert_eq!(take_all(&mut queue, 6), [0, 1]);
+}
+
+#[test]
 fn priorities_go_in_order() {
     let mut queue = TestQueue::new(PLENTY);
-    for (key, priority) in [4, 3, 2, 1].into_iter().zip(Priority::ALL.into_iter().rev()) {
+    for (key, priority) in [5, 4, 3, 2, 1].into_iter().zip(Priority::ALL.into_iter().rev()) {
         queue.mark(&key, &'a', &0, wake(0, priority));
     }
-    assert_eq!(take_all(&mut queue, 0), [1, 2, 3, 4]);
+    assert_eq!(take_all(&mut queue, 0), [1, 2, 3, 4, 5]);
+    assert_eq!(
+        Priority::ALL[..3],
+        [
+            Priority::UserChange,
+            Priority::Dependency,
+            Priority::OperationPoll
+        ]
+    );
 }
 
 #[test]
@@ -169,15 +212,16 @@ fn an_endless_stream_of_changes_starves_no_poll() {
     queue.mark(&100, &'a', &0, wake(0, Priority::OperationPoll));
     queue.mark(&101, &'a', &0, wake(0, Priority::DriftPoll));
     queue.mark(&102, &'a', &0, wake(0, Priority::InitialList));
+    queue.mark(&103, &'a', &0, wake(0, Priority::Dependency));
     let mut others = BTreeSet::new();
-    for round in 0..24 {
+    for round in 0..32 {
         mark(&mut queue, 1, 'a', 0);
         mark(&mut queue, 2, 'a', 0);
         let key = take(&mut queue, round).unwrap();
         queue.finish(&key, None, None, None);
         others.extend((key >= 100).then_some(key));
     }
-    assert_eq!(others, BTreeSet::from([100, 101, 102]));
+    assert_eq!(others, BTreeSet::from([100, 101, 102, 103]));
 }
 
 #[test]

@@ -22,8 +22,8 @@ pub use self::{
 pub struct Want {
     /// Version to watch.
     pub version: String,
-    /// Served by the API server itself, without a definition.
-    pub built_in: bool,
+    /// Served by every API server, without a definition: nobody is asked.
+    pub always_served: bool,
     /// Why -> how many subscribers say so.
     pub reasons: BTreeMap<String, usize>,
     /// When the last subscriber left, if none is left.
@@ -32,10 +32,10 @@ pub struct Want {
 
 impl Want {
     /// Without subscribers yet.
-    pub fn new(version: &str, built_in: bool) -> Self {
+    pub fn new(version: &str, always_served: bool) -> Self {
         Self {
             version: version.to_owned(),
-            built_in,
+            always_served,
             reasons: BTreeMap::new(),
             unwanted_since: None,
         }
@@ -86,6 +86,24 @@ pub struct Definition {
     pub established: bool,
 }
 
+impl Definition {
+    /// Whether objects of the kind can be reached in this version.
+    ///
+    /// # Errors
+    /// Why they cannot, for people.
+    pub fn serves(&self, version: &str) -> Result<(), String> {
+        if !self.served.contains(version) {
+            let served: Vec<&str> = self.served.iter().map(String::as_str).collect();
+            let served = served.join(", ");
+            return Err(format!("its definition does not serve {version}, only {served}"));
+        }
+        if !self.established {
+            return Err("its definition is not established".to_owned());
+        }
+        Ok(())
+    }
+}
+
 /// Names one watch.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct WatchId {
@@ -93,7 +111,7 @@ pub struct WatchId {
     pub kind: GroupKind,
     /// Version.
     pub version: String,
-    /// Uid of the definition; `None`: built in.
+    /// Uid of the definition; `None`: served without one.
     pub definition: Option<String>,
 }
 
@@ -109,6 +127,12 @@ impl fmt::Display for WatchId {
 
 /// Definitions by kind, or why they are not known.
 pub type Definitions = Result<BTreeMap<GroupKind, Definition>, String>;
+
+/// A kind that the API server, or one behind it, serves without a definition: version -> whether its objects can be watched.
+pub type BuiltIn = BTreeMap<String, bool>;
+
+/// What is served without a definition, or why that is not known. `None`: nobody asked, as nothing needs it.
+pub type BuiltIns = Option<Result<BTreeMap<GroupKind, BuiltIn>, String>>;
 
 #[cfg(test)]
 mod tests;

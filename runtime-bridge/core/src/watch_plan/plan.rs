@@ -5,7 +5,7 @@ use std::{
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Definition, Definitions, GroupKind, Want, WatchId};
+use super::{BuiltIn, BuiltIns, Definitions, GroupKind, Want, WatchId};
 
 /// What to do about the watches. Prints one line per step.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -62,19 +62,24 @@ pub struct Wait {
 pub fn plan(
     wants: &BTreeMap<GroupKind, Want>,
     definitions: &Definitions,
+    built_ins: &BuiltIns,
     running: &BTreeSet<WatchId>,
     now: Timestamp,
     grace: SignedDuration,
 ) -> Plan {
     let mut plan = Plan::default();
+    let mut kept = BTreeSet::new();
     for watch in running {
-        if let Some((ending, reason)) = ending(watch, wants, definitions, now, grace) {
+        let ending = ending(watch, wants, definitions, now, grace)
+            .or_else(|| no_longer_built_in(watch, wants, definitions, built_ins));
+        if let Some((ending, reason)) = ending {
             plan.stops.push(Stop {
                 watch: watch.clone(),
                 ending,
                 reason,
             });
         } else {
+            kept.insert(&watch.kind);
             let over = wants
                 .get(&watch.kind)
                 .and_then(|want| Some(want.unwanted_since? + grace));
@@ -82,14 +87,14 @@ pub fn plan(
         }
     }
     for (kind, want) in wants.iter().filter(|(_, want)| want.unwanted_since.is_none()) {
-        match possible(kind, want, definitions) {
+        match possible(kind, want, definitions, built_ins) {
             Ok(watch) if running.contains(&watch) => {}
             Ok(watch) => plan.starts.push(Start {
                 watch,
                 reason: want.reasons(),
             }),
-            // As long as the definitions are not known, what runs goes on.
-            Err(_) if definitions.is_err() && running.iter().any(|watch| watch.kind == *kind) => {}
+            // As long as it is not known what is served, what runs goes on.
+            Err(_) if kept.contains(kind) => {}
             Err(reason) => plan.waits.push(Wait {
                 kind: kind.clone(),
                 reason,
@@ -115,7 +120,7 @@ fn ending(
             let reason = format!("its definition was deleted and made anew as {}", definition.uid);
             return Some((Ending::Gone, reason));
         }
-        if let Err(reason) = serves(definition, &watch.version) {
+        if let Err(reason) = definition.serves(&watch.version) {
             return Some((Ending::Unwatched, reason));
         }
     }
@@ -132,38 +137,71 @@ fn ending(
     }
 }
 
+/// Why a watch of a kind that was served without a definition must stop.
+fn no_longer_built_in(
+    watch: &WatchId,
+    wants: &BTreeMap<GroupKind, Want>,
+    definitions: &Definitions,
+    built_ins: &BuiltIns,
+) -> Option<(Ending, String)> {
+    if watch.definition.is_some() || wants.get(&watch.kind).is_some_and(|want| want.always_served) {
+        return None;
+    }
+    if definitions
+        .as_ref()
+        .is_ok_and(|definitions| definitions.contains_key(&watch.kind))
+    {
+        return Some((Ending::Unwatched, "it has a definition now".to_owned()));
+    }
+    let Some(Ok(built_ins)) = built_ins else {
+        return None;
+    };
+    let reason = serves_built_in(built_ins.get(&watch.kind), &watch.version).err()?;
+    Some((Ending::Unwatched, reason))
+}
+
 /// The watch that serves a want, or why there can be none.
-fn possible(kind: &GroupKind, want: &Want, definitions: &Definitions) -> Result<WatchId, String> {
+fn possible(
+    kind: &GroupKind,
+    want: &Want,
+    definitions: &Definitions,
+    built_ins: &BuiltIns,
+) -> Result<WatchId, String> {
     let watch = |definition| WatchId {
         kind: kind.clone(),
         version: want.version.clone(),
         definition,
     };
-    if want.built_in {
+    if want.always_served {
         return Ok(watch(None));
     }
     let definitions = definitions
         .as_ref()
         .map_err(|why| format!("the definitions are not known: {why}"))?;
-    let definition = definitions
-        .get(kind)
-        .ok_or("there is no definition of this kind")?;
-    serves(definition, &want.version)?;
-    Ok(watch(Some(definition.uid.clone())))
+    if let Some(definition) = definitions.get(kind) {
+        definition.serves(&want.version)?;
+        return Ok(watch(Some(definition.uid.clone())));
+    }
+    match built_ins {
+        None => Err("there is no definition of this kind".to_owned()),
+        Some(Err(why)) => Err(format!(
+            "there is no definition of this kind, and what is served without one is not known: {why}"
+        )),
+        Some(Ok(built_ins)) => serves_built_in(built_ins.get(kind), &want.version).map(|()| watch(None)),
+    }
 }
 
-fn serves(definition: &Definition, version: &str) -> Result<(), String> {
-    if !definition.served.contains(version) {
-        let served: Vec<&str> = definition.served.iter().map(String::as_str).collect();
-        return Err(format!(
-            "its definition does not serve {version}, only {}",
-            served.join(", ")
-        ));
+fn serves_built_in(kind: Option<&BuiltIn>, version: &str) -> Result<(), String> {
+    let kind = kind.ok_or("the cluster serves no such kind")?;
+    match kind.get(version) {
+        Some(true) => Ok(()),
+        Some(false) => Err("its API cannot be watched".to_owned()),
+        None => {
+            let served: Vec<&str> = kind.keys().map(String::as_str).collect();
+            let served = served.join(", ");
+            Err(format!("the cluster does not serve {version}, only {served}"))
+        }
     }
-    if !definition.established {
-        return Err("its definition is not established".to_owned());
-    }
-    Ok(())
 }
 
 impl Plan {

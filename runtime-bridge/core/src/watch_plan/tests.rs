@@ -49,7 +49,7 @@ fn watch(uid: Option<&str>) -> WatchId {
 fn check(definitions: &Definitions, running: &[WatchId], expected: &Expect) {
     let wants = BTreeMap::from([want(bucket(), &["serves it"])]);
     let running = running.iter().cloned().collect();
-    expected.assert_eq(&plan(&wants, definitions, &running, at(0), GRACE).to_string());
+    expected.assert_eq(&plan(&wants, definitions, &None, &running, at(0), GRACE).to_string());
 }
 
 fn known(definition: Definition) -> Definitions {
@@ -143,7 +143,7 @@ fn a_watch_outlives_its_last_subscriber_for_a_while() {
     let wants = BTreeMap::from([(kind, want)]);
     let definitions = known(definition("u1", "v1", true));
     let running = BTreeSet::from([watch(Some("u1"))]);
-    let at_second = |second| plan(&wants, &definitions, &running, at(second), GRACE).to_string();
+    let at_second = |second| plan(&wants, &definitions, &None, &running, at(second), GRACE).to_string();
     expect![[r#"
         again 1970-01-01T00:01:20Z
     "#]]
@@ -163,14 +163,14 @@ fn a_subscriber_within_the_grace_keeps_the_watch() {
     let definitions = known(definition("u1", "v1", true));
     let running = BTreeSet::from([watch(Some("u1"))]);
     for second in [50, 79, 80, 1_000_000] {
-        let plan = plan(&wants, &definitions, &running, at(second), GRACE);
+        let plan = plan(&wants, &definitions, &None, &running, at(second), GRACE);
         assert_eq!(plan, Plan::default(), "second {second}");
     }
     // The grace begins anew when that one leaves.
     want.unsubscribe("second", at(90));
     let wants = BTreeMap::from([(kind, want)]);
     let stops = |second| {
-        !plan(&wants, &definitions, &running, at(second), GRACE)
+        !plan(&wants, &definitions, &None, &running, at(second), GRACE)
             .stops
             .is_empty()
     };
@@ -184,6 +184,7 @@ fn unwanted_watches_are_not_started() {
     let plan = plan(
         &BTreeMap::from([(kind, want)]),
         &known(definition("u1", "v1", true)),
+        &None,
         &BTreeSet::new(),
         at(1),
         GRACE,
@@ -192,12 +193,13 @@ fn unwanted_watches_are_not_started() {
 }
 
 #[test]
-fn built_in_kinds_need_no_definition() {
+fn what_is_always_served_needs_no_definition() {
     let secret = GroupKind::new("", "Secret");
     let wants = BTreeMap::from([want(secret, &["credentials", "sensitive values"])]);
     let plan = plan(
         &wants,
         &Err("no permission".to_owned()),
+        &None,
         &BTreeSet::new(),
         at(0),
         GRACE,
@@ -206,6 +208,83 @@ fn built_in_kinds_need_no_definition() {
         start Secret/v1: credentials; sensitive values
     "#]]
     .assert_eq(&plan.to_string());
+}
+
+/// The plan for one kind without a definition, wanted in `v1`.
+#[track_caller]
+fn check_built_in(built_ins: &BuiltIns, running: &[WatchId], expected: &Expect) {
+    let wants = BTreeMap::from([want(bucket(), &["composes it"])]);
+    let running = running.iter().cloned().collect();
+    let definitions = Ok(BTreeMap::new());
+    expected.assert_eq(&plan(&wants, &definitions, built_ins, &running, at(0), GRACE).to_string());
+}
+
+fn built_in(version: &str, watchable: bool) -> BuiltIns {
+    let versions = BTreeMap::from([(version.to_owned(), watchable)]);
+    Some(Ok(BTreeMap::from([(bucket(), versions)])))
+}
+
+#[test]
+fn a_kind_without_a_definition_starts_as_discovery_says() {
+    let cases = [
+        (
+            built_in("v1", true),
+            expect![[r#"
+            start Bucket.s3.example/v1: composes it
+        "#]],
+        ),
+        (
+            built_in("v2", true),
+            expect![[r#"
+            wait  Bucket.s3.example: the cluster does not serve v1, only v2
+        "#]],
+        ),
+        (
+            built_in("v1", false),
+            expect![[r#"
+            wait  Bucket.s3.example: its API cannot be watched
+        "#]],
+        ),
+        (
+            Some(Ok(BTreeMap::new())),
+            expect![[r#"
+            wait  Bucket.s3.example: the cluster serves no such kind
+        "#]],
+        ),
+        (
+            Some(Err("no permission".to_owned())),
+            expect![[r#"
+            wait  Bucket.s3.example: there is no definition of this kind, and what is served without one is not known: no permission
+        "#]],
+        ),
+    ];
+    for (built_ins, expected) in cases {
+        check_built_in(&built_ins, &[], &expected);
+    }
+}
+
+#[test]
+fn a_watch_without_a_definition_stops_as_discovery_says() {
+    check_built_in(&built_in("v1", true), &[watch(None)], &expect![""]);
+    let unknown = Some(Err("no permission".to_owned()));
+    check_built_in(&unknown, &[watch(None)], &expect![""]);
+    check_built_in(
+        &Some(Ok(BTreeMap::new())),
+        &[watch(None)],
+        &expect![[r#"
+            stop  Bucket.s3.example/v1: the cluster serves no such kind; its objects are no longer looked at
+            wait  Bucket.s3.example: the cluster serves no such kind
+        "#]],
+    );
+    // A definition goes before discovery.
+    let wants = BTreeMap::from([want(bucket(), &["composes it"])]);
+    let definitions = known(definition("u1", "v1", true));
+    let (built_ins, running) = (built_in("v1", true), BTreeSet::from([watch(None)]));
+    expect![[r#"
+        stop  Bucket.s3.example/v1: it has a definition now; its objects are no longer looked at
+        start Bucket.s3.example/v1 of definition u1: composes it
+    "#]]
+    .assert_eq(&plan(&wants, &definitions, &built_ins, &running, at(0), GRACE).to_string());
 }
 
 fn kind(n: u8) -> GroupKind {
@@ -231,8 +310,8 @@ prop_compose! {
 }
 
 prop_compose! {
-    fn any_watch()(n in 0..4_u8, version in "v[12]", uid in "u[12]") -> WatchId {
-        WatchId { kind: kind(n), version, definition: Some(uid) }
+    fn any_watch()(n in 0..4_u8, version in "v[12]", uid in prop::option::of("u[12]")) -> WatchId {
+        WatchId { kind: kind(n), version, definition: uid }
     }
 }
 
@@ -242,18 +321,21 @@ proptest! {
     fn a_plan_carried_out_is_the_end_of_it(
         wants in prop::collection::btree_map((0..4_u8).prop_map(kind), any_want(), 0..4),
         definitions in prop::collection::btree_map((0..4_u8).prop_map(kind), any_definition(), 0..4),
+        built_ins in prop::collection::btree_map(
+            (0..4_u8).prop_map(kind), prop::collection::btree_map("v[12]", any::<bool>(), 1..3), 0..4,
+        ),
         mut running in prop::collection::btree_set(any_watch(), 0..6),
         second in 0..200_i64,
     ) {
-        let definitions = Ok(definitions);
-        let first = plan(&wants, &definitions, &running, at(second), GRACE);
+        let (definitions, built_ins) = (Ok(definitions), Some(Ok(built_ins)));
+        let first = plan(&wants, &definitions, &built_ins, &running, at(second), GRACE);
         for stop in &first.stops {
             prop_assert!(running.remove(&stop.watch), "stops what does not run");
         }
         for start in &first.starts {
             prop_assert!(running.insert(start.watch.clone()), "starts what runs");
         }
-        let rest = plan(&wants, &definitions, &running, at(second), GRACE);
+        let rest = plan(&wants, &definitions, &built_ins, &running, at(second), GRACE);
         prop_assert!(rest.is_idle(), "{}", rest);
         let kinds: BTreeSet<&GroupKind> = running.iter().map(|watch| &watch.kind).collect();
         prop_assert_eq!(kinds.len(), running.len());

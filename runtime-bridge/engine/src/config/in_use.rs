@@ -22,7 +22,7 @@ use crate::{
     object::{ApiType, Key, Object},
     reconcile::{Next, Reconcile, ReconcileRequest},
     serve::Served,
-    store::{Change, Listener, ReferenceRule, References, Selector, Store},
+    store::{Change, Edge, Listener, RegisteredEdges, Store, edge},
     watch::{Subscription, Watches},
     write::{Still, Writer},
 };
@@ -71,7 +71,7 @@ fn decide(config: &Object, used: bool, sure: bool) -> InUseStep {
 #[must_use = "configs are kept only while it lives"]
 pub struct ConfigUsage {
     _configs: Vec<Served>,
-    _users: Vec<(ReferenceRule, Subscription)>,
+    _users: Vec<(RegisteredEdges, Subscription)>,
 }
 
 /// Looks after both config kinds of a plugin on this engine, while the answer is kept. `users`: the controllers of all kinds that refer to
@@ -80,26 +80,26 @@ pub fn keep_while_used(engine: &Engine, plugin: &str, users: &[Controller]) -> C
     let subscriptions = users.iter().map(|user| {
         let rule = engine
             .store
-            .register_references(&user.api.kind, Arc::clone(&user.references));
+            .register_edges(&user.api.kind, Arc::clone(&user.edges));
         let reason = format!("uses configs of {plugin}");
         let listener = listener(engine, plugin);
-        (
-            rule,
-            engine.subscribe(&user.api, &Selector::Whole, &reason, &listener),
-        )
+        (rule, engine.subscribe(&user.api, &reason, &listener))
     });
     let subscriptions = subscriptions.collect();
     let users: Arc<[User]> = users
         .iter()
         .map(|user| User {
             api: Arc::clone(&user.api),
-            references: Arc::clone(&user.references),
+            edges: Arc::clone(&user.edges),
         })
         .collect();
     let configs = [config_api(plugin), cluster_config_api(plugin)].map(|api| {
         engine.serve(Controller {
             api: Arc::new(api),
-            references: Arc::new(|config: &Object| secret_of(config).into_iter().collect()),
+            edges: Arc::new([Edge::references(Arc::new(|config: &Object| {
+                secret_of(config).into_iter().collect()
+            }))
+            .with_priority(Arc::new(|_| Some(Priority::DriftPoll)))]),
             reconciler: Arc::new(InUse {
                 users: Arc::clone(&users),
                 store: Arc::clone(&engine.store),
@@ -120,7 +120,7 @@ pub fn keep_while_used(engine: &Engine, plugin: &str, users: &[Controller]) -> C
 /// A kind whose objects use configs.
 struct User {
     api: Arc<ApiType>,
-    references: Arc<References>,
+    edges: Arc<[Edge]>,
 }
 
 /// It is a config's turn when a user comes, goes, or turns to another one.
@@ -165,7 +165,7 @@ impl Reconcile for InUse {
         let done = match decide(&config, count > 0, sure) {
             InUseStep::Nothing => return Next::idle(),
             InUseStep::Ask => return self.again(),
-            InUseStep::AddFinalizer => self.writer.put(&held(&config)).await.map(drop),
+            InUseStep::AddFinalizer => self.writer(key).put(&held(&config)).await.map(drop),
             // A watch that was interrupted is live before all that it missed is in, and a config that is being deleted goes with this write.
             InUseStep::RemoveFinalizer if config.is_deleting() => match self.has_users_live(key).await {
                 Ok(true) => return self.again(),
@@ -186,13 +186,17 @@ impl Reconcile for InUse {
 }
 
 impl InUse {
+    fn writer(&self, config: &Key) -> Writer {
+        self.writer.for_reconcile(config)
+    }
+
     fn again(&self) -> Next {
         Next::at(self.clock.now() + AGAIN, Priority::DriftPoll)
     }
 
     async fn release(&self, config: &Object) -> Result<(), ApiError> {
         let (key, uid) = (config.key(), config.uid());
-        self.writer
+        self.writer(&key)
             .remove_finalizer(&config.api, &key, uid, FINALIZER, Still::Whatever)
             .await
             .map(drop)
@@ -201,7 +205,7 @@ impl InUse {
     /// Whether anything refers to the config, by the API server itself.
     async fn has_users_live(&self, config: &Key) -> Result<bool, ApiError> {
         for user in self.users.iter() {
-            let refers = |object: &Object| (user.references)(object).contains(config);
+            let refers = |object: &Object| edge::references(&user.edges, object).contains(config);
             match self.writer.any_live(&user.api, refers).await {
                 Ok(true) => return Ok(true),
                 Ok(false) => {}
@@ -223,7 +227,7 @@ impl InUse {
         }
         let mut reported = config.clone();
         reported.set_status(&status.write());
-        self.writer.put_status(&reported).await?;
+        self.writer(&config.key()).put_status(&reported).await?;
         self.events.record(
             config,
             EventType::Warning,

@@ -120,7 +120,9 @@ async fn released(things: Value) -> usize {
     store.observe_read(Arc::clone(&config));
     let users = [User {
         api: thing(),
-        references: Arc::new(|thing| reference::config_of("example.org", thing).into_iter().collect()),
+        edges: Arc::new([Edge::references(Arc::new(|thing| {
+            reference::config_of("example.org", thing).into_iter().collect()
+        }))]),
     }];
     let in_use = InUse {
         users: users.into(),

@@ -173,11 +173,17 @@ impl Driver {
             outcome: word,
         };
         self.shared.metrics.passes.get_or_create(&labels).inc();
-        if let ReconcileOutcome::Done(Next { wake, flow, busy }) = outcome {
+        if let ReconcileOutcome::Done(Next {
+            wake,
+            not_before,
+            flow,
+            busy,
+        }) = outcome
+        {
             if !busy {
                 self.shared.consecutive_failures.lock().remove(&key);
             }
-            self.shared.queue.lock().finish(&key, wake, flow, None);
+            self.shared.queue.lock().finish(&key, wake, flow, not_before);
             return;
         }
         let consecutive_failures = {

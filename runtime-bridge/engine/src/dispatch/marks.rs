@@ -1,6 +1,6 @@
 use std::{sync::Arc, time::Duration};
 
-use bridge_core::queue::{Priority, Wake};
+use bridge_core::queue::Wake;
 
 use super::Shared;
 use crate::{
@@ -50,7 +50,7 @@ impl Shared {
         }
     }
 
-    /// Our own writes, and those of others to the status alone, are nobody's turn: a pass that writes knows what it wrote.
+    /// The write of its own reconcile is not an object's turn, as that knows what it wrote; of all else the reconciler says how urgent it is.
     pub(super) fn mark_changed(&self, change: &Change) {
         let Some(reconciler) = self.reconciler(&change.key) else {
             return;
@@ -69,13 +69,12 @@ impl Shared {
             .as_deref()
             .map(|object| reconciler.flow(object))
             .unwrap_or_default();
-        let wake = match (change.cause, change.new.as_deref()) {
-            (Cause::Written, _) => return,
+        let wake = match (&change.cause, change.new.as_deref()) {
+            (cause, _) if cause.is_by(&change.key) => return,
             (Cause::Listed, Some(object)) => reconciler.initial_schedule(object, now),
-            _ if !change.beyond_status() => return,
-            _ => Wake {
-                at: now,
-                priority: Priority::UserChange,
+            _ => match reconciler.wake_priority(change) {
+                Some(priority) => Wake { at: now, priority },
+                None => return,
             },
         };
         self.mark(&change.key, &flow, wake);
@@ -83,13 +82,17 @@ impl Shared {
 
     /// What a first list shows may have come after a dependant looked for it. One that did not look yet has its own first turn.
     pub(super) fn mark_dependants(&self, change: &Change) {
-        let dependants = self.store.dependants(&change.key);
-        if dependants.is_empty() || !change.concerns_dependants() {
+        let wakes = self.store.wakes(change);
+        if wakes.is_empty() {
             return;
         }
-        let (now, spread) = (self.clock.now(), spread(dependants.len()));
-        for dependant in dependants {
+        let (now, spread) = (self.clock.now(), spread(wakes.len()));
+        for (dependant, priority) in wakes {
             if change.cause == Cause::Listed && !self.scheduled.lock().contains(&dependant) {
+                continue;
+            }
+            // It wrote that itself.
+            if change.cause.is_by(&dependant) {
                 continue;
             }
             if let Some(reconciler) = self.reconciler(&dependant) {
@@ -100,7 +103,7 @@ impl Shared {
                     .unwrap_or_default();
                 let wake = Wake {
                     at: now + spread.mul_f64(random::fraction()),
-                    priority: Priority::DriftPoll,
+                    priority,
                 };
                 self.mark(&dependant, &flow, wake);
             }

@@ -166,14 +166,19 @@ impl Dispatcher {
         self.shared.mark_changed(change);
     }
 
-    /// What is to be told of changes to what registered kinds refer to: makes it the turn of all that depend on it.
-    pub fn referent_changed(&self, change: &Change) {
+    /// What is to be told of changes to whatever registered kinds depend on: makes it the turn of all that do.
+    pub fn dependency_changed(&self, change: &Change) {
         self.shared.mark_dependants(change);
     }
 
     /// It is this object's turn, for a reason that the store does not know of.
     pub fn enqueue(&self, key: &Key, wake: Wake) {
         self.shared.mark(key, "", wake);
+    }
+
+    /// Whether objects of this kind are given their turns.
+    pub fn serves(&self, kind: &GroupKind) -> bool {
+        self.shared.reconcilers.read().contains_key(kind)
     }
 
     /// How many objects of each kind are where.

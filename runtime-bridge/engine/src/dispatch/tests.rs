@@ -12,11 +12,13 @@ use jiff::SignedDuration;
 use serde_json::json;
 use tokio::sync::{Semaphore, mpsc};
 
+mod wakes;
+
 use super::*;
 use crate::{
     object::{ApiType, Object},
     reconcile::{Next, ReconcileRequest},
-    store::Cause,
+    store::{Cause, Edge},
 };
 
 /// Virtual time, which passes by itself while everything waits.
@@ -52,6 +54,8 @@ struct Scripted {
     running: AtomicUsize,
     most: AtomicUsize,
     longest: Mutex<Duration>,
+    /// Changes of the status count too.
+    all: std::sync::atomic::AtomicBool,
 }
 
 #[async_trait]
@@ -81,6 +85,10 @@ impl Reconcile for Scripted {
             at: now + SignedDuration::from_secs(7),
             priority: Priority::DriftPoll,
         }
+    }
+
+    fn wake_priority(&self, change: &Change) -> Option<Priority> {
+        (change.beyond_status() || self.all.load(Ordering::SeqCst)).then_some(Priority::UserChange)
     }
 
     fn longest_pass(&self) -> Duration {
@@ -120,6 +128,7 @@ fn waiting_harness(total: usize, script: impl Into<VecDeque<ScriptedResult>>) ->
         running: AtomicUsize::new(0),
         most: AtomicUsize::new(0),
         longest: Mutex::default(),
+        all: false.into(),
     });
     let (gate, gated) = watch::channel(true);
     let clock = Arc::new(TestClock {
@@ -187,6 +196,10 @@ impl Harness {
 
 fn kind() -> GroupKind {
     GroupKind::new("example", "Bucket")
+}
+
+fn to(find: impl Fn(&Object) -> Vec<Key> + Send + Sync + 'static) -> Arc<[Edge]> {
+    Arc::new([Edge::references(Arc::new(find))])
 }
 
 fn key(name: &str) -> Key {
@@ -411,7 +424,7 @@ async fn changes_wake_the_right_objects() {
         ),
         (
             "our own write",
-            change(Some(Arc::clone(&v1)), Some(v2), Cause::Written),
+            change(Some(Arc::clone(&v1)), Some(v2), Cause::Written { by: key("a") }),
             None,
         ),
         (
@@ -437,7 +450,7 @@ async fn a_changed_referent_wakes_its_dependants() {
     let mut harness = harness(4, []);
     let _rule = harness
         .store
-        .register_references(&kind(), Arc::new(|_| vec![Key::secret("ns", "credentials")]));
+        .register_edges(&kind(), to(|_| vec![Key::secret("ns", "credentials")]));
     harness.store.observe_read(object("a", 1, 1));
     let secret = Change {
         key: Key::secret("ns", "credentials"),
@@ -445,17 +458,17 @@ async fn a_changed_referent_wakes_its_dependants() {
         new: None,
         cause: Cause::Listed,
     };
-    harness.dispatcher.referent_changed(&secret);
+    harness.dispatcher.dependency_changed(&secret);
     harness.settle().await;
     assert!(harness.begun.try_recv().is_err(), "its own first turn will come");
-    harness.dispatcher.referent_changed(&Change {
+    harness.dispatcher.dependency_changed(&Change {
         cause: Cause::Watched,
         ..secret.clone()
     });
     let (name, pass) = harness.next().await;
-    assert_eq!((name.as_str(), pass.priority), ("a", Priority::DriftPoll));
+    assert_eq!((name.as_str(), pass.priority), ("a", Priority::Dependency));
     harness.settle().await;
-    harness.dispatcher.referent_changed(&secret);
+    harness.dispatcher.dependency_changed(&secret);
     assert_eq!(
         harness.next().await.0,
         "a",
@@ -466,9 +479,7 @@ async fn a_changed_referent_wakes_its_dependants() {
 #[tokio::test(start_paused = true)]
 async fn a_finalizer_of_a_referent_wakes_nothing() {
     let mut harness = harness(4, []);
-    let _rule = harness
-        .store
-        .register_references(&kind(), Arc::new(|_| vec![key("config")]));
+    let _rule = harness.store.register_edges(&kind(), to(|_| vec![key("config")]));
     harness.store.observe_read(object("a", 1, 1));
     let before = object("config", 2, 1);
     let changed = |change: fn(&mut Object)| {
@@ -478,16 +489,16 @@ async fn a_finalizer_of_a_referent_wakes_nothing() {
             key: key("config"),
             old: Some(Arc::clone(&before)),
             new: Some(Arc::new(new)),
-            cause: Cause::Written,
+            cause: Cause::Written { by: key("config") },
         }
     };
     let held = changed(|new| new.meta.finalizers = Some(vec!["in-use.crossplane.io".to_owned()]));
-    harness.dispatcher.referent_changed(&held);
+    harness.dispatcher.dependency_changed(&held);
     harness.settle().await;
     assert!(harness.begun.try_recv().is_err());
     harness
         .dispatcher
-        .referent_changed(&changed(|new| new.meta.labels = Some([].into())));
+        .dependency_changed(&changed(|new| new.meta.labels = Some([].into())));
     assert_eq!(harness.next().await.0, "a");
 }
 
@@ -531,7 +542,7 @@ async fn a_deletion_is_the_turn_of_what_had_a_pass() {
     harness.dispatcher.changed(&seen(&a, Cause::Watched));
     assert_eq!(harness.next().await.0, "a");
     harness.settle().await;
-    harness.store.observe_gone(&a.key(), a.uid());
+    harness.store.observe_gone(&a.key(), a.uid(), None);
     harness.dispatcher.changed(&deleted(&a));
     let (name, pass) = harness.next().await;
     assert_eq!((name.as_str(), pass.priority), ("a", Priority::UserChange));
@@ -581,11 +592,11 @@ async fn the_many_dependants_of_one_secret_do_not_begin_at_once() {
     let mut harness = harness(1_000, []);
     let _rule = harness
         .store
-        .register_references(&kind(), Arc::new(|_| vec![Key::secret("ns", "credentials")]));
+        .register_edges(&kind(), to(|_| vec![Key::secret("ns", "credentials")]));
     for n in 0..200 {
         harness.store.observe_read(object(&format!("o{n}"), n + 1, 1));
     }
-    harness.dispatcher.referent_changed(&Change {
+    harness.dispatcher.dependency_changed(&Change {
         key: Key::secret("ns", "credentials"),
         old: None,
         new: None,

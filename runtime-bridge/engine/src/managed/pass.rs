@@ -160,7 +160,7 @@ impl ManagedReconciler {
         action: &Action,
         memory: &ReconcileMemory,
     ) -> ManagedInput {
-        let writer = &self.shared.writer;
+        let writer = &self.shared.writer.for_reconcile(&object.key());
         let version = |object: Arc<Object>| Performed::Version(object.resource_version().to_string());
         let result = match action {
             Action::Observe(asked) => Ok(Performed::Observed(self.observe(driver, asked).await)),
@@ -250,7 +250,7 @@ impl ManagedReconciler {
             None => Still::Version(object.resource_version()),
         };
         let (key, uid) = (object.key(), object.uid());
-        let writer = &self.shared.writer;
+        let writer = self.shared.writer.for_reconcile(&key);
         let removed = writer
             .remove_finalizer(&self.api, &key, uid, names::FINALIZER, still)
             .await?;
@@ -265,7 +265,8 @@ impl ManagedReconciler {
         answer: Option<&Answer>,
     ) -> Result<(), ApiFailure> {
         reach(Side::Before, "persist", newest).await;
-        let written = self.shared.writer.put(&view::changed(newest, change)).await;
+        let writer = self.shared.writer.for_reconcile(&newest.key());
+        let written = writer.put(&view::changed(newest, change)).await;
         reach(Side::After, "persist", newest).await;
         let Err(error) = written else { return Ok(()) };
         if !matches!(error, ApiError::Conflict(_)) {

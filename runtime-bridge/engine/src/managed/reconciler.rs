@@ -36,7 +36,7 @@ use crate::{
     random,
     reconcile::{Next, Reconcile, ReconcileRequest},
     secret::SecretReader,
-    store::Store,
+    store::{Edge, Store},
     write::{ConnectionSecrets, Writer},
 };
 
@@ -213,9 +213,11 @@ impl ManagedReconciler {
         let of = Arc::downgrade(self);
         Controller {
             api: Arc::clone(&self.api),
-            references: Arc::new(move |object: &Object| {
+            edges: Arc::new([Edge::references(Arc::new(move |object: &Object| {
                 of.upgrade().map(|of| of.references(object)).unwrap_or_default()
-            }),
+            }))
+            // What a Secret concerns may be a whole account: users' changes and operations go first.
+            .with_priority(Arc::new(|_| Some(Priority::DriftPoll)))]),
             reconciler: Arc::new(QueuedReconciler(Arc::clone(self))),
             reason: reason.to_owned(),
         }

@@ -46,9 +46,26 @@ impl ApiType {
         }
     }
 
-    /// Served by the API server itself, without a definition.
-    pub fn is_built_in(&self) -> bool {
-        matches!(self.kind.group(), "" | "apiextensions.k8s.io")
+    /// What the API server and those behind it serve, by group and version.
+    pub fn api_services() -> Self {
+        Self {
+            kind: GroupKind::new("apiregistration.k8s.io", "APIService"),
+            version: "v1".to_owned(),
+            plural: "apiservices".to_owned(),
+            namespaced: false,
+        }
+    }
+
+    /// Served by every API server, without a definition and without asking: what the engine itself lives on.
+    pub fn is_always_served(&self) -> bool {
+        [Self::secrets(), Self::definitions()]
+            .iter()
+            .any(|api| api.kind == self.kind)
+    }
+
+    /// Of a group that no definition can have, as its name has no dot: discovery knows it.
+    pub(crate) fn is_core(&self) -> bool {
+        !self.kind.group().contains('.')
     }
 
     /// Secrets: only metadata is listed and watched, and of that no annotations, which may repeat the data.

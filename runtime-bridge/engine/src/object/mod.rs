@@ -182,7 +182,34 @@ impl Object {
         }
     }
 
-    /// Whether wish and marks are the same: everything but `status`, `resourceVersion` and managed fields.
+    /// What tells one version of a Secret from another, who owns it, and whether it is being deleted. Nobody asks for more, annotations may
+    /// repeat its data, and a cluster may have very many.
+    #[must_use]
+    pub fn identity(&self) -> Self {
+        let meta = &self.meta;
+        let meta = ObjectMeta {
+            name: meta.name.clone(),
+            namespace: meta.namespace.clone(),
+            uid: meta.uid.clone(),
+            resource_version: meta.resource_version.clone(),
+            deletion_timestamp: meta.deletion_timestamp.clone(),
+            finalizers: meta.finalizers.clone(),
+            owner_references: meta.owner_references.clone(),
+            ..ObjectMeta::default()
+        };
+        Self::new(Arc::clone(&self.api), meta)
+    }
+
+    /// Being deleted, and held by nothing: neither by finalizers, nor by the grace of a Pod, nor by what is in a Namespace.
+    pub(crate) fn is_finally_deleted(&self) -> bool {
+        let is_namespace = self.api.kind.group().is_empty() && self.api.kind.kind() == "Namespace";
+        self.is_deleting()
+            && self.meta.finalizers.as_ref().is_none_or(Vec::is_empty)
+            && self.meta.deletion_grace_period_seconds.unwrap_or_default() == 0
+            && !is_namespace
+    }
+
+    /// Whether everything is the same but `status`, `resourceVersion` and managed fields.
     pub fn same_but_status(&self, other: &Self) -> bool {
         let bare = |meta: &ObjectMeta| ObjectMeta {
             resource_version: None,
@@ -190,6 +217,12 @@ impl Object {
         };
         bare(&self.meta) == bare(&other.meta)
             && self.spec.as_deref().map(RawValue::get) == other.spec.as_deref().map(RawValue::get)
+            && self.rest.len() == other.rest.len()
+            && self
+                .rest
+                .iter()
+                .zip(&other.rest)
+                .all(|((name, value), (others, other))| name == others && value.get() == other.get())
     }
 }
 

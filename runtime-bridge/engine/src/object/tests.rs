@@ -106,3 +106,43 @@ fn a_debug_print_shows_no_content() {
     let object = Object::decode(&api(), &secretive.to_string()).unwrap();
     assert_eq!(format!("{object:?}"), "Bucket.s3.example ns/a uid u version 12");
 }
+
+#[test]
+fn of_a_secret_only_its_identity_is_kept() {
+    let kept = json!({
+        "apiVersion": "v1", "kind": "Secret",
+        "metadata": {
+            "name": "keys", "namespace": "ns", "uid": "u", "resourceVersion": "7",
+            "finalizers": ["f"], "deletionTimestamp": "2026-01-01T00:00:00Z",
+            "ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "p", "controller": true}],
+        },
+    });
+    let mut all = kept.clone();
+    all["metadata"]["annotations"] = json!({"copy": "canary"});
+    all["metadata"]["labels"] = json!({"team": "a"});
+    all["metadata"]["creationTimestamp"] = json!("2026-01-01T00:00:00Z");
+    all["data"] = json!({"password": "Y2FuYXJ5"});
+    all["type"] = json!("Opaque");
+    let secret = Object::decode(&Arc::new(ApiType::secrets()), &all.to_string()).unwrap();
+    assert_eq!(serde_json::to_value(secret.identity()).unwrap(), kept);
+}
+
+#[test]
+fn a_pod_in_its_grace_and_a_namespace_are_not_gone() {
+    let deleting = |kind: &str, grace: i64| {
+        let api = ApiType {
+            kind: bridge_core::watch_plan::GroupKind::new("", kind),
+            version: "v1".to_owned(),
+            plural: "x".to_owned(),
+            namespaced: false,
+        };
+        let json = json!({"metadata": {
+            "name": "a", "uid": "u", "resourceVersion": "7", "deletionTimestamp": "2026-01-01T00:00:00Z",
+            "deletionGracePeriodSeconds": grace,
+        }});
+        Object::decode(&Arc::new(api), &json.to_string()).unwrap()
+    };
+    assert!(!deleting("Pod", 30).is_finally_deleted());
+    assert!(deleting("Pod", 0).is_finally_deleted());
+    assert!(!deleting("Namespace", 0).is_finally_deleted());
+}

@@ -56,7 +56,7 @@ impl Registry {
     /// being inspected.
     pub async fn run(&mut self) {
         let mut leads = self.leadership.watch();
-        let mut definitions = self.engine.watches.definition_changes();
+        let mut definitions = self.engine.watches.served_changes();
         self.compare();
         loop {
             self.begin_inspections();

@@ -5,7 +5,7 @@ use bridge_core::watch_plan::GroupKind;
 use crate::{
     dispatch::{Dispatcher, Registration},
     reconcile::Reconcile,
-    store::ReferenceRule,
+    store::RegisteredEdges,
     watch::Subscription,
 };
 
@@ -19,9 +19,9 @@ pub struct Served {
     dispatcher: Arc<Dispatcher>,
     registration: Registration,
     reconciler: Arc<dyn Reconcile>,
-    // After the reconciler has stopped: nothing is heard, and no references are found, any more.
+    // After the reconciler has stopped: nothing is heard, and nothing that it depends on is found, any more.
     _subscription: Subscription,
-    _references: ReferenceRule,
+    _edges: RegisteredEdges,
 }
 
 impl Served {
@@ -29,7 +29,7 @@ impl Served {
         kind: GroupKind,
         dispatcher: &Arc<Dispatcher>,
         reconciler: Arc<dyn Reconcile>,
-        references: ReferenceRule,
+        edges: RegisteredEdges,
         subscribe: impl FnOnce() -> Subscription,
     ) -> Self {
         let registration = dispatcher.register(&kind, Arc::clone(&reconciler));
@@ -39,7 +39,7 @@ impl Served {
             registration,
             reconciler,
             _subscription: subscribe(),
-            _references: references,
+            _edges: edges,
         }
     }
 }

@@ -1,16 +1,31 @@
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use crate::object::{Key, Object};
 
 /// Where the news came from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Cause {
     /// The first list of its kind: it was there before.
     Listed,
-    /// The watch, or a later list: somebody else wrote.
+    /// The watch, or a later list: another process wrote, or this one outside of any reconcile.
     Watched,
-    /// A write of this process.
-    Written,
+    /// The write of a reconcile of this process, which knows what it wrote. To every other object it is news.
+    Written {
+        /// The object that was reconciled.
+        by: Key,
+    },
+}
+
+impl Cause {
+    /// Of a write by the reconcile of an object, or by none.
+    pub(crate) fn of_write(by: Option<&Key>) -> Self {
+        by.map_or(Self::Watched, |by| Self::Written { by: by.clone() })
+    }
+
+    /// The reconcile of this object brought it about.
+    pub fn is_by(&self, key: &Key) -> bool {
+        matches!(self, Self::Written { by } if by == key)
+    }
 }
 
 /// One object came, changed or went. A hint: what counts is what the store holds when one looks.
@@ -27,7 +42,7 @@ pub struct Change {
 }
 
 impl Change {
-    /// More than `status` changed: spec, marks, finalizers, deletion, or which object bears the name. Of a kind of which only
+    /// More than `status` changed: any other field, finalizers, deletion, or which object bears the name. Of a kind of which only
     /// metadata is watched, anything.
     pub fn beyond_status(&self) -> bool {
         match (&self.old, &self.new) {
@@ -46,38 +61,6 @@ impl Change {
         match (&self.old, &self.new) {
             (Some(old), Some(new)) if !new.api.is_metadata_only() => !bare(old).same_but_status(&bare(new)),
             _ => true,
-        }
-    }
-}
-
-/// Which objects of a kind somebody cares for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Selector {
-    /// All of them.
-    Whole,
-    /// One.
-    Name {
-        /// `None`: cluster-scoped.
-        namespace: Option<String>,
-        /// Name.
-        name: String,
-    },
-    /// Those that bear, or bore, all these labels.
-    Labels(BTreeMap<String, String>),
-}
-
-impl Selector {
-    /// Whether a change is of interest: before it, or after it.
-    pub fn matches(&self, change: &Change) -> bool {
-        match self {
-            Self::Whole => true,
-            Self::Name { namespace, name } => {
-                change.key.name() == name && change.key.namespace() == namespace.as_deref()
-            }
-            Self::Labels(wanted) => [&change.old, &change.new]
-                .into_iter()
-                .flatten()
-                .any(|object| wanted.iter().all(|(key, value)| object.label(key) == Some(value))),
         }
     }
 }

@@ -15,6 +15,10 @@ impl<T> Default for Index<T> {
 }
 
 impl<T: Hash + Eq> Index<T> {
+    pub(super) fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
     pub(super) fn insert(&mut self, value: T, key: &Key) {
         let keys = self.keys.entry(value).or_default();
         if let Err(place) = keys.binary_search(key) {

@@ -1,13 +1,12 @@
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::{Cause, Change, EXTERNAL_NAME, index::Index};
+use super::{Cause, Change, EXTERNAL_NAME, edge::Outgoing, index::Index};
 use crate::object::{Key, Object};
 
 /// The objects of one kind.
 #[derive(Default)]
 pub(super) struct KindObjects {
     entries: BTreeMap<Key, Entry>,
-    labels: Index<(String, String)>,
     external_names: Index<String>,
     /// Grows with each full list.
     list: u64,
@@ -17,7 +16,7 @@ pub(super) struct KindObjects {
 
 struct Entry {
     object: Arc<Object>,
-    references: Box<[Key]>,
+    outgoing: Outgoing,
     /// The last list that showed it.
     list: u64,
 }
@@ -38,21 +37,19 @@ impl KindObjects {
         self.entries.len()
     }
 
-    pub(super) fn with_label(&self, label: &str, value: &str) -> Vec<Key> {
-        self.labels.get(&(label.to_owned(), value.to_owned()))
-    }
-
     pub(super) fn with_external_name(&self, name: &str) -> Vec<Key> {
         self.external_names.get(&name.to_owned())
     }
 
-    pub(super) fn references_of(&self, key: &Key) -> &[Key] {
-        self.entries.get(key).map_or(&[], |entry| &entry.references)
+    pub(super) fn outgoing(&self, key: &Key) -> Option<&Outgoing> {
+        self.entries.get(key).map(|entry| &entry.outgoing)
     }
 
-    pub(super) fn set_references(&mut self, key: &Key, references: Vec<Key>) {
-        if let Some(entry) = self.entries.get_mut(key) {
-            entry.references = references.into();
+    /// Answers what it depended on until now.
+    pub(super) fn set_outgoing(&mut self, key: &Key, outgoing: Outgoing) -> Outgoing {
+        match self.entries.get_mut(key) {
+            Some(entry) => std::mem::replace(&mut entry.outgoing, outgoing),
+            None => Outgoing::default(),
         }
     }
 
@@ -89,22 +86,19 @@ impl KindObjects {
         if let Some(old) = &old {
             self.unindex(key, old);
         }
-        for (label, value) in object.meta.labels.iter().flatten() {
-            self.labels.insert((label.clone(), value.clone()), key);
-        }
         if let Some(name) = object.annotation(EXTERNAL_NAME) {
             self.external_names.insert(name.to_owned(), key);
         }
-        let references = self
+        let outgoing = self
             .entries
             .remove(key)
-            .map(|entry| entry.references)
+            .map(|entry| entry.outgoing)
             .unwrap_or_default();
         self.entries.insert(
             key.clone(),
             Entry {
                 object: Arc::clone(&object),
-                references,
+                outgoing,
                 list: self.list,
             },
         );
@@ -128,9 +122,6 @@ impl KindObjects {
     }
 
     fn unindex(&mut self, key: &Key, object: &Object) {
-        for (label, value) in object.meta.labels.iter().flatten() {
-            self.labels.remove(&(label.clone(), value.clone()), key);
-        }
         if let Some(name) = object.annotation(EXTERNAL_NAME) {
             self.external_names.remove(&name.to_owned(), key);
         }

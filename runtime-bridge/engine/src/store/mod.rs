@@ -1,13 +1,15 @@
 //! What the bridge knows of the cluster: objects by kind, indexes, tombstones. Synchronous, and never behind our own writes.
 
 mod change;
+pub mod edge;
 mod index;
 mod kind;
 mod objects;
 mod tombstones;
+mod wakes;
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc,
@@ -18,15 +20,19 @@ use std::{
 use bridge_core::watch_plan::GroupKind;
 use parking_lot::RwLock;
 
-pub use self::change::{Cause, Change, Selector};
-use self::{kind::KindObjects, objects::Objects};
+pub use self::{
+    change::{Cause, Change},
+    edge::{Edge, Interest, LabelSelection},
+};
+use self::{
+    edge::Outgoing,
+    kind::KindObjects,
+    objects::{Objects, RegisteredByKind},
+};
 use crate::object::{Key, Object};
 
 /// Where users and providers keep the name of the external resource.
 pub const EXTERNAL_NAME: &str = "crossplane.io/external-name";
-
-/// Finds what an object refers to: its `ProviderConfig`, its Secrets, other managed resources.
-pub type References = dyn Fn(&Object) -> Vec<Key> + Send + Sync;
 
 /// Hears of changes, in the task that brings them: it must be quick and must not block. It may look at the store.
 pub type Listener = dyn Fn(&Change) + Send + Sync;
@@ -39,71 +45,73 @@ pub type Listener = dyn Fn(&Change) + Send + Sync;
 pub struct Store {
     objects: RwLock<Objects>,
     listeners: RwLock<BTreeMap<GroupKind, Vec<Registered>>>,
+    /// Hears of changes to all kinds, after those that listen to one.
+    dispatch: RwLock<Option<Arc<Listener>>>,
     next_listener: AtomicU64,
 }
 
 struct Registered {
     id: u64,
-    selector: Selector,
     listener: Arc<Listener>,
 }
 
-/// How the references of a kind's objects are found, until this is dropped.
-#[must_use = "a rule counts only while its handle lives"]
-pub struct ReferenceRule {
+/// What a kind's objects depend on, until this is dropped.
+#[must_use = "edges count only while their handle lives"]
+pub struct RegisteredEdges {
     store: Arc<Store>,
     kind: GroupKind,
     id: u64,
 }
 
-impl Drop for ReferenceRule {
+impl Drop for RegisteredEdges {
     fn drop(&mut self) {
         let id = self.id;
-        self.store
-            .change_rules(&self.kind, |rules| rules.retain(|(rule, _)| *rule != id));
+        self.store.change_edges(&self.kind, |edges| {
+            edges.extract_if(.., |(of, _)| *of == id).collect()
+        });
     }
 }
 
 impl Store {
-    /// Says how to find the references of a kind's objects, for as long as the answer is kept. Of several rules for one kind the newest counts.
-    pub fn register_references(
-        self: &Arc<Self>,
-        kind: &GroupKind,
-        references: Arc<References>,
-    ) -> ReferenceRule {
+    /// Says how the objects of a kind depend on others, for as long as the answer is kept. Of several for one kind the newest count.
+    pub fn register_edges(self: &Arc<Self>, kind: &GroupKind, edges: Arc<[Edge]>) -> RegisteredEdges {
         let id = self.next_listener.fetch_add(1, Ordering::Relaxed);
-        self.change_rules(kind, |rules| rules.push((id, references)));
-        ReferenceRule {
+        self.change_edges(kind, |registered| {
+            registered.push((id, edges));
+            Vec::new()
+        });
+        RegisteredEdges {
             store: Arc::clone(self),
             kind: kind.clone(),
             id,
         }
     }
 
-    /// What the objects of the kind refer to is found anew if another rule counts then.
-    fn change_rules(&self, kind: &GroupKind, change: impl FnOnce(&mut Vec<(u64, Arc<References>)>)) {
-        let rule = {
+    /// What the objects of the kind depend on is found anew if other edges count then. `change` answers the edges that it took off.
+    fn change_edges(&self, kind: &GroupKind, change: impl FnOnce(&mut RegisteredByKind) -> RegisteredByKind) {
+        let (former, edges, ended) = {
             let mut objects = self.objects.write();
-            let rules = objects.references.entry(kind.clone()).or_default();
-            let former = rules.last().map(|(_, rule)| Arc::clone(rule));
-            change(rules);
-            let rule = rules.last().map(|(_, rule)| Arc::clone(rule));
-            if rules.is_empty() {
-                objects.references.remove(kind);
+            let former = objects.edges(kind);
+            let registered = objects.edges.entry(kind.clone()).or_default();
+            let ended = change(registered);
+            if registered.is_empty() {
+                objects.edges.remove(kind);
             }
-            let same = match (&former, &rule) {
-                (Some(former), Some(rule)) => Arc::ptr_eq(former, rule),
-                (former, rule) => former.is_none() && rule.is_none(),
-            };
-            if same {
-                return;
-            }
-            rule
+            (former, objects.edges(kind), ended)
         };
-        // Without the lock: each object's spec is parsed for it. What comes meanwhile is found by the new rule.
+        // Without the lock: what an edge holds may be the last of something that has edges of its own.
+        drop(ended);
+        if are_same(former.as_ref(), edges.as_ref()) {
+            return;
+        }
+        // Likewise: each object's spec is parsed for it. What comes meanwhile is found by the new edges.
         for object in self.list(kind) {
-            let references = rule.as_ref().map(|rule| rule(&object)).unwrap_or_default();
-            self.objects.write().refer(&object, references);
+            let outgoing = edges.as_ref().map(|edges| Outgoing::of(edges, &object));
+            let mut objects = self.objects.write();
+            // Else whoever changed them since does this.
+            if are_same(edges.as_ref(), objects.edges(kind).as_ref()) {
+                objects.connect(&object, outgoing.unwrap_or_default());
+            }
         }
     }
 
@@ -127,21 +135,6 @@ impl Store {
         self.objects.read().kinds.get(kind).map_or(0, KindObjects::len)
     }
 
-    /// Objects that name this uid as an owner. For the layer of compositions; nothing else uses it yet.
-    pub fn owned_by(&self, uid: &str) -> Vec<Key> {
-        self.objects.read().owners.get(&uid.to_owned())
-    }
-
-    /// Objects of a kind that bear a label. For the layer of compositions; nothing else uses it yet.
-    pub fn with_label(&self, kind: &GroupKind, label: &str, value: &str) -> Vec<Key> {
-        self.objects
-            .read()
-            .kinds
-            .get(kind)
-            .map(|k| k.with_label(label, value))
-            .unwrap_or_default()
-    }
-
     /// Objects of a kind that bear an external name: who else wants it?
     pub fn with_external_name(&self, kind: &GroupKind, name: &str) -> Vec<Key> {
         self.objects
@@ -152,35 +145,9 @@ impl Store {
             .unwrap_or_default()
     }
 
-    /// Objects that refer to this one, which need not exist.
-    pub fn referring_to(&self, key: &Key) -> Vec<Key> {
-        self.objects.read().referrers.get(key)
-    }
-
-    /// The first few objects that refer to this one, in order of their keys, and how many there are in all.
+    /// The first few objects that refer to this one, which need not exist, in order of their keys, and how many there are in all.
     pub fn first_referring_to(&self, key: &Key, most: usize) -> (Vec<Key>, usize) {
         self.objects.read().referrers.first(key, most)
-    }
-
-    /// Objects that refer to this one, directly or by way of others.
-    pub fn dependants(&self, key: &Key) -> BTreeSet<Key> {
-        let objects = self.objects.read();
-        let mut found = BTreeSet::new();
-        let mut next = objects.referrers.get(key);
-        while let Some(dependant) = next.pop() {
-            if found.insert(dependant.clone()) {
-                next.extend(objects.referrers.get(&dependant));
-            }
-        }
-        found
-    }
-
-    /// What an object refers to, as the kind's rule says.
-    pub fn references_of(&self, object: &Object) -> Vec<Key> {
-        let references = self.objects.read().rule(&object.api.kind);
-        references
-            .map(|references| references(object))
-            .unwrap_or_default()
     }
 
     /// This uid is known to be gone. `false` says nothing: ask the API server.
@@ -188,34 +155,53 @@ impl Store {
         self.objects.read().tombstones.contains(uid)
     }
 
-    /// Takes in the answer to a write of ours, so that the next look is not behind it.
+    /// Takes in the answer to a write of ours, so that the next look is not behind it. `by`: the object whose reconcile wrote.
     ///
     /// An answer that bears a `deletionTimestamp` and no finalizer says that the object is gone.
-    pub fn observe_write(&self, object: Arc<Object>) {
-        let change = self.objects.write().put(object, Cause::Written);
-        self.tell(change);
+    pub fn observe_write(&self, object: Arc<Object>, by: Option<&Key>) {
+        self.put(object, Cause::of_write(by), true);
     }
 
     /// Takes in an object that was read past the watch.
     pub fn observe_read(&self, object: Arc<Object>) {
-        let change = self.objects.write().put(object, Cause::Watched);
+        self.put(object, Cause::Watched, false);
+    }
+
+    /// Takes in that a write or read of ours found the object with this uid gone. `by`: the object whose reconcile did.
+    pub fn observe_gone(&self, key: &Key, uid: &str, by: Option<&Key>) {
+        let change = self.objects.write().gone(key, uid, Cause::of_write(by));
         self.tell(change);
     }
 
-    /// Takes in that a write or read of ours found the object with this uid gone.
-    pub fn observe_gone(&self, key: &Key, uid: &str) {
-        let change = self.objects.write().gone(key, uid, Cause::Written);
+    /// What an object depends on is found without the lock, as it parses; if other edges count when it is held, it is found anew. Of Secrets
+    /// the data never comes in, whoever brings it.
+    fn put(&self, object: Arc<Object>, cause: Cause, answer: bool) {
+        let object = if object.api.is_metadata_only() {
+            Arc::new(object.identity())
+        } else {
+            object
+        };
+        let kind = &object.api.kind;
+        let change = loop {
+            let edges = self.objects.read().edges(kind);
+            let outgoing = edges.as_ref().map(|edges| Outgoing::of(edges, &object));
+            let mut objects = self.objects.write();
+            if are_same(edges.as_ref(), objects.edges(kind).as_ref()) {
+                break objects.put(Arc::clone(&object), outgoing.unwrap_or_default(), cause, answer);
+            }
+        };
         self.tell(change);
+    }
+
+    /// Hears of changes to all kinds from now on: who gives objects their turns. One at a time.
+    pub(crate) fn dispatch_to(&self, listener: Arc<Listener>) {
+        *self.dispatch.write() = Some(listener);
     }
 
     /// Hears of changes to a kind from now on. Returns what [`Store::unlisten`] takes.
-    pub fn listen(&self, kind: &GroupKind, selector: Selector, listener: Arc<Listener>) -> u64 {
+    pub fn listen(&self, kind: &GroupKind, listener: Arc<Listener>) -> u64 {
         let id = self.next_listener.fetch_add(1, Ordering::Relaxed);
-        let registered = Registered {
-            id,
-            selector,
-            listener,
-        };
+        let registered = Registered { id, listener };
         self.listeners
             .write()
             .entry(kind.clone())
@@ -267,8 +253,7 @@ impl Store {
 
     /// An object as a list or watch shows it.
     pub(crate) fn observe(&self, object: Object) {
-        let change = self.objects.write().put(Arc::new(object), Cause::Watched);
-        self.tell(change);
+        self.put(Arc::new(object), Cause::Watched, false);
     }
 
     /// The list shows an object that cannot be read: it exists, and stays as it was.
@@ -293,8 +278,8 @@ impl Store {
                 .get(change.key.kind())
                 .into_iter()
                 .flatten()
-                .filter(|registered| registered.selector.matches(&change))
                 .map(|registered| Arc::clone(&registered.listener))
+                .chain(self.dispatch.read().clone())
                 .collect();
             for listener in interested {
                 // A fault of one who hears of it is neither the others' nor that of who brings it.
@@ -303,6 +288,13 @@ impl Store {
                 }
             }
         }
+    }
+}
+
+fn are_same(one: Option<&Arc<[Edge]>>, other: Option<&Arc<[Edge]>>) -> bool {
+    match (one, other) {
+        (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+        (one, other) => one.is_none() && other.is_none(),
     }
 }
 

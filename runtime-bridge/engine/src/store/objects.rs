@@ -2,17 +2,22 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use bridge_core::watch_plan::GroupKind;
 
-use super::{Cause, Change, References, index::Index, kind::KindObjects, tombstones::Tombstones};
+use super::{Cause, Change, Edge, edge::Outgoing, index::Index, kind::KindObjects, tombstones::Tombstones};
 use crate::object::{Key, Object};
+
+/// Objects that select others: by the kind of those, and one label of the selection if it names any.
+type Selectors = Index<(GroupKind, Option<(String, String)>)>;
+
+/// Edges of one kind, by registration: the last count.
+pub(super) type RegisteredByKind = Vec<(u64, Arc<[Edge]>)>;
 
 /// All objects, and the indexes that span kinds.
 #[derive(Default)]
 pub(super) struct Objects {
-    /// The last one of a kind counts.
-    pub(super) references: BTreeMap<GroupKind, Vec<(u64, Arc<References>)>>,
+    pub(super) edges: BTreeMap<GroupKind, RegisteredByKind>,
     pub(super) kinds: BTreeMap<GroupKind, KindObjects>,
-    pub(super) owners: Index<String>,
     pub(super) referrers: Index<Key>,
+    pub(super) selectors: Selectors,
     pub(super) tombstones: Tombstones,
 }
 
@@ -21,15 +26,13 @@ impl Objects {
         self.kinds.get(key.kind())?.get(key)
     }
 
-    pub(super) fn rule(&self, kind: &GroupKind) -> Option<Arc<References>> {
-        self.references
-            .get(kind)?
-            .last()
-            .map(|(_, rule)| Arc::clone(rule))
+    /// The edges that count for a kind.
+    pub(super) fn edges(&self, kind: &GroupKind) -> Option<Arc<[Edge]>> {
+        self.edges.get(kind)?.last().map(|(_, edges)| Arc::clone(edges))
     }
 
-    /// The object refers to these from now on, if it is still the one that is known.
-    pub(super) fn refer(&mut self, object: &Arc<Object>, references: Vec<Key>) {
+    /// The object depends on these from now on, if it is still the one that is known.
+    pub(super) fn connect(&mut self, object: &Arc<Object>, outgoing: Outgoing) {
         let key = object.key();
         let Some(kind) = self.kinds.get_mut(key.kind()) else {
             return;
@@ -37,49 +40,42 @@ impl Objects {
         if !kind.get(&key).is_some_and(|known| Arc::ptr_eq(&known, object)) {
             return;
         }
-        for former in kind.references_of(&key) {
-            self.referrers.remove(former, &key);
-        }
-        for reference in &references {
-            self.referrers.insert(reference.clone(), &key);
-        }
-        kind.set_references(&key, references);
+        let former = kind.set_outgoing(&key, Outgoing::default());
+        unindex(&mut self.referrers, &mut self.selectors, &former, &key);
+        index(&mut self.referrers, &mut self.selectors, &outgoing, &key);
+        drop(kind.set_outgoing(&key, outgoing));
     }
 
-    pub(super) fn put(&mut self, object: Arc<Object>, cause: Cause) -> Option<Change> {
+    /// `answer`: it is what a write of ours was answered. Such an object that bears a `deletionTimestamp` and nothing that holds it is gone, as
+    /// the API server removes it in the very write that it answers.
+    pub(super) fn put(
+        &mut self,
+        object: Arc<Object>,
+        outgoing: Outgoing,
+        cause: Cause,
+        answer: bool,
+    ) -> Option<Change> {
         if self.tombstones.contains(object.uid()) {
             return None;
         }
-        if is_finally_deleted(&object) {
+        if answer && object.is_finally_deleted() {
             return self.gone(&object.key(), object.uid(), cause);
         }
         let key = object.key();
-        let references = self.rule(key.kind()).map(|rule| rule(&object));
         let kind = self.kinds.get_mut(key.kind())?;
         let change = kind.put(&key, object, cause)?;
         if let Some(old) = &change.old {
-            unindex(
-                &mut self.owners,
-                &mut self.referrers,
-                kind.references_of(&key),
-                old,
-                &key,
-            );
+            let former = kind.set_outgoing(&key, Outgoing::default());
+            unindex(&mut self.referrers, &mut self.selectors, &former, &key);
             if let Some(new) = &change.new
                 && new.uid() != old.uid()
             {
                 self.tombstones.add(old.uid());
             }
         }
-        if let Some(new) = &change.new {
-            for owner in new.owners() {
-                self.owners.insert(owner.uid.clone(), &key);
-            }
-            let references = references.unwrap_or_default();
-            for reference in &references {
-                self.referrers.insert(reference.clone(), &key);
-            }
-            kind.set_references(&key, references);
+        if change.new.is_some() {
+            index(&mut self.referrers, &mut self.selectors, &outgoing, &key);
+            drop(kind.set_outgoing(&key, outgoing));
         }
         Some(change)
     }
@@ -90,9 +86,9 @@ impl Objects {
         if kind.get(key)?.uid() != uid {
             return None;
         }
-        let references = kind.references_of(key).to_vec();
+        let former = kind.set_outgoing(key, Outgoing::default());
         let old = kind.remove(key)?;
-        unindex(&mut self.owners, &mut self.referrers, &references, &old, key);
+        unindex(&mut self.referrers, &mut self.selectors, &former, key);
         Some(Change {
             key: key.clone(),
             old: Some(old),
@@ -124,38 +120,38 @@ impl Objects {
     }
 
     pub(super) fn forget(&mut self, kind: &GroupKind) {
-        let Some(objects) = self.kinds.remove(kind) else {
+        let Some(mut objects) = self.kinds.remove(kind) else {
             return;
         };
         for object in objects.all() {
             let key = object.key();
-            unindex(
-                &mut self.owners,
-                &mut self.referrers,
-                objects.references_of(&key),
-                &object,
-                &key,
-            );
+            let former = objects.set_outgoing(&key, Outgoing::default());
+            unindex(&mut self.referrers, &mut self.selectors, &former, &key);
         }
     }
 }
 
-fn unindex(
-    owners: &mut Index<String>,
-    referrers: &mut Index<Key>,
-    references: &[Key],
-    object: &Object,
-    key: &Key,
-) {
-    for owner in object.owners() {
-        owners.remove(&owner.uid, key);
+/// Under which a selection is found: any of its labels will do.
+fn selected(selection: &super::LabelSelection) -> (GroupKind, Option<(String, String)>) {
+    let label = selection.labels.iter().next();
+    let label = label.map(|(name, value)| (name.clone(), value.clone()));
+    (selection.kind.clone(), label)
+}
+
+fn index(referrers: &mut Index<Key>, selectors: &mut Selectors, outgoing: &Outgoing, key: &Key) {
+    for (_, reference) in &outgoing.references {
+        referrers.insert(reference.clone(), key);
     }
-    for reference in references {
-        referrers.remove(reference, key);
+    for (_, selection) in &outgoing.selections {
+        selectors.insert(selected(selection), key);
     }
 }
 
-/// The API server removes such an object in the very write that it answers.
-fn is_finally_deleted(object: &Object) -> bool {
-    object.is_deleting() && object.meta.finalizers.as_ref().is_none_or(Vec::is_empty)
+fn unindex(referrers: &mut Index<Key>, selectors: &mut Selectors, outgoing: &Outgoing, key: &Key) {
+    for (_, reference) in &outgoing.references {
+        referrers.remove(reference, key);
+    }
+    for (_, selection) in &outgoing.selections {
+        selectors.remove(&selected(selection), key);
+    }
 }

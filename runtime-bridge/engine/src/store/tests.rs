@@ -18,6 +18,15 @@ fn api() -> Arc<ApiType> {
     })
 }
 
+fn to(find: impl Fn(&Object) -> Vec<Key> + Send + Sync + 'static) -> Arc<[Edge]> {
+    Arc::new([Edge::references(Arc::new(find))])
+}
+
+/// An object whose reconcile writes others.
+fn writer() -> Key {
+    key("writer")
+}
+
 fn key(name: &str) -> Key {
     Key::new(kind(), Some("ns"), name)
 }
@@ -40,30 +49,38 @@ fn labelled(name: &str, version: u64, label: &str) -> Object {
 fn store() -> (Arc<Store>, Arc<Mutex<Vec<String>>>) {
     let store = Arc::new(Store::default());
     store.open(&kind());
-    let heard = listen(&store, Selector::Whole);
+    let heard = listen(&store);
     (store, heard)
 }
 
-fn listen(store: &Store, selector: Selector) -> Arc<Mutex<Vec<String>>> {
+fn listen(store: &Store) -> Arc<Mutex<Vec<String>>> {
     let heard = Arc::new(Mutex::new(Vec::new()));
     let noted = Arc::clone(&heard);
     let listener = move |change: &Change| {
         let version = |object: &Option<Arc<Object>>| object.as_ref().map_or(0, |o| o.resource_version());
         let text = format!(
-            "{:?} {}: {} -> {}",
-            change.cause,
+            "{} {}: {} -> {}",
+            match &change.cause {
+                Cause::Listed => "Listed",
+                Cause::Watched => "Watched",
+                Cause::Written { .. } => "Written",
+            },
             change.key.name(),
             version(&change.old),
             version(&change.new)
         );
         noted.lock().unwrap().push(text);
     };
-    store.listen(&kind(), selector, Arc::new(listener));
+    store.listen(&kind(), Arc::new(listener));
     heard
 }
 
 fn drain(heard: &Mutex<Vec<String>>) -> Vec<String> {
     std::mem::take(&mut *heard.lock().unwrap())
+}
+
+fn referring_to(store: &Store, key: &Key) -> Vec<Key> {
+    store.first_referring_to(key, usize::MAX).0
 }
 
 fn version(store: &Store, name: &str) -> Option<u64> {
@@ -94,7 +111,7 @@ fn listed_objects_are_initial_and_watched_ones_changes() {
 fn an_event_older_than_our_own_write_changes_nothing() {
     let (store, heard) = store();
     store.observe(object("a", "a", 5));
-    store.observe_write(Arc::new(object("a", "a", 8)));
+    store.observe_write(Arc::new(object("a", "a", 8)), Some(&writer()));
     store.observe(object("a", "a", 6));
     store.observe(object("a", "a", 8));
     assert_eq!(version(&store, "a"), Some(8));
@@ -115,7 +132,7 @@ fn a_deleted_uid_never_returns() {
     store.observe(object("a", "old", 5));
     store.observe_deleted(&key("a"), "old");
     store.observe(object("a", "old", 7));
-    store.observe_write(Arc::new(object("a", "old", 8)));
+    store.observe_write(Arc::new(object("a", "old", 8)), Some(&writer()));
     assert_eq!(version(&store, "a"), None);
     assert!(store.is_tombstoned("old"));
     store.observe(object("a", "new", 9));
@@ -143,7 +160,10 @@ fn removing_the_last_finalizer_deletes_the_object() {
     let json = json!({"metadata": {
         "name": "a", "namespace": "ns", "uid": "a", "resourceVersion": "6", "deletionTimestamp": "2026-01-01T00:00:00Z",
     }});
-    store.observe_write(Arc::new(Object::decode(&api(), &json.to_string()).unwrap()));
+    store.observe_write(
+        Arc::new(Object::decode(&api(), &json.to_string()).unwrap()),
+        Some(&writer()),
+    );
     assert_eq!(version(&store, "a"), None);
     assert!(store.is_tombstoned("a"));
     assert_eq!(drain(&heard), ["Listed a: 0 -> 5", "Written a: 5 -> 0"]);
@@ -160,7 +180,7 @@ fn a_list_removes_unlisted_objects_unless_newer() {
     store.begin_list(&kind());
     store.observe(object("stays", "stays", 1));
     store.observe_unreadable(&key("unreadable"));
-    store.observe_write(Arc::new(object("made meanwhile", "m", 30)));
+    store.observe_write(Arc::new(object("made meanwhile", "m", 30)), Some(&writer()));
     store.end_list(&kind(), 20);
     assert_eq!(
         drain(&heard),
@@ -183,45 +203,14 @@ fn a_deleted_definition_deletes_its_objects() {
     store.close(&kind());
     assert!(store.is_tombstoned("a"));
     assert_eq!(drain(&heard), ["Watched a: 5 -> 0"]);
-    store.observe_write(Arc::new(object("late", "late", 9)));
+    store.observe_write(Arc::new(object("late", "late", 9)), Some(&writer()));
     assert_eq!(store.count(&kind()), 0, "nobody would notice if it went");
-}
-
-#[test]
-fn labels_match_as_they_are_and_as_they_were() {
-    let (store, _) = store();
-    let heard = listen(
-        &store,
-        Selector::Labels([("team".to_owned(), "red".to_owned())].into()),
-    );
-    store.observe(labelled("a", 1, "blue"));
-    store.observe(labelled("a", 2, "red"));
-    store.observe(labelled("a", 3, "blue"));
-    store.observe(labelled("a", 4, "blue"));
-    assert_eq!(drain(&heard), ["Listed a: 1 -> 2", "Listed a: 2 -> 3"]);
-    assert_eq!(store.with_label(&kind(), "team", "blue"), [key("a")]);
-    assert!(store.with_label(&kind(), "team", "red").is_empty());
-}
-
-#[test]
-fn a_name_is_listened_to_alone() {
-    let (store, _) = store();
-    let heard = listen(
-        &store,
-        Selector::Name {
-            namespace: Some("ns".into()),
-            name: "b".into(),
-        },
-    );
-    store.observe(object("a", "a", 1));
-    store.observe(object("b", "b", 2));
-    assert_eq!(drain(&heard), ["Listed b: 0 -> 2"]);
 }
 
 #[test]
 fn a_removed_listener_receives_nothing() {
     let (store, heard) = store();
-    let id = store.listen(&kind(), Selector::Whole, Arc::new(|_| {}));
+    let id = store.listen(&kind(), Arc::new(|_| {}));
     store.unlisten(&kind(), id - 1);
     store.observe(object("a", "a", 1));
     assert!(drain(&heard).is_empty());
@@ -231,8 +220,8 @@ fn a_removed_listener_receives_nothing() {
 fn indexes_follow_changes_and_deletions() {
     let (store, _) = store();
     let secret = |name: &str| Key::secret("ns", name);
-    let _rule = store.register_references(&kind(), {
-        Arc::new(|object| {
+    let _edges = store.register_edges(&kind(), {
+        to(|object| {
             let name = object.label("team").unwrap_or_default();
             vec![Key::secret("ns", name)]
         })
@@ -240,28 +229,25 @@ fn indexes_follow_changes_and_deletions() {
     let named = |version, external: &str, label: &str| {
         let mut object = labelled("a", version, label);
         object.meta.annotations = Some([(EXTERNAL_NAME.to_owned(), external.to_owned())].into());
-        object.meta.owner_references = Some(vec![object.controller_reference()]);
         object
     };
     store.observe(named(1, "first", "red"));
     assert_eq!(store.with_external_name(&kind(), "first"), [key("a")]);
-    assert_eq!(store.referring_to(&secret("red")), [key("a")]);
-    assert_eq!(store.owned_by("a"), [key("a")]);
+    assert_eq!(referring_to(&store, &secret("red")), [key("a")]);
     store.observe(named(2, "second", "blue"));
     assert!(store.with_external_name(&kind(), "first").is_empty());
-    assert!(store.referring_to(&secret("red")).is_empty());
-    assert_eq!(store.referring_to(&secret("blue")), [key("a")]);
+    assert!(referring_to(&store, &secret("red")).is_empty());
+    assert_eq!(referring_to(&store, &secret("blue")), [key("a")]);
     store.observe_deleted(&key("a"), "a");
     assert!(store.with_external_name(&kind(), "second").is_empty());
-    assert!(store.referring_to(&secret("blue")).is_empty());
-    assert!(store.owned_by("a").is_empty());
+    assert!(referring_to(&store, &secret("blue")).is_empty());
 }
 
 #[test]
 fn transitive_and_cyclic_dependants_are_found() {
     let (store, _) = store();
-    let _rule = store.register_references(&kind(), {
-        Arc::new(|object| {
+    let _edges = store.register_edges(&kind(), {
+        to(|object| {
             object
                 .label("team")
                 .into_iter()
@@ -272,8 +258,17 @@ fn transitive_and_cyclic_dependants_are_found() {
     store.observe(labelled("a", 1, "b"));
     store.observe(labelled("b", 2, "c"));
     store.observe(labelled("c", 3, "a"));
-    assert_eq!(store.dependants(&key("c")), [key("a"), key("b"), key("c")].into());
-    assert_eq!(store.dependants(&key("nobody")), BTreeSet::new());
+    let woken = |name: &str| {
+        let wakes = store.wakes(&Change {
+            key: key(name),
+            old: None,
+            new: None,
+            cause: Cause::Watched,
+        });
+        wakes.into_keys().collect::<Vec<_>>()
+    };
+    assert_eq!(woken("c"), [key("a"), key("b"), key("c")]);
+    assert_eq!(woken("nobody"), []);
 }
 
 #[test]
@@ -286,7 +281,7 @@ fn a_status_only_change_is_recognized() {
     };
     let base = json!({
         "metadata": {"name": "a", "uid": "a", "resourceVersion": "1", "managedFields": [{"manager": "x"}]},
-        "spec": {"size": 1}, "status": {"seen": 1},
+        "spec": {"size": 1}, "status": {"seen": 1}, "data": {"key": "a"}, "immutable": false,
     });
     let edited = |pointer: &str, value: serde_json::Value| {
         let mut edited = base.clone();
@@ -297,6 +292,8 @@ fn a_status_only_change_is_recognized() {
     assert!(!edited("/status/seen", json!(2)));
     assert!(!edited("/metadata/managedFields", json!([{"manager": "y"}])));
     assert!(edited("/spec/size", json!(2)));
+    assert!(edited("/data/key", json!("b")));
+    assert!(edited("/immutable", json!(true)));
     assert!(edited("/metadata/uid", json!("b")));
 }
 
@@ -312,11 +309,10 @@ impl Drop for Listening {
 #[test]
 fn dropping_a_listener_drops_those_it_owns() {
     let store = Arc::new(Store::default());
-    let inner = store.listen(&kind(), Selector::Whole, Arc::new(|_| {}));
+    let inner = store.listen(&kind(), Arc::new(|_| {}));
     let inner = Listening(Arc::clone(&store), inner);
     let outer = store.listen(
         &kind(),
-        Selector::Whole,
         Arc::new(move |_| {
             let _ = &inner;
         }),
@@ -335,12 +331,8 @@ fn dropping_a_listener_drops_those_it_owns() {
 fn a_panicking_listener_is_isolated() {
     let store = Store::default();
     store.open(&kind());
-    store.listen(
-        &kind(),
-        Selector::Whole,
-        Arc::new(|_| panic!("as the test wants")),
-    );
-    let heard = listen(&store, Selector::Whole);
+    store.listen(&kind(), Arc::new(|_| panic!("as the test wants")));
+    let heard = listen(&store);
     store.observe(object("a", "a", 5));
     assert_eq!(drain(&heard), ["Listed a: 0 -> 5"]);
 }
@@ -349,16 +341,70 @@ fn a_panicking_listener_is_isolated() {
 fn references_are_found_anew_when_another_rule_counts() {
     let (store, _) = store();
     let secret = |name: &str| Key::secret("ns", name);
-    let rule = |name: &'static str| -> Arc<References> { Arc::new(move |_| vec![Key::secret("ns", name)]) };
+    let rule = |name: &'static str| to(move |_| vec![Key::secret("ns", name)]);
     store.observe(object("a", "a", 5));
-    assert_eq!(store.referring_to(&secret("old")), []);
-    let old = store.register_references(&kind(), rule("old"));
-    assert_eq!(store.referring_to(&secret("old")), [key("a")]);
-    let new = store.register_references(&kind(), rule("new"));
+    assert_eq!(referring_to(&store, &secret("old")), []);
+    let old = store.register_edges(&kind(), rule("old"));
+    assert_eq!(referring_to(&store, &secret("old")), [key("a")]);
+    let new = store.register_edges(&kind(), rule("new"));
     drop(old);
     store.observe(object("b", "b", 6));
-    assert_eq!(store.referring_to(&secret("old")), []);
-    assert_eq!(store.referring_to(&secret("new")), [key("a"), key("b")]);
+    assert_eq!(referring_to(&store, &secret("old")), []);
+    assert_eq!(referring_to(&store, &secret("new")), [key("a"), key("b")]);
     drop(new);
-    assert_eq!(store.referring_to(&secret("new")), []);
+    assert_eq!(referring_to(&store, &secret("new")), []);
+}
+
+#[test]
+fn data_of_a_secret_is_never_stored() {
+    let store = Store::default();
+    let api = Arc::new(ApiType::secrets());
+    store.open(&api.kind);
+    let secret = |version: u64| {
+        let json = json!({
+            "metadata": {
+                "name": "keys", "namespace": "ns", "uid": "u", "resourceVersion": version.to_string(),
+                "annotations": {"copy": "Y2FuYXJ5"},
+            },
+            "data": {"password": "Y2FuYXJ5"},
+        });
+        Object::decode(&api, &json.to_string()).unwrap()
+    };
+    let stored = || {
+        let secret = store.get(&Key::secret("ns", "keys")).unwrap();
+        (
+            secret.resource_version(),
+            serde_json::to_string(&*secret).unwrap(),
+        )
+    };
+    store.observe_write(Arc::new(secret(1)), None);
+    assert!(
+        stored().0 == 1 && !stored().1.contains("Y2FuYXJ5"),
+        "{:?}",
+        stored()
+    );
+    store.observe_read(Arc::new(secret(2)));
+    assert!(
+        stored().0 == 2 && !stored().1.contains("Y2FuYXJ5"),
+        "{:?}",
+        stored()
+    );
+    store.observe(secret(3));
+    assert!(
+        stored().0 == 3 && !stored().1.contains("Y2FuYXJ5"),
+        "{:?}",
+        stored()
+    );
+}
+
+#[test]
+fn a_watched_object_without_finalizers_is_not_gone_before_its_end() {
+    let (store, _) = store();
+    let json = json!({"metadata": {
+        "name": "a", "namespace": "ns", "uid": "a", "resourceVersion": "6", "deletionTimestamp": "2026-01-01T00:00:00Z",
+    }});
+    store.observe(Object::decode(&api(), &json.to_string()).unwrap());
+    assert_eq!(version(&store, "a"), Some(6));
+    store.observe_deleted(&key("a"), "a");
+    assert_eq!(version(&store, "a"), None);
 }

@@ -7,24 +7,37 @@ use std::{
 
 use bridge_core::watch_plan::{Definition, Definitions, GroupKind};
 use parking_lot::Mutex;
-use serde::Deserialize;
-use tokio::sync::{Notify, watch};
+use serde::{Deserialize, de::IgnoredAny};
 
-use super::feed::{Condition, FeedEvent, Sink};
+use super::{
+    ServedChanges,
+    feed::{Condition, FeedEvent, Sink},
+};
 
 /// All definitions, kept up to date by a feed.
 #[derive(Debug)]
 pub(super) struct KnownDefinitions {
     state: Mutex<DefinitionTable>,
-    changed: Arc<Notify>,
-    /// Counts the changes.
-    changes: watch::Sender<u64>,
+    changed: Arc<ServedChanges>,
+}
+
+/// One definition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct KnownDefinition {
+    kind: GroupKind,
+    /// As the plan of watches wants it.
+    pub(super) definition: Definition,
+    pub(super) plural: String,
+    pub(super) namespaced: bool,
+    /// It is being deleted.
+    pub(super) terminating: bool,
 }
 
 #[derive(Debug)]
 struct DefinitionTable {
-    /// Name of the definition -> kind and what counts.
-    by_name: BTreeMap<String, (GroupKind, Definition)>,
+    by_name: BTreeMap<String, KnownDefinition>,
+    /// Found in `by_name` since that changed.
+    by_kind: Option<Arc<BTreeMap<GroupKind, KnownDefinition>>>,
     /// Name of the definition -> its version, also of one that cannot be read.
     versions: BTreeMap<String, u64>,
     /// What the list in progress has shown.
@@ -35,10 +48,11 @@ struct DefinitionTable {
 }
 
 impl KnownDefinitions {
-    pub(super) fn new(changed: Arc<Notify>) -> Arc<Self> {
+    pub(super) fn new(changed: Arc<ServedChanges>) -> Arc<Self> {
         let syncing = "the first list is not complete".to_owned();
         let state = DefinitionTable {
             by_name: BTreeMap::new(),
+            by_kind: None,
             versions: BTreeMap::new(),
             listed: BTreeSet::new(),
             unknown: Some(syncing.clone()),
@@ -47,43 +61,46 @@ impl KnownDefinitions {
         Arc::new(Self {
             state: Mutex::new(state),
             changed,
-            changes: watch::channel(0).0,
         })
     }
 
     /// By kind. Where two claim one kind, the API server establishes only one.
-    pub(super) fn snapshot(&self) -> Definitions {
-        let state = self.state.lock();
+    pub(super) fn by_kind(&self) -> Result<Arc<BTreeMap<GroupKind, KnownDefinition>>, String> {
+        let mut state = self.state.lock();
         if let Some(why) = &state.unknown {
             return Err(why.clone());
         }
+        if let Some(by_kind) = &state.by_kind {
+            return Ok(Arc::clone(by_kind));
+        }
         let mut by_kind = BTreeMap::new();
-        for (kind, definition) in state.by_name.values() {
-            match by_kind.entry(kind.clone()) {
+        for known in state.by_name.values() {
+            match by_kind.entry(known.kind.clone()) {
                 Entry::Vacant(place) => {
-                    place.insert(definition.clone());
+                    place.insert(known.clone());
                 }
-                Entry::Occupied(mut place) if definition.established => {
-                    place.insert(definition.clone());
+                Entry::Occupied(mut place) if known.definition.established => {
+                    place.insert(known.clone());
                 }
                 Entry::Occupied(_) => {}
             }
         }
+        let by_kind = Arc::new(by_kind);
+        state.by_kind = Some(Arc::clone(&by_kind));
         Ok(by_kind)
+    }
+
+    /// As the plan of watches wants them.
+    pub(super) fn snapshot(&self) -> Definitions {
+        let by_kind = self.by_kind()?;
+        let definition =
+            |(kind, known): (&GroupKind, &KnownDefinition)| (kind.clone(), known.definition.clone());
+        Ok(by_kind.iter().map(definition).collect())
     }
 
     /// Version of one, by name.
     pub(super) fn version(&self, name: &str) -> Option<u64> {
         self.state.lock().versions.get(name).copied()
-    }
-
-    pub(super) fn changes(&self) -> watch::Receiver<u64> {
-        self.changes.subscribe()
-    }
-
-    fn tell(&self) {
-        self.changed.notify_one();
-        self.changes.send_modify(|changes| *changes += 1);
     }
 
     pub(super) fn condition(&self) -> Condition {
@@ -100,6 +117,7 @@ struct DefinitionSink(Arc<KnownDefinitions>);
 impl Sink for DefinitionSink {
     fn on_event(&mut self, on_event: FeedEvent<'_>) {
         let mut state = self.0.state.lock();
+        state.by_kind = None;
         match on_event {
             FeedEvent::ListBegins => state.listed.clear(),
             FeedEvent::Seen(head, json) => {
@@ -117,7 +135,7 @@ impl Sink for DefinitionSink {
                 if state
                     .by_name
                     .get(name)
-                    .is_some_and(|(_, definition)| definition.uid == head.uid)
+                    .is_some_and(|known| known.definition.uid == head.uid)
                 {
                     state.by_name.remove(name);
                 }
@@ -131,7 +149,7 @@ impl Sink for DefinitionSink {
         }
         if state.unknown.is_none() {
             drop(state);
-            self.0.tell();
+            self.0.changed.tell();
         }
     }
 
@@ -144,20 +162,29 @@ impl Sink for DefinitionSink {
         }
         state.condition = condition;
         drop(state);
-        self.0.tell();
+        self.0.changed.tell();
     }
 }
 
 #[derive(Deserialize)]
 struct Wire {
+    metadata: Metadata,
     spec: Spec,
     #[serde(default)]
     status: Status,
 }
 
 #[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Metadata {
+    deletion_timestamp: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
 struct Spec {
     group: String,
+    #[serde(default)]
+    scope: String,
     names: Names,
     versions: Vec<Version>,
 }
@@ -165,6 +192,8 @@ struct Spec {
 #[derive(Deserialize)]
 struct Names {
     kind: String,
+    #[serde(default)]
+    plural: String,
 }
 
 #[derive(Deserialize)]
@@ -187,22 +216,19 @@ struct StatusCondition {
 }
 
 impl Wire {
-    fn read(self, uid: &str) -> (GroupKind, Definition) {
+    fn read(self, uid: &str) -> KnownDefinition {
         let established = |c: &StatusCondition| c.condition_type == "Established" && c.status == "True";
-        let definition = Definition {
-            uid: uid.to_owned(),
-            served: self
-                .spec
-                .versions
-                .into_iter()
-                .filter(|v| v.served)
-                .map(|v| v.name)
-                .collect(),
-            established: self.status.conditions.iter().flatten().any(established),
-        };
-        (
-            GroupKind::new(&self.spec.group, &self.spec.names.kind),
-            definition,
-        )
+        let served = self.spec.versions.into_iter().filter(|v| v.served);
+        KnownDefinition {
+            kind: GroupKind::new(&self.spec.group, &self.spec.names.kind),
+            definition: Definition {
+                uid: uid.to_owned(),
+                served: served.map(|v| v.name).collect(),
+                established: self.status.conditions.iter().flatten().any(established),
+            },
+            plural: self.spec.names.plural,
+            namespaced: self.spec.scope == "Namespaced",
+            terminating: self.metadata.deletion_timestamp.is_some(),
+        }
     }
 }

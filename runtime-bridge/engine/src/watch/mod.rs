@@ -2,8 +2,9 @@
 
 mod backoff;
 mod definitions;
-mod feed;
+pub(crate) mod feed;
 mod object_sink;
+mod resolve;
 mod running;
 mod subscription;
 
@@ -24,14 +25,19 @@ use tokio::{
 };
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-pub use self::subscription::Subscription;
+pub(crate) use self::running::supervise;
 use self::{definitions::KnownDefinitions, feed::Feed, running::RunningWatch};
+pub use self::{
+    resolve::{ResolvedKind, Unresolved},
+    subscription::Subscription,
+};
 use crate::{
     client::ApiClient,
     clock::Clock,
+    discovery::Discovery,
     metrics::Metrics,
     object::ApiType,
-    store::{Listener, Selector, Store},
+    store::{Listener, Store},
 };
 
 /// A watch goes on for so long after its last subscriber left.
@@ -82,9 +88,27 @@ struct Shared {
     clock: Arc<dyn Clock>,
     metrics: Arc<Metrics>,
     definitions: Arc<KnownDefinitions>,
+    discovery: Arc<Discovery>,
+    served: Arc<ServedChanges>,
     changed: Arc<Notify>,
     stop: CancellationToken,
     state: Mutex<WatchTable>,
+}
+
+/// Whom to tell that the cluster may serve something else.
+#[derive(Debug)]
+pub(crate) struct ServedChanges {
+    /// Who plans the watches.
+    plan: Arc<Notify>,
+    /// Counts the changes.
+    count: watch::Sender<u64>,
+}
+
+impl ServedChanges {
+    pub(crate) fn tell(&self) {
+        self.plan.notify_one();
+        self.count.send_modify(|changes| *changes += 1);
+    }
 }
 
 #[derive(Default)]
@@ -101,8 +125,15 @@ impl Watches {
     /// Starts with the watch of definitions alone.
     pub fn start(client: ApiClient, store: Arc<Store>, clock: Arc<dyn Clock>, metrics: Arc<Metrics>) -> Self {
         let changed = Arc::new(Notify::new());
-        let definitions = KnownDefinitions::new(Arc::clone(&changed));
+        let served = Arc::new(ServedChanges {
+            plan: Arc::clone(&changed),
+            count: watch::channel(0).0,
+        });
+        let definitions = KnownDefinitions::new(Arc::clone(&served));
+        let discovery = Discovery::new(client.clone(), Arc::clone(&served));
         let stop = CancellationToken::new();
+        let keep = Arc::clone(&discovery).run(stop.child_token());
+        tokio::spawn(stop.clone().run_until_cancelled_owned(keep));
         let feed = Feed::new(client.clone(), Arc::new(ApiType::definitions()));
         running::supervise(feed, definitions.sink(), stop.child_token());
         let shared = Arc::new(Shared {
@@ -111,6 +142,8 @@ impl Watches {
             clock,
             metrics,
             definitions,
+            discovery,
+            served,
             changed,
             stop: stop.clone(),
             state: Mutex::default(),
@@ -124,17 +157,11 @@ impl Watches {
         }
     }
 
-    /// Watches a kind for as long as the answer is kept, and tells `listener` what `selector` picks: first what is there already.
-    /// One version per kind: the last subscriber's.
+    /// Watches a kind for as long as the answer is kept, and tells `listener` of its objects: first of what is there already.
+    /// One version per kind: the last subscriber's. A kind that may have no definition is resolved first ([`Watches::resolve`]).
     #[must_use]
-    pub fn subscribe(
-        &self,
-        api: &Arc<ApiType>,
-        selector: &Selector,
-        reason: &str,
-        listener: &Arc<Listener>,
-    ) -> Subscription {
-        Subscription::new(&self.shared, api, selector, reason, listener)
+    pub fn subscribe(&self, api: &Arc<ApiType>, reason: &str, listener: &Arc<Listener>) -> Subscription {
+        Subscription::new(&self.shared, api, reason, listener)
     }
 
     /// How a kind's watch fares.
@@ -142,7 +169,12 @@ impl Watches {
         self.shared.state.lock().watch_state(kind)
     }
 
-    /// Whether the cluster defines a kind; `None`: not known.
+    /// How what is known of kinds without a definition fares; `None`: nothing needs it.
+    pub fn discovery_state(&self) -> Option<WatchState> {
+        self.shared.discovery.condition().map(running::as_state)
+    }
+
+    /// Whether a definition of a kind exists; `None`: not known.
     pub fn is_defined(&self, kind: &GroupKind) -> Option<bool> {
         let definitions = self.shared.definitions.snapshot().ok()?;
         (self.definitions_state() == WatchState::Live).then(|| definitions.contains_key(kind))
@@ -153,12 +185,12 @@ impl Watches {
         (self.definitions_state() == WatchState::Live).then(|| self.shared.definitions.version(name))
     }
 
-    /// Changes whenever a definition does.
-    pub fn definition_changes(&self) -> watch::Receiver<u64> {
-        self.shared.definitions.changes()
+    /// Changes whenever a definition does, or what is known of kinds without one: [`Watches::resolve`] may answer otherwise.
+    pub fn served_changes(&self) -> watch::Receiver<u64> {
+        self.shared.served.count.subscribe()
     }
 
-    /// Whether the store has every object of a kind that there is: its watch is live, or the cluster defines no such kind.
+    /// Whether the store has every object that there is of a kind that needs a definition: its watch is live, or there is no definition.
     pub fn is_complete(&self, kind: &GroupKind) -> bool {
         self.state(kind) == WatchState::Live || self.is_defined(kind) == Some(false)
     }
@@ -287,10 +319,18 @@ impl Shared {
     /// Listeners are told of objects that go with no lock held.
     fn carry_out_plan(&self) -> Plan {
         let definitions = self.definitions.snapshot();
+        let built_ins = self.discovery.built_ins();
         let (plan, stopped) = {
             let mut state = self.state.lock();
             let running = state.running.keys().cloned().collect();
-            let plan = plan(&state.wants, &definitions, &running, self.clock.now(), GRACE);
+            let plan = plan(
+                &state.wants,
+                &definitions,
+                &built_ins,
+                &running,
+                self.clock.now(),
+                GRACE,
+            );
             let stopped: Vec<_> = plan
                 .stops
                 .iter()

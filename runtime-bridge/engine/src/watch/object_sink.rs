@@ -1,6 +1,5 @@
 use std::sync::Arc;
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use parking_lot::Mutex;
 
 use super::{
@@ -29,11 +28,8 @@ impl ObjectSink {
     fn seen(&self, head: &Head, json: &str) {
         let name = head.key.to_string();
         match Object::decode(&self.api, json) {
-            Ok(mut object) => {
+            Ok(object) => {
                 self.status.lock().unreadable.remove(&name);
-                if self.api.is_metadata_only() {
-                    object.meta = identity(object.meta);
-                }
                 self.store.observe(object);
             }
             Err(error) => {
@@ -46,20 +42,6 @@ impl ObjectSink {
                 self.store.observe_unreadable(&head.key);
             }
         }
-    }
-}
-
-/// What tells one version of a Secret from another, and whether it is going. Nobody asks for more, annotations may repeat its data, and a
-/// cluster may have very many.
-fn identity(meta: ObjectMeta) -> ObjectMeta {
-    ObjectMeta {
-        name: meta.name,
-        namespace: meta.namespace,
-        uid: meta.uid,
-        resource_version: meta.resource_version,
-        deletion_timestamp: meta.deletion_timestamp,
-        finalizers: meta.finalizers,
-        ..ObjectMeta::default()
     }
 }
 
@@ -97,28 +79,5 @@ impl Sink for ObjectSink {
         self.metrics
             .show_watch_state(&self.api.kind, as_state(condition.clone()).name());
         status.condition = condition;
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn of_a_secret_only_its_identity_is_kept() {
-        let kept = json!({
-            "name": "keys", "namespace": "ns", "uid": "u", "resourceVersion": "7",
-            "finalizers": ["f"], "deletionTimestamp": "2026-01-01T00:00:00Z",
-        });
-        let mut all = kept.clone();
-        all["annotations"] = json!({"copy": "canary"});
-        all["labels"] = json!({"team": "a"});
-        all["ownerReferences"] =
-            json!([{"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "p", "controller": true}]);
-        all["creationTimestamp"] = json!("2026-01-01T00:00:00Z");
-        let meta = identity(serde_json::from_value(all).unwrap());
-        assert_eq!(serde_json::to_value(meta).unwrap(), kept);
     }
 }

@@ -106,7 +106,7 @@ pub(super) fn as_state(condition: Condition) -> WatchState {
 }
 
 /// Runs a feed until `stop`. A panic, of the feed or of whoever hears its news, only makes it list anew.
-pub(super) fn supervise(mut feed: Feed, mut sink: impl Sink + 'static, stop: CancellationToken) {
+pub(crate) fn supervise(mut feed: Feed, mut sink: impl Sink + 'static, stop: CancellationToken) {
     let run = async move {
         loop {
             if AssertUnwindSafe(feed.run(&mut sink))

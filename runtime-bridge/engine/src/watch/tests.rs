@@ -39,7 +39,7 @@ async fn a_panic_costs_one_plan_and_not_all_that_follow() {
     let watches = Watches::start(client, Arc::default(), clock, metrics);
     let secrets = Arc::new(ApiType::secrets());
     let nobody: Arc<Listener> = Arc::new(|_| {});
-    let _wanted = watches.subscribe(&secrets, &Selector::Whole, "the test wants it", &nobody);
+    let _wanted = watches.subscribe(&secrets, "the test wants it", &nobody);
     tokio::time::sleep(AFTER_A_PANIC * 2).await;
     assert!(matches!(watches.state(&secrets.kind), WatchState::Syncing(_)));
     assert!(watches.is_alive());
@@ -94,7 +94,7 @@ async fn who_subscribes_within_the_grace_keeps_the_watch_and_its_news() {
         .unwrap();
     let secrets = Arc::new(ApiType::secrets());
     let nobody: Arc<Listener> = Arc::new(|_| {});
-    let first = watches.subscribe(&secrets, &Selector::Whole, "first", &nobody);
+    let first = watches.subscribe(&secrets, "first", &nobody);
     let seconds = |seconds| tokio::time::sleep(Duration::from_secs(seconds));
     seconds(1).await;
     assert_eq!(watches.state(&secrets.kind), WatchState::Live);
@@ -106,7 +106,7 @@ async fn who_subscribes_within_the_grace_keeps_the_watch_and_its_news() {
     let listener: Arc<Listener> = Arc::new(move |_| {
         count.fetch_add(1, Ordering::SeqCst);
     });
-    let second = watches.subscribe(&secrets, &Selector::Whole, "second", &listener);
+    let second = watches.subscribe(&secrets, "second", &listener);
     // The grace of the first is over then; and the stream is not silent for so long that it is taken for dead.
     seconds(45).await;
     assert_eq!(watches.state(&secrets.kind), WatchState::Live);
@@ -163,9 +163,9 @@ async fn a_kind_that_is_wanted_in_another_version_is_watched_in_that() {
         Arc::new(ApiType::new(&resource_type, "things", false))
     };
     let nobody: Arc<Listener> = Arc::new(|_| {});
-    let first = watches.subscribe(&thing("v1"), &Selector::Whole, "first", &nobody);
+    let first = watches.subscribe(&thing("v1"), "first", &nobody);
     tokio::time::sleep(Duration::from_secs(1)).await;
-    let _second = watches.subscribe(&thing("v2"), &Selector::Whole, "second", &nobody);
+    let _second = watches.subscribe(&thing("v2"), "second", &nobody);
     drop(first);
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!(watches.state(&thing("v2").kind), WatchState::Live);

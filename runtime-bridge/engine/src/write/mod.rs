@@ -1,14 +1,22 @@
 //! Writes, and the reads that must be live. Each has a deadline, none is repeated, and each answer reaches the store.
 
+mod apply;
 mod connection_secret;
+mod delete;
+mod finalizer;
 
 use std::sync::Arc;
 
 use http::{Method, Request, header};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json, value::RawValue};
+use serde_json::value::RawValue;
 
-pub use self::connection_secret::{CONNECTION_SECRET_TYPE, ConnectionSecrets, PublishError, Published};
+pub use self::{
+    apply::{Apply, FieldManagers},
+    connection_secret::{CONNECTION_SECRET_TYPE, ConnectionSecrets, PublishError, Published},
+    delete::{Deleted, Deletion, Propagation},
+    finalizer::{Finalized, Still},
+};
 use crate::{
     api_error::ApiError,
     client::ApiClient,
@@ -34,46 +42,9 @@ struct PageMeta {
 
 /// Content types of patches.
 mod patch {
+    pub(super) const APPLY: &str = "application/apply-patch+yaml";
     pub(super) const JSON: &str = "application/json-patch+json";
     pub(super) const MERGE: &str = "application/merge-patch+json";
-}
-
-/// What became of an object when a finalizer was taken off.
-#[derive(Debug, Clone)]
-pub enum Finalized {
-    /// It is gone.
-    Gone,
-    /// It stays: it is not being deleted, or others hold it.
-    Remains(Arc<Object>),
-}
-
-/// What must not have changed of an object since something was decided about it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Still<'a> {
-    /// Nothing else matters.
-    Whatever,
-    /// The annotation of this name has this value.
-    Annotated(&'a str, &'a str),
-    /// It is of this `resourceVersion`.
-    Version(u64),
-}
-
-impl Still<'_> {
-    /// As an operation of a JSON patch (RFC 6902).
-    fn test(self) -> Option<Value> {
-        match self {
-            Self::Whatever => None,
-            Self::Annotated(name, value) => {
-                let name = name.replace('~', "~0").replace('/', "~1");
-                let path = format!("/metadata/annotations/{name}");
-                Some(json!({"op": "test", "path": path, "value": value}))
-            }
-            Self::Version(version) => {
-                let version = version.to_string();
-                Some(json!({"op": "test", "path": "/metadata/resourceVersion", "value": version}))
-            }
-        }
-    }
 }
 
 /// Writes objects under one field manager.
@@ -82,6 +53,8 @@ pub struct Writer {
     client: ApiClient,
     store: Arc<Store>,
     manager: Arc<str>,
+    /// The object whose reconcile writes.
+    by: Option<Key>,
 }
 
 impl Writer {
@@ -91,10 +64,21 @@ impl Writer {
             client,
             store,
             manager: manager.into(),
+            by: None,
         }
     }
 
-    /// The same under another field manager. For the layer of compositions; nothing else uses it yet.
+    /// The same for one reconcile of this object. What it writes is no turn of that object, as its reconcile knows it, but of every other object
+    /// that it concerns. Without it a write is everybody's news.
+    #[must_use]
+    pub fn for_reconcile(&self, of: &Key) -> Self {
+        Self {
+            by: Some(of.clone()),
+            ..self.clone()
+        }
+    }
+
+    /// The same under another field manager.
     #[must_use]
     pub fn as_manager(&self, manager: &str) -> Self {
         Self {
@@ -103,7 +87,7 @@ impl Writer {
         }
     }
 
-    /// Makes an object. For the layer of compositions; nothing else uses it yet.
+    /// Creates an object: [`ApiError::AlreadyExists`] if there is one of that name, which is not touched.
     pub async fn create(&self, object: &Object) -> Result<Arc<Object>, ApiError> {
         let path = object.api.collection_path(object.namespace());
         let answer = self
@@ -133,83 +117,13 @@ impl Writer {
         self.replace(object, &path, object.clone()).await
     }
 
-    /// Takes a finalizer off the object with this uid, if it is `still` as it was when that was decided. [`ApiError::Conflict`] if that, or
-    /// the list of finalizers, changed meanwhile. Not to find it, or to find another object of that name, is success.
-    pub async fn remove_finalizer(
-        &self,
-        api: &Arc<ApiType>,
-        key: &Key,
-        uid: &str,
-        finalizer: &str,
-        still: Still<'_>,
-    ) -> Result<Finalized, ApiError> {
-        let known = match self.store.get(key) {
-            Some(object) if object.uid() == uid => Ok(object),
-            _ => self.get_live(api, key).await,
-        };
-        let object = match known {
-            Ok(object) if object.uid() == uid => object,
-            Ok(_) | Err(ApiError::NotFound(_)) => return Ok(self.gone(key, uid)),
-            Err(error) => return Err(error),
-        };
-        let Some(place) = object
-            .meta
-            .finalizers
-            .iter()
-            .flatten()
-            .position(|f| f == finalizer)
-        else {
-            return Ok(Finalized::Remains(object));
-        };
-        let place = format!("/metadata/finalizers/{place}");
-        let mut change = vec![
-            json!({"op": "test", "path": "/metadata/uid", "value": uid}),
-            json!({"op": "test", "path": place, "value": finalizer}),
-        ];
-        change.extend(still.test());
-        change.push(json!({"op": "remove", "path": place}));
-        let change = Value::from(change);
-        let path = api.object_path(key)?;
-        match self
-            .send("patch", Method::PATCH, api, &path, patch::JSON, &change)
-            .await
-        {
-            Ok(answer) => {
-                let object = self.take_in(api, &answer)?;
-                let gone = object.is_deleting() && object.meta.finalizers.as_ref().is_none_or(Vec::is_empty);
-                Ok(if gone {
-                    Finalized::Gone
-                } else {
-                    Finalized::Remains(object)
-                })
-            }
-            Err(ApiError::NotFound(why)) => {
-                self.confirm_absence(api, key, uid, why).await?;
-                Ok(Finalized::Gone)
-            }
-            // So the API server answers when a test of a patch fails, and says no more.
-            Err(ApiError::Invalid(message)) if message.starts_with("the server rejected our request") => Err(
-                ApiError::Conflict("it, or its finalizers, changed, or it is another object".to_owned()),
-            ),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Deletes the object with this uid. Not to find it is success. For the layer of compositions; nothing else uses it yet.
-    pub async fn delete(&self, api: &Arc<ApiType>, key: &Key, uid: &str) -> Result<(), ApiError> {
-        let path = api.object_path(key)?;
-        let options = json!({"preconditions": {"uid": uid}});
-        match self
-            .send("delete", Method::DELETE, api, &path, "application/json", &options)
-            .await
-        {
-            Ok(_) | Err(ApiError::NotFound(_)) => Ok(()),
-            Err(error) => Err(error),
-        }
-    }
-
     /// Reads one object from the API server, past the store, and takes it in.
     pub async fn get_live(&self, api: &Arc<ApiType>, key: &Key) -> Result<Arc<Object>, ApiError> {
+        self.read(api, key).await.map(|(object, _)| object)
+    }
+
+    /// With the text that it was read from.
+    async fn read(&self, api: &Arc<ApiType>, key: &Key) -> Result<(Arc<Object>, String), ApiError> {
         let path = api.object_path(key)?;
         let answer = self
             .client
@@ -217,7 +131,7 @@ impl Writer {
             .await?;
         let object = Arc::new(decode(api, &answer)?);
         self.store.observe_read(Arc::clone(&object));
-        Ok(object)
+        Ok((object, answer))
     }
 
     /// Whether any object of a kind is as asked for, by the API server itself and past the store, in pages.
@@ -241,27 +155,6 @@ impl Writer {
                 _ => return Ok(false),
             }
         }
-    }
-
-    /// Whether the object with this uid is gone for good: known from its deletion, or by one direct read. Never by a cache miss. For the layer of
-    /// compositions; nothing else uses it yet.
-    pub async fn is_gone(&self, api: &Arc<ApiType>, key: &Key, uid: &str) -> Result<bool, ApiError> {
-        if self.store.is_tombstoned(uid) {
-            return Ok(true);
-        }
-        match self.get_live(api, key).await {
-            Ok(object) if object.uid() == uid => Ok(false),
-            Ok(_) | Err(ApiError::NotFound(_)) => {
-                self.store.observe_gone(key, uid);
-                Ok(true)
-            }
-            Err(error) => Err(error),
-        }
-    }
-
-    fn gone(&self, key: &Key, uid: &str) -> Finalized {
-        self.store.observe_gone(key, uid);
-        Finalized::Gone
     }
 
     async fn replace(&self, object: &Object, path: &str, body: Object) -> Result<Arc<Object>, ApiError> {
@@ -307,7 +200,7 @@ impl Writer {
                 Err(ApiError::NotServed(why))
             }
             Ok(_) | Err(ApiError::NotFound(_)) => {
-                self.store.observe_gone(key, uid);
+                self.store.observe_gone(key, uid, self.by.as_ref());
                 Ok(())
             }
             Err(error) => {
@@ -319,7 +212,7 @@ impl Writer {
 
     fn take_in(&self, api: &Arc<ApiType>, answer: &str) -> Result<Arc<Object>, ApiError> {
         let object = Arc::new(decode(api, answer)?);
-        self.store.observe_write(Arc::clone(&object));
+        self.store.observe_write(Arc::clone(&object), self.by.as_ref());
         Ok(object)
     }
 
@@ -332,7 +225,8 @@ impl Writer {
         content_type: &str,
         body: &impl Serialize,
     ) -> Result<String, ApiError> {
-        let path = format!("{path}?fieldManager={}", self.manager);
+        let separator = if path.contains('?') { '&' } else { '?' };
+        let path = format!("{path}{separator}fieldManager={}", self.manager);
         let body = serde_json::to_vec(body).map_err(|e| ApiError::Unusable(e.to_string()))?;
         self.client
             .call_text(

@@ -3,6 +3,7 @@ use std::convert::Infallible;
 use bridge_core::watch_plan::GroupKind;
 use http::{Response, StatusCode};
 use kube::client::Body;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::{client::DEADLINE, metrics::Metrics};

@@ -17,7 +17,7 @@ use bridge_engine::{
     object::{Key, Object},
     reconcile::{Next, Reconcile, ReconcileRequest},
     serve::Served,
-    store::Store,
+    store::{Edge, Store},
     watch::WatchState,
 };
 use tokio::sync::{mpsc, watch};
@@ -123,13 +123,13 @@ impl RealHarness {
         let (begins, passes) = mpsc::unbounded_channel();
         let controller = Controller {
             api: Arc::clone(&kind.api),
-            references: Arc::new(|bucket| {
+            edges: Arc::new([Edge::references(Arc::new(|bucket| {
                 let secret = bucket.spec_value()["secret"].as_str().map(ToOwned::to_owned);
                 secret
                     .map(|name| Key::secret(bucket.namespace().unwrap_or_default(), &name))
                     .into_iter()
                     .collect()
-            }),
+            }))]),
             reconciler: Arc::new(RecordingReconciler {
                 store: Arc::clone(&engine.store),
                 passes: begins,

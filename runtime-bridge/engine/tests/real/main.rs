@@ -3,8 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests may, as tests do")]
 
 mod admin;
+mod applies;
 mod connection_secrets;
 mod definitions;
+mod discovery;
 mod events;
 mod finalizers;
 mod harness;
@@ -16,6 +18,7 @@ mod secrets;
 mod serving;
 mod status;
 mod things;
+mod wakes;
 mod watches;
 mod wire;
 mod writes;

@@ -121,6 +121,6 @@ async fn a_changed_secret_wakes_its_referrers() {
     let found = within(stage.passes.recv()).await.unwrap();
     assert_eq!(
         (found.key.name(), found.pass.priority),
-        ("with", Priority::DriftPoll)
+        ("with", Priority::Dependency)
     );
 }

@@ -156,7 +156,7 @@ impl Setting {
             crd,
             controller: Some(Controller {
                 api: Arc::clone(&kind.api),
-                references: Arc::new(|_| Vec::new()),
+                edges: Arc::new([]),
                 reconciler: Arc::clone(&self.reconciler) as _,
                 reason: "the test serves it".to_owned(),
             }),

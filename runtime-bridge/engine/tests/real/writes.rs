@@ -1,7 +1,11 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use bridge_control_plane::{ControlPlane, Options};
-use bridge_engine::{api_error::ApiError, object::Object, write::Writer};
+use bridge_engine::{
+    api_error::ApiError,
+    object::Object,
+    write::{Deletion, Propagation, Writer},
+};
 use serde_json::{Value, json};
 
 use crate::{
@@ -130,36 +134,6 @@ async fn a_guarded_write_to_a_changed_object_is_rejected() {
 }
 
 #[tokio::test]
-async fn an_own_write_is_stored_without_a_wake() {
-    let mut stage = RealHarness::live().await;
-    stage.create("a").await;
-    let object = stage.pass("a").await.object.unwrap();
-    let written = stage
-        .engine
-        .writer
-        .put(&with_annotation(&object, "1"))
-        .await
-        .unwrap();
-    assert_eq!(
-        stage.engine.store.get(&stage.key("a")).unwrap().annotation("x"),
-        Some("1")
-    );
-    // Whatever comes after it in the watch has come after it.
-    stage.create("b").await;
-    stage.pass("b").await;
-    assert!(stage.passes.try_recv().is_err(), "no pass over a");
-    assert_eq!(
-        stage
-            .engine
-            .store
-            .get(&stage.key("a"))
-            .unwrap()
-            .resource_version(),
-        written.resource_version()
-    );
-}
-
-#[tokio::test]
 async fn rejections_are_classified() {
     let stage = RealHarness::live().await;
     let object = stage.bucket("a").await;
@@ -232,17 +206,25 @@ async fn rejections_are_classified() {
     ));
 }
 
+fn deletion(uid: &str) -> Deletion<'_> {
+    Deletion {
+        uid,
+        version: None,
+        propagation: Propagation::Background,
+    }
+}
+
 #[tokio::test]
 async fn a_deletion_names_its_object() {
     let stage = RealHarness::live().await;
     let bucket = stage.bucket("a").await;
     let (writer, api, key) = (&stage.engine.writer, &stage.kind.api, stage.key("a"));
     assert!(matches!(
-        writer.delete(api, &key, "another").await,
+        writer.delete(api, &key, deletion("another")).await,
         Err(ApiError::Conflict(_))
     ));
-    writer.delete(api, &key, bucket.uid()).await.unwrap();
-    writer.delete(api, &key, bucket.uid()).await.unwrap();
+    writer.delete(api, &key, deletion(bucket.uid())).await.unwrap();
+    writer.delete(api, &key, deletion(bucket.uid())).await.unwrap();
     assert!(matches!(
         writer.get_live(api, &key).await,
         Err(ApiError::NotFound(_))

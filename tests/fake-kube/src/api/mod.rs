@@ -24,6 +24,7 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verb {
     Version,
+    Discovery,
     Get,
     List,
     Watch,
@@ -37,6 +38,7 @@ impl Verb {
     fn word(self) -> &'static str {
         match self {
             Self::Version => "version",
+            Self::Discovery => "discovery",
             Self::Get => "get",
             Self::List => "list",
             Self::Watch => "watch",
@@ -75,6 +77,11 @@ impl Call {
 
     pub(crate) fn is_of(&self, resource: &Resource) -> bool {
         (&self.group, &self.version, &self.plural) == (&resource.group, &resource.version, &resource.plural)
+    }
+
+    /// Of discovery: the core group is asked for, and not all others.
+    pub(crate) fn is_of_core(&self) -> bool {
+        self.group == "api"
     }
 
     /// The request as chaos sees it.
@@ -125,6 +132,9 @@ impl Call {
 /// Parses a request of Kubernetes' API; an unknown path is the API server's own 404.
 pub(crate) fn read(head: &Parts, body: &Bytes) -> Result<Call, ErrorReply> {
     let parts: Vec<&str> = head.uri.path().trim_matches('/').split('/').collect();
+    if let [root @ ("api" | "apis")] = parts.as_slice() {
+        return discovery(root, head);
+    }
     let (group, version, rest) = match parts.as_slice() {
         ["version"] => ("", "", &[] as &[&str]),
         ["api", version, rest @ ..] => ("", *version, rest),
@@ -185,6 +195,31 @@ pub(crate) fn read(head: &Parts, body: &Bytes) -> Result<Call, ErrorReply> {
     })
 }
 
+/// Only the aggregated document is known.
+fn discovery(root: &str, head: &Parts) -> Result<Call, ErrorReply> {
+    let accepts = head
+        .headers
+        .get(header::ACCEPT)
+        .and_then(|value| value.to_str().ok());
+    let aggregated = accepts.is_some_and(|accepts| accepts.contains("as=APIGroupDiscoveryList"));
+    if head.method != Method::GET || !aggregated {
+        return Err(not_implemented("this fake knows aggregated discovery alone"));
+    }
+    Ok(Call {
+        verb: Verb::Discovery,
+        group: root.to_owned(),
+        version: String::new(),
+        plural: "discovery".to_owned(),
+        namespace: String::new(),
+        name: String::new(),
+        subresource: String::new(),
+        query: BTreeMap::new(),
+        content_type: String::new(),
+        metadata_only: false,
+        body: Bytes::new(),
+    })
+}
+
 /// Carries out everything but watches.
 pub(crate) fn carry_out(state: &mut ClusterState, resource: &Resource, call: &Call, now: Timestamp) -> Reply {
     if let Err(refusal) = serves(resource, call) {
@@ -203,7 +238,7 @@ pub(crate) fn carry_out(state: &mut ClusterState, resource: &Resource, call: &Ca
         Verb::Update => write::update(state, resource, call, now),
         Verb::Patch => write::patch(state, resource, call, now),
         Verb::Delete => delete::delete(state, resource, call, now),
-        Verb::Version | Verb::Watch => Err(not_implemented("answered elsewhere")),
+        Verb::Version | Verb::Discovery | Verb::Watch => Err(not_implemented("answered elsewhere")),
     };
     answered.unwrap_or_else(Reply::from)
 }

@@ -152,11 +152,16 @@ fn apply(
         creation.body = change.to_string().into_bytes().into();
         return create(state, resource, &creation, now);
     };
-    check_uid(resource, &call.name, &old, change)?;
     let mut new = old.clone();
     patch::merge(&mut new, change);
     let new = form::read(resource, new)?;
     check_version(resource, &call.name, &old, &new)?;
+    // Where an update is about another object, an apply changes what cannot be changed.
+    let uid = &change["metadata"]["uid"];
+    if !uid.is_null() && *uid != old["metadata"]["uid"] {
+        let why = format!("metadata.uid: Invalid value: {uid}: field is immutable");
+        return Err(invalid(resource, &call.name, &why));
+    }
     store(state, resource, call, &old, new, now)
 }
 

@@ -33,7 +33,7 @@ pub struct Server {
     client: Client,
     pub namespace: String,
     pub definition: String,
-    group: String,
+    pub group: String,
 }
 
 #[derive(Debug)]
@@ -186,6 +186,11 @@ impl Server {
 
     pub async fn json_patch(&self, path: &str, change: &Value) -> Answer {
         self.send(Method::PATCH, path, "application/json-patch+json", change)
+            .await
+    }
+
+    pub async fn apply(&self, path: &str, desired: &Value) -> Answer {
+        self.send(Method::PATCH, path, "application/apply-patch+yaml", desired)
             .await
     }
 

@@ -60,6 +60,17 @@ impl Model {
         *owed = (*owed).min(due);
     }
 
+    /// What has no turn is held back until then, and forgotten.
+    fn end_back_offs(&mut self) {
+        let (owed, in_flight, now) = (&self.owed, &self.in_flight, self.now);
+        let ends =
+            |key: &u8, until: &i64| *until <= now && !owed.contains_key(key) && !in_flight.contains_key(key);
+        let over = self.not_before.extract_if(.., |key, until| ends(key, until));
+        for (key, _) in over {
+            self.flows.remove(&key);
+        }
+    }
+
     fn took(&mut self, taken: &DispatchPermit<u8, char, u8>, limits: Limits) {
         let owed = self
             .owed
@@ -112,6 +123,7 @@ fn apply(queue: &mut TestQueue, model: &mut Model, op: &Op, limits: Limits) {
             model.owe(key, due);
         }
         Op::Take => {
+            model.end_back_offs();
             if let Some(taken) = queue.take(at(model.now)) {
                 model.took(&taken, limits);
             }
@@ -138,9 +150,8 @@ fn apply(queue: &mut TestQueue, model: &mut Model, op: &Op, limits: Limits) {
             if let Some((second, _)) = next {
                 model.owe(key, second);
             }
-            if !model.owed.contains_key(&key) {
+            if !model.owed.contains_key(&key) && not_before.is_none() {
                 model.flows.remove(&key);
-                model.not_before.remove(&key);
             }
         }
         Op::Pass { seconds } => model.now += seconds,

@@ -1,0 +1,91 @@
+//! What wakes an object, and what holds it back.
+
+use super::*;
+
+fn change(old: &Arc<Object>, new: &Arc<Object>, cause: Cause) -> Change {
+    Change {
+        key: new.key(),
+        old: Some(Arc::clone(old)),
+        new: Some(Arc::clone(new)),
+        cause,
+    }
+}
+
+fn by(name: &str) -> Cause {
+    Cause::Written { by: key(name) }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_write_of_one_reconcile_wakes_every_other_object() {
+    let mut harness = harness(4, []);
+    let (small, large) = (object("a", 1, 1), object("a", 2, 2));
+    harness.dispatcher.changed(&change(&small, &large, by("a")));
+    harness.settle().await;
+    assert!(harness.begun.try_recv().is_err(), "its own reconcile wrote");
+    harness.dispatcher.changed(&change(&small, &large, by("b")));
+    let (name, pass) = harness.next().await;
+    assert_eq!((name.as_str(), pass.priority), ("a", Priority::UserChange));
+    // One that another's reconcile created.
+    let created = Change {
+        old: None,
+        ..change(&small, &large, by("b"))
+    };
+    harness.dispatcher.changed(&created);
+    assert_eq!(harness.next().await.0, "a");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reconcile_that_writes_a_dependency_wakes_all_but_itself() {
+    let mut harness = harness(4, []);
+    let _edges = harness.store.register_edges(
+        &kind(),
+        to(|object| match object.name() {
+            "used" => Vec::new(),
+            _ => vec![key("used")],
+        }),
+    );
+    for name in ["a", "b"] {
+        harness.store.observe_read(object(name, 1, 1));
+    }
+    let written = change(&object("used", 2, 1), &object("used", 3, 2), by("a"));
+    harness.dispatcher.dependency_changed(&written);
+    let (name, pass) = harness.next().await;
+    assert_eq!((name.as_str(), pass.priority), ("b", Priority::Dependency));
+    harness.settle().await;
+    assert!(harness.begun.try_recv().is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_controller_may_ask_for_status_changes_too() {
+    let mut harness = harness(4, []);
+    let same_spec = change(&object("a", 1, 1), &object("a", 2, 1), Cause::Watched);
+    harness.dispatcher.changed(&same_spec);
+    harness.settle().await;
+    assert!(harness.begun.try_recv().is_err());
+    harness.reconciler.all.store(true, Ordering::SeqCst);
+    harness.dispatcher.changed(&same_spec);
+    assert_eq!(harness.next().await.0, "a");
+}
+
+#[tokio::test(start_paused = true)]
+async fn changes_do_not_shorten_a_back_off_that_was_asked_for() {
+    let until = Timestamp::UNIX_EPOCH + SignedDuration::from_secs(100);
+    let cases = [
+        Next::idle().not_before(until),
+        Next::at(until + SignedDuration::from_secs(50), Priority::DriftPoll).not_before(until),
+    ];
+    for next in cases {
+        let mut harness = harness(4, [ScriptedResult::Answer(next)]);
+        harness.enqueue("a");
+        harness.next().await;
+        harness.settle().await;
+        harness.enqueue("a");
+        let (_, pass) = harness.next().await;
+        assert_eq!(pass.started.as_second(), 100, "{pass:?}");
+        assert_eq!(pass.priority, Priority::UserChange);
+        harness.settle().await;
+        harness.enqueue("a");
+        let (_, pass) = harness.next().await;
+        assert_eq!(pass.started.as_second(), 100, "it is over: {pass:?}");
+    }
+}
