@@ -18,7 +18,7 @@ use crossbridge_types::Violation;
 use jiff::Timestamp;
 use prost::Message;
 use tokio::{
-    sync::{Notify, watch},
+    sync::{Notify, OwnedSemaphorePermit, watch},
     time::{Instant, timeout},
 };
 use tonic::{Request, Response, Status, transport::Channel};
@@ -112,6 +112,24 @@ impl Plugin {
         PluginServiceClient::new(channel).max_decoding_message_size(MOST_ANSWER_BYTES)
     }
 
+    /// Waits until the plugin takes one call more: only one that takes a single call at a time lets any wait here.
+    async fn begin_call(
+        &self,
+        state: &PluginState,
+        deadline: Timestamp,
+    ) -> Result<OwnedSemaphorePermit, CallError> {
+        let in_flight = Arc::clone(&state.in_flight);
+        if let Ok(permit) = Arc::clone(&in_flight).try_acquire_owned() {
+            return Ok(permit);
+        }
+        match timeout(send::left(&self.now, deadline)?, in_flight.acquire_owned()).await {
+            Ok(Ok(permit)) => Ok(permit),
+            Ok(Err(_)) | Err(_) => Err(status::not_sent(
+                "the plugin takes no further call, and none ended before the deadline".into(),
+            )),
+        }
+    }
+
     /// A permit as any other, or the one that is kept: the caller may hold one already, and must not wait for itself.
     async fn acquire_for_own_question(&self) -> Permit {
         let reserved = Arc::clone(&self.state.borrow().reserved);
@@ -164,8 +182,9 @@ impl Plugin {
         T: Describe,
         F: Future<Output = Result<Response<A>, Status>>,
     {
-        let begun = Instant::now();
         let state = self.state.borrow().clone();
+        let _in_flight = self.begin_call(&state, deadline).await?;
+        let begun = Instant::now();
         let result = send(&state, &self.now, request, deadline, check, call).await;
         let code = match &result {
             Ok(_) => "OK",

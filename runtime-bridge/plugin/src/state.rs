@@ -17,6 +17,8 @@ pub struct PluginState {
     pub(crate) permits: Arc<Semaphore>,
     /// The one that is kept for the bridge's own questions: a reconcile that holds a permit may have to ask one.
     pub(crate) reserved: Arc<Semaphore>,
+    /// One for each call that may be under way: a plugin that takes one at a time has no other to keep.
+    pub(crate) in_flight: Arc<Semaphore>,
 }
 
 /// What a plugin serves.
@@ -58,21 +60,24 @@ pub enum ConnectionStatus {
 impl PluginState {
     pub(crate) fn new(served: Served) -> Self {
         let permits = Semaphore::new(most_at_once(&served.info));
+        let in_flight = served.info.max_concurrent_calls.clamp(1, Semaphore::MAX_PERMITS);
         Self {
             served: Arc::new(served),
             link: ConnectionStatus::Up,
             permits: Arc::new(permits),
             reserved: Arc::new(Semaphore::new(1)),
+            in_flight: Arc::new(Semaphore::new(in_flight)),
         }
     }
 
     /// The same plugin after another handshake. Calls under way keep their permits.
     pub(crate) fn renewed(&self, served: Served) -> Self {
-        let same = most_at_once(&served.info) == most_at_once(&self.served.info);
+        let same = served.info.max_concurrent_calls == self.served.info.max_concurrent_calls;
         let fresh = Self::new(served);
         if same {
             Self {
                 permits: Arc::clone(&self.permits),
+                in_flight: Arc::clone(&self.in_flight),
                 ..fresh
             }
         } else {

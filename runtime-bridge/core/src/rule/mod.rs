@@ -27,6 +27,7 @@ mod switch {
 
     use super::{Rule, SWITCH};
 
+    #[allow(clippy::disallowed_methods)] // Built for tests alone, of which each process tries one rule.
     pub(super) static OFF: LazyLock<Option<Rule>> =
         LazyLock::new(|| named(env::var(SWITCH).unwrap_or_default().as_str()));
 

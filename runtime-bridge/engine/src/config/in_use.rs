@@ -166,13 +166,13 @@ impl Reconcile for InUse {
             InUseStep::Nothing => return Next::idle(),
             InUseStep::Ask => return self.again(),
             InUseStep::AddFinalizer => self.writer(key).put(&held(&config)).await.map(drop),
-            // A watch that was interrupted is live before all that it missed is in, and a config that is being deleted goes with this write.
-            InUseStep::RemoveFinalizer if config.is_deleting() => match self.has_users_live(key).await {
+            // A watch that was interrupted is live before all that it missed is in, and a config goes with this write if it is being deleted,
+            // or as soon as it is.
+            InUseStep::RemoveFinalizer => match self.has_users_live(key).await {
                 Ok(true) => return self.again(),
                 Ok(false) => self.release(&config).await,
                 Err(error) => Err(error),
             },
-            InUseStep::RemoveFinalizer => self.release(&config).await,
             InUseStep::Report => self.report(&config, &users, count).await,
         };
         match done {

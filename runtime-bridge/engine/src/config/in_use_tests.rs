@@ -75,9 +75,9 @@ fn thing() -> Arc<ApiType> {
     Arc::new(ApiType::new(&resource_type, "things", true))
 }
 
-/// A pass over a config that is being deleted, which nothing that was watched refers to, though the API server has these things; how often
+/// A pass over a config which nothing that was watched refers to, though the API server has these things; how often
 /// its finalizer was taken off.
-async fn released(things: Value) -> usize {
+async fn released(things: Value, deleting: bool) -> usize {
     let written = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&written);
     let service = tower::service_fn(move |request: Request<Body>| {
@@ -87,7 +87,7 @@ async fn released(things: Value) -> usize {
         let (answer, goes_on) = if request.method() == Method::PATCH {
             count.fetch_add(1, Ordering::SeqCst);
             let mut config = json!({"metadata": {"name": "default", "uid": "u", "resourceVersion": "2"}});
-            config["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+            config["metadata"]["deletionTimestamp"] = json!(deleting.then_some("2026-01-01T00:00:00Z"));
             (config, false)
         } else if path.ends_with("/customresourcedefinitions") {
             (json!({"type": "BOOKMARK", "object": {"metadata": last}}), true)
@@ -115,7 +115,7 @@ async fn released(things: Value) -> usize {
         Arc::clone(&clock),
         Arc::clone(&metrics),
     );
-    let config = Arc::new(config(true, true));
+    let config = Arc::new(config(true, deleting));
     store.open(config.key().kind());
     store.observe_read(Arc::clone(&config));
     let users = [User {
@@ -153,8 +153,11 @@ async fn a_config_is_let_go_only_when_the_api_server_knows_no_user() {
             "spec": {"providerConfigRef": {"kind": "ClusterProviderConfig", "name": config}},
         })
     };
-    assert_eq!(released(json!([])).await, 1);
-    assert_eq!(released(json!([thing("another")])).await, 1);
-    // The watch has not brought it yet.
-    assert_eq!(released(json!([thing("another"), thing("default")])).await, 0);
+    for deleting in [false, true] {
+        assert_eq!(released(json!([]), deleting).await, 1);
+        assert_eq!(released(json!([thing("another")]), deleting).await, 1);
+        // The watch has not brought it yet.
+        let things = json!([thing("another"), thing("default")]);
+        assert_eq!(released(things, deleting).await, 0, "{deleting}");
+    }
 }

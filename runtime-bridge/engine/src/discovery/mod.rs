@@ -10,7 +10,6 @@ mod services;
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
-    time::Duration,
 };
 
 use bridge_core::{

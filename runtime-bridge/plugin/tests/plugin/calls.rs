@@ -1,6 +1,6 @@
 //! What is sent, what is never sent, and how each end of a call is classified.
 
-use std::time::Duration;
+use std::{cell::Cell, time::Duration};
 
 use crate::fake::{Fake, Say, Script, config, desired, in_millis, in_seconds, target};
 use bridge_core::{
@@ -289,6 +289,31 @@ async fn a_config_is_checked_by_who_holds_the_last_permit() {
     let _permit = plugin.try_acquire().expect("one is free");
     let checked = plugin.check_config(&config(), in_seconds(30)).await;
     assert_eq!(checked, Ok(Ok(String::new())));
+}
+
+#[tokio::test]
+async fn a_plugin_of_one_call_at_a_time_is_asked_nothing_beside_it() {
+    let mut script = Script {
+        create: Say::Nothing,
+        check_config: Say::Answer(CheckConfigResponse::default()),
+        ..Script::default()
+    };
+    script.info.max_concurrent_calls = 1;
+    let fake = Fake::start(script);
+    let plugin = fake.connect().await;
+    let _permit = plugin.try_acquire().expect("one is free");
+    let ended = Cell::new(false);
+    let create = async {
+        let answer = create_by(&plugin, desired(), false, in_millis(300)).await;
+        ended.set(true);
+        unknown(answer);
+    };
+    let check = async {
+        let checked = plugin.check_config(&config(), in_seconds(30)).await;
+        assert_eq!(checked, Ok(Ok(String::new())));
+        assert!(ended.get(), "the Create was under way");
+    };
+    tokio::join!(create, check);
 }
 
 #[tokio::test]
