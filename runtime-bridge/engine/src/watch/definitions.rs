@@ -5,12 +5,16 @@ use std::{
     sync::Arc,
 };
 
-use bridge_core::watch_plan::{Definition, Definitions, GroupKind};
+use bridge_core::{
+    crd::PLUGIN,
+    watch_plan::{Definition, Definitions, GroupKind},
+};
 use parking_lot::Mutex;
 use serde::Deserialize;
 use tokio::sync::{Notify, watch};
 
 use super::feed::{Condition, FeedEvent, Sink};
+use crate::object::ApiType;
 
 /// All definitions, kept up to date by a feed.
 #[derive(Debug)]
@@ -25,6 +29,8 @@ pub(super) struct KnownDefinitions {
 struct DefinitionTable {
     /// Name of the definition -> kind and what counts.
     by_name: BTreeMap<String, (GroupKind, Definition)>,
+    /// Name of the definition -> the plugin that it notes, and its versions that are served, the stored one first.
+    by_plugin: BTreeMap<String, (String, Vec<Arc<ApiType>>)>,
     /// Name of the definition -> its version, also of one that cannot be read.
     versions: BTreeMap<String, u64>,
     /// What the list in progress has shown.
@@ -39,6 +45,7 @@ impl KnownDefinitions {
         let syncing = "the first list is not complete".to_owned();
         let state = DefinitionTable {
             by_name: BTreeMap::new(),
+            by_plugin: BTreeMap::new(),
             versions: BTreeMap::new(),
             listed: BTreeSet::new(),
             unknown: Some(syncing.clone()),
@@ -70,6 +77,20 @@ impl KnownDefinitions {
             }
         }
         Ok(by_kind)
+    }
+
+    /// The kinds whose definitions note this plugin, each as it can be read; `None`: not known yet.
+    pub(super) fn of_plugin(&self, plugin: &str) -> Option<BTreeMap<GroupKind, Vec<Arc<ApiType>>>> {
+        let state = self.state.lock();
+        if state.unknown.is_some() {
+            return None;
+        }
+        let noted = state.by_plugin.values().filter(|(noted, _)| noted == plugin);
+        Some(
+            noted
+                .filter_map(|(_, apis)| Some((apis.first()?.kind.clone(), apis.clone())))
+                .collect(),
+        )
     }
 
     /// Version of one, by name.
@@ -107,7 +128,13 @@ impl Sink for DefinitionSink {
                 state.listed.insert(name.clone());
                 state.versions.insert(name.clone(), head.version);
                 match serde_json::from_str::<Wire>(json) {
-                    Ok(wire) => drop(state.by_name.insert(name, wire.read(&head.uid))),
+                    Ok(wire) => {
+                        match wire.of_plugin() {
+                            Some(noted) => state.by_plugin.insert(name.clone(), noted),
+                            None => state.by_plugin.remove(&name),
+                        };
+                        state.by_name.insert(name, wire.read(&head.uid));
+                    }
                     Err(error) => tracing::warn!(name, %error, "a CRD cannot be read"),
                 }
             }
@@ -120,11 +147,13 @@ impl Sink for DefinitionSink {
                     .is_some_and(|(_, definition)| definition.uid == head.uid)
                 {
                     state.by_name.remove(name);
+                    state.by_plugin.remove(name);
                 }
             }
             FeedEvent::ListEnds(_) => {
                 let listed = std::mem::take(&mut state.listed);
                 state.by_name.retain(|name, _| listed.contains(name));
+                state.by_plugin.retain(|name, _| listed.contains(name));
                 state.versions.retain(|name, _| listed.contains(name));
                 state.unknown = None;
             }
@@ -150,14 +179,24 @@ impl Sink for DefinitionSink {
 
 #[derive(Deserialize)]
 struct Wire {
+    #[serde(default)]
+    metadata: Metadata,
     spec: Spec,
     #[serde(default)]
     status: Status,
 }
 
+#[derive(Deserialize, Default)]
+struct Metadata {
+    #[serde(default)]
+    annotations: Option<BTreeMap<String, String>>,
+}
+
 #[derive(Deserialize)]
 struct Spec {
     group: String,
+    #[serde(default)]
+    scope: String,
     names: Names,
     versions: Vec<Version>,
 }
@@ -165,12 +204,16 @@ struct Spec {
 #[derive(Deserialize)]
 struct Names {
     kind: String,
+    #[serde(default)]
+    plural: String,
 }
 
 #[derive(Deserialize)]
 struct Version {
     name: String,
     served: bool,
+    #[serde(default)]
+    storage: bool,
 }
 
 #[derive(Deserialize, Default)]
@@ -187,6 +230,27 @@ struct StatusCondition {
 }
 
 impl Wire {
+    fn of_plugin(&self) -> Option<(String, Vec<Arc<ApiType>>)> {
+        let plugin = self.metadata.annotations.as_ref()?.get(PLUGIN)?.clone();
+        let Spec {
+            group,
+            scope,
+            names,
+            versions,
+        } = &self.spec;
+        let mut versions: Vec<&Version> = versions.iter().filter(|version| version.served).collect();
+        versions.sort_by_key(|version| !version.storage);
+        let api = |version: &Version| {
+            Arc::new(ApiType {
+                kind: GroupKind::new(group, &names.kind),
+                version: version.name.clone(),
+                plural: names.plural.clone(),
+                namespaced: scope == "Namespaced",
+            })
+        };
+        Some((plugin, versions.into_iter().map(api).collect()))
+    }
+
     fn read(self, uid: &str) -> (GroupKind, Definition) {
         let established = |c: &StatusCondition| c.condition_type == "Established" && c.status == "True";
         let definition = Definition {

@@ -153,6 +153,11 @@ impl Watches {
         (self.definitions_state() == WatchState::Live).then(|| self.shared.definitions.version(name))
     }
 
+    /// The kinds whose definitions note this plugin, in the versions that are served, the stored one first; `None`: not known yet.
+    pub fn kinds_of_plugin(&self, plugin: &str) -> Option<BTreeMap<GroupKind, Vec<Arc<ApiType>>>> {
+        self.shared.definitions.of_plugin(plugin)
+    }
+
     /// Changes whenever a definition does.
     pub fn definition_changes(&self) -> watch::Receiver<u64> {
         self.shared.definitions.changes()

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests may, as tests do")]
 
 mod admin;
+mod configs_in_use;
 mod connection_secrets;
 mod definitions;
 mod events;
