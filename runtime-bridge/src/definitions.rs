@@ -90,6 +90,7 @@ impl Definitions {
         let configs = definitions.configs.iter_mut().map(|(_, crd)| crd);
         let kinds = definitions.kinds.iter_mut().map(|(_, crd)| crd);
         for crd in configs.chain(kinds) {
+            crd::note_plugin(crd, &served.info.name);
             crd::note_versions(crd, version, env!("CARGO_PKG_VERSION"));
         }
         definitions

@@ -1,8 +1,9 @@
 //! The engine as a whole: what a process starts once, and what kinds are served by.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use bridge_core::{queue::Due, watch_plan::GroupKind};
+use parking_lot::Mutex;
 use tokio::sync::watch;
 
 use crate::{
@@ -90,6 +91,8 @@ pub struct Engine {
     /// The time.
     pub clock: Arc<dyn Clock>,
     gate: watch::Receiver<bool>,
+    /// The kinds whose objects were counted for the last metrics.
+    shown: Mutex<BTreeSet<GroupKind>>,
 }
 
 impl Engine {
@@ -148,6 +151,7 @@ impl Engine {
             metrics,
             clock,
             gate,
+            shown: Mutex::default(),
         }
     }
 
@@ -223,8 +227,15 @@ impl Engine {
     /// All metrics in the `OpenMetrics` text format, up to date.
     pub fn encode_metrics(&self) -> String {
         self.dispatcher.show_metrics();
-        for watch in self.watches.kinds() {
-            self.show_objects(&watch.kind);
+        let watched: BTreeSet<GroupKind> = self.watches.kinds().into_iter().map(|watch| watch.kind).collect();
+        for kind in &watched {
+            self.show_objects(kind);
+        }
+        let former = std::mem::replace(&mut *self.shown.lock(), watched.clone());
+        for kind in former.difference(&watched) {
+            self.metrics.objects.remove(&KindLabel {
+                kind: kind.to_string(),
+            });
         }
         self.metrics.encode()
     }

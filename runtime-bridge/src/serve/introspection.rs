@@ -112,17 +112,24 @@ impl Introspection {
 impl KindReport for Introspection {
     /// Reported in the log when it changes.
     fn kind(&self, kind: &str, status: KindStatus) {
-        let mut running = self.running.write();
-        let Some(running) = running.as_mut() else {
-            return;
+        let before = {
+            let mut running = self.running.write();
+            let Some(running) = running.as_mut() else {
+                return;
+            };
+            running.kinds.insert(kind.to_owned(), status.clone())
         };
-        let before = running.kinds.insert(kind.to_owned(), status.clone());
         if before.as_ref() == Some(&status) {
             return;
         }
         match status {
             KindStatus::Starting => {}
             KindStatus::Served => tracing::info!(kind, "serving"),
+            KindStatus::Degraded(why) => tracing::warn!(
+                kind,
+                why,
+                "the kind is served, but its CRD is not as it should be, or cannot be read"
+            ),
             KindStatus::Waiting(why) => tracing::warn!(kind, why, "the kind is not served yet: waiting"),
             KindStatus::Refused(why) => tracing::error!(
                 kind,
@@ -133,14 +140,16 @@ impl KindReport for Introspection {
     }
 
     fn retain(&self, wanted: &dyn Fn(&str) -> bool) {
-        if let Some(running) = self.running.write().as_mut() {
-            running.kinds.retain(|kind, _| {
-                let is_wanted = wanted(kind);
-                if !is_wanted {
-                    tracing::info!(kind, "the kind is no longer served");
-                }
-                is_wanted
-            });
+        let removed: Vec<String> = match self.running.write().as_mut() {
+            Some(running) => running
+                .kinds
+                .extract_if(.., |kind, _| !wanted(kind))
+                .map(|(kind, _)| kind)
+                .collect(),
+            None => return,
+        };
+        for kind in removed {
+            tracing::info!(kind, "the kind is no longer served");
         }
     }
 }
@@ -167,18 +176,15 @@ impl Introspect for Introspection {
             };
             (format!("plugin {}", state.served.info.name), answers)
         });
-        let starting = running
-            .kinds
-            .iter()
-            .filter(|(_, status)| **status == KindStatus::Starting);
-        let starting = starting.map(|(kind, _)| (format!("kind {kind}"), Err("starting".to_owned())));
+        let leadership = self.leadership();
+        let leads = leadership.as_ref().is_none_or(|leadership| leadership.leads);
+        let kinds = running.kinds.iter().filter_map(|(kind, status)| {
+            let why = unready(status, leads)?;
+            Some((format!("kind {kind}"), Err(why)))
+        });
         let watches = watched(running.engine.state());
-        // A standby is ready: to take over.
-        let leads = self
-            .leadership()
-            .into_iter()
-            .map(|state| (describe(&state), Ok(())));
-        links.chain(starting).chain(watches).chain(leads).collect()
+        let election = leadership.into_iter().map(elected);
+        links.chain(kinds).chain(watches).chain(election).collect()
     }
 
     fn metrics(&self) -> String {
@@ -223,6 +229,22 @@ impl Introspect for Introspection {
             calls: self.calls.recent.of(uid, CALLS),
         }
     }
+}
+
+/// Why a kind keeps the bridge from being ready. What is wrong with a definition is the leader's to mend: a standby is ready all the same.
+fn unready(status: &KindStatus, leads: bool) -> Option<String> {
+    match status {
+        KindStatus::Starting => Some("starting".to_owned()),
+        KindStatus::Waiting(why) if leads => Some(why.clone()),
+        KindStatus::Waiting(_) | KindStatus::Served | KindStatus::Degraded(_) | KindStatus::Refused(_) => {
+            None
+        }
+    }
+}
+
+/// A standby is ready, to take over, if it could.
+fn elected(leadership: LeadershipState) -> (String, Result<(), String>) {
+    (describe(&leadership), leadership.failure.map_or(Ok(()), Err))
 }
 
 fn describe(leadership: &LeadershipState) -> String {
@@ -331,6 +353,35 @@ mod tests {
         let checks = watched(state(WatchState::Live, kinds));
         let shown = "watch Deployment.apps: forbidden: no; what needs it waits".to_owned();
         assert_eq!(checks[1], (shown, Ok(())));
+    }
+
+    #[test]
+    fn a_leader_is_unready_while_a_kind_waits() {
+        let waiting = KindStatus::Waiting("no CRD".to_owned());
+        assert_eq!(unready(&waiting, true).as_deref(), Some("no CRD"));
+        assert_eq!(unready(&waiting, false), None, "a standby could not mend it");
+        assert!(unready(&KindStatus::Starting, false).is_some());
+        let degraded = KindStatus::Degraded("changed".to_owned());
+        for status in [degraded, KindStatus::Served, KindStatus::Refused(String::new())] {
+            assert_eq!(unready(&status, true), None);
+        }
+    }
+
+    #[test]
+    fn a_standby_that_cannot_take_over_is_unready() {
+        let mut standby = LeadershipState {
+            leads: false,
+            lease: Some("n/l".to_owned()),
+            identity: Some("a".to_owned()),
+            holder: Some("b".to_owned()),
+            failure: None,
+        };
+        assert_eq!(
+            elected(standby.clone()),
+            ("leader: b; standing by".to_owned(), Ok(()))
+        );
+        standby.failure = Some("forbidden".to_owned());
+        assert_eq!(elected(standby).1, Err("forbidden".to_owned()));
     }
 
     #[test]

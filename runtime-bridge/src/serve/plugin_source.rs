@@ -1,11 +1,11 @@
 //! A plugin as a source of kinds.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use bridge_core::{back_off::BackoffPolicy, kind::Kind};
 use bridge_engine::{
     config::{ConfigOptions, ConfigResolver, ConfigUsage, LocalHost, keep_while_used},
-    engine::{Controller, Engine},
+    engine::Engine,
     managed::{ManagedReconciler, Shared},
     ports::External,
     serve::{DesiredKind, KindSource, Wanted},
@@ -26,10 +26,12 @@ pub(super) struct PluginSource {
     shared: Arc<Shared>,
     namespaced_host: bool,
     backoff: BackoffPolicy,
-    /// As it was when it was asked last.
+    /// What the plugin served when it was asked last.
+    seen: Option<Arc<Served>>,
+    /// As it was published then.
     published: Option<Published>,
-    /// Keeps its configs while they are used: by which kinds.
-    usage: Option<(Vec<Arc<DesiredKind>>, ConfigUsage)>,
+    /// Keeps its configs, which are named after it, while they are used.
+    usage: Option<(String, ConfigUsage)>,
 }
 
 struct Published {
@@ -53,6 +55,7 @@ impl PluginSource {
             shared: Arc::clone(shared),
             namespaced_host: process.behaviour.namespaced_host_credentials,
             backoff: process.behaviour.backoffs.config_backoff,
+            seen: None,
             published: None,
             usage: None,
         }
@@ -78,11 +81,17 @@ impl PluginSource {
         let configs = former
             .as_ref()
             .map_or_else(|| self.configs(&served), |former| Arc::clone(&former.configs));
+        let known = former
+            .as_ref()
+            .into_iter()
+            .flat_map(|former| &former.served.kinds);
+        let known: HashMap<_, &Kind> = known.map(|kind| (&kind.resource_type, kind.as_ref())).collect();
+        let kinds = former.as_ref().into_iter().flat_map(|former| &former.kinds);
+        let kinds: HashMap<_, &Arc<DesiredKind>> = kinds.map(|kind| (kind.crd_name(), kind)).collect();
         let kept = |crd: &Value, kind: Option<&Kind>| {
-            let former = former.as_ref()?;
-            let same = former.kinds.iter().find(|same| same.crd == *crd)?;
-            let is_same = |kind: &Kind| former.served.kinds.iter().any(|known| **known == *kind);
-            kind.is_none_or(is_same).then(|| Arc::clone(same))
+            let same = kinds.get(crd["metadata"]["name"].as_str()?)?;
+            let is_same = |kind: &Kind| known.get(&kind.resource_type) == Some(&kind);
+            (same.crd == *crd && kind.is_none_or(is_same)).then(|| Arc::clone(same))
         };
         let definitions = Definitions::of(&served);
         let source = &served.info.name;
@@ -125,19 +134,15 @@ impl PluginSource {
 
 impl KindSource for PluginSource {
     fn changed(&self) -> BoxFuture<'static, ()> {
-        let mut state = self.state.clone();
-        let known = self.published.as_ref().map(|published| published.served.clone());
-        Box::pin(async move {
-            let other = |state: &PluginState| known.as_ref() != Some(&essence(&state.served));
-            if state.wait_for(other).await.is_err() {
-                // The plugin is no longer supervised: then nothing changes.
-                pending::<()>().await;
-            }
-        })
+        Box::pin(until_other(self.state.clone(), self.seen.clone(), |state| {
+            &state.served
+        }))
     }
 
     fn wanted(&mut self) -> Wanted {
-        let served = essence(&self.state.borrow_and_update().served);
+        let seen = Arc::clone(&self.state.borrow_and_update().served);
+        let served = essence(&seen);
+        self.seen = Some(seen);
         let former = self.published.take();
         let published = match former {
             Some(former) if former.served == served => former,
@@ -162,20 +167,28 @@ impl KindSource for PluginSource {
 
     fn accepted(&mut self, kinds: &[Arc<DesiredKind>]) {
         let Some(published) = &self.published else { return };
-        let same = |(users, _): &(Vec<Arc<DesiredKind>>, ConfigUsage)| {
-            users.len() == kinds.len()
-                && users
-                    .iter()
-                    .zip(kinds)
-                    .all(|(one, other)| Arc::ptr_eq(one, other))
-        };
-        if self.usage.as_ref().is_some_and(same) {
-            return;
+        let plugin = &published.served.info.name;
+        let users = kinds
+            .iter()
+            .filter_map(|kind| Some(Arc::clone(&kind.controller.as_ref()?.api)));
+        match &self.usage {
+            Some((of, usage)) if of == plugin => usage.publish(users),
+            _ => self.usage = Some((plugin.clone(), keep_while_used(&self.engine, plugin, users))),
         }
-        let users: Vec<Controller> = kinds.iter().filter_map(|kind| kind.controller.clone()).collect();
-        // The new one first, so that nothing goes unwatched in between.
-        let usage = keep_while_used(&self.engine, &published.served.info.name, &users);
-        self.usage = Some((kinds.to_vec(), usage));
+    }
+}
+
+/// Until the plugin serves something that was not seen. Nothing is compared: a handshake that brings the same again is sorted out when it is taken
+/// up, once, and not whenever somebody waits.
+async fn until_other<S, T>(
+    mut state: watch::Receiver<S>,
+    seen: Option<Arc<T>>,
+    served: impl Fn(&S) -> &Arc<T>,
+) {
+    let is_other = |state: &S| !seen.as_ref().is_some_and(|seen| Arc::ptr_eq(seen, served(state)));
+    if state.wait_for(is_other).await.is_err() {
+        // The plugin is no longer supervised: then nothing changes.
+        pending::<()>().await;
     }
 }
 
@@ -184,4 +197,31 @@ fn essence(served: &Served) -> Served {
     let mut essence = served.clone();
     essence.info.instance_id.clear();
     essence
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt;
+
+    use super::*;
+
+    /// What cannot be compared.
+    struct Publication;
+
+    #[test]
+    fn what_was_seen_is_not_compared_again() {
+        let first = Arc::new(Publication);
+        let (state, changes) = watch::channel((Arc::clone(&first), "up"));
+        let is_other = |seen: Option<&Arc<Publication>>| {
+            let waits = until_other(changes.clone(), seen.cloned(), |(served, _)| served);
+            waits.now_or_never().is_some()
+        };
+        assert!(is_other(None));
+        for link in ["down", "up"] {
+            state.send_replace((Arc::clone(&first), link));
+            assert!(!is_other(Some(&first)));
+        }
+        state.send_replace((Arc::new(Publication), "up"));
+        assert!(is_other(Some(&first)));
+    }
 }

@@ -67,6 +67,8 @@ policies! {
         "a reconcile that panicked or ran out of time";
     DEFINITION = seconds(1, 300).without_jitter(), "",
         "the inspection of a definition after a write, as another writer may want it otherwise";
+    INSPECTION = seconds(1, 300), "",
+        "the inspection of a definition that failed";
     PLUGIN = millis(200, 10_000), "",
         "the question to a plugin whether it is there";
     STARTUP = millis(100, 2_000).without_jitter(), "",

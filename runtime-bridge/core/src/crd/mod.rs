@@ -25,7 +25,9 @@ pub use config::{cluster_provider_config, provider_config};
 pub use managed::managed;
 pub use rejection::{KindRejected, Rejection};
 pub use sensitive::{SecretRef, SecretRefError, SplitParameters, split_secret_refs};
-pub use version::{BRIDGE_VERSION, PLUGIN_VERSION, is_noted, newer, note_versions};
+pub use version::{
+    BRIDGE_VERSION, PLUGIN, PLUGIN_VERSION, is_noted, newer, note_plugin, note_versions, serves_all,
+};
 
 /// Label on each CRD that the bridge made; its value is [`MANAGED_BY`]. A CRD without it is never overwritten.
 pub const MANAGED_BY_LABEL: &str = "app.kubernetes.io/managed-by";

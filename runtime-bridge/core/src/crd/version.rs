@@ -10,8 +10,16 @@ pub const PLUGIN_VERSION: &str = "crossbridge.dev/plugin-version";
 /// Annotation on each CRD that a bridge writes: version of the bridge.
 pub const BRIDGE_VERSION: &str = "crossbridge.dev/bridge-version";
 
+/// Annotation on each CRD that a bridge writes: name of the plugin whose kind it is, and so of the configs that its objects use.
+pub const PLUGIN: &str = "crossbridge.dev/plugin";
+
 /// Both, and what they are versions of.
 const NOTED: [(&str, &str); 2] = [(PLUGIN_VERSION, "plugin"), (BRIDGE_VERSION, "bridge")];
+
+/// Notes on a CRD that is to be written which plugin's it is.
+pub fn note_plugin(crd: &mut Value, plugin: &str) {
+    crd["metadata"]["annotations"][PLUGIN] = json!(plugin);
+}
 
 /// Notes the versions on a CRD that is to be written.
 pub fn note_versions(crd: &mut Value, plugin: &str, bridge: &str) {
@@ -31,14 +39,30 @@ pub fn newer(wanted: &Value, found: &Value) -> Option<String> {
     (!newer.is_empty()).then(|| newer.join(" and "))
 }
 
-/// The CRD that was found bears the versions of the wanted one, or newer ones.
+/// The CRD that was found bears the plugin and the versions of the wanted one, or newer ones. Versions that differ in their build alone are one.
 pub fn is_noted(wanted: &Value, found: &Value) -> bool {
-    NOTED.into_iter().all(|(name, _)| {
+    let is_current = |name| {
         noted(wanted, name).is_none_or(|wanted| {
-            noted(found, name)
-                .is_some_and(|found| found == wanted || compare(found, wanted) == Some(Ordering::Greater))
+            noted(found, name).is_some_and(|found| {
+                found == wanted || compare(found, wanted).is_some_and(|order| order != Ordering::Less)
+            })
         })
-    })
+    };
+    let is_of_plugin = noted(wanted, PLUGIN).is_none_or(|plugin| noted(found, PLUGIN) == Some(plugin));
+    is_of_plugin && NOTED.into_iter().all(|(name, _)| is_current(name))
+}
+
+/// The CRD that was found serves every version that the wanted one serves.
+pub fn serves_all(wanted: &Value, found: &Value) -> bool {
+    let served = |crd: &Value| -> Vec<String> {
+        let versions = crd["spec"]["versions"].as_array().into_iter().flatten();
+        let served = versions.filter(|version| version["served"] == true);
+        served
+            .filter_map(|version| version["name"].as_str().map(ToOwned::to_owned))
+            .collect()
+    };
+    let found = served(found);
+    served(wanted).iter().all(|version| found.contains(version))
 }
 
 fn noted<'a>(crd: &'a Value, name: &str) -> Option<&'a str> {
@@ -154,5 +178,27 @@ mod tests {
         let bare = json!({"metadata": {"name": "notes"}});
         assert!(!is_noted(&ours, &bare));
         assert!(is_noted(&bare, &ours), "nothing is to be noted");
+    }
+
+    #[test]
+    fn builds_of_one_version_do_not_note_over_each_other() {
+        let (one, other) = (crd("1.0.0+a", "0.3.0"), crd("1.0.0+b", "0.3.0"));
+        assert!(is_noted(&one, &other) && is_noted(&other, &one));
+    }
+
+    #[test]
+    fn a_crd_notes_whose_it_is() {
+        let mut ours = crd("1.2.0", "0.3.0");
+        note_plugin(&mut ours, "example.org");
+        assert!(is_noted(&ours, &ours));
+        assert!(!is_noted(&ours, &crd("1.2.0", "0.3.0")));
+    }
+
+    #[test]
+    fn a_version_that_is_no_longer_served_is_missed() {
+        let crd = |served| json!({"spec": {"versions": [{"name": "v1", "served": served}, {"name": "v2", "served": true}]}});
+        assert!(serves_all(&crd(true), &crd(true)));
+        assert!(!serves_all(&crd(true), &crd(false)));
+        assert!(serves_all(&crd(false), &crd(false)));
     }
 }

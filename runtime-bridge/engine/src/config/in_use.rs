@@ -3,17 +3,21 @@
 //! A finalizer does it, which a config has only while it is used, so that none is left behind by a bridge that was taken away.
 //! Crossplane's `ProviderConfigUsage` objects are not needed for it: the store knows who refers to whom.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use bridge_core::{
     managed::{ConditionValue, Status},
-    queue::{Priority, Wake},
+    queue::Priority,
     reasons::{ConditionReason, WarningEvent},
 };
 use jiff::SignedDuration;
+use tokio::task::AbortHandle;
 
-use super::reference::{self, cluster_config_api, config_api, secret_of};
+use super::{
+    reference::{cluster_config_api, config_api, secret_of},
+    users::{ASKED_AT_ONCE, ConfigUsers},
+};
 use crate::{
     api_error::ApiError,
     clock::Clock,
@@ -22,8 +26,7 @@ use crate::{
     object::{ApiType, Key, Object},
     reconcile::{Next, Reconcile, ReconcileRequest},
     serve::Served,
-    store::{Change, Edge, Listener, RegisteredEdges, Store, edge},
-    watch::{Subscription, Watches},
+    store::{Edge, Store},
     write::{Still, Writer},
 };
 
@@ -36,8 +39,11 @@ const BLOCKING: &str = "Blocking deletion while usages still exist";
 /// So many users are named.
 const NAMED: usize = 3;
 
-/// Between looks while it is not known who uses a config, or after a write that failed.
+/// Between reconciles while it is not known who uses a config, or after a write that failed.
 const AGAIN: SignedDuration = SignedDuration::from_secs(5);
+
+/// Within this, all objects of some kinds are listed, page by page.
+const LIST_WITHIN: Duration = Duration::from_mins(1);
 
 /// What is to be done about one config.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,28 +77,32 @@ fn decide(config: &Object, used: bool, sure: bool) -> InUseStep {
 #[must_use = "configs are kept only while it lives"]
 pub struct ConfigUsage {
     _configs: Vec<Served>,
-    _users: Vec<(RegisteredEdges, Subscription)>,
+    users: Arc<ConfigUsers>,
+    following: AbortHandle,
 }
 
-/// Looks after both config kinds of a plugin on this engine, while the answer is kept. `users`: the controllers of all kinds that refer to
-/// them, which need not be served yet.
-pub fn keep_while_used(engine: &Engine, plugin: &str, users: &[Controller]) -> ConfigUsage {
-    let subscriptions = users.iter().map(|user| {
-        let rule = engine
-            .store
-            .register_edges(&user.api.kind, Arc::clone(&user.edges));
-        let reason = format!("uses configs of {plugin}");
-        let listener = listener(engine, plugin);
-        (rule, engine.subscribe(&user.api, &reason, &listener))
-    });
-    let subscriptions = subscriptions.collect();
-    let users: Arc<[User]> = users
-        .iter()
-        .map(|user| User {
-            api: Arc::clone(&user.api),
-            edges: Arc::clone(&user.edges),
-        })
-        .collect();
+impl ConfigUsage {
+    /// These kinds, which need not be served yet, are published now. One that was and is no longer counts all the same while the cluster defines
+    /// it.
+    pub fn publish(&self, kinds: impl Iterator<Item = Arc<ApiType>>) {
+        self.users.publish(kinds);
+    }
+}
+
+impl Drop for ConfigUsage {
+    fn drop(&mut self) {
+        self.following.abort();
+    }
+}
+
+/// Looks after both config kinds of a plugin on this engine, while the answer is kept. `published`: the kinds whose objects refer to them.
+pub fn keep_while_used(
+    engine: &Engine,
+    plugin: &str,
+    published: impl Iterator<Item = Arc<ApiType>>,
+) -> ConfigUsage {
+    let users = Arc::new(ConfigUsers::new(engine, plugin));
+    users.publish(published);
     let configs = [config_api(plugin), cluster_config_api(plugin)].map(|api| {
         engine.serve(Controller {
             api: Arc::new(api),
@@ -103,7 +113,6 @@ pub fn keep_while_used(engine: &Engine, plugin: &str, users: &[Controller]) -> C
             reconciler: Arc::new(InUse {
                 users: Arc::clone(&users),
                 store: Arc::clone(&engine.store),
-                watches: Arc::clone(&engine.watches),
                 writer: engine.writer.clone(),
                 events: Arc::clone(&engine.events),
                 clock: Arc::clone(&engine.clock),
@@ -111,41 +120,17 @@ pub fn keep_while_used(engine: &Engine, plugin: &str, users: &[Controller]) -> C
             reason: format!("configs of {plugin}"),
         })
     });
+    let following = tokio::spawn(Arc::clone(&users).follow_definitions());
     ConfigUsage {
         _configs: configs.into(),
-        _users: subscriptions,
+        users,
+        following: following.abort_handle(),
     }
 }
 
-/// A kind whose objects use configs.
-struct User {
-    api: Arc<ApiType>,
-    edges: Arc<[Edge]>,
-}
-
-/// It is a config's turn when a user comes, goes, or turns to another one.
-fn listener(engine: &Engine, plugin: &str) -> Arc<Listener> {
-    let (dispatcher, clock) = (Arc::clone(&engine.dispatcher), Arc::clone(&engine.clock));
-    let plugin = plugin.to_owned();
-    Arc::new(move |change: &Change| {
-        let used = |object: &Option<Arc<Object>>| reference::config_of(&plugin, object.as_deref()?).ok();
-        let (before, after) = (used(&change.old), used(&change.new));
-        if before != after {
-            let wake = Wake {
-                at: clock.now(),
-                priority: Priority::UserChange,
-            };
-            for config in before.iter().chain(&after) {
-                dispatcher.enqueue(config, wake);
-            }
-        }
-    })
-}
-
 struct InUse {
-    users: Arc<[User]>,
+    users: Arc<ConfigUsers>,
     store: Arc<Store>,
-    watches: Arc<Watches>,
     writer: Writer,
     events: Arc<EventRecorder>,
     clock: Arc<dyn Clock>,
@@ -157,18 +142,15 @@ impl Reconcile for InUse {
         let Some(config) = self.store.get(key) else {
             return Next::idle();
         };
+        // In this order: a list that is completed in between brings users that are then counted.
+        let sure = self.users.are_complete();
         let (users, count) = self.store.first_referring_to(key, NAMED);
-        let sure = self
-            .users
-            .iter()
-            .all(|user| self.watches.is_complete(&user.api.kind));
         let done = match decide(&config, count > 0, sure) {
             InUseStep::Nothing => return Next::idle(),
             InUseStep::Ask => return self.again(),
             InUseStep::AddFinalizer => self.writer(key).put(&held(&config)).await.map(drop),
-            // A watch that was interrupted is live before all that it missed is in, and a config goes with this write if it is being deleted,
-            // or as soon as it is.
-            InUseStep::RemoveFinalizer => match self.has_users_live(key).await {
+            // A watch that was interrupted is live before all that it missed is in.
+            InUseStep::RemoveFinalizer => match self.users.any_live(&self.writer(key), key).await {
                 Ok(true) => return self.again(),
                 Ok(false) => self.release(&config).await,
                 Err(error) => Err(error),
@@ -178,10 +160,16 @@ impl Reconcile for InUse {
         match done {
             Ok(()) | Err(ApiError::NotFound(_)) => Next::idle(),
             Err(error) => {
-                tracing::debug!(config = %key, %error, "what keeps it while it is used was not written; trying again");
+                tracing::debug!(config = %key, %error, "failed to write the finalizer or the status of a config, will retry");
                 self.again()
             }
         }
+    }
+
+    /// Before a finalizer goes, all objects of all kinds may be listed.
+    fn longest_pass(&self) -> Duration {
+        let rounds = self.users.count().div_ceil(ASKED_AT_ONCE);
+        LIST_WITHIN.saturating_mul(u32::try_from(rounds).unwrap_or(u32::MAX))
     }
 }
 
@@ -194,27 +182,14 @@ impl InUse {
         Next::at(self.clock.now() + AGAIN, Priority::DriftPoll)
     }
 
+    /// Of the config that was judged: one that is used or deleted since then stays as it is, and is judged anew.
     async fn release(&self, config: &Object) -> Result<(), ApiError> {
         let (key, uid) = (config.key(), config.uid());
+        let still = Still::Version(config.resource_version());
         self.writer(&key)
-            .remove_finalizer(&config.api, &key, uid, FINALIZER, Still::Whatever)
+            .remove_finalizer(&config.api, &key, uid, FINALIZER, still)
             .await
             .map(drop)
-    }
-
-    /// Whether anything refers to the config, by the API server itself.
-    async fn has_users_live(&self, config: &Key) -> Result<bool, ApiError> {
-        for user in self.users.iter() {
-            let refers = |object: &Object| edge::references(&user.edges, object).contains(config);
-            match self.writer.any_live(&user.api, refers).await {
-                Ok(true) => return Ok(true),
-                Ok(false) => {}
-                // There is no such kind, and so nothing of it.
-                Err(ApiError::NotServed(_)) if self.watches.is_defined(&user.api.kind) == Some(false) => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(false)
     }
 
     async fn report(&self, config: &Object, users: &[Key], count: usize) -> Result<(), ApiError> {

@@ -1,20 +1,19 @@
-use std::{
-    convert::Infallible,
-    sync::atomic::{AtomicUsize, Ordering},
-};
+use std::{convert::Infallible, sync::Mutex};
 
 use bridge_core::{kind::ResourceType, watch_plan::GroupKind};
 use futures::{StreamExt, stream};
 use http::{Method, Request, Response};
-use http_body_util::StreamBody;
+use http_body_util::{BodyExt, StreamBody};
 use jiff::Timestamp;
 use kube::client::Body;
 use serde_json::{Value, json};
+use tokio::sync::watch;
 
 use super::*;
 use crate::{
-    client::{ApiClient, DEADLINE},
+    client::{ApiClient, Clients, DEADLINE},
     clock::SystemClock,
+    engine::EngineOptions,
     metrics::Metrics,
 };
 
@@ -75,65 +74,87 @@ fn thing() -> Arc<ApiType> {
     Arc::new(ApiType::new(&resource_type, "things", true))
 }
 
-/// A pass over a config which nothing that was watched refers to, though the API server has these things; how often
-/// its finalizer was taken off.
-async fn released(things: Value, deleting: bool) -> usize {
-    let written = Arc::new(AtomicUsize::new(0));
-    let count = Arc::clone(&written);
+fn things(count: usize) -> impl Iterator<Item = Arc<ApiType>> {
+    (0..count).map(|nth| {
+        let mut api = (*thing()).clone();
+        api.kind = GroupKind::new("things.example.org", &format!("Thing{nth}"));
+        Arc::new(api)
+    })
+}
+
+/// An engine whose API server lists these things of each kind, after a while, and the patches that reach it.
+fn engine(things_found: Value, after: Duration) -> (Engine, Arc<Mutex<Vec<Value>>>) {
+    let written = Arc::new(Mutex::new(Vec::new()));
+    let noted = Arc::clone(&written);
     let service = tower::service_fn(move |request: Request<Body>| {
-        let mut last = json!({"resourceVersion": "1"});
-        last["annotations"] = json!({"k8s.io/initial-events-end": "true"});
-        let path = request.uri().path();
-        let (answer, goes_on) = if request.method() == Method::PATCH {
-            count.fetch_add(1, Ordering::SeqCst);
-            let mut config = json!({"metadata": {"name": "default", "uid": "u", "resourceVersion": "2"}});
-            config["metadata"]["deletionTimestamp"] = json!(deleting.then_some("2026-01-01T00:00:00Z"));
-            (config, false)
-        } else if path.ends_with("/customresourcedefinitions") {
-            (json!({"type": "BOOKMARK", "object": {"metadata": last}}), true)
-        } else if path.ends_with("/things") {
-            (json!({"metadata": {}, "items": things}), false)
-        } else {
-            (Value::Null, true)
-        };
-        let frame = http_body::Frame::data(format!("{answer}\n").into());
-        let answer = stream::once(async { Ok::<_, Infallible>(frame) });
-        let body = if goes_on {
-            StreamBody::new(answer.chain(stream::pending()).boxed())
-        } else {
-            StreamBody::new(answer.boxed())
-        };
-        async move { Ok::<_, Infallible>(Response::new(body)) }
+        let (noted, things) = (Arc::clone(&noted), things_found.clone());
+        async move {
+            let mut last = json!({"resourceVersion": "1"});
+            last["annotations"] = json!({"k8s.io/initial-events-end": "true"});
+            let (head, body) = request.into_parts();
+            let path = head.uri.path();
+            let (answer, goes_on) = if head.method == Method::PATCH {
+                let body = body.collect().await.unwrap().to_bytes();
+                noted.lock().unwrap().push(serde_json::from_slice(&body).unwrap());
+                let mut config = json!({"metadata": {"name": "default", "uid": "u", "resourceVersion": "2"}});
+                config["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+                (config, false)
+            } else if path.ends_with("/customresourcedefinitions") {
+                (json!({"type": "BOOKMARK", "object": {"metadata": last}}), true)
+            } else if path.ends_with("/things") {
+                tokio::time::sleep(after).await;
+                (json!({"metadata": {}, "items": things}), false)
+            } else {
+                (Value::Null, true)
+            };
+            let frame = http_body::Frame::data(format!("{answer}\n").into());
+            let answer = stream::once(async { Ok::<_, Infallible>(frame) });
+            let body = if goes_on {
+                StreamBody::new(answer.chain(stream::pending()).boxed())
+            } else {
+                StreamBody::new(answer.boxed())
+            };
+            Ok::<_, Infallible>(Response::new(body))
+        }
     });
     let metrics = Arc::new(Metrics::new());
     let kube = kube::Client::new(service, "default");
     let client = ApiClient::new(kube, Arc::clone(&metrics), DEADLINE);
-    let (store, clock): (Arc<Store>, Arc<dyn Clock>) = (Arc::default(), Arc::new(SystemClock));
-    let watches = Watches::start(
-        client.clone(),
-        Arc::clone(&store),
-        Arc::clone(&clock),
-        Arc::clone(&metrics),
-    );
-    let config = Arc::new(config(true, deleting));
-    store.open(config.key().kind());
-    store.observe_read(Arc::clone(&config));
-    let users = [User {
-        api: thing(),
-        edges: Arc::new([Edge::references(Arc::new(|thing| {
-            reference::config_of("example.org", thing).into_iter().collect()
-        }))]),
-    }];
-    let in_use = InUse {
-        users: users.into(),
-        watches: Arc::new(watches),
-        writer: Writer::new(client.clone(), Arc::clone(&store), "test"),
-        events: EventRecorder::start(client, Arc::clone(&clock), metrics, "test"),
-        store,
-        clock,
+    let clients = Clients {
+        watch: client.clone(),
+        write: client,
+        server: "http://kube".to_owned(),
+        version: "v1.36.0".to_owned(),
     };
-    while in_use.watches.is_defined(&thing().kind).is_none() {
-        tokio::task::yield_now().await;
+    let (_, gate) = watch::channel(false);
+    let clock = Arc::new(SystemClock);
+    let engine = Engine::start(clients, metrics, clock, &EngineOptions::default(), gate);
+    (engine, written)
+}
+
+/// A reconcile of a config with its finalizer, which nothing that was watched refers to; the patches of the config, and how long it took.
+async fn patches(
+    kinds: usize,
+    things_found: Value,
+    deleting: bool,
+    after: Duration,
+) -> (Vec<Value>, Duration) {
+    let (engine, written) = engine(things_found, after);
+    let config = Arc::new(config(true, deleting));
+    engine.store.open(config.key().kind());
+    engine.store.observe_read(Arc::clone(&config));
+    let users = Arc::new(ConfigUsers::new(&engine, "example.org"));
+    users.publish(things(kinds));
+    let in_use = InUse {
+        users,
+        store: Arc::clone(&engine.store),
+        writer: engine.writer.clone(),
+        events: Arc::clone(&engine.events),
+        clock: Arc::clone(&engine.clock),
+    };
+    let mut definitions = engine.watches.served_changes();
+    while engine.watches.is_defined(&thing().kind).is_none() {
+        definitions.changed().await.unwrap();
     }
     let pass = ReconcileRequest {
         priority: Priority::UserChange,
@@ -141,23 +162,59 @@ async fn released(things: Value, deleting: bool) -> usize {
         deadline: Timestamp::MAX,
         consecutive_failures: 0,
     };
-    in_use.reconcile(&config.key(), pass).await;
-    written.load(Ordering::SeqCst)
+    let began = tokio::time::Instant::now();
+    let granted = EngineOptions::default()
+        .dispatch
+        .pass_timeout
+        .max(in_use.longest_pass());
+    let reconciled = tokio::time::timeout(granted, in_use.reconcile(&config.key(), pass)).await;
+    reconciled.unwrap();
+    let written = std::mem::take(&mut *written.lock().unwrap());
+    (written, began.elapsed())
+}
+
+fn using(config: &str) -> Value {
+    json!({
+        "metadata": {"name": "a", "namespace": "ns", "uid": "a", "resourceVersion": "1"},
+        "spec": {"providerConfigRef": {"kind": "ClusterProviderConfig", "name": config}},
+    })
 }
 
 #[tokio::test]
 async fn a_config_is_let_go_only_when_the_api_server_knows_no_user() {
-    let thing = |config: &str| {
-        json!({
-            "metadata": {"name": "a", "namespace": "ns", "uid": "a", "resourceVersion": "1"},
-            "spec": {"providerConfigRef": {"kind": "ClusterProviderConfig", "name": config}},
-        })
-    };
-    for deleting in [false, true] {
-        assert_eq!(released(json!([]), deleting).await, 1);
-        assert_eq!(released(json!([thing("another")]), deleting).await, 1);
+    for deleting in [true, false] {
+        let released = async |things| patches(1, things, deleting, Duration::ZERO).await.0.len();
+        assert_eq!(released(json!([])).await, 1);
+        assert_eq!(released(json!([using("another")])).await, 1);
         // The watch has not brought it yet.
-        let things = json!([thing("another"), thing("default")]);
-        assert_eq!(released(things, deleting).await, 0, "{deleting}");
+        assert_eq!(released(json!([using("another"), using("default")])).await, 0);
     }
+}
+
+#[tokio::test]
+async fn a_config_is_let_go_only_as_it_was_judged() {
+    for deleting in [true, false] {
+        let (patches, _) = patches(1, json!([]), deleting, Duration::ZERO).await;
+        let fence = json!({"op": "test", "path": "/metadata/resourceVersion", "value": "1"});
+        assert!(patches[0].as_array().unwrap().contains(&fence), "{patches:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_config_of_many_kinds_is_let_go_within_one_reconcile() {
+    let (patches, took) = patches(1000, json!([]), true, Duration::from_millis(200)).await;
+    assert_eq!(patches.len(), 1);
+    assert!(took < Duration::from_mins(1), "{took:?}");
+}
+
+#[tokio::test]
+async fn a_kind_that_is_added_touches_no_other_user() {
+    let (engine, _) = engine(json!([]), Duration::ZERO);
+    let users = ConfigUsers::new(&engine, "example.org");
+    users.publish(things(1));
+    let first = users.apis().remove(0);
+    users.publish(things(2));
+    let both = users.apis();
+    assert_eq!(both.len(), 2);
+    assert!(Arc::ptr_eq(&first, &both[0]), "it would be subscribed anew");
 }

@@ -16,6 +16,7 @@ mod sources;
 mod spec;
 #[cfg(test)]
 mod tests;
+mod users;
 
 pub use error::ConfigError;
 pub use host::{Host, HostError, LocalHost};

@@ -4,7 +4,7 @@ mod established;
 
 use std::time::Duration;
 
-use bridge_core::crd::{MANAGED_BY, MANAGED_BY_LABEL, differences, is_noted, newer};
+use bridge_core::crd::{MANAGED_BY, MANAGED_BY_LABEL, differences, is_noted, newer, serves_all};
 use http::{Method, Request, header};
 use serde_json::Value;
 use tokio::time::Instant;
@@ -15,10 +15,10 @@ use crate::{
     object::{ApiType, Key, parse_version},
 };
 
-/// Field manager of what is applied.
+/// Field manager of definitions.
 pub const FIELD_MANAGER: &str = "crossbridge.dev/crds";
 
-/// Between two looks at a definition that is not established yet.
+/// Between two reads of a definition that is not established yet.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// How a definition of ours is found in the cluster.
@@ -49,20 +49,18 @@ pub enum CrdError {
         /// Where, as JSON Pointers.
         at: Vec<String>,
     },
-    /// It was applied, and is not served in time.
-    #[error("the CRD {name} is not established after {} s: {why}", after.as_secs())]
+    /// It is as it should be, and the API server does not serve it, or not yet.
+    #[error("the CRD {name} is not established: {why}")]
     NotEstablished {
         /// Its name.
         name: String,
         /// What the API server says about it.
         why: String,
-        /// How long it was waited for.
-        after: Duration,
     },
     /// The API server.
     #[error("cannot {verb} the CRD {name}: {source}")]
     Api {
-        /// `apply` or `read`.
+        /// `create`, `update` or `read`.
         verb: &'static str,
         /// Its name.
         name: String,
@@ -75,20 +73,89 @@ pub enum CrdError {
         /// Its name.
         name: String,
     },
+    /// It is not as it should be, and was written a moment ago: another client wants it otherwise.
+    #[error(
+        "the CRD {name} is not as it should be: another client changed it after the bridge wrote it; written again later"
+    )]
+    Paused {
+        /// Its name.
+        name: String,
+    },
+    /// There is none, and this process only checks.
+    #[error("the CRD {name} is not installed: {APPLY}")]
+    Missing {
+        /// Its name.
+        name: String,
+    },
+    /// It is otherwise, and this process only checks.
+    #[error(
+        "the CRD {name} is not the one that the plugin needs, it differs at {}: {APPLY}",
+        some(at)
+    )]
+    Different {
+        /// Its name.
+        name: String,
+        /// Where, as JSON Pointers.
+        at: Vec<String>,
+    },
+    /// It was written by something newer, which serves another version of the kind.
+    #[error(
+        "the CRD {name} was written by {newer}, which is newer, and no longer serves the version of this plugin"
+    )]
+    VersionNotServed {
+        /// Its name.
+        name: String,
+        /// What wrote it, for people.
+        newer: String,
+    },
     /// What is to be installed has no name.
     #[error("a CRD without metadata.name cannot be installed")]
     NoName,
 }
 
+/// What is done about a definition where nothing is written.
+const APPLY: &str = "apply what `runtime-bridge crds` prints, or run with --crds=install";
+
+/// The first few places, for people.
+fn some(at: &[String]) -> String {
+    at.iter()
+        .take(3)
+        .map(String::as_str)
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+/// Whether this process may write definitions now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MayWrite {
+    /// It leads.
+    Yes,
+    /// It leads, and has written this one a moment ago.
+    Later,
+    /// It does not lead.
+    NotLeader,
+    /// It only checks.
+    Never,
+}
+
 /// A definition that is as it should be, or newer, and established.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Brought {
-    /// Its `resourceVersion`, when it was found so; 0: it has been changed since.
+    /// Its `resourceVersion`, when it was found so; 0: what was stored is not what was sent.
     pub version: u64,
-    /// It was written for that.
-    pub written: bool,
     /// It is otherwise, and was left so, as something newer wrote it: what, for people.
     pub newer: Option<String>,
+    /// It lacks our notes, which could not be written: to be tried again.
+    pub lacks_notes: bool,
+}
+
+/// What came of bringing a definition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bringing {
+    /// It was written, or may have been.
+    pub written: bool,
+    /// What it was found to be, or why it is of no use.
+    pub found: Result<Brought, CrdError>,
 }
 
 /// What is to be done about a definition.
@@ -111,7 +178,8 @@ fn step(name: &str, definition: &Value, live: Option<&Value>) -> Result<Step, Cr
     let at = differences(definition, live);
     let ours = live["metadata"]["labels"][MANAGED_BY_LABEL] == MANAGED_BY;
     match (at.is_empty(), ours) {
-        (true, true) if !is_noted(definition, live) => Ok(Step::Note),
+        // Both versions are written at once, and neither may be lowered.
+        (true, true) if newer(definition, live).is_none() && !is_noted(definition, live) => Ok(Step::Note),
         (true, _) => Ok(Step::Keep),
         (false, false) => Err(CrdError::Foreign {
             name: name.to_owned(),
@@ -121,77 +189,137 @@ fn step(name: &str, definition: &Value, live: Option<&Value>) -> Result<Step, Cr
     }
 }
 
-/// Brings one definition into the cluster, and waits until it is established, but not longer than `limit`.
+/// Brings one definition into the cluster: by one read, and at most one write. Whether it is established is judged by what was read or written;
+/// it is not waited for.
 ///
 /// One that is as it should be is not written, and neither is one that notes a newer version of what it was made by. One that was not made by
-/// a bridge is left alone: an error if it is otherwise. Only the fields given are applied, never `status`. `may_write` is asked before the
-/// write: whether this process leads.
+/// a bridge is left alone: an error if it is otherwise. Only the fields given are written, never `status`, and only over what was read.
+/// `may_write` is asked right before the write.
 pub async fn bring(
     client: &ApiClient,
     definition: &Value,
-    may_write: &(dyn Fn() -> bool + Sync),
-    limit: Duration,
+    may_write: &(dyn Fn() -> MayWrite + Sync),
+) -> Bringing {
+    let mut written = false;
+    let found = bring_by(client, definition, may_write, &mut written).await;
+    Bringing { written, found }
+}
+
+async fn bring_by(
+    client: &ApiClient,
+    definition: &Value,
+    may_write: &(dyn Fn() -> MayWrite + Sync),
+    written: &mut bool,
 ) -> Result<Brought, CrdError> {
-    let end = Instant::now() + limit;
     let name = name(definition)?;
     let live = read(client, name).await?;
-    let step = step(name, definition, live.as_ref())?;
-    let written = match step {
-        Step::Keep | Step::Leave(_) => false,
-        Step::Note if !may_write() => false,
-        Step::Write if !may_write() => {
-            return Err(CrdError::NotLeader {
-                name: name.to_owned(),
-            });
+    let step = match (step(name, definition, live.as_ref()), &live) {
+        // Nothing is written over it, whoever made it.
+        (Err(CrdError::Foreign { .. }), Some(live)) if may_write() == MayWrite::Never => {
+            newer(definition, live).map_or(Step::Write, Step::Leave)
         }
-        Step::Note | Step::Write => {
-            apply(client, name, definition, live.as_ref()).await?;
-            true
+        (step, _) => step?,
+    };
+    let mut brought = Brought::default();
+    let now = match (step, live) {
+        (Step::Keep, Some(live)) => live,
+        (Step::Leave(newer), Some(live)) => {
+            if !serves_all(definition, &live) {
+                let name = name.to_owned();
+                return Err(CrdError::VersionNotServed { name, newer });
+            }
+            brought.newer = Some(newer);
+            live
+        }
+        (Step::Note, Some(live)) if may_write() != MayWrite::Yes => live,
+        (Step::Note, Some(live)) => match update(client, name, &noted(definition, &live)).await {
+            Ok(now) => {
+                *written = true;
+                now
+            }
+            Err(error) => {
+                // The kind can be served without: an older bridge may take the CRD back meanwhile, no more.
+                tracing::warn!(crd = name, %error, "failed to note versions on a CRD that is as it should be, will retry");
+                brought.lacks_notes = true;
+                live
+            }
+        },
+        (_, live) => {
+            may_be_written(name, definition, live.as_ref(), may_write())?;
+            let answer = match live {
+                Some(live) => update(client, name, &replaced(definition, &live)).await,
+                None => create(client, name, definition).await,
+            };
+            *written = answer.as_ref().map_or_else(is_unknown, |_| true);
+            answer?
         }
     };
-    let now = match live {
-        Some(live) if !written && established::is(&live) => live,
-        _ => wait_established(client, name, end, limit).await?,
-    };
-    // What somebody made of it meanwhile was not judged: at no version is that good.
-    let version = match self::step(name, definition, Some(&now))? {
-        Step::Write => 0,
-        Step::Keep | Step::Leave(_) | Step::Note => version(&now),
-    };
-    let newer = match step {
-        Step::Leave(newer) => Some(newer),
-        Step::Keep | Step::Note | Step::Write => None,
-    };
-    Ok(Brought {
-        version,
-        written,
-        newer,
-    })
+    if !established::is(&now) {
+        return Err(CrdError::NotEstablished {
+            name: name.to_owned(),
+            why: established::why_not(&now),
+        });
+    }
+    // What an admission webhook made of it was not judged: at no version is that good.
+    let is_judged = !*written || differences(definition, &now).is_empty();
+    brought.version = if is_judged { version(&now) } else { 0 };
+    Ok(brought)
 }
 
-/// Brings definitions into the cluster, whoever leads, as [`bring`] does with each.
+fn may_be_written(
+    name: &str,
+    definition: &Value,
+    live: Option<&Value>,
+    may_write: MayWrite,
+) -> Result<(), CrdError> {
+    let name = name.to_owned();
+    match (may_write, live) {
+        (MayWrite::Yes, _) => Ok(()),
+        (MayWrite::Later, _) => Err(CrdError::Paused { name }),
+        (MayWrite::NotLeader, _) => Err(CrdError::NotLeader { name }),
+        (MayWrite::Never, None) => Err(CrdError::Missing { name }),
+        (MayWrite::Never, Some(live)) => Err(CrdError::Different {
+            name,
+            at: differences(definition, live),
+        }),
+    }
+}
+
+fn is_unknown(error: &CrdError) -> bool {
+    matches!(
+        error,
+        CrdError::Api {
+            source: ApiError::Timeout(_) | ApiError::Interrupted(_) | ApiError::Unusable(_),
+            ..
+        }
+    )
+}
+
+/// Brings definitions into the cluster, whoever leads, as [`bring`] does with each, and waits until all are established, but not longer than
+/// `limit`.
 pub async fn install(client: &ApiClient, definitions: &[Value], limit: Duration) -> Result<(), CrdError> {
     let end = Instant::now() + limit;
-    for definition in definitions {
-        let name = name(definition)?;
-        let live = read(client, name).await?;
-        match step(name, definition, live.as_ref())? {
-            Step::Keep | Step::Leave(_) => {}
-            Step::Note | Step::Write => apply(client, name, definition, live.as_ref()).await?,
+    let mut waiting: Vec<&Value> = definitions.iter().collect();
+    loop {
+        let mut still = Vec::new();
+        let mut why = None;
+        for definition in waiting {
+            match bring(client, definition, &|| MayWrite::Yes).await.found {
+                Ok(_) => {}
+                Err(error @ CrdError::NotEstablished { .. }) => {
+                    still.push(definition);
+                    why = Some(error);
+                }
+                Err(error) => return Err(error),
+            }
         }
+        match why {
+            None => return Ok(()),
+            Some(error) if Instant::now() + POLL_INTERVAL > end => return Err(error),
+            Some(_) => tokio::time::sleep(POLL_INTERVAL).await,
+        }
+        waiting = still;
     }
-    for definition in definitions {
-        wait_established(client, name(definition)?, end, limit).await?;
-    }
-    Ok(())
-}
-
-/// Compares one definition with that in the cluster, and changes nothing; with the `resourceVersion` of that.
-pub async fn inspect(client: &ApiClient, definition: &Value) -> Result<(DefinitionState, u64), CrdError> {
-    let live = read(client, name(definition)?).await?;
-    Ok(live.map_or((DefinitionState::Missing, 0), |live| {
-        (compare(definition, &live), version(&live))
-    }))
 }
 
 /// Compares definitions with those in the cluster, and changes nothing. In the order given, by name.
@@ -201,8 +329,10 @@ pub async fn check(
 ) -> Result<Vec<(String, DefinitionState)>, CrdError> {
     let mut found = Vec::with_capacity(definitions.len());
     for definition in definitions {
-        let name = name(definition)?.to_owned();
-        found.push((name, inspect(client, definition).await?.0));
+        let name = name(definition)?;
+        let live = read(client, name).await?;
+        let state = live.map_or(DefinitionState::Missing, |live| compare(definition, &live));
+        found.push((name.to_owned(), state));
     }
     Ok(found)
 }
@@ -219,67 +349,68 @@ fn compare(definition: &Value, live: &Value) -> DefinitionState {
     }
 }
 
-/// Over what was read, and nothing else: one that was changed, made anew or made meanwhile is a conflict.
-async fn apply(
-    client: &ApiClient,
-    name: &str,
-    definition: &Value,
-    live: Option<&Value>,
-) -> Result<(), CrdError> {
+/// What was read, with our notes: by them a bridge knows its own, and an older one lets it be.
+fn noted(definition: &Value, live: &Value) -> Value {
+    let mut noted = live.clone();
+    for field in ["labels", "annotations"] {
+        for (name, value) in definition["metadata"][field].as_object().into_iter().flatten() {
+            noted["metadata"][field][name] = value.clone();
+        }
+    }
+    noted
+}
+
+/// What was read, with the fields that are ours as they should be. Everything else stays: `status`, and what others have set.
+fn replaced(definition: &Value, live: &Value) -> Value {
+    let mut replaced = noted(definition, live);
+    for (field, value) in definition["spec"].as_object().into_iter().flatten() {
+        replaced["spec"][field] = value.clone();
+    }
+    replaced
+}
+
+/// One that was made meanwhile is a conflict.
+async fn create(client: &ApiClient, name: &str, definition: &Value) -> Result<Value, CrdError> {
     let mut definition = definition.clone();
     // The API server's, `storedVersions` above all.
     if let Some(fields) = definition.as_object_mut() {
         fields.remove("status");
     }
-    for field in ["uid", "resourceVersion"] {
-        if let Some(live) = live {
-            definition["metadata"][field] = live["metadata"][field].clone();
-        }
-    }
-    // Without force, what others have set stays. An ordinary create would not do: its fields could not be taken back by applying less.
-    let force = live.is_some();
-    let request = path(name).and_then(|path| {
-        Request::builder()
-            .method(Method::PATCH)
-            .uri(format!("{path}?fieldManager={FIELD_MANAGER}&force={force}"))
-            .header(header::CONTENT_TYPE, "application/apply-patch+yaml")
-            .body(definition.to_string().into_bytes())
-            .map_err(|e| ApiError::Unusable(e.to_string()))
-    });
+    let collection = ApiType::definitions().collection_path(None);
+    send(client, "create", Method::POST, name, Ok(collection), &definition).await
+}
+
+/// Over the version that was read, and nothing else: one that was changed or made anew meanwhile is a conflict.
+async fn update(client: &ApiClient, name: &str, definition: &Value) -> Result<Value, CrdError> {
+    send(client, "update", Method::PUT, name, path(name), definition).await
+}
+
+async fn send(
+    client: &ApiClient,
+    verb: &'static str,
+    method: Method,
+    name: &str,
+    path: Result<String, ApiError>,
+    body: &Value,
+) -> Result<Value, CrdError> {
     let failed = |source| CrdError::Api {
-        verb: "apply",
+        verb,
         name: name.to_owned(),
         source,
     };
+    let request = path.and_then(|path| {
+        Request::builder()
+            .method(method)
+            .uri(format!("{path}?fieldManager={FIELD_MANAGER}"))
+            .header(header::CONTENT_TYPE, "application/json")
+            .body(body.to_string().into_bytes())
+            .map_err(|e| ApiError::Unusable(e.to_string()))
+    });
     let plural = ApiType::definitions().plural;
     client
-        .call_text("apply", &plural, request.map_err(failed)?)
+        .call(verb, &plural, request.map_err(failed)?)
         .await
-        .map(drop)
         .map_err(failed)
-}
-
-async fn wait_established(
-    client: &ApiClient,
-    name: &str,
-    end: Instant,
-    limit: Duration,
-) -> Result<Value, CrdError> {
-    loop {
-        let why = match read(client, name).await? {
-            Some(live) if established::is(&live) => return Ok(live),
-            Some(live) => established::why_not(&live),
-            None => "it was deleted".to_owned(),
-        };
-        if Instant::now() + POLL_INTERVAL > end {
-            return Err(CrdError::NotEstablished {
-                name: name.to_owned(),
-                why,
-                after: limit,
-            });
-        }
-        tokio::time::sleep(POLL_INTERVAL).await;
-    }
 }
 
 async fn read(client: &ApiClient, name: &str) -> Result<Option<Value>, CrdError> {

@@ -12,72 +12,60 @@ use serde_json::json;
 use super::*;
 use crate::{client::DEADLINE, metrics::Metrics};
 
-/// Installs where the API server has this definition, or none; how it is applied: the query, and what of metadata is sent.
-async fn applied(live: Option<Value>) -> (String, Value) {
-    let sent = Arc::new(Mutex::new(Vec::new()));
-    let noted = Arc::clone(&sent);
+/// Writes that reached the API server: method, path and body.
+type Writes = Vec<(Method, String, Value)>;
+
+/// An API server with this definition, or none. It answers writes so, or with what was written, and established.
+fn api_server(live: Option<Value>, refusal: Option<StatusCode>) -> (ApiClient, Arc<Mutex<Writes>>) {
+    let writes = Arc::new(Mutex::new(Writes::new()));
+    let noted = Arc::clone(&writes);
     let service = tower::service_fn(move |request: Request<Body>| {
         let (noted, live) = (Arc::clone(&noted), live.clone());
         async move {
             let (head, body) = request.into_parts();
             let body = body.collect().await.unwrap().to_bytes();
-            let established = json!({"status": {"conditions": [{"type": "Established", "status": "True"}]}});
-            let (status, answer) = if head.method == Method::PATCH {
-                let body: Value = serde_json::from_slice(&body).unwrap();
-                let query = head.uri.query().unwrap_or_default().to_owned();
-                noted.lock().unwrap().push((query, body["metadata"].clone()));
-                (StatusCode::OK, established)
-            } else if !noted.lock().unwrap().is_empty() {
-                (StatusCode::OK, established)
-            } else if let Some(live) = live {
-                (StatusCode::OK, live)
+            let failure = |reason: &str| json!({"kind": "Status", "reason": reason, "details": {"name": "notes", "kind": "customresourcedefinitions"}});
+            let (status, answer) = if head.method == Method::GET {
+                match live {
+                    Some(live) => (StatusCode::OK, live),
+                    None => (StatusCode::NOT_FOUND, failure("NotFound")),
+                }
             } else {
-                (
-                    StatusCode::NOT_FOUND,
-                    json!({"kind": "Status", "reason": "NotFound", "details": {"name": "notes", "kind": "customresourcedefinitions"}}),
-                )
+                let body: Value = serde_json::from_slice(&body).unwrap();
+                let mut stored = body.clone();
+                stored["metadata"]["resourceVersion"] = json!("8");
+                stored["status"] = json!({"conditions": [{"type": "Established", "status": "True"}]});
+                noted
+                    .lock()
+                    .unwrap()
+                    .push((head.method, head.uri.path().to_owned(), body));
+                match refusal {
+                    Some(refusal) => (refusal, failure("Forbidden")),
+                    None => (StatusCode::OK, stored),
+                }
             };
             let mut response = Response::new(Body::from(answer.to_string().into_bytes()));
             *response.status_mut() = status;
             Ok::<_, Infallible>(response)
         }
     });
-    let client = ApiClient::new(
-        kube::Client::new(service, "default"),
-        Arc::new(Metrics::new()),
-        DEADLINE,
-    );
-    let wanted = json!({"metadata": {"name": "notes"}, "spec": {"scope": "Namespaced"}});
-    install(&client, &[wanted], Duration::from_secs(1)).await.unwrap();
-    let mut sent = sent.lock().unwrap();
-    assert_eq!(sent.len(), 1);
-    sent.remove(0)
+    let kube = kube::Client::new(service, "default");
+    (ApiClient::new(kube, Arc::new(Metrics::new()), DEADLINE), writes)
 }
 
-/// Brings a definition where the API server has this one; what came of it, and how often it was applied.
-async fn brought(wanted: &Value, live: Value, leads: bool) -> (Result<Brought, &'static str>, usize) {
-    let applied = Arc::new(Mutex::new(0));
-    let count = Arc::clone(&applied);
-    let service = tower::service_fn(move |request: Request<Body>| {
-        *count.lock().unwrap() += usize::from(request.method() == Method::PATCH);
-        let answer = Response::new(Body::from(live.to_string().into_bytes()));
-        async move { Ok::<_, Infallible>(answer) }
-    });
-    let kube = kube::Client::new(service, "default");
-    let client = ApiClient::new(kube, Arc::new(Metrics::new()), DEADLINE);
-    let brought = bring(&client, wanted, &|| leads, Duration::from_secs(1)).await;
-    let brought = brought.map_err(|error| match error {
-        CrdError::NotLeader { .. } => "not the leader",
-        _ => "something else",
-    });
-    let applied = *applied.lock().unwrap();
-    (brought, applied)
+/// Brings a definition where the API server has this one; what came of it, and what was written.
+async fn brought(wanted: &Value, live: Option<Value>, may_write: MayWrite) -> (Bringing, Writes) {
+    let (client, writes) = api_server(live, None);
+    let brought = bring(&client, wanted, &|| may_write).await;
+    let writes = std::mem::take(&mut *writes.lock().unwrap());
+    assert_eq!(brought.written, !writes.is_empty());
+    (brought, writes)
 }
 
 fn definition(scope: &str, plugin: &str) -> Value {
     let mut definition = json!({
-        "metadata": {"name": "notes", "resourceVersion": "7", "labels": {MANAGED_BY_LABEL: MANAGED_BY}},
-        "spec": {"scope": scope},
+        "metadata": {"name": "notes", "uid": "u", "resourceVersion": "7", "labels": {MANAGED_BY_LABEL: MANAGED_BY}},
+        "spec": {"scope": scope, "versions": [{"name": "v1", "served": true}]},
         "status": {"conditions": [{"type": "Established", "status": "True"}]},
     });
     note_versions(&mut definition, plugin, "0.1.0");
@@ -87,57 +75,156 @@ fn definition(scope: &str, plugin: &str) -> Value {
 #[tokio::test]
 async fn an_older_bridge_leaves_what_a_newer_one_wrote() {
     let (wanted, newer) = (definition("Namespaced", "1.1.0"), definition("Cluster", "1.2.0"));
-    let (found, applied) = brought(&wanted, newer, true).await;
-    let found = found.unwrap();
-    assert_eq!(
-        (found.newer.as_deref(), found.written),
-        (Some("plugin 1.2.0"), false)
-    );
-    assert_eq!(applied, 0);
-    let (found, applied) = brought(&wanted, definition("Cluster", "1.1.0"), true).await;
-    assert_eq!((found.unwrap().newer, applied), (None, 1), "of the same version");
+    let (brought_by, writes) = brought(&wanted, Some(newer), MayWrite::Yes).await;
+    assert_eq!(brought_by.found.unwrap().newer.as_deref(), Some("plugin 1.2.0"));
+    assert_eq!(writes, []);
+    let same = definition("Cluster", "1.1.0");
+    let (brought_by, writes) = brought(&wanted, Some(same), MayWrite::Yes).await;
+    assert_eq!((brought_by.found.unwrap().newer, writes.len()), (None, 1));
 }
 
 #[tokio::test]
-async fn only_the_leader_writes_definitions() {
-    let (wanted, older) = (definition("Namespaced", "1.1.0"), definition("Cluster", "1.0.0"));
-    assert_eq!(
-        brought(&wanted, older.clone(), false).await,
-        (Err("not the leader"), 0)
+async fn a_newer_definition_must_still_serve_our_version() {
+    let wanted = definition("Namespaced", "1.1.0");
+    let mut newer = definition("Namespaced", "1.2.0");
+    newer["spec"]["versions"] = json!([{"name": "v1", "served": false}, {"name": "v2", "served": true}]);
+    let (brought, writes) = brought(&wanted, Some(newer), MayWrite::Yes).await;
+    assert!(
+        matches!(&brought.found, Err(CrdError::VersionNotServed { newer, .. }) if newer == "plugin 1.2.0"),
+        "{brought:?}"
     );
-    assert!(matches!(brought(&wanted, older, true).await, (Ok(_), 1)));
+    assert_eq!(writes, []);
+}
+
+#[tokio::test]
+async fn a_definition_is_written_by_the_leader_alone() {
+    let (wanted, older) = (definition("Namespaced", "1.1.0"), definition("Cluster", "1.0.0"));
+    let name = "notes".to_owned();
+    let refusals = [
+        (MayWrite::NotLeader, CrdError::NotLeader { name: name.clone() }),
+        (MayWrite::Later, CrdError::Paused { name: name.clone() }),
+        (
+            MayWrite::Never,
+            CrdError::Different {
+                name,
+                at: vec!["/spec/scope".to_owned()],
+            },
+        ),
+    ];
+    for (may_write, error) in refusals {
+        let (brought, writes) = brought(&wanted, Some(older.clone()), may_write).await;
+        assert_eq!((brought.found, writes), (Err(error), Vec::new()));
+    }
+    assert_eq!(brought(&wanted, Some(older), MayWrite::Yes).await.1.len(), 1);
     // The same but for who wrote it: noted by the leader, good for all.
     let same = definition("Namespaced", "1.0.0");
-    assert!(matches!(brought(&wanted, same.clone(), false).await, (Ok(_), 0)));
-    assert!(matches!(brought(&wanted, same, true).await, (Ok(_), 1)));
-    assert!(matches!(brought(&wanted, wanted.clone(), true).await, (Ok(_), 0)));
+    for (may_write, count) in [
+        (MayWrite::Yes, 1),
+        (MayWrite::Later, 0),
+        (MayWrite::NotLeader, 0),
+        (MayWrite::Never, 0),
+    ] {
+        let (brought, writes) = brought(&wanted, Some(same.clone()), may_write).await;
+        assert!(brought.found.is_ok());
+        assert_eq!(writes.len(), count, "{may_write:?}");
+    }
+    assert_eq!(brought(&wanted, Some(wanted.clone()), MayWrite::Yes).await.1, []);
 }
 
 #[tokio::test]
-async fn what_was_changed_right_after_a_write_is_not_found_good() {
-    let wanted = definition("Namespaced", "1.1.0");
-    // Whatever is applied, it is always read as somebody else wants it.
-    let other = definition("Cluster", "1.0.0");
-    let (found, applied) = brought(&wanted, other, true).await;
-    assert_eq!((found.unwrap().version, applied), (0, 1));
-    let (found, _) = brought(&wanted, wanted.clone(), true).await;
-    assert_eq!(found.unwrap().version, 7);
-}
-
-#[tokio::test]
-async fn nothing_is_applied_over_what_was_not_read() {
-    let (query, metadata) = applied(None).await;
-    assert!(query.ends_with("&force=false"), "{query}");
-    assert_eq!(metadata, json!({"name": "notes"}));
-
-    let live = json!({
-        "metadata": {"uid": "u", "resourceVersion": "7", "labels": {MANAGED_BY_LABEL: MANAGED_BY}},
-        "spec": {"scope": "Cluster"},
-    });
-    let (query, metadata) = applied(Some(live)).await;
-    assert!(query.ends_with("&force=true"), "{query}");
-    assert_eq!(
-        metadata,
-        json!({"name": "notes", "uid": "u", "resourceVersion": "7"})
+async fn notes_that_cannot_be_written_keep_no_kind_waiting() {
+    let (wanted, older) = (
+        definition("Namespaced", "1.1.0"),
+        definition("Namespaced", "1.0.0"),
     );
+    let (client, writes) = api_server(Some(older), Some(StatusCode::FORBIDDEN));
+    let brought = bring(&client, &wanted, &|| MayWrite::Yes).await;
+    let found = brought.found.unwrap();
+    assert_eq!(
+        (found.version, found.lacks_notes, brought.written),
+        (7, true, false)
+    );
+    assert_eq!(writes.lock().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn no_note_is_lowered() {
+    let mut wanted = definition("Namespaced", "1.0.0");
+    note_versions(&mut wanted, "1.0.0", "0.3.0");
+    let mut live = definition("Namespaced", "1.1.0");
+    note_versions(&mut live, "1.1.0", "0.2.0");
+    let (brought, writes) = brought(&wanted, Some(live), MayWrite::Yes).await;
+    assert!(brought.found.is_ok());
+    assert_eq!(writes, []);
+}
+
+#[tokio::test]
+async fn a_check_leaves_what_is_newer_whoever_made_it() {
+    let (wanted, mut newer) = (definition("Namespaced", "1.1.0"), definition("Cluster", "1.2.0"));
+    for _ in 0..2 {
+        let (brought, _) = brought(&wanted, Some(newer.clone()), MayWrite::Never).await;
+        assert_eq!(brought.found.unwrap().newer.as_deref(), Some("plugin 1.2.0"));
+        newer["metadata"]["labels"][MANAGED_BY_LABEL] = json!("Helm");
+    }
+    let (brought, _) = brought(&wanted, None, MayWrite::Never).await;
+    assert!(
+        matches!(brought.found, Err(CrdError::Missing { .. })),
+        "{brought:?}"
+    );
+}
+
+#[tokio::test]
+async fn what_is_not_established_is_not_waited_for() {
+    let wanted = definition("Namespaced", "1.1.0");
+    let mut live = wanted.clone();
+    live["status"] = json!({});
+    let (brought, writes) = brought(&wanted, Some(live), MayWrite::Yes).await;
+    assert!(
+        matches!(brought.found, Err(CrdError::NotEstablished { .. })),
+        "{brought:?}"
+    );
+    assert_eq!(writes, []);
+}
+
+#[tokio::test]
+async fn a_definition_is_written_over_nothing_but_what_was_read() {
+    let wanted = definition("Namespaced", "1.1.0");
+    let (_, writes) = brought(&wanted, None, MayWrite::Yes).await;
+    let (method, path, body) = &writes[0];
+    assert_eq!(*method, Method::POST);
+    assert!(path.ends_with("/customresourcedefinitions"), "{path}");
+    assert_eq!(body.get("status"), None, "it is the API server's");
+
+    let mut live = definition("Cluster", "1.0.0");
+    live["metadata"]["annotations"]["theirs"] = json!("kept");
+    live["spec"]["conversion"] = json!({"strategy": "None"});
+    let (brought, writes) = brought(&wanted, Some(live), MayWrite::Yes).await;
+    assert_eq!(brought.found.unwrap().version, 8);
+    let (method, path, body) = &writes[0];
+    assert_eq!(*method, Method::PUT);
+    assert!(path.ends_with("/notes"), "{path}");
+    let metadata = &body["metadata"];
+    assert_eq!(
+        (&metadata["uid"], &metadata["resourceVersion"]),
+        (&json!("u"), &json!("7"))
+    );
+    assert_eq!(metadata["annotations"]["theirs"], "kept");
+    assert_eq!(metadata["annotations"]["crossbridge.dev/plugin-version"], "1.1.0");
+    assert_eq!(body["spec"]["scope"], "Namespaced");
+    assert_eq!(body["spec"]["conversion"], json!({"strategy": "None"}));
+}
+
+#[tokio::test]
+async fn what_a_webhook_made_of_a_write_is_not_found_good() {
+    let wanted = definition("Namespaced", "1.1.0");
+    let other = definition("Cluster", "1.0.0");
+    // Whatever is written, it is answered as somebody else wants it.
+    let service = tower::service_fn(move |_: Request<Body>| {
+        let answer = Response::new(Body::from(other.to_string().into_bytes()));
+        async move { Ok::<_, Infallible>(answer) }
+    });
+    let kube = kube::Client::new(service, "default");
+    let client = ApiClient::new(kube, Arc::new(Metrics::new()), DEADLINE);
+    let brought = bring(&client, &wanted, &|| MayWrite::Yes).await;
+    assert_eq!((brought.written, brought.found.unwrap().version), (true, 0));
 }

@@ -151,6 +151,12 @@ impl Dispatcher {
             return;
         }
         let former = reconcilers.remove(kind);
+        // While they are locked: who shows the gauges of all that are registered does not bring these back.
+        let label = KindLabel {
+            kind: kind.to_string(),
+        };
+        self.shared.metrics.queued.remove(&label);
+        self.shared.metrics.in_flight.remove(&label);
         drop(reconcilers);
         self.shared.queue.lock().retain(|_, of| of != kind);
         self.shared.scheduled.lock().retain(|key| key.kind() != kind);

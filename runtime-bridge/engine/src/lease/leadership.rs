@@ -17,6 +17,7 @@ enum Inner {
         clock: Arc<dyn Clock>,
         lease: String,
         identity: String,
+        lease_duration: Duration,
         known: RwLock<LeaseView>,
         leads: watch::Sender<bool>,
     },
@@ -27,6 +28,8 @@ struct LeaseView {
     holder: String,
     until: Option<Duration>,
     term: u64,
+    /// Since when the lease cannot be read, or not be taken, and why.
+    failing: Option<(Duration, String)>,
 }
 
 /// For `/debug/state`.
@@ -41,6 +44,8 @@ pub struct LeadershipState {
     pub identity: Option<String>,
     /// Who held it when it was seen last; empty: nobody.
     pub holder: Option<String>,
+    /// Why the lease can be neither read nor taken, if that has been so for longer than it lasts: this process can then not lead.
+    pub failure: Option<String>,
 }
 
 impl fmt::Debug for Leadership {
@@ -55,11 +60,17 @@ impl Leadership {
         Self(Arc::new(Inner::Unopposed(watch::channel(true).0)))
     }
 
-    pub(super) fn elected(clock: Arc<dyn Clock>, lease: String, identity: String) -> Self {
+    pub(super) fn elected(
+        clock: Arc<dyn Clock>,
+        lease: String,
+        identity: String,
+        lease_duration: Duration,
+    ) -> Self {
         Self(Arc::new(Inner::Elected {
             clock,
             lease,
             identity,
+            lease_duration,
             known: RwLock::default(),
             leads: watch::channel(false).0,
         }))
@@ -99,19 +110,42 @@ impl Leadership {
                 lease: None,
                 identity: None,
                 holder: None,
+                failure: None,
             },
             Inner::Elected {
+                clock,
                 lease,
                 identity,
+                lease_duration,
                 known,
                 ..
-            } => LeadershipState {
-                leads,
-                lease: Some(lease.clone()),
-                identity: Some(identity.clone()),
-                holder: Some(known.read().holder.clone()),
-            },
+            } => {
+                let known = known.read();
+                let failing = known.failing.as_ref();
+                let lasts = |since: &Duration| clock.ticks().saturating_sub(*since) > *lease_duration;
+                LeadershipState {
+                    leads,
+                    lease: Some(lease.clone()),
+                    identity: Some(identity.clone()),
+                    holder: Some(known.holder.clone()),
+                    failure: failing
+                        .filter(|(since, _)| lasts(since))
+                        .map(|(_, why)| why.clone()),
+                }
+            }
         }
+    }
+
+    /// The lease could not be read or written, and why; or `None`: it was, or another one's was seen to last.
+    pub(super) fn record_failure(&self, failure: Option<String>) {
+        let Inner::Elected { clock, known, .. } = &*self.0 else {
+            return;
+        };
+        let mut known = known.write();
+        known.failing = failure.map(|why| {
+            let since = known.failing.as_ref().map(|(since, _)| *since);
+            (since.unwrap_or_else(|| clock.ticks()), why)
+        });
     }
 
     /// Namespace and name of the lease; empty: there is no election.
@@ -129,6 +163,7 @@ impl Leadership {
             leads,
             lease,
             identity,
+            ..
         } = &*self.0
         else {
             return;
@@ -177,10 +212,30 @@ mod tests {
         }
     }
 
+    fn elected(clock: &Arc<Hand>) -> Leadership {
+        let clock = Arc::clone(clock) as _;
+        Leadership::elected(clock, "n/l".to_owned(), "a".to_owned(), Duration::from_secs(15))
+    }
+
+    #[test]
+    fn a_lease_that_cannot_be_had_is_reported_after_its_duration() {
+        let clock = Arc::new(Hand::default());
+        let leadership = elected(&clock);
+        let forbidden = || Some("forbidden".to_owned());
+        leadership.record_failure(forbidden());
+        *clock.0.lock() += Duration::from_secs(15);
+        leadership.record_failure(forbidden());
+        assert_eq!(leadership.state().failure, None);
+        *clock.0.lock() += Duration::from_secs(1);
+        assert_eq!(leadership.state().failure, forbidden());
+        leadership.record_failure(None);
+        assert_eq!(leadership.state().failure, None);
+    }
+
     #[test]
     fn it_ends_by_the_clock_though_nothing_ran_since() {
         let clock = Arc::new(Hand::default());
-        let leadership = Leadership::elected(Arc::clone(&clock) as _, "n/l".to_owned(), "a".to_owned());
+        let leadership = elected(&clock);
         let mut election = Election::new("a", Timing::default());
         assert!(!leadership.leads());
         let terms = Terms {

@@ -244,6 +244,18 @@ impl ManagedReconciler {
     }
 }
 
+/// Lets go what a pass claimed after everything was let go. In the task of the pass: nobody may wait for that any more.
+struct LetGoIfStopped(Arc<ManagedReconciler>, String);
+
+impl Drop for LetGoIfStopped {
+    fn drop(&mut self) {
+        let Self(of, uid) = self;
+        if of.shared.is_stopped() {
+            of.let_go(uid);
+        }
+    }
+}
+
 /// Hands each turn to a task of its own.
 struct QueuedReconciler(Arc<ManagedReconciler>);
 
@@ -264,16 +276,16 @@ impl Reconcile for QueuedReconciler {
             return still_busy();
         };
         let uid = object.uid().to_owned();
+        let let_go = LetGoIfStopped(Arc::clone(of), uid.clone());
         let run = super::pass::run(Arc::clone(of), object, memory);
+        let run = async move {
+            let _let_go = let_go;
+            run.await
+        };
         let Some(task) = of.shared.detached.spawn(&uid, run) else {
             return still_busy();
         };
-        let ended = task.await;
-        if of.shared.is_stopped() {
-            // What the pass claimed after everything was let go.
-            of.let_go(&uid);
-        }
-        match ended {
+        match task.await {
             Ok(next) => next,
             // Counted and logged by the engine like any other panic.
             Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
@@ -291,9 +303,15 @@ impl Reconcile for QueuedReconciler {
         let of = &self.0;
         of.shared.stopped.store(true, Ordering::SeqCst);
         of.shared.counts.end();
-        for uid in of.memories.uids() {
-            of.let_go(&uid);
+        let uids = of.memories.uids();
+        let mut claims = of.shared.claims.lock();
+        for uid in &uids {
+            claims.release(uid);
         }
+        drop(claims);
+        of.shared
+            .connection_secrets
+            .forget_all(&uids.into_iter().collect());
     }
 
     fn initial_schedule(&self, object: &Object, now: Timestamp) -> Wake {

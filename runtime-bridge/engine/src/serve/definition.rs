@@ -1,66 +1,37 @@
 //! Brings the definition of one kind to what it should be, or says why it is not.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
+
+use tokio::time::Instant;
 
 use super::{DefinitionMode, DesiredKind};
 use crate::{
     client::ApiClient,
-    crd::{self, Brought, DefinitionState},
+    crd::{self, Bringing, MayWrite},
     lease::Leadership,
 };
-
-/// How long a CRD may take to be established.
-const ESTABLISHED_WITHIN: Duration = Duration::from_secs(30);
 
 /// What came of one inspection.
 pub(super) struct Inspection {
     pub(super) kind: Arc<DesiredKind>,
-    /// The definition as it was found good, or why it is not.
-    pub(super) found: Result<Brought, String>,
+    pub(super) brought: Bringing,
 }
 
-/// Inspects a definition, and writes it if it is not as it should be and this process leads.
+/// Inspects a definition, and writes it if it is not as it should be and this process leads, but not before `may_write_at`. It waits for nothing
+/// but its two requests.
 pub(super) async fn inspect(
     client: ApiClient,
     leadership: Leadership,
     mode: DefinitionMode,
     kind: Arc<DesiredKind>,
+    may_write_at: Instant,
 ) -> Inspection {
-    let found = match mode {
-        DefinitionMode::Install => {
-            let leads = || leadership.leads();
-            crd::bring(&client, &kind.crd, &leads, ESTABLISHED_WITHIN)
-                .await
-                .map_err(|error| error.to_string())
-        }
-        DefinitionMode::Check => check(&client, &kind).await,
+    let may_write = || match mode {
+        DefinitionMode::Check => MayWrite::Never,
+        DefinitionMode::Install if !leadership.leads() => MayWrite::NotLeader,
+        DefinitionMode::Install if Instant::now() < may_write_at => MayWrite::Later,
+        DefinitionMode::Install => MayWrite::Yes,
     };
-    Inspection { kind, found }
-}
-
-async fn check(client: &ApiClient, kind: &DesiredKind) -> Result<Brought, String> {
-    let inspected = crd::inspect(client, &kind.crd)
-        .await
-        .map_err(|error| error.to_string())?;
-    as_wanted(kind.crd_name(), inspected.0)?;
-    Ok(Brought {
-        version: inspected.1,
-        ..Brought::default()
-    })
-}
-
-fn as_wanted(name: &str, found: DefinitionState) -> Result<(), String> {
-    let apply = "apply what `runtime-bridge crds` prints, or run with --crds=install";
-    match found {
-        DefinitionState::Good => Ok(()),
-        DefinitionState::Missing => Err(format!("the CRD {name} is not installed: {apply}")),
-        DefinitionState::Different(mut at) => {
-            at.truncate(3);
-            Err(format!(
-                "the CRD {name} is not the one that the plugin needs, it differs at {}: {apply}",
-                at.join(", ")
-            ))
-        }
-        DefinitionState::NotEstablished(why) => Err(format!("the CRD {name} is not established: {why}")),
-    }
+    let brought = crd::bring(&client, &kind.crd, &may_write).await;
+    Inspection { kind, brought }
 }

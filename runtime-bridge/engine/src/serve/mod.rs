@@ -85,6 +85,8 @@ pub enum KindStatus {
     Starting,
     /// Its CRD is as it should be.
     Served,
+    /// Served, though its CRD was changed, or cannot be read now: why. Inspected again.
+    Degraded(String),
     /// Its CRD is missing or otherwise; inspected again.
     Waiting(String),
     /// Never, as it is.

@@ -65,7 +65,12 @@ impl Registry {
                 // In a fixed order, so that a simulation repeats itself.
                 biased;
                 () = any_changed(&self.sources) => self.refresh(),
-                Ok(()) = leads.changed() => self.recheck_all(),
+                Ok(()) = leads.changed() => {
+                    // Who ends leading leaves all as it is.
+                    if *leads.borrow_and_update() {
+                        self.recheck_all();
+                    }
+                }
                 Ok(()) = definitions.changed() => self.compare(),
                 Some(inspected) = self.inspections.next() => self.inspected(inspected),
                 () = until(next), if self.inspections.len() < INSPECTIONS => {}
@@ -115,57 +120,66 @@ impl Registry {
         }
     }
 
+    /// Those that are due longest come first, so that none is kept waiting by the others.
     fn begin_inspections(&mut self) {
         let now = Instant::now();
-        for entry in &mut self.entries {
-            if self.inspections.len() >= INSPECTIONS {
-                return;
-            }
-            if entry.due().is_some_and(|due| due <= now) {
-                entry.begin();
-                self.inspections.push(Box::pin(inspect(
-                    self.engine.clients.write.clone(),
-                    self.leadership.clone(),
-                    self.mode,
-                    Arc::clone(&entry.kind),
-                )));
-            }
+        let mut due: Vec<_> = self
+            .entries
+            .iter_mut()
+            .filter_map(|entry| Some((entry.due().filter(|due| *due <= now)?, entry)))
+            .collect();
+        due.sort_by_key(|(due, _)| *due);
+        let free = INSPECTIONS.saturating_sub(self.inspections.len());
+        for (_, entry) in due.into_iter().take(free) {
+            entry.begin();
+            self.inspections.push(Box::pin(inspect(
+                self.engine.clients.write.clone(),
+                self.leadership.clone(),
+                self.mode,
+                Arc::clone(&entry.kind),
+                entry.may_write_at(now),
+            )));
         }
     }
 
-    fn inspected(&mut self, inspected: Inspection) {
+    fn inspected(&mut self, Inspection { kind, brought }: Inspection) {
         let now = Instant::now();
-        let of_it = |entry: &&mut Entry| Arc::ptr_eq(&entry.kind, &inspected.kind);
+        let of_it = |entry: &&mut Entry| Arc::ptr_eq(&entry.kind, &kind);
         // Or it was withdrawn meanwhile.
         let Some(entry) = self.entries.iter_mut().find(of_it) else {
             return;
         };
-        let status = match inspected.found {
-            Ok(brought) => {
-                if let Some(newer) = brought.newer {
-                    let crd = entry.kind.crd_name();
+        let shown = self.engine.watches.definition_version(kind.crd_name());
+        let status = match brought.found {
+            Ok(found) => {
+                if let Some(newer) = found.newer {
+                    let crd = kind.crd_name();
                     tracing::warn!(crd, "left as it is: it was written by {newer}, which is newer");
                 }
-                entry.found_good(brought.version, brought.written, now);
+                entry.found_good(found.version, brought.written, found.lacks_notes, now);
                 // The watch may show it already, and then brings no news of it.
-                let shown = self.engine.watches.definition_version(entry.kind.crd_name());
                 if let Some(Some(version)) = shown {
                     entry.shows(Some(version), now);
                 }
-                if let (None, Some(controller)) = (&entry.served, &entry.kind.controller) {
+                if let (None, Some(controller)) = (&entry.served, &kind.controller) {
                     entry.served = Some(self.engine.serve(controller.clone()));
                 }
                 KindStatus::Served
             }
-            Err(why) => {
-                entry.found_bad(now);
-                KindStatus::Waiting(why)
+            Err(error) => {
+                entry.found_bad(&error, brought.written, shown.is_some(), fastrand::f64(), now);
+                let why = error.to_string();
+                if entry.is_standing {
+                    KindStatus::Degraded(why)
+                } else {
+                    KindStatus::Waiting(why)
+                }
             }
         };
         self.report.kind(&entry.kind.name, status);
     }
 
-    /// Who begins to lead makes the definitions what they should be; who ends says whom they wait for.
+    /// Who begins to lead makes the definitions what they should be.
     fn recheck_all(&mut self) {
         let now = Instant::now();
         for entry in &mut self.entries {
@@ -201,3 +215,7 @@ async fn until(next: Option<Instant>) {
         None => pending().await,
     }
 }
+
+#[cfg(test)]
+#[path = "registry_tests.rs"]
+mod tests;

@@ -5,7 +5,10 @@ use std::{
     sync::Arc,
 };
 
-use bridge_core::watch_plan::{Definition, Definitions, GroupKind};
+use bridge_core::{
+    crd::PLUGIN,
+    watch_plan::{Definition, Definitions, GroupKind},
+};
 use parking_lot::Mutex;
 use serde::{Deserialize, de::IgnoredAny};
 
@@ -13,6 +16,7 @@ use super::{
     ServedChanges,
     feed::{Condition, FeedEvent, Sink},
 };
+use crate::object::ApiType;
 
 /// All definitions, kept up to date by a feed.
 #[derive(Debug)]
@@ -38,6 +42,8 @@ struct DefinitionTable {
     by_name: BTreeMap<String, KnownDefinition>,
     /// Found in `by_name` since that changed.
     by_kind: Option<Arc<BTreeMap<GroupKind, KnownDefinition>>>,
+    /// Name of the definition -> the plugin that it notes, and its versions that are served, the stored one first.
+    by_plugin: BTreeMap<String, (String, Vec<Arc<ApiType>>)>,
     /// Name of the definition -> its version, also of one that cannot be read.
     versions: BTreeMap<String, u64>,
     /// What the list in progress has shown.
@@ -53,6 +59,7 @@ impl KnownDefinitions {
         let state = DefinitionTable {
             by_name: BTreeMap::new(),
             by_kind: None,
+            by_plugin: BTreeMap::new(),
             versions: BTreeMap::new(),
             listed: BTreeSet::new(),
             unknown: Some(syncing.clone()),
@@ -90,6 +97,20 @@ impl KnownDefinitions {
         Ok(by_kind)
     }
 
+    /// The kinds whose definitions note this plugin, each as it can be read; `None`: not known yet.
+    pub(super) fn of_plugin(&self, plugin: &str) -> Option<BTreeMap<GroupKind, Vec<Arc<ApiType>>>> {
+        let state = self.state.lock();
+        if state.unknown.is_some() {
+            return None;
+        }
+        let noted = state.by_plugin.values().filter(|(noted, _)| noted == plugin);
+        Some(
+            noted
+                .filter_map(|(_, apis)| Some((apis.first()?.kind.clone(), apis.clone())))
+                .collect(),
+        )
+    }
+
     /// As the plan of watches wants them.
     pub(super) fn snapshot(&self) -> Definitions {
         let by_kind = self.by_kind()?;
@@ -125,7 +146,13 @@ impl Sink for DefinitionSink {
                 state.listed.insert(name.clone());
                 state.versions.insert(name.clone(), head.version);
                 match serde_json::from_str::<Wire>(json) {
-                    Ok(wire) => drop(state.by_name.insert(name, wire.read(&head.uid))),
+                    Ok(wire) => {
+                        match wire.of_plugin() {
+                            Some(noted) => state.by_plugin.insert(name.clone(), noted),
+                            None => state.by_plugin.remove(&name),
+                        };
+                        state.by_name.insert(name, wire.read(&head.uid));
+                    }
                     Err(error) => tracing::warn!(name, %error, "a CRD cannot be read"),
                 }
             }
@@ -138,11 +165,13 @@ impl Sink for DefinitionSink {
                     .is_some_and(|known| known.definition.uid == head.uid)
                 {
                     state.by_name.remove(name);
+                    state.by_plugin.remove(name);
                 }
             }
             FeedEvent::ListEnds(_) => {
                 let listed = std::mem::take(&mut state.listed);
                 state.by_name.retain(|name, _| listed.contains(name));
+                state.by_plugin.retain(|name, _| listed.contains(name));
                 state.versions.retain(|name, _| listed.contains(name));
                 state.unknown = None;
             }
@@ -178,6 +207,7 @@ struct Wire {
 #[serde(rename_all = "camelCase")]
 struct Metadata {
     deletion_timestamp: Option<IgnoredAny>,
+    annotations: Option<BTreeMap<String, String>>,
 }
 
 #[derive(Deserialize)]
@@ -200,6 +230,8 @@ struct Names {
 struct Version {
     name: String,
     served: bool,
+    #[serde(default)]
+    storage: bool,
 }
 
 #[derive(Deserialize, Default)]
@@ -216,6 +248,27 @@ struct StatusCondition {
 }
 
 impl Wire {
+    fn of_plugin(&self) -> Option<(String, Vec<Arc<ApiType>>)> {
+        let plugin = self.metadata.annotations.as_ref()?.get(PLUGIN)?.clone();
+        let Spec {
+            group,
+            scope,
+            names,
+            versions,
+        } = &self.spec;
+        let mut versions: Vec<&Version> = versions.iter().filter(|version| version.served).collect();
+        versions.sort_by_key(|version| !version.storage);
+        let api = |version: &Version| {
+            Arc::new(ApiType {
+                kind: GroupKind::new(group, &names.kind),
+                version: version.name.clone(),
+                plural: names.plural.clone(),
+                namespaced: scope == "Namespaced",
+            })
+        };
+        Some((plugin, versions.into_iter().map(api).collect()))
+    }
+
     fn read(self, uid: &str) -> KnownDefinition {
         let established = |c: &StatusCondition| c.condition_type == "Established" && c.status == "True";
         let served = self.spec.versions.into_iter().filter(|v| v.served);

@@ -185,6 +185,11 @@ impl Watches {
         (self.definitions_state() == WatchState::Live).then(|| self.shared.definitions.version(name))
     }
 
+    /// The kinds whose definitions note this plugin, in the versions that are served, the stored one first; `None`: not known yet.
+    pub fn kinds_of_plugin(&self, plugin: &str) -> Option<BTreeMap<GroupKind, Vec<Arc<ApiType>>>> {
+        self.shared.definitions.of_plugin(plugin)
+    }
+
     /// Changes whenever a definition does, or what is known of kinds without one: [`Watches::resolve`] may answer otherwise.
     pub fn served_changes(&self) -> watch::Receiver<u64> {
         self.shared.served.count.subscribe()

@@ -1,7 +1,7 @@
 //! Connection details of a managed resource, published as Crossplane does.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     sync::Arc,
 };
 
@@ -128,6 +128,13 @@ impl ConnectionSecrets {
         self.published
             .lock()
             .retain(|_, remembered| remembered.owner != owner_uid);
+    }
+
+    /// As [`ConnectionSecrets::forget`], for many owners at once.
+    pub fn forget_all(&self, owner_uids: &HashSet<String>) {
+        self.published
+            .lock()
+            .retain(|_, remembered| !owner_uids.contains(&remembered.owner));
     }
 
     fn is_as_published(&self, key: &Key, wanted: &Remembered) -> bool {

@@ -1,6 +1,9 @@
 use std::time::Duration;
 
-use bridge_engine::crd::{self, CrdError, DefinitionState};
+use bridge_engine::{
+    api_error::ApiError,
+    crd::{self, CrdError, DefinitionState, MayWrite},
+};
 use serde_json::json;
 
 use crate::{
@@ -105,9 +108,57 @@ async fn a_definition_that_cannot_be_served_says_why() {
         .await
         .unwrap_err();
     assert!(
-        matches!(refused, CrdError::Api { verb: "apply", .. }),
+        matches!(refused, CrdError::Api { verb: "create", .. }),
         "{refused:?}"
     );
     let nameless = crd::install(client, &[json!({"spec": {}})], LIMIT).await;
     assert_eq!(nameless, Err(CrdError::NoName));
+}
+
+/// What comes between the read and the write of a bridge that stalls there.
+fn meanwhile(what: impl Future<Output = ()>) -> MayWrite {
+    tokio::task::block_in_place(|| tokio::runtime::Handle::current().block_on(what));
+    MayWrite::Yes
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stalled_bridge_takes_back_nothing_that_was_installed_meanwhile() {
+    let admin = Admin::new().await;
+    let (engine, _gate) = engine(plane().await.kubeconfig()).await;
+    let client = &engine.clients.write;
+    let kind = TestKind::new();
+    let ours = kind.definition();
+    let mut theirs = ours.clone();
+    theirs["spec"]["names"]["categories"] = json!(["theirs"]);
+    let install = || async { crd::install(client, &[theirs.clone()], LIMIT).await.unwrap() };
+    let created = crd::bring(client, &ours, &|| meanwhile(install())).await;
+    assert!(
+        matches!(
+            &created.found,
+            Err(CrdError::Api {
+                source: ApiError::AlreadyExists(_),
+                ..
+            })
+        ),
+        "{created:?}"
+    );
+    assert!(!created.written);
+    let live = admin.get(&kind.path()).await.unwrap();
+    assert_eq!(live["spec"]["names"]["categories"], json!(["theirs"]));
+
+    theirs["spec"]["names"]["categories"] = json!(["theirs", "anew"]);
+    let install = || async { crd::install(client, &[theirs.clone()], LIMIT).await.unwrap() };
+    let updated = crd::bring(client, &ours, &|| meanwhile(install())).await;
+    assert!(
+        matches!(
+            &updated.found,
+            Err(CrdError::Api {
+                source: ApiError::Conflict(_),
+                ..
+            })
+        ),
+        "{updated:?}"
+    );
+    let live = admin.get(&kind.path()).await.unwrap();
+    assert_eq!(live["spec"]["names"]["categories"], json!(["theirs", "anew"]));
 }

@@ -4,6 +4,7 @@
 
 mod admin;
 mod applies;
+mod configs_in_use;
 mod connection_secrets;
 mod definitions;
 mod discovery;

@@ -30,7 +30,13 @@ async fn a_kind_whose_handle_is_dropped_has_no_passes_until_it_is_served_again()
     let mut stage = RealHarness::live().await;
     stage.create("a").await;
     stage.pass("a").await;
+    let queued = |stage: &RealHarness| {
+        let label = format!("queue_depth{{kind=\"{}\"}}", stage.kind.api.kind);
+        stage.engine.encode_metrics().contains(&label)
+    };
+    assert!(queued(&stage));
     drop(stage.served.take());
+    assert!(!queued(&stage), "a gauge would stay as it was for ever");
     stage.bucket("b").await;
     // The grace of the watch: it goes on, and nobody is told.
     assert_eq!(stage.engine.watches.state(&stage.kind.api.kind), WatchState::Live);
