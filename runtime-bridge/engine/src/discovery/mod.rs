@@ -9,7 +9,7 @@ mod services;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::Arc,
+    sync::{Arc, Weak},
     time::Duration,
 };
 
@@ -24,15 +24,16 @@ use tokio_util::sync::CancellationToken;
 
 use self::{
     document::{Document, Resource},
-    services::{Service, ServiceSink, Services},
+    services::{Service, Services},
 };
 use crate::{
     api_error::ApiError,
     client::ApiClient,
     object::ApiType,
     watch::{
-        ServedChanges,
-        feed::{Condition, Feed},
+        changes::ServedChanges,
+        feed::{Condition, Feed, FeedEvent, Sink},
+        running::supervise,
     },
 };
 
@@ -168,7 +169,7 @@ impl Discovery {
     pub(crate) async fn run(self: Arc<Self>, stop: CancellationToken) {
         self.needed.notified().await;
         let feed = Feed::new(self.client.clone(), Arc::new(ApiType::api_services()));
-        crate::watch::supervise(feed, ServiceSink::new(&self), stop);
+        supervise(feed, ServiceSink(Arc::downgrade(&self)), stop);
         loop {
             self.outdated.notified().await;
             let mut failures = 0_u32;
@@ -242,6 +243,23 @@ impl Discovery {
         }
         self.state.lock().services.fares(condition);
         self.changed.tell();
+    }
+}
+
+/// Weak, as it runs in a task of its own.
+struct ServiceSink(Weak<Discovery>);
+
+impl Sink for ServiceSink {
+    fn on_event(&mut self, event: FeedEvent<'_>) {
+        if let Some(discovery) = self.0.upgrade() {
+            discovery.services(|services| services.take(&event));
+        }
+    }
+
+    fn condition(&mut self, condition: Condition) {
+        if let Some(discovery) = self.0.upgrade() {
+            discovery.fares(condition);
+        }
     }
 }
 
