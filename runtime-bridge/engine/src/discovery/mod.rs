@@ -9,7 +9,7 @@ mod services;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::Arc,
+    sync::{Arc, Weak},
 };
 
 use bridge_core::{
@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::{
     document::{Document, Resource},
-    services::{Service, ServiceSink, Services},
+    services::{Service, Services},
 };
 use crate::{
     api_error::ApiError,
@@ -31,8 +31,9 @@ use crate::{
     object::ApiType,
     random,
     watch::{
-        ServedChanges,
-        feed::{Condition, Feed},
+        changes::ServedChanges,
+        feed::{Condition, Feed, FeedEvent, Sink},
+        running::supervise,
     },
 };
 
@@ -165,7 +166,7 @@ impl Discovery {
     pub(crate) async fn run(self: Arc<Self>, stop: CancellationToken) {
         self.needed.notified().await;
         let feed = Feed::new(self.client.clone(), Arc::new(ApiType::api_services()));
-        crate::watch::supervise(feed, ServiceSink::new(&self), stop);
+        supervise(feed, ServiceSink(Arc::downgrade(&self)), stop);
         loop {
             self.outdated.notified().await;
             let mut failures = 0_u32;
@@ -239,6 +240,23 @@ impl Discovery {
         }
         self.state.lock().services.fares(condition);
         self.changed.tell();
+    }
+}
+
+/// Weak, as it runs in a task of its own.
+struct ServiceSink(Weak<Discovery>);
+
+impl Sink for ServiceSink {
+    fn on_event(&mut self, event: FeedEvent<'_>) {
+        if let Some(discovery) = self.0.upgrade() {
+            discovery.services(|services| services.take(&event));
+        }
+    }
+
+    fn condition(&mut self, condition: Condition) {
+        if let Some(discovery) = self.0.upgrade() {
+            discovery.fares(condition);
+        }
     }
 }
 

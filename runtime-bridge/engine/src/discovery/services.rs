@@ -1,14 +1,10 @@
 //! Which groups and versions there are, and who serves each: the `APIServices`.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::{Arc, Weak},
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
-use super::Discovery;
-use crate::watch::feed::{Condition, FeedEvent, Sink};
+use crate::watch::feed::{Condition, FeedEvent};
 
 /// Who made an `APIService`, in its labels: `true` is said of those that follow a definition.
 const MADE_BY: &str = "kube-aggregator.kubernetes.io/automanaged";
@@ -74,7 +70,7 @@ impl Services {
     }
 
     /// Whether discovery may show something else now.
-    fn take(&mut self, event: &FeedEvent<'_>) -> bool {
+    pub(super) fn take(&mut self, event: &FeedEvent<'_>) -> bool {
         let counts = |service: &Option<Service>| service.as_ref().is_some_and(|s| !s.of_definitions);
         match event {
             FeedEvent::ListBegins => {
@@ -109,29 +105,6 @@ impl Services {
 
     pub(super) fn fares(&mut self, condition: Condition) {
         self.condition = condition;
-    }
-}
-
-/// Weak, as it runs in a task of its own.
-pub(super) struct ServiceSink(Weak<Discovery>);
-
-impl ServiceSink {
-    pub(super) fn new(discovery: &Arc<Discovery>) -> Self {
-        Self(Arc::downgrade(discovery))
-    }
-}
-
-impl Sink for ServiceSink {
-    fn on_event(&mut self, event: FeedEvent<'_>) {
-        if let Some(discovery) = self.0.upgrade() {
-            discovery.services(|services| services.take(&event));
-        }
-    }
-
-    fn condition(&mut self, condition: Condition) {
-        if let Some(discovery) = self.0.upgrade() {
-            discovery.fares(condition);
-        }
     }
 }
 

@@ -103,13 +103,13 @@ fn who_writes_against_another_writer_does_so_less_and_less_often() {
 fn a_write_counts_though_its_definition_was_not_found_good() {
     let now = Instant::now();
     let mut entry = entry(now);
-    entry.found_bad(&not_established(), true, true, 0.0, now);
+    entry.found_bad(&not_established(), true, true, 1.0, now);
     assert_eq!(entry.may_write_at(now), now + Duration::from_secs(1));
     entry.begin();
     let paused = CrdError::Paused {
         name: "notes".to_owned(),
     };
-    entry.found_bad(&paused, false, true, 0.0, now);
+    entry.found_bad(&paused, false, true, 1.0, now);
     assert_eq!(after(&entry, now), Some(1));
     entry.shows(Some(9), now);
     assert_eq!(after(&entry, now), Some(1), "the other writer hurries nothing");
@@ -119,7 +119,7 @@ fn a_write_counts_though_its_definition_was_not_found_good() {
 fn a_definition_that_is_established_is_inspected_at_once() {
     let now = Instant::now();
     let mut entry = entry(now);
-    entry.found_bad(&not_established(), true, true, 1.0, now);
+    entry.found_bad(&not_established(), true, true, 0.0, now);
     assert_eq!(after(&entry, now), Some(1));
     entry.shows(Some(8), now);
     assert_eq!(after(&entry, now), Some(0));
@@ -131,28 +131,28 @@ fn failures_are_retried_less_and_less_often() {
     let mut entry = entry(now);
     let mut pauses = Vec::new();
     for _ in 0..10 {
-        entry.found_bad(&unreadable(), false, true, 1.0, now);
+        entry.found_bad(&unreadable(), false, true, 0.0, now);
         pauses.push(after(&entry, now).unwrap());
         entry.begin();
     }
     assert_eq!(pauses, [1, 2, 4, 8, 16, 32, 64, 128, 256, 300]);
     entry.found_good(7, false, false, now);
     entry.begin();
-    entry.found_bad(&unreadable(), false, true, 0.0, now);
+    entry.found_bad(&unreadable(), false, true, 1.0, now);
     let first = entry.due().unwrap() - now;
-    assert_eq!(first, Duration::from_millis(750), "spread");
+    assert_eq!(first, Duration::from_millis(670), "spread");
 }
 
 #[test]
 fn a_standby_waits_for_the_leader_without_polling() {
     let now = Instant::now();
     let mut entry = entry(now);
-    entry.found_bad(&not_leader(), false, true, 1.0, now);
+    entry.found_bad(&not_leader(), false, true, 0.0, now);
     assert_eq!(after(&entry, now), None);
     entry.shows(Some(3), now);
     assert_eq!(after(&entry, now), Some(0));
     entry.begin();
-    entry.found_bad(&not_leader(), false, false, 1.0, now);
+    entry.found_bad(&not_leader(), false, false, 0.0, now);
     assert_eq!(after(&entry, now), Some(1), "nothing shows what the leader does");
 }
 

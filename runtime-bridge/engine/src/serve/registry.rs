@@ -12,7 +12,7 @@ use super::{
     definition::{Inspection, inspect},
     entry::Entry,
 };
-use crate::{engine::Engine, lease::Leadership};
+use crate::{engine::Engine, lease::Leadership, random};
 
 /// Definitions inspected, at once.
 const INSPECTIONS: usize = 8;
@@ -167,7 +167,7 @@ impl Registry {
                 KindStatus::Served
             }
             Err(error) => {
-                entry.found_bad(&error, brought.written, shown.is_some(), fastrand::f64(), now);
+                entry.found_bad(&error, brought.written, shown.is_some(), random::fraction(), now);
                 let why = error.to_string();
                 if entry.is_standing {
                     KindStatus::Degraded(why)

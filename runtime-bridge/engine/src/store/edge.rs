@@ -52,7 +52,7 @@ impl LabelSelection {
     }
 }
 
-pub(super) fn has_labels(object: &Object, labels: &BTreeMap<String, String>) -> bool {
+fn has_labels(object: &Object, labels: &BTreeMap<String, String>) -> bool {
     labels
         .iter()
         .all(|(name, value)| object.label(name) == Some(value))

@@ -1,7 +1,10 @@
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::{Cause, Change, EXTERNAL_NAME, edge::Outgoing, index::Index};
+use super::{Cause, Change, edge::Outgoing, index::Index};
 use crate::object::{Key, Object};
+
+/// Where users and providers keep the name of the external resource.
+pub const EXTERNAL_NAME: &str = "crossplane.io/external-name";
 
 /// The objects of one kind.
 #[derive(Default)]

@@ -23,6 +23,7 @@ use parking_lot::RwLock;
 pub use self::{
     change::{Cause, Change},
     edge::{Edge, Interest, LabelSelection},
+    kind::EXTERNAL_NAME,
 };
 use self::{
     edge::Outgoing,
@@ -30,9 +31,6 @@ use self::{
     objects::{Objects, RegisteredByKind},
 };
 use crate::object::{Key, Object};
-
-/// Where users and providers keep the name of the external resource.
-pub const EXTERNAL_NAME: &str = "crossplane.io/external-name";
 
 /// Hears of changes, in the task that brings them: it must be quick and must not block. It may look at the store.
 pub type Listener = dyn Fn(&Change) + Send + Sync;

@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use serde::{Deserialize, de::IgnoredAny};
 
 use super::{
-    ServedChanges,
+    changes::ServedChanges,
     feed::{Condition, FeedEvent, Sink},
 };
 use crate::object::ApiType;

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::time::{Instant, timeout};
 
-use super::backoff::Backoff;
+use super::{backoff::Backoff, state::WatchState};
 use crate::{
     api_error::ApiError,
     client::ApiClient,
@@ -51,6 +51,16 @@ pub(crate) enum Condition {
     Syncing(String),
     /// Not permitted.
     Forbidden(String),
+}
+
+impl From<Condition> for WatchState {
+    fn from(condition: Condition) -> Self {
+        match condition {
+            Condition::Live => Self::Live,
+            Condition::Syncing(why) => Self::Syncing(why),
+            Condition::Forbidden(why) => Self::Forbidden(why),
+        }
+    }
 }
 
 /// Takes in what a feed tells. Must not block.

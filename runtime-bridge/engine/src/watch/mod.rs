@@ -1,18 +1,19 @@
 //! Watches: one per (definition, kind, version) in the whole process, supervised, and started and stopped by plan.
 
 mod backoff;
+pub(crate) mod changes;
 mod definitions;
 pub(crate) mod feed;
 mod object_sink;
 mod resolve;
-mod running;
+pub(crate) mod running;
+mod state;
 mod subscription;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
-    time::Duration,
 };
 
 use bridge_core::watch_plan::{GroupKind, Plan, Want, WatchId, plan};
@@ -25,10 +26,15 @@ use tokio::{
 };
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-pub(crate) use self::running::supervise;
-use self::{definitions::KnownDefinitions, feed::Feed, running::RunningWatch};
+use self::{
+    changes::ServedChanges,
+    definitions::KnownDefinitions,
+    feed::Feed,
+    running::{AFTER_A_PANIC, RunningWatch},
+};
 pub use self::{
     resolve::{ResolvedKind, Unresolved},
+    state::WatchState,
     subscription::Subscription,
 };
 use crate::{
@@ -42,38 +48,6 @@ use crate::{
 
 /// A watch goes on for so long after its last subscriber left.
 pub const GRACE: SignedDuration = SignedDuration::from_secs(60);
-
-/// What panicked is tried again after this.
-const AFTER_A_PANIC: Duration = Duration::from_secs(1);
-
-/// How a kind's watch fares.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(tag = "state", content = "why", rename_all = "kebab-case")]
-pub enum WatchState {
-    /// On its way: why it is not live.
-    Syncing(String),
-    /// The store is up to date but for what is on the wire.
-    Live,
-    /// RBAC does not let us; tried again from time to time.
-    Forbidden(String),
-    /// Nothing to watch: why.
-    Gone(String),
-}
-
-impl WatchState {
-    /// Stable word.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Syncing(_) => "syncing",
-            Self::Live => "live",
-            Self::Forbidden(_) => "forbidden",
-            Self::Gone(_) => "gone",
-        }
-    }
-
-    /// All words.
-    pub(crate) const NAMES: [&str; 4] = ["syncing", "live", "forbidden", "gone"];
-}
 
 /// All watches of the process.
 pub struct Watches {
@@ -95,22 +69,6 @@ struct Shared {
     state: Mutex<WatchTable>,
 }
 
-/// Whom to tell that the cluster may serve something else.
-#[derive(Debug)]
-pub(crate) struct ServedChanges {
-    /// Who plans the watches.
-    plan: Arc<Notify>,
-    /// Counts the changes.
-    count: watch::Sender<u64>,
-}
-
-impl ServedChanges {
-    pub(crate) fn tell(&self) {
-        self.plan.notify_one();
-        self.count.send_modify(|changes| *changes += 1);
-    }
-}
-
 #[derive(Default)]
 struct WatchTable {
     apis: BTreeMap<GroupKind, Arc<ApiType>>,
@@ -125,10 +83,7 @@ impl Watches {
     /// Starts with the watch of definitions alone.
     pub fn start(client: ApiClient, store: Arc<Store>, clock: Arc<dyn Clock>, metrics: Arc<Metrics>) -> Self {
         let changed = Arc::new(Notify::new());
-        let served = Arc::new(ServedChanges {
-            plan: Arc::clone(&changed),
-            count: watch::channel(0).0,
-        });
+        let served = ServedChanges::new(Arc::clone(&changed));
         let definitions = KnownDefinitions::new(Arc::clone(&served));
         let discovery = Discovery::new(client.clone(), Arc::clone(&served));
         let stop = CancellationToken::new();
@@ -171,7 +126,7 @@ impl Watches {
 
     /// How what is known of kinds without a definition fares; `None`: nothing needs it.
     pub fn discovery_state(&self) -> Option<WatchState> {
-        self.shared.discovery.condition().map(running::as_state)
+        self.shared.discovery.condition().map(WatchState::from)
     }
 
     /// Whether a definition of a kind exists; `None`: not known.
@@ -192,7 +147,7 @@ impl Watches {
 
     /// Changes whenever a definition does, or what is known of kinds without one: [`Watches::resolve`] may answer otherwise.
     pub fn served_changes(&self) -> watch::Receiver<u64> {
-        self.shared.served.count.subscribe()
+        self.shared.served.subscribe()
     }
 
     /// Whether the store has every object that there is of a kind that needs a definition: its watch is live, or there is no definition.
@@ -207,7 +162,7 @@ impl Watches {
 
     /// How the watch of definitions fares.
     pub fn definitions_state(&self) -> WatchState {
-        running::as_state(self.shared.definitions.condition())
+        self.shared.definitions.condition().into()
     }
 
     /// All kinds that are wanted or watched.

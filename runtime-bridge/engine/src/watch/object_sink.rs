@@ -1,16 +1,27 @@
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use parking_lot::Mutex;
 
 use super::{
     feed::{Condition, FeedEvent, Head, Sink},
-    running::{Gate, Status, as_state},
+    state::WatchState,
 };
 use crate::{
     metrics::Metrics,
     object::{ApiType, Object},
     store::Store,
 };
+
+/// True while a watch may bring news. Held while it does, so that nothing comes after the end.
+pub(super) type Gate = Arc<Mutex<bool>>;
+
+/// What a watch's sink notes down.
+pub(super) struct Status {
+    pub(super) condition: Condition,
+    pub(super) interruptions: u64,
+    pub(super) lists: u64,
+    pub(super) unreadable: BTreeMap<String, String>,
+}
 
 /// So many unreadable objects are shown by name.
 const SHOWN: usize = 20;
@@ -77,7 +88,7 @@ impl Sink for ObjectSink {
             Metrics::count(&self.metrics.watch_interruptions, &self.api.kind);
         }
         self.metrics
-            .show_watch_state(&self.api.kind, as_state(condition.clone()).name());
+            .show_watch_state(&self.api.kind, WatchState::from(condition.clone()).name());
         status.condition = condition;
     }
 }

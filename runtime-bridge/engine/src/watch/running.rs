@@ -1,4 +1,4 @@
-use std::{collections::BTreeMap, panic::AssertUnwindSafe, sync::Arc};
+use std::{collections::BTreeMap, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use bridge_core::watch_plan::{Ending, GroupKind};
 use futures::FutureExt;
@@ -6,11 +6,14 @@ use parking_lot::Mutex;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::{
-    AFTER_A_PANIC, WatchState,
     feed::{Condition, Feed, Sink},
-    object_sink::ObjectSink,
+    object_sink::{Gate, ObjectSink, Status},
+    state::WatchState,
 };
 use crate::{client::ApiClient, metrics::Metrics, object::ApiType, store::Store};
+
+/// What panicked is tried again after this.
+pub(super) const AFTER_A_PANIC: Duration = Duration::from_secs(1);
 
 /// A watch that runs. Dropping it ends it, without I/O.
 pub(super) struct RunningWatch {
@@ -20,17 +23,6 @@ pub(super) struct RunningWatch {
     gate: Gate,
     metrics: Arc<Metrics>,
     _stop: DropGuard,
-}
-
-/// True while a watch may bring news. Held while it does, so that nothing comes after the end.
-pub(super) type Gate = Arc<Mutex<bool>>;
-
-/// What a watch's sink notes down.
-pub(super) struct Status {
-    pub(super) condition: Condition,
-    pub(super) interruptions: u64,
-    pub(super) lists: u64,
-    pub(super) unreadable: BTreeMap<String, String>,
 }
 
 impl RunningWatch {
@@ -81,7 +73,7 @@ impl RunningWatch {
     }
 
     pub(super) fn state(&self) -> WatchState {
-        as_state(self.status.lock().condition.clone())
+        self.status.lock().condition.clone().into()
     }
 
     pub(super) fn interruptions(&self) -> u64 {
@@ -94,14 +86,6 @@ impl RunningWatch {
 
     pub(super) fn unreadable(&self) -> BTreeMap<String, String> {
         self.status.lock().unreadable.clone()
-    }
-}
-
-pub(super) fn as_state(condition: Condition) -> WatchState {
-    match condition {
-        Condition::Live => WatchState::Live,
-        Condition::Syncing(why) => WatchState::Syncing(why),
-        Condition::Forbidden(why) => WatchState::Forbidden(why),
     }
 }
 

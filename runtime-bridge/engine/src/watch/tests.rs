@@ -1,6 +1,7 @@
 use std::{
     convert::Infallible,
     sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+    time::Duration,
 };
 
 use futures::{StreamExt, stream};
