@@ -9,9 +9,11 @@ use crate::reasons::{StopReason, WarningEvent};
 use crate::rule::Rule;
 
 use super::{
-    decision::{Action, Call, Decision, Event, MetadataChange, ObserveCall, Purpose, Rest},
+    decision::{Action, Attempt, Call, Decision, Event, MetadataChange, ObserveCall, Purpose, Rest},
+    intervals::poll_interval,
+    last_observation::ObservedState,
     names, operation,
-    reconcile_memory::{Attempt, ObservedState, ReconcileMemory},
+    reconcile_memory::ReconcileMemory,
     record::Record,
     report::Report,
     rules,
@@ -229,7 +231,7 @@ impl ReconcileContext<'_> {
 
     /// Likewise, where the change may come from where nobody tells of it: it is looked at again at the next drift poll.
     pub fn stop_and_return(&self, reason: StopReason, message: String) -> Decision {
-        let wake = self.snapshot.now + super::reconcile_memory::poll_interval(self.snapshot);
+        let wake = self.snapshot.now + poll_interval(self.snapshot);
         match self.stop(reason, message) {
             Decision::Rest(rest) => Decision::Rest(Rest {
                 wake: rest.wake.or(Some(wake)),

@@ -18,7 +18,6 @@ use super::{
     report::Report,
     resolve_intent, rules,
     status::ConditionValue,
-    unanswered,
 };
 
 /// The intent was written in this pass: now, and only now, its call may go.
@@ -31,8 +30,8 @@ pub(super) fn send_recorded_intent(ctx: &ReconcileContext) -> Option<Decision> {
     }
     // What was recorded, or nothing: a Secret or a config may have changed since.
     let same = rules::request_is_the_same(ctx.snapshot, record, intent, &ctx.desired);
-    let known = Rule::SentSecretsAreRecorded.is_off()
-        || unanswered::secrets_are_recorded(record, intent, &ctx.desired);
+    let known =
+        Rule::SentSecretsAreRecorded.is_off() || rules::secrets_are_recorded(record, intent, &ctx.desired);
     if !same || !known {
         return None;
     }

@@ -8,8 +8,9 @@ use crate::rule::Rule;
 use super::{
     context::{ReconcileContext, left_behind},
     decision::{Action, Decision, Event, Purpose, Rest},
+    last_observation::ObservedState,
     names,
-    reconcile_memory::{ObservedState, ReconcileMemory},
+    reconcile_memory::ReconcileMemory,
     record::{Record, Stored},
     report::Report,
     rules,

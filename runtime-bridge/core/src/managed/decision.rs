@@ -10,6 +10,9 @@ use crate::reasons::{NormalEvent, Reason};
 
 use super::status::Status;
 
+/// The recorded call, by token and attempt.
+pub type Attempt = (String, u32);
+
 /// At most one thing to do.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Decision<A = Action> {
@@ -96,7 +99,7 @@ pub struct MetadataChange {
     /// Annotations to set, and with `None` to remove.
     pub annotations: BTreeMap<String, Option<String>>,
     /// The intent that it records: its call may be sent once this is written.
-    pub allows: Option<super::reconcile_memory::Attempt>,
+    pub allows: Option<Attempt>,
     /// To be told once it is written.
     pub event: Option<Event>,
 }

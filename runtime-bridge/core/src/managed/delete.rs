@@ -14,7 +14,7 @@ use crate::{
 use super::{
     context::{ReconcileContext, left_behind},
     decision::{Action, Decision, Event, Purpose},
-    reconcile_memory::ObservedState,
+    last_observation::ObservedState,
     record::{ConfigIdentity, Details, Intent, IntentVerb, Record, RecordedParameters},
     report::{self, Report},
     resolve_intent,

@@ -15,38 +15,46 @@ mod duration;
 mod existing;
 mod failure;
 mod initial_schedule;
+mod intervals;
+mod last_observation;
 mod machine;
 pub mod names;
 mod operation;
 mod ownership;
 mod policy;
 mod quantity;
+mod reconcile_inputs;
 mod reconcile_memory;
 mod record;
+mod record_failure;
+mod record_observation;
 mod record_results;
 mod recover_creation;
 mod replacement;
 mod report;
 mod resolve_intent;
 mod retry_state;
-pub mod rules;
+mod rules;
 mod snapshot;
 pub mod status;
 mod status_echo;
 mod stored_form;
-mod unanswered;
 
 pub use annotations::Annotations;
 pub use decide::{decide, decide_without_config};
-pub use decision::{Action, Call, Decision, Event, MetadataChange, ObserveCall, Purpose, Rest, StatusWrite};
+pub use decision::{
+    Action, Attempt, Call, Decision, Event, MetadataChange, ObserveCall, Purpose, Rest, StatusWrite,
+};
 pub use diff::{differences, differences_by_rules};
 pub use duration::parse_go;
 pub use failure::{Reaction, back_off, delay, reaction};
 pub use initial_schedule::initial_schedule;
+pub use last_observation::{LastObservation, ObservedState};
 pub use machine::{ManagedMachine, Performed, SnapshotAdditions};
 pub use ownership::{Neighbour, Neighbours, OwnershipClaims};
 pub use policy::Policies;
-pub use reconcile_memory::{Attempt, LastObservation, ObservedState, ReconcileInputs, ReconcileMemory};
+pub use reconcile_inputs::ReconcileInputs;
+pub use reconcile_memory::ReconcileMemory;
 pub use record::{
     ConfigIdentity, Details, Intent, IntentVerb, Record, RecordedOperation, RecordedParameters, Replacement,
     SNAPSHOT_LIMIT, Stored,

@@ -9,15 +9,12 @@ use crate::rule::Rule;
 use super::{
     context::ReconcileContext,
     decision::{Decision, Purpose},
+    intervals::POLL_AFTER,
     record::{Intent, IntentVerb, Record},
     report::{self, Report},
     rules,
     status::OperationReport,
-    unanswered,
 };
-
-/// A poll where the plugin gave no advice.
-pub(super) const POLL_AFTER: std::time::Duration = std::time::Duration::from_secs(10);
 
 /// The operation that runs: a removal first, then a recorded creation, then what the status holds.
 pub(super) fn running(ctx: &ReconcileContext) -> Option<OperationReport> {
@@ -152,7 +149,7 @@ pub(super) fn follow(ctx: &ReconcileContext) -> Option<Decision> {
     let capabilities = &snapshot.kind.capabilities;
     if ctx.deleting()
         && operation.verb == OperationVerb::Create
-        && unanswered::may_be_deleted_while_created(snapshot)
+        && rules::may_be_deleted_while_created(snapshot)
         && !name.is_empty()
     {
         return Some(super::delete::delete(ctx));

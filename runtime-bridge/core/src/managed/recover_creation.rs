@@ -7,13 +7,12 @@ use super::{
     context::ReconcileContext,
     create,
     decision::{Decision, Event, Purpose},
+    last_observation::ObservedState,
     names,
-    reconcile_memory::ObservedState,
     record::{Intent, Record},
     report::Report,
     resolve_intent, rules,
     status::Question,
-    unanswered,
 };
 
 /// How soon a Create that was answered without a name is repeated.
@@ -38,7 +37,7 @@ pub(super) fn recover_creation(ctx: &ReconcileContext) -> Decision {
             "a creation is unanswered, and the ProviderConfig now means another account or has other settings than when it was sent; put it back until the creation is settled".to_owned(),
         );
     }
-    let settles = rules::resolves_at(snapshot, unanswered::create_ends(snapshot, intent));
+    let settles = rules::resolves_at(snapshot, rules::create_ends(snapshot, intent));
     let by_marker = snapshot.recovers_by(CreateRecovery::Marker);
     let name = rules::recovery_name(snapshot, record);
     let by_name = if snapshot.is_named_upstream() {
@@ -78,7 +77,7 @@ pub(super) fn recover_creation(ctx: &ReconcileContext) -> Decision {
     }
     let repeatable = rules::token_may_be_repeated(snapshot, record, intent, &ctx.desired);
     if repeatable && !intent.token_exhausted {
-        match unanswered::created_at(ctx.memory, intent) {
+        match rules::created_at(ctx.memory, intent) {
             // It was made: it is only not to be seen yet, or gone again.
             Some(_) if can_look => {}
             // And the answer told no name.
@@ -160,11 +159,7 @@ fn by_absence(
     let snapshot = ctx.snapshot;
     match &ctx.memory.last_observation {
         Some(last_observation)
-            if rules::absence_resolves(
-                snapshot,
-                unanswered::create_ends(snapshot, intent),
-                last_observation,
-            ) =>
+            if rules::absence_resolves(snapshot, rules::create_ends(snapshot, intent), last_observation) =>
         {
             resolved_as_absent(ctx, record, ABSENT)
         }
@@ -263,7 +258,7 @@ fn found_by_a_person(
     name: &str,
 ) -> Result<Decision, String> {
     let snapshot = ctx.snapshot;
-    if let Some(why) = unanswered::breaks_name_rules(&snapshot.kind, name) {
+    if let Some(why) = rules::breaks_name_rules(&snapshot.kind, name) {
         return Err(why);
     }
     let as_recorded = rules::observed_as_recorded(intent, &ctx.desired).is_some();

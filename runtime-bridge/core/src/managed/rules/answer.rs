@@ -1,55 +1,69 @@
-//! Rules of a Create whose answer was lost, contradicts itself, or has to come from a person.
+//! What an answer settles, and how far it is believed.
 
 use std::borrow::Cow;
 
-use jiff::Timestamp;
-use regex::Regex;
-
 use crate::{
-    external::{Answer, Effect, Failure, FailureCode, OperationVerb, Outcome, OutcomeResult, Verb},
-    kind::Kind,
+    external::{Answer, Call, Effect, Failure, FailureCode, OperationVerb, Outcome, OutcomeResult, Verb},
     rule::Rule,
 };
 
-use super::{
-    decision::Call,
-    reconcile_memory::ReconcileMemory,
-    record::{Intent, Record},
-    snapshot::{ResolvedDesiredState, Snapshot},
-};
+use super::super::record::Intent;
 
-/// Where a kind does not say how long a creation may take.
-const LONGEST_CREATION: std::time::Duration = std::time::Duration::from_hours(1);
-
-/// Nothing that a create does comes to be seen after this: not what its call did, nor the operation that it began, whether the answer told of it
-/// (trace 44) or was lost (trace 46). What moves only when polled moves no more.
-pub fn create_ends(snapshot: &Snapshot, intent: &Intent) -> Timestamp {
-    let may_go_on = match &intent.operation {
-        Some(operation) => !operation.poll_driven && !Rule::ForgottenOperationMayGoOn.is_off(),
-        None => !intent.operation_ended && !Rule::LostOperationMayGoOn.is_off(),
-    };
-    if snapshot.kind.capabilities.visible_when_accepted || !may_go_on {
-        return intent.deadline;
+/// After this answer the call does nothing more. A plugin that cannot tell the effect has given up, not the upstream (trace 35).
+pub fn is_terminal(result: &OutcomeResult) -> bool {
+    match result {
+        OutcomeResult::Completed(_) | OutcomeResult::Operation(_) => true,
+        OutcomeResult::Failure(failure) => {
+            failure.effect == Effect::None || Rule::UnknownEffectEndsNothing.is_off()
+        }
     }
-    // Each attempt may be the one that began it, at the end of its call.
-    intent.deadline + snapshot.kind.timeouts.create.unwrap_or(LONGEST_CREATION)
 }
 
-/// The end of the recorded operation is the end of the create: no other attempt can have begun another one.
-pub fn operation_ends_the_create(intent: &Intent, handle: &str) -> bool {
-    let held = intent
+/// `EFFECT_NONE` settles an intent only as the answer to attempt 0 while no other exists, or to one *alone* whose request itself was refused
+/// (traces 6, 7, 25).
+pub fn rejection_resolves(intent: &Intent, attempt: u32, failure: &Failure) -> bool {
+    failure.effect == Effect::None
+        && attempt == intent.attempt
+        && (Rule::NoEffectResolvesFirstAttempt.is_off()
+            || attempt == 0
+            || (intent.exclusive && rejects_request(failure.code)))
+}
+
+/// The end of the recorded operation settles only if it was that of attempt 0 while no other exists, or of one *alone* (traces 23, 24): an
+/// attempt that is still on its way may find the token free again.
+pub fn failed_operation_resolves(intent: &Intent, handle: &str, failure: &Failure) -> bool {
+    let of_attempt = intent
         .operation
         .as_ref()
-        .filter(|operation| operation.handle == handle);
-    held.is_some_and(|operation| operation.attempt == intent.attempt)
-        && (intent.attempt == 0 || intent.exclusive)
+        .filter(|operation| operation.handle == handle)
+        .map(|operation| operation.attempt);
+    let speaks_of_it = match failure.code {
+        FailureCode::OperationFailed => true,
+        FailureCode::OperationExpired if Rule::ExpiredOperationResolvesNothing.is_off() => true,
+        _ => Rule::OperationFailedSpeaksAlone.is_off(),
+    };
+    let is_of_newest = Rule::OperationOfNewestAttemptResolves.is_off() || of_attempt == Some(intent.attempt);
+    let is_alone = Rule::OperationOfRepeatResolvesNothing.is_off() || intent.attempt == 0 || intent.exclusive;
+    speaks_of_it && failure.effect == Effect::None && is_of_newest && is_alone
 }
 
-/// A deletion need not wait for the creation that runs: what it makes is seen, so that an absence after the Delete tells the truth (trace 46).
-pub fn may_be_deleted_while_created(snapshot: &Snapshot) -> bool {
-    let capabilities = &snapshot.kind.capabilities;
-    let is_visible = capabilities.visible_when_accepted || Rule::HiddenIsNotDeletedEarly.is_off();
-    capabilities.delete_during_create && is_visible
+/// A repeat refused like this ends the token's turn: the next recovery's is next. Not found: what it made is gone again.
+pub fn exhausts_token(attempt: u32, failure: &Failure) -> bool {
+    !Rule::RejectedRepeatExhaustsToken.is_off()
+        && attempt > 0
+        && failure.effect == Effect::None
+        && (rejects_request(failure.code)
+            || matches!(
+                failure.code,
+                FailureCode::AlreadyExists | FailureCode::TokenReused | FailureCode::NotFound
+            ))
+}
+
+fn rejects_request(code: FailureCode) -> bool {
+    matches!(
+        code,
+        FailureCode::InvalidSpec | FailureCode::ImmutableField | FailureCode::Unsupported
+    )
 }
 
 /// A name that the Create did not bring is the name of something that was created: a failure that tells it has had an effect, whatever it says of
@@ -88,32 +102,11 @@ pub fn believed<'a>(call: &Call, answer: &'a Answer) -> Cow<'a, Answer> {
     }))
 }
 
-/// The record knows with which secrets the call goes, or that nobody knows any more which of several the resource holds.
-pub fn secrets_are_recorded(record: &Record, intent: &Intent, desired: &ResolvedDesiredState) -> bool {
-    let unknown = intent.attempt > 0 && record.sensitive_digest.is_empty();
-    unknown || record.sensitive_digest == desired.sensitive_digest
-}
-
-/// This process was answered that the create had its effect: another repeat would tell it nothing new.
-pub fn created_at(memory: &ReconcileMemory, intent: &Intent) -> Option<Timestamp> {
-    let ((token, attempt), at) = memory.created.as_ref()?;
-    (*token == intent.token && *attempt == intent.attempt).then_some(*at)
-}
-
-/// Why the kind cannot have a resource of this name; `None`: it can, or its pattern is none.
-pub fn breaks_name_rules(kind: &Kind, name: &str) -> Option<String> {
-    let rules = &kind.external_name;
-    if rules.max_length > 0 && name.len() > rules.max_length {
-        return Some(format!("{name:?} is longer than {} bytes", rules.max_length));
-    }
-    let pattern = Regex::new(&format!("^(?:{})$", rules.pattern)).ok();
-    let pattern = pattern.filter(|_| !rules.pattern.is_empty())?;
-    (!pattern.is_match(name)).then(|| format!("{name:?} does not match {:?}", rules.pattern))
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
+
+    use jiff::Timestamp;
 
     use super::*;
     use crate::external::{Config, DesiredState, Document, Owner, Secrets, Target};
