@@ -2,15 +2,14 @@
 
 use jiff::Timestamp;
 
-use crate::rule::Rule;
-
-use super::super::{
+use super::time::resolves_at;
+use crate::managed::{
     last_observation::{LastObservation, ObservedState},
     reconcile_memory::ReconcileMemory,
     record::Intent,
     snapshot::Snapshot,
 };
-use super::time::resolves_at;
+use crate::rule::Rule;
 
 /// For at least so long an absence of what is known to exist is doubted.
 const LEAST_DOUBT: std::time::Duration = std::time::Duration::from_secs(5);

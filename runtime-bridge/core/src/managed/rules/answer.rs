@@ -2,12 +2,11 @@
 
 use std::borrow::Cow;
 
+use crate::managed::record::Intent;
 use crate::{
     external::{Answer, Call, Effect, Failure, FailureCode, OperationVerb, Outcome, OutcomeResult, Verb},
     rule::Rule,
 };
-
-use super::super::record::Intent;
 
 /// After this answer the call does nothing more. A plugin that cannot tell the effect has given up, not the upstream (trace 35).
 pub fn is_terminal(result: &OutcomeResult) -> bool {

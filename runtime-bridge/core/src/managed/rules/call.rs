@@ -2,15 +2,14 @@
 
 use jiff::Timestamp;
 
-use crate::{kind::CreateRecovery, rule::Rule};
-
-use super::super::{
+use super::{recorded::confirmed, time::effects_end_at};
+use crate::managed::{
     names,
     reconcile_memory::ReconcileMemory,
     record::{Intent, Record},
     snapshot::Snapshot,
 };
-use super::{recorded::confirmed, time::effects_end_at};
+use crate::{kind::CreateRecovery, rule::Rule};
 
 /// This process wrote the intent, or tried to, and never began its call: there is nothing to recover (trace 37).
 pub fn is_certainly_unsent(memory: &ReconcileMemory, intent: &Intent) -> bool {

@@ -1,15 +1,14 @@
 //! Whether the config still means the place, and the account, of the record.
 
-use crate::{external::Observation, rule::Rule};
-
-use super::super::{
-    record::{ConfigIdentity, Record},
-    snapshot::Snapshot,
-};
 use super::{
     owner::{Ownership, ownership},
     recorded::bound,
 };
+use crate::managed::{
+    record::{ConfigIdentity, Record},
+    snapshot::Snapshot,
+};
+use crate::{external::Observation, rule::Rule};
 
 /// The config still means the place that the record speaks of: elsewhere, absence means nothing.
 pub fn same_location(snapshot: &Snapshot, record: &Record) -> bool {

@@ -29,8 +29,8 @@ pub use operation::{
     operation_ends_the_create,
 };
 pub use owner::{
-    Ownership, OwnershipClaim, conflicting_object, denote_same_resource, is_conflicting, may_be_its_work,
-    name_to_create, needs_confirmation, ownership, ownership_claim,
+    Ownership, OwnershipClaim, conflicting_object, denote_same_resource, foreign_owner, is_conflicting,
+    may_be_its_work, name_to_create, needs_confirmation, ownership, ownership_claim,
 };
 pub use person::{breaks_name_rules, may_ask_person, question_is_about};
 pub use recorded::{

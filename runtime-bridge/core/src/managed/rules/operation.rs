@@ -1,14 +1,13 @@
 //! Which operations are followed, and what their end means.
 
-use crate::{
-    external::{Operation, OperationVerb},
-    rule::Rule,
-};
-
-use super::super::{
+use crate::managed::{
     record::{Intent, Record},
     snapshot::Snapshot,
     status::OperationReport,
+};
+use crate::{
+    external::{Operation, OperationVerb},
+    rule::Rule,
 };
 
 /// An operation that a look found may be followed as if it were ours: a creation's handle lives in the record alone, a removal that nobody here

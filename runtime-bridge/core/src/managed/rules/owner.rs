@@ -1,12 +1,7 @@
 //! Whose an external resource is.
 
-use crate::{
-    external::{Document, Observation},
-    kind::{CreateRecovery, Kind, NameSource},
-    rule::Rule,
-};
-
-use super::super::{
+use super::recorded::bound;
+use crate::managed::{
     diff::differences_by_rules,
     last_observation::ObservedState,
     names,
@@ -14,7 +9,11 @@ use super::super::{
     record::{Record, Stored},
     snapshot::{Managed, Snapshot},
 };
-use super::recorded::bound;
+use crate::{
+    external::{Document, Observation},
+    kind::{CreateRecovery, Kind, NameSource},
+    rule::Rule,
+};
 
 /// Whose is it?
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -154,4 +153,19 @@ pub fn may_be_its_work(snapshot: &Snapshot, record: &Record, observation: &Obser
         Ownership::Unmarked => unmarked_is_owned(snapshot, record),
         Ownership::FormerlyOwned | Ownership::Foreign(_) => Rule::AdoptedIsNotOurWork.is_off(),
     }
+}
+
+/// Why what was found is another's, and what to do; `None`: it is not, as far as one can tell.
+pub fn foreign_owner(snapshot: &Snapshot, observation: &Observation) -> Option<String> {
+    let name = &observation.external_name;
+    if let Ownership::Foreign(marker) = ownership(snapshot, observation) {
+        return Some(format!(
+            "{name:?} bears the marker {marker} of another object; if that object is gone for good, annotate {}={marker}",
+            names::ADOPT
+        ));
+    }
+    let conflicting_object = conflicting_object(snapshot, observation)?;
+    Some(format!(
+        "{name:?} is already managed by {conflicting_object}; delete this object, which leaves the resource to the other, or give it a name of its own"
+    ))
 }

@@ -2,10 +2,9 @@
 
 use regex::Regex;
 
-use crate::{kind::Kind, rule::Rule};
-
-use super::super::{record::Intent, snapshot::Snapshot, status::Question};
 use super::time::{create_ends, resolves_at};
+use crate::managed::{record::Intent, snapshot::Snapshot, status::Question};
+use crate::{kind::Kind, rule::Rule};
 
 /// An answer counts only for the question that was drawn for this token and attempt (trace 30).
 pub fn question_is_about(question: &Question, intent: &Intent) -> bool {

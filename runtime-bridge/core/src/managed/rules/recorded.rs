@@ -1,16 +1,15 @@
 //! What the record says of the resource, and where it is looked for by it.
 
-use crate::{
-    external::Document,
-    kind::{CreateRecovery, Kind},
-    rule::Rule,
-};
-
-use super::super::{
+use crate::managed::{
     last_observation::LastObservation,
     names,
     record::{Intent, Record, RecordedParameters},
     snapshot::{ResolvedDesiredState, Snapshot},
+};
+use crate::{
+    external::Document,
+    kind::{CreateRecovery, Kind},
+    rule::Rule,
 };
 
 /// The create is confirmed: by metadata, or by the status that names its token.

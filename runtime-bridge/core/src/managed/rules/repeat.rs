@@ -2,14 +2,13 @@
 
 use jiff::Timestamp;
 
-use crate::{kind::CreateRecovery, rule::Rule};
-
-use super::super::{
+use super::{location::same_location, time::effects_end_at};
+use crate::managed::{
     reconcile_memory::ReconcileMemory,
     record::{Intent, Record, RecordedParameters},
     snapshot::{ResolvedDesiredState, Snapshot},
 };
-use super::{location::same_location, time::effects_end_at};
+use crate::{kind::CreateRecovery, rule::Rule};
 
 /// A repeat must carry the same request, to the same place, while the token is retained (traces 9 to 11). It may make something, so that a
 /// policy that forbids this forbids the repeat; a deletion has to learn what there is to delete.

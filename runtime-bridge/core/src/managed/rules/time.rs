@@ -2,13 +2,12 @@
 
 use jiff::Timestamp;
 
-use crate::rule::Rule;
-
-use super::super::{
+use crate::managed::{
     names,
     record::{Intent, Record},
     snapshot::Snapshot,
 };
+use crate::rule::Rule;
 
 /// Where a kind does not say how long a creation may take.
 const LONGEST_CREATION: std::time::Duration = std::time::Duration::from_hours(1);
