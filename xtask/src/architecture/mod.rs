@@ -86,3 +86,23 @@ fn modules_import_each_other_in_no_new_circle() {
         "fewer circles are left than {REMAINING} lists; write into it:\n{lines}"
     );
 }
+
+#[test]
+fn steps_of_the_machine_call_no_other_step() {
+    const STEPS: &str = "managed::steps::";
+    let imports = Modules::read(&root().join("runtime-bridge/core/src"))
+        .unwrap()
+        .imports();
+    let steps: Vec<&String> = imports
+        .keys()
+        .filter(|module| module.starts_with(STEPS))
+        .collect();
+    assert!(!steps.is_empty(), "the steps are somewhere else now");
+    for step in steps {
+        let called = imports[step].keys().find(|other| other.starts_with(STEPS));
+        assert_eq!(called, None, "{step} calls another step");
+    }
+    let list = |module: &&String| imports[*module].keys().any(|other| other.starts_with(STEPS));
+    let lists: Vec<&String> = imports.keys().filter(list).collect();
+    assert_eq!(lists, ["managed::decide"], "what else puts steps in an order?");
+}

@@ -1,40 +1,195 @@
-//! One decision's view of things, and the pieces that its branches share.
+//! What the steps of a decision look at: the snapshot, the memory, and what follows from both.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{cell::OnceCell, sync::Arc};
 
-use jiff::Timestamp;
-
-use crate::external::{DesiredState, Document, Owner, Target, Verb};
-use crate::reasons::{StopReason, WarningEvent};
-use crate::rule::Rule;
+use crate::external::{DesiredState, Observation, Owner, Secrets, Target};
 
 use super::{
-    decision::{Action, Call, Decision, Event, MetadataChange, ObserveCall, Purpose, Rest},
-    names, operation,
-    reconcile_memory::{Attempt, ObservedState, ReconcileMemory},
-    record::Record,
-    report::Report,
+    differences::Differences,
+    last_observation::{LastObservation, ObservedState},
+    reconcile_memory::ReconcileMemory,
+    record::{Record, Stored},
     rules,
     snapshot::{ResolvedDesiredState, Snapshot},
-    status::{ConditionValue, Question},
+    status::Question,
 };
 
-/// To set, and with `None` to remove.
-pub(super) type Annotations = BTreeMap<String, Option<String>>;
-
-/// What a decision looks at.
+/// Everything that a decision is made from. What is derived is worked out when a step first asks for it.
 pub(super) struct ReconcileContext<'a> {
     pub snapshot: &'a Snapshot,
     pub memory: &'a ReconcileMemory,
-    pub record: Option<Record>,
-    pub desired: Arc<ResolvedDesiredState>,
+    stored: Arc<Stored>,
+    desired: OnceCell<Arc<ResolvedDesiredState>>,
+    lookup: OnceCell<Lookup>,
+    differences: OnceCell<Differences>,
 }
 
-impl ReconcileContext<'_> {
+/// What is known of the external resource outside the recovery of a creation.
+#[derive(Clone, Copy)]
+pub(super) enum Found<'c> {
+    /// There is nothing to observe it by.
+    Unidentified,
+    /// It is to be observed by this name, which may be empty: by derived name or marker.
+    Unobserved(&'c str),
+    Exists(&'c LastObservation, &'c Observation),
+    Absent(Absence<'c>),
+}
+
+/// An observation that found nothing.
+#[derive(Clone, Copy)]
+pub(super) struct Absence<'c> {
+    pub last_observation: &'c LastObservation,
+    /// By which it was looked for.
+    pub name: &'c str,
+    /// The name that the plugin works out; empty where it does not.
+    pub derived: &'c str,
+}
+
+/// Whether the last observation counts.
+enum Lookup {
+    Unidentified,
+    Stale(String),
+    Fresh(String),
+}
+
+/// The resource exists, the object is not being deleted, and has a record.
+#[derive(Clone, Copy)]
+pub(super) struct Existing<'a> {
+    pub record: &'a Record,
+    pub last_observation: &'a LastObservation,
+    pub observation: &'a Observation,
+}
+
+impl<'a> ReconcileContext<'a> {
+    pub fn new(snapshot: &'a Snapshot, memory: &'a ReconcileMemory) -> Self {
+        Self {
+            snapshot,
+            memory,
+            stored: snapshot.managed.record(),
+            desired: OnceCell::new(),
+            lookup: OnceCell::new(),
+            differences: OnceCell::new(),
+        }
+    }
+
+    pub fn stored(&self) -> &Stored {
+        &self.stored
+    }
+
+    /// The record, if it is this object's and can be read.
+    pub fn record(&self) -> Option<&Record> {
+        match &*self.stored {
+            Stored::Owned(record) => Some(record),
+            Stored::None | Stored::Unreadable(_) => None,
+        }
+    }
+
     pub fn deleting(&self) -> bool {
         self.snapshot.managed.deletion.is_some()
     }
 
+    /// The desired state; without its sensitive values where it cannot be read whole.
+    pub fn desired(&self) -> &ResolvedDesiredState {
+        self.desired.get_or_init(|| match &self.snapshot.desired {
+            Ok(desired) => Arc::clone(desired),
+            Err(_) => Arc::new(ResolvedDesiredState {
+                parameters: self.snapshot.bare.clone(),
+                digest: String::new(),
+                sensitive: Secrets::default(),
+                sensitive_digest: String::new(),
+            }),
+        })
+    }
+
+    /// The same as a call carries it.
+    pub fn to_desired_state(&self) -> DesiredState {
+        let desired = self.desired();
+        DesiredState {
+            parameters: desired.parameters.clone(),
+            sensitive: desired.sensitive.clone(),
+        }
+    }
+
+    /// The record speaks of a resource: one that is confirmed, or that may have been created.
+    pub fn is_bound(&self) -> bool {
+        self.record()
+            .is_some_and(|record| rules::bound(self.snapshot, record))
+    }
+
+    /// A deletion looks for nothing that the object cannot show to be its own.
+    fn name_to_observe(&self) -> Option<String> {
+        match self.record() {
+            Some(record) if self.deleting() && self.is_bound() => Some(record.external_name.clone()),
+            _ if self.deleting() && !self.snapshot.kind.capabilities.holds_marker => None,
+            record => self.snapshot.name_to_observe_by(record),
+        }
+    }
+
+    pub fn found(&self) -> Found<'_> {
+        let lookup = self.lookup.get_or_init(|| match self.name_to_observe() {
+            None => Lookup::Unidentified,
+            Some(name) if self.memory.fresh_observation(self.snapshot, &name).is_some() => {
+                Lookup::Fresh(name)
+            }
+            Some(name) => Lookup::Stale(name),
+        });
+        match (lookup, &self.memory.last_observation) {
+            (Lookup::Unidentified, _) => Found::Unidentified,
+            (Lookup::Stale(name), _) | (Lookup::Fresh(name), None) => Found::Unobserved(name),
+            (Lookup::Fresh(name), Some(last_observation)) => match &last_observation.found {
+                ObservedState::Exists(observation) => Found::Exists(last_observation, observation),
+                ObservedState::Absent(absent) => Found::Absent(Absence {
+                    last_observation,
+                    name,
+                    derived: &absent.external_name,
+                }),
+            },
+        }
+    }
+
+    /// What was found, unless the object is being deleted.
+    pub fn observation(&self) -> Option<&Observation> {
+        match self.found() {
+            Found::Exists(_, observation) if !self.deleting() => Some(observation),
+            Found::Exists(..) | Found::Unidentified | Found::Unobserved(_) | Found::Absent(_) => None,
+        }
+    }
+
+    /// What was not found, unless the object is being deleted.
+    pub fn absence(&self) -> Option<Absence<'_>> {
+        match self.found() {
+            Found::Absent(absence) if !self.deleting() => Some(absence),
+            Found::Exists(..) | Found::Unidentified | Found::Unobserved(_) | Found::Absent(_) => None,
+        }
+    }
+
+    pub fn existing(&self) -> Option<Existing<'_>> {
+        match (self.record(), self.found()) {
+            (Some(record), Found::Exists(last_observation, observation)) if !self.deleting() => {
+                Some(Existing {
+                    record,
+                    last_observation,
+                    observation,
+                })
+            }
+            _ => None,
+        }
+    }
+
+    /// In what the resource differs from the desired state.
+    pub fn differences(&self, existing: Existing) -> &Differences {
+        self.differences.get_or_init(|| {
+            Differences::of(
+                &self.snapshot.kind,
+                self.desired(),
+                &self.snapshot.marker,
+                existing.record,
+                existing.observation,
+            )
+        })
+    }
+
+    /// Whom a call is about; `None`: the config is not known.
     pub fn target(&self, name: &str) -> Option<Target> {
         let config = self.snapshot.config.as_ref().ok()?;
         let managed = &self.snapshot.managed;
@@ -51,8 +206,7 @@ impl ReconcileContext<'_> {
             ownership_marker: self.snapshot.marker.clone(),
             former_marker: self.snapshot.former_marker().to_owned(),
             provider_state: self
-                .record
-                .as_ref()
+                .record()
                 .map(|record| record.provider_state.clone())
                 .unwrap_or_default(),
         })
@@ -69,209 +223,13 @@ impl ReconcileContext<'_> {
         .filter(|state| !state.is_empty())
     }
 
-    pub fn desired(&self) -> DesiredState {
-        DesiredState {
-            parameters: self.desired.parameters.clone(),
-            sensitive: self.desired.sensitive.clone(),
-        }
-    }
-
-    /// Look, if nothing holds calls back.
-    pub fn observe(&self, name: &str) -> Decision {
-        self.observe_with(self.target(name), self.desired(), false)
-    }
-
-    /// Look for what an unanswered create may have made. That bears our marker, if any: what a person has said is ours too would hide it.
-    /// `recorded`: it is looked for there, where it was wished for, though the wish was edited since.
-    pub fn observe_for_the_create(&self, name: &str, recorded: Option<&Document>) -> Decision {
-        let mut desired = self.desired();
-        if let Some(parameters) = recorded {
-            desired.parameters.clone_from(parameters);
-        }
-        let target = self.target(name).map(|target| Target {
-            former_marker: if Rule::RecoveryIgnoresFormerMarker.is_off() {
-                target.former_marker
-            } else {
-                String::new()
-            },
-            ..target
-        });
-        self.observe_with(target, desired, recorded.is_some())
-    }
-
-    fn observe_with(&self, target: Option<Target>, desired: DesiredState, as_recorded: bool) -> Decision {
-        match target {
-            Some(target) => Decision::Act(Action::Observe(Box::new(ObserveCall {
-                target,
-                desired,
-                as_recorded,
-            }))),
-            None => self.wait(Report::default(), None, Purpose::Retry),
-        }
-    }
-
-    /// Call the plugin, once it is proven that the object stands as it is known.
-    pub fn after_verification(&self, name: &str, verb: Verb, fill: impl FnOnce(&mut Call)) -> Decision {
-        match rules::precondition_valid_until(self.snapshot, self.memory) {
-            Some(deadline) => self.call(name, verb, deadline, fill),
-            None => Decision::Act(Action::VerifyResourceVersion),
-        }
-    }
-
-    /// Call the plugin.
-    pub fn call(
-        &self,
-        name: &str,
-        verb: Verb,
-        deadline: Timestamp,
-        fill: impl FnOnce(&mut Call),
-    ) -> Decision {
-        let Some(mut target) = self.target(name) else {
-            return self.wait(Report::default(), None, Purpose::Retry);
-        };
-        // The record may not hold it yet.
-        if let Some(state) = self.observed_state(name).filter(|_| verb == Verb::Delete) {
-            state.clone_into(&mut target.provider_state);
-        }
-        let mut call = Call {
-            verb,
-            target,
-            desired: self.desired(),
-            deadline,
-            token: String::new(),
-            attempt: 0,
-            outcome_unknown: false,
-            changed_paths: Vec::new(),
-            etag: String::new(),
-            handle: String::new(),
-            operation: None,
-            sensitive_digest: (verb == Verb::Update).then(|| self.desired.sensitive_digest.clone()),
-        };
-        fill(&mut call);
-        Decision::Act(Action::Call(Box::new(call)))
-    }
-
-    /// Write the record with the intent of a call: once this stands, the call may go.
-    pub fn write_intent(&self, why: &'static str, record: &Record, annotations: Annotations) -> Decision {
-        let allows = record
-            .intent
-            .as_ref()
-            .map(|intent| (intent.token.clone(), intent.attempt));
-        self.write(why, record, annotations, allows)
-    }
-
-    /// Write the record, and what goes with it. No call follows from it.
-    pub fn write_record(&self, why: &'static str, record: &Record, annotations: Annotations) -> Decision {
-        self.write(why, record, annotations, None)
-    }
-
-    fn write(
-        &self,
-        why: &'static str,
-        record: &Record,
-        mut annotations: Annotations,
-        allows: Option<Attempt>,
-    ) -> Decision {
-        annotations.insert(names::RECORD.to_owned(), Some(record.write()));
-        Decision::Act(Action::WriteMetadata(MetadataChange {
-            why,
-            add_finalizer: !self.deleting(),
-            annotations,
-            allows,
-            event: None,
-        }))
-    }
-
-    /// Report, and come back at `wake` (or, without one, at the next drift poll). What runs and what is asked stays told, and polled.
-    pub fn wait(&self, report: Report, wake: Option<Timestamp>, purpose: Purpose) -> Decision {
-        let ahead = |time: &Timestamp| *time > self.snapshot.now;
-        let next_observation = self
-            .memory
-            .last_observation
-            .as_ref()
-            .map(|last_observation| last_observation.next);
-        let mut rest = Rest {
-            wake: wake.or(next_observation.filter(ahead)),
-            purpose,
-        };
-        let next_poll = self.memory.next_poll.filter(ahead);
-        if let Some(poll) = next_poll.filter(|poll| rest.wake.is_none_or(|wake| *poll < wake))
-            && operation::running(self).is_some()
-        {
-            rest = Rest {
-                wake: Some(poll),
-                purpose: Purpose::Operation,
-            };
-        }
-        let mut report = if report.operation.is_none() {
-            operation::with_operation(self, report)
-        } else {
-            report
-        };
-        report.question = report.question.or_else(|| self.open_question());
-        report.into_decision(self.snapshot, self.memory, rest)
-    }
-
     /// The question that stands in the status, if it is about the create that is still unanswered, and about no earlier attempt (trace 30).
     pub fn open_question(&self) -> Option<Question> {
-        let record = self.record.as_ref()?;
+        let record = self.record()?;
         let intent = record
             .create()
             .filter(|_| !rules::confirmed(self.snapshot, record))?;
         let asked = self.snapshot.managed.status.progress.question.as_ref()?;
         rules::question_is_about(asked, intent).then(|| asked.clone())
     }
-
-    /// A named stop: only a person, or a change of theirs, goes on from here.
-    pub fn stop(&self, reason: StopReason, message: String) -> Decision {
-        self.stop_with(Report::default(), reason, message)
-    }
-
-    /// Likewise, where the change may come from where nobody tells of it: it is looked at again at the next drift poll.
-    pub fn stop_and_return(&self, reason: StopReason, message: String) -> Decision {
-        let wake = self.snapshot.now + super::reconcile_memory::poll_interval(self.snapshot);
-        match self.stop(reason, message) {
-            Decision::Rest(rest) => Decision::Rest(Rest {
-                wake: rest.wake.or(Some(wake)),
-                ..rest
-            }),
-            act @ Decision::Act(_) => act,
-        }
-    }
-
-    /// Likewise, and the report says what there is all the same. A deletion that nobody can help can be ended without the resource.
-    pub fn stop_with(&self, report: Report, reason: StopReason, message: String) -> Decision {
-        let message = if self.deleting() {
-            let uid = &self.snapshot.managed.uid;
-            format!(
-                "{message}; or annotate {}={uid} to let the object go, and leave what there may be",
-                names::ORPHAN
-            )
-        } else {
-            message
-        };
-        let event = Event::warning(reason, &message);
-        let report = Report {
-            event: Some(event),
-            synced: Some(ConditionValue::no(reason, message)),
-            ..report
-        };
-        self.wait(report.with_default_ready(self.snapshot), None, Purpose::Drift)
-    }
-}
-
-/// A note for the log and for events when something is left behind.
-pub(super) fn left_behind(snapshot: &Snapshot, name: &str, why: &str) -> Event {
-    let what = if name.is_empty() {
-        "whatever its unanswered creation may have made".to_owned()
-    } else {
-        format!("{name:?}")
-    };
-    Event::warning(
-        WarningEvent::LeftExternalResource,
-        &format!(
-            "left {what} of {} as it is: {why}",
-            snapshot.kind.resource_type.kind
-        ),
-    )
 }

@@ -10,6 +10,12 @@ use crate::reasons::{NormalEvent, Reason};
 
 use super::status::Status;
 
+/// Annotations to set, and with `None` to remove.
+pub type AnnotationChanges = BTreeMap<String, Option<String>>;
+
+/// The recorded call, by token and attempt.
+pub type Attempt = (String, u32);
+
 /// At most one thing to do.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Decision<A = Action> {
@@ -94,9 +100,9 @@ pub struct MetadataChange {
     /// Put our finalizer on.
     pub add_finalizer: bool,
     /// Annotations to set, and with `None` to remove.
-    pub annotations: BTreeMap<String, Option<String>>,
+    pub annotations: AnnotationChanges,
     /// The intent that it records: its call may be sent once this is written.
-    pub allows: Option<super::reconcile_memory::Attempt>,
+    pub allows: Option<Attempt>,
     /// To be told once it is written.
     pub event: Option<Event>,
 }

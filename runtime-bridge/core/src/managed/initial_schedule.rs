@@ -6,8 +6,8 @@ use crate::queue::{Priority, Wake};
 use crate::reasons::ConditionReason;
 
 use super::{
+    intervals::{UNREADY, poll_interval_of},
     names,
-    reconcile_memory::{UNREADY, poll_interval_of},
     record::Stored,
     snapshot::{Managed, Settings},
     status::{READY, SYNCED},

@@ -1,53 +1,77 @@
 //! The managed-resource machine: looks at what is known and returns one thing to do (design section 4).
 //!
-//! [`decide`] reads a [`World`] and a [`ReconcileMemory`] and returns a [`Decision`]. The shell carries it out, tells the memory what it brought
-//! ([`ReconcileMemory::record_observation`], [`ReconcileMemory::record_response`], …) and asks again, until there is nothing left to do. [`settle`] says what of an answer
-//! must be persisted before anything else is done.
+//! [`decide`] reads a [`Snapshot`] and a [`ReconcileMemory`] and returns a [`Decision`]. The driver carries it out, reports to the memory what came of
+//! it ([`ReconcileMemory::record_observation`], [`ReconcileMemory::record_response`], …) and asks again, until there is nothing left to do.
+//! [`resolve_intent()`] says what of an answer must be persisted before anything else is done.
+//!
+//! Each module imports those below it alone, from what is stored up to the order of the steps:
+//!
+//! ```text
+//! decide                                        the order of the steps
+//! steps/*                                       each decides, or leaves it to the next; none knows another
+//! removal  poll  unanswered  actions            what several steps do alike
+//! context  running  resource_report  approval   what they look at
+//! report  resolve_intent  record_*              what is shown, persisted, remembered of a result
+//! rules/*                                       the rules, by subject
+//! reconcile_memory  snapshot  record  status    data
+//! ```
 
+mod actions;
 mod annotations;
+mod approval;
 mod context;
-mod create;
 mod decide;
 mod decision;
-mod delete;
 mod diff;
+mod differences;
 mod duration;
-mod existing;
 mod failure;
 mod initial_schedule;
+mod intervals;
+mod last_observation;
 mod machine;
 pub mod names;
-mod operation;
 mod ownership;
 mod policy;
+mod poll;
 mod quantity;
+mod reconcile_inputs;
 mod reconcile_memory;
 mod record;
+mod record_failure;
 mod record_format;
+mod record_observation;
 mod record_results;
-mod recover_creation;
-mod replacement;
+mod removal;
 mod report;
 mod resolve_intent;
+mod resource_report;
 mod retry_state;
-pub mod rules;
+mod rules;
+mod running;
 mod snapshot;
 pub mod status;
 mod status_echo;
+mod step;
+mod steps;
 mod stored_form;
 mod unanswered;
 
 pub use annotations::Annotations;
 pub use decide::{decide, decide_without_config};
-pub use decision::{Action, Call, Decision, Event, MetadataChange, ObserveCall, Purpose, Rest, StatusWrite};
+pub use decision::{
+    Action, Attempt, Call, Decision, Event, MetadataChange, ObserveCall, Purpose, Rest, StatusWrite,
+};
 pub use diff::{differences, differences_by_rules};
 pub use duration::parse_go;
 pub use failure::{Reaction, delay, reaction};
 pub use initial_schedule::initial_schedule;
+pub use last_observation::{LastObservation, ObservedState};
 pub use machine::{ManagedMachine, Performed, SnapshotAdditions};
 pub use ownership::{Neighbour, Neighbours, OwnershipClaims};
 pub use policy::Policies;
-pub use reconcile_memory::{Attempt, LastObservation, ObservedState, ReconcileInputs, ReconcileMemory};
+pub use reconcile_inputs::ReconcileInputs;
+pub use reconcile_memory::ReconcileMemory;
 pub use record::{
     ConfigIdentity, Details, Intent, IntentVerb, Record, RecordedOperation, RecordedParameters, Replacement,
     SNAPSHOT_LIMIT, Stored,

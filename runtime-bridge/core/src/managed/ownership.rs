@@ -11,7 +11,8 @@ use crate::{
 };
 
 use super::{
-    reconcile_memory::{ObservedState, ReconcileMemory},
+    last_observation::ObservedState,
+    reconcile_memory::ReconcileMemory,
     record::{ConfigIdentity, Stored},
     rules::{self, OwnershipClaim},
     snapshot::{Managed, Problem, Snapshot},

@@ -1,102 +1,21 @@
 //! What the bridge knows of one object and may forget: after a restart it is learned anew, and nothing is lost by that.
 
-use std::sync::Arc;
-
 use jiff::Timestamp;
 
-use crate::external::{Absent, CallError, Observation, ObserveResult, Operation, Secrets, Verb};
+use crate::external::{Operation, Secrets, Verb, Warning};
+use crate::kind::Kind;
 use crate::reasons::Reason;
 use crate::rule::Rule;
 
 use super::{
-    decision::{Event, ObserveCall},
-    names,
-    record::Stored,
+    decision::{Attempt, Event},
+    last_observation::{LastObservation, ObservedState},
+    reconcile_inputs::ReconcileInputs,
     retry_state::RetryState,
-    snapshot::{Managed, Settings, Snapshot},
+    snapshot::Snapshot,
     status::{OperationReport, Status},
     status_echo::StatusEcho,
 };
-
-/// What the user controls. While it stays as it was, a wait goes on and a look is not repeated before its time.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct ReconcileInputs {
-    generation: i64,
-    deleting: bool,
-    config_revision: String,
-    sensitive_digest: String,
-    words: Vec<String>,
-}
-
-impl ReconcileInputs {
-    /// Of the world as it is.
-    pub fn of(snapshot: &Snapshot) -> Self {
-        let words = [
-            names::EXTERNAL_NAME,
-            names::RECONCILE_REQUESTED,
-            names::CREATE_OUTCOME,
-            names::ADOPT,
-            names::APPROVE_REPLACEMENT,
-            names::ORPHAN,
-        ];
-        // Names that we wrote ourselves are no wish of the user: only one that differs from the record's counts.
-        let named_by_us = |managed: &Managed| match &*managed.record() {
-            Stored::Owned(record) => record.external_name == managed.annotation(names::EXTERNAL_NAME),
-            Stored::None | Stored::Unreadable(_) => false,
-        };
-        Self {
-            generation: snapshot.managed.generation,
-            deleting: snapshot.managed.deletion.is_some(),
-            config_revision: snapshot
-                .config
-                .as_ref()
-                .map(|config| config.revision.clone())
-                .unwrap_or_default(),
-            sensitive_digest: snapshot
-                .desired
-                .as_ref()
-                .map(|desired| desired.sensitive_digest.clone())
-                .unwrap_or_default(),
-            words: words
-                .into_iter()
-                .map(|word| match word {
-                    names::EXTERNAL_NAME if named_by_us(&snapshot.managed) => String::new(),
-                    word => snapshot.managed.annotation(word).to_owned(),
-                })
-                .collect(),
-        }
-    }
-}
-
-/// A look that was made.
-#[derive(Debug, Clone, PartialEq)]
-pub struct LastObservation {
-    /// When it began: only that counts for absence.
-    pub began: Timestamp,
-    /// By which name; empty: by derived name or marker.
-    pub name: String,
-    /// The call that was recorded then: a look from before it says nothing of it.
-    pub recorded: Option<Attempt>,
-    /// It went by the recorded parameters of a create, not by the wish.
-    pub as_recorded: bool,
-    /// The other marker that it took for ours too; empty: none.
-    pub former_marker: String,
-    /// What the user wanted then.
-    pub inputs: ReconcileInputs,
-    /// What it brought.
-    pub found: ObservedState,
-    /// Not to be repeated before.
-    pub next: Timestamp,
-}
-
-/// What a look brought, failures left out: they are [`RetryState`].
-#[derive(Debug, Clone, PartialEq)]
-pub enum ObservedState {
-    /// It is there.
-    Exists(Arc<Observation>),
-    /// It is not.
-    Absent(Absent),
-}
 
 /// What this process knows of connection details that are given once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,9 +27,6 @@ pub(super) enum PublishState {
     /// They never came here.
     Not,
 }
-
-/// The recorded call, by token and attempt.
-pub type Attempt = (String, u32);
 
 /// What may be forgotten.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -206,10 +122,48 @@ impl ReconcileMemory {
         self.status_unchanged = !changed && sent != stored;
     }
 
-    /// Takes in what each decision may need to know of the ones before it.
-    pub fn refresh(&mut self, snapshot: &Snapshot) {
-        let leaves = super::rules::may_be_orphaned(snapshot);
-        self.leaving_since = self.leaving_since.or(Some(snapshot.now)).filter(|_| leaves);
+    /// Whatever stands in the way of calls now.
+    pub fn backoff_active(&self, snapshot: &Snapshot) -> Option<&RetryState> {
+        self.retry_state.as_ref().filter(|retry_state| {
+            retry_state.inputs == ReconcileInputs::of(snapshot)
+                && retry_state.until.is_none_or(|until| until > snapshot.now)
+        })
+    }
+
+    /// This wish was refused for this verb, and waits for the user.
+    pub fn refused(&self, snapshot: &Snapshot, verb: Verb) -> Option<&RetryState> {
+        self.retry_state.as_ref().filter(|retry_state| {
+            retry_state.for_these_inputs
+                && retry_state.verb == verb
+                && retry_state.inputs == ReconcileInputs::of(snapshot)
+        })
+    }
+
+    /// So many failures of this verb in a row came before.
+    pub(super) fn failures_of(&self, verb: Verb) -> u32 {
+        self.retry_state
+            .as_ref()
+            .filter(|retry_state| retry_state.verb == verb)
+            .map_or(0, |retry_state| retry_state.failures)
+    }
+
+    /// A call of this verb worked.
+    pub fn clear_retry_state(&mut self, verb: Verb) {
+        if self
+            .retry_state
+            .as_ref()
+            .is_some_and(|retry_state| retry_state.verb == verb)
+        {
+            self.retry_state = None;
+        }
+    }
+
+    /// How many updates this wish has had, and when the last.
+    pub fn updates_for(&self, snapshot: &Snapshot) -> Option<(u32, Timestamp)> {
+        self.updates
+            .as_ref()
+            .filter(|(inputs, ..)| *inputs == ReconcileInputs::of(snapshot))
+            .map(|(_, count, last)| (*count, *last))
     }
 
     /// The look, if it still tells the truth: nothing was changed since, the user wants the same, and its time is not over.
@@ -244,114 +198,6 @@ impl ReconcileMemory {
         })
     }
 
-    /// Takes in what a look brought.
-    pub fn record_observation(
-        &mut self,
-        snapshot: &Snapshot,
-        asked: &ObserveCall,
-        began: Timestamp,
-        look: Result<ObserveResult, CallError>,
-    ) {
-        let name = &asked.target.external_name;
-        let inputs = ReconcileInputs::of(snapshot);
-        let found = match look {
-            Ok(ObserveResult::Found(observation)) => {
-                self.absent_since = None;
-                ObservedState::Exists(Arc::from(observation))
-            }
-            Ok(ObserveResult::Absent(absent)) => {
-                // What may only not be seen yet is no first absence.
-                let visible = match &*snapshot.managed.record() {
-                    Stored::Owned(record) => super::rules::visible_at(snapshot, record),
-                    Stored::None | Stored::Unreadable(_) => None,
-                };
-                let counts = visible.is_none_or(|visible| began > visible);
-                // A row: the look before said so too, by this name, of this resource.
-                let row = self.last_observation.as_ref().is_some_and(|last_observation| {
-                    matches!(last_observation.found, ObservedState::Absent(_))
-                        && last_observation.name == *name
-                        && last_observation.recorded == recorded(snapshot)
-                });
-                self.absent_since = self
-                    .absent_since
-                    .filter(|_| row)
-                    .or(Some(began))
-                    .filter(|_| counts);
-                ObservedState::Absent(absent)
-            }
-            Ok(ObserveResult::Failed(failure)) => {
-                return self.record_failure(snapshot, Verb::Observe, &failure);
-            }
-            Err(error) => return self.record_call_error(snapshot, Verb::Observe, &error),
-        };
-        if self
-            .retry_state
-            .as_ref()
-            .is_some_and(|retry_state| retry_state.verb == Verb::Observe)
-        {
-            self.retry_state = None;
-        }
-        if let ObservedState::Exists(observation) = &found {
-            self.keep_details(&observation.connection_details);
-            self.queue_warnings(&observation.warnings);
-            self.clear_resolved(snapshot, observation);
-            self.adopt_operation(snapshot, observation);
-        }
-        let next = match &found {
-            ObservedState::Exists(observation) => next_observation(snapshot, observation),
-            ObservedState::Absent(_) => snapshot.now + poll_interval(snapshot),
-        };
-        self.last_observation = Some(LastObservation {
-            began,
-            name: name.clone(),
-            recorded: recorded(snapshot),
-            as_recorded: asked.as_recorded,
-            former_marker: asked.target.former_marker.clone(),
-            inputs,
-            found,
-            next,
-        });
-    }
-
-    /// A look may find an operation that nobody here knows of: it is followed like one of ours.
-    fn adopt_operation(&mut self, snapshot: &Snapshot, observation: &Observation) {
-        let Some(operation) = &observation.operation else {
-            return;
-        };
-        let stored = || snapshot.managed.status.progress.operation.clone();
-        let known = self.operation.clone().unwrap_or_else(stored);
-        if known.is_some() || !super::rules::may_adopt_operation(snapshot, operation) {
-            return;
-        }
-        self.next_poll = Some(snapshot.now + operation.poll_after.unwrap_or(super::operation::POLL_AFTER));
-        self.reported = Some(operation.clone());
-        self.operation = Some(Some(OperationReport {
-            handle: operation.handle.clone(),
-            verb: operation.verb,
-            phase: operation.phase.clone(),
-            progress: operation.progress_percent,
-            since: snapshot.now,
-            generation: snapshot.managed.generation,
-            poll_driven: operation.poll_driven,
-            expire_time: operation.expire_time,
-            external_name: observation.external_name.clone(),
-            incarnation: incarnation(snapshot),
-            sensitive_digest: None,
-        }));
-    }
-
-    /// What is there need not be made any more, and what is as wished needs no Update that failed.
-    fn clear_resolved(&mut self, snapshot: &Snapshot, observation: &Observation) {
-        let as_wished = snapshot.desired.as_ref().is_ok_and(|desired| {
-            super::diff::differences(&snapshot.kind, &desired.parameters, observation).is_empty()
-        });
-        self.retry_state.take_if(|retry_state| match retry_state.verb {
-            Verb::Create => true,
-            Verb::Update => as_wished && !retry_state.for_these_inputs,
-            Verb::Observe | Verb::Delete | Verb::Poll => false,
-        });
-    }
-
     /// Takes in details to publish: a key that is missing stays as it was. True: something is new.
     pub fn keep_details(&mut self, details: &Secrets) -> bool {
         let mut new = false;
@@ -366,7 +212,7 @@ impl ReconcileMemory {
     }
 
     /// Those of the keys that are given once.
-    pub(super) fn details_given_once(&self, kind: &crate::kind::Kind) -> PublishState {
+    pub(super) fn details_given_once(&self, kind: &Kind) -> PublishState {
         let mut keys = kind.connection_keys.iter().filter(|key| key.one_time);
         match keys.all(|key| self.details.0.contains_key(&key.name)) {
             true if self.unpublished => PublishState::Unpublished,
@@ -383,59 +229,11 @@ impl ReconcileMemory {
     }
 
     /// Takes in warnings as events.
-    pub fn queue_warnings(&mut self, warnings: &[crate::external::Warning]) {
+    pub fn queue_warnings(&mut self, warnings: &[Warning]) {
         self.events.extend(
             warnings
                 .iter()
                 .map(|warning| Event::warning(Reason::of_plugin(&warning.reason), &warning.message)),
         );
     }
-}
-
-/// The call that the object's record holds.
-pub(super) fn recorded(snapshot: &Snapshot) -> Option<Attempt> {
-    match &*snapshot.managed.record() {
-        Stored::Owned(record) => record
-            .intent
-            .as_ref()
-            .map(|intent| (intent.token.clone(), intent.attempt)),
-        Stored::None | Stored::Unreadable(_) => None,
-    }
-}
-
-/// Which of its external resources the object has, by its record.
-pub(super) fn incarnation(snapshot: &Snapshot) -> u32 {
-    match &*snapshot.managed.record() {
-        Stored::Owned(record) => record.incarnation,
-        Stored::None | Stored::Unreadable(_) => 0,
-    }
-}
-
-/// What is not ready yet is looked at again after this.
-pub(super) const UNREADY: std::time::Duration = std::time::Duration::from_secs(10);
-
-/// When to look again at what was found: sooner while others wait for it to become ready. The plugin's advice counts in both cases.
-pub(super) fn next_observation(snapshot: &Snapshot, observation: &Observation) -> Timestamp {
-    let interval = poll_interval(snapshot);
-    let wait = match observation.observe_after {
-        _ if observation.ready => interval.max(observation.observe_after.unwrap_or_default()),
-        Some(advice) => advice.max(std::time::Duration::from_secs(1)),
-        None => interval.min(UNREADY),
-    };
-    snapshot.now + wait
-}
-
-/// Between drift polls of this object: the annotation, else the operator's setting, jittered.
-pub(super) fn poll_interval(snapshot: &Snapshot) -> std::time::Duration {
-    poll_interval_of(&snapshot.managed, &snapshot.settings, snapshot.fresh.jitter)
-}
-
-pub(super) fn poll_interval_of(managed: &Managed, settings: &Settings, jitter: f64) -> std::time::Duration {
-    let annotated = super::duration::parse_go(managed.annotation(names::POLL_INTERVAL));
-    let interval = annotated
-        .filter(|interval| !interval.is_zero())
-        .unwrap_or(settings.poll);
-    let interval = interval.max(std::time::Duration::from_secs(1));
-    let spread = settings.poll_jitter.min(interval / 2);
-    interval.saturating_sub(spread) + spread.mul_f64(2.0 * jitter.clamp(0.0, 1.0))
 }

@@ -14,12 +14,13 @@ use crate::{
 
 use super::{
     decision::{Call, Event, MetadataChange},
-    operation::POLL_AFTER,
-    reconcile_memory::{
-        LastObservation, ObservedState, ReconcileInputs, ReconcileMemory, incarnation, next_observation,
-        recorded,
-    },
+    intervals::{POLL_AFTER, next_observation},
+    last_observation::{LastObservation, ObservedState},
+    reconcile_inputs::ReconcileInputs,
+    reconcile_memory::ReconcileMemory,
     record::Stored,
+    record_observation::{incarnation, recorded},
+    rules,
     snapshot::{Managed, Snapshot},
     status::OperationReport,
 };
@@ -29,7 +30,7 @@ fn is_of_a_former_wish(snapshot: &Snapshot) -> bool {
     match (&*snapshot.managed.record(), &snapshot.desired) {
         (Stored::Owned(record), Ok(desired)) => record
             .create()
-            .is_some_and(|intent| super::rules::observed_as_recorded(intent, desired).is_some()),
+            .is_some_and(|intent| rules::observed_as_recorded(intent, desired).is_some()),
         _ => false,
     }
 }
@@ -45,7 +46,7 @@ impl ReconcileMemory {
         if !Rule::AnswerEndsObservation.is_off() {
             self.last_observation = None;
         }
-        if let Some((outcome, failure)) = super::unanswered::contradicts_itself(call, answer) {
+        if let Some((outcome, failure)) = rules::contradicts_itself(call, answer) {
             let message = format!(
                 "the creation is said to have had no effect ({}), and yet to have made {:?}: it counts as unknown what it did; this is a fault of the plugin",
                 failure.reason, outcome.external_name
@@ -53,7 +54,7 @@ impl ReconcileMemory {
             self.events
                 .push(Event::warning(WarningEvent::ContradictoryAnswer, &message));
         }
-        match &*super::unanswered::believed(call, answer) {
+        match &*rules::believed(call, answer) {
             Ok(outcome) => self.record_outcome(snapshot, call, outcome),
             Err(error) => {
                 if let CallError::Rejected { code, .. } = error {
@@ -104,7 +105,7 @@ impl ReconcileMemory {
     }
 
     fn record_outcome(&mut self, snapshot: &Snapshot, call: &Call, outcome: &Outcome) {
-        if super::rules::is_terminal(&outcome.result) {
+        if rules::is_terminal(&outcome.result) {
             self.note_answered(call);
         }
         self.unpublished |= self.keep_details(&outcome.connection_details);
@@ -295,14 +296,6 @@ impl ReconcileMemory {
     fn count_update(&mut self, snapshot: &Snapshot) {
         let count = self.updates_for(snapshot).map_or(0, |(count, _)| count) + 1;
         self.updates = Some((ReconcileInputs::of(snapshot), count, snapshot.now));
-    }
-
-    /// How many updates this wish has had, and when the last.
-    pub fn updates_for(&self, snapshot: &Snapshot) -> Option<(u32, Timestamp)> {
-        self.updates
-            .as_ref()
-            .filter(|(inputs, ..)| *inputs == ReconcileInputs::of(snapshot))
-            .map(|(_, count, last)| (*count, *last))
     }
 
     /// A metadata write of this pass landed: its call may go, and it proves the version.

@@ -12,7 +12,7 @@ use super::{
     record::{Details, Stored},
     retry_state::RetryState,
     rules,
-    snapshot::Snapshot,
+    snapshot::{Managed, Snapshot},
     status::{
         ASYNC_OPERATION, CONNECTION_DETAILS, ConditionValue, OperationReport, Question, READY, SYNCED, Status,
     },
@@ -115,6 +115,15 @@ impl Report {
         }
     }
 
+    /// Where nothing new is known of an operation or a question, those in the status stay.
+    pub fn with_stored(self, managed: &Managed) -> Self {
+        Self {
+            operation: managed.status.progress.operation.clone(),
+            question: managed.status.progress.question.clone(),
+            ..self
+        }
+    }
+
     /// First what is to be published, then the status where it differs, then rest.
     pub fn into_decision(self, snapshot: &Snapshot, memory: &ReconcileMemory, rest: Rest) -> Decision {
         let publishable = is_to_be_published(snapshot, memory);
@@ -213,12 +222,9 @@ fn may_publish(snapshot: &Snapshot, memory: &ReconcileMemory) -> bool {
         .is_none_or(|(_, retry)| *retry <= snapshot.now)
 }
 
-/// Details that came with an answer may never come again: they are published before anything else is done, whether or not anything new may be
-/// begun, but do not keep a call waiting whose intent is written.
-pub(super) fn publish_one_time_details(snapshot: &Snapshot, memory: &ReconcileMemory) -> Option<Decision> {
-    let now = memory.unpublished && memory.may_send.is_none();
-    (now && is_to_be_published(snapshot, memory) && may_publish(snapshot, memory))
-        .then_some(Decision::Act(Action::Publish))
+/// They are to be published, and no failed try to do so keeps that waiting.
+pub(super) fn is_publishable_now(snapshot: &Snapshot, memory: &ReconcileMemory) -> bool {
+    is_to_be_published(snapshot, memory) && may_publish(snapshot, memory)
 }
 
 fn message(operation: &OperationReport, overdue: &str) -> String {

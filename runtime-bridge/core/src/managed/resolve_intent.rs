@@ -18,7 +18,6 @@ use super::{
     record::{Intent, Record, RecordedOperation, Stored},
     rules,
     snapshot::{Managed, Snapshot},
-    unanswered,
 };
 
 /// What is to be persisted of an answer.
@@ -46,7 +45,7 @@ pub fn resolve_intent(
     let Stored::Owned(record) = &*stored else {
         return IntentResolution::NotOwned;
     };
-    let answer = &*unanswered::believed(call, answer);
+    let answer = &*rules::believed(call, answer);
     let creates = call.verb == Verb::Create || call.operation == Some(OperationVerb::Create);
     let settled = if creates {
         of_create(snapshot, managed, record, call, answer)
@@ -198,7 +197,7 @@ fn store_operation(new: &mut Record, call: &Call, operation: &Operation) {
 /// It comes to nothing more: only what its call did is still to be looked for.
 fn end_operation(new: &mut Record, handle: &str) {
     if let Some(intent) = new.intent.as_mut() {
-        intent.operation_ended |= unanswered::operation_ends_the_create(intent, handle);
+        intent.operation_ended |= rules::operation_ends_the_create(intent, handle);
         intent.operation.take_if(|operation| operation.handle == handle);
     }
 }

@@ -1,0 +1,100 @@
+//! The poll of an operation, and the wait for the next one.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use crate::external::{Call, OperationVerb, Verb};
+use crate::rule::Rule;
+
+use super::{
+    context::ReconcileContext,
+    decision::{Decision, Purpose},
+    intervals::POLL_AFTER,
+    record::{Intent, IntentVerb, Record},
+    report::Report,
+    resource_report::with_operation,
+    rules, running,
+    status::OperationReport,
+};
+
+/// The poll that is due of what goes on by itself: it needs no wish.
+pub(super) fn poll_by_itself(ctx: &ReconcileContext) -> Option<Decision> {
+    let operation = running::followed(ctx).filter(|operation| !operation.poll_driven)?;
+    let due = ctx.memory.next_poll.is_none_or(|next| next <= ctx.snapshot.now);
+    due.then(|| poll(ctx, &operation, &running::name_of(ctx, &operation)))
+}
+
+/// Says how far it is, and waits.
+pub(super) fn wait_for_poll(ctx: &ReconcileContext, next: Option<Timestamp>) -> Decision {
+    let report = Report::of_retry_state(
+        ctx.memory
+            .retry_state
+            .as_ref()
+            .filter(|retry_state| retry_state.verb == Verb::Poll),
+    );
+    let report = with_operation(ctx, report);
+    let report = if ctx.deleting() {
+        report.deleting()
+    } else if report
+        .operation
+        .as_ref()
+        .is_some_and(|operation| operation.verb == OperationVerb::Create)
+    {
+        report.creating()
+    } else {
+        report
+    };
+    ctx.wait(
+        report,
+        next.or(Some(ctx.snapshot.now + POLL_AFTER)),
+        Purpose::Operation,
+    )
+}
+
+/// The intent that a poll of such an operation goes on with, if it needs one.
+fn intent_of<'p>(ctx: &'p ReconcileContext, verb: OperationVerb) -> Option<(&'p Record, &'p Intent)> {
+    let needs = match verb {
+        OperationVerb::Create => Some(IntentVerb::Create),
+        OperationVerb::Delete if rules::delete_needs_intent(ctx.snapshot) => Some(IntentVerb::Delete),
+        OperationVerb::Update | OperationVerb::Delete => None,
+    };
+    let record = ctx.record()?;
+    let intent = record
+        .intent
+        .as_ref()
+        .filter(|intent| Some(intent.verb) == needs)?;
+    Some((record, intent))
+}
+
+pub(super) fn poll(ctx: &ReconcileContext, operation: &OperationReport, name: &str) -> Decision {
+    let fill = |call: &mut Call| {
+        call.handle.clone_from(&operation.handle);
+        call.operation = Some(operation.verb);
+        call.sensitive_digest.clone_from(&operation.sensitive_digest);
+        if let Some(intent) = ctx.record().and_then(|record| record.intent.as_ref()) {
+            call.token.clone_from(&intent.token);
+            call.attempt = intent.attempt;
+        }
+    };
+    if !operation.poll_driven || Rule::DrivingPollIsACall.is_off() {
+        return ctx.call(
+            name,
+            Verb::Poll,
+            ctx.snapshot.now + ctx.snapshot.kind.timeouts.call,
+            fill,
+        );
+    }
+    // It moves only when polled: the poll counts as the call that it continues (trace 31).
+    let Some((record, intent)) = intent_of(ctx, operation.verb) else {
+        return ctx.after_verification(name, Verb::Poll, fill);
+    };
+    if rules::may_drive(ctx.snapshot, ctx.memory, intent) {
+        return ctx.call(name, Verb::Poll, intent.deadline, fill);
+    }
+    let mut record = record.clone();
+    if let Some(intent) = record.intent.as_mut() {
+        intent.deadline = ctx.snapshot.now + ctx.snapshot.kind.timeouts.call;
+    }
+    ctx.write_intent("record that the operation is driven on", &record, BTreeMap::new())
+}

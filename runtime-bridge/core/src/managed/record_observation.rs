@@ -1,0 +1,155 @@
+//! What the memory takes in of an observation.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use crate::external::{CallError, Observation, ObserveResult, Verb};
+
+use super::{
+    decision::{Attempt, ObserveCall},
+    diff,
+    intervals::{POLL_AFTER, next_observation, poll_interval},
+    last_observation::{LastObservation, ObservedState},
+    reconcile_inputs::ReconcileInputs,
+    reconcile_memory::ReconcileMemory,
+    record::Stored,
+    rules,
+    snapshot::Snapshot,
+    status::OperationReport,
+};
+
+impl ReconcileMemory {
+    /// Takes in what each decision may need to know of the ones before it.
+    pub fn refresh(&mut self, snapshot: &Snapshot) {
+        let leaves = rules::may_be_orphaned(snapshot);
+        self.leaving_since = self.leaving_since.or(Some(snapshot.now)).filter(|_| leaves);
+    }
+
+    /// Takes in what a look brought.
+    pub fn record_observation(
+        &mut self,
+        snapshot: &Snapshot,
+        asked: &ObserveCall,
+        began: Timestamp,
+        look: Result<ObserveResult, CallError>,
+    ) {
+        let name = &asked.target.external_name;
+        let inputs = ReconcileInputs::of(snapshot);
+        let found = match look {
+            Ok(ObserveResult::Found(observation)) => {
+                self.absent_since = None;
+                ObservedState::Exists(Arc::from(observation))
+            }
+            Ok(ObserveResult::Absent(absent)) => {
+                // What may only not be seen yet is no first absence.
+                let visible = match &*snapshot.managed.record() {
+                    Stored::Owned(record) => rules::visible_at(snapshot, record),
+                    Stored::None | Stored::Unreadable(_) => None,
+                };
+                let counts = visible.is_none_or(|visible| began > visible);
+                // A row: the look before said so too, by this name, of this resource.
+                let row = self.last_observation.as_ref().is_some_and(|last_observation| {
+                    matches!(last_observation.found, ObservedState::Absent(_))
+                        && last_observation.name == *name
+                        && last_observation.recorded == recorded(snapshot)
+                });
+                self.absent_since = self
+                    .absent_since
+                    .filter(|_| row)
+                    .or(Some(began))
+                    .filter(|_| counts);
+                ObservedState::Absent(absent)
+            }
+            Ok(ObserveResult::Failed(failure)) => {
+                return self.record_failure(snapshot, Verb::Observe, &failure);
+            }
+            Err(error) => return self.record_call_error(snapshot, Verb::Observe, &error),
+        };
+        if self
+            .retry_state
+            .as_ref()
+            .is_some_and(|retry_state| retry_state.verb == Verb::Observe)
+        {
+            self.retry_state = None;
+        }
+        if let ObservedState::Exists(observation) = &found {
+            self.keep_details(&observation.connection_details);
+            self.queue_warnings(&observation.warnings);
+            self.clear_resolved(snapshot, observation);
+            self.adopt_operation(snapshot, observation);
+        }
+        let next = match &found {
+            ObservedState::Exists(observation) => next_observation(snapshot, observation),
+            ObservedState::Absent(_) => snapshot.now + poll_interval(snapshot),
+        };
+        self.last_observation = Some(LastObservation {
+            began,
+            name: name.clone(),
+            recorded: recorded(snapshot),
+            as_recorded: asked.as_recorded,
+            former_marker: asked.target.former_marker.clone(),
+            inputs,
+            found,
+            next,
+        });
+    }
+
+    /// A look may find an operation that nobody here knows of: it is followed like one of ours.
+    fn adopt_operation(&mut self, snapshot: &Snapshot, observation: &Observation) {
+        let Some(operation) = &observation.operation else {
+            return;
+        };
+        let stored = || snapshot.managed.status.progress.operation.clone();
+        let known = self.operation.clone().unwrap_or_else(stored);
+        if known.is_some() || !rules::may_adopt_operation(snapshot, operation) {
+            return;
+        }
+        self.next_poll = Some(snapshot.now + operation.poll_after.unwrap_or(POLL_AFTER));
+        self.reported = Some(operation.clone());
+        self.operation = Some(Some(OperationReport {
+            handle: operation.handle.clone(),
+            verb: operation.verb,
+            phase: operation.phase.clone(),
+            progress: operation.progress_percent,
+            since: snapshot.now,
+            generation: snapshot.managed.generation,
+            poll_driven: operation.poll_driven,
+            expire_time: operation.expire_time,
+            external_name: observation.external_name.clone(),
+            incarnation: incarnation(snapshot),
+            sensitive_digest: None,
+        }));
+    }
+
+    /// What is there need not be made any more, and what is as wished needs no Update that failed.
+    fn clear_resolved(&mut self, snapshot: &Snapshot, observation: &Observation) {
+        let as_wished = snapshot.desired.as_ref().is_ok_and(|desired| {
+            diff::differences(&snapshot.kind, &desired.parameters, observation).is_empty()
+        });
+        self.retry_state.take_if(|retry_state| match retry_state.verb {
+            Verb::Create => true,
+            Verb::Update => as_wished && !retry_state.for_these_inputs,
+            Verb::Observe | Verb::Delete | Verb::Poll => false,
+        });
+    }
+}
+
+/// The call that the object's record holds.
+pub(super) fn recorded(snapshot: &Snapshot) -> Option<Attempt> {
+    match &*snapshot.managed.record() {
+        Stored::Owned(record) => record
+            .intent
+            .as_ref()
+            .map(|intent| (intent.token.clone(), intent.attempt)),
+        Stored::None | Stored::Unreadable(_) => None,
+    }
+}
+
+/// Which of its external resources the object has, by its record.
+pub(super) fn incarnation(snapshot: &Snapshot) -> u32 {
+    match &*snapshot.managed.record() {
+        Stored::Owned(record) => record.incarnation,
+        Stored::None | Stored::Unreadable(_) => 0,
+    }
+}

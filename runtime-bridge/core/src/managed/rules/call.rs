@@ -1,0 +1,108 @@
+//! One call at a time, each after its intent or a proof that nobody wrote since.
+
+use jiff::Timestamp;
+
+use super::{recorded::confirmed, time::effects_end_at};
+use crate::managed::{
+    names,
+    reconcile_memory::ReconcileMemory,
+    record::{Intent, Record},
+    snapshot::Snapshot,
+};
+use crate::{kind::CreateRecovery, rule::Rule};
+
+/// This process wrote the intent, or tried to, and never began its call: there is nothing to recover (trace 37).
+pub fn is_certainly_unsent(memory: &ReconcileMemory, intent: &Intent) -> bool {
+    let is_first = intent.attempt == 0 || Rule::FirstAttemptAloneIsUnsent.is_off();
+    memory.unsent.contains(&intent.token) && is_first && !Rule::UnsentIsClosed.is_off()
+}
+
+/// The intent was written by this process in this pass: now, and only now, its call may go (traces 1, 11).
+pub fn is_just_recorded(memory: &ReconcileMemory, intent: &Intent) -> bool {
+    memory
+        .may_send
+        .as_ref()
+        .is_some_and(|(token, attempt)| *token == intent.token && *attempt == intent.attempt)
+        || Rule::CreateFollowsItsIntent.is_off()
+}
+
+/// The poll that drives an operation on may go: its intent was just rewritten, and nobody wrote since, under the same token (trace 31).
+pub fn may_drive(snapshot: &Snapshot, memory: &ReconcileMemory, intent: &Intent) -> bool {
+    let version = memory.verified.as_ref().map(|(version, _)| version);
+    is_just_recorded(memory, intent) && version == Some(&snapshot.managed.resource_version)
+}
+
+/// One call at a time: until then a recorded call may still run, so no new intent is written and no Delete sent (trace 12).
+/// An answer to this process ends attempt 0; of later ones an earlier attempt may still be on its way.
+pub fn may_still_run_until(
+    snapshot: &Snapshot,
+    record: &Record,
+    memory: &ReconcileMemory,
+) -> Option<Timestamp> {
+    let ended = |intent: &Intent| {
+        memory
+            .answered
+            .as_ref()
+            .is_some_and(|((token, attempt), deadline)| {
+                *token == intent.token && *attempt == 0 && *deadline == intent.deadline
+            })
+    };
+    let deadline = match &record.intent {
+        Some(_) if Rule::AnswerEndsFirstAttempt.is_off() => None,
+        Some(intent) if intent.attempt == 0 && ended(intent) => None,
+        Some(intent) if is_certainly_unsent(memory, intent) => None,
+        Some(intent) => Some(intent.deadline),
+        None => record.deadline,
+    };
+    deadline
+        .map(|deadline| effects_end_at(snapshot, deadline))
+        .filter(|over| !Rule::OneCallAtATime.is_off() && *over > snapshot.now)
+}
+
+/// A call that needs no intent follows only a guarded write, or a live read, of this pass (trace 11): its deadline counts from there. Half of its
+/// time must be left, or it would be cut short for nothing; where reads take so long each time, it makes do with what there is.
+pub fn precondition_valid_until(snapshot: &Snapshot, memory: &ReconcileMemory) -> Option<Timestamp> {
+    let call = snapshot.kind.timeouts.call;
+    if Rule::UpdateNeedsVerification.is_off() {
+        return Some(snapshot.now + call);
+    }
+    let (_, began) = memory
+        .verified
+        .as_ref()
+        .filter(|(version, _)| *version == snapshot.managed.resource_version)?;
+    let enough = if memory.verifications > 1 {
+        call / 8
+    } else {
+        call / 2
+    };
+    Some(*began + call).filter(|deadline| *deadline > snapshot.now + enough)
+}
+
+/// A Delete needs an intent where a successor can have the same name (traces 13, 31). A marker protects another object's, if the upstream
+/// compares and deletes in one step, and never the replacement, which is of the same object (trace 43).
+pub fn delete_needs_intent(snapshot: &Snapshot) -> bool {
+    let by_marker = Rule::MarkerReplacesNoIntent.is_off() && snapshot.recovers_by(CreateRecovery::Marker);
+    !snapshot.is_named_upstream() && !by_marker && !Rule::DeleteOfNameNeedsIntent.is_off()
+}
+
+/// Where a Delete is not recorded, one of a former process may still execute for as long as a call may, from when nobody sends one any more:
+/// until then nothing is let go without its resource (trace 38).
+pub fn unrecorded_delete_may_run_until(
+    snapshot: &Snapshot,
+    record: &Record,
+    memory: &ReconcileMemory,
+) -> Option<Timestamp> {
+    let begun =
+        !delete_needs_intent(snapshot) && confirmed(snapshot, record) && snapshot.managed.shows_deleting();
+    let since = memory.leaving_since.unwrap_or(snapshot.now);
+    Some(effects_end_at(snapshot, since + snapshot.kind.timeouts.call))
+        .filter(|over| begun && *over > snapshot.now && !Rule::OrphanWaitsForUnrecordedDelete.is_off())
+}
+
+/// The policy, or a person, lets the object go without its resource.
+pub fn may_be_orphaned(snapshot: &Snapshot) -> bool {
+    let managed = &snapshot.managed;
+    let marked = managed.annotation(names::ORPHAN) == managed.uid;
+    managed.deletion.is_some()
+        && (!managed.policies.delete || marked || !snapshot.kind.capabilities.can_delete)
+}
