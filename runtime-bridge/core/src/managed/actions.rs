@@ -7,9 +7,10 @@ use crate::reasons::{StopReason, WarningEvent};
 use crate::rule::Rule;
 
 use super::{
+    attempt::Attempt,
     context::ReconcileContext,
     decision::{
-        Action, AnnotationChanges, Attempt, Call, Decision, Event, MetadataChange, ObserveCall, Purpose, Rest,
+        Action, AnnotationChanges, Call, Decision, Event, MetadataChange, ObserveCall, Purpose, Rest,
     },
     intervals::poll_interval,
     names,
@@ -27,7 +28,7 @@ impl ReconcileContext<'_> {
     }
 
     /// Look for what an unanswered create may have made. That bears our marker, if any: what a person has said is ours too would hide it.
-    /// `recorded`: it is looked for there, where it was wished for, though the wish was edited since.
+    /// `recorded`: it is looked for there, where it was desired, though that was edited since.
     pub fn observe_for_the_create(&self, name: &str, recorded: Option<&Document>) -> Decision {
         let mut desired = self.to_desired_state();
         if let Some(parameters) = recorded {
@@ -103,10 +104,7 @@ impl ReconcileContext<'_> {
         record: &Record,
         annotations: AnnotationChanges,
     ) -> Decision {
-        let allows = record
-            .intent
-            .as_ref()
-            .map(|intent| (intent.token.clone(), intent.attempt));
+        let allows = record.intent.as_ref().map(Attempt::recorded);
         self.write(why, record, annotations, allows)
     }
 

@@ -8,13 +8,10 @@ pub use crate::external::Call;
 use crate::external::{DesiredState, Target, Verb};
 use crate::reasons::{NormalEvent, Reason};
 
-use super::status::Status;
+use super::{attempt::Attempt, status::Status};
 
 /// Annotations to set, and with `None` to remove.
 pub type AnnotationChanges = BTreeMap<String, Option<String>>;
-
-/// The recorded call, by token and attempt.
-pub type Attempt = (String, u32);
 
 /// At most one thing to do.
 #[derive(Debug, Clone, PartialEq)]

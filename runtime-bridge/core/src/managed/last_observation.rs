@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use crate::external::{Absent, Observation};
 
-use super::{decision::Attempt, reconcile_inputs::ReconcileInputs};
+use super::{attempt::Attempt, reconcile_inputs::ReconcileInputs};
 
 /// A look that was made.
 #[derive(Debug, Clone, PartialEq)]

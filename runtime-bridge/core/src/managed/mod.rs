@@ -19,6 +19,7 @@
 mod actions;
 mod annotations;
 mod approval;
+mod attempt;
 mod context;
 mod decide;
 mod decision;
@@ -58,9 +59,10 @@ mod stored_form;
 mod unanswered;
 
 pub use annotations::Annotations;
+pub use attempt::Attempt;
 pub use decide::{decide, decide_without_config};
 pub use decision::{
-    Action, Attempt, Call, Decision, Event, MetadataChange, ObserveCall, Purpose, Rest, StatusWrite,
+    Action, AnnotationChanges, Call, Decision, Event, MetadataChange, ObserveCall, Purpose, Rest, StatusWrite,
 };
 pub use diff::{differences, differences_by_rules};
 pub use duration::parse_go;

@@ -18,7 +18,7 @@ use super::{
     status::OperationReport,
 };
 
-/// The poll that is due of what goes on by itself: it needs no wish.
+/// The poll that is due of what goes on by itself: it needs no desired state.
 pub(super) fn poll_by_itself(ctx: &ReconcileContext) -> Option<Decision> {
     let operation = running::followed(ctx).filter(|operation| !operation.poll_driven)?;
     let due = ctx.memory.next_poll.is_none_or(|next| next <= ctx.snapshot.now);

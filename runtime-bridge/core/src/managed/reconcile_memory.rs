@@ -8,7 +8,8 @@ use crate::reasons::Reason;
 use crate::rule::Rule;
 
 use super::{
-    decision::{Attempt, Event},
+    attempt::Attempt,
+    decision::Event,
     last_observation::{LastObservation, ObservedState},
     reconcile_inputs::ReconcileInputs,
     retry_state::RetryState,

@@ -7,7 +7,8 @@ use jiff::Timestamp;
 use crate::external::{CallError, Observation, ObserveResult, Verb};
 
 use super::{
-    decision::{Attempt, ObserveCall},
+    attempt::Attempt,
+    decision::ObserveCall,
     diff,
     intervals::{POLL_AFTER, next_observation, poll_interval},
     last_observation::{LastObservation, ObservedState},
@@ -138,10 +139,7 @@ impl ReconcileMemory {
 /// The call that the object's record holds.
 pub(super) fn recorded(snapshot: &Snapshot) -> Option<Attempt> {
     match &*snapshot.managed.record() {
-        Stored::Owned(record) => record
-            .intent
-            .as_ref()
-            .map(|intent| (intent.token.clone(), intent.attempt)),
+        Stored::Owned(record) => record.intent.as_ref().map(Attempt::recorded),
         Stored::None | Stored::Unreadable(_) => None,
     }
 }

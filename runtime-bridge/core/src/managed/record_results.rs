@@ -13,6 +13,7 @@ use crate::{
 };
 
 use super::{
+    attempt::Attempt,
     decision::{Call, Event, MetadataChange},
     intervals::{POLL_AFTER, next_observation},
     last_observation::{LastObservation, ObservedState},
@@ -77,15 +78,17 @@ impl ReconcileMemory {
 
     /// This write is about to be sent: whether or not it lands, the call of an intent that is new with it has not begun.
     pub fn begin_write(&mut self, managed: &Managed, change: &MetadataChange) {
-        let Some((token, _)) = &change.allows else { return };
+        let Some(token) = change.allows.as_ref().map(Attempt::token) else {
+            return;
+        };
         let is_recorded = matches!(&*managed.record(), Stored::Owned(record)
-            if record.intent.as_ref().is_some_and(|intent| intent.token == *token));
+            if record.intent.as_ref().is_some_and(|intent| intent.token == token));
         let is_new = !is_recorded || Rule::NewIntentAloneIsUnsent.is_off();
-        if is_new && !self.unsent.contains(token) {
+        if is_new && !self.unsent.iter().any(|unsent| unsent == token) {
             if Rule::EachUnsentIsRemembered.is_off() {
                 self.unsent.clear();
             }
-            self.unsent.push(token.clone());
+            self.unsent.push(token.to_owned());
             let old = self.unsent.len().saturating_sub(UNSENT);
             self.unsent.drain(..old);
         }
@@ -100,7 +103,7 @@ impl ReconcileMemory {
 
     fn note_answered(&mut self, call: &Call) {
         if matches!(call.verb, Verb::Create | Verb::Delete) && !call.token.is_empty() {
-            self.answered = Some(((call.token.clone(), call.attempt), call.deadline));
+            self.answered = Some((Attempt::sent(call), call.deadline));
         }
     }
 
@@ -179,7 +182,7 @@ impl ReconcileMemory {
                 ));
             }
             OperationVerb::Create => {
-                self.created = Some(((call.token.clone(), call.attempt), snapshot.now));
+                self.created = Some((Attempt::sent(call), snapshot.now));
                 self.absent_since = None;
                 self.events.push(Event::normal(
                     NormalEvent::CreatedExternalResource,

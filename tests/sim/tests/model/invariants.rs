@@ -279,7 +279,7 @@ impl Model {
         base: &Object,
         change: &MetadataChange,
     ) -> Option<String> {
-        let (token, _) = change.allows.as_ref()?;
+        let token = change.allows.as_ref()?.token();
         let old = self.flights.iter().find(|flight| {
             flight.call.target.owner.uid == base.managed.uid
                 && !flight.call.token.is_empty()

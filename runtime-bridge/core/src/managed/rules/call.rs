@@ -22,7 +22,7 @@ pub fn is_just_recorded(memory: &ReconcileMemory, intent: &Intent) -> bool {
     memory
         .may_send
         .as_ref()
-        .is_some_and(|(token, attempt)| *token == intent.token && *attempt == intent.attempt)
+        .is_some_and(|attempt| attempt.is_of(intent))
         || Rule::CreateFollowsItsIntent.is_off()
 }
 
@@ -43,9 +43,7 @@ pub fn may_still_run_until(
         memory
             .answered
             .as_ref()
-            .is_some_and(|((token, attempt), deadline)| {
-                *token == intent.token && *attempt == 0 && *deadline == intent.deadline
-            })
+            .is_some_and(|(attempt, deadline)| attempt.is_of(intent) && *deadline == intent.deadline)
     };
     let deadline = match &record.intent {
         Some(_) if Rule::AnswerEndsFirstAttempt.is_off() => None,

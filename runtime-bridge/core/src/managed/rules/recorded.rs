@@ -48,7 +48,10 @@ pub fn observed_as_recorded<'i>(intent: &'i Intent, desired: &ResolvedDesiredSta
 
 /// A look from before the intent says nothing of the create.
 pub fn observation_is_about(last_observation: &LastObservation, intent: &Intent) -> bool {
-    last_observation.recorded.as_ref() == Some(&(intent.token.clone(), intent.attempt))
+    last_observation
+        .recorded
+        .as_ref()
+        .is_some_and(|attempt| attempt.is_of(intent))
 }
 
 /// The name by which recovery looks. A cloud-named kind that is found by its marker looks by nothing else: an older name would find, or miss,

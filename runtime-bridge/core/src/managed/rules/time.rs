@@ -76,6 +76,6 @@ pub fn remaining_deadline(intent: &Intent) -> Option<Timestamp> {
 
 /// This process was answered that the create had its effect: another repeat would tell it nothing new.
 pub fn created_at(memory: &ReconcileMemory, intent: &Intent) -> Option<Timestamp> {
-    let ((token, attempt), at) = memory.created.as_ref()?;
-    (*token == intent.token && *attempt == intent.attempt).then_some(*at)
+    let (attempt, at) = memory.created.as_ref()?;
+    attempt.is_of(intent).then_some(*at)
 }
