@@ -10,7 +10,10 @@ use jiff::{SignedDuration, Timestamp};
 use tokio::{sync::watch, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
-use super::{InFlight, Shared, seconds_since, steps::Steps};
+use super::{
+    shared::{InFlight, Shared, seconds_since},
+    steps::Steps,
+};
 use crate::{
     metrics::{KindLabel, OutcomeLabels},
     object::Key,

@@ -2,7 +2,7 @@ use std::{sync::Arc, time::Duration};
 
 use bridge_core::queue::Wake;
 
-use super::Shared;
+use super::shared::Shared;
 use crate::{
     object::Key,
     random,

@@ -2,6 +2,7 @@
 
 mod driver;
 mod marks;
+mod shared;
 mod steps;
 
 use std::{
@@ -26,7 +27,8 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use self::driver::Driver;
+pub use self::shared::{DispatchOptions, InFlight, Registration};
+use self::{driver::Driver, shared::Shared};
 use crate::{
     clock::Clock,
     metrics::{KindLabel, Metrics},
@@ -35,71 +37,12 @@ use crate::{
     store::{Change, Store},
 };
 
-/// How passes run.
-#[derive(Debug, Clone, Copy)]
-pub struct DispatchOptions {
-    /// How many at once.
-    pub limits: Limits,
-    /// A pass is dropped after this time.
-    pub pass_timeout: Duration,
-}
-
-impl Default for DispatchOptions {
-    fn default() -> Self {
-        let limits = Limits {
-            total: 128,
-            per_kind: 64,
-            per_flow: 64,
-            per_kind_in_flow: 32,
-        };
-        Self {
-            limits,
-            pass_timeout: Duration::from_mins(2),
-        }
-    }
-}
-
 /// Gives objects their turns. One object is never reconciled twice at once.
 pub struct Dispatcher {
     shared: Arc<Shared>,
     drain: CancellationToken,
     driver: tokio::sync::Mutex<Option<JoinHandle<()>>>,
     running: AbortHandle,
-}
-
-/// Names one registration of a reconciler.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Registration(u64);
-
-/// A pass that runs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct InFlight {
-    /// Of which object.
-    pub object: String,
-    /// Why.
-    pub priority: Priority,
-    /// Since when.
-    pub since: Timestamp,
-}
-
-/// Who reconciles a kind, and since which registration.
-type Registered = (Registration, Arc<dyn Reconcile>);
-
-struct Shared {
-    queue: Mutex<Queue<Key, GroupKind, String>>,
-    reconcilers: RwLock<BTreeMap<GroupKind, Registered>>,
-    next_registration: AtomicU64,
-    in_flight: Mutex<BTreeMap<Key, InFlight>>,
-    /// Passes in a row that panicked or ran out of time.
-    consecutive_failures: Mutex<BTreeMap<Key, u32>>,
-    /// Objects that had a pass.
-    scheduled: Mutex<HashSet<Key>>,
-    /// Something was marked.
-    changed: Notify,
-    store: Arc<Store>,
-    clock: Arc<dyn Clock>,
-    metrics: Arc<Metrics>,
-    options: DispatchOptions,
 }
 
 impl Dispatcher {
@@ -248,11 +191,6 @@ impl Drop for Dispatcher {
             driver.abort();
         }
     }
-}
-
-/// How long a pass took.
-fn seconds_since(started: Instant) -> f64 {
-    started.elapsed().as_secs_f64()
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 
 mod collect;
 mod config_source;
+mod controller;
 mod counts;
 mod desired_state;
 mod detached;

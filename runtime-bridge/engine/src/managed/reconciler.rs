@@ -1,4 +1,4 @@
-//! One controller's reconciler: a pass for each turn, each in a task of its own, so that nothing that it has begun is ever cut off.
+//! What the reconciles of one kind behind one plugin have to hand.
 
 use std::{
     sync::{
@@ -8,13 +8,10 @@ use std::{
     time::Duration,
 };
 
-use async_trait::async_trait;
 use bridge_core::{
     kind::Kind,
-    managed::{OwnershipClaims, Settings, initial_schedule},
-    queue::{Priority, Wake},
+    managed::{OwnershipClaims, Settings},
 };
-use jiff::Timestamp;
 use parking_lot::Mutex;
 
 use super::{
@@ -28,26 +25,15 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    engine::{Controller, Engine},
+    engine::Engine,
     event::EventRecorder,
     lease::Leadership,
     object::{ApiType, Key, Object},
     ports::External,
-    random,
-    reconcile::{Next, Reconcile, ReconcileRequest},
     secret::SecretReader,
-    store::{Edge, Store},
+    store::Store,
     write::{ConnectionSecrets, Writer},
 };
-
-/// An object whose former pass still persists an answer gets its turn after this.
-const STILL_BUSY: Duration = Duration::from_secs(1);
-
-/// Calls that an honest pass may make, one after the other: look, change, look again, and one to spare.
-const CALLS: u32 = 4;
-
-/// What an honest pass may take beside its calls: to read a config and Secrets, and to write.
-const BESIDE_CALLS: Duration = Duration::from_mins(2);
 
 /// What the managed-resource controllers of a process share.
 pub struct Shared {
@@ -68,8 +54,8 @@ pub struct Shared {
     /// Of the process.
     draining: Arc<AtomicBool>,
     /// Of the kind: it is served no more.
-    stopped: AtomicBool,
-    detached: Detached,
+    pub(super) stopped: AtomicBool,
+    pub(super) detached: Detached,
 }
 
 /// What the binary decides.
@@ -146,7 +132,7 @@ impl Shared {
         self.draining.load(Ordering::SeqCst) || self.is_stopped()
     }
 
-    fn is_stopped(&self) -> bool {
+    pub(super) fn is_stopped(&self) -> bool {
         self.stopped.load(Ordering::SeqCst)
     }
 
@@ -207,24 +193,8 @@ impl ManagedReconciler {
         })
     }
 
-    /// As the engine serves it.
-    pub fn controller(self: &Arc<Self>, reason: &str) -> Controller {
-        // Weak, as the store keeps it, which the reconciler holds.
-        let of = Arc::downgrade(self);
-        Controller {
-            api: Arc::clone(&self.api),
-            edges: Arc::new([Edge::references(Arc::new(move |object: &Object| {
-                of.upgrade().map(|of| of.references(object)).unwrap_or_default()
-            }))
-            // What a Secret concerns may be a whole account: users' changes and operations go first.
-            .with_priority(Arc::new(|_| Some(Priority::DriftPoll)))]),
-            reconciler: Arc::new(QueuedReconciler(Arc::clone(self))),
-            reason: reason.to_owned(),
-        }
-    }
-
     /// Whose change is the object's turn: its Secrets, the one for its connection details included, and its config.
-    fn references(&self, object: &Object) -> Vec<Key> {
+    pub(super) fn references(&self, object: &Object) -> Vec<Key> {
         let mut keys = super::desired_state::secret_references(&self.kind, object);
         keys.extend(super::view::connection_secret(object));
         keys.extend(self.configs.references(object));
@@ -232,7 +202,7 @@ impl ManagedReconciler {
     }
 
     /// Nothing here looks after the object any more; whoever does next claims what is its own.
-    fn let_go(&self, uid: &str) {
+    pub(super) fn let_go(&self, uid: &str) {
         self.shared.claims.lock().release(uid);
         self.shared.connection_secrets.forget(uid);
     }
@@ -241,92 +211,6 @@ impl ManagedReconciler {
     pub(super) fn flow(&self, object: &Object) -> String {
         let config = self.configs.references(object).into_iter().next();
         config.map(|config| config.to_string()).unwrap_or_default()
-    }
-}
-
-/// Lets go what a pass claimed after everything was let go. In the task of the pass: nobody may wait for that any more.
-struct LetGoIfStopped(Arc<ManagedReconciler>, String);
-
-impl Drop for LetGoIfStopped {
-    fn drop(&mut self) {
-        let Self(of, uid) = self;
-        if of.shared.is_stopped() {
-            of.let_go(uid);
-        }
-    }
-}
-
-/// Hands each turn to a task of its own.
-struct QueuedReconciler(Arc<ManagedReconciler>);
-
-#[async_trait]
-impl Reconcile for QueuedReconciler {
-    async fn reconcile(&self, key: &Key, pass: ReconcileRequest) -> Next {
-        let of = &self.0;
-        let Some(object) = of.shared.store.get(key) else {
-            of.forget_key(key, None);
-            return Next::idle();
-        };
-        let (memory, former) = of.memories.take(&object);
-        if let Some(former) = former {
-            of.forget_uid(&former, None);
-        }
-        let still_busy = || Next::busy(of.shared.clock.now() + STILL_BUSY, pass.priority);
-        let Some(memory) = memory else {
-            return still_busy();
-        };
-        let uid = object.uid().to_owned();
-        let let_go = LetGoIfStopped(Arc::clone(of), uid.clone());
-        let run = super::pass::run(Arc::clone(of), object, memory);
-        let run = async move {
-            let _let_go = let_go;
-            run.await
-        };
-        let Some(task) = of.shared.detached.spawn(&uid, run) else {
-            return still_busy();
-        };
-        match task.await {
-            Ok(next) => next,
-            // Counted and logged by the engine like any other panic.
-            Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
-            Err(_) => Next::at(of.shared.clock.now() + STILL_BUSY, Priority::OperationPoll),
-        }
-    }
-
-    fn forget(&self, object: &Object) {
-        // A pass that has just ended may have remembered it.
-        self.0.memories.forget(&object.key(), Some(object.uid()));
-        self.0.forget_uid(object.uid(), None);
-    }
-
-    fn stop(&self) {
-        let of = &self.0;
-        of.shared.stopped.store(true, Ordering::SeqCst);
-        of.shared.counts.end();
-        let uids = of.memories.uids();
-        let mut claims = of.shared.claims.lock();
-        for uid in &uids {
-            claims.release(uid);
-        }
-        drop(claims);
-        of.shared
-            .connection_secrets
-            .forget_all(&uids.into_iter().collect());
-    }
-
-    fn initial_schedule(&self, object: &Object, now: Timestamp) -> Wake {
-        let managed = super::view::managed(object);
-        self.0.shared.counts.seen(&self.0.gvk, &managed);
-        initial_schedule(&managed, &self.0.shared.settings, random::fraction(), now)
-    }
-
-    fn flow(&self, object: &Object) -> String {
-        self.0.flow(object)
-    }
-
-    fn longest_pass(&self) -> Duration {
-        // Each call may wait for a place as long as it may take.
-        self.0.kind.timeouts.call * CALLS * 2 + BESIDE_CALLS
     }
 }
 

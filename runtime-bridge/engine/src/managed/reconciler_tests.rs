@@ -1,5 +1,6 @@
 use std::convert::Infallible;
 
+use async_trait::async_trait;
 use bridge_core::{
     external::{Answer, Call, CallError, Config, DesiredState, Failure, ObserveResult, Target},
     kind::{Capabilities, DiffMode, NameRules, NameSource, ResourceType, Timeouts},
