@@ -8,11 +8,10 @@ mod reasons;
 mod targets;
 mod tokens;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use circles::{Circle, circles, way_round};
+use circles::{circles, way_round};
 use modules::Modules;
 use serde_json::Value;
 

@@ -6,21 +6,19 @@ mod shared;
 mod steps;
 
 use std::{
-    collections::{BTreeMap, HashSet},
+    collections::BTreeMap,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
     },
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use bridge_core::{
-    queue::{Counts, Due, Limits, Priority, Queue, Wake},
+    queue::{Counts, Due, Queue, Wake},
     watch_plan::GroupKind,
 };
-use jiff::Timestamp;
 use parking_lot::{Mutex, RwLock};
-use serde::Serialize;
 use tokio::{
     sync::{Notify, watch},
     task::{AbortHandle, JoinHandle},

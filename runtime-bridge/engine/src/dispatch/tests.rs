@@ -7,8 +7,8 @@ use std::{
 };
 
 use async_trait::async_trait;
-use bridge_core::queue::Limits;
-use jiff::SignedDuration;
+use bridge_core::queue::{Limits, Priority};
+use jiff::{SignedDuration, Timestamp};
 use serde_json::json;
 use tokio::sync::{Semaphore, mpsc};
 
