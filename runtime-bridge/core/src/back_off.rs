@@ -20,6 +20,9 @@ pub struct BackoffPolicy {
 const FACTOR: u32 = 2;
 const JITTER_PERCENT: u8 = 33;
 
+/// What comes back sooner is not held back at all.
+const SHORTEST: Duration = Duration::from_millis(1);
+
 impl BackoffPolicy {
     /// Doubles with each failure in a row, from the first wait to the longest; chance takes off up to a third.
     pub const fn new(first: Duration, longest: Duration) -> Self {
@@ -122,7 +125,7 @@ impl FromStr for BackoffPolicy {
             }
         }
         let sound =
-            !first.is_zero() && first <= longest && policy.factor >= 1 && policy.jitter_percent <= 100;
+            first >= SHORTEST && first <= longest && policy.factor >= 1 && policy.jitter_percent < 100;
         sound.then_some(policy).ok_or(NotABackoff)
     }
 }
@@ -183,6 +186,8 @@ mod tests {
             "1s",
             "1s..",
             "0s..1m",
+            "1ns..1ns",
+            "1s..1m -100%",
             "2m..1m",
             "1s..1m x0",
             "1s..1m -101%",

@@ -15,6 +15,7 @@ use super::{
     intervals::poll_interval,
     names,
     record::Record,
+    record_format::Unreadable,
     report::Report,
     resource_report, rules, running,
     snapshot::Snapshot,
@@ -53,6 +54,20 @@ impl ReconcileContext<'_> {
                 as_recorded,
             }))),
             None => self.wait(Report::default(), None, Purpose::Retry),
+        }
+    }
+
+    /// What the record holds cannot be told: nothing is done before it can.
+    pub fn stop_at_unreadable(&self, why: &Unreadable) -> Decision {
+        match why {
+        Unreadable::Malformed(why) => self.stop(
+            StopReason::RecordUnreadable,
+            format!("the annotation {} cannot be read ({why}); restore it, or remove it together with {} if nothing was created", names::RECORD, names::CREATE_PENDING),
+        ),
+        Unreadable::TooNew { .. } => self.stop(
+            StopReason::RecordTooNew,
+            format!("a newer bridge wrote the annotation {} ({why}); run that version, or a newer one", names::RECORD),
+        ),
         }
     }
 

@@ -20,6 +20,7 @@ const CACHED_STEPS: &[Step] = &[
     gate::rest_without_authority,
     gate::report_paused,
     // The object is being deleted.
+    orphan::stop_at_newer_record,
     orphan::wait_for_calls,
     orphan::remove_finalizer,
     gate::report_deleting,

@@ -221,9 +221,9 @@ fn recorded_by_another(
 fn is_same_scope(snapshot: &Snapshot, config: &Result<Arc<Config>, Problem>, other: &Neighbour) -> bool {
     let config = match (config, &*other.managed.record()) {
         (Ok(ours), Stored::Owned(record)) => record.config.shares_names_with(&ConfigIdentity::of(ours)),
-        // What has not begun is to be created by the config that its spec names.
-        (Ok(_), Stored::None) => other.same_config,
-        (Ok(_), Stored::Unreadable(_)) | (Err(_), _) => false,
+        // What has not begun, or cannot be read, is known by the config that its spec names.
+        (Ok(_), Stored::None | Stored::Unreadable(_)) => other.same_config,
+        (Err(_), _) => false,
     };
     config && rules::denote_same_resource(&snapshot.kind, &snapshot.bare, &other.parameters)
 }

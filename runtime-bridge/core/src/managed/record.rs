@@ -290,7 +290,9 @@ impl Stored {
 impl Record {
     /// As the annotation's text.
     pub fn write(&self) -> String {
-        serde_json::to_string(self).unwrap_or_default()
+        let mut record = self.clone();
+        record.format.raise();
+        serde_json::to_string(&record).unwrap_or_default()
     }
 
     /// Does the annotation have room for this record and for every answer that it may have to take in? `others` is what the object's other

@@ -43,6 +43,11 @@ fn first() -> u32 {
 }
 
 impl RecordFormat {
+    /// It may hold anything of this bridge's own format from now on.
+    pub(super) fn raise(&mut self) {
+        self.number = self.number.max(FORMAT);
+    }
+
     /// Fields of the record itself that only a newer format has.
     pub(super) fn unknown(&self) -> &Document {
         &self.unknown

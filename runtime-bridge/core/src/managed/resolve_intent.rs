@@ -87,7 +87,7 @@ fn of_create(
                     } else if failure.code == FailureCode::OperationFailed
                         && !Rule::FailedOperationHasEnded.is_off()
                     {
-                        end_operation(&mut new, &call.handle);
+                        end_operation(&mut new, &call.handle, snapshot.now);
                     }
                 }
                 // The token had its effect, and what it made is gone again: it was made, under this name.
@@ -194,10 +194,15 @@ fn store_operation(new: &mut Record, call: &Call, operation: &Operation) {
     intent.operation_ended = false;
 }
 
-/// It comes to nothing more: only what its call did is still to be looked for.
-fn end_operation(new: &mut Record, handle: &str) {
+/// It comes to nothing more: what it has done until now, which may be far more than its call took, is still to be looked for.
+fn end_operation(new: &mut Record, handle: &str, now: Timestamp) {
     if let Some(intent) = new.intent.as_mut() {
-        intent.operation_ended |= rules::operation_ends_the_create(intent, handle);
+        if rules::operation_ends_the_create(intent, handle) {
+            intent.operation_ended = true;
+            if !Rule::EndedWhenReported.is_off() {
+                intent.deadline = intent.deadline.max(now);
+            }
+        }
         intent.operation.take_if(|operation| operation.handle == handle);
     }
 }

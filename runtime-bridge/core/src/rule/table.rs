@@ -66,6 +66,8 @@ rules! {
     FailedOperationHasEnded: "an operation that failed has ended", [Trace(44)];
     ForgottenOperationMayGoOn: "a forgotten operation may go on", [Trace(44)];
     LostOperationMayGoOn: "the operation of a lost answer may go on", [Trace(46)];
+    DoneWhenAnswered: "what an operation created may be hidden from the time at which it was answered as done", [Trace(55)];
+    EndedWhenReported: "what a failed operation left may be hidden from the time at which that was reported", [Trace(56)];
     NamedFailureHadEffect: "a failure that reports a name has had an effect", [Trace(48)];
     UnobservableKindIsNotAbsent: "a kind that cannot be observed is not observed as absent", [Trace(5)];
     ReportedNameIsOfItsAttempt: "absence of a name that an answer reported speaks of that attempt alone", [Trace(24)];

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use bridge_core::{external::Verb, managed::names};
+use bridge_core::{
+    external::Verb,
+    managed::{Policies, names},
+};
 use serde_json::{Map, json};
 
 use crate::{
@@ -84,6 +87,54 @@ fn a_record_that_must_be_understood_stops_everything() {
     let understood = record.replace("[\"shard\"]", "[]");
     model.etcd.annotate(names::RECORD, Some(&understood));
     model.ends_gone();
+}
+
+#[test]
+fn a_record_that_must_be_understood_keeps_an_orphan_too() {
+    let mut model = Model::at_rest(&kinds::named());
+    let record = newer_record(&model, &["shard"]);
+    model.etcd.annotate(names::RECORD, Some(&record));
+    let kept = json!({"deletionPolicy": "Orphan"});
+    model
+        .etcd
+        .edit(|object| object.managed.policies = Policies::of(&kept));
+    model.etcd.delete(model.now);
+    model.rest();
+    assert!(
+        model.etcd.object.is_some(),
+        "a call may run that the record alone tells of"
+    );
+    assert_eq!(model.value("Synced"), "False/RecordTooNew");
+    let uid = model.object().managed.uid.clone();
+    model.etcd.annotate(names::ORPHAN, Some(&uid));
+    model.rest();
+    assert!(model.etcd.object.is_none(), "a person may let it go");
+}
+
+#[test]
+fn what_an_unreadable_record_may_hold_is_left_to_it() {
+    for record in [None, Some("{")] {
+        let mut model = Model::at_rest(&kinds::named());
+        let newer = newer_record(&model, &["shard"]);
+        model.etcd.annotate(names::RECORD, Some(record.unwrap_or(&newer)));
+        model.add_lane();
+        let second = |model: &mut Model| {
+            model.create();
+            model.rest();
+            let value = model.value("Synced");
+            model.etcd.delete(model.now);
+            model.rest();
+            value
+        };
+        let value = model.beside(second);
+        assert_eq!(
+            value.as_deref(),
+            Some("False/DoublyOwned"),
+            "{}",
+            model.log.join("\n")
+        );
+        assert_eq!(model.cloud.objects.len(), 1, "{}", model.log.join("\n"));
+    }
 }
 
 #[test]

@@ -60,8 +60,14 @@ pub fn ownership_claim(snapshot: &Snapshot, observation: &Observation) -> Option
 /// What an object's record says of this name: it has the resource, or is making it, and may have made it (trace 40).
 pub fn claim_by_record(managed: &Managed, name: &str) -> Option<OwnershipClaim> {
     let stored = managed.record();
-    let Stored::Owned(record) = &*stored else {
-        return None;
+    let record = match &*stored {
+        Stored::Owned(record) => record,
+        Stored::None => return None,
+        // It may hold any right, and nothing is done for this object before that is known.
+        Stored::Unreadable(_) => {
+            let is_named = managed.annotation(names::EXTERNAL_NAME) == name;
+            return is_named.then_some(OwnershipClaim::Record);
+        }
     };
     if record.external_name != name {
         return None;

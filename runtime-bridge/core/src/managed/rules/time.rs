@@ -38,9 +38,11 @@ pub fn create_ends(snapshot: &Snapshot, memory: &ReconcileMemory, intent: &Inten
         None => !intent.operation_ended && !Rule::LostOperationMayGoOn.is_off(),
     };
     // Of several attempts another one may have begun an operation.
-    let is_done = created_at(memory, intent).is_some() && (intent.attempt == 0 || intent.exclusive);
-    if snapshot.kind.capabilities.visible_when_accepted || !may_go_on || is_done {
-        return intent.deadline;
+    let done = created_at(memory, intent).filter(|_| intent.attempt == 0 || intent.exclusive);
+    if snapshot.kind.capabilities.visible_when_accepted || !may_go_on || done.is_some() {
+        // An operation may have taken far longer than its call.
+        let done = done.filter(|_| !Rule::DoneWhenAnswered.is_off());
+        return done.map_or(intent.deadline, |done| intent.deadline.max(done));
     }
     // Each attempt may be the one that began it, at the end of its call.
     intent.deadline + snapshot.kind.timeouts.create.unwrap_or(LONGEST_CREATION)

@@ -10,7 +10,6 @@ use crate::managed::{
     names,
     poll::poll_by_itself,
     record::Stored,
-    record_format::Unreadable,
     report::Report,
     resource_report::{not_created, with_operation},
     rules,
@@ -40,16 +39,7 @@ pub fn stop_at_unreadable_record(ctx: &ReconcileContext) -> Flow {
     let Stored::Unreadable(why) = ctx.stored() else {
         return NEXT;
     };
-    Break(match why {
-        Unreadable::Malformed(why) => ctx.stop(
-            StopReason::RecordUnreadable,
-            format!("the annotation {} cannot be read ({why}); restore it, or remove it together with {} if nothing was created", names::RECORD, names::CREATE_PENDING),
-        ),
-        Unreadable::TooNew { .. } => ctx.stop(
-            StopReason::RecordTooNew,
-            format!("a newer bridge wrote the annotation {} ({why}); run that version, or a newer one", names::RECORD),
-        ),
-    })
+    Break(ctx.stop_at_unreadable(why))
 }
 
 pub fn stop_at_foreign_create(ctx: &ReconcileContext) -> Flow {

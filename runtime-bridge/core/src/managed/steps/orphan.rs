@@ -8,12 +8,23 @@ use crate::managed::{
     decision::{Action, Decision, Purpose, Rest},
     names,
     record::Stored,
+    record_format::Unreadable,
     removal::BUSY,
     report::Report,
     rules,
     step::{Flow, NEXT},
 };
 use crate::rule::Rule;
+
+/// A call may run that only a newer bridge knows of; a person may let the object go all the same.
+pub fn stop_at_newer_record(ctx: &ReconcileContext) -> Flow {
+    let managed = &ctx.snapshot.managed;
+    let may_go = managed.annotation(names::ORPHAN) == managed.uid || !rules::may_be_orphaned(ctx.snapshot);
+    match ctx.stored() {
+        Stored::Unreadable(why @ Unreadable::TooNew { .. }) if !may_go => Break(ctx.stop_at_unreadable(why)),
+        Stored::Unreadable(_) | Stored::Owned(_) | Stored::None => NEXT,
+    }
+}
 
 /// The finalizer goes only when no recorded call can execute, whatever lets the object go (trace 38).
 pub fn wait_for_calls(ctx: &ReconcileContext) -> Flow {

@@ -2,7 +2,8 @@
 
 use bridge_core::{
     external::{
-        Effect, FailureCode, Operation, OperationVerb, Outcome, OutcomeResult, Secrets, Target, Verb,
+        Effect, FailureCode, Observation, Operation, OperationVerb, Outcome, OutcomeResult, Secrets, Target,
+        Verb,
     },
     kind::{CreateRecovery, DiffMode, NameSource},
     managed::Call,
@@ -65,11 +66,7 @@ impl Cloud {
         let driven = self.subject.manners.create == Pace::Driven;
         let object = (!driven).then(|| self.make(call, &name, now));
         let mut outcome = if self.subject.manners.create == Pace::AtOnce {
-            let bare = self.subject.manners.bare;
-            let made = self
-                .find_for(&name, call)
-                .filter(|_| !bare)
-                .map(|one| answer::observation(one, now));
+            let made = self.find_for(&name, call).and_then(|one| self.observed(one, now));
             answer::completed(&name, made, false)
         } else {
             self.count += 1;
@@ -229,8 +226,7 @@ impl Cloud {
             self.apply(id, call);
             let now_is = self
                 .find(&name, &call.target.config.identity)
-                .filter(|_| !self.subject.manners.bare)
-                .map(|one| answer::observation(one, now));
+                .and_then(|one| self.observed(one, now));
             return answer::completed(&name, now_is, false);
         }
         self.count += 1;
@@ -332,9 +328,14 @@ impl Cloud {
             return answer::failed(name, FailureCode::OperationFailed, effect);
         }
         match self.objects.iter().find(|one| Some(one.id) == work.object) {
-            Some(one) => answer::completed(&one.name, Some(answer::observation(one, now)), false),
+            Some(one) => answer::completed(&one.name, self.observed(one, now), false),
             None => answer::failed(name, FailureCode::OperationFailed, Effect::None),
         }
+    }
+
+    /// What `Completed` carries of it.
+    fn observed(&self, one: &External, now: Timestamp) -> Option<Observation> {
+        (!self.subject.manners.bare).then(|| answer::observation(one, now))
     }
 
     /// One step of a creation that moves only when polled: it makes the thing, then it ends.
@@ -357,7 +358,7 @@ impl Cloud {
                 one.state = State::Ready;
             }
             return match self.objects.iter().find(|one| one.id == id) {
-                Some(one) => answer::completed(&one.name, Some(answer::observation(one, now)), false),
+                Some(one) => answer::completed(&one.name, self.observed(one, now), false),
                 None => answer::failed("", FailureCode::OperationFailed, Effect::None),
             };
         }

@@ -156,6 +156,59 @@ fn trace_46_an_answered_creation_is_not_waited_for() {
     model.ends_ready();
 }
 
+/// Its creation takes five minutes, shows nothing before it ends, and is to be seen 20 seconds after that.
+fn shown_after_end(subject: Subject) -> Model {
+    let window = |can: &mut bridge_core::kind::Capabilities| can.consistency_window = Duration::from_secs(30);
+    let subject = subject
+        .can(window)
+        .with(|manners| (manners.bare, manners.name_at_end) = (true, true));
+    let mut model = shown_at_end(subject);
+    model.cloud.visibility = model.cloud.work_takes + Duration::from_secs(20);
+    model.pass(A);
+    assert!(
+        model
+            .record()
+            .create()
+            .is_some_and(|intent| intent.operation.is_some())
+    );
+    model.advance(model.cloud.work_takes + Duration::from_secs(1));
+    model
+}
+
+#[test]
+fn trace_55_a_creation_that_took_long_may_be_hidden_when_it_ends() {
+    // Found by reading: its absence was judged from the deadline of the call that had begun it.
+    let mut model = shown_after_end(kinds::named());
+    model.pass(A);
+    // It is observed before it can be seen.
+    model.edit("size", json!(2));
+    pass_minutes(&mut model, 3);
+    model.ends_ready();
+    assert_eq!(model.tokens(), 1, "{}", model.log.join("\n"));
+}
+
+#[test]
+fn trace_56_a_failed_creation_that_took_long_may_be_hidden_when_it_ends() {
+    let failed = CallOutcome::Fails(FailureCode::OperationFailed, Effect::Unknown);
+    for deleted in [false, true] {
+        let mut model = shown_after_end(kinds::marked());
+        model.pass_with(A, &mut Script::on(Verb::Poll, failed));
+        assert!(
+            model
+                .record()
+                .create()
+                .is_some_and(|intent| intent.operation_ended)
+        );
+        if deleted {
+            ends_gone_in_time(&mut model);
+        } else {
+            pass_minutes(&mut model, 3);
+            model.ends_ready();
+            assert_eq!(model.tokens(), 1, "{}", model.log.join("\n"));
+        }
+    }
+}
+
 #[test]
 fn trace_47_an_absence_of_half_a_second_creates_nothing() {
     for subject in [kinds::marked(), kinds::token(), kinds::nothing(), kinds::named()] {
