@@ -112,8 +112,8 @@ struct WireResource {
     response_kind: Option<ResponseKind>,
     #[serde(default)]
     scope: String,
-    #[serde(default)]
-    verbs: Vec<String>,
+    /// An API server behind may have none, as `null`.
+    verbs: Option<Vec<String>>,
 }
 
 #[derive(Deserialize)]
@@ -128,7 +128,7 @@ impl From<Version> for GroupVersion {
             .resources
             .into_iter()
             .filter_map(|resource| {
-                let verb = |verb: &str| resource.verbs.iter().any(|known| known == verb);
+                let verb = |verb: &str| resource.verbs.iter().flatten().any(|known| known == verb);
                 Some(Resource {
                     watchable: verb("list") && verb("watch"),
                     kind: resource.response_kind?.kind,

@@ -61,6 +61,11 @@ impl Shared {
             if let Some(last) = &change.old {
                 reconciler.forget(last);
             }
+            // The news may be late: another object may have its name by now, and its turn was just forgotten.
+            if let Some(successor) = self.store.get(&change.key) {
+                let wake = reconciler.initial_schedule(&successor, self.clock.now());
+                self.mark(&change.key, &reconciler.flow(&successor), wake);
+            }
             return;
         }
         let now = self.clock.now();

@@ -182,7 +182,7 @@ impl Object {
         }
     }
 
-    /// What tells one version of a Secret from another, who owns it, and whether it is being deleted. Nobody asks for more, annotations may
+    /// What tells one version of a Secret from another, who owns and who selects it, and whether it is being deleted. Nobody asks for more, annotations may
     /// repeat its data, and a cluster may have very many.
     #[must_use]
     pub fn identity(&self) -> Self {
@@ -195,6 +195,7 @@ impl Object {
             deletion_timestamp: meta.deletion_timestamp.clone(),
             finalizers: meta.finalizers.clone(),
             owner_references: meta.owner_references.clone(),
+            labels: meta.labels.clone(),
             ..ObjectMeta::default()
         };
         Self::new(Arc::clone(&self.api), meta)

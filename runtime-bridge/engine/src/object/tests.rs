@@ -115,11 +115,11 @@ fn of_a_secret_only_its_identity_is_kept() {
             "name": "keys", "namespace": "ns", "uid": "u", "resourceVersion": "7",
             "finalizers": ["f"], "deletionTimestamp": "2026-01-01T00:00:00Z",
             "ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "p", "controller": true}],
+            "labels": {"team": "a"},
         },
     });
     let mut all = kept.clone();
     all["metadata"]["annotations"] = json!({"copy": "canary"});
-    all["metadata"]["labels"] = json!({"team": "a"});
     all["metadata"]["creationTimestamp"] = json!("2026-01-01T00:00:00Z");
     all["data"] = json!({"password": "Y2FuYXJ5"});
     all["type"] = json!("Opaque");

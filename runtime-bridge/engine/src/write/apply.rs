@@ -104,7 +104,13 @@ impl Writer {
             )
             .await;
         match answer {
-            Ok(answer) => self.take_in(apply.api, &answer),
+            Ok(answer) => {
+                // Whatever changed meanwhile is in the answer too, and news also for who wrote it.
+                let by = self.by.as_ref().filter(|_| apply.version.is_some());
+                let object = Arc::new(decode(apply.api, &answer)?);
+                self.store.observe_write(Arc::clone(&object), by);
+                Ok(object)
+            }
             // So the API server answers if another object has the name; if none has, it is a conflict.
             Err(ApiError::Invalid(why)) if why.contains("metadata.uid: Invalid value") => {
                 Err(ApiError::Conflict(why))

@@ -93,8 +93,7 @@ impl Writer {
         {
             Ok(answer) => {
                 let object = self.take_in(api, &answer)?;
-                let gone = object.is_deleting() && object.meta.finalizers.as_ref().is_none_or(Vec::is_empty);
-                Ok(if gone {
+                Ok(if object.is_finally_deleted() {
                     Finalized::Gone
                 } else {
                     Finalized::Remains(object)
