@@ -88,9 +88,12 @@ fn groups(metrics: Option<(&str, &[Value])>) -> Value {
 }
 
 fn core() -> Value {
+    let mut without_verbs = resource("reviews", "Review", "Namespaced", &[]);
+    without_verbs["verbs"] = Value::Null;
     let resources = [
         resource("configmaps", "ConfigMap", "Namespaced", &ALL),
         resource("bindings", "Binding", "Namespaced", &["create"]),
+        without_verbs,
     ];
     let version = json!({"version": "v1", "freshness": "Current", "resources": resources});
     json!({"kind": "APIGroupDiscoveryList", "items": [{"versions": [version]}]})

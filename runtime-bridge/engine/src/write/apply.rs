@@ -7,7 +7,7 @@ use http::Method;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use super::{Writer, patch};
+use super::{Writer, decode, patch};
 use crate::{
     api_error::ApiError,
     object::{ApiType, Key, Object},

@@ -35,6 +35,19 @@ async fn the_write_of_one_reconcile_wakes_every_other_object() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn late_news_of_a_deletion_spare_the_successor() {
+    let mut harness = harness(4, []);
+    let former = object("a", 1, 1);
+    harness.store.observe_read(object("a", 2, 1));
+    let gone = Change {
+        new: None,
+        ..change(&former, &former, by("b"))
+    };
+    harness.dispatcher.changed(&gone);
+    assert_eq!(harness.next().await.0, "a", "it had no turn yet");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_reconcile_that_writes_a_dependency_wakes_all_but_itself() {
     let mut harness = harness(4, []);
     let _edges = harness.store.register_edges(
