@@ -182,7 +182,8 @@ impl ReconcileMemory {
                 ));
             }
             OperationVerb::Create => {
-                self.created = Some((Attempt::sent(call), snapshot.now));
+                // However long the answer lay: nothing of the call happened after its deadline.
+                self.created = Some((Attempt::sent(call), snapshot.now.min(call.deadline)));
                 self.absent_since = None;
                 self.events.push(Event::normal(
                     NormalEvent::CreatedExternalResource,
