@@ -4,6 +4,7 @@ pub mod back_off;
 pub mod crd;
 pub mod driver;
 mod error_chain;
+pub mod function;
 pub mod lease;
 pub mod managed;
 pub mod managed_fields;
