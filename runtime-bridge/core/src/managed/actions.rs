@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 
-use crate::external::{DesiredState, Document, Target, Verb};
+use crate::external::{Document, Target, Verb};
 use crate::reasons::{StopReason, WarningEvent};
 use crate::rule::Rule;
 
@@ -13,6 +13,7 @@ use super::{
         Action, AnnotationChanges, Call, Decision, Event, MetadataChange, ObserveCall, Purpose, Rest,
     },
     intervals::poll_interval,
+    last_observation::OwnLookUp,
     names,
     record::Record,
     record_format::Unreadable,
@@ -25,12 +26,23 @@ use super::{
 impl ReconcileContext<'_> {
     /// Look, if nothing holds calls back.
     pub fn observe(&self, name: &str) -> Decision {
-        self.observe_with(self.target(name), self.to_desired_state(), false)
+        let desired = self.to_desired_state();
+        self.observe_with(self.target(name), |target| ObserveCall {
+            target,
+            desired,
+            as_recorded: false,
+            beside: None,
+        })
     }
 
     /// Look for what an unanswered create may have made. That bears our marker, if any: what a person has said is ours too would hide it.
-    /// `recorded`: it is looked for there, where it was desired, though that was edited since.
-    pub fn observe_for_the_create(&self, name: &str, recorded: Option<&Document>) -> Decision {
+    /// `recorded`: it is looked for there, where it was desired, though that was edited since. `beside`: what was observed before, and counts on.
+    pub fn observe_for_the_create(
+        &self,
+        name: &str,
+        recorded: Option<&Document>,
+        beside: Option<OwnLookUp>,
+    ) -> Decision {
         let mut desired = self.to_desired_state();
         if let Some(parameters) = recorded {
             desired.parameters.clone_from(parameters);
@@ -43,16 +55,17 @@ impl ReconcileContext<'_> {
             },
             ..target
         });
-        self.observe_with(target, desired, recorded.is_some())
+        self.observe_with(target, |target| ObserveCall {
+            target,
+            desired,
+            as_recorded: recorded.is_some(),
+            beside,
+        })
     }
 
-    fn observe_with(&self, target: Option<Target>, desired: DesiredState, as_recorded: bool) -> Decision {
+    fn observe_with(&self, target: Option<Target>, call: impl FnOnce(Target) -> ObserveCall) -> Decision {
         match target {
-            Some(target) => Decision::Act(Action::Observe(Box::new(ObserveCall {
-                target,
-                desired,
-                as_recorded,
-            }))),
+            Some(target) => Decision::Act(Action::Observe(Box::new(call(target)))),
             None => self.wait(Report::default(), None, Purpose::Retry),
         }
     }

@@ -8,7 +8,7 @@ pub use crate::external::Call;
 use crate::external::{DesiredState, Target, Verb};
 use crate::reasons::{NormalEvent, Reason};
 
-use super::{attempt::Attempt, status::Status};
+use super::{attempt::Attempt, last_observation::OwnLookUp, status::Status};
 
 /// Annotations to set, and with `None` to remove.
 pub type AnnotationChanges = BTreeMap<String, Option<String>>;
@@ -87,6 +87,8 @@ pub struct ObserveCall {
     pub desired: DesiredState,
     /// It goes by recorded parameters that are not today's.
     pub as_recorded: bool,
+    /// It looks up a name that a person gave; this was observed before, and counts on.
+    pub beside: Option<OwnLookUp>,
 }
 
 /// A change of metadata.

@@ -27,6 +27,17 @@ pub struct LastObservation {
     pub found: ObservedState,
     /// Not to be repeated before.
     pub next: Timestamp,
+    /// What was observed before it, and counts on (trace 57).
+    pub beside: Option<OwnLookUp>,
+}
+
+/// Recovery has looked up an unanswered create by its own name, and found nothing of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnLookUp {
+    /// That name.
+    pub name: String,
+    /// Not to be repeated before.
+    pub next: Timestamp,
 }
 
 /// What a look brought, failures left out: they are [`RetryState`].

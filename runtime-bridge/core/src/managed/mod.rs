@@ -68,7 +68,7 @@ pub use diff::{differences, differences_by_rules};
 pub use duration::parse_go;
 pub use failure::{Reaction, delay, reaction};
 pub use initial_schedule::initial_schedule;
-pub use last_observation::{LastObservation, ObservedState};
+pub use last_observation::{LastObservation, ObservedState, OwnLookUp};
 pub use machine::{ManagedMachine, Performed, SnapshotAdditions};
 pub use ownership::{Neighbour, Neighbours, OwnershipClaims};
 pub use policy::Policies;

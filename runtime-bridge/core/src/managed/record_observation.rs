@@ -93,6 +93,7 @@ impl ReconcileMemory {
             inputs,
             found,
             next,
+            beside: asked.beside.clone(),
         });
     }
 

@@ -234,6 +234,7 @@ impl ReconcileMemory {
             inputs: ReconcileInputs::of(snapshot),
             found: ObservedState::Exists(Arc::new(observation)),
             next,
+            beside: None,
         });
     }
 

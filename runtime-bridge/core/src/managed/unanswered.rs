@@ -9,7 +9,7 @@ use crate::{external::Observation, kind::CreateRecovery, rule::Rule};
 use super::{
     context::ReconcileContext,
     decision::{Decision, Purpose},
-    last_observation::{LastObservation, ObservedState},
+    last_observation::{LastObservation, ObservedState, OwnLookUp},
     record::{Intent, Record},
     report::Report,
     resolve_intent, rules, running,
@@ -94,15 +94,39 @@ impl<'c> Unanswered<'c> {
             .filter(|last_observation| rules::observation_is_about(last_observation, self.intent))
     }
 
+    /// It was looked up by its own name, and that still counts: as the newest observation, or beside that of a name that a person gave. Each of the
+    /// two would be due again as soon as the other one took its place (trace 57).
+    pub fn is_looked_up(&self) -> bool {
+        self.observation(&self.name).is_some() || self.looked_up_before().is_some()
+    }
+
+    fn looked_up_before(&self) -> Option<&'c OwnLookUp> {
+        let newest = self.ctx.memory.last_observation.as_ref()?;
+        let before = self.observation(&newest.name)?.beside.as_ref();
+        before.filter(|before| before.name == self.name && before.next > self.ctx.snapshot.now)
+    }
+
     /// The token is retained, and the same request can still be sent.
     pub fn is_repeatable(&self) -> bool {
         let ctx = self.ctx;
         rules::token_may_be_repeated(ctx.snapshot, self.record, self.intent, ctx.desired())
     }
 
-    pub fn observe(&self, name: &str) -> Decision {
+    pub fn observe(&self) -> Decision {
         let recorded = rules::observed_as_recorded(self.intent, self.ctx.desired());
-        self.ctx.observe_for_the_create(name, recorded)
+        self.ctx.observe_for_the_create(&self.name, recorded, None)
+    }
+
+    /// By a name that a person gave.
+    pub fn observe_answer(&self, name: &str) -> Decision {
+        let recorded = rules::observed_as_recorded(self.intent, self.ctx.desired());
+        let newest = self.latest().map(|newest| OwnLookUp {
+            name: self.name.clone(),
+            next: newest.next,
+        });
+        let beside = newest.or_else(|| self.looked_up_before().cloned());
+        let beside = beside.filter(|_| !Rule::AnswerIsObservedBeside.is_off());
+        self.ctx.observe_for_the_create(name, recorded, beside)
     }
 
     /// The same request once more: same token and parameters, a new deadline (traces 9, 11).

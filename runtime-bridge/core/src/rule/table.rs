@@ -104,6 +104,7 @@ rules! {
     PersonAskedAfterTime: "a person is asked after the time", [Trace(30)];
     AnswerMatchesQuestion: "an answer counts for the question of its token and attempt", [Trace(30)];
     PersonsNameIsObserved: "a person's name is taken when it was observed", [Trace(49)];
+    AnswerIsObservedBeside: "a person's name is observed beside the one that an answer reported", [Trace(57)];
 
     // What this process remembers
     UnsentIsClosed: "what was certainly never sent is closed", [Trace(37)];

@@ -42,6 +42,11 @@ impl Script {
         script
     }
 
+    pub fn and_look(mut self, fate: ObserveOutcome) -> Self {
+        self.looks.push_back(fate);
+        self
+    }
+
     /// The next write whose reason contains this.
     pub fn write(what: &'static str, fate: WriteOutcome) -> Self {
         let mut script = Self::default();

@@ -77,7 +77,7 @@ fn found_by_a_person(ctx: &ReconcileContext, create: &Unanswered, name: &str) ->
         return Err(why);
     }
     let Some(last_observation) = create.observation(name) else {
-        return Ok(create.observe(name));
+        return Ok(create.observe_answer(name));
     };
     match &last_observation.found {
         ObservedState::Absent(_) if Rule::PersonsNameIsObserved.is_off() => {

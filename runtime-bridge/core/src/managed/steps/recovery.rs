@@ -37,9 +37,7 @@ pub fn stop_elsewhere(ctx: &ReconcileContext) -> Flow {
 
 pub fn observe(ctx: &ReconcileContext) -> Flow {
     match Unanswered::of(ctx) {
-        Some(create) if create.can_observe() && create.observation(&create.name).is_none() => {
-            Break(create.observe(&create.name))
-        }
+        Some(create) if create.can_observe() && !create.is_looked_up() => Break(create.observe()),
         Some(_) | None => NEXT,
     }
 }
@@ -143,7 +141,7 @@ pub fn resolve_absent(ctx: &ReconcileContext) -> Flow {
         }
         // Somebody else's, or an unmarked one after the time: for a kind whose creating request marks it is absence too.
         Some(last_observation) if last_observation.began > resolves_at => create.close_as_absent(ABSENT),
-        _ if snapshot.now > resolves_at => create.observe(&create.name),
+        _ if snapshot.now > resolves_at => create.observe(),
         _ => create.wait_until_resolvable(),
     })
 }

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use bridge_core::{
-    external::{FailureCode, Verb},
+    external::{Effect, FailureCode, Verb},
     managed::{Question, names},
 };
 
 use crate::{
-    fault_outcome::CallOutcome,
-    kinds,
+    fault_outcome::{CallOutcome, ObserveOutcome},
+    kinds::{self, Pace},
     reference_model::{A, Model, config},
     script::Script,
 };
@@ -186,6 +186,60 @@ fn trace_49_a_name_with_a_foreign_marker_is_not_taken() {
     model.ends_ready();
 }
 
+/// Whether the policy allows to create, and so to repeat a token.
+fn allow_create(model: &mut Model, creates: bool) {
+    model.etcd.edit(|object| object.managed.policies.create = creates);
+}
+
+#[test]
+fn trace_57_a_name_is_taken_beside_a_reported_one() {
+    // The first attempt hangs. The operation of the repeat reports a name and comes to nothing, which frees the token: the first one makes another.
+    let subject = kinds::token()
+        .paced(Pace::Long, Pace::AtOnce)
+        .with(|manners| manners.frees_tokens = true);
+    let mut model = Model::started(&subject);
+    model.stop_before(A, "create");
+    model.step(A, &mut Script::on(Verb::Create, CallOutcome::Late));
+    model.cloud.next_creation_fails = Some(Effect::None);
+    model.cloud.work_takes = Duration::from_secs(5);
+    model.stop_before(A, "poll");
+    allow_create(&mut model, false);
+    model.rest();
+    let (reported, made) = (model.record().external_name, model.made()[0].name.clone());
+    assert!(!reported.is_empty() && reported != made, "{reported:?} {made:?}");
+    says_exists(&mut model, "cloud-99");
+    assert_eq!(model.value("Synced"), "False/CreateOutcomeUnknown");
+    let why = "nothing of the name \"cloud-99\" is seen";
+    assert!(model.message().contains(why), "{}", model.message());
+    says_exists(&mut model, &made);
+    allow_create(&mut model, true);
+    model.ends_ready();
+    assert_eq!((model.record().external_name, model.tokens()), (made, 1));
+}
+
+#[test]
+fn trace_57_a_wrong_name_hides_no_reported_one() {
+    let mut model = Model::started(&kinds::token());
+    model.stop_before(A, "create");
+    model.step(A, &mut Script::on(Verb::Create, CallOutcome::LostBefore));
+    model.stop_before(A, "create \"\" attempt 1");
+    allow_create(&mut model, false);
+    let partial = CallOutcome::DoneButFails(FailureCode::Internal, Effect::Partial);
+    // It is asked after the first, and rests after the second.
+    let unseen = Script::look(ObserveOutcome::Absent).and_look(ObserveOutcome::Absent);
+    model.rest_after(unseen.and_on(Verb::Create, partial));
+    let reported = model.record().external_name;
+    let answer = format!("exists/{}/cloud-99", question(&model).expect("a question").id);
+    model.etcd.annotate(names::CREATE_OUTCOME, Some(&answer));
+    model.rest_after(Script::look(ObserveOutcome::Absent));
+    assert_eq!(model.value("Synced"), "False/CreateOutcomeUnknown");
+    model.advance(Duration::from_mins(1));
+    model.rest();
+    allow_create(&mut model, true);
+    model.ends_ready();
+    assert_eq!((model.record().external_name, model.tokens()), (reported, 1));
+}
+
 #[test]
 fn a_question_survives_a_deletion_request_and_a_restart() {
     let mut model = unknown(CallOutcome::LostAfter);
@@ -278,7 +332,7 @@ fn an_absence_of_a_former_resource_says_nothing_of_the_next() {
     let answer = format!("exists/{}/{name}", asked.id);
     model.etcd.annotate(names::CREATE_OUTCOME, Some(&answer));
     // The first look at it does not see it.
-    model.rest_after(Script::look(crate::fault_outcome::ObserveOutcome::Absent));
+    model.rest_after(Script::look(ObserveOutcome::Absent));
     model.ends_ready();
     assert_eq!(model.calls("create"), 2);
 }
