@@ -77,10 +77,11 @@ fn is_same(recorded: &str, observed: &str) -> bool {
     !is_known || recorded == observed || Rule::ReplacementOfItsResource.is_off()
 }
 
-/// What the record of another resource keeps of the approvals.
+/// What the record of another resource keeps of the approvals. Those of another generation say nothing, but what a newer bridge has noted stays.
 pub(super) fn used_approvals(snapshot: &Snapshot, record: Option<&Record>) -> Option<Replacement> {
     let used = record?.replacement.clone();
-    let used = used.filter(|used| used.generation == snapshot.managed.generation)?;
+    let used =
+        used.filter(|used| used.generation == snapshot.managed.generation || !used.unknown.is_empty())?;
     Some(Replacement {
         replaces: None,
         ..used

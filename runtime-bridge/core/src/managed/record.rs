@@ -212,6 +212,15 @@ impl ConfigIdentity {
         }
     }
 
+    /// That of a resolved config, for the record that takes the place of `former`: what a newer bridge has noted stays.
+    pub fn replacing(former: Option<&Record>, config: &Config) -> Self {
+        let unknown = former.map(|former| former.config.unknown.clone());
+        Self {
+            unknown: unknown.unwrap_or_default(),
+            ..Self::of(config)
+        }
+    }
+
     /// As far as one can tell, names mean the same in both: the same config, or two that act as the same identity, with the same settings. An
     /// identity that one side does not know does not part them.
     pub fn shares_names_with(&self, other: &Self) -> bool {

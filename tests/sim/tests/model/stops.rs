@@ -66,6 +66,8 @@ fn newer_record(model: &Model, must_understand: &[&str]) -> String {
     let mut record = serde_json::to_value(model.record()).expect("JSON");
     record["format"] = json!(2);
     record["shard"] = json!("north");
+    record["config"]["region"] = json!("north");
+    record["replacement"] = json!({"generation": 1, "approvals": 1, "by": "north"});
     record["mustUnderstand"] = json!(must_understand);
     record.to_string()
 }
@@ -156,8 +158,51 @@ fn a_newer_record_is_acted_upon_and_keeps_its_fields() {
     let rewritten: Vec<&str> = records.filter(of_deletion).collect();
     assert!(!rewritten.is_empty());
     for record in rewritten {
-        assert!(record.contains("\"shard\":\"north\""), "{record}");
+        assert_newer_fields(record);
     }
+}
+
+fn assert_newer_fields(record: &str) {
+    let json: serde_json::Value = serde_json::from_str(record).expect("JSON");
+    let found = [
+        &json["shard"],
+        &json["config"]["region"],
+        &json["replacement"]["by"],
+    ];
+    assert_eq!(found, ["north"; 3], "{record}");
+}
+
+#[test]
+fn newer_fields_stay_when_a_resource_is_created_anew() {
+    for subject in [kinds::named(), kinds::token(), kinds::marked(), kinds::queue()] {
+        let mut model = Model::at_rest(&subject);
+        let record = newer_record(&model, &[]);
+        model.etcd.annotate(names::RECORD, Some(&record));
+        model.edit("size", json!(2));
+        model.ends_ready();
+        model.cloud.remove_by_hand(|_| true);
+        model.advance(Duration::from_mins(2));
+        model.ends_ready();
+        assert_eq!(model.calls("create"), 2, "{}", subject.name);
+        assert_newer_fields(model.object().managed.annotation(names::RECORD));
+    }
+}
+
+#[test]
+fn newer_fields_stay_when_a_resource_is_adopted() {
+    let mut model = Model::started(&kinds::named());
+    model.stop_before(A, "create");
+    let now = model.now;
+    model.cloud.foreign("thing", "", &parameters(), now);
+    model.rest();
+    assert_eq!(model.value("Synced"), "False/AlreadyExists");
+    let record = newer_record(&model, &[]);
+    model.etcd.annotate(names::RECORD, Some(&record));
+    model.etcd.annotate(names::ADOPT, Some("thing"));
+    model.rest();
+    assert_eq!(model.value("Synced"), "True/ReconcileSuccess");
+    assert!(model.record().adopted);
+    assert_newer_fields(model.object().managed.annotation(names::RECORD));
 }
 
 #[test]

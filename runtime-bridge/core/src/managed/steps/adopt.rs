@@ -62,7 +62,7 @@ pub fn adopt(ctx: &ReconcileContext) -> Flow {
         provider_state: observation.provider_state.clone(),
         sensitive_digest: String::new(),
         details: Details::Complete,
-        config: ConfigIdentity::of(config),
+        config: ConfigIdentity::replacing(former, config),
         plugin_version: snapshot.plugin_version.clone(),
         incarnation: former.map_or(0, |record| record.incarnation),
         replacement: approval::used_approvals(snapshot, former),

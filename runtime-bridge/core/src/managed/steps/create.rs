@@ -175,7 +175,7 @@ pub fn record_intent(ctx: &ReconcileContext) -> Flow {
         } else {
             Details::Complete
         },
-        config: ConfigIdentity::of(config),
+        config: ConfigIdentity::replacing(ctx.record(), config),
         plugin_version: snapshot.plugin_version.clone(),
         incarnation: rules::next_incarnation(ctx.record()),
         replacement: approval::used_approvals(snapshot, ctx.record()),
