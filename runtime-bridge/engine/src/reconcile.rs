@@ -69,7 +69,8 @@ pub struct ReconcileRequest {
 pub struct Next {
     /// When to come back even if nothing changes; `None`: only when something changes.
     pub wake: Option<Wake>,
-    /// No earlier than this, whatever changes: a back-off that events do not defeat. `None`: a change may come first.
+    /// No earlier than this, whatever changes: a back-off that events do not defeat, of an hour at most. It ends with the object, as another one of
+    /// its name has not failed. `None`: a change may come first.
     pub not_before: Option<Timestamp>,
     /// The account that it turned out to belong to; `None`: as before.
     pub flow: Option<String>,

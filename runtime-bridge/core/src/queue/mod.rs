@@ -90,6 +90,8 @@ struct Entry<G, L> {
     /// The lane in which its pass was begun.
     in_flight: Option<L>,
     not_before: Timestamp,
+    /// That pass was of what had this key before.
+    is_of_former: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -129,6 +131,7 @@ where
             turn: None,
             in_flight: None,
             not_before: Timestamp::MIN,
+            is_of_former: false,
         });
         let earlier = entry.turn.take();
         let running = entry.in_flight.is_some();
@@ -184,7 +187,8 @@ where
     }
 
     /// The pass of a key has ended. Its next turn is the earlier of `next` and whatever was marked meanwhile, but not before
-    /// `not_before` (back-off), which holds for marks that come later too. With neither turn nor back-off, the key is forgotten.
+    /// `not_before` (back-off), which holds for marks that come later too, unless the key was released meanwhile. With neither turn nor back-off,
+    /// the key is forgotten.
     pub fn finish(&mut self, key: &K, next: Option<Wake>, flow: Option<L>, not_before: Option<Timestamp>) {
         let Some(entry) = self.entries.get_mut(key) else {
             return;
@@ -196,6 +200,8 @@ where
         if let Some(flow) = flow {
             entry.flow = flow;
         }
+        let of_former = std::mem::take(&mut entry.is_of_former);
+        let not_before = not_before.filter(|_| !of_former);
         entry.not_before = not_before.unwrap_or(Timestamp::MIN);
         let turn = match (entry.turn.take(), next) {
             (Some(turn), Some(next)) => ScheduledWake {
@@ -243,6 +249,25 @@ where
             None => drop(self.held_back.remove(&(not_before, key.clone()))),
         }
         self.entries.remove(key);
+    }
+
+    /// Ends the back-off of a key: what has it from now on is not what failed. Nor does the back-off count that a pass in flight ends with. A turn
+    /// that waits for it stays where it is until the next mark.
+    pub fn release(&mut self, key: &K) {
+        let Some(entry) = self.entries.get_mut(key) else {
+            return;
+        };
+        entry.is_of_former = entry.in_flight.is_some();
+        let until = std::mem::replace(&mut entry.not_before, Timestamp::MIN);
+        if entry.turn.is_none() && entry.in_flight.is_none() {
+            self.held_back.remove(&(until, key.clone()));
+            self.entries.remove(key);
+        }
+    }
+
+    /// The pass in flight is of what had this key before it was released.
+    pub fn is_of_former(&self, key: &K) -> bool {
+        self.entries.get(key).is_some_and(|entry| entry.is_of_former)
     }
 
     /// Moves all that is due or held back by this much: the clock was set.

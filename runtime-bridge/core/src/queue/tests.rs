@@ -123,6 +123,40 @@ fn back_off_that_is_over_or_forgotten_leaves_nothing_behind() {
 }
 
 #[test]
+fn a_released_key_is_held_back_no_more() {
+    let mut queue = TestQueue::new(PLENTY);
+    let in_back_off = |queue: &mut TestQueue| {
+        mark(queue, 1, 'a', 0);
+        take(queue, 0);
+        queue.finish(&1, None, None, Some(at(100)));
+    };
+    in_back_off(&mut queue);
+    queue.release(&1);
+    assert!(queue.entries.is_empty() && queue.held_back.is_empty());
+    mark(&mut queue, 1, 'a', 0);
+    assert_eq!(take(&mut queue, 0), Some(1));
+    queue.finish(&1, None, None, None);
+    // With a turn that waits for its end.
+    in_back_off(&mut queue);
+    mark(&mut queue, 1, 'a', 0);
+    queue.release(&1);
+    assert_eq!(take(&mut queue, 99), None);
+    mark(&mut queue, 1, 'a', 0);
+    assert_eq!(take(&mut queue, 0), Some(1));
+    // With a pass in flight, which was the former's.
+    queue.release(&1);
+    assert!(queue.is_of_former(&1));
+    mark(&mut queue, 1, 'a', 0);
+    queue.finish(&1, None, None, Some(at(100)));
+    assert!(!queue.is_of_former(&1));
+    assert_eq!(take(&mut queue, 0), Some(1));
+    // The next pass is its own.
+    queue.finish(&1, None, None, Some(at(100)));
+    mark(&mut queue, 1, 'a', 0);
+    assert_eq!((take(&mut queue, 99), take(&mut queue, 100)), (None, Some(1)));
+}
+
+#[test]
 fn priorities_go_in_order() {
     let mut queue = TestQueue::new(PLENTY);
     for (key, priority) in [5, 4, 3, 2, 1].into_iter().zip(Priority::ALL.into_iter().rev()) {

@@ -21,6 +21,9 @@ use crate::{
     reconcile::{Next, ReconcileRequest},
 };
 
+/// An object is held back no longer than this, whoever asks for it, and by whatever clock.
+const LONGEST_BACK_OFF: Duration = Duration::from_hours(1);
+
 /// The one task that takes from the queue.
 pub(super) struct Driver {
     shared: Arc<Shared>,
@@ -186,10 +189,16 @@ impl Driver {
             if !busy {
                 self.shared.consecutive_failures.lock().remove(&key);
             }
+            let longest = self.shared.clock.now().saturating_add(LONGEST_BACK_OFF);
+            let not_before = not_before.map(|until| until.min(longest.unwrap_or(Timestamp::MAX)));
             self.shared.queue.lock().finish(&key, wake, flow, not_before);
             return;
         }
-        let consecutive_failures = {
+        let mut queue = self.shared.queue.lock();
+        let consecutive_failures = if queue.is_of_former(&key) {
+            // Whatever has its name by now has not failed.
+            1
+        } else {
             let mut consecutive_failures = self.shared.consecutive_failures.lock();
             let count = consecutive_failures.entry(key.clone()).or_insert(0);
             *count = count.saturating_add(1);
@@ -204,10 +213,7 @@ impl Driver {
             at: again,
             priority: bridge_core::queue::Priority::OperationPoll,
         };
-        self.shared
-            .queue
-            .lock()
-            .finish(&key, Some(wake), None, Some(again));
+        queue.finish(&key, Some(wake), None, Some(again));
     }
 }
 

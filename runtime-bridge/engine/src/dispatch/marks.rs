@@ -55,6 +55,11 @@ impl Shared {
         let Some(reconciler) = self.reconciler(&change.key) else {
             return;
         };
+        if names_another(change) {
+            let mut queue = self.queue.lock();
+            queue.release(&change.key);
+            self.consecutive_failures.lock().remove(&change.key);
+        }
         // Nothing is remembered of it, and nothing is to be done: a standby would keep its name for ever.
         if change.new.is_none() && !self.scheduled.lock().contains(&change.key) {
             self.queue.lock().forget(&change.key);
@@ -113,6 +118,15 @@ impl Shared {
                 self.mark(&dependant, &flow, wake);
             }
         }
+    }
+}
+
+/// What had the name is gone: if anything has it, that is another object, which inherits neither failures nor back-off.
+fn names_another(change: &Change) -> bool {
+    match (&change.old, &change.new) {
+        (Some(old), Some(new)) => old.uid() != new.uid(),
+        (Some(_), None) => true,
+        (None, _) => false,
     }
 }
 

@@ -1,6 +1,6 @@
 //! The queue against the plainest description of what it must do.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::SignedDuration;
 use proptest::prelude::*;
@@ -25,6 +25,9 @@ enum Op {
     Pass {
         seconds: i64,
     },
+    Release {
+        key: u8,
+    },
 }
 
 fn priority() -> impl Strategy<Value = Priority> {
@@ -38,6 +41,7 @@ fn op() -> impl Strategy<Value = Op> {
         3 => (0..8_usize, prop::option::of((0..20_i64, priority())), prop::option::of(0..3_u8), prop::option::of(0..20_i64))
             .prop_map(|(nth, wake, flow, back_off)| Op::Finish { nth, wake, flow, back_off }),
         2 => (1..15_i64).prop_map(|seconds| Op::Pass { seconds }),
+        1 => (0..12_u8).prop_map(|key| Op::Release { key }),
     ]
 }
 
@@ -51,6 +55,8 @@ struct Model {
     in_flight: BTreeMap<u8, u8>,
     flows: BTreeMap<u8, u8>,
     not_before: BTreeMap<u8, i64>,
+    /// Keys whose pass in flight is of what had them before.
+    former: BTreeSet<u8>,
 }
 
 impl Model {
@@ -140,10 +146,12 @@ fn apply(queue: &mut TestQueue, model: &mut Model, op: &Op, limits: Limits) {
             model.in_flight.remove(&key);
             model.flows.extend(flow.map(|flow| (key, flow)));
             let not_before = back_off.map(|seconds| model.now + seconds);
-            model.not_before.remove(&key);
-            model.not_before.extend(not_before.map(|second| (key, second)));
             let next = next.map(|(after, priority)| (model.now + after, priority));
             queue.finish(&key, next.map(|(s, p)| wake(s, p)), flow, not_before.map(at));
+            let not_before = not_before.filter(|_| !model.former.remove(&key));
+            model.former.remove(&key);
+            model.not_before.remove(&key);
+            model.not_before.extend(not_before.map(|second| (key, second)));
             if let Some(owed) = model.owed.remove(&key) {
                 model.owe(key, owed);
             }
@@ -155,6 +163,15 @@ fn apply(queue: &mut TestQueue, model: &mut Model, op: &Op, limits: Limits) {
             }
         }
         Op::Pass { seconds } => model.now += seconds,
+        Op::Release { key } => {
+            queue.release(&key);
+            model.not_before.remove(&key);
+            if model.in_flight.contains_key(&key) {
+                model.former.insert(key);
+            } else if !model.owed.contains_key(&key) {
+                model.flows.remove(&key);
+            }
+        }
     }
 }
 

@@ -102,3 +102,90 @@ async fn changes_do_not_shorten_a_back_off_that_was_asked_for() {
         assert_eq!(pass.started.as_second(), 100, "it is over: {pass:?}");
     }
 }
+
+/// The object of this name is another one.
+fn successor(name: &str, version: u64) -> Arc<Object> {
+    let mut object = (*object(name, version, 1)).clone();
+    object.meta.uid = Some(format!("{name} again"));
+    Arc::new(object)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_successor_inherits_no_back_off() {
+    let until = Timestamp::UNIX_EPOCH + SignedDuration::from_secs(100);
+    for script in [
+        ScriptedResult::Answer(Next::idle().not_before(until)),
+        ScriptedResult::Panic,
+    ] {
+        let mut harness = harness(4, [script]);
+        let (former, successor) = (object("a", 1, 1), successor("a", 2));
+        harness.store.observe_read(Arc::clone(&former));
+        harness.dispatcher.changed(&seen(&former, Cause::Watched));
+        harness.next().await;
+        harness.settle().await;
+        harness.store.observe_read(Arc::clone(&successor));
+        harness
+            .dispatcher
+            .changed(&change(&former, &successor, Cause::Watched));
+        let (_, pass) = harness.next().await;
+        assert_eq!((pass.started.as_second(), pass.consecutive_failures), (0, 0));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deletion_ends_the_back_off() {
+    let until = Timestamp::UNIX_EPOCH + SignedDuration::from_secs(100);
+    let mut harness = harness(4, [ScriptedResult::Answer(Next::idle().not_before(until))]);
+    let former = object("a", 1, 1);
+    harness.store.observe_read(Arc::clone(&former));
+    harness.enqueue("a");
+    harness.next().await;
+    harness.settle().await;
+    harness.store.observe_gone(&former.key(), former.uid(), None);
+    harness.dispatcher.changed(&deleted(&former));
+    assert_eq!(harness.next().await.1.started.as_second(), 0);
+    harness.settle().await;
+    harness
+        .dispatcher
+        .changed(&seen(&successor("a", 2), Cause::Watched));
+    assert_eq!(harness.next().await.1.started.as_second(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_late_end_of_a_pass_holds_no_successor_back() {
+    let until = Timestamp::UNIX_EPOCH + SignedDuration::from_secs(100);
+    let held = ScriptedResult::Answer(Next::idle().not_before(until));
+    for (script, expected) in [(held, 0), (ScriptedResult::Hang, TIMEOUT.as_secs())] {
+        let mut harness = waiting_harness(4, [script]);
+        let (former, successor) = (object("a", 1, 1), successor("a", 2));
+        harness.enqueue("a");
+        harness.next().await;
+        harness
+            .dispatcher
+            .changed(&change(&former, &successor, Cause::Watched));
+        harness.reconciler.may_end.add_permits(10);
+        let (_, pass) = harness.next().await;
+        let started = pass.started.as_second().unsigned_abs();
+        assert_eq!((started, pass.consecutive_failures), (expected, 0));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_back_off_is_longer_than_an_hour() {
+    for until in [
+        Timestamp::MAX,
+        Timestamp::UNIX_EPOCH + SignedDuration::from_hours(3),
+    ] {
+        let mut harness = harness(4, [ScriptedResult::Answer(Next::idle().not_before(until))]);
+        harness.enqueue("a");
+        harness.next().await;
+        harness.settle().await;
+        harness.enqueue("a");
+        harness.settle().await;
+        assert!(harness.begun.try_recv().is_err());
+        tokio::time::sleep(Duration::from_hours(1)).await;
+        harness.settle().await;
+        let (_, pass) = harness.begun.try_recv().expect("its turn has come");
+        assert_eq!(pass.started.as_second(), 3600);
+    }
+}
