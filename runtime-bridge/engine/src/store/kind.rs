@@ -1,4 +1,7 @@
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use super::{Cause, Change, edge::Outgoing, index::Index};
 use crate::object::{Key, Object};
@@ -15,6 +18,8 @@ pub(super) struct KindObjects {
     list: u64,
     /// A list was complete.
     listed: bool,
+    /// The last list showed them, and nothing of them could ever be read.
+    unreadable: BTreeSet<Key>,
 }
 
 struct Entry {
@@ -58,6 +63,7 @@ impl KindObjects {
 
     pub(super) fn begin_list(&mut self) {
         self.list += 1;
+        self.unreadable.clear();
     }
 
     /// What the list that ends did not show and is not newer than it: key and uid.
@@ -70,15 +76,24 @@ impl KindObjects {
             .collect()
     }
 
-    pub(super) fn keep(&mut self, key: &Key) {
-        if let Some(entry) = self.entries.get_mut(key) {
-            entry.list = self.list;
+    /// The list shows it, and it cannot be read.
+    pub(super) fn keep_unreadable(&mut self, key: &Key) {
+        match self.entries.get_mut(key) {
+            Some(entry) => entry.list = self.list,
+            None => drop(self.unreadable.insert(key.clone())),
         }
+    }
+
+    pub(super) fn is_unreadable(&self, key: &Key) -> bool {
+        self.unreadable.contains(key)
     }
 
     /// The newest write wins.
     pub(super) fn put(&mut self, key: &Key, object: Arc<Object>, cause: Cause) -> Option<Change> {
-        self.keep(key);
+        if let Some(entry) = self.entries.get_mut(key) {
+            entry.list = self.list;
+        }
+        self.unreadable.remove(key);
         let old = self.get(key);
         if old
             .as_ref()

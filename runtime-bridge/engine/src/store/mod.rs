@@ -2,6 +2,7 @@
 
 mod change;
 pub mod edge;
+mod forgotten;
 mod index;
 mod kind;
 mod objects;
@@ -231,7 +232,8 @@ impl Store {
         self.tell(changes);
     }
 
-    /// The watch is no longer wanted: its objects are forgotten, which says nothing about whether they exist.
+    /// The watch is no longer wanted: its objects are forgotten, which says nothing about whether they exist. Of those on which others depend, the
+    /// next list tells which are gone.
     pub(crate) fn forget(&self, kind: &GroupKind) {
         self.objects.write().forget(kind);
     }
@@ -257,7 +259,7 @@ impl Store {
     /// The list shows an object that cannot be read: it exists, and stays as it was.
     pub(crate) fn observe_unreadable(&self, key: &Key) {
         if let Some(objects) = self.objects.write().kinds.get_mut(key.kind()) {
-            objects.keep(key);
+            objects.keep_unreadable(key);
         }
     }
 

@@ -2,7 +2,10 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use bridge_core::watch_plan::GroupKind;
 
-use super::{Cause, Change, Edge, edge::Outgoing, index::Index, kind::KindObjects, tombstones::Tombstones};
+use super::{
+    Cause, Change, Edge, edge::Outgoing, forgotten::Forgotten, index::Index, kind::KindObjects,
+    tombstones::Tombstones,
+};
 use crate::object::{Key, Object};
 
 /// Objects that select others: by the kind of those, and one label of the selection if it names any.
@@ -19,6 +22,7 @@ pub(super) struct Objects {
     pub(super) referrers: Index<Key>,
     pub(super) selectors: Selectors,
     pub(super) tombstones: Tombstones,
+    forgotten: Forgotten,
 }
 
 impl Objects {
@@ -73,7 +77,8 @@ impl Objects {
                 self.tombstones.add(old.uid());
             }
         }
-        if change.new.is_some() {
+        if let Some(new) = &change.new {
+            self.forgotten.take(key.kind(), new.uid());
             index(&mut self.referrers, &mut self.selectors, &outgoing, &key);
             drop(kind.set_outgoing(&key, outgoing));
         }
@@ -82,13 +87,8 @@ impl Objects {
 
     pub(super) fn gone(&mut self, key: &Key, uid: &str, cause: Cause) -> Option<Change> {
         self.tombstones.add(uid);
-        let kind = self.kinds.get_mut(key.kind())?;
-        if kind.get(key)?.uid() != uid {
-            return None;
-        }
-        let former = kind.set_outgoing(key, Outgoing::default());
-        let old = kind.remove(key)?;
-        unindex(&mut self.referrers, &mut self.selectors, &former, key);
+        let forgotten = self.forgotten.take(key.kind(), uid);
+        let old = self.remove(key, uid).or(forgotten)?;
         Some(Change {
             key: key.clone(),
             old: Some(old),
@@ -97,12 +97,26 @@ impl Objects {
         })
     }
 
+    fn remove(&mut self, key: &Key, uid: &str) -> Option<Arc<Object>> {
+        let kind = self.kinds.get_mut(key.kind())?;
+        if kind.get(key)?.uid() != uid {
+            return None;
+        }
+        let former = kind.set_outgoing(key, Outgoing::default());
+        let old = kind.remove(key)?;
+        unindex(&mut self.referrers, &mut self.selectors, &former, key);
+        Some(old)
+    }
+
     pub(super) fn end_list(&mut self, kind: &GroupKind, version: u64) -> Vec<Change> {
-        let missing = self
-            .kinds
-            .get_mut(kind)
-            .map(|objects| objects.end_list(version))
-            .unwrap_or_default();
+        let Some(objects) = self.kinds.get_mut(kind) else {
+            return Vec::new();
+        };
+        let mut missing = objects.end_list(version);
+        let forgotten = self.forgotten.of_kind(kind);
+        let forgotten = forgotten
+            .filter(|last| last.resource_version() <= version && !objects.is_unreadable(&last.key()));
+        missing.extend(forgotten.map(|last| (last.key(), last.uid().to_owned())));
         missing
             .iter()
             .filter_map(|(key, uid)| self.gone(key, uid, Cause::Watched))
@@ -110,7 +124,8 @@ impl Objects {
     }
 
     pub(super) fn close(&mut self, kind: &GroupKind) -> Vec<Change> {
-        let all = self.kinds.get(kind).map(KindObjects::all).unwrap_or_default();
+        let mut all = self.kinds.get(kind).map(KindObjects::all).unwrap_or_default();
+        all.extend(self.forgotten.of_kind(kind).cloned());
         let changes = all
             .iter()
             .filter_map(|o| self.gone(&o.key(), o.uid(), Cause::Watched))
@@ -123,10 +138,16 @@ impl Objects {
         let Some(mut objects) = self.kinds.remove(kind) else {
             return;
         };
-        for object in objects.all() {
+        let all = objects.all();
+        for object in &all {
             let key = object.key();
             let former = objects.set_outgoing(&key, Outgoing::default());
             unindex(&mut self.referrers, &mut self.selectors, &former, &key);
+        }
+        for object in all {
+            if self.has_dependants(&object) {
+                self.forgotten.add(&object);
+            }
         }
     }
 }

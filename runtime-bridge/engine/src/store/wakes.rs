@@ -104,6 +104,10 @@ impl Objects {
         found
     }
 
+    pub(super) fn has_dependants(&self, object: &Object) -> bool {
+        !self.edges.is_empty() && !self.dependants(&object.key(), &[object]).is_empty()
+    }
+
     fn each_edge(&self, dependant: &Key, mut each: impl FnMut(&Arc<[Edge]>, &super::edge::Outgoing)) {
         let outgoing = self
             .kinds

@@ -1,3 +1,5 @@
+use std::sync::Mutex;
+
 use serde_json::{Value, json};
 
 use super::*;
@@ -221,4 +223,97 @@ fn what_is_forgotten_or_gone_depends_on_nothing() {
     store.observe_read(object("Composite", "y", 4, &json!({"spec": {"uses": "a"}})));
     store.forget(&kind("Composite"));
     assert_eq!(woken(&store, &sized), []);
+}
+
+/// What the dispatcher hears of a store in which the composite `x` depends on the composed `a`, of uid `a`. Composed objects were listed and are not
+/// watched now.
+fn unwatched() -> (Arc<Store>, RegisteredEdges, Arc<Mutex<Vec<String>>>) {
+    let (store, edges) = store([uses("Composed")]);
+    store.begin_list(&kind("Composed"));
+    for name in ["a", "unused"] {
+        store.observe_read(object("Composed", name, 5, &json!({})));
+    }
+    store.end_list(&kind("Composed"), 5);
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let (noted, looked_up) = (Arc::clone(&heard), Arc::downgrade(&store));
+    store.dispatch_to(Arc::new(move |change| {
+        let old = change.old.as_ref().map_or("none", |old| old.uid());
+        let new = change.new.as_ref().map_or("none", |new| new.uid());
+        let woken = woken(&looked_up.upgrade().unwrap(), change);
+        let woken: Vec<&str> = woken.iter().map(|(name, _)| name.as_str()).collect();
+        let text = format!("{} {old} -> {new} wakes {woken:?}", change.key.name());
+        noted.lock().unwrap().push(text);
+    }));
+    store.forget(&kind("Composed"));
+    assert_eq!(drain(&heard), [""; 0]);
+    store.open(&kind("Composed"));
+    store.begin_list(&kind("Composed"));
+    (store, edges, heard)
+}
+
+fn drain(heard: &Mutex<Vec<String>>) -> Vec<String> {
+    std::mem::take(&mut *heard.lock().unwrap())
+}
+
+const A_IS_GONE: &str = "a a -> none wakes [\"x\"]";
+
+#[test]
+fn a_deletion_while_unwatched_is_told_with_the_next_list() {
+    let (store, _edges, heard) = unwatched();
+    store.end_list(&kind("Composed"), 7);
+    assert_eq!(drain(&heard), [A_IS_GONE]);
+    assert!(store.is_tombstoned("a") && !store.is_tombstoned("unused"));
+    store.begin_list(&kind("Composed"));
+    store.end_list(&kind("Composed"), 8);
+    assert_eq!(drain(&heard), [""; 0], "once");
+}
+
+#[test]
+fn an_object_that_is_listed_again_is_not_gone() {
+    let (store, _edges, heard) = unwatched();
+    store.observe_read(object("Composed", "a", 5, &json!({})));
+    store.end_list(&kind("Composed"), 7);
+    assert_eq!(drain(&heard), ["a none -> a wakes [\"x\"]"]);
+    store.observe_deleted(&key("Composed", "a"), "a");
+    assert_eq!(drain(&heard), [A_IS_GONE]);
+    store.begin_list(&kind("Composed"));
+    store.end_list(&kind("Composed"), 8);
+    assert_eq!(drain(&heard), [""; 0]);
+}
+
+#[test]
+fn an_object_that_was_created_anew_while_unwatched_is_told_of() {
+    let (store, _edges, heard) = unwatched();
+    store.observe_read(object("Composed", "a", 6, &json!({"metadata": {"uid": "a2"}})));
+    store.end_list(&kind("Composed"), 7);
+    assert_eq!(drain(&heard), ["a none -> a2 wakes [\"x\"]", A_IS_GONE]);
+    assert!(store.get(&key("Composed", "a")).is_some());
+}
+
+#[test]
+fn a_list_that_may_not_show_it_says_nothing_of_the_forgotten() {
+    // It is older than what was known, or shows what cannot be read.
+    let (store, _edges, heard) = unwatched();
+    store.end_list(&kind("Composed"), 4);
+    store.begin_list(&kind("Composed"));
+    store.observe_unreadable(&key("Composed", "a"));
+    store.end_list(&kind("Composed"), 7);
+    assert_eq!(drain(&heard), [""; 0]);
+    assert!(!store.is_tombstoned("a"));
+    store.observe_deleted(&key("Composed", "a"), "a");
+    assert_eq!(drain(&heard), [A_IS_GONE]);
+}
+
+#[test]
+fn a_watch_that_ends_before_its_list_forgets_nothing_more() {
+    let (store, _edges, heard) = unwatched();
+    store.forget(&kind("Composed"));
+    // A write of ours finds it gone, or the kind goes.
+    store.observe_gone(&key("Composed", "a"), "a", None);
+    assert_eq!(drain(&heard), [A_IS_GONE]);
+    let (store, _edges, heard) = unwatched();
+    store.forget(&kind("Composed"));
+    store.open(&kind("Composed"));
+    store.close(&kind("Composed"));
+    assert_eq!(drain(&heard), [A_IS_GONE]);
 }
