@@ -92,6 +92,8 @@ struct Entry<G, L> {
     not_before: Timestamp,
     /// That pass was of what had this key before.
     is_of_former: bool,
+    /// The turn that [`Queue::replan`] leaves, until a pass begins.
+    lasting: Option<Wake>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -132,6 +134,7 @@ where
             in_flight: None,
             not_before: Timestamp::MIN,
             is_of_former: false,
+            lasting: None,
         });
         let earlier = entry.turn.take();
         let running = entry.in_flight.is_some();
@@ -154,6 +157,14 @@ where
         self.place(key, turn);
     }
 
+    /// Likewise, for a reason that only the caller knows: until the next pass of the key begins, [`Queue::replan`] leaves this turn.
+    pub fn mark_lasting(&mut self, key: &K, kind: &G, flow: &L, wake: Wake) {
+        self.mark(key, kind, flow, wake);
+        if let Some(entry) = self.entries.get_mut(key) {
+            entry.lasting = Some(entry.lasting.map_or(wake, |earlier| earlier.merge(wake)));
+        }
+    }
+
     /// The next key whose turn it is, within all limits: by priority, then kinds and lanes in rotation, then first come, first
     /// served. One turn in eight goes to less urgent work first, so that none starves.
     pub fn take(&mut self, now: Timestamp) -> Option<DispatchPermit<K, G, L>> {
@@ -174,6 +185,7 @@ where
         self.taken += 1;
         let entry = self.entries.get_mut(&key)?;
         let due = entry.turn.take().map_or(now, |turn| turn.wake.at);
+        entry.lasting = None;
         entry.in_flight = Some(entry.flow.clone());
         let (kind, flow) = (entry.kind.clone(), entry.flow.clone());
         self.running.begin(&kind, &flow);
@@ -240,6 +252,7 @@ where
             return;
         };
         let turn = entry.turn.take();
+        entry.lasting = None;
         if entry.in_flight.is_some() {
             return;
         }
@@ -249,6 +262,44 @@ where
             None => drop(self.held_back.remove(&(not_before, key.clone()))),
         }
         self.entries.remove(key);
+    }
+
+    /// Takes the turns of keys that are not to be kept, as whoever calls will mark them anew. Lasting ones stay, but come no earlier than `earliest`
+    /// says of each. Back-off stays in force.
+    pub fn replan(&mut self, mut keep: impl FnMut(&K, &G) -> bool, mut earliest: impl FnMut() -> Timestamp) {
+        let planned: Vec<K> = self
+            .entries
+            .iter()
+            .filter(|(key, entry)| entry.turn.is_some() && !keep(key, &entry.kind))
+            .map(|(key, _)| key.clone())
+            .collect();
+        for key in planned {
+            let Some(entry) = self.entries.get_mut(&key) else {
+                continue;
+            };
+            let Some(turn) = entry.turn.take() else { continue };
+            let (lasting, until, running) = (entry.lasting, entry.not_before, entry.in_flight.is_some());
+            if !running {
+                self.unplace(&key, turn);
+            }
+            if let Some(wake) = lasting {
+                let at = wake.at.max(earliest());
+                let wake = Wake { at, ..wake };
+                self.place(&key, ScheduledWake { wake, ..turn });
+            } else if !running && until > Timestamp::MIN {
+                self.held_back.insert((until, key));
+            } else if !running {
+                self.entries.remove(&key);
+            }
+        }
+    }
+
+    /// How many turns [`Queue::replan`] would leave.
+    pub fn lasting(&self) -> usize {
+        self.entries
+            .values()
+            .filter(|entry| entry.lasting.is_some())
+            .count()
     }
 
     /// Ends the back-off of a key: what has it from now on is not what failed. Nor does the back-off count that a pass in flight ends with. A turn
@@ -276,6 +327,9 @@ where
         for entry in self.entries.values_mut() {
             if entry.not_before > Timestamp::MIN {
                 entry.not_before = moved(entry.not_before);
+            }
+            if let Some(wake) = &mut entry.lasting {
+                wake.at = moved(wake.at);
             }
             if let Some(turn) = entry.turn.as_mut().filter(|turn| !turn.ready) {
                 turn.wake.at = moved(turn.wake.at);

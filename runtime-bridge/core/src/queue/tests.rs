@@ -157,6 +157,43 @@ fn a_released_key_is_held_back_no_more() {
 }
 
 #[test]
+fn replanning_leaves_lasting_turns_and_back_off() {
+    let mut queue = TestQueue::new(PLENTY);
+    mark(&mut queue, 0, 'a', 0);
+    assert_eq!(take(&mut queue, 0), Some(0));
+    queue.finish(&0, None, None, Some(at(50)));
+    mark(&mut queue, 0, 'a', 0);
+    mark(&mut queue, 1, 'a', 0);
+    for (key, after) in [(2, 0), (3, 40)] {
+        queue.mark_lasting(&key, &'a', &0, wake(after, Priority::Dependency));
+        mark(&mut queue, key, 'a', 0);
+    }
+    mark(&mut queue, 4, 'a', 0);
+    assert_eq!(queue.lasting(), 2);
+    queue.replan(|key, _| *key == 4, || at(30));
+    let next = |queue: &TestQueue, key| queue.due(&key).and_then(|due| due.next);
+    assert_eq!((next(&queue, 0), next(&queue, 1)), (None, None));
+    assert_eq!(next(&queue, 2), Some(wake(30, Priority::Dependency)));
+    assert_eq!(next(&queue, 3), Some(wake(40, Priority::Dependency)));
+    assert_eq!(take_all(&mut queue, 0), [4]);
+    mark(&mut queue, 0, 'a', 0);
+    assert_eq!(next(&queue, 0).map(|wake| wake.at), Some(at(50)));
+    // A pass that begins knows of it.
+    assert_eq!(take_all(&mut queue, 49), [2, 3]);
+    assert_eq!(queue.lasting(), 0);
+    queue.mark_lasting(&3, &'a', &0, wake(60, Priority::Dependency));
+    mark(&mut queue, 2, 'a', 0);
+    queue.replan(|_, _| false, || at(0));
+    for key in 2..5 {
+        queue.finish(&key, None, None, None);
+    }
+    assert_eq!(
+        (next(&queue, 2), next(&queue, 3).map(|wake| wake.at)),
+        (None, Some(at(60)))
+    );
+}
+
+#[test]
 fn priorities_go_in_order() {
     let mut queue = TestQueue::new(PLENTY);
     for (key, priority) in [5, 4, 3, 2, 1].into_iter().zip(Priority::ALL.into_iter().rev()) {

@@ -186,7 +186,11 @@ impl Driver {
             busy,
         }) = outcome
         {
-            if !busy {
+            if busy {
+                if let Some(wake) = wake {
+                    self.shared.mark_lasting(&key, "", wake);
+                }
+            } else {
                 self.shared.consecutive_failures.lock().remove(&key);
             }
             let longest = self.shared.clock.now().saturating_add(LONGEST_BACK_OFF);
@@ -213,7 +217,8 @@ impl Driver {
             at: again,
             priority: bridge_core::queue::Priority::OperationPoll,
         };
-        queue.finish(&key, Some(wake), None, Some(again));
+        queue.mark_lasting(&key, key.kind(), &String::new(), wake);
+        queue.finish(&key, None, None, Some(again));
     }
 }
 

@@ -31,10 +31,26 @@ impl Shared {
         self.changed.notify_one();
     }
 
+    /// For a reason that the object itself does not show.
+    pub(super) fn mark_lasting(&self, key: &Key, flow: &str, wake: Wake) {
+        self.queue
+            .lock()
+            .mark_lasting(key, key.kind(), &flow.to_owned(), wake);
+        self.changed.notify_one();
+    }
+
     /// Passes begin from now on, though much may have become due while none did: each object has its turn as if it were seen for the first time.
-    /// What changed meanwhile, or is under way, comes first; what is at rest is spread.
+    /// What changed meanwhile, or is under way, comes first; what is at rest is spread. What the objects themselves do not show is not lost: a
+    /// dependency that changed, a turn that was asked for.
     pub(super) async fn resume_all(&self) {
-        self.queue.lock().retain(|key, _| self.store.get(key).is_none());
+        {
+            let mut queue = self.queue.lock();
+            let (now, spread) = (self.clock.now(), spread(queue.lasting()));
+            queue.replan(
+                |key, _| self.store.get(key).is_none(),
+                || now + spread.mul_f64(random::fraction()),
+            );
+        }
         let kinds: Vec<_> = self.reconcilers.read().keys().cloned().collect();
         for kind in kinds {
             for (nth, object) in self.store.list(&kind).into_iter().enumerate() {
@@ -115,7 +131,7 @@ impl Shared {
                     at: now + spread.mul_f64(random::fraction()),
                     priority,
                 };
-                self.mark(&dependant, &flow, wake);
+                self.mark_lasting(&dependant, &flow, wake);
             }
         }
     }

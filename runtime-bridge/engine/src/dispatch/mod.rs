@@ -120,7 +120,7 @@ impl Dispatcher {
 
     /// It is this object's turn, for a reason that the store does not know of.
     pub fn enqueue(&self, key: &Key, wake: Wake) {
-        self.shared.mark(key, "", wake);
+        self.shared.mark_lasting(key, "", wake);
     }
 
     /// Whether objects of this kind are given their turns.

@@ -14,6 +14,7 @@ enum Op {
         key: u8,
         after: i64,
         priority: Priority,
+        lasting: bool,
     },
     Take,
     Finish {
@@ -28,6 +29,9 @@ enum Op {
     Release {
         key: u8,
     },
+    Replan {
+        after: i64,
+    },
 }
 
 fn priority() -> impl Strategy<Value = Priority> {
@@ -36,12 +40,14 @@ fn priority() -> impl Strategy<Value = Priority> {
 
 fn op() -> impl Strategy<Value = Op> {
     prop_oneof![
-        4 => (0..12_u8, 0..20_i64, priority()).prop_map(|(key, after, priority)| Op::Mark { key, after, priority }),
+        4 => (0..12_u8, 0..20_i64, priority(), any::<bool>())
+            .prop_map(|(key, after, priority, lasting)| Op::Mark { key, after, priority, lasting }),
         4 => Just(Op::Take),
         3 => (0..8_usize, prop::option::of((0..20_i64, priority())), prop::option::of(0..3_u8), prop::option::of(0..20_i64))
             .prop_map(|(nth, wake, flow, back_off)| Op::Finish { nth, wake, flow, back_off }),
         2 => (1..15_i64).prop_map(|seconds| Op::Pass { seconds }),
         1 => (0..12_u8).prop_map(|key| Op::Release { key }),
+        1 => (0..10_i64).prop_map(|after| Op::Replan { after }),
     ]
 }
 
@@ -57,6 +63,8 @@ struct Model {
     not_before: BTreeMap<u8, i64>,
     /// Keys whose pass in flight is of what had them before.
     former: BTreeSet<u8>,
+    /// Key -> when the turn that stays is due.
+    lasting: BTreeMap<u8, i64>,
 }
 
 impl Model {
@@ -82,6 +90,7 @@ impl Model {
             .owed
             .remove(&taken.key)
             .expect("only what was marked is handed out");
+        self.lasting.remove(&taken.key);
         assert!(
             owed <= self.now,
             "{taken:?} before its time {owed}, now {}",
@@ -122,10 +131,21 @@ fn kind_of(key: u8) -> char {
 
 fn apply(queue: &mut TestQueue, model: &mut Model, op: &Op, limits: Limits) {
     match *op {
-        Op::Mark { key, after, priority } => {
+        Op::Mark {
+            key,
+            after,
+            priority,
+            lasting,
+        } => {
             let due = model.now + after;
             model.flows.entry(key).or_insert(0);
-            queue.mark(&key, &kind_of(key), &0, wake(due, priority));
+            if lasting {
+                queue.mark_lasting(&key, &kind_of(key), &0, wake(due, priority));
+                let earlier = model.lasting.entry(key).or_insert(due);
+                *earlier = due.min(*earlier);
+            } else {
+                queue.mark(&key, &kind_of(key), &0, wake(due, priority));
+            }
             model.owe(key, due);
         }
         Op::Take => {
@@ -170,6 +190,17 @@ fn apply(queue: &mut TestQueue, model: &mut Model, op: &Op, limits: Limits) {
                 model.former.insert(key);
             } else if !model.owed.contains_key(&key) {
                 model.flows.remove(&key);
+            }
+        }
+        Op::Replan { after } => {
+            let earliest = model.now + after;
+            queue.replan(|_, _| false, || at(earliest));
+            for key in std::mem::take(&mut model.owed).into_keys() {
+                if let Some(lasting) = model.lasting.get(&key) {
+                    model.owe(key, earliest.max(*lasting));
+                } else if !model.in_flight.contains_key(&key) && !model.not_before.contains_key(&key) {
+                    model.flows.remove(&key);
+                }
             }
         }
     }

@@ -189,3 +189,105 @@ async fn no_back_off_is_longer_than_an_hour() {
         assert_eq!(pass.started.as_second(), 3600);
     }
 }
+
+/// The gate shuts, this happens, and it opens again.
+async fn while_shut(harness: &Harness, happens: impl FnOnce(&Harness)) {
+    harness.gate.send_replace(false);
+    harness.settle().await;
+    happens(harness);
+    harness.settle().await;
+    harness.gate.send_replace(true);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_takeover_loses_no_turn_that_objects_do_not_show() {
+    let mut harness = harness(4, []);
+    let _edges = harness
+        .store
+        .register_edges(&kind(), to(|_| vec![Key::secret("ns", "credentials")]));
+    harness.store.observe_read(object("a", 1, 1));
+    let secret = Change {
+        key: Key::secret("ns", "credentials"),
+        old: None,
+        new: None,
+        cause: Cause::Watched,
+    };
+    while_shut(&harness, |harness| harness.dispatcher.dependency_changed(&secret)).await;
+    let (_, pass) = harness.next().await;
+    assert_eq!(
+        (pass.started.as_second(), pass.priority),
+        (0, Priority::Dependency)
+    );
+    while_shut(&harness, |harness| harness.enqueue("a")).await;
+    let (_, pass) = harness.next().await;
+    assert_eq!(
+        (pass.started.as_second(), pass.priority),
+        (0, Priority::UserChange)
+    );
+    // Once: then it is seen as if for the first time.
+    while_shut(&harness, |_| {}).await;
+    let (_, pass) = harness.next().await;
+    assert_eq!(
+        (pass.started.as_second(), pass.priority),
+        (7, Priority::DriftPoll)
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn turns_that_wait_for_a_permit_outlast_the_gate() {
+    let mut harness = waiting_harness(1, []);
+    harness.store.observe_read(object("a", 1, 1));
+    harness.enqueue("other");
+    harness.next().await;
+    harness.enqueue("a");
+    while_shut(&harness, |harness| harness.reconciler.may_end.add_permits(10)).await;
+    let (name, pass) = harness.next().await;
+    assert_eq!((name.as_str(), pass.priority), ("a", Priority::UserChange));
+    assert_eq!(pass.started.as_second(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_gate_shortens_no_back_off() {
+    let until = Timestamp::UNIX_EPOCH + SignedDuration::from_secs(100);
+    let mut harness = harness(4, [ScriptedResult::Answer(Next::idle().not_before(until))]);
+    harness.store.observe_read(object("a", 1, 1));
+    harness.enqueue("a");
+    harness.next().await;
+    harness.settle().await;
+    while_shut(&harness, |_| {}).await;
+    assert_eq!(harness.next().await.1.started.as_second(), 100);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_pass_that_failed_is_tried_again_after_a_takeover() {
+    let mut harness = harness(4, [ScriptedResult::Panic]);
+    harness.store.observe_read(object("a", 1, 1));
+    harness.enqueue("a");
+    harness.next().await;
+    harness.settle().await;
+    while_shut(&harness, |_| {}).await;
+    let (_, pass) = harness.next().await;
+    assert!(pass.started.as_second() < 3, "{pass:?}");
+    assert_eq!(pass.consecutive_failures, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn many_lasting_turns_are_spread_at_the_takeover() {
+    let mut harness = harness(1_000, []);
+    for n in 0..200 {
+        harness.store.observe_read(object(&format!("o{n}"), n + 1, 1));
+    }
+    while_shut(&harness, |harness| {
+        for n in 0..200 {
+            harness.enqueue(&format!("o{n}"));
+        }
+    })
+    .await;
+    let mut begun = Vec::new();
+    for _ in 0..200 {
+        begun.push(harness.next().await.1.started.as_millisecond());
+    }
+    let within = |from: i64, to: i64| begun.iter().filter(|at| (from..to).contains(*at)).count();
+    assert_eq!(within(0, 2_010), 200, "{begun:?}");
+    assert!(within(0, 500) < 100 && within(1_500, 2_010) > 10, "{begun:?}");
+}
