@@ -10,6 +10,7 @@ use bridge_core::{
     kind::DiffMode,
     port::{External, Permit},
 };
+use bridge_transport::{Channels, Guarded, Now};
 use crossbridge_proto::v1alpha1::{
     CheckConfigRequest, CreateRequest, DeleteRequest, ObserveRequest, PollOperationRequest, UpdateRequest,
     plugin_service_client::PluginServiceClient, resource_service_client::ResourceServiceClient,
@@ -26,9 +27,6 @@ use tonic::{Request, Response, Status, transport::Channel};
 use crate::{
     HandshakeError, Options, Supervision,
     answer::{self, Answered},
-    channel::Channels,
-    clock::Now,
-    guard::Guarded,
     handshake::{Handshake, MOST_ANSWER_BYTES},
     observer::{CallObserver, CallRecord, Describe},
     send::{self, send},

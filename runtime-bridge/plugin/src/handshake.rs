@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use bridge_core::kind::{PluginInfo, ResourceType};
+use bridge_transport::{Channels, EndpointError, Guarded, status};
 use crossbridge_proto::v1alpha1::{
     GetPluginInfoRequest, GetResourceKindRequest, ListResourceKindsRequest,
     plugin_service_client::PluginServiceClient,
@@ -16,13 +17,9 @@ use tonic_health::pb::{
 
 use crate::{
     CONTRACT_VERSION,
-    channel::Channels,
-    endpoint::EndpointError,
-    guard::Guarded,
     kind::{self, InvalidInfo},
     send::identify,
     state::{RejectedKind, Served},
-    status,
 };
 
 /// The contract gives a plugin so long to answer `GetPluginInfo`; the bridge waits no longer for any other call at start.

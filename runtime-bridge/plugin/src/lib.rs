@@ -6,10 +6,6 @@
 
 mod answer;
 mod call;
-mod channel;
-mod clock;
-mod endpoint;
-mod guard;
 mod handshake;
 mod kind;
 mod observer;
@@ -19,9 +15,8 @@ mod state;
 mod status;
 mod supervision;
 
+pub use bridge_transport::{Endpoint, EndpointError, Now, TlsFiles};
 pub use call::Plugin;
-pub use clock::Now;
-pub use endpoint::{Endpoint, EndpointError, TlsFiles};
 pub use handshake::HandshakeError;
 pub use observer::{CallObserver, CallRecord, Unobserved};
 pub use send::with_metadata;

@@ -3,6 +3,7 @@
 use std::{future::Future, time::Duration};
 
 use bridge_core::external::CallError;
+use bridge_transport::{Now, status::name};
 use jiff::Timestamp;
 use prost::Message;
 use tokio::time::timeout;
@@ -11,7 +12,7 @@ use tonic::{
     metadata::{MetadataMap, MetadataValue},
 };
 
-use crate::{answer::Answered, clock::Now, random, state::PluginState, status};
+use crate::{answer::Answered, random, state::PluginState, status};
 
 /// Sends a request and checks its answer.
 pub(crate) async fn send<Q, A, T, F>(
@@ -35,7 +36,7 @@ where
     let left = left(now, deadline)?;
     let answered = timeout(left, call(with_metadata(request, deadline, left).0)).await;
     let answer = answered.map_err(|_| CallError::Unknown {
-        code: status::name(Code::DeadlineExceeded).into(),
+        code: name(Code::DeadlineExceeded).into(),
         message: "the plugin did not answer before the deadline".into(),
     })?;
     let answer = answer.map_err(|status| status::classify(&status))?;

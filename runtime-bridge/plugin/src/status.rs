@@ -1,11 +1,11 @@
 //! What a gRPC status means for a call that returned no answer.
 
-use std::error::Error;
-
-use bridge_core::{error_chain, external::CallError};
-use tonic::{Code, ConnectError, Status, TimeoutExpired};
-
-use crate::guard::{CompressedAnswer, DeadlinePassed};
+use bridge_core::external::CallError;
+use bridge_transport::{
+    DeadlinePassed,
+    status::{name, never_connected, text, timed_out, was_withheld},
+};
+use tonic::{Code, Status};
 
 /// Code of a call that was certainly never sent.
 pub(crate) const NOT_SENT: &str = "NOT_SENT";
@@ -16,7 +16,7 @@ pub(crate) const INVALID_ANSWER: &str = "INVALID_ANSWER";
 /// Four codes mean that nothing was done. So does a connection that never came about, as the request never left. Every other
 /// status leaves it open.
 pub(crate) fn classify(status: &Status) -> CallError {
-    if causes(status).any(<dyn Error>::is::<DeadlinePassed>) {
+    if was_withheld(status) {
         return not_sent(DeadlinePassed.to_string());
     }
     if never_connected(status) {
@@ -53,57 +53,4 @@ pub(crate) fn triggers_recheck(code: &str) -> bool {
         name(Code::Unknown),
     ]
     .contains(&code)
-}
-
-/// Whether the status was created here because no connection could be opened.
-pub(crate) fn never_connected(status: &Status) -> bool {
-    causes(status).any(<dyn Error>::is::<ConnectError>)
-}
-
-/// Whether the status was created here because the connection broke: a status of the plugin itself has no cause on this side.
-pub(crate) fn is_of_the_connection(status: &Status) -> bool {
-    status.source().is_some() && !causes(status).any(<dyn Error>::is::<CompressedAnswer>)
-}
-
-/// Whether the call ran out of time, here (tonic then reports CANCELLED) or at the plugin.
-pub(crate) fn timed_out(status: &Status) -> bool {
-    status.code() == Code::DeadlineExceeded || causes(status).any(<dyn Error>::is::<TimeoutExpired>)
-}
-
-fn causes(status: &Status) -> impl Iterator<Item = &(dyn Error + 'static)> {
-    std::iter::successors(status.source(), |&error| error.source())
-}
-
-/// Its message, with the causes of an error that arose here.
-pub(crate) fn text(status: &Status) -> String {
-    let cause = status.source().map(error_chain).unwrap_or_default();
-    match (status.message(), cause) {
-        ("", cause) => cause,
-        (message, cause) if cause.is_empty() || message.contains(&cause) => message.to_owned(),
-        (message, cause) if cause.contains(message) => cause,
-        (message, cause) => format!("{message}: {cause}"),
-    }
-}
-
-/// The code in the contract's spelling.
-pub(crate) fn name(code: Code) -> &'static str {
-    match code {
-        Code::Ok => "OK",
-        Code::Cancelled => "CANCELLED",
-        Code::Unknown => "UNKNOWN",
-        Code::InvalidArgument => "INVALID_ARGUMENT",
-        Code::DeadlineExceeded => "DEADLINE_EXCEEDED",
-        Code::NotFound => "NOT_FOUND",
-        Code::AlreadyExists => "ALREADY_EXISTS",
-        Code::PermissionDenied => "PERMISSION_DENIED",
-        Code::ResourceExhausted => "RESOURCE_EXHAUSTED",
-        Code::FailedPrecondition => "FAILED_PRECONDITION",
-        Code::Aborted => "ABORTED",
-        Code::OutOfRange => "OUT_OF_RANGE",
-        Code::Unimplemented => "UNIMPLEMENTED",
-        Code::Internal => "INTERNAL",
-        Code::Unavailable => "UNAVAILABLE",
-        Code::DataLoss => "DATA_LOSS",
-        Code::Unauthenticated => "UNAUTHENTICATED",
-    }
 }

@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use bridge_core::back_off::policies;
+use bridge_transport::{Endpoint, Now, TlsFiles};
 use jiff::Timestamp;
 use tokio::{
     sync::{Notify, watch},
@@ -11,8 +12,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Endpoint, HandshakeError, TlsFiles,
-    clock::Now,
+    HandshakeError,
     handshake::Handshake,
     observer::{CallObserver, Unobserved},
     random,

@@ -9,10 +9,7 @@ async fn a_wrong_command_line_is_exit_code_2() {
     let cases: &[(&[&str], &str)] = &[
         (&[], "Usage"),
         (&["serve"], "--plugin <ENDPOINT>"),
-        (
-            &["serve", "--plugin", "plugin.sock"],
-            "is not the address of a plugin",
-        ),
+        (&["serve", "--plugin", "plugin.sock"], "is not an endpoint"),
         (
             &["serve", "--plugin", "http://plugin.example.org:80"],
             "in the clear",

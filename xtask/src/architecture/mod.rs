@@ -16,10 +16,11 @@ use modules::Modules;
 use serde_json::Value;
 
 /// Crates whose modules must not import each other in circles.
-const CRATES: [(&str, &str); 5] = [
+const CRATES: [(&str, &str); 6] = [
     ("bridge-core", "runtime-bridge/core"),
     ("bridge-engine", "runtime-bridge/engine"),
     ("bridge-plugin", "runtime-bridge/plugin"),
+    ("bridge-transport", "runtime-bridge/transport"),
     ("crossbridge-sdk", "sdk"),
     ("provider-aws-example", "provider-aws-example"),
 ];

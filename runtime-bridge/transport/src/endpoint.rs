@@ -1,4 +1,4 @@
-//! Where a plugin listens: a Unix socket, TCP with mutual TLS, or plain TCP on loopback.
+//! Where a plugin or function listens: a Unix socket, TCP with mutual TLS, or plain TCP on loopback.
 
 use std::{
     fmt, fs,
@@ -17,7 +17,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// A connection on which nothing is said for so long is asked whether it is still there.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
-/// Address of a plugin: `unix:///run/plugin.sock`, `https://host:port`, or `http://127.0.0.1:port`.
+/// Address of a plugin or function: `unix:///run/plugin.sock`, `https://host:port`, or `http://127.0.0.1:port`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Endpoint(Transport);
 
@@ -33,7 +33,7 @@ enum Transport {
 /// Files of the bridge's side of mutual TLS, all PEM.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TlsFiles {
-    /// Authorities that may have signed the plugin's certificate.
+    /// Authorities that may have signed the server's certificate.
     pub ca: PathBuf,
     /// The bridge's certificate chain.
     pub certificate: PathBuf,
@@ -45,9 +45,7 @@ pub struct TlsFiles {
 #[derive(Debug, thiserror::Error)]
 pub enum EndpointError {
     /// The text is no URI of a known scheme.
-    #[error(
-        "`{text}` is not the address of a plugin: write unix:///path, https://host:port or http://127.0.0.1:port"
-    )]
+    #[error("`{text}` is not an endpoint: write unix:///path, https://host:port or http://127.0.0.1:port")]
     Malformed {
         /// The endpoint as it was configured.
         text: String,

@@ -1,4 +1,4 @@
-//! A channel that lets nothing leave after its deadline, and turns away what tonic would report as if the plugin itself had said it.
+//! A channel that lets nothing leave after its deadline, and turns away what tonic would report as if the server itself had said it.
 
 use std::{
     future::Future,
@@ -25,16 +25,16 @@ type BoxError = Box<dyn std::error::Error + Send + Sync>;
 /// Tonic reports a compressed answer as UNIMPLEMENTED, which would read as "nothing was done" although the call was served.
 #[derive(Debug, thiserror::Error)]
 #[error("the answer is compressed ({0}), which was not asked for")]
-pub(crate) struct CompressedAnswer(String);
+pub struct CompressedAnswer(String);
 
 /// The deadline passed while the call waited for its connection: its message was never sent.
 #[derive(Debug, thiserror::Error)]
 #[error("the deadline of the call passed before it could be sent")]
-pub(crate) struct DeadlinePassed;
+pub struct DeadlinePassed;
 
 /// A [`Channel`] whose compressed answers are errors without a gRPC code of their own, and which sends no message after the deadline.
 #[derive(Clone)]
-pub(crate) struct Guarded {
+pub struct Guarded {
     channel: Channel,
     /// `None`: gRPC's own deadline is enough.
     deadline: Option<Deadline>,
@@ -55,7 +55,7 @@ impl Deadline {
 
 impl Guarded {
     /// A channel for calls that change nothing.
-    pub(crate) fn new(channel: Channel) -> Self {
+    pub fn new(channel: Channel) -> Self {
         Self {
             channel,
             deadline: None,
@@ -63,7 +63,8 @@ impl Guarded {
     }
 
     /// A channel for one call, whose message is not sent at this time or after it.
-    pub(crate) fn until(self, at: Timestamp, now: Now) -> Self {
+    #[must_use]
+    pub fn until(self, at: Timestamp, now: Now) -> Self {
         Self {
             deadline: Some(Deadline { at, now }),
             ..self
@@ -110,7 +111,7 @@ impl Service<http::Request<Body>> for Guarded {
 }
 
 /// A request's message, which is taken only when the connection is there and can send it. A process that was stopped while it connected finds both the
-/// connection ready and its timers due, in no order: so the clock is read once more, here. Without its message no plugin begins a call.
+/// connection ready and its timers due, in no order: so the clock is read once more, here. Without its message no server begins a call.
 struct Message {
     body: Body,
     /// `None`: its first part was taken, and the rest follows.
