@@ -16,7 +16,7 @@ pub(crate) use programs::{TestProgram, programs};
 use tally::Tally;
 
 /// Crates whose tests need neither a control plane nor an emulated AWS nor the plugins in other languages.
-const ALONE: [&str; 9] = [
+const ALONE: [&str; 10] = [
     "bridge-core",
     "bridge-plugin",
     "bridge-sim",
@@ -24,6 +24,7 @@ const ALONE: [&str; 9] = [
     "crossbridge-sdk",
     "fake-cloud",
     "files-plugin",
+    "function-proto",
     "provider-conformance",
     "xtask",
 ];

@@ -1,0 +1,23 @@
+//! The contract of composition functions, `apiextensions.fn.proto.v1`, and its objects from and to JSON.
+
+mod json;
+mod object;
+mod redact;
+
+pub use json::{JsonError, MAX_NESTING};
+pub use object::Struct;
+
+/// The generated messages, client and server.
+#[allow(missing_docs, clippy::all, clippy::pedantic)]
+pub mod v1 {
+    tonic::include_proto!("apiextensions.r#fn.proto.v1");
+}
+
+/// The encoded `FileDescriptorSet` of the contract and of what it imports.
+pub const FILE_DESCRIPTOR_SET: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptor_set.bin"));
+
+/// Path of the method.
+pub const RUN_FUNCTION: &str = "/apiextensions.fn.proto.v1.FunctionRunnerService/RunFunction";
+
+/// Path of the same method, with the same messages, in functions that know only the version before.
+pub const RUN_FUNCTION_V1BETA1: &str = "/apiextensions.fn.proto.v1beta1.FunctionRunnerService/RunFunction";
