@@ -6,7 +6,11 @@ use std::path::{Path, PathBuf};
 use super::root;
 use super::tokens::tokens;
 
-const SOURCES: [&str; 2] = ["runtime-bridge/engine/src", "runtime-bridge/plugin/src"];
+const SOURCES: [&str; 3] = [
+    "runtime-bridge/engine/src",
+    "runtime-bridge/function/src",
+    "runtime-bridge/plugin/src",
+];
 /// The module of each crate that may name them.
 const SOURCE: &str = "random";
 const GENERATORS: [&str; 3] = ["fastrand", "rand", "uuid"];

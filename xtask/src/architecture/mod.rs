@@ -16,9 +16,10 @@ use modules::Modules;
 use serde_json::Value;
 
 /// Crates whose modules must not import each other in circles.
-const CRATES: [(&str, &str); 6] = [
+const CRATES: [(&str, &str); 7] = [
     ("bridge-core", "runtime-bridge/core"),
     ("bridge-engine", "runtime-bridge/engine"),
+    ("bridge-function", "runtime-bridge/function"),
     ("bridge-plugin", "runtime-bridge/plugin"),
     ("bridge-transport", "runtime-bridge/transport"),
     ("crossbridge-sdk", "sdk"),

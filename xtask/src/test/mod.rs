@@ -16,13 +16,15 @@ pub(crate) use programs::{TestProgram, programs};
 use tally::Tally;
 
 /// Crates whose tests need neither a control plane nor an emulated AWS nor the plugins in other languages.
-const ALONE: [&str; 10] = [
+const ALONE: [&str; 12] = [
     "bridge-core",
+    "bridge-function",
     "bridge-plugin",
     "bridge-sim",
     "crossbridge-proto",
     "crossbridge-sdk",
     "fake-cloud",
+    "fake-function",
     "files-plugin",
     "function-proto",
     "provider-conformance",

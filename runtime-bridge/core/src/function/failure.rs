@@ -16,6 +16,17 @@ pub enum FunctionFailure {
     /// No answer before the deadline.
     #[error("no answer within {0:?}")]
     TimedOut(Duration),
+    /// The deadline of the run came before its answer did.
+    #[error("the time of the run ended before it answered")]
+    OutOfTime,
+    /// The deadline of the run came before a place was free.
+    #[error(
+        "it is busy: none of the {places} calls of it that may be under way ended before the time of the run did"
+    )]
+    Busy {
+        /// Calls that may be under way at once.
+        places: usize,
+    },
     /// It did not answer several times in a row: it is asked by one probe at a time.
     #[error("it has not answered since {since}: {why}")]
     Held {
@@ -32,6 +43,9 @@ pub enum FunctionFailure {
         /// What it says.
         message: String,
     },
+    /// What it is to be asked has no encoding.
+    #[error("cannot encode the request: {0}")]
+    InvalidRequest(String),
     /// Its response breaks the contract or a limit.
     #[error("unusable response: {0}")]
     Invalid(String),

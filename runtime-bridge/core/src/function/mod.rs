@@ -2,6 +2,7 @@
 //!
 //! The contract is `apiextensions.fn.proto.v1`. JSON stands for what the contract has as `Struct`: the client turns one into the other.
 
+mod endpoint;
 mod failure;
 mod request;
 mod response;
@@ -13,6 +14,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 pub use self::{
+    endpoint::{FunctionEndpoint, InvalidEndpoint},
     failure::FunctionFailure,
     request::{HiddenMap, Observed, RunRequest, SecretData},
     response::{

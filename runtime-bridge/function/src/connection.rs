@@ -1,0 +1,119 @@
+//! One function at one endpoint: its channel, its places, the version that it serves.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use bridge_core::function::{FunctionEndpoint, FunctionFailure, RunResponse};
+use bridge_transport::{Channels, Now};
+use function_proto::{RUN_FUNCTION, RUN_FUNCTION_V1BETA1, v1::RunFunctionResponse};
+use http::uri::PathAndQuery;
+use jiff::Timestamp;
+use tokio::{sync::Semaphore, time::timeout};
+use tonic::{Code, Request, Status, client::Grpc};
+
+use crate::{
+    codec::RequestCodec,
+    decode,
+    encode::{EncodedRequest, MAX_MESSAGE_BYTES},
+    failure,
+};
+
+/// Calls of one function that may be under way at once.
+pub const PLACES: usize = 16;
+
+/// How long a function may take for one call.
+pub const CALL_TIMEOUT: Duration = Duration::from_mins(1);
+
+pub(crate) struct Connection {
+    pub(crate) endpoint: FunctionEndpoint,
+    channels: Channels,
+    /// Given in the order in which they are asked for. Another endpoint has places of its own.
+    pub(crate) places: Semaphore,
+    /// Whether the last call was answered by the former version.
+    is_v1beta1: AtomicBool,
+    now: Now,
+}
+
+impl Connection {
+    pub(crate) fn new(endpoint: FunctionEndpoint, channels: Channels, now: Now) -> Arc<Self> {
+        Arc::new(Self {
+            endpoint,
+            channels,
+            places: Semaphore::new(PLACES),
+            is_v1beta1: AtomicBool::new(false),
+            now,
+        })
+    }
+
+    /// One call: as the version that answered last, and as the other one where that is not served.
+    pub(crate) async fn call(
+        &self,
+        request: EncodedRequest,
+        deadline: Timestamp,
+    ) -> Result<RunResponse, FunctionFailure> {
+        let now = (self.now)();
+        let by_limit = now.saturating_add(CALL_TIMEOUT).unwrap_or(deadline);
+        let (until, when_over) = if by_limit < deadline {
+            (by_limit, FunctionFailure::TimedOut(CALL_TIMEOUT))
+        } else {
+            (deadline, FunctionFailure::OutOfTime)
+        };
+        let left = Duration::try_from(until.duration_since(now)).unwrap_or_default();
+        if left.is_zero() {
+            return Err(when_over);
+        }
+        let sent = timeout(left, self.send(request, until, left)).await;
+        let status = match sent {
+            Err(_) => return Err(when_over),
+            Ok(Ok(response)) => return decode::response(response),
+            Ok(Err(status)) => status,
+        };
+        Err(failure::of_status(&status, when_over))
+    }
+
+    async fn send(
+        &self,
+        request: EncodedRequest,
+        until: Timestamp,
+        left: Duration,
+    ) -> Result<RunFunctionResponse, Status> {
+        let is_v1beta1 = self.is_v1beta1.load(Ordering::Relaxed);
+        match self.send_as(is_v1beta1, request.clone(), until, left).await {
+            Err(status) if status.code() == Code::Unimplemented => {
+                let response = self.send_as(!is_v1beta1, request, until, left).await?;
+                self.is_v1beta1.store(!is_v1beta1, Ordering::Relaxed);
+                Ok(response)
+            }
+            answered => answered,
+        }
+    }
+
+    async fn send_as(
+        &self,
+        is_v1beta1: bool,
+        request: EncodedRequest,
+        until: Timestamp,
+        left: Duration,
+    ) -> Result<RunFunctionResponse, Status> {
+        let path = if is_v1beta1 {
+            PathAndQuery::from_static(RUN_FUNCTION_V1BETA1)
+        } else {
+            PathAndQuery::from_static(RUN_FUNCTION)
+        };
+        let channel = self.channels.now().until(until, Arc::clone(&self.now));
+        // What is sent is measured before.
+        let mut client = Grpc::new(channel)
+            .max_decoding_message_size(MAX_MESSAGE_BYTES)
+            .max_encoding_message_size(usize::MAX);
+        client.ready().await.map_err(Status::from_error)?;
+        let mut request = Request::new(request);
+        request.set_timeout(left);
+        let response = client.unary(request, path, RequestCodec).await?;
+        Ok(response.into_inner())
+    }
+}

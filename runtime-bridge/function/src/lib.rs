@@ -1,0 +1,18 @@
+//! The client of composition functions.
+//!
+//! [`Client`] implements the port [`Functions`](bridge_core::function::Functions) over gRPC: where a function listens stands in an [`EndpointTable`],
+//! which may change at any time; each function has its places; `observed` is encoded once for all calls of a run.
+
+mod client;
+mod codec;
+mod connection;
+mod decode;
+mod encode;
+mod endpoints;
+mod failure;
+mod observed;
+
+pub use client::{Client, Connect, Options};
+pub use connection::{CALL_TIMEOUT, PLACES};
+pub use encode::MAX_MESSAGE_BYTES;
+pub use endpoints::EndpointTable;

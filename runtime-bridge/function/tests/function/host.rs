@@ -1,0 +1,77 @@
+//! A function that is served here, and a client that knows it by the name `f`.
+
+use std::collections::BTreeMap;
+
+use bridge_core::function::{FunctionFailure, Functions, RunRequest, RunResponse};
+use bridge_function::{Client, EndpointTable, Options};
+use fake_function::{FakeFunction, Version};
+use jiff::{SignedDuration, Timestamp};
+use tempfile::TempDir;
+use tokio::{
+    net::{TcpListener, UnixListener},
+    task::JoinHandle,
+};
+use tokio_stream::wrappers::{TcpListenerStream, UnixListenerStream};
+use tonic::transport::Server;
+
+pub struct Host {
+    pub function: FakeFunction,
+    pub client: Client,
+    server: JoinHandle<()>,
+    _folder: TempDir,
+}
+
+impl Host {
+    /// On a Unix socket.
+    pub fn unix(version: Version) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("f.sock");
+        let incoming = UnixListenerStream::new(UnixListener::bind(&socket).unwrap());
+        let function = FakeFunction::default();
+        let server = Server::builder().add_routes(function.routes(version));
+        Self {
+            function,
+            client: client(&format!("unix://{}", socket.display())),
+            server: tokio::spawn(async { server.serve_with_incoming(incoming).await.unwrap() }),
+            _folder: folder,
+        }
+    }
+
+    /// On a port of loopback, without TLS.
+    pub async fn http() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let endpoint = format!("http://{}", listener.local_addr().unwrap());
+        let incoming = TcpListenerStream::new(listener);
+        let function = FakeFunction::default();
+        let server = Server::builder().add_routes(function.routes(Version::V1));
+        Self {
+            function,
+            client: client(&endpoint),
+            server: tokio::spawn(async { server.serve_with_incoming(incoming).await.unwrap() }),
+            _folder: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    pub async fn run(&self, request: &RunRequest) -> Result<RunResponse, FunctionFailure> {
+        run(&self.client, request).await
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        self.server.abort();
+    }
+}
+
+/// A client that knows one function, `f`.
+pub fn client(endpoint: &str) -> Client {
+    let endpoints = EndpointTable::default();
+    let endpoint = endpoint.parse().map_err(|error| format!("{error}"));
+    endpoints.set(BTreeMap::from([("f".to_owned(), endpoint)]));
+    Client::new(Options::new(endpoints, None))
+}
+
+pub async fn run(client: &Client, request: &RunRequest) -> Result<RunResponse, FunctionFailure> {
+    let deadline = Timestamp::now() + SignedDuration::from_secs(60);
+    client.run("f", request, deadline).await
+}

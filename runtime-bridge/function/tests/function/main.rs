@@ -1,0 +1,5 @@
+//! The client of functions, against a function of the tests.
+#![allow(clippy::unwrap_used)] // Also helpers of tests are tests.
+
+mod calls;
+mod host;

@@ -1,0 +1,12 @@
+//! A composition function whose step's input is its program.
+//!
+//! [`evaluate`] is pure, so that a model computes what must come out; [`FakeFunction`] serves it by either version of the contract.
+
+mod evaluate;
+mod program;
+mod service;
+mod wire;
+
+pub use evaluate::evaluate;
+pub use program::{Condition, Entry, Program};
+pub use service::{FakeFunction, Received, Version};

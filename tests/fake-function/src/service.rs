@@ -1,0 +1,126 @@
+//! The function as a service, by either version of the contract.
+
+use std::{
+    convert::Infallible,
+    str::FromStr,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use bridge_core::function::RunRequest;
+use function_proto::{
+    RUN_FUNCTION,
+    v1::{
+        RequestMeta, RunFunctionRequest, RunFunctionResponse,
+        function_runner_service_server::{FunctionRunnerService, FunctionRunnerServiceServer},
+    },
+};
+use parking_lot::Mutex;
+use tonic::{
+    Request, Response, Status,
+    body::Body,
+    codegen::{BoxFuture, Service},
+    server::NamedService,
+    service::Routes,
+};
+
+use crate::{evaluate, wire};
+
+/// Version of the contract that a function serves.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Version {
+    /// `apiextensions.fn.proto.v1`
+    #[default]
+    V1,
+    /// `apiextensions.fn.proto.v1beta1`
+    V1beta1,
+}
+
+impl FromStr for Version {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "v1" => Ok(Self::V1),
+            "v1beta1" => Ok(Self::V1beta1),
+            _ => Err(format!(
+                "\"{text}\" is not a version of the contract: write v1 or v1beta1"
+            )),
+        }
+    }
+}
+
+/// One call as it was received.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Received {
+    /// Its tag and capabilities.
+    pub meta: RequestMeta,
+    /// All the rest.
+    pub request: RunRequest,
+}
+
+/// A function. Clones are the same one.
+#[derive(Clone, Default)]
+pub struct FakeFunction {
+    received: Arc<Mutex<Vec<Received>>>,
+}
+
+impl FakeFunction {
+    /// All calls so far.
+    pub fn received(&self) -> Vec<Received> {
+        self.received.lock().clone()
+    }
+
+    /// What a server or a simulation serves.
+    pub fn routes(&self, version: Version) -> Routes {
+        // What is too large is the business of the client that is tested.
+        let server = FunctionRunnerServiceServer::new(self.clone())
+            .max_decoding_message_size(usize::MAX)
+            .max_encoding_message_size(usize::MAX);
+        match version {
+            Version::V1 => Routes::new(server),
+            Version::V1beta1 => Routes::new(Former(server)),
+        }
+    }
+}
+
+#[tonic::async_trait]
+impl FunctionRunnerService for FakeFunction {
+    async fn run_function(
+        &self,
+        request: Request<RunFunctionRequest>,
+    ) -> Result<Response<RunFunctionResponse>, Status> {
+        let mut request = request.into_inner();
+        let meta = request.meta.take().unwrap_or_default();
+        let tag = meta.tag.clone();
+        let request = wire::request(request).map_err(|error| Status::invalid_argument(error.to_string()))?;
+        let response = evaluate(&request);
+        self.received.lock().push(Received { meta, request });
+        wire::response(response, tag)
+            .map(Response::new)
+            .map_err(|error| Status::internal(error.to_string()))
+    }
+}
+
+/// The service by the name of the former version: its messages are the same.
+#[derive(Clone)]
+struct Former(FunctionRunnerServiceServer<FakeFunction>);
+
+impl NamedService for Former {
+    const NAME: &'static str = "apiextensions.fn.proto.v1beta1.FunctionRunnerService";
+}
+
+impl Service<http::Request<Body>> for Former {
+    type Response = http::Response<Body>;
+    type Error = Infallible;
+    type Future = BoxFuture<Self::Response, Infallible>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, mut request: http::Request<Body>) -> Self::Future {
+        *request.uri_mut() = http::Uri::from_static(RUN_FUNCTION);
+        self.0.call(request)
+    }
+}
