@@ -14,6 +14,9 @@ use sha2::{Digest, Sha256};
 /// Largest request and largest response, in bytes.
 pub const MAX_MESSAGE_BYTES: usize = 64 * 1024 * 1024;
 
+/// Of `meta`: a digest and five capabilities, with their keys and lengths.
+const META_BYTES: usize = 2 + (2 + 64) + (2 + 5);
+
 type Encoded<T> = Result<T, FunctionFailure>;
 
 /// An encoded request in the order of its fields, which is how a deterministic encoder would write it. Clones share the bytes.
@@ -28,6 +31,11 @@ impl EncodedRequest {
     /// All of it but `observed`, which is encoded already.
     pub(crate) fn new(request: &RunRequest, observed: Bytes) -> Encoded<Self> {
         let rest: Bytes = rest(request)?.encode_to_vec().into();
+        let size = observed.len() + rest.len() + META_BYTES;
+        if size > MAX_MESSAGE_BYTES {
+            let limit = MAX_MESSAGE_BYTES;
+            return Err(FunctionFailure::TooLarge { size, limit });
+        }
         let digest = Sha256::new()
             .chain_update(&observed)
             .chain_update(&rest)
@@ -39,18 +47,11 @@ impl EncodedRequest {
             }),
             ..wire::RunFunctionRequest::default()
         };
-        let encoded = Self {
+        Ok(Self {
             meta: meta.encode_to_vec().into(),
             observed,
             rest,
-        };
-        match encoded.len() {
-            size if size > MAX_MESSAGE_BYTES => Err(FunctionFailure::TooLarge {
-                size,
-                limit: MAX_MESSAGE_BYTES,
-            }),
-            _ => Ok(encoded),
-        }
+        })
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -182,4 +183,31 @@ fn object(place: &str, object: &Value) -> Encoded<Struct> {
 
 fn invalid(place: &str, error: &JsonError) -> FunctionFailure {
     FunctionFailure::InvalidRequest(format!("{place}: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parts_are_the_deterministic_encoding_of_the_whole() {
+        let request = RunRequest {
+            input: Some(serde_json::json!({"b": 1, "a": [null, 0.5]})),
+            ..RunRequest::default()
+        };
+        let observed = observed_field(&request.observed).unwrap();
+        let encoded = EncodedRequest::new(&request, observed).unwrap();
+        assert_eq!(encoded.meta.len(), META_BYTES);
+        let parts = [&encoded.meta[..], &encoded.observed[..], &encoded.rest[..]].concat();
+        assert_eq!(parts.len(), encoded.len());
+        let whole = wire::RunFunctionRequest::decode(parts.as_slice()).unwrap();
+        assert_eq!(whole.encode_to_vec(), parts);
+        let without_meta = wire::RunFunctionRequest {
+            meta: None,
+            ..whole.clone()
+        };
+        let digest = Sha256::digest(without_meta.encode_to_vec());
+        let digest: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(whole.meta.unwrap().tag, digest);
+    }
 }

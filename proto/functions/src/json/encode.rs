@@ -33,7 +33,9 @@ impl Reversed {
     }
 
     fn prepend(&mut self, bytes: &[u8]) {
-        self.0.extend(bytes.iter().rev());
+        let end = self.0.len();
+        self.0.extend_from_slice(bytes);
+        self.0[end..].reverse();
     }
 
     /// Closes a field of which everything since `end` is the content.

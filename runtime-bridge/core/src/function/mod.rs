@@ -4,6 +4,7 @@
 
 mod endpoint;
 mod failure;
+mod hidden;
 mod request;
 mod response;
 
@@ -16,7 +17,8 @@ use serde_json::Value;
 pub use self::{
     endpoint::{FunctionEndpoint, InvalidEndpoint},
     failure::FunctionFailure,
-    request::{HiddenMap, Observed, RunRequest, SecretData},
+    hidden::{HiddenMap, SecretData},
+    request::{Observed, RunRequest},
     response::{
         Condition, ConditionStatus, DesiredState, Readiness, Requirements, ResourceMatch, ResourceSelector,
         ResultTarget, RunResponse, RunResult, SchemaSelector, Severity,

@@ -1,27 +1,13 @@
 //! What a function is asked.
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::{DesiredState, Resource};
-
-/// What a Secret holds: name -> bytes. Its `Debug` shows neither.
-#[derive(Clone, Default, PartialEq, Eq, Hash)]
-pub struct SecretData(pub BTreeMap<String, Vec<u8>>);
-
-impl SecretData {
-    /// Nothing in it.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-}
-
-impl fmt::Debug for SecretData {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "[{} redacted]", self.0.len())
-    }
-}
+use super::{
+    DesiredState, Resource,
+    hidden::{HiddenMap, SecretData},
+};
 
 /// What exists, as all steps of one run see it.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -51,14 +37,4 @@ pub struct RunRequest {
     pub required_resources: BTreeMap<String, Vec<Resource>>,
     /// Requirement -> the schema; `None`: looked for, and the kind is not known.
     pub required_schemas: BTreeMap<String, Option<Value>>,
-}
-
-/// A JSON object whose `Debug` shows its names only.
-#[derive(Clone, Default, PartialEq)]
-pub struct HiddenMap(pub Map<String, Value>);
-
-impl fmt::Debug for HiddenMap {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.0.keys()).finish()
-    }
 }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use super::{Resource, request::HiddenMap};
+use super::{Resource, hidden::HiddenMap};
 
 /// What is desired of a composite resource and of all that it composes.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -17,6 +17,7 @@ use tonic::transport::Server;
 pub struct Host {
     pub function: FakeFunction,
     pub client: Client,
+    pub endpoint: String,
     server: JoinHandle<()>,
     _folder: TempDir,
 }
@@ -29,9 +30,11 @@ impl Host {
         let incoming = UnixListenerStream::new(UnixListener::bind(&socket).unwrap());
         let function = FakeFunction::default();
         let server = Server::builder().add_routes(function.routes(version));
+        let endpoint = format!("unix://{}", socket.display());
         Self {
             function,
-            client: client(&format!("unix://{}", socket.display())),
+            client: client(&endpoint),
+            endpoint,
             server: tokio::spawn(async { server.serve_with_incoming(incoming).await.unwrap() }),
             _folder: folder,
         }
@@ -47,6 +50,7 @@ impl Host {
         Self {
             function,
             client: client(&endpoint),
+            endpoint,
             server: tokio::spawn(async { server.serve_with_incoming(incoming).await.unwrap() }),
             _folder: tempfile::tempdir().unwrap(),
         }
@@ -65,10 +69,20 @@ impl Drop for Host {
 
 /// A client that knows one function, `f`.
 pub fn client(endpoint: &str) -> Client {
+    Client::new(Options::new(table(endpoint), None))
+}
+
+/// A table of one function, `f`.
+pub fn table(endpoint: &str) -> EndpointTable {
     let endpoints = EndpointTable::default();
+    set(&endpoints, endpoint);
+    endpoints
+}
+
+/// Says where `f` listens now.
+pub fn set(endpoints: &EndpointTable, endpoint: &str) {
     let endpoint = endpoint.parse().map_err(|error| format!("{error}"));
     endpoints.set(BTreeMap::from([("f".to_owned(), endpoint)]));
-    Client::new(Options::new(endpoints, None))
 }
 
 pub async fn run(client: &Client, request: &RunRequest) -> Result<RunResponse, FunctionFailure> {

@@ -3,3 +3,6 @@
 
 mod calls;
 mod host;
+mod limits;
+mod places;
+mod raw;

@@ -1,0 +1,69 @@
+//! What is too large or no response fails by name.
+
+use std::sync::Arc;
+
+use bridge_core::function::{FunctionFailure, Observed, Resource, RunRequest};
+use bridge_function::MAX_MESSAGE_BYTES;
+use fake_function::Version;
+use serde_json::json;
+
+use crate::{
+    host::{Host, client, run},
+    raw::Raw,
+};
+
+async fn failed(raw: Raw) -> String {
+    let error = run(&client(&raw.endpoint), &RunRequest::default())
+        .await
+        .unwrap_err();
+    assert!(matches!(error, FunctionFailure::Invalid(_)), "{error:?}");
+    error.to_string()
+}
+
+#[tokio::test]
+async fn a_response_of_65_mib_is_rejected_by_its_size() {
+    let why = failed(Raw::answering(65 * 1024 * 1024, &[])).await;
+    assert_eq!(
+        why,
+        "unusable response: it is larger than 67108864 bytes: compose fewer or smaller resources"
+    );
+}
+
+#[tokio::test]
+async fn a_response_that_is_no_message_is_rejected() {
+    let why = failed(Raw::answering(3, &[0xff; 3])).await;
+    assert!(
+        why.starts_with("unusable response: it does not decode as a RunFunctionResponse: "),
+        "{why}"
+    );
+}
+
+/// `desired.composite.resource` has an entry without a value.
+#[tokio::test]
+async fn a_broken_object_in_a_response_is_named_by_its_place() {
+    let desired = [0x12, 0x06, 0x0a, 0x04, 0x0a, 0x02, 0x0a, 0x00];
+    let why = failed(Raw::answering(8, &desired)).await;
+    assert_eq!(
+        why,
+        "unusable response: desired.composite: has no value, not even null"
+    );
+}
+
+#[tokio::test]
+async fn a_request_beyond_64_mib_is_not_sent() {
+    let host = Host::unix(Version::V1);
+    let request = |bytes: usize| RunRequest {
+        observed: Arc::new(Observed {
+            composite: Resource::of(json!({"data": "x".repeat(bytes)})),
+            ..Observed::default()
+        }),
+        ..RunRequest::default()
+    };
+    host.run(&request(MAX_MESSAGE_BYTES - 1024)).await.unwrap();
+    let error = host.run(&request(MAX_MESSAGE_BYTES)).await.unwrap_err();
+    assert!(
+        matches!(error, FunctionFailure::TooLarge { size, limit: MAX_MESSAGE_BYTES } if size > MAX_MESSAGE_BYTES),
+        "{error:?}"
+    );
+    assert_eq!(host.function.received().len(), 1);
+}

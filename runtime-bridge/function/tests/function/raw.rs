@@ -1,0 +1,122 @@
+//! A function that answers with bytes as they are given, or not at all.
+
+use std::{
+    convert::Infallible,
+    future::{pending, ready},
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use http_body_util::{BodyExt, Full};
+use tempfile::TempDir;
+use tokio::{net::UnixListener, sync::watch, task::JoinHandle};
+use tokio_stream::wrappers::UnixListenerStream;
+use tonic::{
+    body::Body,
+    codegen::{
+        BoxFuture, Bytes, Service,
+        http::{self, HeaderMap, HeaderName, HeaderValue},
+    },
+    server::NamedService,
+    transport::Server,
+};
+
+#[derive(Clone)]
+struct Answer {
+    /// A frame of gRPC; none: no answer at all.
+    frame: Option<Bytes>,
+    /// Calls under way.
+    calls: Arc<watch::Sender<usize>>,
+}
+
+impl NamedService for Answer {
+    const NAME: &'static str = "apiextensions.fn.proto.v1.FunctionRunnerService";
+}
+
+struct Counted(Arc<watch::Sender<usize>>);
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.send_modify(|calls| *calls -= 1);
+    }
+}
+
+impl Service<http::Request<Body>> for Answer {
+    type Response = http::Response<Body>;
+    type Error = Infallible;
+    type Future = BoxFuture<Self::Response, Infallible>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, _: http::Request<Body>) -> Self::Future {
+        self.calls.send_modify(|calls| *calls += 1);
+        let (counted, frame) = (Counted(Arc::clone(&self.calls)), self.frame.clone());
+        Box::pin(async move {
+            let Some(frame) = frame else {
+                return pending().await;
+            };
+            drop(counted);
+            let answer = http::Response::builder().header("content-type", "application/grpc");
+            let trailers = HeaderMap::from_iter([(
+                HeaderName::from_static("grpc-status"),
+                HeaderValue::from_static("0"),
+            )]);
+            let body = Full::new(frame).with_trailers(ready(Some(Ok(trailers))));
+            Ok(answer.body(Body::new(body)).unwrap())
+        })
+    }
+}
+
+pub struct Raw {
+    pub endpoint: String,
+    calls: watch::Receiver<usize>,
+    server: JoinHandle<()>,
+    _folder: TempDir,
+}
+
+impl Raw {
+    /// It answers each call with a frame that says it is of this length.
+    pub fn answering(length: u32, message: &[u8]) -> Self {
+        let frame = [&[0], length.to_be_bytes().as_slice(), message].concat();
+        Self::new(Some(frame.into()))
+    }
+
+    /// It takes calls, and answers none.
+    pub fn hanging() -> Self {
+        Self::new(None)
+    }
+
+    fn new(frame: Option<Bytes>) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("f.sock");
+        let incoming = UnixListenerStream::new(UnixListener::bind(&socket).unwrap());
+        let (calls, watched) = watch::channel(0);
+        let answer = Answer {
+            frame,
+            calls: Arc::new(calls),
+        };
+        let server = Server::builder().add_service(answer);
+        Self {
+            endpoint: format!("unix://{}", socket.display()),
+            calls: watched,
+            server: tokio::spawn(async { server.serve_with_incoming(incoming).await.unwrap() }),
+            _folder: folder,
+        }
+    }
+
+    /// Ends when so many calls are under way.
+    pub async fn under_way(&self, calls: usize) {
+        let mut watched = self.calls.clone();
+        let reached = watched.wait_for(|count| *count == calls);
+        let reached = tokio::time::timeout(std::time::Duration::from_secs(30), reached).await;
+        reached.expect("so many calls are under way").unwrap();
+    }
+}
+
+impl Drop for Raw {
+    fn drop(&mut self) {
+        self.server.abort();
+    }
+}
