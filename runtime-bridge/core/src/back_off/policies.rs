@@ -71,6 +71,8 @@ policies! {
         "the inspection of a definition that failed";
     PLUGIN = millis(200, 10_000), "",
         "the question to a plugin whether it is there";
+    FUNCTION = seconds(1, 30), "",
+        "a call of a function that is held, as it did not answer three times in a row: one probe at a time";
     STARTUP = millis(100, 2_000).without_jitter(), "",
         "plugin, API server and the bridge's Secret at startup, until `--startup-timeout`";
     DEV = millis(200, 10_000).without_jitter(), "",

@@ -2,9 +2,13 @@
 //!
 //! The contract is `apiextensions.fn.proto.v1`. JSON stands for what the contract has as `Struct`: the client turns one into the other.
 
+mod addresses;
+mod cache;
 mod endpoint;
+mod endpoint_sources;
 mod failure;
 mod hidden;
+mod hold;
 mod request;
 mod response;
 
@@ -15,9 +19,13 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 pub use self::{
+    addresses::{Addresses, RESOLVE_EVERY},
+    cache::{CACHE_BYTES, Cache, CacheKey, Hit},
     endpoint::{FunctionEndpoint, InvalidEndpoint},
+    endpoint_sources::{ENDPOINT_ANNOTATION, Endpoints, NO_ACTIVE_REVISION, endpoints},
     failure::FunctionFailure,
     hidden::{HiddenMap, SecretData},
+    hold::{Attempt, Availability, MISSES, Probe, Signal, Transition},
     request::{Observed, RunRequest},
     response::{
         Condition, ConditionStatus, DesiredState, Readiness, Requirements, ResourceMatch, ResourceSelector,
