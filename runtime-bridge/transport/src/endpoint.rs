@@ -1,15 +1,11 @@
 //! Where a plugin or function listens: a Unix socket, TCP with mutual TLS, or plain TCP on loopback.
 
-use std::{
-    fmt, fs,
-    net::IpAddr,
-    path::{Path, PathBuf},
-    str::FromStr,
-    time::Duration,
-};
+use std::{fmt, net::IpAddr, path::PathBuf, str::FromStr, time::Duration};
 
 use bridge_core::error_chain;
-use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint as TonicEndpoint, Identity, Uri};
+use tonic::transport::{Channel, ClientTlsConfig, Endpoint as TonicEndpoint, Uri};
+
+use crate::tls::{TlsFiles, Unreadable};
 
 /// An endpoint that does not accept a connection by then is unreachable.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -28,17 +24,6 @@ enum Transport {
     /// `http://` to a loopback address, without TLS.
     Plain(Uri),
     MutualTls(Uri),
-}
-
-/// Files of the bridge's side of mutual TLS, all PEM.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TlsFiles {
-    /// Authorities that may have signed the server's certificate.
-    pub ca: PathBuf,
-    /// The bridge's certificate chain.
-    pub certificate: PathBuf,
-    /// The private key of that certificate.
-    pub key: PathBuf,
 }
 
 /// An address that cannot be used.
@@ -78,6 +63,20 @@ pub enum EndpointError {
         /// What is wrong with the files, without their contents.
         why: String,
     },
+    /// The name has no address.
+    #[error("cannot resolve {host}: {why}")]
+    Unresolved {
+        /// The name.
+        host: String,
+        /// Why.
+        why: String,
+    },
+}
+
+impl From<Unreadable> for EndpointError {
+    fn from(Unreadable { path, source }: Unreadable) -> Self {
+        Self::TlsFile { path, source }
+    }
 }
 
 impl FromStr for Endpoint {
@@ -128,41 +127,74 @@ impl Endpoint {
     /// No HTTP/2 keep-alive: gRPC servers in Go and C close a connection that pings more often than every five minutes. TCP's keep-alive
     /// finds out that the other machine is down.
     pub fn channel(&self, tls: Option<&TlsFiles>) -> Result<Channel, EndpointError> {
-        let endpoint = TonicEndpoint::from_shared(self.to_string())
+        let Transport::MutualTls(_) = &self.0 else {
+            return Ok(self.unconnected(self.to_string())?.connect_lazy());
+        };
+        let config = self.files(tls)?.config()?;
+        Ok(self.with_tls(self.to_string(), config)?.connect_lazy())
+    }
+
+    /// The host and port of one with TLS.
+    pub(crate) fn tls_host(&self) -> Option<(String, u16)> {
+        let Transport::MutualTls(uri) = &self.0 else {
+            return None;
+        };
+        let host = uri.host()?.trim_start_matches('[').trim_end_matches(']');
+        Some((host.to_owned(), uri.port_u16().unwrap_or(443)))
+    }
+
+    /// The files, which one with TLS needs.
+    pub(crate) fn files<'a>(&self, tls: Option<&'a TlsFiles>) -> Result<&'a TlsFiles, EndpointError> {
+        tls.ok_or_else(|| EndpointError::NoTlsFiles {
+            endpoint: self.clone(),
+        })
+    }
+
+    /// A channel to one of its addresses: what is checked and asked for there is the endpoint itself.
+    pub(crate) fn channel_to(
+        &self,
+        address: &str,
+        config: ClientTlsConfig,
+    ) -> Result<Channel, EndpointError> {
+        let Transport::MutualTls(uri) = &self.0 else {
+            return self.channel(None);
+        };
+        let endpoint = self.with_tls(format!("https://{address}"), config)?;
+        Ok(endpoint.origin(uri.clone()).connect_lazy())
+    }
+
+    /// With its own name in the TLS files' configuration, whatever is connected to.
+    pub(crate) fn with_tls(
+        &self,
+        connected: String,
+        config: ClientTlsConfig,
+    ) -> Result<TonicEndpoint, EndpointError> {
+        let config = match self.tls_host() {
+            Some((host, _)) => config.domain_name(host),
+            None => config,
+        };
+        let endpoint = self.unconnected(connected)?.tls_config(config);
+        endpoint.map_err(|error| EndpointError::Tls {
+            endpoint: self.clone(),
+            why: error_chain(&error),
+        })
+    }
+
+    fn unconnected(&self, connected: String) -> Result<TonicEndpoint, EndpointError> {
+        Ok(TonicEndpoint::from_shared(connected)
             .map_err(|_| EndpointError::Malformed {
                 text: self.to_string(),
             })?
             .connect_timeout(CONNECT_TIMEOUT)
             .tcp_keepalive(Some(KEEP_ALIVE))
             .tcp_keepalive_interval(Some(KEEP_ALIVE / 3))
-            .tcp_keepalive_retries(Some(3));
-        let Transport::MutualTls(_) = &self.0 else {
-            return Ok(endpoint.connect_lazy());
-        };
-        let files = tls.ok_or_else(|| EndpointError::NoTlsFiles {
-            endpoint: self.clone(),
-        })?;
-        let config = ClientTlsConfig::new()
-            .ca_certificate(Certificate::from_pem(read(&files.ca)?))
-            .identity(Identity::from_pem(read(&files.certificate)?, read(&files.key)?));
-        let endpoint = endpoint.tls_config(config).map_err(|error| EndpointError::Tls {
-            endpoint: self.clone(),
-            why: error_chain(&error),
-        })?;
-        Ok(endpoint.connect_lazy())
+            .tcp_keepalive_retries(Some(3)))
     }
 }
 
 fn is_loopback(host: &str) -> bool {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     host == "localhost" || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
-}
-
-fn read(path: &Path) -> Result<Vec<u8>, EndpointError> {
-    fs::read(path).map_err(|source| EndpointError::TlsFile {
-        path: path.to_owned(),
-        source,
-    })
 }
 
 #[cfg(test)]

@@ -1,12 +1,18 @@
 //! What the bridge's gRPC clients share: where a server listens, the channel to it, and that nothing is sent after its deadline.
 
+mod addresses;
 mod channel;
 mod clock;
 mod endpoint;
 mod guard;
+mod route;
 pub mod status;
+mod tls;
 
+pub use addresses::{AddressChannels, Resolve};
 pub use channel::Channels;
 pub use clock::Now;
-pub use endpoint::{Endpoint, EndpointError, TlsFiles};
+pub use endpoint::{Endpoint, EndpointError};
 pub use guard::{CompressedAnswer, DeadlinePassed, Guarded};
+pub use route::{Candidate, Route};
+pub use tls::TlsFiles;

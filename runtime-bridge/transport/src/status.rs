@@ -5,7 +5,10 @@ use std::error::Error;
 use bridge_core::error_chain;
 use tonic::{Code, ConnectError, Status, TimeoutExpired};
 
-use crate::guard::{CompressedAnswer, DeadlinePassed};
+use crate::{
+    EndpointError,
+    guard::{CompressedAnswer, DeadlinePassed},
+};
 
 /// Whether the message was not sent because its deadline had passed.
 pub fn was_withheld(status: &Status) -> bool {
@@ -14,12 +17,23 @@ pub fn was_withheld(status: &Status) -> bool {
 
 /// Whether the status was created here because no connection could be opened.
 pub fn never_connected(status: &Status) -> bool {
-    causes(status).any(<dyn Error>::is::<ConnectError>)
+    causes(status).any(|error| error.is::<ConnectError>() || error.is::<EndpointError>())
 }
 
 /// Whether the status was created here because the connection broke: a status of the server itself has no cause on this side.
 pub fn is_of_the_connection(status: &Status) -> bool {
     status.source().is_some() && !causes(status).any(<dyn Error>::is::<CompressedAnswer>)
+}
+
+/// Whether the server certainly did not process the call: it refused the stream, or had said before that it takes no more.
+pub fn was_not_processed(status: &Status) -> bool {
+    causes(status)
+        .filter_map(<dyn Error>::downcast_ref::<h2::Error>)
+        .any(|error| {
+            error.is_remote()
+                && (error.reason() == Some(h2::Reason::REFUSED_STREAM)
+                    || (error.is_go_away() && error.reason() == Some(h2::Reason::NO_ERROR)))
+        })
 }
 
 /// Whether the call ran out of time, here (tonic then reports CANCELLED) or at the server.
