@@ -3,21 +3,28 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use bridge_core::function::{FunctionEndpoint, FunctionFailure, Functions, RunRequest, RunResponse};
-use bridge_transport::{Channels, Endpoint, EndpointError, Now, TlsFiles};
+use bridge_core::function::{
+    CACHE_BYTES, CacheKey, FunctionEndpoint, FunctionFailure, Functions, RunRequest, RunResponse, Signal,
+    Transition,
+};
+use bridge_transport::{Endpoint, EndpointError, Now, Route, TlsFiles};
+use function_proto::v1::RunFunctionResponse;
 use jiff::Timestamp;
 use parking_lot::Mutex;
-use tokio::time::timeout;
+use prost::Message;
+use tokio::{sync::SemaphorePermit, time::timeout};
 
 use crate::{
-    EndpointTable,
+    Changes, EndpointTable,
     connection::{Connection, PLACES},
+    decode,
     encode::EncodedRequest,
     observed::EncodedObserved,
+    response_cache::ResponseCache,
 };
 
-/// Opens the channel to an endpoint. Nothing is sent by it.
-pub type Connect = Arc<dyn Fn(&FunctionEndpoint) -> Result<Channels, EndpointError> + Send + Sync>;
+/// Opens the channels to an endpoint. Nothing is sent by it.
+pub type Connect = Arc<dyn Fn(&FunctionEndpoint) -> Result<Route, EndpointError> + Send + Sync>;
 
 /// How functions are reached.
 #[derive(Clone)]
@@ -26,20 +33,25 @@ pub struct Options {
     pub endpoints: EndpointTable,
     /// Opens channels: a simulation has no sockets.
     pub connect: Connect,
-    /// The clock that deadlines are compared with.
+    /// Whether responses with a TTL are kept until it ends.
+    pub keeps_responses: bool,
+    /// The clock that deadlines, probes and TTLs are compared with.
     pub now: Now,
 }
 
 impl Options {
     /// Over sockets, by the wall clock. The files are for endpoints with TLS.
     pub fn new(endpoints: EndpointTable, tls: Option<TlsFiles>) -> Self {
+        let now: Now = Arc::new(Timestamp::now);
+        let clock = Arc::clone(&now);
         Self {
             endpoints,
             connect: Arc::new(move |endpoint| {
                 let endpoint: Endpoint = endpoint.to_string().parse()?;
-                Channels::new(&endpoint, tls.as_ref())
+                Route::new(&endpoint, tls.as_ref(), Arc::clone(&clock))
             }),
-            now: Arc::new(Timestamp::now),
+            keeps_responses: true,
+            now,
         }
     }
 }
@@ -49,16 +61,24 @@ pub struct Client {
     options: Options,
     connections: Mutex<BTreeMap<String, Arc<Connection>>>,
     observed: EncodedObserved,
+    kept: ResponseCache,
 }
 
 impl Client {
     /// Connects to none of them: that is done with the first call of each.
     pub fn new(options: Options) -> Self {
+        let limit = if options.keeps_responses { CACHE_BYTES } else { 0 };
         Self {
             options,
             connections: Mutex::default(),
             observed: EncodedObserved::default(),
+            kept: ResponseCache::new(limit),
         }
+    }
+
+    /// Hears from now on of functions that answer again after they were held, and of those that listen elsewhere.
+    pub fn changes(&self) -> Changes {
+        self.options.endpoints.changes()
     }
 
     /// The connection to where the function listens now. One to a former endpoint is given up; calls under way on it go on.
@@ -70,11 +90,14 @@ impl Client {
         {
             return Ok(Arc::clone(known));
         }
-        connections.remove(function);
+        if connections.remove(function).is_some() {
+            self.kept.forget(function);
+        }
+        connections.retain(|name, _| self.options.endpoints.has(name));
         let endpoint = endpoint?;
-        let channels = (self.options.connect)(&endpoint)
+        let route = (self.options.connect)(&endpoint)
             .map_err(|error| FunctionFailure::NoEndpoint(error.to_string()))?;
-        let connection = Connection::new(endpoint, channels, Arc::clone(&self.options.now));
+        let connection = Connection::new(endpoint, route, Arc::clone(&self.options.now));
         connections.insert(function.to_owned(), Arc::clone(&connection));
         Ok(connection)
     }
@@ -83,6 +106,84 @@ impl Client {
         let left = deadline.duration_since((self.options.now)());
         Duration::try_from(left).ok().filter(|left| !left.is_zero())
     }
+
+    fn encode(&self, request: &RunRequest) -> Result<EncodedRequest, FunctionFailure> {
+        EncodedRequest::new(request, self.observed.field(&request.observed)?)
+    }
+
+    /// A place at once, or in its turn; `None`: the function listens elsewhere by now.
+    async fn place<'a>(
+        &self,
+        function: &str,
+        connection: &'a Connection,
+        left: Duration,
+    ) -> Result<Option<SemaphorePermit<'a>>, FunctionFailure> {
+        tokio::select! {
+            biased;
+            place = timeout(left, connection.places.acquire()) => match place {
+                Ok(place) => Ok(place.ok()),
+                Err(_) => Err(FunctionFailure::Busy { places: PLACES }),
+            },
+            () = self.options.endpoints.changed(function, &connection.endpoint) => Ok(None),
+        }
+    }
+
+    async fn call(
+        &self,
+        function: &str,
+        connection: &Connection,
+        request: EncodedRequest,
+        deadline: Timestamp,
+    ) -> Result<RunResponse, FunctionFailure> {
+        let admitted = connection.watched.admit()?;
+        let key = key(function, connection, &request);
+        let answered = connection.call(request, deadline).await;
+        let signal = Signal::of(&answered);
+        let is_missed = matches!(signal, Signal::Missed(_));
+        self.report(function, connection, admitted.end(signal));
+        let answered = answered.map_err(|failure| match connection.watched.held() {
+            Some(held) if is_missed => {
+                connection.renew();
+                held
+            }
+            _ => failure,
+        })?;
+        let kept = (self.options.keeps_responses && has_ttl(&answered)).then(|| answered.encode_to_vec());
+        let response = decode::response(answered)?;
+        if let Some(kept) = kept {
+            self.kept.put(key, kept.into(), &response, (self.options.now)());
+        }
+        Ok(response)
+    }
+
+    fn report(&self, function: &str, connection: &Connection, transition: Transition) {
+        let endpoint = &connection.endpoint;
+        match transition {
+            Transition::None => {}
+            Transition::Held => tracing::warn!(
+                function,
+                %endpoint,
+                "the function does not answer: it is asked by one probe at a time"
+            ),
+            Transition::Recovered => {
+                tracing::info!(function, %endpoint, "the function answers again");
+                self.options.endpoints.publish([function]);
+            }
+        }
+    }
+}
+
+fn key(function: &str, connection: &Connection, request: &EncodedRequest) -> CacheKey {
+    CacheKey {
+        function: function.to_owned(),
+        endpoint: connection.endpoint.clone(),
+        request: request.digest,
+    }
+}
+
+fn has_ttl(response: &RunFunctionResponse) -> bool {
+    let ttl = response.meta.as_ref().and_then(|meta| meta.ttl.as_ref());
+    ttl.is_some_and(|ttl| ttl.seconds > 0 || ttl.nanos > 0)
 }
 
 #[async_trait]
@@ -96,17 +197,37 @@ impl Functions for Client {
         loop {
             let connection = self.connection(function)?;
             let left = self.left(deadline).ok_or(FunctionFailure::OutOfTime)?;
-            let place = tokio::select! {
-                biased;
-                place = timeout(left, connection.places.acquire()) => place,
-                () = self.options.endpoints.changed(function, &connection.endpoint) => continue,
+            let mut encoded = None;
+            if self.kept.knows(function, &connection.endpoint) {
+                let request = self.encode(request)?;
+                let kept = self
+                    .kept
+                    .get(&key(function, &connection, &request), (self.options.now)());
+                if let Some(kept) = kept {
+                    return Ok(kept);
+                }
+                encoded = Some(request);
+            }
+            if let Some(held) = connection.watched.rejection() {
+                return Err(held);
+            }
+            let place = if let Ok(place) = connection.places.try_acquire() {
+                place
+            } else {
+                // At most so many requests as there are places are in memory beside what runs observe.
+                encoded = None;
+                match self.place(function, &connection, left).await? {
+                    Some(place) => place,
+                    None => continue,
+                }
             };
-            let Ok(_place) = place else {
-                return Err(FunctionFailure::Busy { places: PLACES });
+            let encoded = match encoded {
+                Some(encoded) => encoded,
+                None => self.encode(request)?,
             };
-            // With a place only, so that at most so many requests are in memory beside what runs observe.
-            let encoded = EncodedRequest::new(request, self.observed.field(&request.observed)?)?;
-            return connection.call(encoded, deadline).await;
+            let response = self.call(function, &connection, encoded, deadline).await;
+            drop(place);
+            return response;
         }
     }
 }

@@ -1,4 +1,4 @@
-//! One function at one endpoint: its channel, its places, the version that it serves.
+//! One function at one endpoint: its channels, its places, the version that it serves, whether it answers.
 
 use std::{
     sync::{
@@ -8,8 +8,8 @@ use std::{
     time::Duration,
 };
 
-use bridge_core::function::{FunctionEndpoint, FunctionFailure, RunResponse};
-use bridge_transport::{Channels, Now};
+use bridge_core::function::{FunctionEndpoint, FunctionFailure};
+use bridge_transport::{Guarded, Now, Route, status};
 use function_proto::{RUN_FUNCTION, RUN_FUNCTION_V1BETA1, v1::RunFunctionResponse};
 use http::uri::PathAndQuery;
 use jiff::Timestamp;
@@ -17,8 +17,8 @@ use tokio::{sync::Semaphore, time::timeout};
 use tonic::{Code, Request, Status, client::Grpc};
 
 use crate::{
+    attempt::Watched,
     codec::RequestCodec,
-    decode,
     encode::{EncodedRequest, MAX_MESSAGE_BYTES},
     failure,
 };
@@ -31,20 +31,22 @@ pub const CALL_TIMEOUT: Duration = Duration::from_mins(1);
 
 pub(crate) struct Connection {
     pub(crate) endpoint: FunctionEndpoint,
-    channels: Channels,
+    route: Route,
     /// Given in the order in which they are asked for. Another endpoint has places of its own.
     pub(crate) places: Semaphore,
+    pub(crate) watched: Watched,
     /// Whether the last call was answered by the former version.
     is_v1beta1: AtomicBool,
     now: Now,
 }
 
 impl Connection {
-    pub(crate) fn new(endpoint: FunctionEndpoint, channels: Channels, now: Now) -> Arc<Self> {
+    pub(crate) fn new(endpoint: FunctionEndpoint, route: Route, now: Now) -> Arc<Self> {
         Arc::new(Self {
             endpoint,
-            channels,
+            route,
             places: Semaphore::new(PLACES),
+            watched: Watched::new(Arc::clone(&now)),
             is_v1beta1: AtomicBool::new(false),
             now,
         })
@@ -55,7 +57,7 @@ impl Connection {
         &self,
         request: EncodedRequest,
         deadline: Timestamp,
-    ) -> Result<RunResponse, FunctionFailure> {
+    ) -> Result<RunFunctionResponse, FunctionFailure> {
         let now = (self.now)();
         let by_limit = now.saturating_add(CALL_TIMEOUT).unwrap_or(deadline);
         let (until, when_over) = if by_limit < deadline {
@@ -70,10 +72,15 @@ impl Connection {
         let sent = timeout(left, self.send(request, until, left)).await;
         let status = match sent {
             Err(_) => return Err(when_over),
-            Ok(Ok(response)) => return decode::response(response),
+            Ok(Ok(response)) => return Ok(response),
             Ok(Err(status)) => status,
         };
         Err(failure::of_status(&status, when_over))
+    }
+
+    /// Later calls connect anew.
+    pub(crate) fn renew(&self) {
+        self.route.renew();
     }
 
     async fn send(
@@ -93,6 +100,7 @@ impl Connection {
         }
     }
 
+    /// Over the first channel that is connected or can be.
     async fn send_as(
         &self,
         is_v1beta1: bool,
@@ -105,15 +113,40 @@ impl Connection {
         } else {
             PathAndQuery::from_static(RUN_FUNCTION)
         };
-        let channel = self.channels.now().until(until, Arc::clone(&self.now));
-        // What is sent is measured before.
-        let mut client = Grpc::new(channel)
-            .max_decoding_message_size(MAX_MESSAGE_BYTES)
-            .max_encoding_message_size(usize::MAX);
-        client.ready().await.map_err(Status::from_error)?;
-        let mut request = Request::new(request);
-        request.set_timeout(left);
-        let response = client.unary(request, path, RequestCodec).await?;
-        Ok(response.into_inner())
+        let candidates = self.route.candidates().await;
+        let candidates = candidates.map_err(|error| Status::from_error(error.into()))?;
+        let mut last = Status::unavailable("it has no address");
+        for candidate in candidates {
+            let channel = candidate.channel.clone().until(until, Arc::clone(&self.now));
+            match send_over(channel, path.clone(), request.clone(), left).await {
+                Err(status) if status::never_connected(&status) => {
+                    self.route.mark_failed(&candidate);
+                    last = status;
+                }
+                Err(status) if status::was_not_processed(&status) => {
+                    let channel = candidate.channel.until(until, Arc::clone(&self.now));
+                    return send_over(channel, path, request, left).await;
+                }
+                answered => return answered,
+            }
+        }
+        Err(last)
     }
+}
+
+async fn send_over(
+    channel: Guarded,
+    path: PathAndQuery,
+    request: EncodedRequest,
+    left: Duration,
+) -> Result<RunFunctionResponse, Status> {
+    // What is sent is measured before.
+    let mut client = Grpc::new(channel)
+        .max_decoding_message_size(MAX_MESSAGE_BYTES)
+        .max_encoding_message_size(usize::MAX);
+    client.ready().await.map_err(Status::from_error)?;
+    let mut request = Request::new(request);
+    request.set_timeout(left);
+    let response = client.unary(request, path, RequestCodec).await?;
+    Ok(response.into_inner())
 }

@@ -25,6 +25,8 @@ pub(crate) struct EncodedRequest {
     pub(crate) meta: Bytes,
     pub(crate) observed: Bytes,
     pub(crate) rest: Bytes,
+    /// SHA-256 of all but `meta`.
+    pub(crate) digest: [u8; 32],
 }
 
 impl EncodedRequest {
@@ -51,6 +53,7 @@ impl EncodedRequest {
             meta: meta.encode_to_vec().into(),
             observed,
             rest,
+            digest: digest.into(),
         })
     }
 

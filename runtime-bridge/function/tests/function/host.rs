@@ -25,7 +25,11 @@ pub struct Host {
 impl Host {
     /// On a Unix socket.
     pub fn unix(version: Version) -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        Self::at(tempfile::tempdir().unwrap(), version)
+    }
+
+    /// On the Unix socket `f.sock` of this folder.
+    pub fn at(folder: TempDir, version: Version) -> Self {
         let socket = folder.path().join("f.sock");
         let incoming = UnixListenerStream::new(UnixListener::bind(&socket).unwrap());
         let function = FakeFunction::default();
@@ -67,9 +71,12 @@ impl Drop for Host {
     }
 }
 
-/// A client that knows one function, `f`.
+/// A client that knows one function, `f`, and asks it each time.
 pub fn client(endpoint: &str) -> Client {
-    Client::new(Options::new(table(endpoint), None))
+    Client::new(Options {
+        keeps_responses: false,
+        ..Options::new(table(endpoint), None)
+    })
 }
 
 /// A table of one function, `f`.

@@ -3,6 +3,7 @@
 use std::{
     convert::Infallible,
     future::{pending, ready},
+    path::Path,
     sync::Arc,
     task::{Context, Poll},
 };
@@ -23,8 +24,8 @@ use tonic::{
 
 #[derive(Clone)]
 struct Answer {
-    /// A frame of gRPC; none: no answer at all.
-    frame: Option<Bytes>,
+    /// Frames of gRPC and its status; none: no answer at all.
+    answer: Option<(Bytes, &'static str)>,
     /// Calls under way.
     calls: Arc<watch::Sender<usize>>,
 }
@@ -52,16 +53,16 @@ impl Service<http::Request<Body>> for Answer {
 
     fn call(&mut self, _: http::Request<Body>) -> Self::Future {
         self.calls.send_modify(|calls| *calls += 1);
-        let (counted, frame) = (Counted(Arc::clone(&self.calls)), self.frame.clone());
+        let (counted, answer) = (Counted(Arc::clone(&self.calls)), self.answer.clone());
         Box::pin(async move {
-            let Some(frame) = frame else {
+            let Some((frame, status)) = answer else {
                 return pending().await;
             };
             drop(counted);
             let answer = http::Response::builder().header("content-type", "application/grpc");
             let trailers = HeaderMap::from_iter([(
                 HeaderName::from_static("grpc-status"),
-                HeaderValue::from_static("0"),
+                HeaderValue::from_static(status),
             )]);
             let body = Full::new(frame).with_trailers(ready(Some(Ok(trailers))));
             Ok(answer.body(Body::new(body)).unwrap())
@@ -73,28 +74,39 @@ pub struct Raw {
     pub endpoint: String,
     calls: watch::Receiver<usize>,
     server: JoinHandle<()>,
-    _folder: TempDir,
+    _folder: Option<TempDir>,
 }
 
 impl Raw {
     /// It answers each call with a frame that says it is of this length.
     pub fn answering(length: u32, message: &[u8]) -> Self {
         let frame = [&[0], length.to_be_bytes().as_slice(), message].concat();
-        Self::new(Some(frame.into()))
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("f.sock");
+        Self::new(&socket, Some(folder), Some((frame.into(), "0")))
     }
 
     /// It takes calls, and answers none.
     pub fn hanging() -> Self {
-        Self::new(None)
+        Self::hanging_at(tempfile::tempdir().unwrap())
     }
 
-    fn new(frame: Option<Bytes>) -> Self {
-        let folder = tempfile::tempdir().unwrap();
+    /// Likewise, on the socket `f.sock` of this folder.
+    pub fn hanging_at(folder: TempDir) -> Self {
         let socket = folder.path().join("f.sock");
-        let incoming = UnixListenerStream::new(UnixListener::bind(&socket).unwrap());
+        Self::new(&socket, Some(folder), None)
+    }
+
+    /// It answers each call with UNAVAILABLE, on this socket.
+    pub fn unavailable_at(socket: &Path) -> Self {
+        Self::new(socket, None, Some((Bytes::new(), "14")))
+    }
+
+    fn new(socket: &Path, folder: Option<TempDir>, answer: Option<(Bytes, &'static str)>) -> Self {
+        let incoming = UnixListenerStream::new(UnixListener::bind(socket).unwrap());
         let (calls, watched) = watch::channel(0);
         let answer = Answer {
-            frame,
+            answer,
             calls: Arc::new(calls),
         };
         let server = Server::builder().add_service(answer);
