@@ -1,6 +1,7 @@
 //! The decisions of the bridge, pure: no I/O, no clock, no randomness. Time is an argument, and what is decided is a value that prints.
 
 pub mod back_off;
+pub mod composite;
 pub mod crd;
 pub mod driver;
 mod error_chain;

@@ -1,0 +1,475 @@
+//! What the steps of a pipeline required last, and how a composite resource keeps it: watches follow from it after a restart, and the next run
+//! shows it to the first call of each step.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::function::{Requirements, ResourceMatch, ResourceSelector, SchemaSelector};
+
+use super::names;
+
+/// The longest annotation that names each requirement, in bytes.
+const LIMIT: usize = 8 * 1024;
+
+/// Step -> what it required. A step that required nothing has no entry.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StepRequirements(BTreeMap<String, Requirements>);
+
+impl StepRequirements {
+    /// What one step requires.
+    pub fn of(&self, step: &str) -> Option<&Requirements> {
+        self.0.get(step)
+    }
+
+    /// Replaces what a step requires.
+    pub fn set(&mut self, step: &str, requirements: Requirements) {
+        if requirements.is_empty() {
+            self.0.remove(step);
+        } else {
+            self.0.insert(step.to_owned(), requirements);
+        }
+    }
+
+    /// By step.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Requirements)> {
+        self.0
+            .iter()
+            .map(|(step, requirements)| (step.as_str(), requirements))
+    }
+
+    /// No step requires anything.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The kinds of all that is required.
+    pub fn kinds(&self) -> RequiredKinds {
+        let all = self.0.values();
+        RequiredKinds {
+            resources: all.clone().flat_map(resource_kinds).collect(),
+            schemas: all
+                .flat_map(|requirements| requirements.schemas.values())
+                .map(|schema| RequiredKind::new(&schema.api_version, &schema.kind))
+                .collect(),
+        }
+    }
+}
+
+fn resource_kinds(requirements: &Requirements) -> impl Iterator<Item = RequiredKind> {
+    let selectors = requirements.extra_resources.values();
+    selectors
+        .chain(requirements.resources.values())
+        .map(|selector| RequiredKind::new(&selector.api_version, &selector.kind))
+}
+
+impl FromIterator<(String, Requirements)> for StepRequirements {
+    fn from_iter<I: IntoIterator<Item = (String, Requirements)>>(all: I) -> Self {
+        let mut steps = Self::default();
+        for (step, requirements) in all {
+            steps.set(&step, requirements);
+        }
+        steps
+    }
+}
+
+/// A kind in one version.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RequiredKind {
+    /// Group and version.
+    pub api_version: String,
+    /// Kind.
+    pub kind: String,
+}
+
+impl RequiredKind {
+    fn new(api_version: &str, kind: &str) -> Self {
+        Self {
+            api_version: api_version.to_owned(),
+            kind: kind.to_owned(),
+        }
+    }
+}
+
+/// Kinds of which something is required.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RequiredKinds {
+    /// Objects of these.
+    pub resources: BTreeSet<RequiredKind>,
+    /// The schemas of these.
+    pub schemas: BTreeSet<RequiredKind>,
+}
+
+/// What the annotation of a composite resource says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Required {
+    /// What each step required; empty where the annotation holds kinds alone.
+    pub steps: StepRequirements,
+    /// Their kinds.
+    pub kinds: RequiredKinds,
+    /// What of it could not be read.
+    pub problem: Option<RequiresError>,
+}
+
+/// Why the annotation, or an entry of it, was left aside.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "cannot read annotation {}: {why}; the next run writes it anew",
+    names::REQUIRES
+)]
+pub struct RequiresError {
+    /// What is wrong with it.
+    pub why: String,
+}
+
+/// Value of the annotation [`names::REQUIRES`], the same for the same requirements; `None`: there is to be none.
+///
+/// Beyond 8 KiB it holds kinds alone: enough to watch them, not to show anything to a first call.
+pub fn encode(steps: &StepRequirements) -> Option<String> {
+    if steps.is_empty() {
+        return None;
+    }
+    let entries: Vec<Entry> = steps.iter().flat_map(|(step, all)| entries(step, all)).collect();
+    let text = to_text(&entries);
+    if text.len() <= LIMIT {
+        return Some(text);
+    }
+    let kinds = steps.kinds();
+    let resources = kinds.resources.into_iter().map(|kind| (kind, Form::Resource));
+    let schemas = kinds.schemas.into_iter().map(|kind| (kind, Form::Schema));
+    let entries: Vec<Entry> = resources
+        .chain(schemas)
+        .map(|(kind, form)| Entry {
+            form,
+            api_version: kind.api_version,
+            kind: kind.kind,
+            ..Entry::default()
+        })
+        .collect();
+    Some(to_text(&entries))
+}
+
+fn to_text(entries: &[Entry]) -> String {
+    serde_json::to_string(entries).expect("keys are strings, and nothing else fails in memory")
+}
+
+fn entries(step: &str, requirements: &Requirements) -> Vec<Entry> {
+    let resource = |form: Form, (name, selector): (&String, &ResourceSelector)| Entry {
+        step: Some(step.to_owned()),
+        name: Some(name.clone()),
+        form,
+        match_name: match &selector.matching {
+            ResourceMatch::Name(name) => Some(name.clone()),
+            ResourceMatch::Labels(_) => None,
+        },
+        match_labels: match &selector.matching {
+            ResourceMatch::Name(_) => None,
+            ResourceMatch::Labels(labels) => Some(labels.clone()),
+        },
+        api_version: selector.api_version.clone(),
+        kind: selector.kind.clone(),
+        namespace: selector.namespace.clone(),
+    };
+    let extra = requirements
+        .extra_resources
+        .iter()
+        .map(|entry| resource(Form::Extra, entry));
+    let resources = requirements
+        .resources
+        .iter()
+        .map(|entry| resource(Form::Resource, entry));
+    let schemas = requirements.schemas.iter().map(|(name, schema)| Entry {
+        step: Some(step.to_owned()),
+        name: Some(name.clone()),
+        form: Form::Schema,
+        api_version: schema.api_version.clone(),
+        kind: schema.kind.clone(),
+        ..Entry::default()
+    });
+    extra.chain(resources).chain(schemas).collect()
+}
+
+/// Reads the annotation. What cannot be read is left aside, and reported.
+pub fn decode(annotation: Option<&str>) -> Required {
+    let mut required = Required::default();
+    let Some(text) = annotation else {
+        return required;
+    };
+    let entries: Vec<Value> = match serde_json::from_str(text) {
+        Ok(entries) => entries,
+        Err(error) => {
+            required.problem = Some(RequiresError {
+                why: error.to_string(),
+            });
+            return required;
+        }
+    };
+    let mut steps: BTreeMap<String, Requirements> = BTreeMap::new();
+    for entry in entries {
+        match Entry::deserialize(entry) {
+            Ok(entry) => entry.add_to(&mut steps, &mut required.kinds),
+            Err(error) => {
+                required.problem.get_or_insert(RequiresError {
+                    why: error.to_string(),
+                });
+            }
+        }
+    }
+    required.steps = steps.into_iter().collect();
+    required
+}
+
+/// One requirement; without step and name a kind alone.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Entry {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    step: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    #[serde(rename = "as", default, skip_serializing_if = "Form::is_resource")]
+    form: Form,
+    api_version: String,
+    kind: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    match_name: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    match_labels: Option<BTreeMap<String, String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    namespace: Option<String>,
+}
+
+/// By which of the contract's fields something is required.
+#[derive(Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Form {
+    #[default]
+    Resource,
+    Extra,
+    Schema,
+}
+
+impl Form {
+    #[allow(clippy::trivially_copy_pass_by_ref)] // serde calls it so.
+    fn is_resource(&self) -> bool {
+        *self == Self::Resource
+    }
+}
+
+impl Entry {
+    fn add_to(self, steps: &mut BTreeMap<String, Requirements>, kinds: &mut RequiredKinds) {
+        let kind = RequiredKind::new(&self.api_version, &self.kind);
+        if self.form == Form::Schema {
+            kinds.schemas.insert(kind);
+        } else {
+            kinds.resources.insert(kind);
+        }
+        let (Some(step), Some(name)) = (self.step, self.name) else {
+            return;
+        };
+        let step = steps.entry(step).or_default();
+        let matching = match self.match_name {
+            Some(name) => ResourceMatch::Name(name),
+            None => ResourceMatch::Labels(self.match_labels.unwrap_or_default()),
+        };
+        let Self {
+            api_version,
+            kind,
+            namespace,
+            ..
+        } = self;
+        match self.form {
+            Form::Schema => {
+                step.schemas.insert(name, SchemaSelector { api_version, kind });
+            }
+            form => {
+                let selector = ResourceSelector {
+                    api_version,
+                    kind,
+                    matching,
+                    namespace,
+                };
+                let resources = match form {
+                    Form::Extra => &mut step.extra_resources,
+                    _ => &mut step.resources,
+                };
+                resources.insert(name, selector);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::{collection::btree_map, option, prelude::*};
+
+    use super::*;
+
+    fn selector(kind: &str, matching: ResourceMatch, namespace: Option<&str>) -> ResourceSelector {
+        ResourceSelector {
+            api_version: "v1".to_owned(),
+            kind: kind.to_owned(),
+            matching,
+            namespace: namespace.map(str::to_owned),
+        }
+    }
+
+    fn steps() -> StepRequirements {
+        let labels = ResourceMatch::Labels([("a".to_owned(), "b".to_owned())].into());
+        let first = Requirements {
+            extra_resources: [(
+                "old".to_owned(),
+                selector("Node", ResourceMatch::Labels([].into()), None),
+            )]
+            .into(),
+            resources: [
+                (
+                    "map".to_owned(),
+                    selector("ConfigMap", ResourceMatch::Name("m".to_owned()), Some("ns")),
+                ),
+                ("all".to_owned(), selector("ConfigMap", labels, None)),
+            ]
+            .into(),
+            ..Requirements::default()
+        };
+        let schema = SchemaSelector {
+            api_version: "apps/v1".to_owned(),
+            kind: "Deployment".to_owned(),
+        };
+        let second = Requirements {
+            schemas: [("s".to_owned(), schema)].into(),
+            ..Requirements::default()
+        };
+        [("2".to_owned(), second), ("1".to_owned(), first)]
+            .into_iter()
+            .collect()
+    }
+
+    #[test]
+    fn requirements_are_written_by_step_and_name() {
+        let text = encode(&steps()).unwrap();
+        let expected = concat!(
+            r#"[{"step":"1","name":"old","as":"extra","apiVersion":"v1","kind":"Node","matchLabels":{}},"#,
+            r#"{"step":"1","name":"all","apiVersion":"v1","kind":"ConfigMap","matchLabels":{"a":"b"}},"#,
+            r#"{"step":"1","name":"map","apiVersion":"v1","kind":"ConfigMap","matchName":"m","namespace":"ns"},"#,
+            r#"{"step":"2","name":"s","as":"schema","apiVersion":"apps/v1","kind":"Deployment"}]"#,
+        );
+        assert_eq!(text, expected);
+        let read = decode(Some(&text));
+        assert_eq!(
+            read,
+            Required {
+                kinds: steps().kinds(),
+                steps: steps(),
+                problem: None
+            }
+        );
+    }
+
+    #[test]
+    fn nothing_required_is_no_annotation() {
+        let mut none = StepRequirements::default();
+        none.set("a", Requirements::default());
+        assert_eq!(encode(&none), None);
+        assert_eq!(decode(None), Required::default());
+    }
+
+    #[test]
+    fn beyond_the_limit_kinds_alone_are_kept() {
+        let mut long = steps();
+        let many = (0..100).map(|i| {
+            (
+                format!("requirement-{i}"),
+                selector("Pod", ResourceMatch::Name("p".repeat(60)), None),
+            )
+        });
+        long.set(
+            "3",
+            Requirements {
+                resources: many.collect(),
+                ..Requirements::default()
+            },
+        );
+        let text = encode(&long).unwrap();
+        let expected = concat!(
+            r#"[{"apiVersion":"v1","kind":"ConfigMap"},{"apiVersion":"v1","kind":"Node"},"#,
+            r#"{"apiVersion":"v1","kind":"Pod"},{"as":"schema","apiVersion":"apps/v1","kind":"Deployment"}]"#,
+        );
+        assert_eq!(text, expected);
+        let read = decode(Some(&text));
+        assert_eq!(
+            read,
+            Required {
+                kinds: long.kinds(),
+                ..Required::default()
+            }
+        );
+    }
+
+    #[test]
+    fn a_bad_text_is_empty_and_reported() {
+        for text in ["", "{", "{}", "text"] {
+            let read = decode(Some(text));
+            assert_eq!((read.steps, read.kinds), Default::default(), "{text}");
+            let problem = read.problem.unwrap().to_string();
+            assert!(
+                problem.starts_with("cannot read annotation crossbridge.dev/requires: "),
+                "{problem}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_bad_entry_spares_the_others() {
+        let text =
+            r#"[{"kind":1},{"as":"what","apiVersion":"v1","kind":"Pod"},{"apiVersion":"v1","kind":"Node"}]"#;
+        let read = decode(Some(text));
+        assert!(read.problem.is_some());
+        assert_eq!(
+            read.kinds.resources,
+            BTreeSet::from([RequiredKind::new("v1", "Node")])
+        );
+    }
+
+    fn arbitrary() -> impl Strategy<Value = StepRequirements> {
+        let labels = btree_map("[a-c]", "[a-c]?", 0..3);
+        let matching = prop_oneof![
+            "[a-z]{1,5}".prop_map(ResourceMatch::Name),
+            labels.prop_map(ResourceMatch::Labels)
+        ];
+        let selector = ("[a-z]{1,3}", "[A-C]", matching, option::of("[a-z]{1,3}")).prop_map(
+            |(api_version, kind, matching, namespace)| ResourceSelector {
+                api_version,
+                kind,
+                matching,
+                namespace,
+            },
+        );
+        let schema =
+            ("[a-z]{1,3}", "[A-C]").prop_map(|(api_version, kind)| SchemaSelector { api_version, kind });
+        let selectors = || btree_map("\\PC{0,4}", selector.clone(), 0..4);
+        let requirements = (selectors(), selectors(), btree_map("[a-z]{0,4}", schema, 0..3)).prop_map(
+            |(extra_resources, resources, schemas)| Requirements {
+                extra_resources,
+                resources,
+                schemas,
+            },
+        );
+        btree_map("\\PC{0,4}", requirements, 0..4).prop_map(|steps| steps.into_iter().collect())
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_again(steps in arbitrary()) {
+            let text = encode(&steps);
+            let expected = Required { kinds: steps.kinds(), steps, problem: None };
+            prop_assert_eq!(decode(text.as_deref()), expected);
+        }
+
+        #[test]
+        fn no_text_is_too_strange_to_be_read(text in ".{0,60}") {
+            decode(Some(&text));
+        }
+    }
+}
