@@ -13,7 +13,7 @@ use super::{
     Strictness,
     desired_error::{DesiredError, DesiredWarning},
     digest::{remove, remove_our_annotations},
-    name::{child_name, is_valid_name},
+    name::{child_name, is_valid_name, is_valid_namespace},
     names,
     object_id::{ObjectId, group_of},
 };
@@ -175,7 +175,7 @@ impl Composer<'_> {
         object: &Value,
         warnings: &mut Vec<DesiredWarning>,
     ) -> Result<ComposedResource, DesiredError> {
-        let live = self.context.strictness == Strictness::Live;
+        let live = self.is_live();
         let text = |field: &str| object[field].as_str().unwrap_or_default().to_owned();
         let (api_version, kind) = (text("apiVersion"), text("kind"));
         for (missing, value) in [("apiVersion", &api_version), ("kind", &kind)] {
@@ -217,6 +217,10 @@ impl Composer<'_> {
             api_version,
             body: body.into(),
         })
+    }
+
+    fn is_live(&self) -> bool {
+        self.context.strictness == Strictness::Live
     }
 
     /// As the function gives it.
@@ -287,7 +291,16 @@ impl Composer<'_> {
                 kind,
                 name,
             }),
-            (None, Scope::Namespaced | Scope::Unknown) => Ok(desired.map(str::to_owned)),
+            (None, Scope::Namespaced | Scope::Unknown) => match desired {
+                Some(namespace) if self.is_live() && !is_valid_namespace(namespace) => {
+                    let namespace = namespace.to_owned();
+                    Err(DesiredError::InvalidNamespace {
+                        resource_name,
+                        namespace,
+                    })
+                }
+                desired => Ok(desired.map(str::to_owned)),
+            },
         }
     }
 

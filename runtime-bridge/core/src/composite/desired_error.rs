@@ -39,6 +39,16 @@ pub enum DesiredError {
         /// Its name, as far as it is known.
         name: String,
     },
+    /// The namespace is none.
+    #[error(
+        "cannot apply composed resource {resource_name:?} because it has an invalid namespace {namespace:?}. Must be a valid RFC 1123 label."
+    )]
+    InvalidNamespace {
+        /// Composition resource name.
+        resource_name: String,
+        /// The namespace.
+        namespace: String,
+    },
     /// The name is none.
     #[error(
         "cannot apply composed resource {resource_name:?} because it has an invalid name {name:?}. Must be a valid RFC 1123 subdomain name."

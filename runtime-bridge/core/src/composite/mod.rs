@@ -29,7 +29,7 @@ pub use desired::{
 };
 pub use desired_error::{DesiredError, DesiredWarning};
 pub use digest::{AppliedMark, BodyDigest, ContentDigest, Written, for_functions};
-pub use name::{child_name, composed_manager, is_valid_name};
+pub use name::{child_name, composed_manager, is_valid_name, is_valid_namespace};
 pub use object_id::ObjectId;
 pub use pipeline::{
     CredentialSpec, Found, Limits, Lookup, Next, Pipeline, PipelineSpec, PipelineSpecError, RunFailure,

@@ -11,8 +11,10 @@ use super::{digest::hex, names};
 
 /// Hex digits of a generated name that follow its prefix.
 const SUFFIX: usize = 12;
-/// The longest generated name, as a label's value may be.
-const LONGEST_GENERATED: usize = 63;
+/// The longest label of a name.
+const LONGEST_LABEL: usize = 63;
+/// The longest generated name, which is the value of a label elsewhere.
+const LONGEST_GENERATED: usize = LONGEST_LABEL;
 /// The longest name of an object.
 const LONGEST: usize = 253;
 
@@ -52,6 +54,13 @@ pub fn is_valid_name(kind: &GroupKind, name: &str) -> bool {
     static WITH_COLONS: LazyLock<Regex> = LazyLock::new(|| subdomain("a-z0-9:"));
     let rbac = kind.group() == "rbac.authorization.k8s.io";
     name.len() <= LONGEST && if rbac { &WITH_COLONS } else { &SUBDOMAIN }.is_match(name)
+}
+
+/// Whether a namespace can have this name: an RFC 1123 label.
+pub fn is_valid_namespace(name: &str) -> bool {
+    name.len() <= LONGEST_LABEL
+        && !name.contains('.')
+        && is_valid_name(&GroupKind::new("", "Namespace"), name)
 }
 
 fn subdomain(letters: &str) -> Regex {
@@ -155,6 +164,14 @@ mod tests {
         }
         assert!(is_valid_name(&role, "crossplane:composite:x:view"));
         assert!(!is_valid_name(&config_map, "crossplane:composite"));
+    }
+
+    #[test]
+    fn a_namespace_is_one_label() {
+        for (name, valid) in [("a-b", true), ("a.b", false), ("", false), ("../x", false)] {
+            assert_eq!(is_valid_namespace(name), valid, "{name}");
+        }
+        assert!(is_valid_namespace(&"a".repeat(63)) && !is_valid_namespace(&"a".repeat(64)));
     }
 
     #[test]

@@ -17,3 +17,6 @@ pub use self::{
     run::{Next, Pipeline, RunInput},
     spec::{CredentialSpec, PipelineSpec, PipelineSpecError, StepSpec},
 };
+
+#[cfg(test)]
+mod tests;

@@ -217,7 +217,3 @@ fn begin_step(
     let seeds = seeds.of(&step.step).cloned().unwrap_or_default();
     Box::new(StepRun::new(step, seeds, context, limits))
 }
-
-#[cfg(test)]
-#[path = "run_tests.rs"]
-mod tests;
