@@ -2,7 +2,9 @@
 
 pub mod back_off;
 pub mod composite;
+pub mod controller_ref;
 pub mod crd;
+pub mod definition;
 pub mod driver;
 mod error_chain;
 pub mod function;
@@ -12,6 +14,7 @@ pub mod managed_fields;
 pub mod port;
 pub mod queue;
 pub mod reasons;
+pub mod revision;
 pub mod rule;
 pub mod watch_plan;
 

@@ -10,6 +10,9 @@
 //! desired_error  object_id  strictness  names    data
 //! ```
 
+mod choose;
+#[cfg(test)]
+mod choose_tests;
 mod desired;
 mod desired_error;
 mod digest;
@@ -23,6 +26,9 @@ pub mod requires;
 mod sample;
 mod strictness;
 
+pub use choose::{
+    Choice, ChoiceChange, ChoiceEvent, Chosen, Library, Missing, Preferences, Selected, choose,
+};
 pub use desired::{
     ComposedResource, CompositeIdentity, DesiredContext, DesiredResources, ObservedName, Scope,
     desired_resources,

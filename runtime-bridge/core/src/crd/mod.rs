@@ -4,9 +4,16 @@
 //! say so; a kind that makes no sense without it is refused by name. There is no `initProvider` yet.
 
 mod cel;
+mod claim;
 mod compare;
+mod composite;
 mod condition;
 mod config;
+mod definition_write;
+mod generated;
+#[cfg(test)]
+mod generated_tests;
+mod machinery;
 mod managed;
 mod pointer;
 mod rejection;
@@ -14,14 +21,18 @@ mod schema;
 mod sensitive;
 mod set_once;
 mod status;
+mod stored_form;
 #[cfg(test)]
 mod tests;
 mod version;
 
 use serde_json::{Map, Value, json};
 
+pub use claim::claim;
 pub use compare::differences;
+pub use composite::composite;
 pub use config::{cluster_provider_config, provider_config};
+pub use definition_write::{CrdConflict, CrdWrite, DEFINITION_MANAGER, plan_write};
 pub use managed::managed;
 pub use rejection::{KindRejected, Rejection};
 pub use sensitive::{SecretRef, SecretRefError, SplitParameters, split_secret_refs};
