@@ -258,13 +258,12 @@ fn try_choose(terms: &Terms, preferences: &Preferences, library: Library<'_>) ->
         .revision
         .as_ref()
         .filter(|_| policy == Some(UpdatePolicy::Manual));
-    let revision = match pinned {
-        Some(name) => named(name, library)?,
+    let revision = if let Some(name) = pinned {
+        named(name, library)?
+    } else {
         // Crossplane looks at the selector of those alone that say that they move.
-        None => {
-            let selector = selector.filter(|_| policy == Some(UpdatePolicy::Automatic));
-            latest(&composition, selector, library)?
-        }
+        let selector = selector.filter(|_| policy == Some(UpdatePolicy::Automatic));
+        latest(&composition, selector, library)?
     };
     check(terms, revision)?;
     if preferences.revision.as_ref() != Some(&revision.name) {

@@ -67,7 +67,7 @@ impl Stored {
         }
     }
 
-    fn choose(&self, terms: &Terms, fields: Value) -> Choice {
+    fn choose(&self, terms: &Terms, fields: &Value) -> Choice {
         let object = json!({ "spec": { "crossplane": fields } });
         let preferences = Preferences::read(&object, Machinery::SpecCrossplane);
         let library = Library {
@@ -80,7 +80,7 @@ impl Stored {
     /// Composition and revision.
     #[track_caller]
     fn chosen(&self, terms: &Terms, fields: Value) -> (String, String) {
-        match self.choose(terms, fields) {
+        match self.choose(terms, &fields) {
             Choice::Chosen(chosen) => {
                 assert_eq!(chosen.revision.name, chosen.selected.revision);
                 (chosen.selected.composition, chosen.selected.revision)
@@ -91,7 +91,7 @@ impl Stored {
 
     #[track_caller]
     fn missing(&self, terms: &Terms, fields: Value) -> (&'static str, String) {
-        match self.choose(terms, fields) {
+        match self.choose(terms, &fields) {
             Choice::Chosen(chosen) => panic!("{:?}", chosen.selected),
             Choice::Missing(missing) => (missing.event().as_str(), missing.to_string()),
         }
@@ -221,7 +221,7 @@ fn the_default_selector_of_revisions_is_stored() {
     let terms = terms(|file| {
         file["spec"]["defaultCompositionRevisionSelector"] = json!({ "matchLabels": { "channel": "old" } });
     });
-    let Choice::Chosen(chosen) = stored.choose(&terms, json!({ "compositionRef": { "name": "small" } }))
+    let Choice::Chosen(chosen) = stored.choose(&terms, &json!({ "compositionRef": { "name": "small" } }))
     else {
         panic!("nothing is chosen");
     };
@@ -251,7 +251,7 @@ fn each_change_is_an_event_once() {
         file["spec"]["defaultCompositionRef"] = json!({ "name": "small" });
         file["spec"]["defaultCompositionRevisionSelector"] = json!({ "matchLabels": {} });
     });
-    let Choice::Chosen(chosen) = stored.choose(&terms, json!({})) else {
+    let Choice::Chosen(chosen) = stored.choose(&terms, &json!({})) else {
         panic!("nothing is chosen");
     };
     let events: Vec<(&str, String)> = chosen
@@ -277,14 +277,14 @@ fn each_change_is_an_event_once() {
     for (field, value) in chosen.selected.machinery() {
         stored_fields[field] = value;
     }
-    let Choice::Chosen(again) = stored.choose(&terms, stored_fields) else {
+    let Choice::Chosen(again) = stored.choose(&terms, &stored_fields) else {
         panic!("nothing is chosen");
     };
     assert_eq!(again.selected.changes, []);
     assert_eq!(again.selected.revision_selector, None);
     let enforced =
         super::choose_tests::terms(|file| file["spec"]["enforcedCompositionRef"] = json!({ "name": "big" }));
-    let Choice::Chosen(chosen) = stored.choose(&enforced, json!({})) else {
+    let Choice::Chosen(chosen) = stored.choose(&enforced, &json!({})) else {
         panic!("nothing is chosen");
     };
     assert_eq!(chosen.selected.changes[0], ChoiceChange::Enforced);
@@ -373,7 +373,7 @@ fn a_revision_of_another_owner_is_never_chosen() {
     stored.revisions.clear();
     let small = json!({ "compositionRef": { "name": "small" } });
     assert_eq!(
-        stored.choose(&plain(), small),
+        stored.choose(&plain(), &small),
         Choice::Missing(Missing::CompatibleRevision {
             composition: "small".into()
         })
@@ -400,20 +400,20 @@ proptest! {
         // Two of one number.
         stored.revisions.push(revision("small-0", "small", 2, |_| {}));
         stored.revisions.push(revision("big-0", "big", 2, |_| {}));
-        let expected = stored.choose(&plain(), fields.clone());
+        let expected = stored.choose(&plain(), &fields);
         stored.compositions.rotate_left(by % 3);
         stored.revisions.rotate_left(by);
         if reversed {
             stored.compositions.reverse();
             stored.revisions.reverse();
         }
-        prop_assert_eq!(stored.choose(&plain(), fields.clone()), expected.clone());
+        prop_assert_eq!(stored.choose(&plain(), &fields), expected.clone());
         // What is stored of it leads to the same again.
         let Choice::Chosen(chosen) = expected else { return Ok(()) };
         for (field, value) in chosen.selected.machinery() {
             fields[field] = value;
         }
-        let Choice::Chosen(again) = stored.choose(&plain(), fields) else {
+        let Choice::Chosen(again) = stored.choose(&plain(), &fields) else {
             return Err(TestCaseError::fail("nothing is chosen"));
         };
         prop_assert_eq!(again.selected.changes, vec![]);

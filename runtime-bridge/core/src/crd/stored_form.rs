@@ -48,11 +48,11 @@ fn store_conversion(spec: &mut Map<String, Value>) {
 }
 
 fn store_version(version: &mut Map<String, Value>) {
-    version.retain(|name, value| !value.is_null() && !(name == "deprecated" && *value == false));
+    version.retain(|name, value| !value.is_null() && (name != "deprecated" || *value != false));
     let columns = version.get_mut("additionalPrinterColumns");
     for column in list_mut(columns) {
         if let Some(column) = column.as_object_mut() {
-            column.retain(|name, value| !is_blank(value) && !(name == "priority" && *value == 0));
+            column.retain(|name, value| !is_blank(value) && (name != "priority" || *value != 0));
         }
     }
     if version.get("additionalPrinterColumns").is_some_and(is_blank) {
@@ -94,16 +94,28 @@ enum Keyword {
 /// Every keyword that the API server knows; all others are dropped.
 fn keyword(name: &str) -> Option<Keyword> {
     Some(match name {
-        "default" | "example" | "maximum" | "minimum" | "multipleOf" => Keyword::Value,
-        "maxLength" | "minLength" | "maxItems" | "minItems" | "maxProperties" | "minProperties" => {
-            Keyword::Value
-        }
-        "$ref" | "externalDocs" | "x-kubernetes-list-type" | "x-kubernetes-map-type" => Keyword::Kept,
-        "x-kubernetes-preserve-unknown-fields" => Keyword::Kept,
-        "exclusiveMaximum" | "exclusiveMinimum" | "uniqueItems" | "nullable" => Keyword::Flag,
-        "x-kubernetes-embedded-resource" | "x-kubernetes-int-or-string" => Keyword::Flag,
-        "id" | "$schema" | "description" | "type" | "format" | "title" | "pattern" => Keyword::Blank,
-        "required" | "x-kubernetes-list-map-keys" => Keyword::Blank,
+        "default" | "example" | "maximum" | "minimum" | "multipleOf" | "maxLength" | "minLength"
+        | "maxItems" | "minItems" | "maxProperties" | "minProperties" => Keyword::Value,
+        "$ref"
+        | "externalDocs"
+        | "x-kubernetes-list-type"
+        | "x-kubernetes-map-type"
+        | "x-kubernetes-preserve-unknown-fields" => Keyword::Kept,
+        "exclusiveMaximum"
+        | "exclusiveMinimum"
+        | "uniqueItems"
+        | "nullable"
+        | "x-kubernetes-embedded-resource"
+        | "x-kubernetes-int-or-string" => Keyword::Flag,
+        "id"
+        | "$schema"
+        | "description"
+        | "type"
+        | "format"
+        | "title"
+        | "pattern"
+        | "required"
+        | "x-kubernetes-list-map-keys" => Keyword::Blank,
         "enum" => Keyword::Values,
         "items" | "additionalItems" | "additionalProperties" | "not" => Keyword::Schema,
         "allOf" | "oneOf" | "anyOf" => Keyword::List,

@@ -95,10 +95,11 @@ pub fn plan(
     own.sort_by(|a, b| b.number.cmp(&a.number).then_with(|| a.name.cmp(&b.name)));
     let latest = own.first().map_or(0, |revision| revision.number);
     let content = Content::of(composition);
+    let hash = content.hash();
     let current = own
         .iter()
         .copied()
-        .find(|revision| is_of_content(revision, &content));
+        .find(|revision| is_of_content(revision, &content, &hash));
     let mut steps: Vec<RevisionStep> = own
         .iter()
         .filter_map(|revision| {
@@ -129,9 +130,9 @@ fn is_own(composition: &Composition, revision: &Revision) -> bool {
 }
 
 /// By its content, or by our label: people put labels of their own on revisions.
-fn is_of_content(revision: &Revision, content: &Content) -> bool {
+fn is_of_content(revision: &Revision, content: &Content, hash: &str) -> bool {
     let its = Content::of_revision(revision);
-    its == *content || (revision.hash() == Some(content.hash().as_str()) && its.has_spec_of(content))
+    its == *content || (revision.hash() == Some(hash) && its.has_spec_of(content))
 }
 
 fn update(composition: &Composition, revision: &Revision, number: Option<i64>) -> Option<RevisionStep> {

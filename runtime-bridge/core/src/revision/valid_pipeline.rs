@@ -96,6 +96,6 @@ pub fn check_pipeline(revision: &Revision, active: &[ActiveFunction]) -> Pipelin
 
 /// Case and punctuation do not count.
 fn plain(capability: &str) -> String {
-    let letters = capability.chars().filter(|letter| letter.is_ascii_alphanumeric());
+    let letters = capability.chars().filter(char::is_ascii_alphanumeric);
     letters.map(|letter| letter.to_ascii_lowercase()).collect()
 }

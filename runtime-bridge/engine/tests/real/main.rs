@@ -10,6 +10,7 @@ mod definitions;
 mod discovery;
 mod events;
 mod finalizers;
+mod generated_crds;
 mod harness;
 mod interruptions;
 mod leases;
