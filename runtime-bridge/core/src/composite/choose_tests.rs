@@ -79,8 +79,8 @@ impl Stored {
 
     /// Composition and revision.
     #[track_caller]
-    fn chosen(&self, terms: &Terms, fields: Value) -> (String, String) {
-        match self.choose(terms, &fields) {
+    fn chosen(&self, terms: &Terms, fields: &Value) -> (String, String) {
+        match self.choose(terms, fields) {
             Choice::Chosen(chosen) => {
                 assert_eq!(chosen.revision.name, chosen.selected.revision);
                 (chosen.selected.composition, chosen.selected.revision)
@@ -90,8 +90,8 @@ impl Stored {
     }
 
     #[track_caller]
-    fn missing(&self, terms: &Terms, fields: Value) -> (&'static str, String) {
-        match self.choose(terms, &fields) {
+    fn missing(&self, terms: &Terms, fields: &Value) -> (&'static str, String) {
+        match self.choose(terms, fields) {
             Choice::Chosen(chosen) => panic!("{:?}", chosen.selected),
             Choice::Missing(missing) => (missing.event().as_str(), missing.to_string()),
         }
@@ -135,11 +135,11 @@ fn preferences_are_read_where_the_type_has_them() {
 #[test]
 fn the_first_compatible_composition_by_name_is_chosen() {
     let stored = Stored::usual();
-    assert_eq!(stored.chosen(&plain(), json!({})), pair("big", "big-2"));
+    assert_eq!(stored.chosen(&plain(), &json!({})), pair("big", "big-2"));
     let small = json!({ "compositionSelector": { "matchLabels": { "size": "s" } } });
-    assert_eq!(stored.chosen(&plain(), small), pair("small", "small-2"));
+    assert_eq!(stored.chosen(&plain(), &small), pair("small", "small-2"));
     let any = json!({ "compositionSelector": { "matchLabels": {} } });
-    assert_eq!(stored.chosen(&plain(), any), pair("big", "big-2"));
+    assert_eq!(stored.chosen(&plain(), &any), pair("big", "big-2"));
 }
 
 #[test]
@@ -150,16 +150,16 @@ fn a_reference_that_is_set_stays() {
         "compositionSelector": { "matchLabels": { "size": "b" } },
     });
     let with_default = terms(|file| file["spec"]["defaultCompositionRef"] = json!({ "name": "big" }));
-    assert_eq!(stored.chosen(&with_default, fields), pair("small", "small-2"));
+    assert_eq!(stored.chosen(&with_default, &fields), pair("small", "small-2"));
 }
 
 #[test]
 fn the_default_is_for_those_without_reference_and_selector() {
     let stored = Stored::usual();
     let terms = terms(|file| file["spec"]["defaultCompositionRef"] = json!({ "name": "small" }));
-    assert_eq!(stored.chosen(&terms, json!({})), pair("small", "small-2"));
+    assert_eq!(stored.chosen(&terms, &json!({})), pair("small", "small-2"));
     let any = json!({ "compositionSelector": { "matchLabels": {} } });
-    assert_eq!(stored.chosen(&terms, any), pair("big", "big-2"));
+    assert_eq!(stored.chosen(&terms, &any), pair("big", "big-2"));
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn an_enforced_composition_overrides_every_reference() {
         file["spec"]["defaultCompositionRef"] = json!({ "name": "big" });
     });
     let big = json!({ "compositionRef": { "name": "big" }, "compositionRevisionRef": { "name": "big-2" } });
-    assert_eq!(stored.chosen(&terms, big), pair("small", "small-2"));
+    assert_eq!(stored.chosen(&terms, &big), pair("small", "small-2"));
 }
 
 #[test]
@@ -184,15 +184,15 @@ fn a_manual_reference_to_a_revision_never_moves() {
         })
     };
     assert_eq!(
-        stored.chosen(&plain(), fields("Manual")),
+        stored.chosen(&plain(), &fields("Manual")),
         pair("small", "small-1")
     );
     assert_eq!(
-        stored.chosen(&plain(), fields("Automatic")),
+        stored.chosen(&plain(), &fields("Automatic")),
         pair("small", "small-2")
     );
     let manual = terms(|file| file["spec"]["defaultCompositionUpdatePolicy"] = json!("Manual"));
-    assert_eq!(stored.chosen(&manual, fields("")), pair("small", "small-1"));
+    assert_eq!(stored.chosen(&manual, &fields("")), pair("small", "small-1"));
 }
 
 #[test]
@@ -206,11 +206,11 @@ fn a_selector_of_revisions_is_for_those_that_move() {
         })
     };
     assert_eq!(
-        stored.chosen(&plain(), fields("Automatic")),
+        stored.chosen(&plain(), &fields("Automatic")),
         pair("small", "small-1")
     );
     assert_eq!(
-        stored.chosen(&plain(), fields("Manual")),
+        stored.chosen(&plain(), &fields("Manual")),
         pair("small", "small-2")
     );
 }
@@ -240,7 +240,7 @@ fn the_default_selector_of_revisions_is_stored() {
         json!({ "compositionRef": { "name": "small" }, "compositionRevisionRef": { "name": "small-1" } }),
         json!({ "compositionRef": { "name": "small" }, "compositionRevisionSelector": { "matchLabels": {} } }),
     ] {
-        assert_eq!(stored.chosen(&terms, has), pair("small", "small-2"));
+        assert_eq!(stored.chosen(&terms, &has), pair("small", "small-2"));
     }
 }
 
@@ -298,14 +298,14 @@ fn what_is_missing_is_told_as_by_crossplane() {
     let none = json!({ "compositionSelector": { "matchLabels": { "size": "none" } } });
     let missing = |event: &'static str, message: &str| (event, message.to_owned());
     assert_eq!(
-        stored.missing(&plain, none),
+        stored.missing(&plain, &none),
         missing(
             "SelectComposition",
             "cannot select Composition: no compatible Compositions found"
         )
     );
     assert_eq!(
-        stored.missing(&plain, json!({ "compositionRef": { "name": "gone" } })),
+        stored.missing(&plain, &json!({ "compositionRef": { "name": "gone" } })),
         missing(
             "ComposeResources",
             "cannot fetch Composition: cannot get Composition: Composition.apiextensions.crossplane.io \"gone\" not found"
@@ -314,7 +314,7 @@ fn what_is_missing_is_told_as_by_crossplane() {
     assert_eq!(
         stored.missing(
             &plain,
-            json!({ "compositionRef": { "name": "small" }, "compositionRevisionRef": { "name": "gone" }, "compositionUpdatePolicy": "Manual" })
+            &json!({ "compositionRef": { "name": "small" }, "compositionRevisionRef": { "name": "gone" }, "compositionUpdatePolicy": "Manual" })
         ),
         missing(
             "ComposeResources",
@@ -322,7 +322,7 @@ fn what_is_missing_is_told_as_by_crossplane() {
         )
     );
     assert_eq!(
-        stored.missing(&plain, json!({ "compositionRef": { "name": "another" } })),
+        stored.missing(&plain, &json!({ "compositionRef": { "name": "another" } })),
         missing(
             "ComposeResources",
             "cannot fetch Composition: no compatible CompositionRevisions found"
@@ -333,7 +333,7 @@ fn what_is_missing_is_told_as_by_crossplane() {
     };
     with(&mut stored, json!({}));
     assert_eq!(
-        stored.missing(&plain, small()),
+        stored.missing(&plain, &small()),
         missing(
             "ComposeResources",
             "selected CompositionRevision small-2 does not have a valid function pipeline: pipeline status unknown"
@@ -344,7 +344,7 @@ fn what_is_missing_is_told_as_by_crossplane() {
         json!({ "conditions": [{ "type": "ValidPipeline", "status": "False", "message": "why" }] }),
     );
     assert_eq!(
-        stored.missing(&plain, small()),
+        stored.missing(&plain, &small()),
         missing(
             "ComposeResources",
             "selected CompositionRevision small-2 does not have a valid function pipeline: why"
@@ -354,7 +354,7 @@ fn what_is_missing_is_told_as_by_crossplane() {
         object["spec"]["compositeTypeRef"]["apiVersion"] = json!("example.org/v2");
     });
     assert_eq!(
-        stored.missing(&plain, small()),
+        stored.missing(&plain, &small()),
         missing(
             "ComposeResources",
             "cannot configure composite resource: referenced composition is not compatible with this composite resource"
@@ -369,7 +369,7 @@ fn a_revision_of_another_owner_is_never_chosen() {
         object["metadata"]["ownerReferences"][0]["uid"] = json!("other");
     });
     let small = json!({ "compositionRef": { "name": "small" } });
-    assert_eq!(stored.chosen(&plain(), small), pair("small", "small-1"));
+    assert_eq!(stored.chosen(&plain(), &small), pair("small", "small-1"));
     stored.revisions.clear();
     let small = json!({ "compositionRef": { "name": "small" } });
     assert_eq!(
