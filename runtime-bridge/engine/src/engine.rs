@@ -5,6 +5,7 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 use bridge_core::{queue::Due, watch_plan::GroupKind};
 use parking_lot::Mutex;
 use tokio::sync::watch;
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::{
     api_error::ApiError,
@@ -19,7 +20,7 @@ use crate::{
     serve::Served,
     state::{EngineState, KindState},
     store::{Edge, Listener, Store},
-    watch::{Subscription, WatchState, Watches},
+    watch::{Subscription, WatchState, Watches, needed::watch_needed},
     write::{ConnectionSecrets, Writer},
 };
 
@@ -91,6 +92,7 @@ pub struct Engine {
     /// The time.
     pub clock: Arc<dyn Clock>,
     gate: watch::Receiver<bool>,
+    _needed: AbortOnDropHandle<()>,
     /// The kinds whose objects were counted for the last metrics.
     shown: Mutex<BTreeSet<GroupKind>>,
 }
@@ -139,6 +141,8 @@ impl Engine {
                 dispatcher.dependency_changed(change);
             }
         }));
+        let needed = watch_needed(Arc::clone(&watches), Arc::clone(&store));
+        let needed = AbortOnDropHandle::new(tokio::spawn(needed));
         Self {
             clients,
             store,
@@ -151,6 +155,7 @@ impl Engine {
             metrics,
             clock,
             gate,
+            _needed: needed,
             shown: Mutex::default(),
         }
     }

@@ -3,6 +3,7 @@
 pub mod api_error;
 pub mod client;
 pub mod clock;
+
 pub mod config;
 pub mod crd;
 mod digest;
@@ -19,6 +20,7 @@ mod random;
 pub mod reconcile;
 pub mod secret;
 pub mod serve;
+pub mod shell;
 mod single_flight;
 pub mod state;
 pub mod store;

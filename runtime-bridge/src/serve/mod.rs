@@ -16,9 +16,10 @@ use bridge_engine::{
     client::ConnectError,
     clock::SystemClock,
     lease::Leadership,
-    managed::{Detached, DigestKeyError, ManagedMetrics},
+    managed::{DigestKeyError, ManagedMetrics},
     metrics::Metrics,
     serve::{KindSource, Registry},
+    shell::Detached,
 };
 use clap::Args;
 use tokio::{sync::watch, time::Instant};

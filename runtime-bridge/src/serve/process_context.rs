@@ -10,8 +10,9 @@ use bridge_engine::{
     dispatch::DispatchOptions,
     engine::{Engine, EngineOptions},
     lease::Leadership,
-    managed::{Detached, DigestKeyError, Digester, ManagedMetrics, ManagedOptions, Shared},
+    managed::{DigestKeyError, Digester, ManagedMetrics, ManagedOptions, Shared},
     metrics::Metrics,
+    shell::Detached,
 };
 use tokio::{sync::watch, time::Instant};
 

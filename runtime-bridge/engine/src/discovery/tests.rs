@@ -198,7 +198,7 @@ async fn definitions_are_resolved_without_discovery() {
         found(&watches, "example.org/v2", "Thing"),
         one("things", false, &["v1", "v2"], true)
     );
-    let why = Unresolved::NotServed("its definition does not serve v0, only v1, v2".to_owned());
+    let why = Unresolved::OtherVersion("its definition does not serve v0, only v1, v2".to_owned());
     assert_eq!(watches.resolve("example.org/v0", "Thing"), Err(why));
     seconds(1).await;
     assert_eq!(
@@ -229,7 +229,8 @@ async fn kinds_without_a_definition_are_resolved_by_discovery() {
     );
     let why = "the cluster does not serve Deployment.apps in v2, only in v1";
     let unserved = |why: &str| Err(Unresolved::NotServed(why.to_owned()));
-    assert_eq!(watches.resolve("apps/v2", "Deployment"), unserved(why));
+    let other_version = Err(Unresolved::OtherVersion(why.to_owned()));
+    assert_eq!(watches.resolve("apps/v2", "Deployment"), other_version);
     assert_eq!(
         watches.resolve("apps/v1", "Nothing"),
         unserved("the cluster serves no kind Nothing.apps")

@@ -91,6 +91,19 @@ impl EventRecorder {
 
     /// Records that something happened to an object. The same again within ten minutes is only counted.
     pub fn record(&self, object: &Object, event_type: EventType, reason: &str, message: &str) {
+        let component = format!("managed/{}", object.api.kind.kind().to_lowercase());
+        self.record_as(component, object, event_type, reason, message);
+    }
+
+    /// Likewise, of a controller that names itself otherwise.
+    pub fn record_as(
+        &self,
+        component: impl Into<String>,
+        object: &Object,
+        event_type: EventType,
+        reason: &str,
+        message: &str,
+    ) {
         let now = self.clock.now();
         let what = EventDigest::of(object.uid(), reason, message);
         let mut recent = self.recent.lock();
@@ -98,7 +111,7 @@ impl EventRecorder {
             self.count("repeated");
             return;
         }
-        let event = self.event(object, event_type, reason, message, Time(now));
+        let event = self.event(component.into(), object, event_type, reason, message, Time(now));
         let sent = self
             .sender
             .lock()
@@ -123,8 +136,15 @@ impl EventRecorder {
         }
     }
 
-    fn event(&self, object: &Object, event_type: EventType, reason: &str, message: &str, now: Time) -> Event {
-        let component = format!("managed/{}", object.api.kind.kind().to_lowercase());
+    fn event(
+        &self,
+        component: String,
+        object: &Object,
+        event_type: EventType,
+        reason: &str,
+        message: &str,
+        now: Time,
+    ) -> Event {
         let annotations = object
             .annotation(EXTERNAL_NAME)
             .map(|name| [("external-name".to_owned(), name.to_owned())].into());

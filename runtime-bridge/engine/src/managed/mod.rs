@@ -6,10 +6,8 @@ mod config_source;
 mod controller;
 mod counts;
 mod desired_state;
-mod detached;
 mod digest;
 pub mod failpoint;
-mod memories;
 mod metrics;
 mod pass;
 mod permit;
@@ -20,7 +18,6 @@ mod view;
 
 pub use config_source::ConfigSource;
 pub use desired_state::secret_references;
-pub use detached::Detached;
 pub use digest::{DIGEST_KEY_SECRET, DigestKeyError, Digester};
 pub use metrics::ManagedMetrics;
 pub use reconciler::{ManagedOptions, ManagedReconciler, Shared};

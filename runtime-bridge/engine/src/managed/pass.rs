@@ -16,7 +16,6 @@ use tracing::Instrument;
 
 use super::{
     failpoint::{Side, reach},
-    memories::MemoryGuard,
     permit::Permit,
     reconciler::ManagedReconciler,
     view::{self, Views},
@@ -27,6 +26,7 @@ use crate::{
     object::{Key, Object},
     random,
     reconcile::Next,
+    shell::MemoryGuard,
     write::{Finalized, Still},
 };
 
@@ -37,7 +37,11 @@ type ManagedDriver = Driver<ManagedMachine, Arc<Object>>;
 type ManagedInput = Input<ManagedMachine, Arc<Object>>;
 
 /// Runs a reconcile to its end.
-pub(super) async fn run(of: Arc<ManagedReconciler>, first: Arc<Object>, mut memory: MemoryGuard) -> Next {
+pub(super) async fn run(
+    of: Arc<ManagedReconciler>,
+    first: Arc<Object>,
+    mut memory: MemoryGuard<ReconcileMemory>,
+) -> Next {
     let span = tracing::info_span!("pass", object = %first.key(), uid = first.uid());
     async move {
         let next = of.drive(&first, &mut memory).await;

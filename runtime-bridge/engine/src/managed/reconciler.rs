@@ -10,16 +10,14 @@ use std::{
 
 use bridge_core::{
     kind::Kind,
-    managed::{OwnershipClaims, Settings},
+    managed::{OwnershipClaims, ReconcileMemory, Settings},
 };
 use parking_lot::Mutex;
 
 use super::{
     config_source::ConfigSource,
     counts::Counts,
-    detached::Detached,
     digest::Digester,
-    memories::ReconcileMemories,
     metrics::{Gvk, ManagedMetrics},
     suspensions::Suspensions,
 };
@@ -31,6 +29,7 @@ use crate::{
     object::{ApiType, Key, Object},
     ports::External,
     secret::SecretReader,
+    shell::{Detached, Memories},
     store::Store,
     write::{ConnectionSecrets, Writer},
 };
@@ -167,7 +166,7 @@ pub struct ManagedReconciler {
     pub(super) configs: Arc<dyn ConfigSource>,
     pub(super) plugin_version: String,
     pub(super) gvk: Arc<Gvk>,
-    pub(super) memories: ReconcileMemories,
+    pub(super) memories: Memories<ReconcileMemory>,
 }
 
 impl ManagedReconciler {
@@ -189,7 +188,7 @@ impl ManagedReconciler {
             configs,
             plugin_version: plugin_version.to_owned(),
             gvk: Arc::new(Gvk { gvk }),
-            memories: ReconcileMemories::default(),
+            memories: Memories::default(),
         })
     }
 

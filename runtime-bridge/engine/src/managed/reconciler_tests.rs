@@ -18,8 +18,8 @@ use crate::{
     clock::SystemClock,
     engine::EngineOptions,
     lease::Leadership,
-    managed::Detached,
     metrics::Metrics,
+    shell::Detached,
 };
 
 /// Knows the store, as the real one does by way of its Secrets.

@@ -16,6 +16,18 @@ pub type References = dyn Fn(&Object) -> Vec<Key> + Send + Sync;
 /// Finds what an object selects by labels.
 pub type Selections = dyn Fn(&Object) -> Vec<LabelSelection> + Send + Sync;
 
+/// Finds the kinds that are to be watched as long as an object is as it is.
+pub type Needs = dyn Fn(&Object) -> Vec<NeededKind> + Send + Sync;
+
+/// A kind that an object needs to be watched.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NeededKind {
+    /// Group and kind.
+    pub kind: GroupKind,
+    /// In which version; one version of a kind is watched.
+    pub version: String,
+}
+
 /// How urgent a change is to those that depend on what changed; `None`: not at all.
 pub type WakePriority = dyn Fn(&Change) -> Option<Priority> + Send + Sync;
 
@@ -64,6 +76,7 @@ pub(super) enum Relation {
     References(Arc<References>),
     Selections(Arc<Selections>),
     Owner,
+    Needs(Arc<Needs>),
 }
 
 /// One way in which objects of a controller's kind depend on others: a change of those is their turn.
@@ -89,6 +102,11 @@ impl Edge {
     /// On what names them as an owner, by uid, or did so before the change.
     pub fn owned() -> Self {
         Self::new(Relation::Owner)
+    }
+
+    /// On kinds: these are watched. Nobody adds or removes such a watch: those that are wanted are what the stored objects need, at any time.
+    pub fn needs(find: Arc<Needs>) -> Self {
+        Self::new(Relation::Needs(find))
     }
 
     fn new(relation: Relation) -> Self {
@@ -136,7 +154,7 @@ pub fn references(edges: &[Edge], object: &Object) -> Vec<Key> {
         .iter()
         .filter_map(|edge| match &edge.relation {
             Relation::References(find) => Some(find(object)),
-            Relation::Selections(_) | Relation::Owner => None,
+            Relation::Selections(_) | Relation::Owner | Relation::Needs(_) => None,
         })
         .flatten()
         .collect()
@@ -147,11 +165,12 @@ pub fn references(edges: &[Edge], object: &Object) -> Vec<Key> {
 pub(super) struct Outgoing {
     pub(super) references: Box<[(u16, Key)]>,
     pub(super) selections: Box<[(u16, LabelSelection)]>,
+    pub(super) needs: Box<[NeededKind]>,
 }
 
 impl Outgoing {
     pub(super) fn of(edges: &[Edge], object: &Object) -> Self {
-        let (mut references, mut selections) = (Vec::new(), Vec::new());
+        let (mut references, mut selections, mut needs) = (Vec::new(), Vec::new(), Vec::new());
         for (edge, nth) in edges.iter().zip(0_u16..) {
             match &edge.relation {
                 Relation::References(find) => {
@@ -160,12 +179,14 @@ impl Outgoing {
                 Relation::Selections(find) => {
                     selections.extend(find(object).into_iter().map(|selection| (nth, selection)));
                 }
+                Relation::Needs(find) => needs.extend(find(object)),
                 Relation::Owner => {}
             }
         }
         Self {
             references: references.into(),
             selections: selections.into(),
+            needs: needs.into(),
         }
     }
 }

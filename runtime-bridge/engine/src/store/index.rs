@@ -19,6 +19,15 @@ impl<T: Hash + Eq> Index<T> {
         self.keys.is_empty()
     }
 
+    pub(super) fn contains(&self, value: &T) -> bool {
+        self.keys.contains_key(value)
+    }
+
+    /// All values that some object has.
+    pub(super) fn values(&self) -> impl Iterator<Item = &T> {
+        self.keys.keys()
+    }
+
     pub(super) fn insert(&mut self, value: T, key: &Key) {
         let keys = self.keys.entry(value).or_default();
         if let Err(place) = keys.binary_search(key) {

@@ -14,6 +14,8 @@ pub const EXTERNAL_NAME: &str = "crossplane.io/external-name";
 pub(super) struct KindObjects {
     entries: BTreeMap<Key, Entry>,
     external_names: Index<String>,
+    /// By the uid of the owner that controls them.
+    controlled: Index<String>,
     /// Grows with each full list.
     list: u64,
     /// A list was complete.
@@ -47,6 +49,11 @@ impl KindObjects {
 
     pub(super) fn with_external_name(&self, name: &str) -> Vec<Key> {
         self.external_names.get(&name.to_owned())
+    }
+
+    /// What an owner of this uid controls.
+    pub(super) fn controlled_by(&self, uid: &str) -> Vec<Key> {
+        self.controlled.get(&uid.to_owned())
     }
 
     pub(super) fn outgoing(&self, key: &Key) -> Option<&Outgoing> {
@@ -107,6 +114,9 @@ impl KindObjects {
         if let Some(name) = object.annotation(EXTERNAL_NAME) {
             self.external_names.insert(name.to_owned(), key);
         }
+        if let Some(uid) = controller(&object) {
+            self.controlled.insert(uid.to_owned(), key);
+        }
         let outgoing = self
             .entries
             .remove(key)
@@ -143,5 +153,17 @@ impl KindObjects {
         if let Some(name) = object.annotation(EXTERNAL_NAME) {
             self.external_names.remove(&name.to_owned(), key);
         }
+        if let Some(uid) = controller(object) {
+            self.controlled.remove(&uid.to_owned(), key);
+        }
     }
+}
+
+/// Uid of the owner that controls it.
+fn controller(object: &Object) -> Option<&str> {
+    let owner = object
+        .owners()
+        .iter()
+        .find(|owner| owner.controller == Some(true))?;
+    Some(&owner.uid)
 }

@@ -1,6 +1,7 @@
 //! What the bridge knows of the cluster: objects by kind, indexes, tombstones. Synchronous, and never behind our own writes.
 
 mod change;
+mod dependencies;
 pub mod edge;
 mod forgotten;
 mod index;
@@ -10,7 +11,7 @@ mod tombstones;
 mod wakes;
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc,
@@ -23,7 +24,7 @@ use parking_lot::RwLock;
 
 pub use self::{
     change::{Cause, Change},
-    edge::{Edge, Interest, LabelSelection},
+    edge::{Edge, Interest, LabelSelection, NeededKind},
     kind::EXTERNAL_NAME,
 };
 use self::{
@@ -144,9 +145,32 @@ impl Store {
             .unwrap_or_default()
     }
 
+    /// What an object of this uid controls, of all kinds that are watched.
+    pub fn controlled_by(&self, uid: &str) -> Vec<Arc<Object>> {
+        let objects = self.objects.read();
+        let keys = objects.kinds.values().flat_map(|kind| kind.controlled_by(uid));
+        keys.filter_map(|key| objects.get(&key)).collect()
+    }
+
     /// The first few objects that refer to this one, which need not exist, in order of their keys, and how many there are in all.
     pub fn first_referring_to(&self, key: &Key, most: usize) -> (Vec<Key>, usize) {
-        self.objects.read().referrers.first(key, most)
+        self.objects.read().dependencies.referrers.first(key, most)
+    }
+
+    /// The kinds that stored objects need to be watched.
+    pub fn needed(&self) -> BTreeSet<NeededKind> {
+        self.objects
+            .read()
+            .dependencies
+            .needed
+            .values()
+            .cloned()
+            .collect()
+    }
+
+    /// Notified whenever [`Store::needed`] may answer otherwise. For one who waits.
+    pub(crate) fn needs_changed(&self) -> Arc<tokio::sync::Notify> {
+        Arc::clone(&self.objects.read().dependencies.needs_changed)
     }
 
     /// This uid is known to be gone. `false` says nothing: ask the API server.

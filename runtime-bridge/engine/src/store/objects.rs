@@ -3,13 +3,10 @@ use std::{collections::BTreeMap, sync::Arc};
 use bridge_core::watch_plan::GroupKind;
 
 use super::{
-    Cause, Change, Edge, edge::Outgoing, forgotten::Forgotten, index::Index, kind::KindObjects,
+    Cause, Change, Edge, dependencies::Dependencies, edge::Outgoing, forgotten::Forgotten, kind::KindObjects,
     tombstones::Tombstones,
 };
 use crate::object::{Key, Object};
-
-/// Objects that select others: by the kind of those, and one label of the selection if it names any.
-type Selectors = Index<(GroupKind, Option<(String, String)>)>;
 
 /// Edges of one kind, by registration: the last count.
 pub(super) type RegisteredByKind = Vec<(u64, Arc<[Edge]>)>;
@@ -19,8 +16,7 @@ pub(super) type RegisteredByKind = Vec<(u64, Arc<[Edge]>)>;
 pub(super) struct Objects {
     pub(super) edges: BTreeMap<GroupKind, RegisteredByKind>,
     pub(super) kinds: BTreeMap<GroupKind, KindObjects>,
-    pub(super) referrers: Index<Key>,
-    pub(super) selectors: Selectors,
+    pub(super) dependencies: Dependencies,
     pub(super) tombstones: Tombstones,
     forgotten: Forgotten,
 }
@@ -45,8 +41,8 @@ impl Objects {
             return;
         }
         let former = kind.set_outgoing(&key, Outgoing::default());
-        unindex(&mut self.referrers, &mut self.selectors, &former, &key);
-        index(&mut self.referrers, &mut self.selectors, &outgoing, &key);
+        self.dependencies.unindex(&former, &key);
+        self.dependencies.index(&outgoing, &key);
         drop(kind.set_outgoing(&key, outgoing));
     }
 
@@ -70,7 +66,7 @@ impl Objects {
         let change = kind.put(&key, object, cause)?;
         if let Some(old) = &change.old {
             let former = kind.set_outgoing(&key, Outgoing::default());
-            unindex(&mut self.referrers, &mut self.selectors, &former, &key);
+            self.dependencies.unindex(&former, &key);
             if let Some(new) = &change.new
                 && new.uid() != old.uid()
             {
@@ -79,7 +75,7 @@ impl Objects {
         }
         if let Some(new) = &change.new {
             self.forgotten.take(key.kind(), new.uid());
-            index(&mut self.referrers, &mut self.selectors, &outgoing, &key);
+            self.dependencies.index(&outgoing, &key);
             drop(kind.set_outgoing(&key, outgoing));
         }
         Some(change)
@@ -104,7 +100,7 @@ impl Objects {
         }
         let former = kind.set_outgoing(key, Outgoing::default());
         let old = kind.remove(key)?;
-        unindex(&mut self.referrers, &mut self.selectors, &former, key);
+        self.dependencies.unindex(&former, key);
         Some(old)
     }
 
@@ -142,37 +138,12 @@ impl Objects {
         for object in &all {
             let key = object.key();
             let former = objects.set_outgoing(&key, Outgoing::default());
-            unindex(&mut self.referrers, &mut self.selectors, &former, &key);
+            self.dependencies.unindex(&former, &key);
         }
         for object in all {
             if self.has_dependants(&object) {
                 self.forgotten.add(&object);
             }
         }
-    }
-}
-
-/// Under which a selection is found: any of its labels will do.
-fn selected(selection: &super::LabelSelection) -> (GroupKind, Option<(String, String)>) {
-    let label = selection.labels.iter().next();
-    let label = label.map(|(name, value)| (name.clone(), value.clone()));
-    (selection.kind.clone(), label)
-}
-
-fn index(referrers: &mut Index<Key>, selectors: &mut Selectors, outgoing: &Outgoing, key: &Key) {
-    for (_, reference) in &outgoing.references {
-        referrers.insert(reference.clone(), key);
-    }
-    for (_, selection) in &outgoing.selections {
-        selectors.insert(selected(selection), key);
-    }
-}
-
-fn unindex(referrers: &mut Index<Key>, selectors: &mut Selectors, outgoing: &Outgoing, key: &Key) {
-    for (_, reference) in &outgoing.references {
-        referrers.remove(reference, key);
-    }
-    for (_, selection) in &outgoing.selections {
-        selectors.remove(&selected(selection), key);
     }
 }

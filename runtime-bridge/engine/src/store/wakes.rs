@@ -79,7 +79,7 @@ impl Objects {
     /// Who depends on an object that is or was as its sides show; it need not exist.
     fn dependants(&self, key: &Key, sides: &[&Object]) -> Vec<Dependant> {
         let mut found = Vec::new();
-        for dependant in self.referrers.get(key) {
+        for dependant in self.dependencies.referrers.get(key) {
             self.each_edge(&dependant, |edges, outgoing| {
                 let to_it = outgoing.references.iter().filter(|(_, to)| to == key);
                 found.extend(to_it.map(|(nth, _)| dependant_by(&dependant, edges, *nth)));
@@ -119,14 +119,14 @@ impl Objects {
     }
 
     fn selectors_of(&self, kind: &GroupKind, sides: &[&Object]) -> BTreeSet<Key> {
-        if self.selectors.is_empty() {
+        if self.dependencies.selectors.is_empty() {
             return BTreeSet::new();
         }
         let labels = sides.iter().flat_map(|side| side.meta.labels.iter().flatten());
         let labels = labels.map(|(name, value)| Some((name.clone(), value.clone())));
         std::iter::once(None)
             .chain(labels)
-            .flat_map(|label| self.selectors.get(&(kind.clone(), label)))
+            .flat_map(|label| self.dependencies.selectors.get(&(kind.clone(), label)))
             .collect()
     }
 

@@ -4,6 +4,7 @@ mod backoff;
 pub(crate) mod changes;
 mod definitions;
 pub(crate) mod feed;
+pub(crate) mod needed;
 mod object_sink;
 mod resolve;
 pub(crate) mod running;
@@ -117,6 +118,11 @@ impl Watches {
     #[must_use]
     pub fn subscribe(&self, api: &Arc<ApiType>, reason: &str, listener: &Arc<Listener>) -> Subscription {
         Subscription::new(&self.shared, api, reason, listener)
+    }
+
+    /// The type in which a kind is watched, if anybody wants it.
+    pub(crate) fn wanted_api(&self, kind: &GroupKind) -> Option<Arc<ApiType>> {
+        self.shared.state.lock().apis.get(kind).cloned()
     }
 
     /// How a kind's watch fares.

@@ -28,6 +28,9 @@ pub enum Unresolved {
     /// The cluster does not serve it, which may change.
     #[error("{0}")]
     NotServed(String),
+    /// The cluster serves it, in other versions only: its objects exist.
+    #[error("{0}")]
+    OtherVersion(String),
     /// Whether it is served is not known.
     #[error("not known: {0}")]
     Unknown(String),
@@ -55,7 +58,7 @@ impl Watches {
         let definitions = definitions.map_err(|why| unknown("the definitions are not known", why))?;
         if let Some(known) = definitions.get(&name) {
             let definition = &known.definition;
-            definition.serves(version).map_err(Unresolved::NotServed)?;
+            definition.serves(version).map_err(Unresolved::OtherVersion)?;
             return Ok(ResolvedKind {
                 api: api(&known.plural, known.namespaced),
                 served: definition.served.clone(),
@@ -80,7 +83,7 @@ impl Watches {
             let served: Vec<String> = served.into_iter().collect();
             let served = served.join(", ");
             let why = format!("the cluster does not serve {name} in {version}, only in {served}");
-            return Err(Unresolved::NotServed(why));
+            return Err(Unresolved::OtherVersion(why));
         };
         Ok(ResolvedKind {
             api: api(&resource.plural, resource.namespaced),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use http::{Method, Request, header};
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use serde_json::{Value, value::RawValue};
 
 pub use self::{
     apply::{Apply, FieldManagers},
@@ -103,6 +103,20 @@ impl Writer {
         self.take_in(&object.api, &answer)
     }
 
+    /// Creates an object from a document: [`ApiError::AlreadyExists`] if there is one of that name, which is not touched.
+    pub async fn create_document(
+        &self,
+        api: &Arc<ApiType>,
+        namespace: Option<&str>,
+        document: &Value,
+    ) -> Result<Arc<Object>, ApiError> {
+        let path = api.collection_path(namespace);
+        let answer = self
+            .send("create", Method::POST, api, &path, "application/json", document)
+            .await?;
+        self.take_in(api, &answer)
+    }
+
     /// Replaces metadata and spec, if the object still has this `resourceVersion` and uid: else [`ApiError::Conflict`].
     /// Status and managed fields stay as they are.
     pub async fn put(&self, object: &Object) -> Result<Arc<Object>, ApiError> {
@@ -153,6 +167,28 @@ impl Writer {
             match page.metadata.continuation {
                 Some(token) if !token.is_empty() => next = format!("&continue={token}"),
                 _ => return Ok(false),
+            }
+        }
+    }
+
+    /// All objects of a kind, in one namespace or everywhere, by the API server itself and past the store, in pages.
+    pub async fn list_live(
+        &self,
+        api: &Arc<ApiType>,
+        namespace: Option<&str>,
+    ) -> Result<Vec<Arc<Object>>, ApiError> {
+        let mut objects = Vec::new();
+        let mut next = String::new();
+        loop {
+            let path = format!("{}?limit={PAGE}{next}", api.collection_path(namespace));
+            let request = request(Method::GET, &path, None, Vec::new())?;
+            let page: Page = self.client.call("list", &api.plural, request).await?;
+            for item in &page.items {
+                objects.push(Arc::new(decode(api, item.get())?));
+            }
+            match page.metadata.continuation {
+                Some(token) if !token.is_empty() => next = format!("&continue={token}"),
+                _ => return Ok(objects),
             }
         }
     }

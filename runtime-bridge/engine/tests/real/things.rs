@@ -25,10 +25,11 @@ use bridge_engine::{
     crd,
     engine::{Controller, Engine},
     lease::Leadership,
-    managed::{ConfigSource, Detached, Digester, ManagedMetrics, ManagedOptions, ManagedReconciler, Shared},
+    managed::{ConfigSource, Digester, ManagedMetrics, ManagedOptions, ManagedReconciler, Shared},
     object::{Key, Object},
     ports::{External, Permit},
     serve::Served,
+    shell::Detached,
     watch::WatchState,
 };
 use jiff::Timestamp;

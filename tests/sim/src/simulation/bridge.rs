@@ -7,8 +7,9 @@ use bridge_engine::{
     client::{ApiClient, Clients, DEADLINE},
     clock::Clock,
     lease::{ElectionOptions, Elector, Leadership},
-    managed::{Detached, ManagedMetrics},
+    managed::ManagedMetrics,
     metrics::Metrics,
+    shell::Detached,
 };
 use bridge_plugin::{Endpoint, Options, Plugin};
 use runtime_bridge::{

@@ -2,28 +2,32 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use bridge_core::managed::ReconcileMemory;
 use parking_lot::Mutex;
 use tokio::sync::OwnedMutexGuard;
 
 use crate::object::{Key, Object};
 
 /// One memory for each object. An object of the same name that was made anew is another.
-#[derive(Default)]
-pub(super) struct ReconcileMemories(Mutex<HashMap<Key, Remembered>>);
+pub(crate) struct Memories<M>(Mutex<HashMap<Key, Remembered<M>>>);
 
-struct Remembered {
+struct Remembered<M> {
     uid: String,
-    memory: Arc<tokio::sync::Mutex<ReconcileMemory>>,
+    memory: Arc<tokio::sync::Mutex<M>>,
 }
 
-/// One object's memory, held by one pass.
-pub(super) type MemoryGuard = OwnedMutexGuard<ReconcileMemory>;
+/// One object's memory, held by one reconcile.
+pub(crate) type MemoryGuard<M> = OwnedMutexGuard<M>;
 
-impl ReconcileMemories {
+impl<M> Default for Memories<M> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<M: Default> Memories<M> {
     /// Takes the object's memory; `None`: another pass has it, for instance one that still persists an answer. The answer's second part is
     /// the uid of a former object of that name, which is gone.
-    pub fn take(&self, object: &Object) -> (Option<MemoryGuard>, Option<String>) {
+    pub fn take(&self, object: &Object) -> (Option<MemoryGuard<M>>, Option<String>) {
         let mut memories = self.0.lock();
         let fresh = || Remembered {
             uid: object.uid().to_owned(),

@@ -15,7 +15,7 @@ pub struct Detached {
 
 impl Detached {
     /// Runs a pass over the object with this uid to its end. `None`: another one, perhaps begun by a former engine, has not ended yet.
-    pub(super) fn spawn<F>(&self, uid: &str, pass: F) -> Option<JoinHandle<F::Output>>
+    pub(crate) fn spawn<F>(&self, uid: &str, pass: F) -> Option<JoinHandle<F::Output>>
     where
         F: Future<Output: Send> + Send + 'static,
     {

@@ -1,0 +1,69 @@
+//! The watches that stored objects need: a function of what is stored, and of nothing else.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use bridge_core::watch_plan::GroupKind;
+
+use super::{Subscription, Watches};
+use crate::{
+    object::ApiType,
+    store::{Listener, NeededKind, Store},
+};
+
+const REASON: &str = "composed or required";
+
+/// Keeps watched what is needed, until it is dropped. What is not served yet is watched as soon as it is.
+pub(crate) async fn watch_needed(watches: Arc<Watches>, store: Arc<Store>) {
+    let changed = store.needs_changed();
+    let mut served = watches.served_changes();
+    // Changes are told to the dependants of what changed, by the store.
+    let listener: Arc<Listener> = Arc::new(|_: &_| {});
+    let mut held: BTreeMap<GroupKind, (Arc<ApiType>, Subscription)> = BTreeMap::new();
+    loop {
+        served.borrow_and_update();
+        let needed = versions(store.needed());
+        held.retain(|kind, _| needed.contains_key(kind));
+        for (kind, all) in &needed {
+            let resolved = all
+                .iter()
+                .find_map(|version| watches.resolve(&api_version(kind, version), kind.kind()).ok());
+            let Some(resolved) = resolved.filter(|resolved| resolved.watchable) else {
+                continue;
+            };
+            // A kind's own controller says in which version it is watched.
+            let api = watches.wanted_api(kind).unwrap_or(resolved.api);
+            if held.get(kind).is_some_and(|(known, _)| *known == api) {
+                continue;
+            }
+            let subscription = watches.subscribe(&api, REASON, &listener);
+            held.insert(kind.clone(), (api, subscription));
+        }
+        tokio::select! {
+            biased;
+            () = changed.notified() => {}
+            ended = served.changed() => {
+                if ended.is_err() {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+fn api_version(kind: &GroupKind, version: &str) -> String {
+    match kind.group() {
+        "" => version.to_owned(),
+        group => format!("{group}/{version}"),
+    }
+}
+
+fn versions(needed: BTreeSet<NeededKind>) -> BTreeMap<GroupKind, Vec<String>> {
+    let mut versions: BTreeMap<GroupKind, Vec<String>> = BTreeMap::new();
+    for one in needed {
+        versions.entry(one.kind).or_default().push(one.version);
+    }
+    versions
+}
