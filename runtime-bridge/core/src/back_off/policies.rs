@@ -69,6 +69,8 @@ policies! {
         "the inspection of a definition after a write, as another writer may want it otherwise";
     INSPECTION = seconds(1, 300), "",
         "the inspection of a definition that failed";
+    RUN = seconds(1, 30), "",
+        "the run of a composite resource's pipeline that failed";
     PLUGIN = millis(200, 10_000), "",
         "the question to a plugin whether it is there";
     FUNCTION = seconds(1, 30), "",

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{
     definition::{Machinery, Terms, UpdatePolicy},
+    reasons::CompositeEvent,
     revision::{Composition, Revision, Validity},
 };
 
@@ -117,36 +118,14 @@ pub enum ChoiceChange {
     Revision(String),
 }
 
-/// Reason of an event about a choice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ChoiceEvent {
-    /// Defaults and what is enforced.
-    CompositionSelection,
-    /// Composition and revision.
-    SelectComposition,
-    /// What cannot be run.
-    ComposeResources,
-}
-
-impl ChoiceEvent {
-    /// As it stands in events.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::CompositionSelection => "CompositionSelection",
-            Self::SelectComposition => "SelectComposition",
-            Self::ComposeResources => "ComposeResources",
-        }
-    }
-}
-
 impl ChoiceChange {
     /// Reason of its event.
-    pub const fn event(&self) -> ChoiceEvent {
+    pub const fn event(&self) -> CompositeEvent {
         match self {
             Self::Enforced | Self::Default | Self::DefaultRevisionSelector => {
-                ChoiceEvent::CompositionSelection
+                CompositeEvent::CompositionSelection
             }
-            Self::Composition(_) | Self::Revision(_) => ChoiceEvent::SelectComposition,
+            Self::Composition(_) | Self::Revision(_) => CompositeEvent::SelectComposition,
         }
     }
 
@@ -216,15 +195,15 @@ pub enum Missing {
 
 impl Missing {
     /// Reason of its event, of type Warning.
-    pub const fn event(&self) -> ChoiceEvent {
+    pub const fn event(&self) -> CompositeEvent {
         match self {
-            Self::CompatibleComposition => ChoiceEvent::SelectComposition,
+            Self::CompatibleComposition => CompositeEvent::SelectComposition,
             Self::Composition { .. }
             | Self::Revision { .. }
             | Self::CompatibleRevision { .. }
             | Self::PipelineStatus { .. }
             | Self::ValidPipeline { .. }
-            | Self::CompatibleType { .. } => ChoiceEvent::ComposeResources,
+            | Self::CompatibleType { .. } => CompositeEvent::ComposeResources,
         }
     }
 }

@@ -3,38 +3,70 @@
 //! Each module imports those below it alone:
 //!
 //! ```text
+//! machine                                       the decisions as the driver runs them
+//! decide  steps/*                               the order of one reconcile
+//! outcome  due  differences  plan  view  write  status   what steps share
+//! context  rules  results  record_events        facts, predicates, what came of an action
+//! decision  snapshot  memory                    what is decided, from what
+//! choose                                        composition and revision
 //! pipeline/*                                    runs the functions of a composition, without I/O
 //! desired                                       composed resources from what the functions desire
 //! present  requires  name                       comparison, stored requirements, names
 //! digest                                        equality of content
-//! desired_error  object_id  strictness  names    data
+//! xr  live  resource_ref  object_id  names      data
 //! ```
 
 mod choose;
 #[cfg(test)]
 mod choose_tests;
+mod composed;
+mod context;
+mod decide;
+mod decision;
 mod desired;
 mod desired_error;
+mod differences;
 mod digest;
+mod due;
+mod live;
+mod machine;
+mod memory;
 mod name;
 pub mod names;
 mod object_id;
+mod outcome;
 mod pipeline;
+mod plan;
 mod present;
+mod record_events;
 pub mod requires;
+mod resource_ref;
+mod results;
+mod rules;
 #[cfg(test)]
 mod sample;
+mod snapshot;
+mod status;
+mod steps;
 mod strictness;
+mod view;
+mod write;
+mod xr;
 
 pub use choose::{
-    Choice, ChoiceChange, ChoiceEvent, Chosen, Library, Missing, Preferences, Selected, choose,
+    Choice, ChoiceChange, Chosen as ChosenRevision, Library, Missing, Preferences, Selected, choose,
 };
+pub use decide::decide;
+pub use decision::{Action, Change, CompositeWrite, Deletion, RunStart, StatusWrite};
 pub use desired::{
-    ComposedResource, CompositeIdentity, DesiredContext, DesiredResources, ObservedName, Scope,
-    desired_resources,
+    ComposedResource, CompositeIdentity, DesiredContext, DesiredResources, ObservedName,
+    Scope as ResourceScope, desired_resources,
 };
 pub use desired_error::{DesiredError, DesiredWarning};
 pub use digest::{AppliedMark, BodyDigest, ContentDigest, Written, for_functions};
+pub use live::{LiveObject, ObjectState, Ownership};
+pub use machine::{Additions, CompositeMachine};
+pub use memory::CompositeMemory;
 pub use name::{child_name, composed_manager, is_valid_name, is_valid_namespace};
 pub use object_id::ObjectId;
 pub use pipeline::{
@@ -43,4 +75,8 @@ pub use pipeline::{
 };
 pub use present::{Difference, Seen, differences};
 pub use requires::StepRequirements;
+pub use resource_ref::ResourceRef;
+pub use results::{Performed, WriteFailure, WriteFailureKind};
+pub use snapshot::{Basis, ChoiceProblem, Chosen, RunState, Settings, Snapshot};
 pub use strictness::Strictness;
+pub use xr::Composite;

@@ -11,6 +11,13 @@ pub const CLAIM_NAMESPACE: &str = "crossplane.io/claim-namespace";
 /// Annotation of a composed resource: its composition resource name.
 pub const RESOURCE_NAME: &str = "crossplane.io/composition-resource-name";
 
+/// `"true"` pauses.
+pub const PAUSED: &str = "crossplane.io/paused";
+/// Annotation of a composite resource: Go duration between looks at it though nothing changed.
+pub const POLL_INTERVAL: &str = "crossplane.io/poll-interval";
+/// Kubernetes' own finalizer: dependants lose their owner, and stay.
+pub const ORPHAN_FINALIZER: &str = "orphan";
+
 /// What all our own annotations begin with: functions and `render` never see them.
 pub const OUR_PREFIX: &str = "crossbridge.dev/";
 /// Annotation of a composite resource: what its steps required last, see [`requires`](super::requires).

@@ -49,6 +49,13 @@ impl StepRequirements {
             .map(|(step, requirements)| (step.as_str(), requirements))
     }
 
+    /// All that select objects.
+    pub fn selectors(&self) -> impl Iterator<Item = &ResourceSelector> {
+        self.0
+            .values()
+            .flat_map(|one| one.extra_resources.values().chain(one.resources.values()))
+    }
+
     /// No step requires anything.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

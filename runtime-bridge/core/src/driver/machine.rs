@@ -79,6 +79,8 @@ pub trait Machine: Debug + Clone {
     fn refresh(memory: &mut Self::Memory, snapshot: &Self::Snapshot);
     /// Adds what was asked for.
     fn complete(snapshot: &mut Self::Snapshot, additions: Self::Additions);
+    /// Takes in what a complete snapshot shows.
+    fn completed(_memory: &mut Self::Memory, _snapshot: &Self::Snapshot) {}
     /// What can be decided from caches alone.
     fn decide_cached(snapshot: &Self::Snapshot, memory: &Self::Memory) -> Option<Decision<Self::Action>>;
     /// What is decided from a complete snapshot.

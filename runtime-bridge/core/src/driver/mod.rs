@@ -169,6 +169,7 @@ impl<M: Machine, O: Clone> Driver<M, O> {
         additions: M::Additions,
     ) -> State<M, O> {
         M::complete(&mut snapshot, additions);
+        M::completed(memory, &snapshot);
         M::authorize(&mut snapshot, memory, moment);
         let decision = M::decide(&snapshot, memory);
         self.follow(memory, moment, object, snapshot, decision)

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 pub use crate::external::Call;
 use crate::external::{DesiredState, Target, Verb};
-use crate::reasons::{NormalEvent, Reason};
+use crate::reasons::Reason;
 
 use super::{attempt::Attempt, last_observation::OwnLookUp, status::Status};
 
@@ -128,10 +128,10 @@ impl Event {
     }
 
     /// Something that happened.
-    pub fn normal(reason: NormalEvent, message: &str) -> Self {
+    pub fn normal(reason: impl Into<Reason>, message: &str) -> Self {
         Self {
             warning: false,
-            reason: Reason::from(reason).into(),
+            reason: reason.into().into(),
             message: message.to_owned(),
         }
     }

@@ -3,6 +3,7 @@
 //! Users search for these strings and alert on them: each is its variant's name, those of Crossplane stay to the letter. The tables of
 //! `docs/conditions.md` and `docs/provider-config.md` are written from here. A plugin has reasons of its own: [`Reason::of_plugin`].
 
+mod composite;
 mod condition;
 mod event;
 mod problem;
@@ -10,6 +11,7 @@ mod stop;
 
 use std::{borrow::Cow, fmt};
 
+pub use composite::CompositeEvent;
 pub use condition::ConditionReason;
 pub use event::{NormalEvent, WarningEvent};
 pub use problem::ProblemReason;

@@ -167,4 +167,19 @@ rules! {
     ReplacementEnds: "a begun replacement is over when nothing is to be replaced", [Trace(51)];
     UnaskedApprovalIsUsedUp: "an approval without a question is used up", [Trace(51)];
     MarkedBeforeReplaced: "what lost its marker is marked before it is replaced", [Trace(52)];
+
+    // Composite resources
+    CreateFollowsItsReference: "an object is created only when its reference is stored", [Module("composite")];
+    CreateNeedsVerification: "an object is created only upon a version that was verified in this term", [Module("composite")];
+    ReferenceOutlivesCreates: "a reference stays until no create of its object can land any more", [Module("composite")];
+    AbsenceIsReadLive: "a reference goes only when a read past the caches began after that", [Module("composite")];
+    StraysAreReferred: "what names the composite resource as its controller is referred to", [Module("composite")];
+    ForeignIsLeftAlone: "what another owner controls is neither written nor deleted", [Module("composite")];
+    NameIsNoClaim: "what nobody controls is taken over only if it was composed under this name", [Module("composite")];
+    DeletionIsSeenFirst: "nothing is deleted before the status says why", [Module("composite")];
+    CompositeOutlivesComposed: "a composite resource stays until all that it composed is gone", [Module("composite")];
+    OrphansAreNotDeleted: "while the finalizer orphan is on, nothing is deleted", [Module("composite")];
+    FormerKindStays: "an object of a former kind stays until it is deleted by hand", [Module("composite")];
+    AlteredIsNotFought: "what the API server makes of a field is not fought", [Module("composite")];
+    ResultOfWhatIsDesired: "a result counts only for what is desired now", [Module("composite")];
 }

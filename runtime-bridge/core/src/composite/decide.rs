@@ -1,0 +1,55 @@
+//! The order of one reconcile of a composite resource (design 7.2): a list of steps, of which the first that has something to do decides.
+
+use std::ops::ControlFlow;
+
+use super::{
+    context::Context,
+    decision::Action,
+    memory::CompositeMemory,
+    snapshot::Snapshot,
+    steps::{choice, compose, deletion, gate, report, run},
+};
+use crate::managed::Decision;
+
+/// Looks, and decides or leaves it to the next.
+pub(super) type Step = for<'a> fn(&Context<'a>) -> ControlFlow<Decision<Action>>;
+
+const STEPS: &[Step] = &[
+    gate::rest_without_authority,
+    gate::report_paused,
+    // It is being deleted.
+    deletion::rest_without_finalizer,
+    deletion::report,
+    deletion::delete,
+    deletion::confirm_absence,
+    deletion::remove_finalizer,
+    deletion::wait,
+    choice::report_missing,
+    run::wait,
+    run::wait_for_unknown,
+    run::begin,
+    // What came of the run.
+    run::store_requirements_of_failed,
+    run::report_failed,
+    compose::report_problem,
+    compose::write_composite,
+    compose::delete,
+    compose::verify,
+    compose::observe_taken,
+    compose::create,
+    compose::apply,
+    report::write_status,
+    compose::confirm_absence,
+    run::repeat,
+];
+
+/// One thing to do, or when to come back.
+pub fn decide(snapshot: &Snapshot, memory: &CompositeMemory) -> Decision<Action> {
+    let of = Context::new(snapshot, memory);
+    for step in STEPS {
+        if let ControlFlow::Break(decision) = step(&of) {
+            return decision;
+        }
+    }
+    Decision::Rest(report::rest(&of))
+}

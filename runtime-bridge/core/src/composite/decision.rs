@@ -1,0 +1,129 @@
+//! One thing to do for a composite resource: a value that prints.
+
+use std::{collections::BTreeMap, fmt, sync::Arc};
+
+use serde_json::Value;
+
+use super::{
+    ObjectId, ResourceRef, desired::ComposedResource, pipeline::PipelineSpec, requires::StepRequirements,
+    snapshot::Basis,
+};
+use crate::{function::Observed, managed::Event};
+
+/// One thing to do.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Action {
+    /// Read these past the store: the decision needs to know them for certain.
+    Observe(Vec<ResourceRef>),
+    /// Read the composite resource past the store.
+    VerifyResourceVersion,
+    /// Begin a run of the pipeline, in place of the one that goes on.
+    Run(Box<RunStart>),
+    /// Write metadata and machinery fields, guarded by resourceVersion.
+    Write(Box<CompositeWrite>),
+    /// Create objects whose references are stored. Nothing that exists is touched.
+    Create(Vec<ComposedResource>),
+    /// Change objects, each guarded by uid and resourceVersion.
+    Apply(Vec<Change>),
+    /// Delete objects, each guarded by uid and resourceVersion.
+    Delete(Vec<Deletion>),
+    /// Write the status, guarded by resourceVersion.
+    WriteStatus(Box<StatusWrite>),
+    /// Let the composite resource go.
+    RemoveFinalizer,
+}
+
+/// A run to begin.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunStart {
+    /// What it is begun for.
+    pub basis: Basis,
+    /// What all of its calls are shown.
+    pub observed: Arc<Observed>,
+    /// The steps.
+    pub pipeline: Arc<PipelineSpec>,
+    /// What each step required last.
+    pub seeds: StepRequirements,
+}
+
+/// What is to become of a composite resource, its status aside.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CompositeWrite {
+    /// Why, for the log.
+    pub why: Vec<&'static str>,
+    /// All of its finalizers.
+    pub finalizers: Vec<String>,
+    /// All of its labels.
+    pub labels: BTreeMap<String, String>,
+    /// All of its annotations.
+    pub annotations: BTreeMap<String, String>,
+    /// Its spec, whole.
+    pub spec: Value,
+    /// To be recorded once it is written.
+    pub events: Vec<Event>,
+}
+
+/// A change of an object that exists.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Change {
+    /// What it is to be.
+    pub resource: ComposedResource,
+    /// Uid that it was decided on.
+    pub uid: String,
+    /// `resourceVersion` that it was decided on.
+    pub resource_version: String,
+    /// What it was created with belongs to another field manager: that is handed over first.
+    pub convert: bool,
+    /// Nobody controlled it, and it bears our composition resource name.
+    pub adopts: bool,
+}
+
+/// A deletion of an object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Deletion {
+    /// How it is addressed.
+    pub reference: ResourceRef,
+    /// Which object it is.
+    pub id: ObjectId,
+    /// Uid that it was decided on.
+    pub uid: String,
+    /// `resourceVersion` that it was decided on.
+    pub resource_version: String,
+}
+
+/// A status to write.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StatusWrite {
+    /// Whole.
+    pub status: Value,
+    /// To be recorded once it is written.
+    pub events: Vec<Event>,
+}
+
+impl fmt::Display for Action {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fn list<T>(
+            f: &mut fmt::Formatter<'_>,
+            verb: &str,
+            all: &[T],
+            name: impl Fn(&T) -> String,
+        ) -> fmt::Result {
+            write!(
+                f,
+                "{verb} {}",
+                all.iter().map(name).collect::<Vec<_>>().join(", ")
+            )
+        }
+        match self {
+            Self::Observe(refs) => list(f, "observe", refs, |one| format!("{} {}", one.kind, one.name)),
+            Self::VerifyResourceVersion => f.write_str("verify resourceVersion"),
+            Self::Run(_) => f.write_str("run the pipeline"),
+            Self::Write(write) => write!(f, "write {}", write.why.join(", ")),
+            Self::Create(all) => list(f, "create", all, |one| one.id.to_string()),
+            Self::Apply(all) => list(f, "apply", all, |one| one.resource.id.to_string()),
+            Self::Delete(all) => list(f, "delete", all, |one| one.id.to_string()),
+            Self::WriteStatus(_) => f.write_str("write status"),
+            Self::RemoveFinalizer => f.write_str("remove finalizer"),
+        }
+    }
+}

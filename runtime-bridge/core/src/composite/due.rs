@@ -1,0 +1,46 @@
+//! When the pipeline of a composite resource is to run again.
+
+use jiff::Timestamp;
+
+use super::{context::Context, outcome::earliest, snapshot::RunState};
+use crate::back_off::policies;
+
+/// When the pipeline is to run again; `None`: when something changes.
+pub(super) fn due(of: &Context) -> Option<Timestamp> {
+    let RunState::Ended {
+        basis,
+        outcome,
+        took,
+        at,
+    } = &of.snapshot.run
+    else {
+        return None;
+    };
+    let settings = &of.snapshot.settings;
+    let now = of.basis.as_ref()?;
+    let differs = basis.desired != now.desired
+        || basis.observed != now.observed
+        || basis
+            .required
+            .iter()
+            .any(|(lookup, found)| now.required.get(lookup).is_some_and(|is| is != found));
+    let settle = (*took * 4).clamp(settings.settle, settings.longest_settle);
+    let changed = differs.then(|| *at + settle);
+    let repeated = match &outcome.result {
+        Ok(_) => {
+            let interval = outcome.ttl.or_else(|| of.snapshot.xr.poll_interval());
+            interval.map(|interval| *at + interval.mul_f64(0.9 + 0.2 * spread(of)))
+        }
+        Err(_) => Some(*at + policies::RUN.wait(of.memory.failed_runs, of.snapshot.jitter)),
+    };
+    earliest([changed, repeated])
+}
+
+/// From 0 to 1, the same for one composite resource each time: what began together does not stay together.
+fn spread(of: &Context) -> f64 {
+    let uid = of.snapshot.xr.uid();
+    let sum = uid
+        .bytes()
+        .fold(0_u32, |sum, byte| sum.wrapping_mul(31).wrapping_add(byte.into()));
+    f64::from(sum % 1000) / 1000.0
+}

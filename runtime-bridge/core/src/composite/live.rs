@@ -1,0 +1,120 @@
+//! Composed resources as they are found.
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::names;
+use crate::rule::Rule;
+
+/// What is known of an object that a composite resource refers to, or would create.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ObjectState {
+    /// It exists.
+    Exists(Box<LiveObject>),
+    /// A watch that is live, or a read, shows none of this name.
+    Absent,
+    /// Its kind is not served: nothing of it exists.
+    KindGone,
+    /// Nothing is known, and why.
+    Unknown(String),
+}
+
+/// An object as it was read.
+#[derive(Clone, PartialEq)]
+pub struct LiveObject {
+    /// Whole, without managed fields.
+    pub object: Value,
+}
+
+impl std::fmt::Debug for LiveObject {
+    /// What identifies it: its content may be a Secret's.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "{} {} uid {} version {}",
+            self.object["kind"].as_str().unwrap_or_default(),
+            self.text("/metadata/name"),
+            self.uid(),
+            self.resource_version()
+        )
+    }
+}
+
+impl LiveObject {
+    fn text(&self, pointer: &str) -> &str {
+        self.object
+            .pointer(pointer)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    }
+
+    /// Uid.
+    pub fn uid(&self) -> &str {
+        self.text("/metadata/uid")
+    }
+
+    /// `resourceVersion`.
+    pub fn resource_version(&self) -> &str {
+        self.text("/metadata/resourceVersion")
+    }
+
+    /// It has a `deletionTimestamp`.
+    pub fn is_deleting(&self) -> bool {
+        !self.object["metadata"]["deletionTimestamp"].is_null()
+    }
+
+    /// When it was created.
+    pub fn created(&self) -> Option<Timestamp> {
+        self.text("/metadata/creationTimestamp").parse().ok()
+    }
+
+    /// Value of an annotation.
+    pub fn annotation(&self, name: &str) -> Option<&str> {
+        self.object["metadata"]["annotations"].get(name)?.as_str()
+    }
+
+    /// Under which composition resource name it was composed.
+    pub fn resource_name(&self) -> Option<&str> {
+        self.annotation(names::RESOURCE_NAME)
+            .filter(|name| !name.is_empty())
+    }
+
+    /// The owner that controls it.
+    pub fn controller(&self) -> Option<&Value> {
+        let owners = self.object["metadata"]["ownerReferences"].as_array()?;
+        owners.iter().find(|owner| owner["controller"] == true)
+    }
+
+    /// Whose it is, as a composite resource of this uid sees it.
+    pub fn ownership(&self, composite: &str) -> Ownership {
+        match self.controller() {
+            Some(controller) if controller["uid"] == composite => Ownership::Ours,
+            Some(_) if Rule::ForeignIsLeftAlone.is_off() => Ownership::Ours,
+            Some(_) => Ownership::Foreign,
+            None => Ownership::Uncontrolled,
+        }
+    }
+
+    /// Kind and name of who controls it, for messages.
+    pub fn controller_name(&self) -> String {
+        let of = |name: &str| {
+            let controller = self.controller();
+            controller
+                .and_then(|c| c[name].as_str())
+                .unwrap_or_default()
+                .to_owned()
+        };
+        format!("{} {:?}", of("kind"), of("name"))
+    }
+}
+
+/// Whose an object is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ownership {
+    /// The composite resource controls it, by uid.
+    Ours,
+    /// Nobody controls it.
+    Uncontrolled,
+    /// Somebody else controls it.
+    Foreign,
+}

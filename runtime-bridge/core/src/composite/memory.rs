@@ -1,0 +1,122 @@
+//! What a process remembers of a composite resource, and may lose at any time.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::{ObjectId, digest::BodyDigest, present::Difference};
+use crate::managed::Event;
+
+/// What a process remembers of one composite resource.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct CompositeMemory {
+    /// Term of leading in which all of this was learnt.
+    pub(super) term: u64,
+    /// `resourceVersion` that a write or a live read of this term returned.
+    pub(super) verified: Option<String>,
+    /// Creates that were sent in this term.
+    pub(super) creates: BTreeMap<ObjectId, SentCreate>,
+    /// Objects that a live read did not find -> when that read began.
+    pub(super) absences: BTreeMap<ObjectId, Timestamp>,
+    /// Composition resource name -> the write that failed.
+    pub(super) failures: BTreeMap<String, FailedWrite>,
+    /// Uid -> the deletion that failed.
+    pub(super) failed_deletions: BTreeMap<String, FailedDeletion>,
+    /// Uid -> what the API server, or who stands before it, made of desired fields: not fought.
+    pub(super) altered: BTreeMap<String, Vec<Difference>>,
+    /// Runs in a row that failed.
+    pub(super) failed_runs: u32,
+    /// Requests to the API server in a row that were not carried out.
+    pub(super) failed_writes: u32,
+    /// What the last status became on its way: sent, stored.
+    pub(super) status_echo: Option<Box<(Value, Value)>>,
+    /// What functions desired of the status when it was last written.
+    pub(super) desired_status: Option<Value>,
+    /// Types of conditions that functions set when it was last written.
+    pub(super) function_conditions: BTreeSet<String>,
+    /// Creates that met an object of that name: it is looked at before anything else.
+    pub(super) name_taken: BTreeSet<ObjectId>,
+    /// References that our last write added: nothing of them was ever created.
+    pub(super) added: BTreeSet<ObjectId>,
+    /// Since when a status that only shows progress waits to be written.
+    pub(super) progress_since: Option<Timestamp>,
+    /// The run whose results were recorded last, by its end.
+    pub(super) reported_run: Option<Timestamp>,
+    /// States of which an event was recorded.
+    pub(super) reported: BTreeSet<String>,
+    /// To be recorded.
+    pub(super) events: Vec<Event>,
+}
+
+/// A create that was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct SentCreate {
+    /// When.
+    pub at: Timestamp,
+    /// Its answer is known, whichever: it can have no more effect.
+    pub answered: bool,
+}
+
+/// A write of a composed resource that failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct FailedWrite {
+    /// Digest of what was desired: something else is tried at once.
+    pub desired: BodyDigest,
+    /// For people.
+    pub message: String,
+    /// In a row.
+    pub failures: u32,
+    /// It is not tried again before this.
+    pub retry_at: Timestamp,
+}
+
+/// A deletion that failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct FailedDeletion {
+    /// For people.
+    pub message: String,
+    /// In a row.
+    pub failures: u32,
+    /// It is not tried again before this.
+    pub retry_at: Timestamp,
+}
+
+impl CompositeMemory {
+    /// Takes the events that are to be recorded.
+    pub fn take_events(&mut self) -> Vec<Event> {
+        std::mem::take(&mut self.events)
+    }
+
+    /// Another term began: another leader may have written, created and deleted in between.
+    pub(super) fn begin(&mut self, term: u64) {
+        if self.term != term {
+            *self = Self {
+                term,
+                reported: std::mem::take(&mut self.reported),
+                ..Self::default()
+            };
+        }
+        self.failed_writes = 0;
+    }
+
+    /// Records an event unless it was recorded for the state that still stands.
+    pub(super) fn report(&mut self, state: &str, event: Event) {
+        if self.reported.insert(state.to_owned()) {
+            self.events.push(event);
+        }
+    }
+
+    /// A deletion of the object with this uid failed, and it is not time for another one.
+    pub(super) fn holds_deletion(&self, uid: &str, now: Timestamp) -> bool {
+        self.failed_deletions
+            .get(uid)
+            .is_some_and(|failed| now < failed.retry_at)
+    }
+
+    /// Of the states that begin with `prefix`, only these still stand.
+    pub(super) fn keep_reported(&mut self, prefix: &str, standing: &BTreeSet<String>) {
+        self.reported
+            .retain(|state| !state.starts_with(prefix) || standing.contains(state));
+    }
+}

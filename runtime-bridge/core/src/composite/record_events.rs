@@ -1,0 +1,84 @@
+//! Events of a composite resource: each once, when the state that it speaks of begins.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+
+use super::{decision::Action, memory::CompositeMemory, pipeline::RunOutcome};
+use crate::{
+    driver::{ApiFailure, ApiFailureKind},
+    function::Severity,
+    managed::Event,
+    reasons::{CompositeEvent, Reason},
+};
+
+const RESULT: &str = "result/";
+const STATUS: &str = "status/";
+
+/// Records the results of a run, once for each run, and each result once as long as runs repeat it.
+pub(super) fn record(memory: &mut CompositeMemory, outcome: &RunOutcome, at: Timestamp) {
+    if memory.reported_run == Some(at) {
+        return;
+    }
+    memory.reported_run = Some(at);
+    memory.failed_runs = if outcome.result.is_err() {
+        memory.failed_runs.saturating_add(1)
+    } else {
+        0
+    };
+    if let Ok(desired) = &outcome.result {
+        let is_desired = |name: &String| desired.resources.contains_key(name);
+        memory.failures.retain(|name, _| is_desired(name));
+    }
+    let mut standing = BTreeSet::new();
+    for one in &outcome.results {
+        let result = &one.result;
+        let reason = match &result.reason {
+            Some(reason) if !reason.is_empty() => Reason::of_plugin(reason),
+            _ => CompositeEvent::ComposeResources.into(),
+        };
+        let message = format!("Pipeline step {:?}: {}", one.step, result.message);
+        let event = match result.severity {
+            Severity::Normal => Event::normal(reason, &message),
+            // It stands in the message of the condition and its event.
+            Severity::Fatal => continue,
+            Severity::Warning => Event::warning(reason, &message),
+            Severity::Unknown => Event::warning(
+                reason,
+                &format!(
+                    "Pipeline step {:?} returned a result of unknown severity (assuming warning): {}",
+                    one.step, result.message
+                ),
+            ),
+        };
+        let state = format!("{RESULT}{}/{}", event.reason, event.message);
+        memory.report(&state, event);
+        standing.insert(state);
+    }
+    memory.keep_reported(RESULT, &standing);
+}
+
+/// Records what came with a status.
+pub(super) fn status_written(memory: &mut CompositeMemory, events: &[Event]) {
+    let mut standing = BTreeSet::new();
+    for event in events {
+        let state = format!("{STATUS}{}/{}", event.reason, event.message);
+        memory.report(&state, event.clone());
+        standing.insert(state);
+    }
+    memory.keep_reported(STATUS, &standing);
+}
+
+/// The API server refuses a write of the composite resource until a person changes something.
+pub(super) fn write_failed(memory: &mut CompositeMemory, action: &Action, failure: &ApiFailure) {
+    if failure.kind != ApiFailureKind::Rejected {
+        return;
+    }
+    let reason = match action {
+        Action::RemoveFinalizer => CompositeEvent::DeleteCompositeResource,
+        _ => CompositeEvent::ComposeResources,
+    };
+    let message = format!("cannot {action}: {}", failure.message);
+    let state = format!("write/{message}");
+    memory.report(&state, Event::warning(reason, &message));
+}

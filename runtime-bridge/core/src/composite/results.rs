@@ -1,0 +1,278 @@
+//! Takes in what came of an action.
+
+use jiff::Timestamp;
+
+use super::{
+    ObjectId,
+    decision::{Action, Deletion},
+    desired::ComposedResource,
+    live::{LiveObject, ObjectState},
+    memory::{CompositeMemory, FailedDeletion, FailedWrite, SentCreate},
+    present, record_events,
+    snapshot::{RunState, Snapshot},
+    status::{self, function_types},
+};
+use crate::{
+    back_off::policies,
+    driver::{Follow, Moment},
+    managed::Event,
+    reasons::CompositeEvent,
+};
+
+/// What came of an [`Action`].
+#[derive(Debug, Clone)]
+pub enum Performed {
+    /// Of [`Action::Observe`]: what was read.
+    Observed(Vec<(ObjectId, ObjectState)>),
+    /// Of [`Action::VerifyResourceVersion`] and [`Action::Write`]: the `resourceVersion` that stands now.
+    Version(String),
+    /// Of [`Action::Run`].
+    RunBegan,
+    /// Of [`Action::Create`] and [`Action::Apply`], each in its place.
+    Written(Vec<Result<LiveObject, WriteFailure>>),
+    /// Of [`Action::Delete`], each in its place; true: the object is gone.
+    Deleted(Vec<Result<bool, WriteFailure>>),
+    /// Of [`Action::WriteStatus`].
+    StatusWritten {
+        /// The `resourceVersion` that stands now.
+        version: String,
+        /// What the API server made of it.
+        stored: serde_json::Value,
+    },
+    /// Of [`Action::RemoveFinalizer`]; true: the composite resource is gone.
+    FinalizerRemoved(bool),
+}
+
+/// Why the API server did not write a composed resource.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WriteFailure {
+    /// What kind of failure it is.
+    pub kind: WriteFailureKind,
+    /// For people.
+    pub message: String,
+}
+
+/// What kind of failure a write met.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WriteFailureKind {
+    /// An object of the name exists.
+    AlreadyExists,
+    /// It was decided on another version.
+    Conflict,
+    /// It is refused until a person changes something.
+    Rejected,
+    /// It had no effect, and may succeed later.
+    NotDone,
+    /// Whether it had an effect is not known.
+    Unknown,
+}
+
+impl CompositeMemory {
+    /// Takes in what a complete snapshot shows.
+    pub(super) fn completed(&mut self, snapshot: &Snapshot) {
+        for (id, seen) in &snapshot.seen {
+            if matches!(seen, ObjectState::Exists(_)) {
+                self.absences.remove(id);
+                self.name_taken.remove(id);
+                self.added.remove(id);
+            }
+        }
+        let mut uids: std::collections::BTreeSet<&str> = std::collections::BTreeSet::new();
+        uids.extend(snapshot.seen.values().filter_map(|seen| match seen {
+            ObjectState::Exists(object) => Some(object.uid()),
+            _ => None,
+        }));
+        self.altered.retain(|uid, _| uids.contains(uid.as_str()));
+        self.failed_deletions.retain(|uid, _| uids.contains(uid.as_str()));
+    }
+
+    /// An action is about to be carried out.
+    pub(super) fn before(&mut self, snapshot: &Snapshot, action: &Action) {
+        match action {
+            Action::Create(all) => {
+                for resource in all {
+                    self.absences.remove(&resource.id);
+                    let sent = SentCreate {
+                        at: snapshot.now,
+                        answered: false,
+                    };
+                    self.creates.insert(resource.id.clone(), sent);
+                }
+            }
+            Action::Run(_) => {
+                self.progress_since.get_or_insert(snapshot.now);
+            }
+            _ => {}
+        }
+    }
+
+    fn write_failed(&mut self, resource: &ComposedResource, failure: WriteFailure, moment: &Moment) {
+        let former = self.failures.get(&resource.resource_name);
+        let failures = former.map_or(0, |former| former.failures).saturating_add(1);
+        let policy = match failure.kind {
+            WriteFailureKind::Conflict => policies::API_CONFLICT,
+            WriteFailureKind::Rejected => policies::API_REJECTED,
+            WriteFailureKind::AlreadyExists | WriteFailureKind::NotDone | WriteFailureKind::Unknown => {
+                policies::API
+            }
+        };
+        let failed = FailedWrite {
+            desired: resource.digest(),
+            message: failure.message,
+            failures,
+            retry_at: moment.now + policy.wait(failures, moment.jitter),
+        };
+        self.failures.insert(resource.resource_name.clone(), failed);
+    }
+
+    fn deletion_failed(&mut self, deletion: &Deletion, failure: &WriteFailure, moment: &Moment) {
+        let former = self.failed_deletions.get(&deletion.uid);
+        let failures = former.map_or(0, |former| former.failures).saturating_add(1);
+        let message = format!(
+            "cannot delete composed resource {}: {}",
+            deletion.id, failure.message
+        );
+        let policy = if failure.kind == WriteFailureKind::Conflict {
+            policies::API_CONFLICT
+        } else {
+            let state = format!("delete/{message}");
+            self.report(&state, Event::warning(CompositeEvent::ComposeResources, &message));
+            policies::API
+        };
+        let failed = FailedDeletion {
+            message,
+            failures,
+            retry_at: moment.now + policy.wait(failures, moment.jitter),
+        };
+        self.failed_deletions.insert(deletion.uid.clone(), failed);
+    }
+
+    fn written(&mut self, resource: &ComposedResource, object: &LiveObject) {
+        self.failures.remove(&resource.resource_name);
+        let differences = present::differences(&resource.body, &object.object);
+        if differences.is_empty() {
+            self.altered.remove(object.uid());
+        } else {
+            self.altered.insert(object.uid().to_owned(), differences);
+        }
+    }
+}
+
+/// Takes in what came of an action.
+pub(super) fn record<A>(
+    memory: &mut CompositeMemory,
+    snapshot: &mut Snapshot,
+    action: &Action,
+    performed: Performed,
+    began: Timestamp,
+    moment: &Moment,
+) -> Follow<A> {
+    match (action, performed) {
+        (Action::Observe(_), Performed::Observed(all)) => {
+            for (id, seen) in all {
+                memory.name_taken.remove(&id);
+                if matches!(seen, ObjectState::Absent) {
+                    memory.absences.insert(id, began);
+                }
+            }
+        }
+        (Action::VerifyResourceVersion, Performed::Version(version)) => memory.verified = Some(version),
+        (Action::Write(write), Performed::Version(version)) => {
+            memory.verified = Some(version);
+            memory.failed_writes = 0;
+            memory.added = added(snapshot, &write.spec);
+            for event in &write.events {
+                memory.events.push(event.clone());
+            }
+        }
+        (Action::Create(all), Performed::Written(results)) => {
+            for (resource, result) in all.iter().zip(results) {
+                created(memory, resource, result, moment);
+            }
+        }
+        (Action::Apply(all), Performed::Written(results)) => {
+            for (change, result) in all.iter().zip(results) {
+                match result {
+                    Ok(object) => {
+                        memory.written(&change.resource, &object);
+                        if change.adopts {
+                            let message = format!(
+                                "Adopted composed resource {:?}: {}",
+                                change.resource.resource_name, change.resource.id
+                            );
+                            memory
+                                .events
+                                .push(Event::normal(CompositeEvent::Adopted, &message));
+                        }
+                    }
+                    Err(failure) => memory.write_failed(&change.resource, failure, moment),
+                }
+            }
+        }
+        (Action::Delete(all), Performed::Deleted(results)) => {
+            for (deletion, result) in all.iter().zip(results) {
+                match result {
+                    Ok(_) => drop(memory.failed_deletions.remove(&deletion.uid)),
+                    Err(failure) => memory.deletion_failed(deletion, &failure, moment),
+                }
+            }
+        }
+        (Action::WriteStatus(write), Performed::StatusWritten { version, stored }) => {
+            if memory.verified.as_deref() == Some(snapshot.xr.resource_version()) {
+                memory.verified = Some(version);
+            }
+            memory.failed_writes = 0;
+            memory.progress_since = None;
+            let differs = status::differs(&write.status, &stored);
+            memory.status_echo = differs.then(|| Box::new((write.status.clone(), stored)));
+            if let RunState::Ended { outcome, .. } = &snapshot.run {
+                memory.function_conditions = function_types(&outcome.conditions);
+                if let Ok(desired) = &outcome.result {
+                    let composite = desired.composite.as_ref();
+                    memory.desired_status = composite.map(|one| one.object["status"].clone());
+                }
+            }
+            record_events::status_written(memory, &write.events);
+        }
+        (Action::RemoveFinalizer, Performed::FinalizerRemoved(gone)) => return Follow::End(gone),
+        (Action::Run(_), Performed::RunBegan) => {}
+        (action, performed) => panic!("{action} does not end with {performed:?}"),
+    }
+    Follow::Decide
+}
+
+fn created(
+    memory: &mut CompositeMemory,
+    resource: &ComposedResource,
+    result: Result<LiveObject, WriteFailure>,
+    moment: &Moment,
+) {
+    let is_known = !matches!(&result, Err(failure) if failure.kind == WriteFailureKind::Unknown);
+    if let Some(sent) = memory.creates.get_mut(&resource.id) {
+        sent.answered |= is_known;
+    }
+    match result {
+        Ok(object) => {
+            memory.added.remove(&resource.id);
+            memory.written(resource, &object);
+        }
+        Err(failure) if failure.kind == WriteFailureKind::AlreadyExists => {
+            memory.name_taken.insert(resource.id.clone());
+        }
+        Err(failure) => memory.write_failed(resource, failure, moment),
+    }
+}
+
+/// References that the write adds.
+fn added(snapshot: &Snapshot, spec: &serde_json::Value) -> std::collections::BTreeSet<ObjectId> {
+    let xr = &snapshot.xr;
+    let mut object = xr.object.clone();
+    object["spec"] = spec.clone();
+    let new = super::Composite::parse(object, xr.scope);
+    let home = xr.namespace();
+    new.refs
+        .iter()
+        .map(|reference| reference.id(home))
+        .filter(|id| !super::rules::lists(xr, id))
+        .collect()
+}

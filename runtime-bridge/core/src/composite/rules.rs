@@ -1,0 +1,102 @@
+//! The rules that keep composed resources from being lost, taken or duplicated (design 7.3): each a predicate over facts.
+
+use jiff::Timestamp;
+
+use super::{
+    Composite, ObjectId,
+    live::{ObjectState, Ownership},
+    memory::CompositeMemory,
+    names,
+    snapshot::Snapshot,
+};
+use crate::rule::Rule;
+
+/// The composite resource, as a write of ours or a live read returned it, lists the reference: a create of it can be found again, whatever happens.
+pub(super) fn may_create(snapshot: &Snapshot, memory: &CompositeMemory, id: &ObjectId) -> bool {
+    (Rule::CreateNeedsVerification.is_off() || is_verified(snapshot, memory))
+        && (Rule::CreateFollowsItsReference.is_off() || lists(&snapshot.xr, id))
+}
+
+/// The snapshot shows what the API server held in this term, and not what a cache had kept from before.
+pub(super) fn is_verified(snapshot: &Snapshot, memory: &CompositeMemory) -> bool {
+    memory.verified.as_deref() == Some(snapshot.xr.resource_version())
+}
+
+/// The stored references name the object.
+pub(super) fn lists(xr: &Composite, id: &ObjectId) -> bool {
+    xr.refs
+        .iter()
+        .any(|reference| reference.id(xr.namespace()) == *id)
+}
+
+/// Until when a create of it that was sent, by whomever, may still land.
+pub(super) fn creates_end(snapshot: &Snapshot, memory: &CompositeMemory, id: &ObjectId) -> Option<Timestamp> {
+    if Rule::ReferenceOutlivesCreates.is_off() {
+        return None;
+    }
+    let late = snapshot.settings.late_create;
+    let own = memory
+        .creates
+        .get(id)
+        .and_then(|sent| (!sent.answered).then(|| sent.at + late));
+    // Nobody else can have sent one for an object that was created after this process began to lead.
+    let older = snapshot
+        .xr
+        .created()
+        .is_none_or(|created| created < snapshot.term_began);
+    let others = older.then(|| {
+        let by_term = snapshot.term_began + late;
+        // No create follows `Deleting`, whoever leads.
+        deleting_since(&snapshot.xr).map_or(by_term, |since| by_term.min(since + late))
+    });
+    own.max(others)
+}
+
+/// Since when the stored status says that it is being deleted.
+pub(super) fn deleting_since(xr: &Composite) -> Option<Timestamp> {
+    let ready = xr
+        .condition(super::status::READY)
+        .filter(|ready| ready["reason"] == "Deleting")?;
+    ready["lastTransitionTime"].as_str()?.parse().ok()
+}
+
+/// Nothing of this name exists that is ours, and nothing can come any more.
+pub(super) fn is_gone_for_good(snapshot: &Snapshot, memory: &CompositeMemory, id: &ObjectId) -> bool {
+    match snapshot.seen.get(id) {
+        Some(ObjectState::KindGone) => true,
+        Some(ObjectState::Exists(object)) => object.ownership(snapshot.xr.uid()) == Ownership::Foreign,
+        Some(ObjectState::Absent) if Rule::AbsenceIsReadLive.is_off() => {
+            creates_end(snapshot, memory, id).is_none_or(|end| snapshot.now >= end)
+        }
+        Some(ObjectState::Absent) => memory
+            .absences
+            .get(id)
+            .is_some_and(|looked| creates_end(snapshot, memory, id).is_none_or(|end| *looked >= end)),
+        Some(ObjectState::Unknown(_)) | None => false,
+    }
+}
+
+/// It may be written or deleted: the composite resource controls it.
+pub(super) fn is_ours(snapshot: &Snapshot, id: &ObjectId) -> bool {
+    matches!(snapshot.seen.get(id), Some(ObjectState::Exists(object)) if object.ownership(snapshot.xr.uid()) == Ownership::Ours)
+}
+
+/// It exists, is not being deleted already, and no deletion of it has just failed.
+pub(super) fn may_delete(
+    snapshot: &Snapshot,
+    memory: &CompositeMemory,
+    object: &super::live::LiveObject,
+) -> bool {
+    !object.is_deleting() && !memory.holds_deletion(object.uid(), snapshot.now)
+}
+
+/// It may be taken over though nobody controls it: it was composed under this composition resource name.
+pub(super) fn may_adopt(object: &super::live::LiveObject, resource_name: &str) -> bool {
+    let was_composed = Rule::NameIsNoClaim.is_off() || object.resource_name() == Some(resource_name);
+    object.controller().is_none() && was_composed
+}
+
+/// The garbage collector takes the owner references off: nothing is deleted.
+pub(super) fn orphans(xr: &Composite) -> bool {
+    xr.has_finalizer(names::ORPHAN_FINALIZER) && !Rule::OrphansAreNotDeleted.is_off()
+}

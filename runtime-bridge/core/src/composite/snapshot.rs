@@ -1,0 +1,125 @@
+//! All that a decision about a composite resource is made from, save what the process remembers.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use jiff::Timestamp;
+
+use crate::{reasons::CompositeEvent, watch_plan::GroupKind};
+
+use super::{
+    Composite, ObjectId, ResourceRef,
+    choose::Selected,
+    digest::ContentDigest,
+    live::ObjectState,
+    pipeline::{Lookup, PipelineSpec, RunOutcome},
+};
+
+/// The reconcile input of a composite resource.
+#[derive(Debug, Clone)]
+pub struct Snapshot {
+    /// The stored version.
+    pub xr: Composite,
+    /// What it is composed by.
+    pub choice: Result<Chosen, ChoiceProblem>,
+    /// What is known of each object that is referred to, that names the composite resource as its controller, or that the last run desires.
+    pub seen: BTreeMap<ObjectId, ObjectState>,
+    /// What names it as controller and is not among its references.
+    pub strays: Vec<ResourceRef>,
+    /// Digest of what each stored requirement finds now; `Err`: nothing is known, and why.
+    pub required: BTreeMap<Lookup, Result<ContentDigest, String>>,
+    /// The run of its pipeline.
+    pub run: RunState,
+    /// Whether kinds of desired resources are namespaced; what is missing is not served.
+    pub namespaced: BTreeMap<GroupKind, bool>,
+    /// When this process began to lead.
+    pub term_began: Timestamp,
+    /// Something new may be begun.
+    pub may_act: bool,
+    /// Limits and waits.
+    pub settings: Arc<Settings>,
+    /// From 0 to 1, drawn anew for each snapshot.
+    pub jitter: f64,
+    /// Wall clock.
+    pub now: Timestamp,
+}
+
+/// A composition and the revision of it that is used.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Chosen {
+    /// What is to be stored in the composite resource.
+    pub selected: Selected,
+    /// Uid of the revision: another one of its name is another one.
+    pub revision_uid: String,
+    /// Its steps; `Err`: it cannot be used, and why.
+    pub pipeline: Result<Arc<PipelineSpec>, String>,
+}
+
+/// Why nothing can be composed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChoiceProblem {
+    /// The step that failed, as its event has it.
+    pub event: CompositeEvent,
+    /// For people, with the prefix of the step.
+    pub message: String,
+}
+
+/// Where the run of a pipeline stands.
+#[derive(Debug, Clone)]
+pub enum RunState {
+    /// This process knows of none.
+    None,
+    /// It goes on.
+    Going {
+        /// What it was begun for.
+        basis: Basis,
+    },
+    /// It has ended.
+    Ended {
+        /// What it was begun for, and has seen.
+        basis: Basis,
+        /// What came of it.
+        outcome: Arc<RunOutcome>,
+        /// How long it took.
+        took: Duration,
+        /// When it ended.
+        at: Timestamp,
+    },
+}
+
+/// What a run is begun for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Basis {
+    /// Digest of what is desired: uid, spec, labels and annotations of the composite resource, and the revision. A result of another one counts for nothing.
+    pub desired: ContentDigest,
+    /// Digest of what was observed besides, `resourceVersion`s aside: of another one, another run is due.
+    pub observed: ContentDigest,
+    /// What its lookups found.
+    pub required: BTreeMap<Lookup, ContentDigest>,
+}
+
+/// Limits and waits that an operator may set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// After a create whose answer is not known it may still land for so long: the deadline of the write, the time-out of the API server's requests, skew.
+    pub late_create: Duration,
+    /// Between two runs of one composite resource, at least.
+    pub settle: Duration,
+    /// Likewise, at most, if its runs take long.
+    pub longest_settle: Duration,
+    /// Progress alone is written no sooner than this after it was first seen.
+    pub progress: Duration,
+    /// Writes of one batch.
+    pub batch: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            late_create: Duration::from_secs(90),
+            settle: Duration::from_millis(100),
+            longest_settle: Duration::from_secs(5),
+            progress: Duration::from_secs(1),
+            batch: 64,
+        }
+    }
+}

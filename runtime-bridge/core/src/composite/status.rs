@@ -1,0 +1,323 @@
+//! The status of a composite resource: computed whole, written where it differs.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+
+use super::{context::Context, memory::CompositeMemory, snapshot::Snapshot};
+use crate::{
+    function::{Condition, ConditionStatus, ResultTarget},
+    reasons::ConditionReason,
+};
+
+/// `Ready`.
+pub const READY: &str = "Ready";
+/// `Synced`.
+pub const SYNCED: &str = "Synced";
+/// Whether changes of what it composed come too fast.
+pub const RESPONSIVE: &str = "Responsive";
+
+/// Conditions that the bridge sets by itself, in the order of the status.
+pub(super) const OURS: [&str; 3] = [RESPONSIVE, SYNCED, READY];
+
+/// Types that functions may not set.
+const SYSTEM: [&str; 5] = [READY, SYNCED, RESPONSIVE, "Healthy", "UpToDate"];
+
+/// Value of one of our conditions.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConditionReport {
+    /// `True` or `False`.
+    pub value: bool,
+    /// PascalCase.
+    pub reason: ConditionReason,
+    /// For people; empty: nothing to add.
+    pub message: String,
+}
+
+impl ConditionReport {
+    /// True, with nothing to add.
+    pub fn yes(reason: ConditionReason) -> Self {
+        Self {
+            value: true,
+            reason,
+            message: String::new(),
+        }
+    }
+
+    /// False.
+    pub fn no(reason: ConditionReason, message: impl Into<String>) -> Self {
+        Self {
+            value: false,
+            reason,
+            message: message.into(),
+        }
+    }
+}
+
+/// What the status is to say; `None`: as it was.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Report {
+    pub synced: Option<ConditionReport>,
+    pub ready: Option<ConditionReport>,
+    /// What functions set, if the pipeline ran.
+    pub conditions: Option<Vec<Condition>>,
+    /// The run ended early: what functions set before, and not in this run, is not known any more.
+    pub fatal: bool,
+    /// What functions desire of the status, if the pipeline ran to its end.
+    pub desired: Option<Value>,
+}
+
+impl Report {
+    /// The whole status.
+    pub fn status(&self, snapshot: &Snapshot, memory: &CompositeMemory) -> Value {
+        let xr = &snapshot.xr;
+        let mut status = match xr.status() {
+            Value::Object(status) => Value::Object(status.clone()),
+            _ => json!({}),
+        };
+        let mut conditions = stored_conditions(&status);
+        if let Some(fields) = status.as_object_mut() {
+            fields.remove("conditions");
+        }
+        if let Some(desired) = &self.desired {
+            if let Some(former) = &memory.desired_status {
+                take_off(&mut status, former, desired);
+            }
+            merge(&mut status, desired);
+            if let Some(fields) = status.as_object_mut() {
+                fields.remove("conditions");
+            }
+        }
+        let stamp = Stamp {
+            generation: xr.generation(),
+            now: snapshot.now,
+        };
+        let ours = [
+            (
+                RESPONSIVE,
+                Some(ConditionReport::yes(ConditionReason::WatchCircuitClosed)),
+            ),
+            (SYNCED, self.synced.clone()),
+            (READY, self.ready.clone()),
+        ];
+        for (type_, report) in ours {
+            if let Some(report) = report {
+                let value = if report.value { "True" } else { "False" };
+                let reason = report.reason.as_str();
+                stamp.set(&mut conditions, type_, value, reason, &report.message, true);
+            }
+        }
+        if let Some(functions) = &self.conditions {
+            self.set_functions(&mut conditions, functions, memory, &stamp);
+        }
+        if self.conditions.is_some() {
+            claim_condition_types(
+                &mut status,
+                snapshot,
+                self.conditions.as_deref().unwrap_or_default(),
+            );
+        }
+        status["conditions"] = Value::Array(in_order(conditions));
+        status
+    }
+
+    fn set_functions(
+        &self,
+        conditions: &mut BTreeMap<String, Value>,
+        functions: &[Condition],
+        memory: &CompositeMemory,
+        stamp: &Stamp,
+    ) {
+        let mut set = BTreeSet::new();
+        for one in functions {
+            if SYSTEM.contains(&one.type_.as_str()) {
+                continue;
+            }
+            set.insert(one.type_.as_str());
+            let value = match one.status {
+                ConditionStatus::True => "True",
+                ConditionStatus::False => "False",
+                ConditionStatus::Unknown => "Unknown",
+            };
+            let message = one.message.as_deref().unwrap_or_default();
+            stamp.set(conditions, &one.type_, value, &one.reason, message, false);
+        }
+        for former in &memory.function_conditions {
+            if set.contains(former.as_str()) {
+                continue;
+            }
+            if self.fatal {
+                stamp.set(conditions, former, "Unknown", FATAL_REASON, FATAL_MESSAGE, false);
+            } else {
+                conditions.remove(former);
+            }
+        }
+    }
+}
+
+const FATAL_REASON: &str = "FatalError";
+const FATAL_MESSAGE: &str = "A fatal error occurred before the status of this condition could be determined.";
+
+/// Types of conditions that functions set and that are not the bridge's.
+pub(super) fn function_types(conditions: &[Condition]) -> BTreeSet<String> {
+    let types = conditions.iter().map(|one| one.type_.as_str());
+    types
+        .filter(|type_| !SYSTEM.contains(type_))
+        .map(ToOwned::to_owned)
+        .collect()
+}
+
+struct Stamp {
+    generation: i64,
+    now: Timestamp,
+}
+
+impl Stamp {
+    fn set(
+        &self,
+        conditions: &mut BTreeMap<String, Value>,
+        type_: &str,
+        value: &str,
+        reason: &str,
+        message: &str,
+        observed: bool,
+    ) {
+        let former = conditions.get(type_);
+        let since = former
+            .filter(|former| former["status"] == value)
+            .and_then(|former| former["lastTransitionTime"].as_str())
+            .map_or_else(|| second(self.now), ToOwned::to_owned);
+        let mut condition = json!({
+            "type": type_,
+            "status": value,
+            "reason": reason,
+            "message": message,
+            "lastTransitionTime": since,
+        });
+        if observed {
+            condition["observedGeneration"] = self.generation.into();
+        }
+        conditions.insert(type_.to_owned(), condition);
+    }
+}
+
+/// As Kubernetes prints times.
+fn second(at: Timestamp) -> String {
+    at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+fn stored_conditions(status: &Value) -> BTreeMap<String, Value> {
+    let stored = status["conditions"].as_array().into_iter().flatten();
+    stored
+        .filter_map(|one| Some((one["type"].as_str()?.to_owned(), one.clone())))
+        .collect()
+}
+
+/// Ours first, then all others by type.
+fn in_order(mut conditions: BTreeMap<String, Value>) -> Vec<Value> {
+    let ours: Vec<Value> = OURS
+        .iter()
+        .filter_map(|type_| conditions.remove(*type_))
+        .collect();
+    ours.into_iter().chain(conditions.into_values()).collect()
+}
+
+/// Takes off what was desired and is no more, where it is as it was desired.
+fn take_off(status: &mut Value, former: &Value, desired: &Value) {
+    let (Value::Object(status), Value::Object(former)) = (status, former) else {
+        return;
+    };
+    for (name, was) in former {
+        let Some(below) = status.get_mut(name) else {
+            continue;
+        };
+        if let Some(is) = desired.get(name) {
+            take_off(below, was, is);
+            continue;
+        }
+        if below.is_object() && was.is_object() {
+            take_off(below, was, &Value::Null);
+        }
+        if below.as_object().is_none_or(Map::is_empty) {
+            status.remove(name);
+        }
+    }
+}
+
+/// Sets all leaves; lists are whole.
+fn merge(status: &mut Value, desired: &Value) {
+    match (status, desired) {
+        (Value::Object(status), Value::Object(desired)) => {
+            for (name, value) in desired {
+                merge(status.entry(name.clone()).or_insert(Value::Null), value);
+            }
+        }
+        (status, desired) => *status = desired.clone(),
+    }
+}
+
+/// Types that the claim is to copy, of legacy composite resources alone: what was added stays.
+fn claim_condition_types(status: &mut Value, snapshot: &Snapshot, functions: &[Condition]) {
+    if snapshot.xr.scope != crate::definition::Scope::LegacyCluster {
+        return;
+    }
+    let stored = status["claimConditionTypes"].as_array().into_iter().flatten();
+    let mut types: Vec<String> = stored
+        .filter_map(|one| one.as_str().map(ToOwned::to_owned))
+        .collect();
+    for one in functions {
+        let counts = one.target == ResultTarget::CompositeAndClaim && !SYSTEM.contains(&one.type_.as_str());
+        if counts && !types.contains(&one.type_) {
+            types.push(one.type_.clone());
+        }
+    }
+    if !types.is_empty() {
+        status["claimConditionTypes"] = json!(types);
+    }
+}
+
+/// The status says something else than what is stored, and not only in the order of conditions.
+pub(super) fn differs(new: &Value, old: &Value) -> bool {
+    let fields = |status: &Value| {
+        let mut status = status.as_object().cloned().unwrap_or_default();
+        status.remove("conditions");
+        status
+    };
+    let plain = |status: &Value| {
+        let mut conditions = stored_conditions(status);
+        for condition in conditions.values_mut() {
+            // An absent message is an empty one.
+            if let Some(fields) = condition.as_object_mut()
+                && fields.get("message").is_some_and(|message| message == "")
+            {
+                fields.remove("message");
+            }
+        }
+        conditions
+    };
+    fields(new) != fields(old) || plain(new) != plain(old)
+}
+
+/// Names in a message: sorted, and of many the first three.
+pub(super) fn names_of(names: &[&str]) -> String {
+    let mut names = names.to_vec();
+    names.sort_unstable();
+    match names.as_slice() {
+        [a, b, c] => format!("{a}, {b}, and {c}"),
+        [a, b, c, more @ ..] => format!("{a}, {b}, {c}, and {} more", more.len()),
+        few => few.join(", "),
+    }
+}
+
+/// The status that a report makes; `None`: it is stored already, as far as the API server takes it.
+pub(super) fn to_write(of: &Context, report: &Report) -> Option<Value> {
+    let (snapshot, memory) = (of.snapshot, of.memory);
+    let new = report.status(snapshot, memory);
+    let old = snapshot.xr.status();
+    let echoed = memory
+        .status_echo
+        .as_ref()
+        .is_some_and(|echo| !differs(&new, &echo.0) && echo.1 == *old);
+    (differs(&new, old) && !echoed).then_some(new)
+}

@@ -1,0 +1,31 @@
+//! Without a composition there is nothing to compose.
+
+use super::super::{
+    context::Context,
+    outcome::{Flow, NEXT, rest, write_status},
+    status::{ConditionReport, Report},
+};
+use crate::{managed::Event, reasons::ConditionReason};
+
+pub(in super::super) fn report_missing(of: &Context) -> Flow {
+    let problem = match &of.snapshot.choice {
+        Ok(chosen) => match &chosen.pipeline {
+            Ok(_) => return NEXT,
+            Err(why) => (crate::reasons::CompositeEvent::ComposeResources, why.clone()),
+        },
+        Err(problem) => (problem.event, problem.message.clone()),
+    };
+    let (event, message) = problem;
+    let report = Report {
+        synced: Some(ConditionReport::no(
+            ConditionReason::ReconcileError,
+            message.clone(),
+        )),
+        ..Report::default()
+    };
+    match write_status(of, &report, vec![Event::warning(event, &message)]) {
+        // What it waits for wakes it.
+        NEXT => rest(None),
+        written => written,
+    }
+}

@@ -1,0 +1,159 @@
+//! The end of a composite resource: it stays until all that it composed is gone.
+
+use super::super::{
+    context::Context,
+    decision::{Action, Deletion},
+    live::{ObjectState, Ownership},
+    names,
+    outcome::{Flow, NEXT, act, earliest, rest, write_status},
+    rules,
+    status::{ConditionReport, READY, Report, names_of},
+};
+use crate::{reasons::ConditionReason, rule::Rule};
+
+fn is_deleting(of: &Context) -> bool {
+    of.snapshot.xr.is_deleting()
+}
+
+pub(in super::super) fn rest_without_finalizer(of: &Context) -> Flow {
+    if is_deleting(of) && !of.snapshot.xr.has_finalizer(names::FINALIZER) {
+        return rest(None);
+    }
+    NEXT
+}
+
+/// Nothing is deleted before everybody can see why.
+pub(in super::super) fn report(of: &Context) -> Flow {
+    if !is_deleting(of) {
+        return NEXT;
+    }
+    let xr = &of.snapshot.xr;
+    let is_stored = xr.condition(READY).is_some_and(|ready| {
+        ready["reason"] == ConditionReason::Deleting.as_str()
+            && ready["observedGeneration"] == xr.generation()
+    });
+    if is_stored || Rule::DeletionIsSeenFirst.is_off() {
+        return NEXT;
+    }
+    write_status(of, &deleting(of), Vec::new())
+}
+
+pub(in super::super) fn delete(of: &Context) -> Flow {
+    if !is_deleting(of) || rules::orphans(&of.snapshot.xr) {
+        return NEXT;
+    }
+    let deletions: Vec<Deletion> = of
+        .ids()
+        .filter(|(id, _)| rules::is_ours(of.snapshot, id))
+        .filter_map(|(id, reference)| {
+            let object = of
+                .object(&id)
+                .filter(|object| rules::may_delete(of.snapshot, of.memory, object))?;
+            Some(Deletion {
+                uid: object.uid().to_owned(),
+                resource_version: object.resource_version().to_owned(),
+                reference: reference.clone(),
+                id,
+            })
+        })
+        .take(of.snapshot.settings.batch)
+        .collect();
+    if deletions.is_empty() {
+        return NEXT;
+    }
+    act(Action::Delete(deletions))
+}
+
+pub(in super::super) fn confirm_absence(of: &Context) -> Flow {
+    if !is_deleting(of) {
+        return NEXT;
+    }
+    let unconfirmed: Vec<_> = of
+        .ids()
+        .filter(|(id, _)| matches!(of.seen(id), Some(ObjectState::Absent)))
+        .filter(|(id, _)| !rules::is_gone_for_good(of.snapshot, of.memory, id))
+        .filter(|(id, _)| {
+            rules::creates_end(of.snapshot, of.memory, id).is_none_or(|end| end <= of.snapshot.now)
+        })
+        .map(|(_, reference)| reference.clone())
+        .take(of.snapshot.settings.batch)
+        .collect();
+    if unconfirmed.is_empty() {
+        return NEXT;
+    }
+    act(Action::Observe(unconfirmed))
+}
+
+pub(in super::super) fn remove_finalizer(of: &Context) -> Flow {
+    if !is_deleting(of)
+        || rules::orphans(&of.snapshot.xr)
+        || (!remaining(of).is_empty() && !Rule::CompositeOutlivesComposed.is_off())
+    {
+        return NEXT;
+    }
+    act(Action::RemoveFinalizer)
+}
+
+pub(in super::super) fn wait(of: &Context) -> Flow {
+    if !is_deleting(of) {
+        return NEXT;
+    }
+    let ends = of
+        .ids()
+        .filter(|(id, _)| matches!(of.seen(id), Some(ObjectState::Absent)))
+        .map(|(id, _)| rules::creates_end(of.snapshot, of.memory, &id));
+    let retries = of
+        .memory
+        .failed_deletions
+        .values()
+        .map(|failed| Some(failed.retry_at));
+    let wake = earliest(ends.chain(retries)).filter(|at| *at > of.snapshot.now);
+    match write_status(of, &deleting(of), Vec::new()) {
+        NEXT => rest(wake),
+        written => written,
+    }
+}
+
+/// What holds the composite resource.
+fn remaining(of: &Context) -> Vec<String> {
+    of.ids()
+        .filter(|(id, _)| match of.seen(id) {
+            Some(ObjectState::Exists(object)) => object.ownership(of.snapshot.xr.uid()) == Ownership::Ours,
+            Some(ObjectState::KindGone) => false,
+            Some(ObjectState::Absent | ObjectState::Unknown(_)) | None => {
+                !rules::is_gone_for_good(of.snapshot, of.memory, id)
+            }
+        })
+        .map(|(id, _)| id.to_string())
+        .collect()
+}
+
+fn deleting(of: &Context) -> Report {
+    let remaining = remaining(of);
+    let names: Vec<&str> = remaining.iter().map(String::as_str).collect();
+    let message = if names.is_empty() {
+        String::new()
+    } else {
+        let all = of.refs.len();
+        format!(
+            "{} of {all} composed resources remain: {}",
+            names.len(),
+            names_of(&names)
+        )
+    };
+    let failed: Vec<&str> = of
+        .memory
+        .failed_deletions
+        .values()
+        .map(|failed| failed.message.as_str())
+        .collect();
+    let synced = match failed.as_slice() {
+        [] => ConditionReport::yes(ConditionReason::ReconcileSuccess),
+        failed => ConditionReport::no(ConditionReason::ReconcileError, failed.join("; ")),
+    };
+    Report {
+        ready: Some(ConditionReport::no(ConditionReason::Deleting, message)),
+        synced: Some(synced),
+        ..Report::default()
+    }
+}

@@ -1,0 +1,213 @@
+//! What the composite resource says of itself once all that can be done is done.
+
+use std::collections::BTreeMap;
+
+use super::super::{
+    context::Context,
+    desired::ComposedResource,
+    differences::{change, missing},
+    due::due,
+    live::{ObjectState, Ownership},
+    outcome::{Flow, NEXT, act, earliest, until},
+    plan::Plan,
+    rules,
+    snapshot::RunState,
+    status::{self, ConditionReport, READY, Report, SYNCED, names_of},
+};
+use crate::{
+    composite::decision::{Action, StatusWrite},
+    function::{DesiredState, Readiness},
+    managed::{Event, Rest},
+    reasons::{CompositeEvent, ConditionReason},
+};
+
+pub(in super::super) fn write_status(of: &Context) -> Flow {
+    let RunState::Ended { outcome, .. } = &of.snapshot.run else {
+        return NEXT;
+    };
+    let (Some(plan), Ok(desired)) = (&of.plan, &outcome.result) else {
+        return NEXT;
+    };
+    let problems = problems(of, plan);
+    let unready = unready(desired);
+    let report = Report {
+        synced: Some(synced(plan, &problems)),
+        ready: Some(ready(desired, &unready)),
+        conditions: Some(outcome.conditions.clone()),
+        fatal: false,
+        desired: Some(status_of(desired)),
+    };
+    let Some(new) = status::to_write(of, &report) else {
+        return NEXT;
+    };
+    if is_progress(of, &report) && waits_for_more(of) {
+        return NEXT;
+    }
+    let mut events = plan.warnings.clone();
+    for (name, why) in &problems {
+        let message = format!("cannot apply composed resource {name:?}: {why}");
+        events.push(Event::warning(CompositeEvent::ComposeResources, &message));
+        let message = format!("Composed resource {name:?} is not yet valid");
+        events.push(Event::normal(CompositeEvent::ComposeResources, &message));
+    }
+    for (id, name) in &plan.replaced {
+        let message = format!(
+            "composed resource {name:?} is of another kind now: the former {id} stays until it is deleted by hand or the composite resource is"
+        );
+        events.push(Event::warning(CompositeEvent::KindChanged, &message));
+    }
+    for name in &unready {
+        let message = format!("Composed resource {name:?} is not yet ready");
+        events.push(Event::normal(CompositeEvent::ComposeResources, &message));
+    }
+    act(Action::WriteStatus(Box::new(StatusWrite { status: new, events })))
+}
+
+/// When to come back, once there is nothing to do.
+pub(in super::super) fn rest(of: &Context) -> Rest {
+    let to_write = of.plan.iter().flat_map(Plan::composable);
+    let to_write = to_write.filter(|(name, resource)| is_to_write(of, name, resource));
+    let retries = to_write.map(|(name, _)| Some(of.memory.failures.get(name)?.retry_at));
+    let deletions = of
+        .memory
+        .failed_deletions
+        .values()
+        .map(|failed| Some(failed.retry_at));
+    let retry = earliest(retries.chain(deletions)).map(|at| at.max(of.snapshot.now));
+    let unconfirmed = of.plan.iter().flat_map(|plan| &plan.unconfirmed);
+    let confirm = earliest(unconfirmed.map(|(id, _)| rules::creates_end(of.snapshot, of.memory, id)));
+    until(earliest([due(of), retry, confirm]))
+}
+
+/// Composition resource name -> what keeps it from being as desired.
+fn problems<'p>(of: &Context, plan: &'p Plan) -> BTreeMap<&'p str, String> {
+    let mut problems = BTreeMap::new();
+    for (name, resource) in &plan.desired {
+        let problem = match resource {
+            Err(why) => Some(why.clone()),
+            Ok(resource) => problem(of, name, resource),
+        };
+        if let Some(problem) = problem {
+            problems.insert(name.as_str(), problem);
+        }
+    }
+    problems
+}
+
+/// It is not as it is desired, and that can be mended.
+fn is_to_write(of: &Context, name: &str, resource: &ComposedResource) -> bool {
+    missing(of).any(|(missing, _)| missing == name) || change(of, name, resource).is_some()
+}
+
+fn problem(of: &Context, name: &str, resource: &ComposedResource) -> Option<String> {
+    if let Some(failed) = of.memory.failures.get(name)
+        && is_to_write(of, name, resource)
+    {
+        return Some(failed.message.clone());
+    }
+    match of.seen(&resource.id)? {
+        ObjectState::KindGone => Some(format!(
+            "the cluster does not serve {} in {}",
+            resource.id.kind, resource.api_version
+        )),
+        ObjectState::Unknown(why) => Some(why.clone()),
+        ObjectState::Absent => None,
+        ObjectState::Exists(object) => match object.ownership(of.snapshot.xr.uid()) {
+            Ownership::Foreign => Some(format!(
+                "{} is controlled by {}",
+                resource.id,
+                object.controller_name()
+            )),
+            Ownership::Uncontrolled if !rules::may_adopt(object, name) => Some(format!(
+                "{} exists and is not controlled by this composite resource: delete it, or hand it over with the annotation {}: {name}",
+                resource.id,
+                super::super::names::RESOURCE_NAME
+            )),
+            Ownership::Ours if object.is_deleting() => Some(format!("{} is being deleted", resource.id)),
+            Ownership::Ours | Ownership::Uncontrolled => None,
+        },
+    }
+}
+
+fn synced(plan: &Plan, problems: &BTreeMap<&str, String>) -> ConditionReport {
+    let mut parts = Vec::new();
+    if !problems.is_empty() {
+        let names: Vec<&str> = problems.keys().copied().collect();
+        parts.push(format!("Unsynced resources: {}", names_of(&names)));
+    }
+    if !plan.replaced.is_empty() {
+        let left: Vec<String> = plan.replaced.iter().map(|(id, _)| id.to_string()).collect();
+        let left: Vec<&str> = left.iter().map(String::as_str).collect();
+        parts.push(format!(
+            "of another kind than is desired now, and left as they are: {}",
+            names_of(&left)
+        ));
+    }
+    if problems.is_empty() {
+        ConditionReport {
+            message: parts.join("; "),
+            ..ConditionReport::yes(ConditionReason::ReconcileSuccess)
+        }
+    } else {
+        ConditionReport::no(ConditionReason::ReconcileError, parts.join("; "))
+    }
+}
+
+/// From the last response alone (I18).
+fn ready(desired: &DesiredState, unready: &[&str]) -> ConditionReport {
+    let composite = desired
+        .composite
+        .as_ref()
+        .map(|one| one.ready)
+        .unwrap_or_default();
+    match composite {
+        Readiness::Ready => ConditionReport::yes(ConditionReason::Available),
+        Readiness::NotReady => ConditionReport::no(ConditionReason::Creating, ""),
+        Readiness::Unspecified if unready.is_empty() => ConditionReport::yes(ConditionReason::Available),
+        Readiness::Unspecified => {
+            let message = format!("Unready resources: {}", names_of(unready));
+            ConditionReport::no(ConditionReason::Creating, message)
+        }
+    }
+}
+
+fn unready(desired: &DesiredState) -> Vec<&str> {
+    let unready = desired.resources.iter();
+    unready
+        .filter(|(_, one)| one.ready != Readiness::Ready)
+        .map(|(name, _)| name.as_str())
+        .collect()
+}
+
+fn status_of(desired: &DesiredState) -> serde_json::Value {
+    let composite = desired.composite.as_ref();
+    let status = composite.map(|one| one.object["status"].clone());
+    status.filter(serde_json::Value::is_object).unwrap_or_default()
+}
+
+/// Neither an error nor another readiness: it may wait for more of its kind.
+fn is_progress(of: &Context, report: &Report) -> bool {
+    let is = |type_: &str, new: &Option<ConditionReport>| {
+        let stored = of.snapshot.xr.condition(type_);
+        let Some(new) = new else { return true };
+        let value = if new.value { "True" } else { "False" };
+        match stored {
+            None => new.value == (type_ == SYNCED),
+            Some(stored) => {
+                stored["status"] == value
+                    && (type_ == READY || stored["message"].as_str().unwrap_or_default() == new.message)
+            }
+        }
+    };
+    is(SYNCED, &report.synced) && is(READY, &report.ready)
+}
+
+/// Another run is due, and the first news since the last write is not old.
+fn waits_for_more(of: &Context) -> bool {
+    let settings = &of.snapshot.settings;
+    due(of).is_some_and(|at| at <= of.snapshot.now + settings.longest_settle)
+        && of
+            .memory
+            .progress_since
+            .is_some_and(|since| of.snapshot.now < since + settings.progress)
+}

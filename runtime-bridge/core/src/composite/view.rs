@@ -1,0 +1,117 @@
+//! The composite resource and what it composed as functions see them, and the digests of that.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    context::Context,
+    digest::{ContentDigest, for_functions},
+    names,
+    pipeline::Lookup,
+    snapshot::{Basis, Chosen},
+    status::OURS,
+    write,
+};
+use crate::function::{Observed, Resource};
+
+/// What all calls of a run are shown: the composite resource as it is about to be stored, and what it composed.
+pub(super) fn observed(of: &Context, chosen: &Chosen) -> Arc<Observed> {
+    let composite = Resource::of(for_functions(write::with_machinery(of.snapshot, chosen)));
+    let resources = of
+        .observed()
+        .into_iter()
+        .filter_map(|(name, same)| {
+            let (_, object) = same.first()?;
+            Some((
+                name.to_owned(),
+                Resource::of(for_functions(object.object.clone())),
+            ))
+        })
+        .collect();
+    Arc::new(Observed { composite, resources })
+}
+
+/// What a run would be begun for.
+pub(super) fn basis(of: &Context, chosen: &Chosen) -> Basis {
+    let xr = &of.snapshot.xr;
+    let metadata = &xr.object["metadata"];
+    let desired = json!({
+        "uid": xr.uid(),
+        "labels": without(&metadata["labels"], |name| name == names::COMPOSITE),
+        "annotations": without(&metadata["annotations"], is_own_annotation),
+        "spec": user_spec(of),
+        "revision": [&chosen.selected.revision, &chosen.revision_uid],
+    });
+    let observed = of.observed();
+    let resources = observed.iter().filter_map(|(name, same)| {
+        let (_, object) = same.first()?;
+        Some([
+            ContentDigest::of_value(&json!(name)),
+            ContentDigest::of_object(&object.object),
+        ])
+    });
+    let composite = json!({"status": foreign_status(xr.status()), "deleting": xr.is_deleting()});
+    let observed = std::iter::once(ContentDigest::of_value(&composite)).chain(resources.flatten());
+    let required: BTreeMap<Lookup, ContentDigest> = of
+        .snapshot
+        .required
+        .iter()
+        .filter_map(|(lookup, found)| Some((lookup.clone(), *found.as_ref().ok()?)))
+        .collect();
+    Basis {
+        desired: ContentDigest::of_value(&desired),
+        observed: ContentDigest::of_all(observed),
+        required,
+    }
+}
+
+/// The spec without what the bridge writes in it.
+fn user_spec(of: &Context) -> Value {
+    let xr = &of.snapshot.xr;
+    let mut spec = xr.object["spec"].clone();
+    let machinery = match super::xr::machinery_field(xr.scope) {
+        Some(field) => spec.get_mut(field),
+        None => Some(&mut spec),
+    };
+    if let Some(Value::Object(machinery)) = machinery {
+        for field in ["resourceRefs", "compositionRef", "compositionRevisionRef"] {
+            machinery.remove(field);
+        }
+        if machinery.is_empty()
+            && let (Some(field), Some(spec)) = (super::xr::machinery_field(xr.scope), spec.as_object_mut())
+        {
+            spec.remove(field);
+        }
+    }
+    spec
+}
+
+/// The status without the conditions that the bridge sets by itself: they follow from runs.
+fn foreign_status(status: &Value) -> Value {
+    let mut status = status.clone();
+    if let Some(Value::Array(conditions)) = status.get_mut("conditions") {
+        conditions.retain(|condition| !OURS.iter().any(|ours| condition["type"] == *ours));
+        if conditions.is_empty() {
+            status.as_object_mut().map(|status| status.remove("conditions"));
+        }
+    }
+    if status.as_object().is_some_and(Map::is_empty) {
+        status = Value::Null;
+    }
+    status
+}
+
+fn without(map: &Value, is_out: impl Fn(&str) -> bool) -> Value {
+    let kept = map.as_object().into_iter().flatten();
+    let kept: Map<String, Value> = kept
+        .filter(|(name, _)| !is_out(name))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    Value::Object(kept)
+}
+
+/// An annotation of our own, or one that changes with each `kubectl apply` of the same.
+fn is_own_annotation(name: &str) -> bool {
+    name.starts_with(names::OUR_PREFIX)
+}

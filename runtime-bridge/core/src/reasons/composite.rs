@@ -1,0 +1,15 @@
+use super::reasons;
+
+reasons! {
+    /// Something that happened to a composite resource. Of those that Crossplane has, the strings are its own.
+    CompositeEvent {
+        SelectComposition = "a composition and its revision were selected, or cannot be",
+        CompositionSelection = "the definition's default or enforced composition was taken",
+        ComposeResources = "the pipeline, a result of a function, or a composed resource; the message names which",
+        NamespaceOverridden = "a function wants another namespace than that of a namespaced composite resource, which is used",
+        ReconciliationPaused = "the composite resource is paused, see `Synced`",
+        DeleteCompositeResource = "the deletion of a composite resource cannot go on; the message says why",
+        Adopted = "an object that nobody controlled, and that was composed under this name before, is composed again",
+        KindChanged = "under a name another kind is desired than before: the former object stays until it is deleted by hand or the composite resource is" => "delete the former object if nothing needs it any more",
+    }
+}
