@@ -3,7 +3,7 @@
 pub mod api_error;
 pub mod client;
 pub mod clock;
-
+pub mod composite;
 pub mod config;
 pub mod crd;
 mod digest;

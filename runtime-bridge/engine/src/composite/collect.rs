@@ -1,0 +1,115 @@
+//! Collects what a decision is made from.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use bridge_core::{
+    composite::{
+        Additions, Composite, Lookup, ObjectId, ObjectState, ResourceRef, RunState, Snapshot, names, requires,
+    },
+    watch_plan::GroupKind,
+};
+use futures::{StreamExt, stream};
+
+use super::{
+    find::{Finder, value},
+    reconciler::CompositeReconciler,
+};
+use crate::{object::Object, random};
+
+/// Reads under way at once for one composite resource.
+const READS: usize = 16;
+
+impl CompositeReconciler {
+    /// What is known of a composite resource without asking anybody.
+    pub(super) fn collect_cached(&self, object: &Object) -> Snapshot {
+        let shared = &self.shared;
+        let xr = Composite::parse(value(object), self.terms.scope);
+        let run = self.runs.state(object.uid());
+        let namespaced = self.namespaced(&run);
+        Snapshot {
+            choice: self.choose(&xr),
+            seen: BTreeMap::new(),
+            strays: self.strays(&xr),
+            required: BTreeMap::new(),
+            run,
+            namespaced,
+            term_began: shared.term_began(),
+            may_act: false,
+            settings: Arc::clone(&shared.settings),
+            jitter: random::fraction(),
+            now: shared.clock.now(),
+            xr,
+        }
+    }
+
+    /// What may have to be read.
+    pub(super) async fn collect(&self, snapshot: &Snapshot) -> Additions {
+        let finder = Finder::new(&self.shared);
+        let finder = &finder;
+        let home = snapshot.xr.namespace();
+        let mut refs: BTreeMap<ObjectId, ResourceRef> = BTreeMap::new();
+        for one in snapshot.strays.iter().chain(&snapshot.xr.refs) {
+            refs.insert(one.id(home), one.clone());
+        }
+        let seen: BTreeMap<ObjectId, ObjectState> = stream::iter(refs)
+            .map(|(id, reference)| async move { (id, finder.see(&reference, home).await) })
+            .buffer_unordered(READS)
+            .collect()
+            .await;
+        let requirements = match &snapshot.run {
+            RunState::Ended { outcome, .. } => outcome.requirements.clone(),
+            _ => requires::decode(snapshot.xr.annotation(names::REQUIRES)).steps,
+        };
+        let required = requirements
+            .selectors()
+            .map(|selector| {
+                let found = finder.found_cached(selector);
+                let digest = found.map(|found| found.digest());
+                (Lookup::Resources(selector.clone()), digest)
+            })
+            .collect();
+        Additions {
+            seen,
+            required,
+            now: self.shared.clock.now(),
+        }
+    }
+
+    /// Whether the kinds that the last run desires are namespaced, as far as they are served.
+    fn namespaced(&self, run: &RunState) -> BTreeMap<GroupKind, bool> {
+        let RunState::Ended { outcome, .. } = run else {
+            return BTreeMap::new();
+        };
+        let Ok(desired) = &outcome.result else {
+            return BTreeMap::new();
+        };
+        let finder = Finder::new(&self.shared);
+        let mut namespaced = BTreeMap::new();
+        for resource in desired.resources.values() {
+            let text = |name: &str| resource.object[name].as_str().unwrap_or_default();
+            let (api_version, kind) = (text("apiVersion"), text("kind"));
+            if let Ok(api) = finder.api(api_version, kind) {
+                namespaced.insert(api.kind.clone(), api.namespaced);
+            }
+        }
+        namespaced
+    }
+
+    /// What names it as its controller and is not among its references, of all kinds that are watched.
+    fn strays(&self, xr: &Composite) -> Vec<ResourceRef> {
+        let home = xr.namespace();
+        let owned = self.shared.store.controlled_by(xr.uid());
+        let strays = owned.into_iter().map(|object| ResourceRef {
+            api_version: object.api.api_version(),
+            kind: object.api.kind.kind().to_owned(),
+            namespace: object
+                .namespace()
+                .filter(|_| home.is_none())
+                .map(ToOwned::to_owned),
+            name: object.name().to_owned(),
+        });
+        strays
+            .filter(|stray| !xr.refs.iter().any(|one| one.id(home) == stray.id(home)))
+            .collect()
+    }
+}

@@ -1,0 +1,89 @@
+//! A reconciler of composite resources as the engine serves it.
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use bridge_core::queue::Priority;
+
+use super::{dependencies, pass, reconciler::CompositeReconciler};
+use crate::{
+    engine::Controller,
+    object::{Key, Object},
+    reconcile::{Next, Reconcile, ReconcileRequest},
+    store::Change,
+};
+
+/// An object whose former reconcile has not ended gets its turn after this.
+const STILL_BUSY: Duration = Duration::from_secs(1);
+
+/// What an honest reconcile may take: many writes, each with its own deadline.
+const LONGEST: Duration = Duration::from_mins(10);
+
+impl CompositeReconciler {
+    /// As the engine serves it.
+    pub fn controller(self: &Arc<Self>, reason: &str) -> Controller {
+        Controller {
+            api: Arc::clone(&self.api),
+            edges: dependencies::edges(self.terms.scope),
+            reconciler: Arc::new(QueuedReconciler(Arc::clone(self))),
+            reason: reason.to_owned(),
+        }
+    }
+}
+
+/// Hands each turn to a task of its own, so that nothing that it has begun is ever cut off.
+struct QueuedReconciler(Arc<CompositeReconciler>);
+
+#[async_trait]
+impl Reconcile for QueuedReconciler {
+    async fn reconcile(&self, key: &Key, request: ReconcileRequest) -> Next {
+        let of = &self.0;
+        let now = || of.shared.clock.now();
+        let Some(object) = of.shared.store.get(key) else {
+            if let Some(uid) = of.memories.forget(key, None) {
+                of.forget(&uid);
+            }
+            return Next::idle();
+        };
+        let (memory, former) = of.memories.take(&object);
+        if let Some(former) = former {
+            of.forget(&former);
+        }
+        let Some(memory) = memory else {
+            return Next::busy(now() + STILL_BUSY, request.priority);
+        };
+        let uid = object.uid().to_owned();
+        let run = pass::run(Arc::clone(of), object, memory);
+        let Some(task) = of.shared.detached.spawn(&uid, run) else {
+            return Next::busy(now() + STILL_BUSY, request.priority);
+        };
+        match task.await {
+            Ok(next) => next,
+            // Counted and logged by the engine like any other panic.
+            Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+            Err(_) => Next::at(now() + STILL_BUSY, Priority::OperationPoll),
+        }
+    }
+
+    /// Its status is an input of its functions, whoever else writes it.
+    fn wake_priority(&self, change: &Change) -> Option<Priority> {
+        change.new.is_some().then_some(Priority::UserChange)
+    }
+
+    fn forget(&self, object: &Object) {
+        self.0.memories.forget(&object.key(), Some(object.uid()));
+        self.0.forget(object.uid());
+    }
+
+    fn stop(&self) {
+        self.0.stop();
+    }
+
+    fn flow(&self, object: &Object) -> String {
+        object.namespace().unwrap_or_default().to_owned()
+    }
+
+    fn longest_pass(&self) -> Duration {
+        LONGEST
+    }
+}

@@ -1,0 +1,119 @@
+//! What a composite resource depends on: whose changes are its turn, and which kinds are to be watched for it.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use bridge_core::{
+    composite::{Composite, names, requires},
+    definition::Scope,
+    function::{ResourceMatch, ResourceSelector},
+    watch_plan::GroupKind,
+};
+
+use super::{
+    find::{keys_of, value},
+    revisions,
+};
+use crate::{
+    object::{Key, Object},
+    store::{Edge, Interest, LabelSelection, NeededKind},
+};
+
+const COMPOSITION_NAME: &str = "crossplane.io/composition-name";
+
+/// The edges of the composite resources of a kind.
+pub(super) fn edges(scope: Scope) -> Arc<[Edge]> {
+    let references = move |object: &Object| {
+        let xr = Composite::parse(value(object), scope);
+        let home = xr.namespace();
+        let mut keys: Vec<Key> = xr.refs.iter().map(|one| keys_of(one, home)).collect();
+        keys.extend(required(&xr).iter().filter_map(by_name));
+        keys
+    };
+    let selections = move |object: &Object| {
+        let xr = Composite::parse(value(object), scope);
+        let mut selections: Vec<LabelSelection> = required(&xr).iter().filter_map(by_labels).collect();
+        selections.extend(compositions(&xr));
+        selections
+    };
+    let needs = move |object: &Object| {
+        let xr = Composite::parse(value(object), scope);
+        let refs = xr
+            .refs
+            .iter()
+            .map(|one| needed(&one.api_version, &one.kind))
+            .collect::<Vec<_>>();
+        let required = requires::decode(xr.annotation(names::REQUIRES)).kinds.resources;
+        let required = required.iter().map(|one| needed(&one.api_version, &one.kind));
+        let mut needs: Vec<NeededKind> = refs.into_iter().chain(required).collect();
+        needs.sort();
+        needs.dedup();
+        needs
+    };
+    Arc::new([
+        Edge::references(Arc::new(references)).with_interest(Interest::All),
+        Edge::selections(Arc::new(selections)).with_interest(Interest::All),
+        Edge::owned().with_interest(Interest::All),
+        Edge::needs(Arc::new(needs)),
+    ])
+}
+
+fn required(xr: &Composite) -> Vec<ResourceSelector> {
+    let required = requires::decode(xr.annotation(names::REQUIRES));
+    required.steps.selectors().cloned().collect()
+}
+
+fn needed(api_version: &str, kind: &str) -> NeededKind {
+    let (group, version) = api_version.rsplit_once('/').unwrap_or(("", api_version));
+    NeededKind {
+        kind: GroupKind::new(group, kind),
+        version: version.to_owned(),
+    }
+}
+
+fn group_kind(selector: &ResourceSelector) -> GroupKind {
+    needed(&selector.api_version, &selector.kind).kind
+}
+
+fn by_name(selector: &ResourceSelector) -> Option<Key> {
+    match &selector.matching {
+        ResourceMatch::Name(name) => Some(Key::new(
+            group_kind(selector),
+            selector.namespace.as_deref(),
+            name,
+        )),
+        ResourceMatch::Labels(_) => None,
+    }
+}
+
+fn by_labels(selector: &ResourceSelector) -> Option<LabelSelection> {
+    match &selector.matching {
+        ResourceMatch::Name(_) => None,
+        ResourceMatch::Labels(labels) => Some(LabelSelection {
+            kind: group_kind(selector),
+            namespace: selector.namespace.clone(),
+            labels: labels.clone(),
+        }),
+    }
+}
+
+/// Revisions of its composition; of one that has none yet, all of them and all compositions.
+fn compositions(xr: &Composite) -> Vec<LabelSelection> {
+    let all = |kind: GroupKind| LabelSelection {
+        kind,
+        namespace: None,
+        labels: BTreeMap::new(),
+    };
+    let composition = xr
+        .machinery()
+        .and_then(|machinery| machinery.get("compositionRef")?.get("name")?.as_str());
+    match composition {
+        Some(name) => vec![LabelSelection {
+            labels: BTreeMap::from([(COMPOSITION_NAME.to_owned(), name.to_owned())]),
+            ..all(revisions::revision_kind())
+        }],
+        None => vec![
+            all(revisions::composition_kind()),
+            all(revisions::revision_kind()),
+        ],
+    }
+}

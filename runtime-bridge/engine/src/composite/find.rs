@@ -1,0 +1,222 @@
+//! Finds objects by reference, name and labels: in the store where their watch is live, else by reading them.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use bridge_core::{
+    composite::{Found, LiveObject, Lookup, ObjectState, ResourceRef},
+    function::{Resource, ResourceMatch, ResourceSelector, SecretData},
+    watch_plan::GroupKind,
+};
+use futures::{StreamExt, stream};
+use serde_json::Value;
+
+use super::reconciler::CompositeShared;
+use crate::{
+    api_error::ApiError,
+    object::{ApiType, Key, Object},
+    secret::SecretError,
+    store::LabelSelection,
+    watch::{Unresolved, WatchState},
+};
+
+/// Reads under way at once for one composite resource.
+const READS: usize = 16;
+
+/// Finds what a composite resource composed, and what its functions require.
+pub(super) struct Finder<'a> {
+    shared: &'a CompositeShared,
+}
+
+impl<'a> Finder<'a> {
+    pub(super) fn new(shared: &'a CompositeShared) -> Self {
+        Self { shared }
+    }
+
+    /// How the objects of a kind are addressed; `Err`: what is known instead.
+    pub(super) fn api(&self, api_version: &str, kind: &str) -> Result<Arc<ApiType>, ObjectState> {
+        match self.shared.watches.resolve(api_version, kind) {
+            Ok(resolved) => Ok(resolved.api),
+            Err(Unresolved::NotServed(_)) => Err(ObjectState::KindGone),
+            Err(Unresolved::OtherVersion(why) | Unresolved::Unknown(why)) => Err(ObjectState::Unknown(why)),
+        }
+    }
+
+    /// One object, from the store if it is known to hold it in this version.
+    pub(super) async fn see(&self, reference: &ResourceRef, home: Option<&str>) -> ObjectState {
+        let api = match self.api(&reference.api_version, &reference.kind) {
+            Ok(api) => api,
+            Err(seen) => return seen,
+        };
+        let key = key_of(&api, reference, home);
+        match self.cached(&api, &key) {
+            Some(seen) => seen,
+            None => self.read(&api, &key).await,
+        }
+    }
+
+    /// One object, past the store.
+    pub(super) async fn see_live(&self, reference: &ResourceRef, home: Option<&str>) -> ObjectState {
+        match self.api(&reference.api_version, &reference.kind) {
+            Ok(api) => self.read(&api, &key_of(&api, reference, home)).await,
+            Err(seen) => seen,
+        }
+    }
+
+    fn cached(&self, api: &Arc<ApiType>, key: &Key) -> Option<ObjectState> {
+        if api.is_metadata_only() || self.shared.watches.state(&api.kind) != WatchState::Live {
+            return None;
+        }
+        match self.shared.store.get(key) {
+            Some(object) if object.api.version == api.version => Some(exists(&object)),
+            Some(_) => None,
+            None => Some(ObjectState::Absent),
+        }
+    }
+
+    async fn read(&self, api: &Arc<ApiType>, key: &Key) -> ObjectState {
+        match self.shared.writer.get_live(api, key).await {
+            Ok(object) => exists(&object),
+            Err(ApiError::NotFound(_)) => ObjectState::Absent,
+            Err(error) => ObjectState::Unknown(error.to_string()),
+        }
+    }
+
+    /// All that a run asks for.
+    pub(super) async fn find_all(&self, lookups: Vec<Lookup>) -> BTreeMap<Lookup, Found> {
+        stream::iter(lookups)
+            .map(|lookup| async move {
+                let found = self.find(&lookup).await;
+                (lookup, found)
+            })
+            .buffer_unordered(READS)
+            .collect()
+            .await
+    }
+
+    async fn find(&self, lookup: &Lookup) -> Found {
+        match lookup {
+            Lookup::Resources(selector) => match self.select(selector).await {
+                Ok(objects) => Found::Resources(objects.into_iter().map(Resource::of).collect()),
+                Err(why) => Found::Failed(why),
+            },
+            Lookup::Schema(_) => Found::Schema(None),
+            Lookup::Secret { namespace, name } => match self.secret(namespace, name).await {
+                Ok(data) => Found::Secret(data),
+                Err(why) => Found::Failed(why),
+            },
+        }
+    }
+
+    async fn secret(&self, namespace: &str, name: &str) -> Result<Option<SecretData>, String> {
+        match self.shared.secrets.read(namespace, name).await {
+            Ok(secret) => Ok(Some(SecretData(secret.data.0.clone()))),
+            Err(SecretError::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    async fn select(&self, selector: &ResourceSelector) -> Result<Vec<Value>, String> {
+        let api = match self.api(&selector.api_version, &selector.kind) {
+            Ok(api) => api,
+            Err(ObjectState::Unknown(why)) => return Err(why),
+            Err(_) => {
+                return Err(format!(
+                    "the cluster does not serve {} in {}",
+                    selector.kind, selector.api_version
+                ));
+            }
+        };
+        let namespace = selector.namespace.as_deref().filter(|_| api.namespaced);
+        match &selector.matching {
+            ResourceMatch::Name(name) => {
+                if api.namespaced && namespace.is_none() {
+                    return Ok(Vec::new());
+                }
+                let key = Key::new(api.kind.clone(), namespace, name);
+                let seen = match self.cached(&api, &key) {
+                    Some(seen) => seen,
+                    None => self.read(&api, &key).await,
+                };
+                match seen {
+                    ObjectState::Exists(object) => Ok(vec![object.object]),
+                    ObjectState::Absent | ObjectState::KindGone => Ok(Vec::new()),
+                    ObjectState::Unknown(why) => Err(why),
+                }
+            }
+            ResourceMatch::Labels(labels) => {
+                let selection = LabelSelection {
+                    kind: api.kind.clone(),
+                    namespace: namespace.map(ToOwned::to_owned),
+                    labels: labels.clone(),
+                };
+                let objects =
+                    if !api.is_metadata_only() && self.shared.watches.state(&api.kind) == WatchState::Live {
+                        self.shared.store.list(&api.kind)
+                    } else {
+                        let listed = self.shared.writer.list_live(&api, namespace).await;
+                        listed.map_err(|error| error.to_string())?
+                    };
+                let selected = objects.iter().filter(|object| selection.matches(object));
+                Ok(selected.map(|object| value(object)).collect())
+            }
+        }
+    }
+
+    /// What a requirement finds without asking anybody; `Err`: that is not known.
+    pub(super) fn found_cached(&self, selector: &ResourceSelector) -> Result<Found, String> {
+        let api = match self.api(&selector.api_version, &selector.kind) {
+            Ok(api) => api,
+            Err(ObjectState::Unknown(why)) => return Err(why),
+            Err(_) => return Err("its kind is not served".to_owned()),
+        };
+        if api.is_metadata_only() || self.shared.watches.state(&api.kind) != WatchState::Live {
+            return Err("its watch is not live".to_owned());
+        }
+        let namespace = selector.namespace.as_deref().filter(|_| api.namespaced);
+        let objects = match &selector.matching {
+            ResourceMatch::Name(name) => {
+                let key = Key::new(api.kind.clone(), namespace, name);
+                self.shared.store.get(&key).into_iter().collect()
+            }
+            ResourceMatch::Labels(labels) => {
+                let selection = LabelSelection {
+                    kind: api.kind.clone(),
+                    namespace: namespace.map(ToOwned::to_owned),
+                    labels: labels.clone(),
+                };
+                let mut all = self.shared.store.list(&api.kind);
+                all.retain(|object| selection.matches(object));
+                all
+            }
+        };
+        Ok(Found::Resources(
+            objects.iter().map(|object| Resource::of(value(object))).collect(),
+        ))
+    }
+}
+
+pub(super) fn key_of(api: &ApiType, reference: &ResourceRef, home: Option<&str>) -> Key {
+    let namespace = home.or(reference.namespace.as_deref()).filter(|_| api.namespaced);
+    Key::new(api.kind.clone(), namespace, &reference.name)
+}
+
+/// The key by which the store knows an object that is referred to, before anybody knows whether its kind is namespaced.
+pub(super) fn keys_of(reference: &ResourceRef, home: Option<&str>) -> Key {
+    let group = reference
+        .api_version
+        .rsplit_once('/')
+        .map_or("", |(group, _)| group);
+    let kind = GroupKind::new(group, &reference.kind);
+    Key::new(kind, home.or(reference.namespace.as_deref()), &reference.name)
+}
+
+fn exists(object: &Arc<Object>) -> ObjectState {
+    ObjectState::Exists(Box::new(LiveObject {
+        object: value(object),
+    }))
+}
+
+pub(super) fn value(object: &Object) -> Value {
+    // An object that was decoded is one that can be encoded.
+    serde_json::to_value(object).unwrap_or_default()
+}

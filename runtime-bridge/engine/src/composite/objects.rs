@@ -1,0 +1,167 @@
+//! Writes of composed objects: each by itself, guarded, some at once.
+
+use std::sync::Arc;
+
+use bridge_core::composite::{
+    Change, ComposedResource, Deletion, LiveObject, WriteFailure, WriteFailureKind, composed_manager, names,
+};
+use futures::{StreamExt, stream};
+
+use super::{
+    find::{Finder, key_of, value},
+    reconciler::CompositeReconciler,
+};
+use crate::{
+    api_error::ApiError,
+    object::{ApiType, Key, Object},
+    write::{Apply, Deleted, Deletion as Delete, Propagation, Writer},
+};
+
+/// Writes of one composite resource at once.
+const WRITES: usize = 16;
+
+impl CompositeReconciler {
+    /// Creates objects; of those that exist none is touched.
+    pub(super) async fn create(
+        &self,
+        xr: &Object,
+        all: &[ComposedResource],
+    ) -> Vec<Result<LiveObject, WriteFailure>> {
+        let writer = self
+            .shared
+            .writer
+            .for_reconcile(&xr.key())
+            .as_manager(names::CREATED_MANAGER);
+        let writer = &writer;
+        let create = |resource: ComposedResource| async move {
+            let api = self.api_of(&resource)?;
+            let namespace = resource.id.namespace.as_deref().filter(|_| api.namespaced);
+            let created = writer.create_document(&api, namespace, &resource.created()).await;
+            created
+                .map(|object| live(&object))
+                .map_err(|error| failure(&error))
+        };
+        stream::iter(all.iter().cloned().map(create))
+            .buffered(WRITES)
+            .collect()
+            .await
+    }
+
+    /// Changes objects, each if it is still of the version that this was decided on.
+    pub(super) async fn apply(&self, xr: &Object, all: &[Change]) -> Vec<Result<LiveObject, WriteFailure>> {
+        let manager = composed_manager(xr.name(), &self.api.kind);
+        let writer = self.shared.writer.for_reconcile(&xr.key()).as_manager(&manager);
+        let writer = &writer;
+        let apply = |change: Change| async move {
+            let api = self.api_of(&change.resource)?;
+            let applied = apply_one(writer, &api, &change).await;
+            applied
+                .map(|object| live(&object))
+                .map_err(|error| failure(&error))
+        };
+        stream::iter(all.iter().cloned().map(apply))
+            .buffered(WRITES)
+            .collect()
+            .await
+    }
+
+    /// Deletes objects, each if it is still of the version that this was decided on; true: it is gone.
+    pub(super) async fn delete(&self, xr: &Object, all: &[Deletion]) -> Vec<Result<bool, WriteFailure>> {
+        let writer = self.shared.writer.for_reconcile(&xr.key());
+        let finder = Finder::new(&self.shared);
+        let (writer, finder) = (&writer, &finder);
+        let delete = |deletion: Deletion| async move {
+            let reference = &deletion.reference;
+            let Ok(api) = finder.api(&reference.api_version, &reference.kind) else {
+                return Err(not_served(&reference.kind, &reference.api_version));
+            };
+            let key = key_of(&api, reference, xr.namespace());
+            let options = Delete {
+                uid: &deletion.uid,
+                version: deletion.resource_version.parse().ok(),
+                propagation: Propagation::Background,
+            };
+            match writer.delete(&api, &key, options).await {
+                Ok(Deleted::Gone) => Ok(true),
+                Ok(Deleted::Marked(_)) => Ok(false),
+                Err(error) => Err(failure(&error)),
+            }
+        };
+        stream::iter(all.iter().cloned().map(delete))
+            .buffered(WRITES)
+            .collect()
+            .await
+    }
+
+    fn api_of(&self, resource: &ComposedResource) -> Result<Arc<ApiType>, WriteFailure> {
+        let finder = Finder::new(&self.shared);
+        finder
+            .api(&resource.api_version, &resource.id.kind)
+            .map_err(|_| not_served(&resource.id.kind, &resource.api_version))
+    }
+}
+
+async fn apply_one(writer: &Writer, api: &Arc<ApiType>, change: &Change) -> Result<Arc<Object>, ApiError> {
+    let resource = &change.resource;
+    let key = Key::new(
+        api.kind.clone(),
+        resource.id.namespace.as_deref().filter(|_| api.namespaced),
+        &resource.id.name,
+    );
+    let mut version = change.resource_version.parse().ok();
+    if change.convert {
+        // Only then does an apply remove what it was created with and is no longer desired.
+        let (object, managers) = writer.get_live_with_managers(api, &key).await?;
+        if object.uid() != change.uid || Some(object.resource_version()) != version {
+            return Err(ApiError::Conflict("it is of another version".to_owned()));
+        }
+        let former = [names::CREATED_MANAGER, names::CROSSPLANE_MANAGER];
+        if let Some(converted) = writer.convert(&object, &managers, &former).await? {
+            version = Some(converted.resource_version());
+        }
+    }
+    let fields = resource.applied();
+    let apply = Apply {
+        api,
+        key: &key,
+        uid: &change.uid,
+        version,
+        fields: &fields,
+        force: true,
+    };
+    writer.apply(apply).await
+}
+
+fn live(object: &Object) -> LiveObject {
+    LiveObject {
+        object: value(object),
+    }
+}
+
+fn not_served(kind: &str, api_version: &str) -> WriteFailure {
+    WriteFailure {
+        kind: WriteFailureKind::NotDone,
+        message: format!("the cluster does not serve {kind} in {api_version}"),
+    }
+}
+
+/// What a failed request means for the object.
+pub(super) fn failure(error: &ApiError) -> WriteFailure {
+    let kind = match error {
+        ApiError::AlreadyExists(_) => WriteFailureKind::AlreadyExists,
+        ApiError::Conflict(_) | ApiError::NotFound(_) => WriteFailureKind::Conflict,
+        ApiError::Invalid(_) | ApiError::Denied(_) | ApiError::Forbidden(_) | ApiError::FieldConflict(_) => {
+            WriteFailureKind::Rejected
+        }
+        ApiError::Timeout(_) | ApiError::Interrupted(_) | ApiError::Unusable(_) => WriteFailureKind::Unknown,
+        ApiError::NotServed(_)
+        | ApiError::DependencyNotFound(_)
+        | ApiError::Expired(_)
+        | ApiError::Throttled { .. }
+        | ApiError::Unavailable(_) => WriteFailureKind::NotDone,
+    };
+    WriteFailure {
+        kind,
+        message: error.to_string(),
+    }
+}

@@ -1,0 +1,248 @@
+//! Carries out what the driver of a reconcile asks for: with real requests to the API server.
+
+use std::{sync::Arc, time::Duration};
+
+use bridge_core::{
+    composite::{
+        Action, Composite, CompositeMachine, CompositeMemory, CompositeWrite, ObjectState, Performed,
+        ResourceRef, names,
+    },
+    driver::{ApiFailure, ApiFailureKind, Driver, Effect, End, Input, Moment, Permit, Retry},
+    managed::Event,
+    queue::Priority,
+};
+use futures::{StreamExt, stream};
+use tracing::Instrument;
+
+use super::{
+    find::{Finder, value},
+    reconciler::CompositeReconciler,
+};
+use crate::{
+    api_error::ApiError,
+    event::EventType,
+    object::Object,
+    random,
+    reconcile::Next,
+    shell::MemoryGuard,
+    write::{Finalized, Still},
+};
+
+type CompositeDriver = Driver<CompositeMachine, Arc<Object>>;
+type CompositeInput = Input<CompositeMachine, Arc<Object>>;
+
+/// Where Crossplane's own events of composite resources come from.
+const EVENT_SOURCE: &str = "defined/compositeresourcedefinition.apiextensions.crossplane.io";
+
+/// Reads under way at once for one composite resource.
+const READS: usize = 16;
+
+/// Runs a reconcile to its end.
+pub(super) async fn run(
+    of: Arc<CompositeReconciler>,
+    first: Arc<Object>,
+    mut memory: MemoryGuard<CompositeMemory>,
+) -> Next {
+    let span = tracing::info_span!("reconcile", object = %first.key(), uid = first.uid());
+    async move { of.drive(&first, &mut memory).await }
+        .instrument(span)
+        .await
+}
+
+impl CompositeReconciler {
+    async fn drive(self: &Arc<Self>, first: &Arc<Object>, memory: &mut CompositeMemory) -> Next {
+        let mut driver = CompositeDriver::begin(memory, &self.moment());
+        loop {
+            let input = match driver.effect() {
+                Effect::End(end) => return self.ended(first, end),
+                effect => self.carry_out(first, effect).await,
+            };
+            driver.resume(memory, &self.moment(), input);
+            for event in memory.take_events() {
+                self.record(first, &event);
+            }
+        }
+    }
+
+    fn moment(&self) -> Moment {
+        Moment {
+            now: self.shared.clock.now(),
+            leadership: self.right(),
+            jitter: random::fraction(),
+        }
+    }
+
+    fn ended(&self, first: &Object, end: &End) -> Next {
+        match end {
+            End::Gone => {
+                self.memories.forget(&first.key(), Some(first.uid()));
+                self.forget(first.uid());
+                Next::idle()
+            }
+            End::Rest(rest) => match rest.wake {
+                Some(at) => Next::at(at, Priority::DriftPoll),
+                None => Next::idle(),
+            },
+            End::Retry { at, why } => {
+                if *why == Retry::Unfinished {
+                    tracing::error!(object = %first.key(), "a reconcile did not come to an end; this is a bug");
+                }
+                Next::at(*at, Priority::DriftPoll)
+            }
+        }
+    }
+
+    /// The newest version that is stored; `None`: the object is gone, or another one has its name.
+    fn newest(&self, first: &Object) -> Option<Arc<Object>> {
+        let newest = self.shared.store.get(&first.key());
+        newest.filter(|newest| newest.uid() == first.uid())
+    }
+
+    async fn carry_out(
+        self: &Arc<Self>,
+        first: &Arc<Object>,
+        effect: Effect<'_, CompositeMachine, Arc<Object>>,
+    ) -> CompositeInput {
+        match effect {
+            Effect::CollectCached => Input::Cached(self.newest(first).map(|object| {
+                let snapshot = Box::new(self.collect_cached(&object));
+                (object, snapshot)
+            })),
+            Effect::Collect { snapshot, .. } => Input::Collected(Box::new(self.collect(snapshot).await)),
+            Effect::AcquirePermit => Input::Permit(Permit::AtOnce),
+            Effect::Begin { object, action } => {
+                tracing::debug!(decision = %action, version = object.resource_version());
+                Input::Proceed
+            }
+            Effect::Perform { object, action } => self.perform(object, action).await,
+            Effect::Newest | Effect::Stored => {
+                Input::Newest(self.newest(first).map(|object| self.viewed(object)))
+            }
+            Effect::Persist { change, .. } => match *change {},
+            Effect::Wait(pause) => {
+                tokio::time::sleep(pause).await;
+                Input::Waited
+            }
+            Effect::ReadLive => {
+                let live = self.shared.writer.get_live(&self.api, &first.key()).await;
+                Input::Live(match live {
+                    Ok(live) => Ok(self.viewed(live)),
+                    Err(error) => Err(self.api_failure(first, &error)),
+                })
+            }
+            Effect::End(_) => Input::Proceed,
+        }
+    }
+
+    fn viewed(&self, object: Arc<Object>) -> (Arc<Object>, Composite) {
+        let view = Composite::parse(value(&object), self.terms.scope);
+        (object, view)
+    }
+
+    async fn perform(self: &Arc<Self>, object: &Arc<Object>, action: &Action) -> CompositeInput {
+        let key = object.key();
+        let writer = self
+            .shared
+            .writer
+            .for_reconcile(&key)
+            .as_manager(names::CROSSPLANE_MANAGER);
+        let version = |object: Arc<Object>| Performed::Version(object.resource_version().to_string());
+        let result = match action {
+            Action::Observe(refs) => Ok(Performed::Observed(self.observe(object, refs).await)),
+            Action::VerifyResourceVersion => writer.get_live(&self.api, &key).await.map(version),
+            Action::Run(start) => {
+                self.begin_run(&key, object.uid(), (**start).clone());
+                Ok(Performed::RunBegan)
+            }
+            Action::Write(write) => writer.put(&changed(object, write)).await.map(version),
+            Action::Create(all) => Ok(Performed::Written(self.create(object, all).await)),
+            Action::Apply(all) => Ok(Performed::Written(self.apply(object, all).await)),
+            Action::Delete(all) => Ok(Performed::Deleted(self.delete(object, all).await)),
+            Action::WriteStatus(write) => {
+                let mut new = Object::clone(object);
+                new.set_status(&write.status);
+                let written = writer.put_status(&new).await;
+                written.map(|stored| Performed::StatusWritten {
+                    version: stored.resource_version().to_string(),
+                    stored: stored.status_value(),
+                })
+            }
+            Action::RemoveFinalizer => {
+                let still = Still::Version(object.resource_version());
+                let removed = writer
+                    .remove_finalizer(&self.api, &key, object.uid(), names::FINALIZER, still)
+                    .await;
+                removed.map(|removed| Performed::FinalizerRemoved(matches!(removed, Finalized::Gone)))
+            }
+        };
+        match result {
+            Ok(performed) => Input::Performed(performed),
+            Err(error) => {
+                if matches!(error, ApiError::Conflict(_) | ApiError::NotFound(_)) {
+                    tracing::debug!(object = %key, %action, %error, "not written");
+                } else {
+                    tracing::warn!(object = %key, %action, %error, "not written; will retry");
+                }
+                Input::Failed(self.api_failure(object, &error))
+            }
+        }
+    }
+
+    async fn observe(
+        &self,
+        xr: &Object,
+        refs: &[ResourceRef],
+    ) -> Vec<(bridge_core::composite::ObjectId, ObjectState)> {
+        let finder = Finder::new(&self.shared);
+        let (finder, home) = (&finder, xr.namespace());
+        stream::iter(refs.iter().cloned())
+            .map(|reference| async move {
+                let seen = finder.see_live(&reference, home).await;
+                (reference.id(home), seen)
+            })
+            .buffer_unordered(READS)
+            .collect()
+            .await
+    }
+
+    fn api_failure(&self, object: &Object, error: &ApiError) -> ApiFailure {
+        let kind = match error {
+            ApiError::Conflict(_) => ApiFailureKind::Conflict,
+            ApiError::NotFound(_) => ApiFailureKind::NotFound,
+            ApiError::NotServed(_) if self.shared.store.is_tombstoned(object.uid()) => {
+                ApiFailureKind::KindGone
+            }
+            error if error.is_refusal() => ApiFailureKind::Rejected,
+            _ => ApiFailureKind::Transient,
+        };
+        let retry_after = match error {
+            ApiError::Throttled { retry_after, .. } => *retry_after,
+            _ => Duration::ZERO,
+        };
+        ApiFailure {
+            kind,
+            retry_after,
+            message: error.to_string(),
+        }
+    }
+
+    fn record(&self, object: &Object, event: &Event) {
+        let event_type = if event.warning {
+            EventType::Warning
+        } else {
+            EventType::Normal
+        };
+        self.shared
+            .events
+            .record_as(EVENT_SOURCE, object, event_type, &event.reason, &event.message);
+    }
+}
+
+fn changed(object: &Object, write: &CompositeWrite) -> Object {
+    let mut object = object.clone();
+    object.meta.finalizers = Some(write.finalizers.clone());
+    object.meta.labels = Some(write.labels.clone());
+    object.meta.annotations = Some(write.annotations.clone());
+    object.set_spec(&write.spec);
+    object
+}
