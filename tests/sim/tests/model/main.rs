@@ -3,6 +3,7 @@
 mod bridge;
 mod choose;
 mod cloud;
+mod composite;
 mod counts;
 mod etcd;
 mod events;

@@ -1,0 +1,237 @@
+//! What each rule keeps from happening.
+
+use std::time::Duration;
+
+use bridge_core::composite::ObjectId;
+use serde_json::{Value, json};
+
+use super::{
+    life::{Step, act, composed, configmaps, live, spec},
+    process::{Fault, World, composite},
+};
+
+const TWO: Step = Step::Create(&[("a", "1"), ("b", "1")]);
+
+fn settled(steps: &[Step]) -> World {
+    let mut world = World::new(configmaps);
+    for step in steps {
+        act(&mut world, *step);
+        world.note();
+        world.settle().unwrap();
+    }
+    world
+}
+
+fn finished(mut world: World) {
+    world.settle().unwrap();
+    assert_eq!(world.api.violations, [""; 0]);
+}
+
+fn worked(life: &[Step], fault: (usize, Fault), then: impl FnOnce(&mut World)) {
+    let mut world = World::new(configmaps);
+    world.faults = [fault].into();
+    act(&mut world, TWO);
+    world
+        .settle_until(world.now + Duration::from_millis(200))
+        .unwrap();
+    then(&mut world);
+    for step in life {
+        act(&mut world, *step);
+        world.settle().unwrap();
+        assert_eq!(world.api.violations, [""; 0]);
+    }
+}
+
+const SECOND_CREATE: usize = 2;
+
+#[test]
+fn a_late_create_of_what_is_no_longer_desired_is_found() {
+    let life = [Step::Edit(&[("a", "1")]), Step::Delete];
+    worked(&life, (SECOND_CREATE, Fault::LandsLate), |_| {});
+    worked(&life, (SECOND_CREATE, Fault::DiesAndLandsLate), |_| {});
+    let deleted = [Step::Delete];
+    worked(&deleted, (SECOND_CREATE, Fault::LandsLate), |_| {});
+    worked(&deleted, (SECOND_CREATE, Fault::DiesAndLandsLate), |_| {});
+}
+
+#[test]
+fn a_watch_that_shows_nothing_for_minutes_makes_nothing_absent() {
+    let life = [Step::Edit(&[("a", "1")]), Step::Delete];
+    worked(&life, (SECOND_CREATE, Fault::DiesAfter), |world| {
+        world.stick(Duration::from_mins(3));
+    });
+}
+
+/// The former leader let b go; the cache of the next one shows the composite resource as it was before.
+#[test]
+fn a_cache_of_before_the_term_creates_nothing() {
+    for ago in 1..8 {
+        let mut world = settled(&[TWO, Step::Edit(&[("a", "1")])]);
+        act(&mut world, Step::RestartStale(ago));
+        finished(world);
+    }
+}
+
+#[test]
+fn a_stale_cache_at_any_time_leaks_nothing() {
+    for ago in 1..12 {
+        let mut world = World::new(configmaps);
+        let life = [
+            TWO,
+            Step::Edit(&[("a", "2"), ("c", "1")]),
+            Step::RestartStale(ago),
+            Step::Edit(&[("a", "2")]),
+            Step::RestartStale(ago),
+            Step::Delete,
+        ];
+        live(&mut world, &life).unwrap_or_else(|why| panic!("{ago}: {why}"));
+    }
+}
+
+/// An owner was restored together with what it owns, and lost its references.
+#[test]
+fn what_is_owned_and_not_referred_to_goes_with_its_owner() {
+    let mut world = settled(&[TWO]);
+    world
+        .api
+        .edit_xr(|xr| xr["spec"]["crossplane"]["resourceRefs"] = json!([]));
+    act(&mut world, Step::Delete);
+    world.settle().unwrap();
+    assert_eq!((world.api.xr, world.api.objects.len()), (None, 0));
+}
+
+fn owned_by_another(object: &mut Value) {
+    object["metadata"]["ownerReferences"] = json!([{
+        "apiVersion": "v1", "kind": "Other", "name": "other", "uid": "another", "controller": true,
+    }]);
+}
+
+#[test]
+fn what_another_owner_controls_is_neither_written_nor_deleted() {
+    let mut world = settled(&[TWO]);
+    let id = composed(&world)["b"].clone();
+    world.api.edit(&id, |mut object| {
+        owned_by_another(&mut object);
+        object["data"]["value"] = "theirs".into();
+        Some(object)
+    });
+    world.settle().unwrap();
+    act(&mut world, Step::Edit(&[("a", "1")]));
+    world.settle().unwrap();
+    act(&mut world, Step::Delete);
+    world.settle().unwrap();
+    assert_eq!(world.api.objects[&id]["data"]["value"], "theirs");
+    assert_eq!(world.api.xr, None, "it does not wait for what is another owner's");
+}
+
+#[test]
+fn an_object_is_not_taken_over_for_its_name_alone() {
+    let first = settled(&[TWO]);
+    let id = composed(&first)["b"].clone();
+    let mut world = World::new(configmaps);
+    world
+        .api
+        .create_xr(&spec(&[("a", "1"), ("b", "1")]), "2026-01-01T00:00:00Z");
+    let theirs = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": id.name}, "data": {"value": "theirs"}});
+    world.api.put_foreign(&id, theirs);
+    world.settle().unwrap();
+    assert_eq!(world.api.objects[&id]["data"]["value"], "theirs");
+}
+
+#[test]
+fn a_composite_that_is_orphaned_deletes_nothing() {
+    let mut world = settled(&[TWO]);
+    world.api.edit_xr(|xr| {
+        xr["metadata"]["finalizers"] = json!(["orphan", "composite.apiextensions.crossplane.io"]);
+    });
+    act(&mut world, Step::Delete);
+    world.settle().unwrap();
+    assert_eq!(world.api.objects.len(), 2);
+    // The garbage collector takes the owners off, and then its finalizer.
+    let ids: Vec<ObjectId> = world.api.objects.keys().cloned().collect();
+    for id in ids {
+        world.api.edit(&id, |mut object| {
+            object["metadata"].as_object_mut()?.remove("ownerReferences");
+            Some(object)
+        });
+    }
+    world.api.edit_xr(|xr| {
+        if let Some(finalizers) = xr["metadata"]["finalizers"].as_array_mut() {
+            finalizers.retain(|one| one != "orphan");
+        }
+    });
+    world.settle().unwrap();
+    assert_eq!((world.api.xr, world.api.objects.len()), (None, 2));
+}
+
+#[test]
+fn a_composite_stays_until_what_it_composed_is_gone() {
+    let mut world = settled(&[TWO]);
+    let id = composed(&world)["a"].clone();
+    world.api.edit(&id, |mut object| {
+        object["metadata"]["finalizers"] = json!(["test/hold"]);
+        Some(object)
+    });
+    act(&mut world, Step::Delete);
+    world.settle().unwrap();
+    assert!(composite(&world).is_some());
+}
+
+#[test]
+fn an_object_of_a_former_kind_stays_and_is_named() {
+    let mut world = settled(&[TWO]);
+    let former = composed(&world)["b"].clone();
+    world
+        .api
+        .edit_xr(|xr| xr["spec"]["items"]["b"] = json!({"value": "1", "secret": true}));
+    world.settle().unwrap();
+    let secret = ObjectId {
+        kind: "Secret".to_owned(),
+        ..former.clone()
+    };
+    assert!(
+        world.api.objects.contains_key(&secret),
+        "under the inherited name"
+    );
+    assert!(world.api.objects.contains_key(&former));
+    let xr = composite(&world).unwrap();
+    let synced = xr.condition("Synced").unwrap();
+    let message = format!("of another kind than is desired now, and left as they are: {former}");
+    assert_eq!(
+        (&synced["status"], &synced["message"]),
+        (&json!("True"), &json!(message))
+    );
+    act(&mut world, Step::Delete);
+    world.settle().unwrap();
+    assert_eq!(world.api.objects.len(), 0);
+}
+
+#[test]
+fn what_a_webhook_makes_of_a_field_is_not_fought() {
+    let mut world = World::new(configmaps);
+    world.api.alters = Some(("1", "one"));
+    act(&mut world, Step::Create(&[("a", "1")]));
+    world.settle().unwrap();
+    let writes = world.api.writes.len();
+    world.settle().unwrap();
+    assert_eq!(world.api.writes.len(), writes);
+    // Once after a restart, which cannot know it.
+    world.restart();
+    world.settle().unwrap();
+    assert_eq!(world.api.writes.len(), writes + 1);
+}
+
+#[test]
+fn a_result_for_what_was_desired_before_writes_nothing() {
+    let mut world = World::new(configmaps);
+    act(&mut world, TWO);
+    world.edit_during_run = Some(|xr| xr["spec"]["items"] = spec(&[("a", "2")])["items"].clone());
+    world.settle().unwrap();
+    let id = &composed(&world)["a"];
+    assert_eq!(world.api.objects.len(), 1);
+    assert!(
+        !world.api.writes.iter().any(|write| write.starts_with("delete")),
+        "b was created for nothing"
+    );
+    assert_eq!(world.api.objects[id]["data"]["value"], "2");
+}
