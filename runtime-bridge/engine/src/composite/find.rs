@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use bridge_core::{
-    composite::{Found, LiveObject, Lookup, ObjectState, ResourceRef},
+    composite::{Found, LiveObject, Lookup, ObjectState, ResourceRef, is_valid_namespace},
     function::{Resource, ResourceMatch, ResourceSelector, SecretData},
     watch_plan::GroupKind,
 };
@@ -127,6 +127,10 @@ impl<'a> Finder<'a> {
             }
         };
         let namespace = selector.namespace.as_deref().filter(|_| api.namespaced);
+        // It comes from a function, and becomes part of a path.
+        if let Some(namespace) = namespace.filter(|namespace| !is_valid_namespace(namespace)) {
+            return Err(format!("{namespace:?} is not a valid namespace"));
+        }
         match &selector.matching {
             ResourceMatch::Name(name) => {
                 if api.namespaced && namespace.is_none() {

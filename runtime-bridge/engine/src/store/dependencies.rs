@@ -64,3 +64,7 @@ fn selected(selection: &LabelSelection) -> (GroupKind, Option<(String, String)>)
     let label = label.map(|(name, value)| (name.clone(), value.clone()));
     (selection.kind.clone(), label)
 }
+
+#[cfg(test)]
+#[path = "dependencies_tests.rs"]
+mod tests;
