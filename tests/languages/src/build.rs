@@ -104,18 +104,24 @@ async fn locked(path: PathBuf) -> Result<fs::File, BuildError> {
 
 /// Runs a tool to its end.
 pub(crate) async fn run(tool: Spawn) -> Result<(), BuildError> {
+    output(tool).await.map(drop)
+}
+
+/// Runs a tool to its end, and returns its output.
+pub(crate) async fn output(tool: Spawn) -> Result<String, BuildError> {
     let (say, said) = channel();
     let errors = say.clone();
     let tool = tool
         .stdout(Output::lines(move |line| drop(say.send(line.to_owned()))))
         .stderr(Output::lines(move |line| drop(errors.send(line.to_owned()))));
     let status = tool.spawn()?.wait().await;
-    if status.success() {
-        return Ok(());
-    }
     let said: Vec<String> = said.iter().collect();
+    let said = said.join("\n");
+    if status.success() {
+        return Ok(said);
+    }
     Err(BuildError::Step {
         status: status.to_string(),
-        said: said.join("\n"),
+        said,
     })
 }

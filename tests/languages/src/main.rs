@@ -1,6 +1,6 @@
 //! Builds the plugins side by side, and what sessions by hand need, so that tests find them.
 
-use bridge_languages::{BuildError, Language, grpcurl};
+use bridge_languages::{BuildError, Function, Language, grpcurl};
 
 #[tokio::main]
 async fn main() -> Result<(), BuildError> {
@@ -14,6 +14,13 @@ async fn main() -> Result<(), BuildError> {
         go.await?;
         grpcurl().await
     };
-    tokio::try_join!(python, go, typescript)?;
+    let functions = async {
+        for function in Function::ALL {
+            function.command().await?;
+            println!("{}: is installed", function.name());
+        }
+        Ok::<_, BuildError>(())
+    };
+    tokio::try_join!(python, go, typescript, functions)?;
     Ok(())
 }

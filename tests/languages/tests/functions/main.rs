@@ -1,0 +1,5 @@
+//! Real composition functions in Python, as real processes, called by the bridge's client.
+
+mod example;
+mod host;
+mod pythonic;
