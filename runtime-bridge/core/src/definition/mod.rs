@@ -5,6 +5,7 @@
 
 mod fields;
 mod rejection;
+mod standing;
 mod terms;
 #[cfg(test)]
 mod tests;
@@ -12,6 +13,7 @@ mod tests;
 pub use self::{
     fields::{Definition, DefinitionVersion, DeletePolicy, ExtraMetadata, Names, Scope, UpdatePolicy},
     rejection::{DefinitionRejected, Side},
+    standing::{SideState, Standing},
     terms::{ClaimTerms, Machinery, Terms},
 };
 
@@ -23,3 +25,12 @@ pub const API_VERSION: &str = "apiextensions.crossplane.io/v1";
 
 /// Kind of a definition.
 pub const KIND: &str = "CompositeResourceDefinition";
+
+/// Plural of the kind of a definition.
+pub const PLURAL: &str = "compositeresourcedefinitions";
+
+/// Finalizer of a definition: its composite resources, and their CRD, go before it.
+pub const DEFINED_FINALIZER: &str = "defined.apiextensions.crossplane.io";
+
+/// Finalizer of a definition with claims: they, and their CRD, go before it.
+pub const OFFERED_FINALIZER: &str = "offered.apiextensions.crossplane.io";

@@ -17,6 +17,14 @@ impl Side {
             Self::Claim => "Composite Resource Claim",
         }
     }
+
+    /// As events name it.
+    pub const fn noun(self) -> &'static str {
+        match self {
+            Self::Composite => "composite resource",
+            Self::Claim => "composite resource claim",
+        }
+    }
 }
 
 /// Why nothing can be served for a definition. The texts stand in conditions: the same cause has the same text.

@@ -5,6 +5,7 @@
 
 mod composite;
 mod condition;
+mod definition;
 mod event;
 mod problem;
 mod stop;
@@ -13,6 +14,7 @@ use std::{borrow::Cow, fmt};
 
 pub use composite::CompositeEvent;
 pub use condition::ConditionReason;
+pub use definition::{DefinitionEvent, DefinitionReason};
 pub use event::{NormalEvent, WarningEvent};
 pub use problem::ProblemReason;
 pub use stop::StopReason;

@@ -23,7 +23,7 @@ impl CompositeReconciler {
     /// What is known of a composite resource without asking anybody.
     pub(super) fn collect_cached(&self, object: &Object) -> Snapshot {
         let shared = &self.shared;
-        let xr = Composite::parse(value(object), self.terms.scope);
+        let xr = Composite::parse(value(object), self.terms().scope);
         let run = self.runs.state(object.uid());
         let namespaced = self.namespaced(&run);
         Snapshot {

@@ -24,7 +24,7 @@ impl CompositeReconciler {
     pub fn controller(self: &Arc<Self>, reason: &str) -> Controller {
         Controller {
             api: Arc::clone(&self.api),
-            edges: dependencies::edges(self.terms.scope),
+            edges: dependencies::edges(self.terms().scope),
             reconciler: Arc::new(QueuedReconciler(Arc::clone(self))),
             reason: reason.to_owned(),
         }

@@ -135,7 +135,7 @@ impl CompositeReconciler {
     }
 
     fn viewed(&self, object: Arc<Object>) -> (Arc<Object>, Composite) {
-        let view = Composite::parse(value(&object), self.terms.scope);
+        let view = Composite::parse(value(&object), self.terms().scope);
         (object, view)
     }
 

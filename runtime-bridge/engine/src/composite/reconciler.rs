@@ -12,7 +12,7 @@ use bridge_core::{
     function::Functions,
 };
 use jiff::Timestamp;
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 
 use super::{revisions::Library, runs::Runs};
 use crate::{
@@ -108,7 +108,7 @@ impl CompositeShared {
 /// Reconciles the composite resources of one kind.
 pub struct CompositeReconciler {
     pub(super) shared: Arc<CompositeShared>,
-    pub(super) terms: Arc<Terms>,
+    terms: RwLock<Arc<Terms>>,
     pub(super) api: Arc<ApiType>,
     pub(super) memories: Memories<CompositeMemory>,
     pub(super) runs: Runs,
@@ -116,16 +116,26 @@ pub struct CompositeReconciler {
 }
 
 impl CompositeReconciler {
-    /// Of one kind, as its definition has it. Other terms are another reconciler.
+    /// Of one kind, as its definition has it. Another scope or version is another reconciler; other terms can be [set](Self::set_terms).
     pub fn new(shared: &Arc<CompositeShared>, terms: Arc<Terms>, api: Arc<ApiType>) -> Arc<Self> {
         Arc::new(Self {
             shared: Arc::clone(shared),
-            terms,
+            terms: RwLock::new(terms),
             api,
             memories: Memories::default(),
             runs: Runs::default(),
             stopped: AtomicBool::new(false),
         })
+    }
+
+    /// What its definition says now.
+    pub fn terms(&self) -> Arc<Terms> {
+        Arc::clone(&self.terms.read())
+    }
+
+    /// Its definition was changed: what is decided from now on goes by these.
+    pub fn set_terms(&self, terms: Arc<Terms>) {
+        *self.terms.write() = terms;
     }
 
     pub(super) fn right(&self) -> Right {

@@ -107,12 +107,13 @@ impl CompositeReconciler {
         let store = &self.shared.store;
         let compositions = library.compositions.all(store, &composition_kind());
         let revisions = library.revisions.all(store, &revision_kind());
-        let preferences = Preferences::read(&xr.object, self.terms.machinery);
+        let terms = self.terms();
+        let preferences = Preferences::read(&xr.object, terms.machinery);
         let stored = Stored {
             compositions: &compositions,
             revisions: &revisions,
         };
-        match choose(&self.terms, &preferences, stored) {
+        match choose(&terms, &preferences, stored) {
             Choice::Chosen(chosen) => Ok(Chosen {
                 pipeline: library.pipeline(&chosen.revision),
                 revision_uid: chosen.revision.uid.clone(),

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// It is served, and stays so: the API server serves one that is being deleted, but only for its last objects to go.
-pub(super) fn is(live: &Value) -> bool {
+pub(crate) fn is(live: &Value) -> bool {
     !is_deleting(live)
         && condition(live, "Established").is_some_and(|condition| condition["status"] == "True")
 }
@@ -12,6 +12,21 @@ fn is_deleting(live: &Value) -> bool {
     live.pointer("/metadata/deletionTimestamp")
         .is_some_and(Value::is_string)
 }
+
+/// What is wrong with it, in the words of the API server; `None`: nothing that is known.
+pub(crate) fn fault(live: &Value) -> Option<String> {
+    let said = |(name, status): &(&str, &str)| {
+        let condition = condition(live, name).filter(|condition| condition["status"] == *status)?;
+        Some(format!("{name}={status}: {}", condition["message"].as_str()?))
+    };
+    FAULTS.iter().find_map(said)
+}
+
+const FAULTS: [(&str, &str); 3] = [
+    ("NamesAccepted", "False"),
+    ("NonStructuralSchema", "True"),
+    ("Terminating", "True"),
+];
 
 /// Why it is not served, in the words of the API server.
 pub(super) fn why_not(live: &Value) -> String {

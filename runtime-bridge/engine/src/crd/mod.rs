@@ -1,6 +1,6 @@
 //! Installs custom resource definitions, or only checks them.
 
-mod established;
+pub(crate) mod established;
 
 use std::time::Duration;
 

@@ -2,6 +2,8 @@
 
 mod detached;
 mod memories;
+mod retries;
 
 pub use detached::Detached;
 pub(crate) use memories::{Memories, MemoryGuard};
+pub(crate) use retries::Retries;

@@ -4,6 +4,7 @@
 
 mod admin;
 mod applies;
+mod compositions;
 mod configs_in_use;
 mod connection_secrets;
 mod definitions;

@@ -1,0 +1,84 @@
+//! The composition layer: definitions, compositions, revisions and composite resources, served together.
+
+use std::{sync::Arc, time::Duration};
+
+use bridge_core::{composite::Settings, function::Functions};
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::{
+    composite::{CompositeOptions, CompositeShared},
+    definition::{DefinedTypes, DefinitionReconciler},
+    engine::Engine,
+    lease::Leadership,
+    revision::{CompositionReconciler, RevisionReconciler},
+    serve::Served,
+    shell::Detached,
+};
+
+/// Why their kinds are watched, for people.
+const REASON: &str = "compositions are served";
+
+/// How compositions are served.
+pub struct CompositionOptions {
+    /// Of composite resources.
+    pub settings: Settings,
+    /// Revisions of a composition that are kept though nobody refers to them; 0: all.
+    pub revision_history_limit: usize,
+    /// The right to act.
+    pub leadership: Leadership,
+    /// Reconciles that nothing cuts off.
+    pub detached: Detached,
+}
+
+/// Serves compositions until it is dropped. Kinds that the cluster does not have yet are waited for.
+pub struct CompositionLayer {
+    composites: Arc<CompositeShared>,
+    types: DefinedTypes,
+    detached: Detached,
+    _follow: AbortOnDropHandle<()>,
+    _served: Vec<Served>,
+}
+
+impl CompositionLayer {
+    /// Begins to serve. `functions`: how functions are called.
+    pub fn start(engine: &Arc<Engine>, functions: Arc<dyn Functions>, options: CompositionOptions) -> Self {
+        let leadership = options.leadership;
+        let detached = options.detached.clone();
+        let composites = CompositeShared::new(
+            engine,
+            functions,
+            CompositeOptions {
+                settings: options.settings,
+                leadership: leadership.clone(),
+                detached: options.detached,
+            },
+        );
+        let types = DefinedTypes::default();
+        let revisions = RevisionReconciler::new(engine, &leadership);
+        let limit = options.revision_history_limit;
+        let compositions = CompositionReconciler::new(engine, &leadership, &types, limit);
+        let definitions = DefinitionReconciler::new(engine, &composites, &leadership, &types);
+        Self {
+            composites,
+            types,
+            detached,
+            _follow: DefinitionReconciler::follow(engine),
+            _served: vec![
+                engine.serve(revisions.controller(REASON)),
+                engine.serve(compositions.controller(REASON)),
+                engine.serve(definitions.controller(REASON)),
+            ],
+        }
+    }
+
+    /// The types that are served.
+    pub fn types(&self) -> &DefinedTypes {
+        &self.types
+    }
+
+    /// Begins nothing more, and waits for what was begun, but not longer than `limit`. Answers how many reconciles have not ended.
+    pub async fn drain(&self, limit: Duration) -> usize {
+        self.composites.stop_acting();
+        self.detached.wait(limit).await
+    }
+}

@@ -1,0 +1,138 @@
+//! The controller of definitions as the engine serves it.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Weak},
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use bridge_core::{queue::Priority, reasons::DefinitionEvent};
+use parking_lot::Mutex;
+use tokio_util::task::AbortOnDropHandle;
+
+use super::{api, crds::Crds, follow::Follow, served_types::ServedTypes, types::DefinedTypes};
+use crate::{
+    clock::Clock,
+    composite::CompositeShared,
+    engine::{Controller, Engine},
+    event::{EventRecorder, EventType},
+    lease::Leadership,
+    object::{Key, Object},
+    reconcile::{Next, Reconcile, ReconcileRequest},
+    shell::Retries,
+    store::Store,
+    watch::Subscription,
+    write::Writer,
+};
+
+/// Where Crossplane's own events of definitions come from.
+const EVENT_SOURCE: &str = "defined/compositeresourcedefinition.apiextensions.crossplane.io";
+
+/// What an honest reconcile may take: the deletion of very many composite resources.
+const LONGEST: Duration = Duration::from_mins(5);
+
+/// This process may not act now: then later.
+const NOT_LEADER: Duration = Duration::from_secs(1);
+
+/// Reconciles definitions, and serves what they define.
+pub struct DefinitionReconciler {
+    engine: Weak<Engine>,
+    store: Arc<Store>,
+    events: Arc<EventRecorder>,
+    leadership: Leadership,
+    retries: Retries,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) writer: Writer,
+    pub(super) crds: Crds,
+    pub(super) served: ServedTypes,
+    /// What is waited for, by the uid of the definition that is being deleted.
+    pub(super) removals: Mutex<BTreeMap<String, Subscription>>,
+}
+
+impl DefinitionReconciler {
+    /// On a running engine. `types` shows what is served.
+    pub fn new(
+        engine: &Arc<Engine>,
+        composites: &Arc<CompositeShared>,
+        leadership: &Leadership,
+        types: &DefinedTypes,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            engine: Arc::downgrade(engine),
+            store: Arc::clone(&engine.store),
+            events: Arc::clone(&engine.events),
+            leadership: leadership.clone(),
+            retries: Retries::new(&engine.clock),
+            clock: Arc::clone(&engine.clock),
+            writer: engine.writer.clone(),
+            crds: Crds::new(&engine.writer),
+            served: ServedTypes::new(engine, composites, types),
+            removals: Mutex::default(),
+        })
+    }
+
+    /// As the engine serves it.
+    pub fn controller(self: &Arc<Self>, reason: &str) -> Controller {
+        Controller {
+            api: api(),
+            edges: Arc::new([]),
+            reconciler: Arc::clone(self) as _,
+            reason: reason.to_owned(),
+        }
+    }
+
+    /// A CRD that changes is its definition's turn, as long as the answer is kept.
+    pub fn follow(engine: &Engine) -> AbortOnDropHandle<()> {
+        AbortOnDropHandle::new(tokio::spawn(Follow::new(engine).run()))
+    }
+
+    /// Serves nothing for it any more.
+    pub(super) fn let_go(&self, definition: &Object) {
+        self.served.stop(definition.name(), Some(definition.uid()));
+        self.removals.lock().remove(definition.uid());
+    }
+
+    pub(super) fn record(
+        &self,
+        definition: &Object,
+        event_type: EventType,
+        reason: DefinitionEvent,
+        message: &str,
+    ) {
+        self.events
+            .record_as(EVENT_SOURCE, definition, event_type, reason.as_str(), message);
+    }
+}
+
+#[async_trait]
+impl Reconcile for DefinitionReconciler {
+    async fn reconcile(&self, key: &Key, _: ReconcileRequest) -> Next {
+        let Some(engine) = self.engine.upgrade() else {
+            return Next::idle();
+        };
+        let Some(definition) = self.store.get(key) else {
+            self.served.stop(key.name(), None);
+            self.retries.forget(key);
+            return Next::idle();
+        };
+        if !self.leadership.leads() {
+            return Next::at(self.clock.now() + NOT_LEADER, Priority::Dependency);
+        }
+        let result = if definition.is_deleting() {
+            self.remove(&engine, &definition).await
+        } else {
+            self.establish(&definition).await
+        };
+        self.retries.after(&definition, result)
+    }
+
+    fn forget(&self, object: &Object) {
+        self.let_go(object);
+        self.retries.forget(&object.key());
+    }
+
+    fn longest_pass(&self) -> Duration {
+        LONGEST
+    }
+}

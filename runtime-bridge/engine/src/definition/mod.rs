@@ -1,0 +1,34 @@
+//! The shell of definitions of composite resources (XRDs): writes their CRDs, serves their composite resources while those are established, and takes
+//! all of it down with the definition. What a definition says is [`bridge_core::definition`], its CRDs are [`bridge_core::crd`].
+
+mod controller;
+mod crds;
+mod follow;
+mod pass;
+mod removal;
+mod served_types;
+mod types;
+
+pub use self::{
+    controller::DefinitionReconciler,
+    types::{DefinedType, DefinedTypes},
+};
+
+use std::sync::Arc;
+
+use bridge_core::{
+    definition::{GROUP, KIND, PLURAL},
+    watch_plan::GroupKind,
+};
+
+use crate::object::ApiType;
+
+/// Definitions, in the version in which they are stored.
+pub fn api() -> Arc<ApiType> {
+    Arc::new(ApiType {
+        kind: GroupKind::new(GROUP, KIND),
+        version: "v1".to_owned(),
+        plural: PLURAL.to_owned(),
+        namespaced: false,
+    })
+}

@@ -1,0 +1,143 @@
+//! The handles by which composite resources are served: one for each definition, kept by the CRD that its objects are of.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Weak},
+};
+
+use bridge_core::{
+    definition::Terms,
+    queue::{Priority, Wake},
+};
+use parking_lot::Mutex;
+
+use super::types::{DefinedType, DefinedTypes};
+use crate::{
+    composite::{CompositeReconciler, CompositeShared},
+    engine::Engine,
+    object::ApiType,
+    serve::Served,
+};
+
+/// What is served, by the name of its definition.
+pub(super) struct ServedTypes {
+    // The engine keeps the controller of definitions, which keeps this.
+    engine: Weak<Engine>,
+    composites: Arc<CompositeShared>,
+    types: DefinedTypes,
+    served: Mutex<BTreeMap<String, ServedType>>,
+}
+
+struct ServedType {
+    definition: String,
+    crd: String,
+    reconciler: Arc<CompositeReconciler>,
+    _served: Served,
+}
+
+impl ServedType {
+    /// Its objects are the same, and are read and written in the same way.
+    fn goes_on(&self, terms: &Terms, crd: &str) -> bool {
+        let now = self.reconciler.terms();
+        self.crd == crd
+            && self.definition == terms.definition_uid
+            && (&now.kind, &now.plural, &now.version, now.scope)
+                == (&terms.kind, &terms.plural, &terms.version, terms.scope)
+    }
+}
+
+impl ServedTypes {
+    pub fn new(engine: &Arc<Engine>, composites: &Arc<CompositeShared>, types: &DefinedTypes) -> Self {
+        Self {
+            engine: Arc::downgrade(engine),
+            composites: Arc::clone(composites),
+            types: types.clone(),
+            served: Mutex::default(),
+        }
+    }
+
+    /// Serves the composite resources of a definition, of this CRD and by these terms. What is served by others goes on with these: no run and no memory is
+    /// lost, and its objects are reconciled.
+    pub fn serve(&self, terms: &Arc<Terms>, crd: &str) {
+        let Some(engine) = self.engine.upgrade() else {
+            return;
+        };
+        let mut served = self.served.lock();
+        match served.get(&terms.definition) {
+            Some(known) if known.goes_on(terms, crd) => {
+                if *known.reconciler.terms() == **terms {
+                    return;
+                }
+                known.reconciler.set_terms(Arc::clone(terms));
+                self.publish(terms, crd);
+                let wake = Wake {
+                    at: engine.clock.now(),
+                    priority: Priority::Dependency,
+                };
+                for object in engine.store.list(&terms.kind) {
+                    engine.dispatcher.enqueue(&object.key(), wake);
+                }
+                return;
+            }
+            // Of one kind, one at a time.
+            Some(_) => drop(served.remove(&terms.definition)),
+            None => {}
+        }
+        let reconciler = CompositeReconciler::new(&self.composites, Arc::clone(terms), api(terms));
+        let reason = format!("{} defines it", terms.definition);
+        let handle = engine.serve(reconciler.controller(&reason));
+        tracing::info!(definition = terms.definition, kind = %terms.kind, version = terms.version, "serving composite resources");
+        let one = ServedType {
+            definition: terms.definition_uid.clone(),
+            crd: crd.to_owned(),
+            reconciler,
+            _served: handle,
+        };
+        served.insert(terms.definition.clone(), one);
+        self.publish(terms, crd);
+    }
+
+    /// Serves nothing for a definition, unless its CRD is still this one.
+    pub fn retain(&self, definition: &str, crd: Option<&str>) {
+        let mut served = self.served.lock();
+        let keeps = |known: &ServedType| Some(known.crd.as_str()) == crd;
+        if served.get(definition).is_some_and(|known| !keeps(known)) {
+            self.end(served.remove(definition));
+        }
+    }
+
+    /// Serves nothing for a definition, if it is the one of this uid.
+    pub fn stop(&self, definition: &str, uid: Option<&str>) {
+        let mut served = self.served.lock();
+        let is_it = |known: &ServedType| uid.is_none_or(|uid| known.definition == uid);
+        if served.get(definition).is_some_and(is_it) {
+            self.end(served.remove(definition));
+        }
+    }
+
+    fn end(&self, ended: Option<ServedType>) {
+        if let Some(ended) = ended {
+            let terms = ended.reconciler.terms();
+            tracing::info!(definition = terms.definition, kind = %terms.kind, "no longer serving composite resources");
+            self.types.remove(&terms.kind);
+        }
+    }
+
+    fn publish(&self, terms: &Arc<Terms>, crd: &str) {
+        let defined = DefinedType {
+            terms: Arc::clone(terms),
+            crd: crd.to_owned(),
+        };
+        self.types.set(&terms.kind, &defined);
+    }
+}
+
+/// How the composite resources of a type are addressed.
+fn api(terms: &Terms) -> Arc<ApiType> {
+    Arc::new(ApiType {
+        kind: terms.kind.clone(),
+        version: terms.version.clone(),
+        plural: terms.plural.clone(),
+        namespaced: terms.is_namespaced(),
+    })
+}

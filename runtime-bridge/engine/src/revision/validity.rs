@@ -1,0 +1,157 @@
+//! The controller of revisions: whether the functions of a pipeline can compose.
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use bridge_core::{
+    composite::names::CROSSPLANE_MANAGER,
+    managed::{ConditionValue, Status},
+    queue::Priority,
+    reasons::{ConditionReason, DefinitionEvent},
+    revision::{ActiveFunction, PipelineCheck, Revision, check_pipeline},
+    watch_plan::GroupKind,
+};
+
+use super::{composition::to_value, revisions};
+use crate::{
+    api_error::ApiError,
+    clock::Clock,
+    engine::{Controller, Engine},
+    event::{EventRecorder, EventType},
+    lease::Leadership,
+    object::{Key, Object},
+    reconcile::{Next, Reconcile, ReconcileRequest},
+    shell::Retries,
+    store::{Edge, Interest, LabelSelection, NeededKind, Store},
+    watch::Watches,
+    write::Writer,
+};
+
+/// Where Crossplane's own events of revisions come from.
+const EVENT_SOURCE: &str = "revision/compositionrevision.apiextensions.crossplane.io";
+
+/// Label of a `FunctionRevision`: name of its `Function`.
+const PACKAGE: &str = "pkg.crossplane.io/package";
+
+/// What is not known yet is looked at again after this.
+const NOT_YET: Duration = Duration::from_secs(1);
+
+fn function_revisions() -> GroupKind {
+    GroupKind::new("pkg.crossplane.io", "FunctionRevision")
+}
+
+/// Reconciles revisions: says whether their pipelines can be run.
+pub struct RevisionReconciler {
+    store: Arc<Store>,
+    watches: Arc<Watches>,
+    events: Arc<EventRecorder>,
+    clock: Arc<dyn Clock>,
+    writer: Writer,
+    leadership: Leadership,
+    retries: Retries,
+}
+
+impl RevisionReconciler {
+    /// On a running engine.
+    pub fn new(engine: &Engine, leadership: &Leadership) -> Arc<Self> {
+        Arc::new(Self {
+            store: Arc::clone(&engine.store),
+            watches: Arc::clone(&engine.watches),
+            events: Arc::clone(&engine.events),
+            clock: Arc::clone(&engine.clock),
+            writer: engine.writer.as_manager(CROSSPLANE_MANAGER),
+            leadership: leadership.clone(),
+            retries: Retries::new(&engine.clock),
+        })
+    }
+
+    /// As the engine serves it.
+    pub fn controller(self: &Arc<Self>, reason: &str) -> Controller {
+        let functions = |revision: &Object| {
+            let revision = Revision::read(&to_value(revision));
+            let selection = |function: &str| LabelSelection {
+                kind: function_revisions(),
+                namespace: None,
+                labels: [(PACKAGE.to_owned(), function.to_owned())].into(),
+            };
+            revision.functions().map(selection).collect()
+        };
+        let needs = |_: &Object| {
+            vec![NeededKind {
+                kind: function_revisions(),
+                version: "v1".to_owned(),
+            }]
+        };
+        Controller {
+            api: revisions(),
+            edges: Arc::new([
+                Edge::selections(Arc::new(functions)).with_interest(Interest::All),
+                Edge::needs(Arc::new(needs)),
+            ]),
+            reconciler: Arc::clone(self) as _,
+            reason: reason.to_owned(),
+        }
+    }
+
+    async fn check(&self, object: &Object) -> Result<Next, ApiError> {
+        let installed = self.store.list(&function_revisions());
+        let active: Vec<ActiveFunction> = installed
+            .iter()
+            .filter_map(|function| ActiveFunction::read(&to_value(function)))
+            .collect();
+        let check = check_pipeline(&Revision::read(&to_value(object)), &active);
+        let valid = match &check {
+            PipelineCheck::Valid => ConditionValue {
+                status: true,
+                reason: check.reason().to_owned(),
+                message: String::new(),
+            },
+            PipelineCheck::MissingCapabilities { message } => {
+                let reason = DefinitionEvent::CheckCapabilities.as_str();
+                self.events
+                    .record_as(EVENT_SOURCE, object, EventType::Warning, reason, message);
+                ConditionValue {
+                    status: false,
+                    reason: check.reason().to_owned(),
+                    message: message.clone(),
+                }
+            }
+        };
+        let former = object.status_value();
+        let mut status = Status::read(&former);
+        let (generation, now) = (object.generation(), self.clock.now());
+        let synced = ConditionValue::yes(ConditionReason::ReconcileSuccess);
+        status.set("Synced", &synced, generation, now);
+        status.set("ValidPipeline", &valid, generation, now);
+        let status = status.write();
+        if status != former {
+            let mut changed = object.clone();
+            changed.set_status(&status);
+            let writer = self.writer.for_reconcile(&object.key());
+            writer.put_status(&changed).await?;
+        }
+        Ok(Next::idle())
+    }
+}
+
+#[async_trait]
+impl Reconcile for RevisionReconciler {
+    async fn reconcile(&self, key: &Key, _: ReconcileRequest) -> Next {
+        let Some(revision) = self.store.get(key) else {
+            self.retries.forget(key);
+            return Next::idle();
+        };
+        if revision.is_deleting() {
+            return Next::idle();
+        }
+        if !self.watches.is_complete(&function_revisions()) || !self.leadership.leads() {
+            return Next::at(self.clock.now() + NOT_YET, Priority::Dependency);
+        }
+        let result = self.check(&revision).await;
+        self.retries.after(&revision, result)
+    }
+
+    fn forget(&self, object: &Object) {
+        self.retries.forget(&object.key());
+    }
+}

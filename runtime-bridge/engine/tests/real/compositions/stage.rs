@@ -1,0 +1,287 @@
+//! A composition layer at work on a control plane of its own, with a function in this process.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use bridge_control_plane::{ControlPlane, Options};
+use bridge_core::{
+    composite::Settings,
+    function::{FunctionFailure, Functions, Readiness, Resource, RunRequest, RunResponse},
+};
+use bridge_engine::{
+    composition_layer::{CompositionLayer, CompositionOptions},
+    crd,
+    engine::Engine,
+    lease::Leadership,
+    shell::Detached,
+};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use tokio::sync::watch;
+
+use crate::{
+    admin::Admin,
+    harness::{LIMIT, engine, within},
+};
+
+pub const GROUP: &str = "shop.example.org";
+pub const DEFINITIONS: &str = "/apis/apiextensions.crossplane.io/v2/compositeresourcedefinitions";
+pub const COMPOSITIONS: &str = "/apis/apiextensions.crossplane.io/v1/compositions";
+pub const REVISIONS: &str = "/apis/apiextensions.crossplane.io/v1/compositionrevisions";
+
+const CROSSPLANE: [&str; 4] = [
+    include_str!("../../../../core/src/crd/crossplane/definition.yaml"),
+    include_str!("../../../../core/src/crd/crossplane/composition.yaml"),
+    include_str!("../../../../core/src/crd/crossplane/revision.yaml"),
+    include_str!("../../../../core/src/crd/crossplane/environment_config.yaml"),
+];
+
+/// Desires a ConfigMap for each entry of `spec.values`.
+struct ConfigMaps;
+
+#[async_trait]
+impl Functions for ConfigMaps {
+    async fn run(
+        &self,
+        function: &str,
+        request: &RunRequest,
+        _: Timestamp,
+    ) -> Result<RunResponse, FunctionFailure> {
+        assert_eq!(function, "function-config-maps");
+        let mut desired = request.desired.clone();
+        let values = request.observed.composite.object["spec"]["values"].as_object();
+        for (name, value) in values.into_iter().flatten() {
+            let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"value": value}});
+            let resource = Resource {
+                ready: Readiness::Ready,
+                ..Resource::of(object)
+            };
+            desired.resources.insert(name.clone(), resource);
+        }
+        Ok(RunResponse {
+            desired,
+            ..RunResponse::default()
+        })
+    }
+}
+
+/// One process: an engine with the composition layer.
+pub struct Bridge {
+    pub engine: Arc<Engine>,
+    // Before the engine: it serves by it.
+    layer: Option<CompositionLayer>,
+    _gate: watch::Sender<bool>,
+}
+
+impl Bridge {
+    pub async fn start(plane: &ControlPlane) -> Self {
+        let (engine, gate) = engine(plane.kubeconfig()).await;
+        let engine = Arc::new(engine);
+        let options = CompositionOptions {
+            settings: Settings::default(),
+            revision_history_limit: 2,
+            leadership: Leadership::unopposed(),
+            detached: Detached::default(),
+        };
+        Self {
+            layer: Some(CompositionLayer::start(&engine, Arc::new(ConfigMaps), options)),
+            engine,
+            _gate: gate,
+        }
+    }
+
+    /// Its writes so far, by verb and resource.
+    pub fn writes(&self) -> BTreeMap<String, u64> {
+        let metrics = self.engine.encode_metrics();
+        let mut writes = BTreeMap::new();
+        for line in metrics
+            .lines()
+            .filter(|line| line.contains("api_requests_total{"))
+        {
+            let label = |name: &str| line.split(&format!("{name}=\"")).nth(1)?.split('"').next();
+            let (Some(verb), Some(resource)) = (label("verb"), label("resource")) else {
+                continue;
+            };
+            if ["get", "list", "watch"].contains(&verb) || resource == "events" {
+                continue;
+            }
+            let count: u64 = line.rsplit(' ').next().unwrap().parse().unwrap();
+            *writes.entry(format!("{verb} {resource}")).or_default() += count;
+        }
+        writes
+    }
+
+    /// Does nothing for a while, which is longer than any wait of a change.
+    pub async fn rests(&self) {
+        let before = self.writes();
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        assert_eq!(self.writes(), before);
+    }
+
+    pub async fn end(mut self) {
+        if let Some(layer) = self.layer.take() {
+            assert_eq!(layer.drain(LIMIT).await, 0);
+        }
+        self.engine.drain(LIMIT).await;
+    }
+}
+
+pub struct Stage {
+    pub admin: Admin,
+    pub plane: ControlPlane,
+}
+
+impl Stage {
+    /// With the kinds that Crossplane defines.
+    pub async fn new() -> Self {
+        let plane = ControlPlane::start(Options::default()).await.unwrap();
+        let admin = Admin::of(&plane).await;
+        Self { admin, plane }
+    }
+
+    pub async fn install(&self, bridge: &Bridge) {
+        let crds = CROSSPLANE.map(|text| serde_yaml_ng::from_str::<Value>(text).unwrap());
+        crd::install(&bridge.engine.clients.write, &crds, LIMIT)
+            .await
+            .unwrap();
+    }
+
+    /// A definition and a composition of `Order`s.
+    pub async fn define(&self) {
+        self.create(DEFINITIONS, &definition()).await;
+        self.create(COMPOSITIONS, &composition("1")).await;
+        self.condition(&definition_path(), "Established", "WatchingCompositeResource")
+            .await;
+    }
+
+    /// The API server itself takes a moment to serve a new kind.
+    pub async fn create(&self, collection: &str, object: &Value) -> Value {
+        within(async {
+            loop {
+                match self.admin.create(collection, object).await {
+                    Ok(created) => return created,
+                    Err(error) => assert!(error.is_transient(), "{error}"),
+                }
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        })
+        .await
+    }
+
+    /// Waits until what is there is as it should be.
+    pub async fn object(&self, path: &str, is_it: impl Fn(&Value) -> bool) -> Value {
+        let mut last = Value::Null;
+        let wait = async {
+            loop {
+                if let Ok(object) = self.admin.get(path).await {
+                    if is_it(&object) {
+                        return object;
+                    }
+                    last = object;
+                }
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        match tokio::time::timeout(LIMIT, wait).await {
+            Ok(object) => object,
+            Err(_) => panic!("{path} is not as it should be: {last:#}"),
+        }
+    }
+
+    /// Waits until a condition has a reason.
+    pub async fn condition(&self, path: &str, type_: &str, reason: &str) -> Value {
+        let has_it = |object: &Value| {
+            let conditions = object["status"]["conditions"].as_array();
+            let mut conditions = conditions.into_iter().flatten();
+            conditions.any(|condition| condition["type"] == type_ && condition["reason"] == reason)
+        };
+        self.object(path, has_it).await
+    }
+
+    pub async fn ready(&self, path: &str) -> Value {
+        self.condition(path, "Synced", "ReconcileSuccess").await;
+        self.condition(path, "Ready", "Available").await
+    }
+
+    pub async fn gone(&self, path: &str) {
+        let gone = async {
+            while self.admin.get(path).await.is_ok() {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        let gone = tokio::time::timeout(LIMIT, gone).await;
+        if gone.is_err() {
+            panic!("{path} is still there: {:#}", self.admin.get(path).await.unwrap());
+        }
+    }
+
+    /// Values of the ConfigMaps of a namespace.
+    pub async fn values(&self, namespace: &str) -> Vec<String> {
+        let path = format!("/api/v1/namespaces/{namespace}/configmaps?labelSelector=crossplane.io/composite");
+        let list = self.admin.get(&path).await.unwrap();
+        let items = list["items"].as_array().unwrap().iter();
+        let mut values: Vec<String> = items
+            .map(|item| item["data"]["value"].as_str().unwrap_or_default().to_owned())
+            .collect();
+        values.sort();
+        values
+    }
+}
+
+pub fn definition() -> Value {
+    json!({
+        "apiVersion": "apiextensions.crossplane.io/v2",
+        "kind": "CompositeResourceDefinition",
+        "metadata": {"name": format!("orders.{GROUP}")},
+        "spec": {
+            "group": GROUP,
+            "names": {"kind": "Order", "plural": "orders"},
+            "scope": "Namespaced",
+            "versions": [{
+                "name": "v1", "served": true, "referenceable": true,
+                "schema": {"openAPIV3Schema": {
+                    "type": "object",
+                    "properties": {"spec": {"type": "object", "properties": {
+                        "values": {"type": "object", "additionalProperties": {"type": "string"}},
+                    }}},
+                }},
+            }],
+        },
+    })
+}
+
+pub fn definition_path() -> String {
+    format!("{DEFINITIONS}/orders.{GROUP}")
+}
+
+pub fn crd_path() -> String {
+    format!("{}/orders.{GROUP}", crate::admin::DEFINITIONS)
+}
+
+pub fn composition(input: &str) -> Value {
+    json!({
+        "apiVersion": "apiextensions.crossplane.io/v1",
+        "kind": "Composition",
+        "metadata": {"name": "orders"},
+        "spec": {
+            "compositeTypeRef": {"apiVersion": format!("{GROUP}/v1"), "kind": "Order"},
+            "mode": "Pipeline",
+            "pipeline": [{
+                "step": "config-maps",
+                "functionRef": {"name": "function-config-maps"},
+                "input": {"apiVersion": "fn.example.org/v1", "kind": "Input", "value": input},
+            }],
+        },
+    })
+}
+
+pub fn orders(namespace: &str) -> String {
+    format!("/apis/{GROUP}/v1/namespaces/{namespace}/orders")
+}
+
+pub fn order(name: &str, values: &Value) -> Value {
+    json!({
+        "apiVersion": format!("{GROUP}/v1"), "kind": "Order",
+        "metadata": {"name": name}, "spec": {"values": values},
+    })
+}
