@@ -17,7 +17,7 @@ async fn an_order_is_composed_changed_and_deleted() {
     let stage = Stage::new().await;
     let bridge = Bridge::start(&stage.plane).await;
     // They come after the bridge, which waits for them.
-    stage.install(&bridge).await;
+    stage.install().await;
     stage.define().await;
     let namespace = stage.admin.namespace("one").await;
     let path = format!("{}/a", orders(&namespace));
@@ -54,7 +54,7 @@ async fn an_order_is_composed_changed_and_deleted() {
 async fn a_bridge_that_is_restarted_writes_nothing() {
     let stage = Stage::new().await;
     let bridge = Bridge::start(&stage.plane).await;
-    stage.install(&bridge).await;
+    stage.install().await;
     stage.define().await;
     let namespace = stage.admin.namespace("one").await;
     let path = format!("{}/a", orders(&namespace));
@@ -64,11 +64,13 @@ async fn a_bridge_that_is_restarted_writes_nothing() {
     stage.ready(&path).await;
     bridge.end().await;
 
+    let before = stage.admin.get(&path).await.unwrap();
     let bridge = Bridge::start(&stage.plane).await;
     let settled = stage.create(&orders(&namespace), &order("b", &json!({}))).await;
     assert_eq!(settled["kind"], "Order");
     stage.ready(&format!("{}/b", orders(&namespace))).await;
     bridge.rests().await;
+    assert_eq!(stage.admin.get(&path).await.unwrap(), before);
     // Those of the second order alone.
     assert_eq!(bridge.writes(), [("update orders".to_owned(), 2)].into());
     bridge.end().await;
@@ -78,7 +80,7 @@ async fn a_bridge_that_is_restarted_writes_nothing() {
 async fn a_changed_composition_moves_its_orders_to_a_new_revision() {
     let stage = Stage::new().await;
     let bridge = Bridge::start(&stage.plane).await;
-    stage.install(&bridge).await;
+    stage.install().await;
     stage.define().await;
     let namespace = stage.admin.namespace("one").await;
     let path = format!("{}/a", orders(&namespace));
@@ -114,7 +116,7 @@ async fn a_changed_composition_moves_its_orders_to_a_new_revision() {
 async fn a_definition_is_deleted_with_its_orders_of_all_namespaces() {
     let stage = Stage::new().await;
     let bridge = Bridge::start(&stage.plane).await;
-    stage.install(&bridge).await;
+    stage.install().await;
     stage.define().await;
     for namespace in ["one", "two"] {
         let namespace = stage.admin.namespace(namespace).await;

@@ -10,7 +10,6 @@ use bridge_core::{
 };
 use bridge_engine::{
     composition_layer::{CompositionLayer, CompositionOptions},
-    crd,
     engine::Engine,
     lease::Leadership,
     shell::Detached,
@@ -36,7 +35,7 @@ const CROSSPLANE: [&str; 4] = [
     include_str!("../../../../core/src/crd/crossplane/environment_config.yaml"),
 ];
 
-/// Desires a ConfigMap for each entry of `spec.values`.
+/// Desires a `ConfigMap` for each entry of `spec.values`.
 struct ConfigMaps;
 
 #[async_trait]
@@ -139,11 +138,11 @@ impl Stage {
         Self { admin, plane }
     }
 
-    pub async fn install(&self, bridge: &Bridge) {
-        let crds = CROSSPLANE.map(|text| serde_yaml_ng::from_str::<Value>(text).unwrap());
-        crd::install(&bridge.engine.clients.write, &crds, LIMIT)
-            .await
-            .unwrap();
+    pub async fn install(&self) {
+        for text in CROSSPLANE {
+            let crd: Value = serde_yaml_ng::from_str(text).unwrap();
+            self.admin.create(crate::admin::DEFINITIONS, &crd).await.unwrap();
+        }
     }
 
     /// A definition and a composition of `Order`s.
@@ -182,10 +181,8 @@ impl Stage {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };
-        match tokio::time::timeout(LIMIT, wait).await {
-            Ok(object) => object,
-            Err(_) => panic!("{path} is not as it should be: {last:#}"),
-        }
+        let found = tokio::time::timeout(LIMIT, wait).await;
+        found.unwrap_or_else(|_| panic!("{path} is not as it should be: {last:#}"))
     }
 
     /// Waits until a condition has a reason.
@@ -210,12 +207,14 @@ impl Stage {
             }
         };
         let gone = tokio::time::timeout(LIMIT, gone).await;
-        if gone.is_err() {
-            panic!("{path} is still there: {:#}", self.admin.get(path).await.unwrap());
-        }
+        assert!(
+            gone.is_ok(),
+            "{path} is still there: {:#}",
+            self.admin.get(path).await.unwrap()
+        );
     }
 
-    /// Values of the ConfigMaps of a namespace.
+    /// Values of the `ConfigMap`s of a namespace.
     pub async fn values(&self, namespace: &str) -> Vec<String> {
         let path = format!("/api/v1/namespaces/{namespace}/configmaps?labelSelector=crossplane.io/composite");
         let list = self.admin.get(&path).await.unwrap();
