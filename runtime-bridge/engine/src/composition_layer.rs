@@ -53,6 +53,8 @@ impl CompositionLayer {
                 detached: options.detached,
             },
         );
+        // What composed objects are is asked for at once, not by the first of them.
+        engine.watches.is_discovery_read();
         let types = DefinedTypes::default();
         let revisions = RevisionReconciler::new(engine, &leadership);
         let limit = options.revision_history_limit;

@@ -194,6 +194,14 @@ pub enum Missing {
 }
 
 impl Missing {
+    /// It is made up for soon by a controller of compositions or revisions, if that runs.
+    pub const fn may_pass(&self) -> bool {
+        matches!(
+            self,
+            Self::PipelineStatus { .. } | Self::CompatibleRevision { .. }
+        )
+    }
+
     /// Reason of its event, of type Warning.
     pub const fn event(&self) -> CompositeEvent {
         match self {

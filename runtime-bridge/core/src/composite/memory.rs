@@ -25,6 +25,8 @@ pub struct CompositeMemory {
     pub(super) failed_deletions: BTreeMap<String, FailedDeletion>,
     /// Uid -> what the API server, or who stands before it, made of desired fields: not fought.
     pub(super) altered: BTreeMap<String, Vec<Difference>>,
+    /// Since when something is not known that is expected to become known soon.
+    pub(super) unknown_since: Option<Timestamp>,
     /// Runs in a row that failed.
     pub(super) failed_runs: u32,
     /// Requests to the API server in a row that were not carried out.

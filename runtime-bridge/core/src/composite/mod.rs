@@ -5,8 +5,10 @@
 //! ```text
 //! machine                                       the decisions as the driver runs them
 //! decide  steps/*                               the order of one reconcile
-//! outcome  due  differences  plan  view  write  status   what steps share
-//! context  rules  results  record_events        facts, predicates, what came of an action
+//! outcome  due  differences  context            what steps share
+//! plan  view  status  write                     what a result means, is shown, reported, stored
+//! results  record_events                        what came of an action
+//! rules  facts                                  predicates, and what follows from a snapshot alone
 //! decision  snapshot  memory                    what is decided, from what
 //! choose                                        composition and revision
 //! pipeline/*                                    runs the functions of a composition, without I/O
@@ -28,6 +30,7 @@ mod desired_error;
 mod differences;
 mod digest;
 mod due;
+mod facts;
 mod live;
 mod machine;
 mod memory;

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::{
     ObjectId, ResourceRef,
-    context::Context,
     desired::{ComposedResource, CompositeIdentity, DesiredContext, ObservedName, Scope, desired_resources},
+    facts::Facts,
     live::{ObjectState, Ownership},
     name::child_name,
     names,
@@ -41,7 +41,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    pub fn of(of: &Context, chosen: &Chosen, result: &DesiredState) -> Self {
+    pub fn of(of: &Facts, chosen: &Chosen, result: &DesiredState) -> Self {
         let (snapshot, xr) = (of.snapshot, &of.snapshot.xr);
         let composed = desired_resources(
             result,
@@ -180,7 +180,7 @@ fn unnamed(id: &ObjectId) -> String {
 
 /// Of all objects of one composition resource name and kind the one that stays: which has the name that is desired, else the one that is made for
 /// it, else the oldest.
-fn kept(of: &Context, result: &DesiredState) -> BTreeMap<(String, GroupKind), ObservedName> {
+fn kept(of: &Facts, result: &DesiredState) -> BTreeMap<(String, GroupKind), ObservedName> {
     let mut kept = BTreeMap::new();
     for (name, mut same) in of.observed() {
         let wanted = result

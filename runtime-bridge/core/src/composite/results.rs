@@ -6,6 +6,7 @@ use super::{
     ObjectId,
     decision::{Action, Deletion},
     desired::ComposedResource,
+    facts::Facts,
     live::{LiveObject, ObjectState},
     memory::{CompositeMemory, FailedDeletion, FailedWrite, SentCreate},
     present, record_events,
@@ -77,6 +78,9 @@ impl CompositeMemory {
                 self.added.remove(id);
             }
         }
+        let may_pass = matches!(&snapshot.choice, Err(problem) if problem.may_pass);
+        let is_unknown = may_pass || Facts::new(snapshot, self).unknown().is_some();
+        self.unknown_since = is_unknown.then(|| self.unknown_since.unwrap_or(snapshot.now));
         let mut uids: std::collections::BTreeSet<&str> = std::collections::BTreeSet::new();
         uids.extend(snapshot.seen.values().filter_map(|seen| match seen {
             ObjectState::Exists(object) => Some(object.uid()),

@@ -61,6 +61,8 @@ pub struct ChoiceProblem {
     pub event: CompositeEvent,
     /// For people, with the prefix of the step.
     pub message: String,
+    /// It is expected to pass soon by itself: it is reported only if it does not.
+    pub may_pass: bool,
 }
 
 /// Where the run of a pipeline stands.
@@ -108,6 +110,8 @@ pub struct Settings {
     pub longest_settle: Duration,
     /// Progress alone is written no sooner than this after it was first seen.
     pub progress: Duration,
+    /// What is expected to become known soon is waited for so long before that is reported.
+    pub patience: Duration,
     /// Writes of one batch.
     pub batch: usize,
 }
@@ -119,6 +123,7 @@ impl Default for Settings {
             settle: Duration::from_millis(100),
             longest_settle: Duration::from_secs(5),
             progress: Duration::from_secs(1),
+            patience: Duration::from_secs(5),
             batch: 64,
         }
     }

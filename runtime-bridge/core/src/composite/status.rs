@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::{context::Context, memory::CompositeMemory, snapshot::Snapshot};
+use super::{facts::Facts, memory::CompositeMemory, snapshot::Snapshot};
 use crate::{
     function::{Condition, ConditionStatus, ResultTarget},
     reasons::ConditionReason,
@@ -311,7 +311,7 @@ pub(super) fn names_of(names: &[&str]) -> String {
 }
 
 /// The status that a report makes; `None`: it is stored already, as far as the API server takes it.
-pub(super) fn to_write(of: &Context, report: &Report) -> Option<Value> {
+pub(super) fn to_write(of: &Facts, report: &Report) -> Option<Value> {
     let (snapshot, memory) = (of.snapshot, of.memory);
     let new = report.status(snapshot, memory);
     let old = snapshot.xr.status();

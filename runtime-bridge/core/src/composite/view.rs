@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, sync::Arc};
 use serde_json::{Map, Value, json};
 
 use super::{
-    context::Context,
     digest::{ContentDigest, for_functions},
+    facts::Facts,
     names,
     pipeline::Lookup,
     snapshot::{Basis, Chosen},
@@ -16,7 +16,7 @@ use super::{
 use crate::function::{Observed, Resource};
 
 /// What all calls of a run are shown: the composite resource as it is about to be stored, and what it composed.
-pub(super) fn observed(of: &Context, chosen: &Chosen) -> Arc<Observed> {
+pub(super) fn observed(of: &Facts, chosen: &Chosen) -> Arc<Observed> {
     let composite = Resource::of(for_functions(write::with_machinery(of.snapshot, chosen)));
     let resources = of
         .observed()
@@ -33,7 +33,7 @@ pub(super) fn observed(of: &Context, chosen: &Chosen) -> Arc<Observed> {
 }
 
 /// What a run would be begun for.
-pub(super) fn basis(of: &Context, chosen: &Chosen) -> Basis {
+pub(super) fn basis(of: &Facts, chosen: &Chosen) -> Basis {
     let xr = &of.snapshot.xr;
     let metadata = &xr.object["metadata"];
     let desired = json!({
@@ -67,7 +67,7 @@ pub(super) fn basis(of: &Context, chosen: &Chosen) -> Basis {
 }
 
 /// The spec without what the bridge writes in it.
-fn user_spec(of: &Context) -> Value {
+fn user_spec(of: &Facts) -> Value {
     let xr = &of.snapshot.xr;
     let mut spec = xr.object["spec"].clone();
     let machinery = match super::xr::machinery_field(xr.scope) {

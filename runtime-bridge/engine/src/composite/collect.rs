@@ -10,10 +10,7 @@ use bridge_core::{
 };
 use futures::{StreamExt, stream};
 
-use super::{
-    find::{Finder, value},
-    reconciler::CompositeReconciler,
-};
+use super::{find::Finder, reconciler::CompositeReconciler};
 use crate::{object::Object, random};
 
 /// Reads under way at once for one composite resource.
@@ -23,7 +20,7 @@ impl CompositeReconciler {
     /// What is known of a composite resource without asking anybody.
     pub(super) fn collect_cached(&self, object: &Object) -> Snapshot {
         let shared = &self.shared;
-        let xr = Composite::parse(value(object), self.terms().scope);
+        let xr = Composite::parse(object.to_value(), self.terms().scope);
         let run = self.runs.state(object.uid());
         let namespaced = self.namespaced(&run);
         Snapshot {

@@ -5,16 +5,20 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use bridge_core::queue::Priority;
 
-use super::{dependencies, pass, reconciler::CompositeReconciler};
+use super::{dependencies, library, pass, reconciler::CompositeReconciler};
 use crate::{
     engine::Controller,
     object::{Key, Object},
     reconcile::{Next, Reconcile, ReconcileRequest},
     store::Change,
+    watch::WatchState,
 };
 
 /// An object whose former reconcile has not ended gets its turn after this.
 const STILL_BUSY: Duration = Duration::from_secs(1);
+
+/// What is not known yet is looked at again after this.
+const NOT_YET: Duration = Duration::from_millis(250);
 
 /// What an honest reconcile may take: many writes, each with its own deadline.
 const LONGEST: Duration = Duration::from_mins(10);
@@ -28,6 +32,15 @@ impl CompositeReconciler {
             reconciler: Arc::new(QueuedReconciler(Arc::clone(self))),
             reason: reason.to_owned(),
         }
+    }
+}
+
+impl CompositeReconciler {
+    /// All compositions and revisions that there are, are stored, and it is known how composed objects are addressed.
+    fn has_read_all(&self) -> bool {
+        let watches = &self.shared.watches;
+        let mut kinds = [library::composition_kind(), library::revision_kind()].into_iter();
+        watches.is_discovery_read() && kinds.all(|kind| watches.state(&kind) == WatchState::Live)
     }
 }
 
@@ -45,6 +58,10 @@ impl Reconcile for QueuedReconciler {
             }
             return Next::idle();
         };
+        // What this process has not read yet is no news for the status. To take down, no composition is needed.
+        if !object.is_deleting() && !of.has_read_all() {
+            return Next::busy(now() + NOT_YET, request.priority);
+        }
         let (memory, former) = of.memories.take(&object);
         if let Some(former) = former {
             of.forget(&former);

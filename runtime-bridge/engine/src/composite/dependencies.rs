@@ -9,10 +9,7 @@ use bridge_core::{
     watch_plan::GroupKind,
 };
 
-use super::{
-    find::{keys_of, value},
-    revisions,
-};
+use super::{find::keys_of, library};
 use crate::{
     object::{Key, Object},
     store::{Edge, Interest, LabelSelection, NeededKind},
@@ -23,20 +20,20 @@ const COMPOSITION_NAME: &str = "crossplane.io/composition-name";
 /// The edges of the composite resources of a kind.
 pub(super) fn edges(scope: Scope) -> Arc<[Edge]> {
     let references = move |object: &Object| {
-        let xr = Composite::parse(value(object), scope);
+        let xr = Composite::parse(object.to_value(), scope);
         let home = xr.namespace();
         let mut keys: Vec<Key> = xr.refs.iter().map(|one| keys_of(one, home)).collect();
         keys.extend(required(&xr).iter().filter_map(by_name));
         keys
     };
     let selections = move |object: &Object| {
-        let xr = Composite::parse(value(object), scope);
+        let xr = Composite::parse(object.to_value(), scope);
         let mut selections: Vec<LabelSelection> = required(&xr).iter().filter_map(by_labels).collect();
         selections.extend(compositions(&xr));
         selections
     };
     let needs = move |object: &Object| {
-        let xr = Composite::parse(value(object), scope);
+        let xr = Composite::parse(object.to_value(), scope);
         let refs = xr
             .refs
             .iter()
@@ -109,11 +106,8 @@ fn compositions(xr: &Composite) -> Vec<LabelSelection> {
     match composition {
         Some(name) => vec![LabelSelection {
             labels: BTreeMap::from([(COMPOSITION_NAME.to_owned(), name.to_owned())]),
-            ..all(revisions::revision_kind())
+            ..all(library::revision_kind())
         }],
-        None => vec![
-            all(revisions::composition_kind()),
-            all(revisions::revision_kind()),
-        ],
+        None => vec![all(library::composition_kind()), all(library::revision_kind())],
     }
 }

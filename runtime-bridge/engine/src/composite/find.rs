@@ -10,7 +10,7 @@ use bridge_core::{
 use futures::{StreamExt, stream};
 use serde_json::Value;
 
-use super::reconciler::CompositeShared;
+use super::shared::CompositeShared;
 use crate::{
     api_error::ApiError,
     object::{ApiType, Key, Object},
@@ -161,7 +161,7 @@ impl<'a> Finder<'a> {
                         listed.map_err(|error| error.to_string())?
                     };
                 let selected = objects.iter().filter(|object| selection.matches(object));
-                Ok(selected.map(|object| value(object)).collect())
+                Ok(selected.map(|object| object.to_value()).collect())
             }
         }
     }
@@ -194,7 +194,10 @@ impl<'a> Finder<'a> {
             }
         };
         Ok(Found::Resources(
-            objects.iter().map(|object| Resource::of(value(object))).collect(),
+            objects
+                .iter()
+                .map(|object| Resource::of(object.to_value()))
+                .collect(),
         ))
     }
 }
@@ -216,11 +219,6 @@ pub(super) fn keys_of(reference: &ResourceRef, home: Option<&str>) -> Key {
 
 fn exists(object: &Arc<Object>) -> ObjectState {
     ObjectState::Exists(Box::new(LiveObject {
-        object: value(object),
+        object: object.to_value(),
     }))
-}
-
-pub(super) fn value(object: &Object) -> Value {
-    // An object that was decoded is one that can be encoded.
-    serde_json::to_value(object).unwrap_or_default()
 }

@@ -1,14 +1,18 @@
 //! The shell of the composite machine: collects what is known, carries out the one thing that was decided, comes back with the result. Runs of pipelines are
 //! tasks beside the reconciles, so that no function ever holds one of their turns. What is decided, and why, is [`bridge_core::composite`].
 
+mod choice;
 mod collect;
 mod controller;
 mod dependencies;
 mod find;
+mod library;
 mod objects;
 mod pass;
 mod reconciler;
-mod revisions;
+mod run;
 mod runs;
+mod shared;
 
-pub use reconciler::{CompositeOptions, CompositeReconciler, CompositeShared};
+pub use reconciler::CompositeReconciler;
+pub use shared::{CompositeOptions, CompositeShared};

@@ -8,7 +8,7 @@ use bridge_core::composite::{
 use futures::{StreamExt, stream};
 
 use super::{
-    find::{Finder, key_of, value},
+    find::{Finder, key_of},
     reconciler::CompositeReconciler,
 };
 use crate::{
@@ -134,7 +134,7 @@ async fn apply_one(writer: &Writer, api: &Arc<ApiType>, change: &Change) -> Resu
 
 fn live(object: &Object) -> LiveObject {
     LiveObject {
-        object: value(object),
+        object: object.to_value(),
     }
 }
 

@@ -14,10 +14,7 @@ use bridge_core::{
 use futures::{StreamExt, stream};
 use tracing::Instrument;
 
-use super::{
-    find::{Finder, value},
-    reconciler::CompositeReconciler,
-};
+use super::{find::Finder, reconciler::CompositeReconciler};
 use crate::{
     api_error::ApiError,
     event::EventType,
@@ -135,7 +132,7 @@ impl CompositeReconciler {
     }
 
     fn viewed(&self, object: Arc<Object>) -> (Arc<Object>, Composite) {
-        let view = Composite::parse(value(&object), self.terms().scope);
+        let view = Composite::parse(object.to_value(), self.terms().scope);
         (object, view)
     }
 

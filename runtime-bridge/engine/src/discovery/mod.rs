@@ -87,6 +87,15 @@ impl Discovery {
         }
     }
 
+    /// The first read has ended: it is known what is served, or why that is not known.
+    pub(crate) fn is_read(&self) -> bool {
+        if self.kinds().is_ok() {
+            return true;
+        }
+        let state = self.state.lock();
+        state.failure.is_some() || matches!(state.services.condition(), Condition::Forbidden(_))
+    }
+
     /// `None`: nobody needs it.
     pub(crate) fn condition(&self) -> Option<Condition> {
         let state = self.state.lock();

@@ -158,6 +158,12 @@ impl Object {
         parse(self.spec.as_deref())
     }
 
+    /// The whole object, as it is written.
+    pub fn to_value(&self) -> Value {
+        // What was decoded can be encoded.
+        serde_json::to_value(self).unwrap_or_default()
+    }
+
     /// `status`, parsed; `Null` if absent.
     pub fn status_value(&self) -> Value {
         parse(self.status.as_deref())

@@ -135,6 +135,12 @@ impl Watches {
         self.shared.discovery.condition().map(WatchState::from)
     }
 
+    /// Whether it is known of kinds without a definition what they are, or why that is not known. The first question begins to find out.
+    pub fn is_discovery_read(&self) -> bool {
+        self.shared.discovery.need();
+        self.shared.discovery.is_read()
+    }
+
     /// Whether a definition of a kind exists; `None`: not known.
     pub fn is_defined(&self, kind: &GroupKind) -> Option<bool> {
         let definitions = self.shared.definitions.snapshot().ok()?;

@@ -13,7 +13,12 @@ pub(in super::super) fn report_missing(of: &Context) -> Flow {
             Ok(_) => return NEXT,
             Err(why) => (crate::reasons::CompositeEvent::ComposeResources, why.clone()),
         },
-        Err(problem) => (problem.event, problem.message.clone()),
+        Err(problem) => {
+            if let Some(until) = of.patience().filter(|_| problem.may_pass) {
+                return rest(Some(until));
+            }
+            (problem.event, problem.message.clone())
+        }
     };
     let (event, message) = problem;
     let report = Report {

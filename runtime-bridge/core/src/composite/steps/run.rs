@@ -6,7 +6,6 @@ use super::super::{
     context::Context,
     decision::{Action, RunStart},
     due::due,
-    live::ObjectState,
     names,
     outcome::{Flow, NEXT, act, rest, write_status},
     pipeline::{RunFailure, RunOutcome},
@@ -33,14 +32,12 @@ pub(in super::super) fn wait(of: &Context) -> Flow {
 
 /// A function that is shown less than there is would take the rest for absent.
 pub(in super::super) fn wait_for_unknown(of: &Context) -> Flow {
-    let unknown = of.ids().find_map(|(id, _)| match of.seen(&id) {
-        Some(ObjectState::Unknown(why)) if !of.memory.added.contains(&id) => Some((id, why)),
-        None if !of.memory.added.contains(&id) => None,
-        _ => None,
-    });
-    let Some((id, why)) = unknown else {
+    let Some((id, why)) = of.unknown() else {
         return NEXT;
     };
+    if let Some(until) = of.patience() {
+        return rest(Some(until));
+    }
     let message = format!("cannot compose resources: cannot get composed resource {id}: {why}");
     let report = Report {
         synced: Some(ConditionReport::no(

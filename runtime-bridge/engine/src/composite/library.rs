@@ -3,17 +3,17 @@
 use std::{collections::HashMap, sync::Arc};
 
 use bridge_core::{
-    composite::{
-        Choice, ChoiceProblem, Chosen, Composite, Library as Stored, PipelineSpec, Preferences, choose,
-    },
+    composite::PipelineSpec,
     revision::{COMPOSITION, COMPOSITION_REVISION, Composition, Revision},
     watch_plan::GroupKind,
 };
 use parking_lot::Mutex;
 use serde_json::Value;
 
-use super::{find::value, reconciler::CompositeReconciler};
-use crate::{object::Object, store::Store};
+use crate::{
+    object::{Key, Object},
+    store::Store,
+};
 
 const GROUP: &str = "apiextensions.crossplane.io";
 
@@ -57,7 +57,7 @@ impl<T> Parsed<T> {
         match parsed.get(object.uid()) {
             Some((known, one)) if *known == version => Arc::clone(one),
             _ => {
-                let one = Arc::new((self.read)(&value(object)));
+                let one = Arc::new((self.read)(&object.to_value()));
                 parsed.insert(object.uid().to_owned(), (version, Arc::clone(&one)));
                 one
             }
@@ -65,64 +65,47 @@ impl<T> Parsed<T> {
     }
 }
 
+/// The steps of a revision; `Err`: they cannot be used, and why.
+type Pipeline = Result<Arc<PipelineSpec>, String>;
+
 /// All that compositions can be chosen from.
 pub(super) struct Library {
     compositions: Parsed<Composition>,
     revisions: Parsed<Revision>,
-    pipelines: Mutex<HashMap<String, Pipeline>>,
+    pipelines: Parsed<Pipeline>,
 }
-
-type Pipeline = Result<Arc<PipelineSpec>, String>;
 
 impl Default for Library {
     fn default() -> Self {
         Self {
             compositions: Parsed::new(Composition::read),
             revisions: Parsed::new(Revision::read),
-            pipelines: Mutex::default(),
+            pipelines: Parsed::new(|revision| {
+                let pipeline = PipelineSpec::parse(&revision["spec"]["pipeline"]);
+                pipeline.map(Arc::new).map_err(|error| error.to_string())
+            }),
         }
     }
 }
 
 impl Library {
-    /// The steps of a revision, whose spec never changes.
-    fn pipeline(&self, revision: &Revision) -> Pipeline {
-        let mut pipelines = self.pipelines.lock();
-        let parse = || {
-            PipelineSpec::parse(&revision.spec["pipeline"])
-                .map(Arc::new)
-                .map_err(|error| error.to_string())
-        };
-        pipelines
-            .entry(revision.uid.clone())
-            .or_insert_with(parse)
-            .clone()
+    pub(super) fn compositions(&self, store: &Store) -> Vec<Arc<Composition>> {
+        self.compositions.all(store, &composition_kind())
     }
-}
 
-impl CompositeReconciler {
-    /// What a composite resource is composed by.
-    pub(super) fn choose(&self, xr: &Composite) -> Result<Chosen, ChoiceProblem> {
-        let library = &self.shared.library;
-        let store = &self.shared.store;
-        let compositions = library.compositions.all(store, &composition_kind());
-        let revisions = library.revisions.all(store, &revision_kind());
-        let terms = self.terms();
-        let preferences = Preferences::read(&xr.object, terms.machinery);
-        let stored = Stored {
-            compositions: &compositions,
-            revisions: &revisions,
-        };
-        match choose(&terms, &preferences, stored) {
-            Choice::Chosen(chosen) => Ok(Chosen {
-                pipeline: library.pipeline(&chosen.revision),
-                revision_uid: chosen.revision.uid.clone(),
-                selected: chosen.selected,
-            }),
-            Choice::Missing(missing) => Err(ChoiceProblem {
-                event: missing.event(),
-                message: missing.to_string(),
-            }),
+    pub(super) fn revisions(&self, store: &Store) -> Vec<Arc<Revision>> {
+        self.revisions.all(store, &revision_kind())
+    }
+
+    /// The steps of a revision; `None`: it is not stored any more.
+    pub(super) fn pipeline(&self, store: &Store, revision: &str) -> Option<Pipeline> {
+        let revision = store.get(&Key::new(revision_kind(), None, revision))?;
+        let mut parsed = self.pipelines.by_uid.lock();
+        // Those of deleted revisions go with the next one that is new.
+        if !parsed.contains_key(revision.uid()) {
+            let stored = store.list(&revision_kind());
+            parsed.retain(|uid, _| stored.iter().any(|object| object.uid() == uid));
         }
+        Some(Pipeline::clone(&self.pipelines.get(&mut parsed, &revision)))
     }
 }

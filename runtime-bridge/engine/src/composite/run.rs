@@ -1,0 +1,74 @@
+//! One run of a pipeline, with real look-ups and calls.
+
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
+
+use bridge_core::{
+    composite::{Next, Pipeline, PipelineSpec, RunInput, RunOutcome, RunStart},
+    queue::{Priority, Wake},
+};
+use futures::FutureExt;
+
+use super::{find::Finder, reconciler::CompositeReconciler};
+use crate::object::Key;
+
+/// One call of a function, its wait for a place aside.
+const CALL: Duration = Duration::from_mins(1);
+/// All calls of a run.
+const RUN: Duration = Duration::from_mins(2);
+/// Until another run, after one that panicked.
+const AFTER_A_PANIC: Duration = Duration::from_mins(1);
+
+impl CompositeReconciler {
+    /// Begins a run, in place of the one that goes on. Its end is the composite resource's turn.
+    pub(super) fn begin_run(self: &Arc<Self>, key: &Key, uid: &str, start: RunStart) {
+        let (of, key, of_uid) = (Arc::clone(self), key.clone(), uid.to_owned());
+        let basis = start.basis.clone();
+        self.runs.begin(uid, basis, move |number| async move {
+            let clock = Arc::clone(&of.shared.clock);
+            let began = clock.now();
+            let outcome = AssertUnwindSafe(of.run(&key, start)).catch_unwind().await;
+            let mut at = clock.now();
+            let took = at.duration_since(began).unsigned_abs();
+            let counts = if let Ok(outcome) = outcome {
+                of.runs.ended(&of_uid, number, outcome, took, at)
+            } else {
+                tracing::error!(object = %key, "the run of the pipeline panicked; this is a bug");
+                of.runs.failed(&of_uid, number);
+                at += AFTER_A_PANIC;
+                true
+            };
+            if counts {
+                let priority = Priority::Dependency;
+                of.shared.dispatcher.enqueue(&key, Wake { at, priority });
+            }
+        });
+    }
+
+    async fn run(&self, key: &Key, start: RunStart) -> RunOutcome {
+        let shared = &self.shared;
+        let end = shared.clock.now() + RUN;
+        let finder = Finder::new(shared);
+        let mut pipeline = Pipeline::begin(RunInput {
+            observed: start.observed,
+            steps: PipelineSpec::clone(&start.pipeline),
+            seeds: start.seeds,
+            ..RunInput::default()
+        });
+        loop {
+            match pipeline.next() {
+                Next::Need(lookups) => pipeline.found(finder.find_all(lookups).await),
+                Next::Call {
+                    step,
+                    function,
+                    request,
+                } => {
+                    let deadline = end.min(shared.clock.now() + CALL);
+                    tracing::debug!(object = %key, step, function, "calling");
+                    let answer = shared.functions.run(&function, &request, deadline).await;
+                    pipeline.answered(answer);
+                }
+                Next::End(outcome) => return *outcome,
+            }
+        }
+    }
+}
