@@ -1,6 +1,10 @@
 //! One thing to do for a composite resource: a value that prints.
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    sync::Arc,
+};
 
 use serde_json::Value;
 
@@ -96,6 +100,10 @@ pub struct Deletion {
 pub struct StatusWrite {
     /// Whole.
     pub status: Value,
+    /// Types of the conditions in it that functions set; `None`: those of before.
+    pub function_conditions: Option<BTreeSet<String>>,
+    /// What functions desire of it; `None`: what they desired before.
+    pub desired: Option<Value>,
     /// To be recorded once it is written.
     pub events: Vec<Event>,
 }

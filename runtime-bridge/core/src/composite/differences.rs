@@ -2,7 +2,7 @@
 
 use super::{
     context::Context,
-    decision::Change,
+    decision::{Change, Deletion},
     desired::ComposedResource,
     digest::Written,
     live::{LiveObject, ObjectState, Ownership},
@@ -10,6 +10,22 @@ use super::{
     present, rules,
 };
 use crate::rule::Rule;
+
+/// Ours, no longer desired, and to be deleted now.
+pub(super) fn obsolete(of: &Context) -> impl Iterator<Item = Deletion> {
+    let obsolete = of.plan.iter().flat_map(|plan| &plan.obsolete);
+    obsolete.filter_map(|(id, reference)| {
+        let object = of
+            .object(id)
+            .filter(|object| rules::may_delete(of.snapshot, of.memory, object))?;
+        Some(Deletion {
+            reference: reference.clone(),
+            id: id.clone(),
+            uid: object.uid().to_owned(),
+            resource_version: object.resource_version().to_owned(),
+        })
+    })
+}
 
 /// Desired, and not there.
 pub(super) fn missing<'c>(of: &'c Context) -> impl Iterator<Item = (&'c str, &'c ComposedResource)> {

@@ -1,5 +1,7 @@
 //! When the pipeline of a composite resource is to run again.
 
+use std::time::Duration;
+
 use jiff::Timestamp;
 
 use super::{context::Context, outcome::earliest, snapshot::RunState};
@@ -25,16 +27,24 @@ pub(super) fn due(of: &Context) -> Option<Timestamp> {
             .iter()
             .any(|(lookup, found)| now.required.get(lookup).is_some_and(|is| is != found));
     let settle = (*took * 4).clamp(settings.settle, settings.longest_settle);
-    let changed = differs.then(|| *at + settle);
+    let failed = outcome.result.is_err();
+    let back_off = *at + policies::RUN.wait(of.memory.failed_runs, of.snapshot.jitter);
+    // What changes does not make a run that failed succeed at once.
+    let changed = differs.then(|| if failed { back_off } else { *at + settle });
     let repeated = match &outcome.result {
         Ok(_) => {
             let interval = outcome.ttl.or_else(|| of.snapshot.xr.poll_interval());
+            let interval = interval.map(|interval| interval.clamp(SHORTEST, LONGEST));
             interval.map(|interval| *at + interval.mul_f64(0.9 + 0.2 * spread(of)))
         }
-        Err(_) => Some(*at + policies::RUN.wait(of.memory.failed_runs, of.snapshot.jitter)),
+        Err(_) => Some(back_off),
     };
     earliest([changed, repeated])
 }
+
+/// Of what functions and people ask for.
+const SHORTEST: Duration = Duration::from_secs(1);
+const LONGEST: Duration = Duration::from_hours(24 * 365);
 
 /// From 0 to 1, the same for one composite resource each time: what began together does not stay together.
 fn spread(of: &Context) -> f64 {

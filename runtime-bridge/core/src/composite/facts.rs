@@ -1,6 +1,6 @@
 //! Facts that follow from a snapshot alone, derived once for a decision.
 
-use std::collections::BTreeMap;
+use std::{cmp::Reverse, collections::BTreeMap};
 
 use jiff::Timestamp;
 
@@ -88,8 +88,28 @@ impl<'a> Facts<'a> {
             }
         }
         for same in observed.values_mut() {
+            // Of two kinds the one that was composed last counts, of two objects of a kind the older one.
+            let mut newest: BTreeMap<(String, String), Option<Timestamp>> = BTreeMap::new();
+            for (id, object) in same.iter() {
+                let of_kind = newest.entry((id.group.clone(), id.kind.clone())).or_default();
+                *of_kind = (*of_kind).max(object.created());
+            }
+            let kind = |id: &ObjectId| {
+                newest
+                    .get(&(id.group.clone(), id.kind.clone()))
+                    .copied()
+                    .flatten()
+            };
             same.sort_by(|(one, a), (other, b)| {
-                (a.is_deleting(), a.created(), one).cmp(&(b.is_deleting(), b.created(), other))
+                let place = |id: &ObjectId, object: &LiveObject| {
+                    (
+                        object.is_deleting(),
+                        Reverse(kind(id)),
+                        object.created(),
+                        id.clone(),
+                    )
+                };
+                place(one, a).cmp(&place(other, b))
             });
         }
         observed

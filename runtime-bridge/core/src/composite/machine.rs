@@ -64,6 +64,7 @@ impl Machine for CompositeMachine {
     fn complete(snapshot: &mut Snapshot, additions: Additions) {
         snapshot.seen = additions.seen;
         snapshot.required = additions.required;
+        snapshot.is_unwatched = additions.is_unwatched;
         snapshot.now = additions.now;
     }
 
@@ -152,6 +153,8 @@ pub struct Additions {
     /// What each stored requirement finds.
     pub required:
         std::collections::BTreeMap<super::pipeline::Lookup, Result<super::digest::ContentDigest, String>>,
+    /// Some object that counts is of a kind that is not watched now.
+    pub is_unwatched: bool,
     /// Wall clock, when all of it was in.
     pub now: Timestamp,
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{ObjectId, digest::BodyDigest, present::Difference};
+use super::{ObjectId, decision::CompositeWrite, digest::BodyDigest, present::Difference};
 use crate::managed::Event;
 
 /// What a process remembers of one composite resource.
@@ -15,14 +15,22 @@ pub struct CompositeMemory {
     pub(super) term: u64,
     /// `resourceVersion` that a write or a live read of this term returned.
     pub(super) verified: Option<String>,
-    /// Creates that were sent in this term.
-    pub(super) creates: BTreeMap<ObjectId, SentCreate>,
+    /// Creates whose answers were lost -> when the last of them began. One that was answered can have no more effect.
+    pub(super) lost_creates: BTreeMap<ObjectId, Timestamp>,
+    /// Objects of ours that were seen in this term.
+    pub(super) seen: BTreeSet<ObjectId>,
     /// Objects that a live read did not find -> when that read began.
     pub(super) absences: BTreeMap<ObjectId, Timestamp>,
     /// Composition resource name -> the write that failed.
     pub(super) failures: BTreeMap<String, FailedWrite>,
     /// Uid -> the deletion that failed.
     pub(super) failed_deletions: BTreeMap<String, FailedDeletion>,
+    /// Objects that could not be read -> until when they are not read again.
+    pub(super) failed_reads: BTreeMap<ObjectId, Timestamp>,
+    /// The last write of the composite resource beside its status.
+    pub(super) last_write: Option<CompositeWrite>,
+    /// A status that the API server refuses.
+    pub(super) rejected_status: Option<Box<RejectedStatus>>,
     /// Uid -> what the API server, or who stands before it, made of desired fields: not fought.
     pub(super) altered: BTreeMap<String, Vec<Difference>>,
     /// Since when something is not known that is expected to become known soon.
@@ -51,15 +59,6 @@ pub struct CompositeMemory {
     pub(super) events: Vec<Event>,
 }
 
-/// A create that was sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct SentCreate {
-    /// When.
-    pub at: Timestamp,
-    /// Its answer is known, whichever: it can have no more effect.
-    pub answered: bool,
-}
-
 /// A write of a composed resource that failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FailedWrite {
@@ -67,10 +66,23 @@ pub(super) struct FailedWrite {
     pub desired: BodyDigest,
     /// For people.
     pub message: String,
+    /// Another writer was faster: nothing is wrong.
+    pub is_conflict: bool,
     /// In a row.
     pub failures: u32,
     /// It is not tried again before this.
     pub retry_at: Timestamp,
+}
+
+/// A status that the API server refuses.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct RejectedStatus {
+    /// What functions desire of it.
+    pub desired: Value,
+    /// Why it is refused.
+    pub message: String,
+    /// It is not tried again before this; `None`: it was refused just now.
+    pub retry_at: Option<Timestamp>,
 }
 
 /// A deletion that failed.
@@ -78,6 +90,8 @@ pub(super) struct FailedWrite {
 pub(super) struct FailedDeletion {
     /// For people.
     pub message: String,
+    /// Another writer was faster: nothing is wrong.
+    pub is_conflict: bool,
     /// In a row.
     pub failures: u32,
     /// It is not tried again before this.
@@ -99,7 +113,6 @@ impl CompositeMemory {
                 ..Self::default()
             };
         }
-        self.failed_writes = 0;
     }
 
     /// Records an event unless it was recorded for the state that still stands.
@@ -107,6 +120,11 @@ impl CompositeMemory {
         if self.reported.insert(state.to_owned()) {
             self.events.push(event);
         }
+    }
+
+    /// It could not be read just now.
+    pub(super) fn holds_read(&self, id: &ObjectId, now: Timestamp) -> bool {
+        self.failed_reads.get(id).is_some_and(|until| now < *until)
     }
 
     /// A deletion of the object with this uid failed, and it is not time for another one.

@@ -5,7 +5,7 @@
 //! ```text
 //! machine                                       the decisions as the driver runs them
 //! decide  steps/*                               the order of one reconcile
-//! outcome  due  differences  context            what steps share
+//! outcome  due  begin_run  differences  context  what steps share
 //! plan  view  status  write                     what a result means, is shown, reported, stored
 //! results  record_events                        what came of an action
 //! rules  facts                                  predicates, and what follows from a snapshot alone
@@ -18,6 +18,7 @@
 //! xr  live  resource_ref  object_id  names      data
 //! ```
 
+mod begin_run;
 mod choose;
 #[cfg(test)]
 mod choose_tests;

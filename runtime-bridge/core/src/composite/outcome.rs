@@ -37,7 +37,12 @@ pub(super) fn until(wake: Option<Timestamp>) -> Rest {
 /// Writes the status if it differs; else leaves it to the next step.
 pub(super) fn write_status(of: &Context, report: &Report, events: Vec<Event>) -> Flow {
     match status::to_write(of, report) {
-        Some(status) => act(Action::WriteStatus(Box::new(StatusWrite { status, events }))),
+        Some(status) => act(Action::WriteStatus(Box::new(StatusWrite {
+            status,
+            function_conditions: report.function_conditions(of.memory),
+            desired: report.desired.clone(),
+            events,
+        }))),
         None => NEXT,
     }
 }

@@ -103,7 +103,10 @@ impl Plan {
                     Ownership::Uncontrolled => true,
                     Ownership::Ours => {
                         match object.resource_name() {
-                            None => plan.problem = Some(unnamed(&id)),
+                            None if rules::lists(xr, &id) => plan.problem = Some(unnamed(&id)),
+                            None => continue,
+                            // What cannot be composed as it is desired now stays as it was.
+                            Some(name) if matches!(plan.desired.get(name), Some(Err(_))) => {}
                             Some(name)
                                 if is_other_kind(result, name, &id) && !Rule::FormerKindStays.is_off() =>
                             {

@@ -4,7 +4,11 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
-use super::{decision::Action, memory::CompositeMemory, pipeline::RunOutcome};
+use super::{
+    decision::Action,
+    memory::{CompositeMemory, RejectedStatus},
+    pipeline::RunOutcome,
+};
 use crate::{
     driver::{ApiFailure, ApiFailureKind},
     function::Severity,
@@ -73,6 +77,15 @@ pub(super) fn status_written(memory: &mut CompositeMemory, events: &[Event]) {
 pub(super) fn write_failed(memory: &mut CompositeMemory, action: &Action, failure: &ApiFailure) {
     if failure.kind != ApiFailureKind::Rejected {
         return;
+    }
+    if let Action::WriteStatus(write) = action
+        && let Some(desired) = &write.desired
+    {
+        memory.rejected_status = Some(Box::new(RejectedStatus {
+            desired: desired.clone(),
+            message: failure.message.clone(),
+            retry_at: None,
+        }));
     }
     let reason = match action {
         Action::RemoveFinalizer => CompositeEvent::DeleteCompositeResource,

@@ -1,5 +1,7 @@
 //! Takes in what came of an action.
 
+use std::time::Duration;
+
 use jiff::Timestamp;
 
 use super::{
@@ -7,11 +9,11 @@ use super::{
     decision::{Action, Deletion},
     desired::ComposedResource,
     facts::Facts,
-    live::{LiveObject, ObjectState},
-    memory::{CompositeMemory, FailedDeletion, FailedWrite, SentCreate},
+    live::{LiveObject, ObjectState, Ownership},
+    memory::{CompositeMemory, FailedDeletion, FailedWrite},
     present, record_events,
-    snapshot::{RunState, Snapshot},
-    status::{self, function_types},
+    snapshot::Snapshot,
+    status,
 };
 use crate::{
     back_off::policies,
@@ -19,6 +21,12 @@ use crate::{
     managed::Event,
     reasons::CompositeEvent,
 };
+
+/// A status that is refused is tried again after this.
+const TRY_AGAIN: Duration = Duration::from_mins(1);
+
+/// What could not be read is read again after this.
+const ASK_AGAIN: Duration = Duration::from_secs(5);
 
 /// What came of an [`Action`].
 #[derive(Debug, Clone)]
@@ -72,11 +80,17 @@ impl CompositeMemory {
     /// Takes in what a complete snapshot shows.
     pub(super) fn completed(&mut self, snapshot: &Snapshot) {
         for (id, seen) in &snapshot.seen {
-            if matches!(seen, ObjectState::Exists(_)) {
+            if let ObjectState::Exists(object) = seen {
+                if object.ownership(snapshot.xr.uid()) == Ownership::Ours {
+                    self.seen.insert(id.clone());
+                }
                 self.absences.remove(id);
                 self.name_taken.remove(id);
                 self.added.remove(id);
             }
+        }
+        if let Some(rejected) = &mut self.rejected_status {
+            rejected.retry_at.get_or_insert(snapshot.now + TRY_AGAIN);
         }
         let may_pass = matches!(&snapshot.choice, Err(problem) if problem.may_pass);
         let is_unknown = may_pass || Facts::new(snapshot, self).unknown().is_some();
@@ -87,7 +101,20 @@ impl CompositeMemory {
             _ => None,
         }));
         self.altered.retain(|uid, _| uids.contains(uid.as_str()));
-        self.failed_deletions.retain(|uid, _| uids.contains(uid.as_str()));
+        let is_there = |uid: &str| {
+            snapshot.seen.values().any(|seen| {
+                matches!(seen, ObjectState::Exists(object) if object.uid() == uid && !object.is_deleting())
+            })
+        };
+        self.failed_deletions.retain(|uid, _| is_there(uid));
+        // What is neither referred to nor seen is of no use any more.
+        let ids: std::collections::BTreeSet<&ObjectId> = snapshot.seen.keys().collect();
+        self.lost_creates
+            .retain(|id, at| ids.contains(id) || *at + snapshot.settings.late_create > snapshot.now);
+        self.seen.retain(|id| ids.contains(id));
+        self.absences.retain(|id, _| ids.contains(id));
+        self.failed_reads
+            .retain(|id, until| ids.contains(id) && *until > snapshot.now);
     }
 
     /// An action is about to be carried out.
@@ -96,11 +123,6 @@ impl CompositeMemory {
             Action::Create(all) => {
                 for resource in all {
                     self.absences.remove(&resource.id);
-                    let sent = SentCreate {
-                        at: snapshot.now,
-                        answered: false,
-                    };
-                    self.creates.insert(resource.id.clone(), sent);
                 }
             }
             Action::Run(_) => {
@@ -123,6 +145,7 @@ impl CompositeMemory {
         let failed = FailedWrite {
             desired: resource.digest(),
             message: failure.message,
+            is_conflict: failure.kind == WriteFailureKind::Conflict,
             failures,
             retry_at: moment.now + policy.wait(failures, moment.jitter),
         };
@@ -145,6 +168,7 @@ impl CompositeMemory {
         };
         let failed = FailedDeletion {
             message,
+            is_conflict: failure.kind == WriteFailureKind::Conflict,
             failures,
             retry_at: moment.now + policy.wait(failures, moment.jitter),
         };
@@ -174,17 +198,26 @@ pub(super) fn record<A>(
     match (action, performed) {
         (Action::Observe(_), Performed::Observed(all)) => {
             for (id, seen) in all {
+                if matches!(seen, ObjectState::Unknown(_)) {
+                    memory.failed_reads.insert(id, moment.now + ASK_AGAIN);
+                    continue;
+                }
+                memory.failed_reads.remove(&id);
                 memory.name_taken.remove(&id);
                 if matches!(seen, ObjectState::Absent) {
                     memory.absences.insert(id, began);
                 }
             }
         }
-        (Action::VerifyResourceVersion, Performed::Version(version)) => memory.verified = Some(version),
+        (Action::VerifyResourceVersion, Performed::Version(version)) => {
+            memory.verified = Some(version);
+            memory.failed_writes = 0;
+        }
         (Action::Write(write), Performed::Version(version)) => {
             memory.verified = Some(version);
             memory.failed_writes = 0;
             memory.added = added(snapshot, &write.spec);
+            memory.last_write = Some((**write).clone());
             for event in &write.events {
                 memory.events.push(event.clone());
             }
@@ -229,12 +262,12 @@ pub(super) fn record<A>(
             memory.progress_since = None;
             let differs = status::differs(&write.status, &stored);
             memory.status_echo = differs.then(|| Box::new((write.status.clone(), stored)));
-            if let RunState::Ended { outcome, .. } = &snapshot.run {
-                memory.function_conditions = function_types(&outcome.conditions);
-                if let Ok(desired) = &outcome.result {
-                    let composite = desired.composite.as_ref();
-                    memory.desired_status = composite.map(|one| one.object["status"].clone());
-                }
+            if let Some(types) = &write.function_conditions {
+                memory.function_conditions.clone_from(types);
+            }
+            if write.desired.is_some() {
+                memory.desired_status.clone_from(&write.desired);
+                memory.rejected_status = None;
             }
             record_events::status_written(memory, &write.events);
         }
@@ -251,10 +284,6 @@ fn created(
     result: Result<LiveObject, WriteFailure>,
     moment: &Moment,
 ) {
-    let is_known = !matches!(&result, Err(failure) if failure.kind == WriteFailureKind::Unknown);
-    if let Some(sent) = memory.creates.get_mut(&resource.id) {
-        sent.answered |= is_known;
-    }
     match result {
         Ok(object) => {
             memory.added.remove(&resource.id);
@@ -263,7 +292,13 @@ fn created(
         Err(failure) if failure.kind == WriteFailureKind::AlreadyExists => {
             memory.name_taken.insert(resource.id.clone());
         }
-        Err(failure) => memory.write_failed(resource, failure, moment),
+        Err(failure) => {
+            if failure.kind == WriteFailureKind::Unknown {
+                // The end of the batch, which is not earlier than this write of it was sent.
+                memory.lost_creates.insert(resource.id.clone(), moment.now);
+            }
+            memory.write_failed(resource, failure, moment);
+        }
     }
 }
 

@@ -35,29 +35,15 @@ pub(super) fn creates_end(snapshot: &Snapshot, memory: &CompositeMemory, id: &Ob
         return None;
     }
     let late = snapshot.settings.late_create;
-    let own = memory
-        .creates
-        .get(id)
-        .and_then(|sent| (!sent.answered).then(|| sent.at + late));
-    // Nobody else can have sent one for an object that was created after this process began to lead.
-    let older = snapshot
+    let own = memory.lost_creates.get(id).map(|at| *at + late);
+    // Nobody else can have sent one for an object that was created after this process began to lead; two clocks are compared.
+    let began = snapshot.term_began;
+    let is_older = snapshot
         .xr
         .created()
-        .is_none_or(|created| created < snapshot.term_began);
-    let others = older.then(|| {
-        let by_term = snapshot.term_began + late;
-        // No create follows `Deleting`, whoever leads.
-        deleting_since(&snapshot.xr).map_or(by_term, |since| by_term.min(since + late))
-    });
+        .is_none_or(|created| created < began + snapshot.settings.clock_skew);
+    let others = is_older.then(|| began + late);
     own.max(others)
-}
-
-/// Since when the stored status says that it is being deleted.
-pub(super) fn deleting_since(xr: &Composite) -> Option<Timestamp> {
-    let ready = xr
-        .condition(super::status::READY)
-        .filter(|ready| ready["reason"] == "Deleting")?;
-    ready["lastTransitionTime"].as_str()?.parse().ok()
 }
 
 /// Nothing of this name exists that is ours, and nothing can come any more.
@@ -74,6 +60,16 @@ pub(super) fn is_gone_for_good(snapshot: &Snapshot, memory: &CompositeMemory, id
             .is_some_and(|looked| creates_end(snapshot, memory, id).is_none_or(|end| *looked >= end)),
         Some(ObjectState::Unknown(_)) | None => false,
     }
+}
+
+/// Likewise where the composite resource goes, too: an object that was seen has been created, and what a former leader may have sent twice is
+/// the garbage collector's once its owner is gone.
+pub(super) fn is_gone_with_owner(snapshot: &Snapshot, memory: &CompositeMemory, id: &ObjectId) -> bool {
+    let was_read = matches!(snapshot.seen.get(id), Some(ObjectState::Absent))
+        && memory.absences.contains_key(id)
+        && memory.seen.contains(id)
+        && !memory.lost_creates.contains_key(id);
+    was_read || is_gone_for_good(snapshot, memory, id)
 }
 
 /// It may be written or deleted: the composite resource controls it.

@@ -27,6 +27,8 @@ pub struct Snapshot {
     pub strays: Vec<ResourceRef>,
     /// Digest of what each stored requirement finds now; `Err`: nothing is known, and why.
     pub required: BTreeMap<Lookup, Result<ContentDigest, String>>,
+    /// Some object that counts is of a kind that is not watched now.
+    pub is_unwatched: bool,
     /// The run of its pipeline.
     pub run: RunState,
     /// Whether kinds of desired resources are namespaced; what is missing is not served.
@@ -102,8 +104,10 @@ pub struct Basis {
 /// Limits and waits that an operator may set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
-    /// After a create whose answer is not known it may still land for so long: the deadline of the write, the time-out of the API server's requests, skew.
+    /// After a batch of creates was begun, each may still land for so long: four rounds of writes of 10 s, the time-out of the API server's requests, skew.
     pub late_create: Duration,
+    /// How far the clocks of this process and of the API server may be apart.
+    pub clock_skew: Duration,
     /// Between two runs of one composite resource, at least.
     pub settle: Duration,
     /// Likewise, at most, if its runs take long.
@@ -112,19 +116,23 @@ pub struct Settings {
     pub progress: Duration,
     /// What is expected to become known soon is waited for so long before that is reported.
     pub patience: Duration,
-    /// Writes of one batch.
+    /// Creates and applies of one batch.
+    pub writes: usize,
+    /// Deletions and reads of one batch.
     pub batch: usize,
 }
 
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            late_create: Duration::from_secs(90),
+            late_create: Duration::from_mins(2),
+            clock_skew: Duration::from_secs(5),
             settle: Duration::from_millis(100),
             longest_settle: Duration::from_secs(5),
             progress: Duration::from_secs(1),
             patience: Duration::from_secs(5),
-            batch: 64,
+            writes: 64,
+            batch: 256,
         }
     }
 }

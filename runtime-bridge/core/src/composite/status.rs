@@ -69,6 +69,15 @@ pub(super) struct Report {
 }
 
 impl Report {
+    /// Types of the conditions that functions have set, once this is written; after a fatal end those of before count on.
+    pub fn function_conditions(&self, memory: &CompositeMemory) -> Option<BTreeSet<String>> {
+        let mut types = function_types(self.conditions.as_deref()?);
+        if self.fatal {
+            types.extend(memory.function_conditions.iter().cloned());
+        }
+        Some(types)
+    }
+
     /// The whole status.
     pub fn status(&self, snapshot: &Snapshot, memory: &CompositeMemory) -> Value {
         let xr = &snapshot.xr;
@@ -160,7 +169,7 @@ const FATAL_REASON: &str = "FatalError";
 const FATAL_MESSAGE: &str = "A fatal error occurred before the status of this condition could be determined.";
 
 /// Types of conditions that functions set and that are not the bridge's.
-pub(super) fn function_types(conditions: &[Condition]) -> BTreeSet<String> {
+fn function_types(conditions: &[Condition]) -> BTreeSet<String> {
     let types = conditions.iter().map(|one| one.type_.as_str());
     types
         .filter(|type_| !SYSTEM.contains(type_))

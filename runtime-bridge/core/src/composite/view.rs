@@ -38,8 +38,6 @@ pub(super) fn basis(of: &Facts, chosen: &Chosen) -> Basis {
     let metadata = &xr.object["metadata"];
     let desired = json!({
         "uid": xr.uid(),
-        "labels": without(&metadata["labels"], |name| name == names::COMPOSITE),
-        "annotations": without(&metadata["annotations"], is_own_annotation),
         "spec": user_spec(of),
         "revision": [&chosen.selected.revision, &chosen.revision_uid],
     });
@@ -51,7 +49,12 @@ pub(super) fn basis(of: &Facts, chosen: &Chosen) -> Basis {
             ContentDigest::of_object(&object.object),
         ])
     });
-    let composite = json!({"status": foreign_status(xr.status()), "deleting": xr.is_deleting()});
+    let composite = json!({
+        "status": foreign_status(xr.status()),
+        "labels": without(&metadata["labels"], |name| name == names::COMPOSITE),
+        "annotations": without(&metadata["annotations"], is_own_annotation),
+        "deleting": xr.is_deleting(),
+    });
     let observed = std::iter::once(ContentDigest::of_value(&composite)).chain(resources.flatten());
     let required: BTreeMap<Lookup, ContentDigest> = of
         .snapshot
@@ -66,22 +69,26 @@ pub(super) fn basis(of: &Facts, chosen: &Chosen) -> Basis {
     }
 }
 
-/// The spec without what the bridge writes in it.
+/// Fields of the composition layer in the spec of a legacy composite resource.
+const MACHINERY: [&str; 8] = [
+    "claimRef",
+    "compositionRef",
+    "compositionRevisionRef",
+    "compositionRevisionSelector",
+    "compositionSelector",
+    "compositionUpdatePolicy",
+    "resourceRefs",
+    "writeConnectionSecretToRef",
+];
+
+/// The spec without the fields of the composition layer: what they mean is in the revision, and defaults and the bridge write them too.
 fn user_spec(of: &Facts) -> Value {
     let xr = &of.snapshot.xr;
     let mut spec = xr.object["spec"].clone();
-    let machinery = match super::xr::machinery_field(xr.scope) {
-        Some(field) => spec.get_mut(field),
-        None => Some(&mut spec),
-    };
-    if let Some(Value::Object(machinery)) = machinery {
-        for field in ["resourceRefs", "compositionRef", "compositionRevisionRef"] {
-            machinery.remove(field);
-        }
-        if machinery.is_empty()
-            && let (Some(field), Some(spec)) = (super::xr::machinery_field(xr.scope), spec.as_object_mut())
-        {
-            spec.remove(field);
+    if let Some(fields) = spec.as_object_mut() {
+        match super::xr::machinery_field(xr.scope) {
+            Some(field) => drop(fields.remove(field)),
+            None => fields.retain(|name, _| !MACHINERY.contains(&name.as_str())),
         }
     }
     spec

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::{
     ResourceRef,
     decision::CompositeWrite,
+    memory::CompositeMemory,
     names,
     requires::{self, StepRequirements},
     snapshot::{Chosen, Snapshot},
@@ -28,6 +29,7 @@ pub(super) fn with_machinery(snapshot: &Snapshot, chosen: &Chosen) -> Value {
 /// What is to be written; `None`: it is stored already. `refs`: `None` leaves them as they are.
 pub(super) fn composite_write(
     snapshot: &Snapshot,
+    memory: &CompositeMemory,
     chosen: &Chosen,
     refs: Option<&[ResourceRef]>,
     requirements: &StepRequirements,
@@ -36,7 +38,11 @@ pub(super) fn composite_write(
     let xr = &snapshot.xr;
     let metadata = &xr.object["metadata"];
     let mut annotations = text_map(&metadata["annotations"]);
-    match requires::encode(requirements) {
+    let mut requirements = requirements.clone();
+    if let Ok(pipeline) = &chosen.pipeline {
+        requirements.add(&pipeline.requirements());
+    }
+    match requires::encode(&requirements) {
         Some(text) => drop(annotations.insert(names::REQUIRES.to_owned(), text)),
         None => drop(annotations.remove(names::REQUIRES)),
     }
@@ -65,7 +71,20 @@ pub(super) fn composite_write(
             _ => "composition",
         });
     }
-    (!why.is_empty()).then_some(CompositeWrite { why, ..write })
+    // What our last write did not bring is not written again to the same version: somebody takes it off.
+    let is_in_vain = memory.verified.as_deref() == Some(xr.resource_version())
+        && memory.last_write.as_ref().is_some_and(|last| {
+            let of = |write: &CompositeWrite| {
+                (
+                    write.finalizers.clone(),
+                    write.labels.clone(),
+                    write.annotations.clone(),
+                    write.spec.clone(),
+                )
+            };
+            of(last) == of(&write)
+        });
+    (!why.is_empty() && !is_in_vain).then_some(CompositeWrite { why, ..write })
 }
 
 fn finalizers(snapshot: &Snapshot) -> Vec<String> {

@@ -6,6 +6,7 @@ use bridge_core::{
     composite::{
         Additions, Composite, Lookup, ObjectId, ObjectState, ResourceRef, RunState, Snapshot, names, requires,
     },
+    function::ResourceSelector,
     watch_plan::GroupKind,
 };
 use futures::{StreamExt, stream};
@@ -21,13 +22,14 @@ impl CompositeReconciler {
     pub(super) fn collect_cached(&self, object: &Object) -> Snapshot {
         let shared = &self.shared;
         let xr = Composite::parse(object.to_value(), self.terms().scope);
-        let run = self.runs.state(object.uid());
+        let run = self.runs.state(object.uid(), self.right().term);
         let namespaced = self.namespaced(&run);
         Snapshot {
             choice: self.choose(&xr),
             seen: BTreeMap::new(),
             strays: self.strays(&xr),
             required: BTreeMap::new(),
+            is_unwatched: false,
             run,
             namespaced,
             term_began: shared.term_began(),
@@ -53,21 +55,34 @@ impl CompositeReconciler {
             .buffer_unordered(READS)
             .collect()
             .await;
-        let requirements = match &snapshot.run {
-            RunState::Ended { outcome, .. } => outcome.requirements.clone(),
-            _ => requires::decode(snapshot.xr.annotation(names::REQUIRES)).steps,
+        // All that the last run has looked up, what the composition itself requires included.
+        let selectors: Vec<ResourceSelector> = if let RunState::Ended { basis, .. } = &snapshot.run {
+            let looked = basis.required.keys();
+            looked
+                .filter_map(|lookup| match lookup {
+                    Lookup::Resources(selector) => Some(selector.clone()),
+                    Lookup::Schema(_) | Lookup::Secret { .. } => None,
+                })
+                .collect()
+        } else {
+            let stored = requires::decode(snapshot.xr.annotation(names::REQUIRES));
+            stored.steps.selectors().cloned().collect()
         };
-        let required = requirements
-            .selectors()
-            .map(|selector| {
-                let found = finder.found_cached(selector);
-                let digest = found.map(|found| found.digest());
-                (Lookup::Resources(selector.clone()), digest)
-            })
-            .collect();
+        let mut is_unwatched = snapshot
+            .xr
+            .refs
+            .iter()
+            .any(|one| !finder.is_watched(&one.api_version, &one.kind));
+        let mut required = BTreeMap::new();
+        for selector in selectors {
+            is_unwatched |= !finder.is_watched(&selector.api_version, &selector.kind);
+            let found = finder.found_cached(&selector);
+            required.insert(Lookup::Resources(selector), found.map(|found| found.digest()));
+        }
         Additions {
             seen,
             required,
+            is_unwatched,
             now: self.shared.clock.now(),
         }
     }
@@ -96,7 +111,12 @@ impl CompositeReconciler {
     fn strays(&self, xr: &Composite) -> Vec<ResourceRef> {
         let home = xr.namespace();
         let owned = self.shared.store.controlled_by(xr.uid());
-        let strays = owned.into_iter().map(|object| ResourceRef {
+        // What was not composed is none, such as a connection Secret; nor is what lives elsewhere than the composite resource.
+        let is_composed = |object: &Arc<Object>| {
+            object.annotation(names::RESOURCE_NAME).is_some()
+                && home.is_none_or(|home| object.namespace() == Some(home))
+        };
+        let strays = owned.into_iter().filter(is_composed).map(|object| ResourceRef {
             api_version: object.api.api_version(),
             kind: object.api.kind.kind().to_owned(),
             namespace: object

@@ -83,8 +83,9 @@ impl Reconcile for QueuedReconciler {
     }
 
     /// Its status is an input of its functions, whoever else writes it.
-    fn wake_priority(&self, change: &Change) -> Option<Priority> {
-        change.new.is_some().then_some(Priority::UserChange)
+    fn wake_priority(&self, _: &Change) -> Option<Priority> {
+        // Its end, too: what is remembered of it is let go.
+        Some(Priority::UserChange)
     }
 
     fn forget(&self, object: &Object) {

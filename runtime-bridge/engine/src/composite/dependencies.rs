@@ -24,6 +24,7 @@ pub(super) fn edges(scope: Scope) -> Arc<[Edge]> {
         let home = xr.namespace();
         let mut keys: Vec<Key> = xr.refs.iter().map(|one| keys_of(one, home)).collect();
         keys.extend(required(&xr).iter().filter_map(by_name));
+        keys.extend(composition(&xr).map(|name| Key::new(library::composition_kind(), None, name)));
         keys
     };
     let selections = move |object: &Object| {
@@ -100,14 +101,16 @@ fn compositions(xr: &Composite) -> Vec<LabelSelection> {
         namespace: None,
         labels: BTreeMap::new(),
     };
-    let composition = xr
-        .machinery()
-        .and_then(|machinery| machinery.get("compositionRef")?.get("name")?.as_str());
-    match composition {
+    match composition(xr) {
         Some(name) => vec![LabelSelection {
             labels: BTreeMap::from([(COMPOSITION_NAME.to_owned(), name.to_owned())]),
             ..all(library::revision_kind())
         }],
         None => vec![all(library::composition_kind()), all(library::revision_kind())],
     }
+}
+
+/// The composition that it has.
+fn composition(xr: &Composite) -> Option<&str> {
+    xr.machinery()?.get("compositionRef")?.get("name")?.as_str()
 }

@@ -62,8 +62,22 @@ impl<'a> Finder<'a> {
         }
     }
 
+    /// What becomes of its objects is told.
+    pub(super) fn is_watched(&self, api_version: &str, kind: &str) -> bool {
+        self.api(api_version, kind).is_ok_and(|api| self.is_live(&api))
+    }
+
+    /// The store holds all objects of the kind, in this version.
+    fn is_live(&self, api: &ApiType) -> bool {
+        let watches = &self.shared.watches;
+        watches.state(&api.kind) == WatchState::Live
+            && watches
+                .wanted_api(&api.kind)
+                .is_some_and(|watched| watched.version == api.version)
+    }
+
     fn cached(&self, api: &Arc<ApiType>, key: &Key) -> Option<ObjectState> {
-        if api.is_metadata_only() || self.shared.watches.state(&api.kind) != WatchState::Live {
+        if api.is_metadata_only() || !self.is_live(api) {
             return None;
         }
         match self.shared.store.get(key) {
@@ -153,13 +167,12 @@ impl<'a> Finder<'a> {
                     namespace: namespace.map(ToOwned::to_owned),
                     labels: labels.clone(),
                 };
-                let objects =
-                    if !api.is_metadata_only() && self.shared.watches.state(&api.kind) == WatchState::Live {
-                        self.shared.store.list(&api.kind)
-                    } else {
-                        let listed = self.shared.writer.list_live(&api, namespace).await;
-                        listed.map_err(|error| error.to_string())?
-                    };
+                let objects = if !api.is_metadata_only() && self.is_live(&api) {
+                    self.shared.store.list(&api.kind)
+                } else {
+                    let listed = self.shared.writer.list_live(&api, namespace).await;
+                    listed.map_err(|error| error.to_string())?
+                };
                 let selected = objects.iter().filter(|object| selection.matches(object));
                 Ok(selected.map(|object| object.to_value()).collect())
             }
@@ -173,11 +186,16 @@ impl<'a> Finder<'a> {
             Err(ObjectState::Unknown(why)) => return Err(why),
             Err(_) => return Err("its kind is not served".to_owned()),
         };
-        if api.is_metadata_only() || self.shared.watches.state(&api.kind) != WatchState::Live {
+        if api.is_metadata_only() || !self.is_live(&api) {
             return Err("its watch is not live".to_owned());
         }
         let namespace = selector.namespace.as_deref().filter(|_| api.namespaced);
+        if namespace.is_some_and(|namespace| !is_valid_namespace(namespace)) {
+            return Err("its namespace is none".to_owned());
+        }
         let objects = match &selector.matching {
+            // By name without a namespace none of a namespaced kind is meant, as for a run.
+            ResourceMatch::Name(_) if api.namespaced && namespace.is_none() => Vec::new(),
             ResourceMatch::Name(name) => {
                 let key = Key::new(api.kind.clone(), namespace, name);
                 self.shared.store.get(&key).into_iter().collect()

@@ -23,7 +23,8 @@ impl CompositeReconciler {
     pub(super) fn begin_run(self: &Arc<Self>, key: &Key, uid: &str, start: RunStart) {
         let (of, key, of_uid) = (Arc::clone(self), key.clone(), uid.to_owned());
         let basis = start.basis.clone();
-        self.runs.begin(uid, basis, move |number| async move {
+        let term = self.right().term;
+        self.runs.begin(uid, term, basis, move |number| async move {
             let clock = Arc::clone(&of.shared.clock);
             let began = clock.now();
             let outcome = AssertUnwindSafe(of.run(&key, start)).catch_unwind().await;

@@ -18,7 +18,8 @@ use tokio_util::task::AbortOnDropHandle;
 /// The last run of each composite resource, by uid.
 #[derive(Default)]
 pub(super) struct Runs {
-    by_uid: Mutex<HashMap<String, Run>>,
+    /// With the term of leading in which it was begun: later another leader may have composed something else.
+    by_uid: Mutex<HashMap<String, (u64, Run)>>,
     next: AtomicU64,
 }
 
@@ -38,8 +39,9 @@ enum Run {
 }
 
 impl Runs {
-    pub(super) fn state(&self, uid: &str) -> RunState {
-        match self.by_uid.lock().get(uid) {
+    pub(super) fn state(&self, uid: &str, term: u64) -> RunState {
+        let runs = self.by_uid.lock();
+        match runs.get(uid).filter(|(of, _)| *of == term).map(|(_, run)| run) {
             None => RunState::None,
             Some(Run::Going { basis, .. }) => RunState::Going { basis: basis.clone() },
             Some(Run::Ended {
@@ -68,7 +70,7 @@ impl Runs {
     }
 
     /// Begins a run, in place of the one that goes on. `run` gets its number, which [`Runs::ended`] takes.
-    pub(super) fn begin<R>(&self, uid: &str, basis: Basis, run: impl FnOnce(u64) -> R)
+    pub(super) fn begin<R>(&self, uid: &str, term: u64, basis: Basis, run: impl FnOnce(u64) -> R)
     where
         R: Future<Output = ()> + Send + 'static,
     {
@@ -80,7 +82,7 @@ impl Runs {
             number,
             _task: AbortOnDropHandle::new(tokio::spawn(run(number))),
         };
-        let former = runs.insert(uid.to_owned(), going);
+        let former = runs.insert(uid.to_owned(), (term, going));
         drop(runs);
         drop(former);
     }
@@ -88,7 +90,7 @@ impl Runs {
     /// This run came to nothing: nothing is known of any.
     pub(super) fn failed(&self, uid: &str, of: u64) {
         let mut runs = self.by_uid.lock();
-        if matches!(runs.get(uid), Some(Run::Going { number, .. }) if *number == of) {
+        if matches!(runs.get(uid), Some((_, Run::Going { number, .. })) if *number == of) {
             let failed = runs.remove(uid);
             drop(runs);
             drop(failed);
@@ -105,7 +107,7 @@ impl Runs {
         at: Timestamp,
     ) -> bool {
         let mut runs = self.by_uid.lock();
-        let Some(run) = runs.get_mut(uid) else {
+        let Some((_, run)) = runs.get_mut(uid) else {
             return false;
         };
         let basis = match run {

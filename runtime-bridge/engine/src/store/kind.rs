@@ -16,6 +16,8 @@ pub(super) struct KindObjects {
     external_names: Index<String>,
     /// By the uid of the owner that controls them.
     controlled: Index<String>,
+    /// The version in which they are watched; `None`: nobody watches them.
+    version: Option<String>,
     /// Grows with each full list.
     list: u64,
     /// A list was complete.
@@ -68,6 +70,11 @@ impl KindObjects {
         }
     }
 
+    /// Objects in another version are none of the store's: who reads them would take them for those of this one.
+    pub(super) fn set_version(&mut self, version: &str) {
+        self.version = Some(version.to_owned());
+    }
+
     pub(super) fn begin_list(&mut self) {
         self.list += 1;
         self.unreadable.clear();
@@ -101,6 +108,13 @@ impl KindObjects {
             entry.list = self.list;
         }
         self.unreadable.remove(key);
+        if self
+            .version
+            .as_ref()
+            .is_some_and(|version| *version != object.api.version)
+        {
+            return None;
+        }
         let old = self.get(key);
         if old
             .as_ref()

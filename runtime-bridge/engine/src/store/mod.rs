@@ -250,6 +250,16 @@ impl Store {
         self.objects.write().kinds.entry(kind.clone()).or_default();
     }
 
+    /// Likewise, in this version alone.
+    pub(crate) fn open_version(&self, kind: &GroupKind, version: &str) {
+        let mut objects = self.objects.write();
+        objects
+            .kinds
+            .entry(kind.clone())
+            .or_default()
+            .set_version(version);
+    }
+
     /// The kind is no longer served: its objects are gone for good.
     pub(crate) fn close(&self, kind: &GroupKind) {
         let changes = self.objects.write().close(kind);

@@ -34,7 +34,10 @@ pub(crate) async fn watch_needed(watches: Arc<Watches>, store: Arc<Store>) {
                 continue;
             };
             // A kind's own controller says in which version it is watched.
-            let api = watches.wanted_api(kind).unwrap_or(resolved.api);
+            let watched = watches
+                .wanted_api(kind)
+                .filter(|api| watches.resolve(&api.api_version(), kind.kind()).is_ok());
+            let api = watched.unwrap_or(resolved.api);
             if held.get(kind).is_some_and(|(known, _)| *known == api) {
                 continue;
             }

@@ -40,7 +40,7 @@ impl RunningWatch {
             lists: 0,
             unreadable: BTreeMap::new(),
         }));
-        store.open(&kind);
+        store.open_version(&kind, &api.version);
         metrics.show_watch_state(&kind, "syncing");
         let gate = Arc::new(Mutex::new(true));
         let sink = ObjectSink {

@@ -1,10 +1,11 @@
 //! Brings what is composed to what the last run desires.
 
 use super::super::{
+    begin_run::begin_run,
     context::Context,
     decision::{Action, Change, Deletion},
     desired::ComposedResource,
-    differences::{change, is_held_back, missing},
+    differences::{change, is_held_back, missing, obsolete},
     due::due,
     outcome::{Flow, NEXT, act, rest, write_status},
     rules,
@@ -32,7 +33,10 @@ pub(in super::super) fn report_problem(of: &Context) -> Flow {
     };
     let event = Event::warning(CompositeEvent::ComposeResources, &message);
     match write_status(of, &report, vec![event]) {
-        NEXT => rest(due(of)),
+        NEXT => match due(of) {
+            Some(at) if at <= of.snapshot.now => begin_run(of),
+            at => rest(at),
+        },
         written => written,
     }
 }
@@ -51,6 +55,7 @@ pub(in super::super) fn write_composite(of: &Context) -> Flow {
         .collect();
     let write = write::composite_write(
         of.snapshot,
+        of.memory,
         chosen,
         Some(&plan.refs),
         &outcome.requirements,
@@ -64,37 +69,29 @@ pub(in super::super) fn write_composite(of: &Context) -> Flow {
     }
 }
 
-pub(in super::super) fn delete(of: &Context) -> Flow {
+/// Before anything is written: the snapshot may be of a cache that is older than this term.
+pub(in super::super) fn verify(of: &Context) -> Flow {
     let Some(plan) = &of.plan else { return NEXT };
-    let deletions: Vec<Deletion> = plan
-        .obsolete
-        .iter()
-        .filter_map(|(id, reference)| {
-            let object = of
-                .object(id)
-                .filter(|object| rules::may_delete(of.snapshot, of.memory, object))?;
-            Some(Deletion {
-                reference: reference.clone(),
-                id: id.clone(),
-                uid: object.uid().to_owned(),
-                resource_version: object.resource_version().to_owned(),
-            })
-        })
-        .take(of.snapshot.settings.batch)
-        .collect();
+    let is_verified = Rule::CreateNeedsVerification.is_off() || rules::is_verified(of.snapshot, of.memory);
+    let is_to_write = || {
+        obsolete(of).next().is_some()
+            || missing(of).next().is_some()
+            || plan
+                .composable()
+                .any(|(name, resource)| change(of, name, resource).is_some())
+    };
+    if !is_verified && is_to_write() {
+        return act(Action::VerifyResourceVersion);
+    }
+    NEXT
+}
+
+pub(in super::super) fn delete(of: &Context) -> Flow {
+    let deletions: Vec<Deletion> = obsolete(of).take(of.snapshot.settings.batch).collect();
     if deletions.is_empty() {
         return NEXT;
     }
     act(Action::Delete(deletions))
-}
-
-/// Before a create: the snapshot may be of a cache that is older than this term.
-pub(in super::super) fn verify(of: &Context) -> Flow {
-    let is_verified = Rule::CreateNeedsVerification.is_off() || rules::is_verified(of.snapshot, of.memory);
-    if missing(of).next().is_some() && !is_verified {
-        return act(Action::VerifyResourceVersion);
-    }
-    NEXT
 }
 
 /// An object has the name that was to be created, and the store does not know it.
@@ -102,6 +99,7 @@ pub(in super::super) fn observe_taken(of: &Context) -> Flow {
     let home = of.snapshot.xr.namespace().is_some();
     let taken: Vec<_> = missing(of)
         .filter(|(_, resource)| of.memory.name_taken.contains(&resource.id))
+        .filter(|(_, resource)| !of.memory.holds_read(&resource.id, of.snapshot.now))
         .map(|(_, resource)| resource.reference(home))
         .collect();
     if taken.is_empty() {
@@ -113,9 +111,10 @@ pub(in super::super) fn observe_taken(of: &Context) -> Flow {
 pub(in super::super) fn create(of: &Context) -> Flow {
     let creates: Vec<ComposedResource> = missing(of)
         .filter(|(name, resource)| !is_held_back(of, name, resource))
+        .filter(|(_, resource)| !of.memory.name_taken.contains(&resource.id))
         .filter(|(_, resource)| rules::may_create(of.snapshot, of.memory, &resource.id))
         .map(|(_, resource)| resource.clone())
-        .take(of.snapshot.settings.batch)
+        .take(of.snapshot.settings.writes)
         .collect();
     if creates.is_empty() {
         return NEXT;
@@ -129,7 +128,7 @@ pub(in super::super) fn apply(of: &Context) -> Flow {
         .composable()
         .filter(|(name, resource)| !is_held_back(of, name, resource))
         .filter_map(|(name, resource)| change(of, name, resource))
-        .take(of.snapshot.settings.batch)
+        .take(of.snapshot.settings.writes)
         .collect();
     if changes.is_empty() {
         return NEXT;
@@ -146,6 +145,7 @@ pub(in super::super) fn confirm_absence(of: &Context) -> Flow {
         .filter(|(id, _)| {
             rules::creates_end(of.snapshot, of.memory, id).is_none_or(|end| end <= of.snapshot.now)
         })
+        .filter(|(id, _)| !of.memory.holds_read(id, of.snapshot.now))
         .map(|(_, reference)| reference.clone())
         .take(of.snapshot.settings.batch)
         .collect();

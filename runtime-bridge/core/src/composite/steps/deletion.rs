@@ -1,15 +1,20 @@
 //! The end of a composite resource: it stays until all that it composed is gone.
 
+use std::time::Duration;
+
 use super::super::{
     context::Context,
     decision::{Action, Deletion},
     live::{ObjectState, Ownership},
     names,
-    outcome::{Flow, NEXT, act, earliest, rest, write_status},
+    outcome::{Flow, NEXT, act, rest, write_status},
     rules,
     status::{ConditionReport, READY, Report, names_of},
 };
 use crate::{reasons::ConditionReason, rule::Rule};
+
+/// What is not known, or not watched, is looked at again after this.
+const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
 fn is_deleting(of: &Context) -> bool {
     of.snapshot.xr.is_deleting()
@@ -71,9 +76,11 @@ pub(in super::super) fn confirm_absence(of: &Context) -> Flow {
     let unconfirmed: Vec<_> = of
         .ids()
         .filter(|(id, _)| matches!(of.seen(id), Some(ObjectState::Absent)))
-        .filter(|(id, _)| !rules::is_gone_for_good(of.snapshot, of.memory, id))
+        .filter(|(id, _)| !rules::is_gone_with_owner(of.snapshot, of.memory, id))
+        .filter(|(id, _)| !of.memory.holds_read(id, of.snapshot.now))
         .filter(|(id, _)| {
-            rules::creates_end(of.snapshot, of.memory, id).is_none_or(|end| end <= of.snapshot.now)
+            of.memory.seen.contains(id)
+                || rules::creates_end(of.snapshot, of.memory, id).is_none_or(|end| end <= of.snapshot.now)
         })
         .map(|(_, reference)| reference.clone())
         .take(of.snapshot.settings.batch)
@@ -107,7 +114,13 @@ pub(in super::super) fn wait(of: &Context) -> Flow {
         .failed_deletions
         .values()
         .map(|failed| Some(failed.retry_at));
-    let wake = earliest(ends.chain(retries)).filter(|at| *at > of.snapshot.now);
+    let reads = of.memory.failed_reads.values().map(|until| Some(*until));
+    let is_unknown = of
+        .ids()
+        .any(|(id, _)| matches!(of.seen(&id), Some(ObjectState::Unknown(_)) | None));
+    let unknown = (is_unknown || of.snapshot.is_unwatched).then(|| of.snapshot.now + LOOK_AGAIN);
+    let all = ends.chain(retries).chain(reads).chain([unknown]);
+    let wake = all.flatten().filter(|at| *at > of.snapshot.now).min();
     match write_status(of, &deleting(of), Vec::new()) {
         NEXT => rest(wake),
         written => written,
@@ -121,7 +134,7 @@ fn remaining(of: &Context) -> Vec<String> {
             Some(ObjectState::Exists(object)) => object.ownership(of.snapshot.xr.uid()) == Ownership::Ours,
             Some(ObjectState::KindGone) => false,
             Some(ObjectState::Absent | ObjectState::Unknown(_)) | None => {
-                !rules::is_gone_for_good(of.snapshot, of.memory, id)
+                !rules::is_gone_with_owner(of.snapshot, of.memory, id)
             }
         })
         .map(|(id, _)| id.to_string())
@@ -145,6 +158,7 @@ fn deleting(of: &Context) -> Report {
         .memory
         .failed_deletions
         .values()
+        .filter(|failed| !failed.is_conflict)
         .map(|failed| failed.message.as_str())
         .collect();
     let synced = match failed.as_slice() {

@@ -1,6 +1,6 @@
 //! What the composite resource says of itself once all that can be done is done.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use super::super::{
     context::Context,
@@ -8,14 +8,13 @@ use super::super::{
     differences::{change, missing},
     due::due,
     live::{ObjectState, Ownership},
-    outcome::{Flow, NEXT, act, earliest, until},
+    outcome::{self, Flow, NEXT, earliest, until},
     plan::Plan,
     rules,
     snapshot::RunState,
     status::{self, ConditionReport, READY, Report, SYNCED, names_of},
 };
 use crate::{
-    composite::decision::{Action, StatusWrite},
     function::{DesiredState, Readiness},
     managed::{Event, Rest},
     reasons::{CompositeEvent, ConditionReason},
@@ -30,16 +29,27 @@ pub(in super::super) fn write_status(of: &Context) -> Flow {
     };
     let problems = problems(of, plan);
     let unready = unready(desired);
+    let fields = status_of(desired);
+    let rejected = of.memory.rejected_status.as_ref().filter(|rejected| {
+        rejected.desired == fields && rejected.retry_at.is_none_or(|at| of.snapshot.now < at)
+    });
     let report = Report {
-        synced: Some(synced(plan, &problems)),
+        synced: Some(match rejected {
+            Some(rejected) => ConditionReport::no(
+                ConditionReason::ReconcileError,
+                format!("cannot apply composite resource status: {}", rejected.message),
+            ),
+            None => synced(of, plan, &problems),
+        }),
         ready: Some(ready(desired, &unready)),
         conditions: Some(outcome.conditions.clone()),
         fatal: false,
-        desired: Some(status_of(desired)),
+        // The API server refused it: the rest is told without.
+        desired: rejected.is_none().then_some(fields),
     };
-    let Some(new) = status::to_write(of, &report) else {
+    if status::to_write(of, &report).is_none() {
         return NEXT;
-    };
+    }
     if is_progress(of, &report) && waits_for_more(of) {
         return NEXT;
     }
@@ -60,24 +70,44 @@ pub(in super::super) fn write_status(of: &Context) -> Flow {
         let message = format!("Composed resource {name:?} is not yet ready");
         events.push(Event::normal(CompositeEvent::ComposeResources, &message));
     }
-    act(Action::WriteStatus(Box::new(StatusWrite { status: new, events })))
+    outcome::write_status(of, &report, events)
 }
 
 /// When to come back, once there is nothing to do.
 pub(in super::super) fn rest(of: &Context) -> Rest {
-    let to_write = of.plan.iter().flat_map(Plan::composable);
-    let to_write = to_write.filter(|(name, resource)| is_to_write(of, name, resource));
-    let retries = to_write.map(|(name, _)| Some(of.memory.failures.get(name)?.retry_at));
-    let deletions = of
-        .memory
-        .failed_deletions
-        .values()
-        .map(|failed| Some(failed.retry_at));
+    let composable = of.plan.iter().flat_map(Plan::composable);
+    let failed =
+        composable.filter_map(|(name, resource)| Some((of.memory.failures.get(name)?, name, resource)));
+    let retries = failed
+        .filter(|(_, name, resource)| is_to_write(of, name, resource))
+        .map(|(failed, ..)| Some(failed.retry_at));
+    let obsolete = of.plan.iter().flat_map(|plan| &plan.obsolete);
+    let deletions = obsolete.map(|(id, _)| {
+        let object = of.object(id).filter(|object| !object.is_deleting())?;
+        Some(of.memory.failed_deletions.get(object.uid())?.retry_at)
+    });
     let retry = earliest(retries.chain(deletions)).map(|at| at.max(of.snapshot.now));
+    let reads = of.memory.failed_reads.values().map(|until| Some(*until));
+    let reads = earliest(reads);
+    // Nothing tells when its kind is served, or what becomes of objects that are not watched.
+    let is_unwatched = of.snapshot.is_unwatched
+        || of
+            .snapshot
+            .seen
+            .values()
+            .any(|seen| matches!(seen, ObjectState::KindGone | ObjectState::Unknown(_)));
+    let unwatched = is_unwatched.then(|| of.snapshot.now + LOOK_AGAIN);
     let unconfirmed = of.plan.iter().flat_map(|plan| &plan.unconfirmed);
     let confirm = earliest(unconfirmed.map(|(id, _)| rules::creates_end(of.snapshot, of.memory, id)));
-    until(earliest([due(of), retry, confirm]))
+    let rejected = of.memory.rejected_status.as_ref();
+    let rejected = rejected
+        .and_then(|rejected| rejected.retry_at)
+        .map(|at| at.max(of.snapshot.now));
+    until(earliest([due(of), retry, confirm, reads, unwatched, rejected]))
 }
+
+/// What is not watched is looked at again after this.
+const LOOK_AGAIN: Duration = Duration::from_secs(10);
 
 /// Composition resource name -> what keeps it from being as desired.
 fn problems<'p>(of: &Context, plan: &'p Plan) -> BTreeMap<&'p str, String> {
@@ -101,6 +131,7 @@ fn is_to_write(of: &Context, name: &str, resource: &ComposedResource) -> bool {
 
 fn problem(of: &Context, name: &str, resource: &ComposedResource) -> Option<String> {
     if let Some(failed) = of.memory.failures.get(name)
+        && !failed.is_conflict
         && is_to_write(of, name, resource)
     {
         return Some(failed.message.clone());
@@ -129,7 +160,7 @@ fn problem(of: &Context, name: &str, resource: &ComposedResource) -> Option<Stri
     }
 }
 
-fn synced(plan: &Plan, problems: &BTreeMap<&str, String>) -> ConditionReport {
+fn synced(of: &Context, plan: &Plan, problems: &BTreeMap<&str, String>) -> ConditionReport {
     let mut parts = Vec::new();
     if !problems.is_empty() {
         let names: Vec<&str> = problems.keys().copied().collect();
@@ -143,7 +174,13 @@ fn synced(plan: &Plan, problems: &BTreeMap<&str, String>) -> ConditionReport {
             names_of(&left)
         ));
     }
-    if problems.is_empty() {
+    let deletions = plan.obsolete.iter().filter_map(|(id, _)| {
+        let failed = of.memory.failed_deletions.get(of.object(id)?.uid())?;
+        (!failed.is_conflict).then(|| failed.message.clone())
+    });
+    let failed = parts.len();
+    parts.extend(deletions);
+    if problems.is_empty() && failed == parts.len() {
         ConditionReport {
             message: parts.join("; "),
             ..ConditionReport::yes(ConditionReason::ReconcileSuccess)
@@ -182,7 +219,9 @@ fn unready(desired: &DesiredState) -> Vec<&str> {
 fn status_of(desired: &DesiredState) -> serde_json::Value {
     let composite = desired.composite.as_ref();
     let status = composite.map(|one| one.object["status"].clone());
-    status.filter(serde_json::Value::is_object).unwrap_or_default()
+    status
+        .filter(serde_json::Value::is_object)
+        .unwrap_or_else(|| serde_json::json!({}))
 }
 
 /// Neither an error nor another readiness: it may wait for more of its kind.

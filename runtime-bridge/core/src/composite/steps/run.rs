@@ -1,18 +1,17 @@
 //! When the pipeline runs, and what a run that failed changes.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use super::super::{
+    begin_run::begin_run,
     context::Context,
-    decision::{Action, RunStart},
+    decision::Action,
     due::due,
-    names,
     outcome::{Flow, NEXT, act, rest, write_status},
     pipeline::{RunFailure, RunOutcome},
-    requires::{self, StepRequirements},
     snapshot::RunState,
     status::{ConditionReport, Report},
-    view, write,
+    write,
 };
 use crate::{
     managed::Event,
@@ -57,7 +56,7 @@ pub(in super::super) fn wait_for_unknown(of: &Context) -> Flow {
 pub(in super::super) fn begin(of: &Context) -> Flow {
     match &of.snapshot.run {
         RunState::Ended { .. } if of.run_counts() => NEXT,
-        _ => start(of),
+        _ => begin_run(of),
     }
 }
 
@@ -65,7 +64,18 @@ pub(in super::super) fn store_requirements_of_failed(of: &Context) -> Flow {
     let (Some((outcome, _)), Ok(chosen)) = (failed(of), &of.snapshot.choice) else {
         return NEXT;
     };
-    let write = write::composite_write(of.snapshot, chosen, None, &outcome.requirements, Vec::new());
+    let events = chosen.selected.changes.iter();
+    let events = events
+        .map(|change| Event::normal(change.event(), &change.message()))
+        .collect();
+    let write = write::composite_write(
+        of.snapshot,
+        of.memory,
+        chosen,
+        None,
+        &outcome.requirements,
+        events,
+    );
     match write {
         Some(write) => act(Action::Write(Box::new(write))),
         None => NEXT,
@@ -92,7 +102,7 @@ pub(in super::super) fn report_failed(of: &Context) -> Flow {
         written => return written,
     }
     match due(of) {
-        Some(at) if at <= of.snapshot.now => start(of),
+        Some(at) if at <= of.snapshot.now => begin_run(of),
         at => rest(at),
     }
 }
@@ -100,7 +110,7 @@ pub(in super::super) fn report_failed(of: &Context) -> Flow {
 /// Something that it has seen is not as it was, or it is time.
 pub(in super::super) fn repeat(of: &Context) -> Flow {
     match due(of) {
-        Some(at) if at <= of.snapshot.now => start(of),
+        Some(at) if at <= of.snapshot.now => begin_run(of),
         _ => NEXT,
     }
 }
@@ -111,28 +121,5 @@ fn failed<'a>(of: &Context<'a>) -> Option<(&'a RunOutcome, &'a RunFailure)> {
             outcome.result.as_ref().err().map(|failure| (&**outcome, failure))
         }
         _ => None,
-    }
-}
-
-fn start(of: &Context) -> Flow {
-    let (Ok(chosen), Some(basis)) = (&of.snapshot.choice, &of.basis) else {
-        return NEXT;
-    };
-    let Ok(pipeline) = &chosen.pipeline else {
-        return NEXT;
-    };
-    act(Action::Run(Box::new(RunStart {
-        basis: basis.clone(),
-        observed: view::observed(of, chosen),
-        pipeline: Arc::clone(pipeline),
-        seeds: seeds(of),
-    })))
-}
-
-/// What each step required last: as this process knows it, else as it is stored.
-fn seeds(of: &Context) -> StepRequirements {
-    match &of.snapshot.run {
-        RunState::Ended { outcome, .. } => outcome.requirements.clone(),
-        _ => requires::decode(of.snapshot.xr.annotation(names::REQUIRES)).steps,
     }
 }

@@ -77,7 +77,11 @@ impl Bridge {
         let (engine, gate) = engine(plane.kubeconfig()).await;
         let engine = Arc::new(engine);
         let options = CompositionOptions {
-            settings: Settings::default(),
+            settings: Settings {
+                // The API server runs beside it.
+                clock_skew: Duration::ZERO,
+                ..Settings::default()
+            },
             revision_history_limit: 2,
             leadership: Leadership::unopposed(),
             detached: Detached::default(),

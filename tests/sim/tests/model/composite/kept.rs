@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use bridge_core::composite::ObjectId;
+use bridge_core::{
+    composite::ObjectId,
+    function::{DesiredState, RunRequest},
+};
 use serde_json::{Value, json};
 
 use super::{
@@ -234,4 +237,101 @@ fn a_result_for_what_was_desired_before_writes_nothing() {
         "b was created for nothing"
     );
     assert_eq!(world.api.objects[id]["data"]["value"], "2");
+}
+
+/// Both names give the object the same name of their own once the spec says so.
+fn one_object(request: &RunRequest) -> DesiredState {
+    let mut desired = configmaps(request);
+    let spec = &request.observed.composite.object["spec"];
+    if let Some(name) = spec["sameName"].as_str() {
+        for resource in desired.resources.values_mut() {
+            resource.object["metadata"]["name"] = name.into();
+        }
+    }
+    desired
+}
+
+#[test]
+fn what_cannot_be_composed_any_more_is_not_deleted() {
+    let mut world = World::new(one_object);
+    act(&mut world, TWO);
+    world.settle().unwrap();
+    let name = composed(&world)["a"].name.clone();
+    // A third one wants the name of the first.
+    world.api.edit_xr(|xr| {
+        xr["spec"]["items"]["c"] = json!({"value": "1"});
+        xr["spec"]["sameName"] = name.as_str().into();
+    });
+    world.settle().unwrap();
+    let composed = composed(&world);
+    assert!(
+        composed.contains_key("a") && composed.contains_key("b"),
+        "{composed:?}"
+    );
+    let deleted = |write: &String| write.starts_with("delete");
+    assert!(!world.api.writes.iter().any(deleted), "{:?}", world.api.writes);
+}
+
+fn without_status(request: &RunRequest) -> DesiredState {
+    DesiredState {
+        composite: None,
+        ..configmaps(request)
+    }
+}
+
+#[test]
+fn a_function_without_a_status_leaves_others_fields() {
+    let mut world = World::new(without_status);
+    act(&mut world, TWO);
+    world.settle().unwrap();
+    world.api.edit_xr(|xr| {
+        xr["status"]["theirs"] = "kept".into();
+        xr["spec"]["items"] = json!({"a": {"value": "2"}});
+    });
+    world.settle().unwrap();
+    assert_eq!(composite(&world).unwrap().status()["theirs"], "kept");
+}
+
+#[test]
+fn a_status_that_is_refused_holds_nothing_else_up() {
+    let mut world = World::new(configmaps);
+    world.refuses_status = Some("count");
+    act(&mut world, TWO);
+    let minutes = |world: &mut World| world.settle_until(world.now + Duration::from_mins(3)).unwrap();
+    minutes(&mut world);
+    let xr = composite(&world).unwrap();
+    let synced = xr.condition("Synced").unwrap();
+    assert_eq!(
+        synced["message"],
+        "cannot apply composite resource status: as the test wants"
+    );
+    act(&mut world, Step::Edit(&[("a", "2")]));
+    minutes(&mut world);
+    assert_eq!(world.api.objects.len(), 1, "what is desired goes on");
+    world.refuses_status = None;
+    act(&mut world, Step::Edit(&[("a", "3"), ("b", "1")]));
+    world.settle().unwrap();
+    assert_eq!(composite(&world).unwrap().status()["count"], 2);
+}
+
+/// An object of this owner that was never composed, such as its connection Secret.
+#[test]
+fn what_was_not_composed_is_left_to_the_garbage_collector() {
+    let mut world = settled(&[TWO]);
+    let uid = composite(&world).unwrap().uid().to_owned();
+    let id = ObjectId {
+        kind: "Secret".to_owned(),
+        name: "connection".to_owned(),
+        ..composed(&world)["a"].clone()
+    };
+    let secret = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {
+        "name": "connection", "ownerReferences": [{"uid": uid, "controller": true, "kind": "App", "name": "app"}],
+    }});
+    world.api.put_foreign(&id, secret);
+    world.settle().unwrap();
+    assert_eq!(composite(&world).unwrap().refs.len(), 2);
+    assert_eq!(
+        composite(&world).unwrap().condition("Synced").unwrap()["status"],
+        "True"
+    );
 }

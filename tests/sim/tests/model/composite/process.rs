@@ -80,6 +80,8 @@ pub struct World {
     /// The watches of composed objects show nothing until then.
     stuck_until: Option<Timestamp>,
     pub runs: usize,
+    /// The API server refuses a status that has this field.
+    pub refuses_status: Option<&'static str>,
     /// A person edits the composite resource while the next run goes on.
     pub edit_during_run: Option<fn(&mut Value)>,
 }
@@ -112,6 +114,7 @@ impl World {
             stale: None,
             stuck_until: None,
             runs: 0,
+            refuses_status: None,
             edit_during_run: None,
         }
     }
@@ -310,7 +313,8 @@ impl World {
             let object = LiveObject {
                 object: (*object).clone(),
             };
-            object.controller().is_some_and(|owner| owner["uid"] == xr.uid())
+            object.resource_name().is_some()
+                && object.controller().is_some_and(|owner| owner["uid"] == xr.uid())
                 && !xr.refs.iter().any(|one| one.id(xr.namespace()) == **id)
         });
         let strays = owned
@@ -326,6 +330,7 @@ impl World {
             seen: BTreeMap::new(),
             strays,
             required: BTreeMap::new(),
+            is_unwatched: false,
             run: self.run.clone(),
             namespaced: BTreeMap::from([
                 (GroupKind::new("", "ConfigMap"), true),
@@ -348,6 +353,7 @@ impl World {
                 .map(|one| (one.id(home), state(&self.view, &one.id(home))))
                 .collect(),
             required: BTreeMap::new(),
+            is_unwatched: false,
             now: self.now,
         }
     }
@@ -444,6 +450,11 @@ impl World {
                 };
             }
             Action::WriteStatus(write) => {
+                if let Some(field) = self.refuses_status
+                    && !write.status[field].is_null()
+                {
+                    return Input::Failed(failure(ApiFailureKind::Rejected));
+                }
                 let change = |xr: &mut Value| xr["status"] = write.status.clone();
                 return match self.write_xr("status", version, change) {
                     Ok(xr) => {
