@@ -1,47 +1,69 @@
 //! Mutation tests: `cargo-mutants` changes one function at a time, and a test must fail.
+//!
+//! It works in a copy in the target folder, where the dependencies are those that the workspace has built. The tests that judge come in turns, the
+//! quickest first: what one turn misses the next one tries.
 
-use std::collections::BTreeSet;
+mod outcome;
+mod tree;
+
 use std::fs;
+use std::iter;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bridge_control_plane::process::Spawn;
 
 use crate::project::Project;
 use crate::report::Report;
-use crate::run::{output, without_cargo};
+use crate::run::{cargo, output, run as run_program, status, without_cargo};
 use crate::{Failure, tools};
+use outcome::Outcome;
 
-/// A crate, and where its tests are beside its own.
+/// A crate, and who judges its mutants.
 struct Subject {
     name: &'static str,
-    /// Crates whose tests are of it too.
-    tested_by: &'static [&'static str],
-    /// What of them is built and run: tests that take minutes are left out.
-    tests: &'static [&'static str],
+    folder: &'static str,
+    /// After its unit tests: test programs that are built with the change, and which of their tests are left out because they take minutes.
+    programs: &'static [&'static str],
+    skipped: &'static [&'static str],
 }
 
-/// What may be changed.
-const SUBJECTS: [Subject; 4] = [
+const SUBJECTS: [Subject; 6] = [
     Subject {
         name: "bridge-core",
-        tested_by: &["bridge-sim"],
-        tests: &["--lib", "--test=model"],
+        folder: "runtime-bridge/core",
+        programs: &["model"],
+        skipped: &["explore", "random"],
     },
     Subject {
         name: "bridge-engine",
-        tested_by: &["bridge-sim"],
-        tests: &["--lib", "--test=real", "--test=scenarios", "--test=simulation"],
+        folder: "runtime-bridge/engine",
+        programs: &[],
+        skipped: &[],
     },
     Subject {
         name: "bridge-plugin",
-        tested_by: &[],
-        tests: &["--tests"],
+        folder: "runtime-bridge/plugin",
+        programs: &["plugin"],
+        skipped: &[],
+    },
+    Subject {
+        name: "bridge-function",
+        folder: "runtime-bridge/function",
+        programs: &["function"],
+        skipped: &[],
+    },
+    Subject {
+        name: "bridge-transport",
+        folder: "runtime-bridge/transport",
+        programs: &["plugin", "function"],
+        skipped: &[],
     },
     Subject {
         name: "crossbridge-sdk",
-        tested_by: &[],
-        tests: &["--tests"],
+        folder: "sdk",
+        programs: &["sdk"],
+        skipped: &[],
     },
 ];
 
@@ -51,169 +73,225 @@ pub(crate) struct MutantsArgs {
     /// The crate that is changed.
     #[arg(long, value_parser = SUBJECTS.map(|subject| subject.name))]
     package: String,
-    /// Only what is in files like this.
+    /// Only what is in files like this; may be repeated.
     #[arg(long, value_name = "GLOB")]
-    file: Option<String>,
-    /// Only the part that the commit chooses, of so many.
-    #[arg(long, value_name = "PARTS", value_parser = clap::value_parser!(u64).range(1..))]
-    sample: Option<u64>,
-    /// End after so many seconds, and report what was tried until then.
+    file: Vec<String>,
+    /// Only so many, chosen by the seed.
+    #[arg(long, value_name = "COUNT")]
+    sample: Option<usize>,
+    /// What is chosen; else the commit says.
+    #[arg(long, requires = "sample")]
+    seed: Option<u64>,
+    /// No mutant begins after so many seconds; what was tried until then is reported.
     #[arg(long)]
     seconds: Option<u64>,
+    /// The tests of one mutant end after so many seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    timeout: u64,
     /// List what would be changed, and end.
     #[arg(long)]
     list: bool,
 }
 
-/// To end what it runs.
-const GRACE: Duration = Duration::from_secs(20);
+/// One mutant is built in less, unless the compiler never ends.
+const BUILD_TIMEOUT: u64 = 900;
 
 pub(crate) async fn run(arguments: &MutantsArgs) -> Result<(), Failure> {
     let project = Project::find().await?;
     let Some(subject) = SUBJECTS.iter().find(|subject| subject.name == arguments.package) else {
         return Err(Failure::new("there is no such crate"));
     };
-    let program = tools::cargo_mutants().await?;
-    let scratch = project.scratch("mutants");
-    let (out, tree) = (scratch.join(subject.name), scratch.join("tree"));
-    fs::create_dir_all(&out).map_err(|error| failed(&out, &error))?;
-    copy_tree(&project.root, &tree).await?;
-    // What is read at the end must be of this run.
-    let results = out.join("mutants.out");
-    if results.exists() {
-        fs::remove_dir_all(&results).map_err(|error| failed(&results, &error))?;
-    }
-    let mut flags = vec![format!("--package={}", subject.name)];
-    flags.extend(arguments.file.iter().map(|file| format!("--file={file}")));
-    if let Some(parts) = arguments.sample {
-        flags.push(format!("--shard={}/{parts}", project.head().await? % parts));
-    }
-    let mutants = without_cargo(Spawn::new(program))
-        .arg("mutants")
-        .args(flags)
-        .current_dir(&tree);
-    if arguments.list {
-        return crate::run::run(mutants.arg("--list")).await;
-    }
-    let tested_by = [&[subject.name], subject.tested_by].concat().join(",");
-    let mutants = mutants
-        .args(["--in-place", "--no-shuffle", "--colors=never", "--output"])
-        .arg(&out)
-        .arg(format!("--test-package={tested_by}"))
-        .arg("--cargo-arg=--locked")
-        .args(subject.tests.iter().map(|tests| format!("--cargo-arg={tests}")));
-    Report::new()
-        .step(
-            &format!("mutants of {}", subject.name),
-            until_enough(mutants, arguments.seconds),
-        )
-        .await?;
-    Outcome::read(&results)?.conclude()
-}
-
-/// A copy of what is edited here, always at the same place, so that it is not built anew each time. What an interrupted run left changed is put
-/// right.
-async fn copy_tree(root: &Path, tree: &Path) -> Result<(), Failure> {
-    let list = Spawn::new("git")
-        .args(["ls-files", "--cached", "--others", "--exclude-standard"])
-        .current_dir(root);
-    let names = output(list).await?;
-    let listed = tree.with_extension("txt");
-    let before = fs::read_to_string(&listed).unwrap_or_default();
-    let there: BTreeSet<&str> = names.lines().filter(|name| root.join(name).is_file()).collect();
-    for gone in before.lines().filter(|name| !there.contains(name)) {
-        let gone = tree.join(gone);
-        fs::remove_file(&gone).map_err(|error| failed(&gone, &error))?;
-    }
-    for name in &there {
-        copy_file(&root.join(name), &tree.join(name))?;
-    }
-    let names: Vec<&str> = there.into_iter().collect();
-    fs::write(&listed, names.join("\n")).map_err(|error| failed(&listed, &error))
-}
-
-/// What is the same stays as old as it is.
-fn copy_file(from: &Path, to: &Path) -> Result<(), Failure> {
-    let content = fs::read(from).map_err(|error| failed(from, &error))?;
-    if fs::read(to).is_ok_and(|there| there == content) {
-        return Ok(());
-    }
-    if let Some(folder) = to.parent() {
-        fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
-    }
-    fs::write(to, content).map_err(|error| failed(to, &error))
-}
-
-/// Its results are in its files: mutants that are missed are no failure of the run.
-async fn until_enough(program: Spawn, seconds: Option<u64>) -> Result<(), Failure> {
-    let process = program.spawn().map_err(|error| Failure::new(error.to_string()))?;
-    let Some(seconds) = seconds else {
-        process.wait().await;
-        return Ok(());
+    let session = Session::prepare(&project, subject, arguments).await?;
+    let seed = match arguments.seed {
+        Some(seed) => seed,
+        None => project.head().await?,
     };
-    if process.wait_for(Duration::from_secs(seconds)).await.is_err() {
-        process.stop(GRACE).await;
+    let all = session.list().await?;
+    let chosen = match arguments.sample {
+        Some(count) => choose(all.clone(), count, seed),
+        None => all.clone(),
+    };
+    if arguments.list {
+        for mutant in chosen {
+            println!("{mutant}");
+        }
+        return Ok(());
     }
-    Ok(())
+    let report = Report::new();
+    let mut outcome = Outcome {
+        missed: chosen,
+        ..Outcome::default()
+    };
+    for turn in subject.turns() {
+        let asked = std::mem::take(&mut outcome.missed);
+        if asked.is_empty() || session.is_over() {
+            outcome.untried.extend(asked);
+            continue;
+        }
+        let what = format!(
+            "{} mutants of {}: {}",
+            asked.len(),
+            subject.name,
+            turn.programs.join(", ")
+        );
+        let found = report.step(&what, session.judge(&turn, &all, &asked)).await?;
+        outcome.add(&asked, found);
+    }
+    let file = project.results()?.join(format!("mutants-{}.json", subject.name));
+    let json = format!("{:#}\n", outcome.to_json(subject.name, seed));
+    fs::write(&file, json).map_err(|error| failed(&file, &error))?;
+    println!("{}", file.display());
+    outcome.conclude()
 }
 
-/// What came of the mutants that were tried.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Outcome {
-    caught: usize,
-    unviable: usize,
-    timed_out: Vec<String>,
-    missed: Vec<String>,
+/// Test programs that are built and run together.
+struct Turn {
+    programs: Vec<String>,
+    skipped: &'static [&'static str],
 }
 
-impl Outcome {
-    fn read(folder: &Path) -> Result<Self, Failure> {
-        let lines = |name: &str| -> Result<Vec<String>, Failure> {
-            let file: PathBuf = folder.join(name);
-            let text = fs::read_to_string(&file).map_err(|error| failed(&file, &error))?;
-            Ok(text.lines().map(str::to_owned).collect())
+impl Turn {
+    fn flags(&self) -> impl Iterator<Item = String> {
+        let programs = self.programs.iter().map(|program| format!("--test={program}"));
+        iter::once("--locked".to_owned()).chain(programs)
+    }
+
+    fn skipping(&self) -> impl Iterator<Item = &'static str> {
+        self.skipped.iter().flat_map(|name| ["--skip", *name])
+    }
+}
+
+impl Subject {
+    /// Its unit tests need nothing else built anew.
+    fn turns(&self) -> impl Iterator<Item = Turn> {
+        let own = Turn {
+            programs: vec![tree::unit(self.name)],
+            skipped: &[],
         };
+        let others = Turn {
+            programs: self.programs.iter().copied().map(str::to_owned).collect(),
+            skipped: self.skipped,
+        };
+        [own, others].into_iter().filter(|turn| !turn.programs.is_empty())
+    }
+}
+
+/// The copy, and what is asked of it.
+struct Session<'a> {
+    program: PathBuf,
+    scratch: PathBuf,
+    subject: &'a Subject,
+    arguments: &'a MutantsArgs,
+    ends: Option<Instant>,
+}
+
+impl<'a> Session<'a> {
+    async fn prepare(
+        project: &Project,
+        subject: &'a Subject,
+        arguments: &'a MutantsArgs,
+    ) -> Result<Self, Failure> {
+        let scratch = project.scratch("mutants");
+        fs::create_dir_all(&scratch).map_err(|error| failed(&scratch, &error))?;
+        let units = SUBJECTS.map(|subject| (subject.folder, subject.name));
+        tree::copy(&project.root, &scratch.join("tree"), &units).await?;
+        tree::warm(&project.scratch(""), &scratch.join("target"))?;
         Ok(Self {
-            caught: lines("caught.txt")?.len(),
-            unviable: lines("unviable.txt")?.len(),
-            timed_out: lines("timeout.txt")?,
-            missed: lines("missed.txt")?,
+            program: tools::cargo_mutants().await?,
+            scratch,
+            subject,
+            arguments,
+            ends: arguments
+                .seconds
+                .map(|seconds| Instant::now() + Duration::from_secs(seconds)),
         })
     }
 
-    /// Tests that never end have noticed too.
-    fn conclude(&self) -> Result<(), Failure> {
-        let noticed = self.caught + self.timed_out.len();
-        let viable = noticed + self.missed.len();
-        if viable == 0 {
-            return Err(Failure::new("nothing was tried"));
+    fn is_over(&self) -> bool {
+        self.ends.is_some_and(|ends| ends <= Instant::now())
+    }
+
+    fn mutants(&self) -> Spawn {
+        without_cargo(Spawn::new(&self.program))
+            .arg("mutants")
+            .arg(format!("--package={}", self.subject.name))
+            .args(self.arguments.file.iter().map(|file| format!("--file={file}")))
+            .arg("--colors=never")
+            .current_dir(self.scratch.join("tree"))
+    }
+
+    async fn list(&self) -> Result<Vec<String>, Failure> {
+        let listed = output(self.mutants().arg("--list")).await?;
+        Ok(listed.lines().map(str::to_owned).collect())
+    }
+
+    /// Each of `asked` is chosen as its part of `all`: a filter by name leaves mutants of struct fields in.
+    async fn judge(&self, turn: &Turn, all: &[String], asked: &[String]) -> Result<Outcome, Failure> {
+        // Else the change would be blamed for what fails without it.
+        run_program(self.tests(turn)).await?;
+        let folder = self.scratch.join(self.subject.name);
+        let mut found = Outcome::default();
+        for (number, name) in all.iter().enumerate().filter(|(_, name)| asked.contains(name)) {
+            if self.is_over() {
+                break;
+            }
+            let folder = folder.join(format!("{number}-{}", turn.programs[0]));
+            let results = tree::empty_results(&folder)?;
+            let mutant = self
+                .mutants()
+                .arg(format!("--shard={number}/{}", all.len()))
+                .args(["--sharding=round-robin", "--in-place", "--no-shuffle"])
+                .args(["--baseline=skip", "--test-workspace=true"])
+                .arg(format!("--timeout={}", self.arguments.timeout))
+                .arg(format!("--build-timeout={BUILD_TIMEOUT}"))
+                .arg("--output")
+                .arg(&folder)
+                .args(turn.flags().map(|flag| format!("--cargo-arg={flag}")))
+                .args(["--", "--"])
+                .args(turn.skipping());
+            // Mutants that are missed (2) and tests that never end (3) are results, and no failure of the run.
+            let status = status(self.in_copy(mutant)).await?;
+            if !matches!(status.code(), Some(0 | 2 | 3)) {
+                return Err(Failure::new(format!("{name}: cargo-mutants ended with {status}")));
+            }
+            found.extend(Outcome::read(&results)?);
         }
-        for mutant in &self.timed_out {
-            println!("timeout: {mutant}");
-        }
-        for mutant in &self.missed {
-            println!("missed: {mutant}");
-        }
-        println!(
-            "{} mutants: {} caught, {} timeouts, {} missed, {} do not build; {} % of {viable} noticed",
-            viable + self.unviable,
-            self.caught,
-            self.timed_out.len(),
-            self.missed.len(),
-            self.unviable,
-            noticed * 100 / viable,
-        );
-        if noticed * 100 < viable * ENOUGH {
-            return Err(Failure::new(format!(
-                "less than {ENOUGH} % of the mutants were noticed"
-            )));
-        }
-        Ok(())
+        Ok(found)
+    }
+
+    /// What judges, of what is not changed.
+    fn tests(&self, turn: &Turn) -> Spawn {
+        let tests = cargo(&self.scratch.join("tree"))
+            .args(["test", "--quiet", "--workspace"])
+            .args(turn.flags())
+            .arg("--")
+            .args(turn.skipping());
+        self.in_copy(tests)
+    }
+
+    fn in_copy(&self, program: Spawn) -> Spawn {
+        program
+            .env("CARGO_TARGET_DIR", self.scratch.join("target"))
+            .env("CARGO_INCREMENTAL", "1")
     }
 }
 
-/// So many of a hundred must be noticed; what survives is tested or explained.
-const ENOUGH: usize = 95;
+/// Those that the seed puts first: what else there is to change moves none of them.
+fn choose(mut all: Vec<String>, count: usize, seed: u64) -> Vec<String> {
+    all.sort_by_cached_key(|name| (place(name, seed), name.clone()));
+    all.truncate(count);
+    all
+}
+
+/// FNV-1a of the seed and the name, mixed once more as names end alike.
+fn place(name: &str, seed: u64) -> u64 {
+    let bytes = seed.to_le_bytes().into_iter().chain(name.bytes());
+    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    let mixed = (hash ^ (hash >> 31)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    mixed ^ (mixed >> 29)
+}
 
 fn failed(path: &Path, error: &std::io::Error) -> Failure {
     Failure::new(format!("{}: {error}", path.display()))
@@ -223,24 +301,22 @@ fn failed(path: &Path, error: &std::io::Error) -> Failure {
 mod tests {
     use super::*;
 
-    fn outcome(caught: usize, timed_out: usize, missed: usize) -> Outcome {
-        let named = |count| vec!["src/a.rs:1: replace f with ()".to_owned(); count];
-        Outcome {
-            caught,
-            unviable: 7,
-            timed_out: named(timed_out),
-            missed: named(missed),
-        }
+    fn names(count: usize) -> Vec<String> {
+        (0..count)
+            .map(|line| format!("src/a.rs:{line}:5: replace f"))
+            .collect()
     }
 
     #[test]
-    fn nineteen_of_twenty_mutants_must_be_caught() {
-        assert!(outcome(90, 5, 5).conclude().is_ok());
-        assert!(outcome(90, 4, 6).conclude().is_err());
+    fn a_seed_chooses_the_same_mutants_each_time() {
+        assert_eq!(choose(names(100), 10, 1), choose(names(100), 10, 1));
+        assert_ne!(choose(names(100), 10, 1), choose(names(100), 10, 2));
+        assert_eq!(choose(names(3), 10, 1).len(), 3);
     }
 
     #[test]
-    fn a_run_that_tried_nothing_proves_nothing() {
-        assert!(outcome(0, 0, 0).conclude().is_err());
+    fn unit_tests_judge_before_what_takes_longer_to_build() {
+        let turns: Vec<Vec<String>> = SUBJECTS[0].turns().map(|turn| turn.programs).collect();
+        assert_eq!(turns, [["bridge-core-unit"], ["model"]]);
     }
 }
