@@ -166,16 +166,12 @@ impl ReconcileContext<'_> {
     /// Report, and come back at `wake` (or, without one, at the next drift poll). What runs and what is asked stays told, and polled.
     pub fn wait(&self, report: Report, wake: Option<Timestamp>, purpose: Purpose) -> Decision {
         let ahead = |time: &Timestamp| *time > self.snapshot.now;
-        let next_observation = self
-            .memory
-            .last_observation
-            .as_ref()
-            .map(|last_observation| last_observation.next);
+        let next_observation = self.memory.observed.next();
         let mut rest = Rest {
             wake: wake.or(next_observation.filter(ahead)),
             purpose,
         };
-        let next_poll = self.memory.next_poll.filter(ahead);
+        let next_poll = self.memory.operation.next_poll().filter(ahead);
         if let Some(poll) = next_poll.filter(|poll| rest.wake.is_none_or(|wake| *poll < wake))
             && running::running(self).is_some()
         {

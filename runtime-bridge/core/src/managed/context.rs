@@ -133,7 +133,7 @@ impl<'a> ReconcileContext<'a> {
             }
             Some(name) => Lookup::Stale(name),
         });
-        match (lookup, &self.memory.last_observation) {
+        match (lookup, self.memory.observed.last()) {
             (Lookup::Unidentified, _) => Found::Unidentified,
             (Lookup::Stale(name), _) | (Lookup::Fresh(name), None) => Found::Unobserved(name),
             (Lookup::Fresh(name), Some(last_observation)) => match &last_observation.found {
@@ -214,7 +214,7 @@ impl<'a> ReconcileContext<'a> {
 
     /// The state that the last observation of this name returned; `None`: it returned none.
     pub fn observed_state(&self, name: &str) -> Option<&str> {
-        match &self.memory.last_observation.as_ref()?.found {
+        match self.memory.observed.last_state()? {
             ObservedState::Exists(found) if found.external_name == name => {
                 Some(found.provider_state.as_str())
             }

@@ -76,7 +76,7 @@ impl Machine for ManagedMachine {
 
     /// While draining, a call whose intent stands is sent all the same: else nobody would know what became of it.
     fn authorize(snapshot: &mut Snapshot, memory: &ReconcileMemory, moment: &Moment) {
-        let sends = memory.may_send.is_some() && Self::is_granted(memory, moment, Authority::Leader);
+        let sends = memory.calls.may_send_any() && Self::is_granted(memory, moment, Authority::Leader);
         snapshot.may_act = sends || Self::is_granted(memory, moment, Authority::Begin);
     }
 
@@ -86,7 +86,7 @@ impl Machine for ManagedMachine {
 
     /// By the clock, and ever since this was remembered: a process that was stopped in the middle of a reconcile does not lead when it wakes.
     fn is_granted(memory: &ReconcileMemory, moment: &Moment, authority: Authority) -> bool {
-        let leads = moment.leadership.leads && moment.leadership.term == memory.term;
+        let leads = moment.leadership.leads && memory.is_of_term(moment.leadership.term);
         match authority {
             Authority::Anybody => true,
             Authority::Leader => leads,
@@ -119,7 +119,7 @@ impl Machine for ManagedMachine {
             Action::Observe(_) | Action::VerifyResourceVersion => (true, Authority::Anybody),
             Action::WriteMetadata(change) if change.allows.is_some() => (true, Authority::Begin),
             // Its intent stands: it is sent, or nobody would know what became of it.
-            Action::Call(_) if memory.may_send.is_some() => (true, Authority::Leader),
+            Action::Call(_) if memory.calls.may_send_any() => (true, Authority::Leader),
             Action::Call(_) => (true, Authority::Begin),
             Action::RemoveFinalizer(_) => (false, Authority::Leader),
             Action::WriteMetadata(_) | Action::Publish | Action::WriteStatus(_) => {
@@ -166,16 +166,16 @@ impl Machine for ManagedMachine {
             }
             (Action::WriteMetadata(change), Performed::Version(version)) => {
                 memory.record_metadata(change, &version, began);
-                memory.failed_writes = 0;
+                memory.record_write();
             }
             (Action::WriteStatus(write), Performed::StatusWritten { version, stored }) => {
                 let changed = version != snapshot.managed.resource_version;
                 memory.learn_status(&write.status, &stored, changed);
                 memory.record_resource_version(&version, began);
-                memory.failed_writes = 0;
+                memory.record_write();
                 memory.events.extend(write.events.iter().cloned());
                 if write.status.progress.operation != snapshot.managed.status.progress.operation {
-                    memory.progress_written = Some(began);
+                    memory.operation.record_progress_written(began);
                 }
             }
             (Action::Publish, Performed::Published(Ok(()))) => memory.record_published(),
@@ -246,8 +246,7 @@ impl Machine for ManagedMachine {
     }
 
     fn count_failed_write(memory: &mut ReconcileMemory) -> u32 {
-        memory.failed_writes = memory.failed_writes.saturating_add(1);
-        memory.failed_writes
+        memory.count_failed_write()
     }
 }
 

@@ -86,7 +86,7 @@ impl OwnershipClaims {
         neighbours: &impl Neighbours,
     ) -> Option<String> {
         let uid = &snapshot.managed.uid;
-        let ObservedState::Exists(observation) = &memory.last_observation.as_ref()?.found else {
+        let ObservedState::Exists(observation) = memory.observed.last_state()? else {
             return self.conflicting_creator(snapshot, config, memory, neighbours);
         };
         self.end_creating(uid);

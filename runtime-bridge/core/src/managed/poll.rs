@@ -21,7 +21,7 @@ use super::{
 /// The poll that is due of what goes on by itself: it needs no desired state.
 pub(super) fn poll_by_itself(ctx: &ReconcileContext) -> Option<Decision> {
     let operation = running::followed(ctx).filter(|operation| !operation.poll_driven)?;
-    let due = ctx.memory.next_poll.is_none_or(|next| next <= ctx.snapshot.now);
+    let due = ctx.memory.operation.is_poll_due(ctx.snapshot.now);
     due.then(|| poll(ctx, &operation, &running::name_of(ctx, &operation)))
 }
 

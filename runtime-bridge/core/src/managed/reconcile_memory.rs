@@ -1,94 +1,113 @@
 //! What the bridge knows of one object and may forget: after a restart it is learned anew, and nothing is lost by that.
 
+mod calls;
+mod connection;
+mod observed;
+mod operation;
+mod version_proof;
+
 use jiff::Timestamp;
 
-use crate::external::{Operation, Secrets, Verb, Warning};
-use crate::kind::Kind;
+use crate::external::{Secrets, Verb, Warning};
 use crate::reasons::Reason;
 use crate::rule::Rule;
 
 use super::{
-    attempt::Attempt,
     decision::Event,
     last_observation::{LastObservation, ObservedState},
     reconcile_inputs::ReconcileInputs,
     retry_state::RetryState,
     snapshot::Snapshot,
-    status::{OperationReport, Status},
+    status::Status,
     status_echo::StatusEcho,
 };
-
-/// What this process knows of connection details that are given once.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum PublishState {
-    /// They stand in the Secret.
-    Published,
-    /// They came, and are to be published.
-    Unpublished,
-    /// They never came here.
-    Not,
-}
+use calls::CallMemory;
+use connection::ConnectionMemory;
+pub(super) use connection::PublishState;
+use observed::ObservationMemory;
+use operation::OperationMemory;
+use version_proof::VersionProof;
 
 /// What may be forgotten.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ReconcileMemory {
-    /// The newest look.
-    pub last_observation: Option<LastObservation>,
-    /// When the first of an unbroken row of looks began that found a known resource absent.
-    pub absent_since: Option<Timestamp>,
     /// During which time of leading this was learned: another leader may have done anything in between.
-    pub term: u64,
-    /// The intent that this process has just written, and may send.
-    pub may_send: Option<Attempt>,
-    /// Tokens of the newest intents that this process began to write, and whose call it has not begun. Nobody else begins attempt 0, and a write
-    /// that was given up may land yet.
-    pub unsent: Vec<String>,
-    /// Since when an object whose deletion was begun is to be let go without its resource.
-    pub leaving_since: Option<Timestamp>,
-    /// The recorded call whose answer has come to this process, by attempt and deadline: a poll that drives it on moves the deadline.
-    pub answered: Option<(Attempt, Timestamp)>,
-    /// The attempt of a Create that was answered with success, and when.
-    pub created: Option<(Attempt, Timestamp)>,
-    /// When a Delete was last answered with success.
-    pub delete_answered: Option<Timestamp>,
-    /// The resourceVersion that a write or a live read of this pass proved, and when that began.
-    pub verified: Option<(String, Timestamp)>,
-    /// How often this pass has proven one; 2: or more often.
-    pub verifications: u32,
-    /// An Update or Delete operation that runs; `Some(None)`: the one in the status has ended.
-    pub operation: Option<Option<OperationReport>>,
-    /// A create handle that is of no more use.
-    pub spent_handle: String,
-    /// Earliest next poll.
-    pub next_poll: Option<Timestamp>,
-    /// Phase, progress and message of the running operation, as last told.
-    pub reported: Option<Operation>,
-    /// When progress was last written.
-    pub progress_written: Option<Timestamp>,
-    /// What the API server made of the newest status, where it did not store it as it was sent.
-    pub status_echo: StatusEcho,
-    /// The last step of this pass was a status write that left the object at its resourceVersion: the next one would too.
-    pub status_unchanged: bool,
+    term: u64,
+    pub(super) observed: ObservationMemory,
+    pub(super) calls: CallMemory,
+    pub(super) proof: VersionProof,
+    pub(super) operation: OperationMemory,
+    pub(super) connection: ConnectionMemory,
     /// What is in the way.
-    pub retry_state: Option<RetryState>,
+    pub(super) retry_state: Option<RetryState>,
     /// Updates that the present wish has had: how many, and when the last.
-    pub updates: Option<(ReconcileInputs, u32, Timestamp)>,
-    /// Connection details as last known.
-    pub details: Secrets,
-    /// Some of them came with an answer, may never come again, and are not in the connection Secret yet.
-    pub unpublished: bool,
-    /// This pass has brought them all into the connection Secret.
-    pub offered: bool,
-    /// Why they could not be published, and when to try again.
-    pub publish_problem: Option<(String, Timestamp)>,
+    updates: Option<(ReconcileInputs, u32, Timestamp)>,
+    /// Since when an object whose deletion was begun is to be let go without its resource.
+    pub(super) leaving_since: Option<Timestamp>,
+    /// What the API server made of the newest status, where it did not store it as it was sent.
+    pub(super) status_echo: StatusEcho,
+    /// The last step of this pass was a status write that left the object at its resourceVersion: the next one would too.
+    status_unchanged: bool,
     /// Writes in a row that the API server did not carry out.
-    pub failed_writes: u32,
+    failed_writes: u32,
     /// Events that nobody has emitted yet.
-    pub events: Vec<Event>,
+    pub(super) events: Vec<Event>,
+}
+
+/// For who carries out what is decided.
+impl ReconcileMemory {
+    /// Was it learned during this time of leading?
+    pub fn is_of_term(&self, term: u64) -> bool {
+        self.term == term
+    }
+
+    /// The same, learned at no time in particular: for who compares memories.
+    #[must_use]
+    pub fn without_term(&self) -> Self {
+        Self {
+            term: 0,
+            ..self.clone()
+        }
+    }
+
+    /// The newest observation.
+    pub fn last_observation(&self) -> Option<&LastObservation> {
+        self.observed.last()
+    }
+
+    /// Connection details as last known.
+    pub fn connection_details(&self) -> &Secrets {
+        self.connection.details()
+    }
+
+    /// Some connection details may never come again, and are not in their Secret yet.
+    pub fn has_unpublished_details(&self) -> bool {
+        self.connection.is_unpublished()
+    }
+
+    /// The connection Secret holds what is known.
+    pub fn record_published(&mut self) {
+        self.connection.record_published();
+    }
+
+    /// Events that nobody has emitted yet; they are emitted now.
+    pub fn take_events(&mut self) -> Vec<Event> {
+        std::mem::take(&mut self.events)
+    }
+
+    /// The next poll need not be waited for.
+    pub fn poll_now(&mut self) {
+        self.operation.poll_at(None);
+    }
+
+    /// The next call need not wait for what failed before.
+    pub fn forget_failures(&mut self) {
+        self.retry_state = None;
+    }
 }
 
 impl ReconcileMemory {
-    /// Forgets what holds for one pass only; and, having not led all the time since the last one, all but what came once and what is untold.
+    /// Forgets what holds for one pass only; and, having not led all the time since the last one, all but what came once and what is not reported yet.
     pub fn begin_reconcile(&mut self, term: u64) {
         if Rule::TermEndsMemory.is_off() {
             self.term = term;
@@ -97,18 +116,15 @@ impl ReconcileMemory {
             let former = std::mem::take(self);
             *self = Self {
                 term,
-                unsent: former.unsent,
-                details: former.details,
-                unpublished: former.unpublished,
-                publish_problem: former.publish_problem,
+                calls: former.calls.after_another_term(),
+                connection: former.connection,
                 events: former.events,
                 ..Self::default()
             };
         }
-        self.may_send = None;
-        self.verified = None;
-        self.verifications = 0;
-        self.offered = false;
+        self.calls.allow_none();
+        self.proof = VersionProof::default();
+        self.connection.begin_pass();
         self.status_unchanged = false;
     }
 
@@ -121,6 +137,22 @@ impl ReconcileMemory {
     pub fn learn_status(&mut self, sent: &Status, stored: &Status, changed: bool) {
         self.status_echo.learn(sent, stored);
         self.status_unchanged = !changed && sent != stored;
+    }
+
+    /// Written once more it would come back as it did.
+    pub(super) fn would_not_change(&self, new: &Status, old: &Status) -> bool {
+        self.status_echo.came_of(new, old) || self.status_unchanged
+    }
+
+    /// A write came through.
+    pub(super) fn record_write(&mut self) {
+        self.failed_writes = 0;
+    }
+
+    /// A write did not: so many in a row by now.
+    pub(super) fn count_failed_write(&mut self) -> u32 {
+        self.failed_writes = self.failed_writes.saturating_add(1);
+        self.failed_writes
     }
 
     /// Whatever stands in the way of calls now.
@@ -189,7 +221,7 @@ impl ReconcileMemory {
         as_recorded: bool,
         former_marker: &str,
     ) -> Option<&LastObservation> {
-        self.last_observation.as_ref().filter(|last_observation| {
+        self.observed.last().filter(|last_observation| {
             last_observation.next > snapshot.now
                 && last_observation.as_recorded == as_recorded
                 && last_observation.former_marker == former_marker
@@ -199,34 +231,9 @@ impl ReconcileMemory {
         })
     }
 
-    /// Takes in details to publish: a key that is missing stays as it was. True: something is new.
-    pub fn keep_details(&mut self, details: &Secrets) -> bool {
-        let mut new = false;
-        for (key, value) in &details.0 {
-            if self.details.0.get(key) != Some(value) {
-                self.details.0.insert(key.clone(), value.clone());
-                new = true;
-            }
-        }
-        self.offered &= !new;
-        new
-    }
-
-    /// Those of the keys that are given once.
-    pub(super) fn details_given_once(&self, kind: &Kind) -> PublishState {
-        let mut keys = kind.connection_keys.iter().filter(|key| key.one_time);
-        match keys.all(|key| self.details.0.contains_key(&key.name)) {
-            true if self.unpublished => PublishState::Unpublished,
-            true => PublishState::Published,
-            false => PublishState::Not,
-        }
-    }
-
-    /// The connection Secret holds what is known.
-    pub fn record_published(&mut self) {
-        self.unpublished = false;
-        self.offered = true;
-        self.publish_problem = None;
+    pub(super) fn count_update(&mut self, snapshot: &Snapshot) {
+        let count = self.updates_for(snapshot).map_or(0, |(count, _)| count) + 1;
+        self.updates = Some((ReconcileInputs::of(snapshot), count, snapshot.now));
     }
 
     /// Takes in warnings as events.

@@ -10,7 +10,7 @@ use super::{
     attempt::Attempt,
     decision::ObserveCall,
     diff,
-    intervals::{POLL_AFTER, next_observation, poll_interval},
+    intervals::{next_observation, poll_interval},
     last_observation::{LastObservation, ObservedState},
     reconcile_inputs::ReconcileInputs,
     reconcile_memory::ReconcileMemory,
@@ -39,7 +39,7 @@ impl ReconcileMemory {
         let inputs = ReconcileInputs::of(snapshot);
         let found = match look {
             Ok(ObserveResult::Found(observation)) => {
-                self.absent_since = None;
+                self.observed.end_absence();
                 ObservedState::Exists(Arc::from(observation))
             }
             Ok(ObserveResult::Absent(absent)) => {
@@ -50,16 +50,16 @@ impl ReconcileMemory {
                 };
                 let counts = visible.is_none_or(|visible| began > visible);
                 // A row: the look before said so too, by this name, of this resource.
-                let row = self.last_observation.as_ref().is_some_and(|last_observation| {
+                let row = self.observed.last().is_some_and(|last_observation| {
                     matches!(last_observation.found, ObservedState::Absent(_))
                         && last_observation.name == *name
                         && last_observation.recorded == recorded(snapshot)
                 });
-                self.absent_since = self
-                    .absent_since
-                    .filter(|_| row)
-                    .or(Some(began))
-                    .filter(|_| counts);
+                if counts {
+                    self.observed.record_absence(began, row);
+                } else {
+                    self.observed.end_absence();
+                }
                 ObservedState::Absent(absent)
             }
             Ok(ObserveResult::Failed(failure)) => {
@@ -75,7 +75,7 @@ impl ReconcileMemory {
             self.retry_state = None;
         }
         if let ObservedState::Exists(observation) = &found {
-            self.keep_details(&observation.connection_details);
+            self.connection.keep(&observation.connection_details);
             self.queue_warnings(&observation.warnings);
             self.clear_resolved(snapshot, observation);
             self.adopt_operation(snapshot, observation);
@@ -84,7 +84,7 @@ impl ReconcileMemory {
             ObservedState::Exists(observation) => next_observation(snapshot, observation),
             ObservedState::Absent(_) => snapshot.now + poll_interval(snapshot),
         };
-        self.last_observation = Some(LastObservation {
+        self.observed.record(LastObservation {
             began,
             name: name.clone(),
             recorded: recorded(snapshot),
@@ -103,13 +103,12 @@ impl ReconcileMemory {
             return;
         };
         let stored = || snapshot.managed.status.progress.operation.clone();
-        let known = self.operation.clone().unwrap_or_else(stored);
+        let known = self.operation.known_or(stored);
         if known.is_some() || !rules::may_adopt_operation(snapshot, operation) {
             return;
         }
-        self.next_poll = Some(snapshot.now + operation.poll_after.unwrap_or(POLL_AFTER));
-        self.reported = Some(operation.clone());
-        self.operation = Some(Some(OperationReport {
+        self.operation.follow(operation, snapshot.now);
+        self.operation.learn(OperationReport {
             handle: operation.handle.clone(),
             verb: operation.verb,
             phase: operation.phase.clone(),
@@ -121,7 +120,7 @@ impl ReconcileMemory {
             external_name: observation.external_name.clone(),
             incarnation: incarnation(snapshot),
             sensitive_digest: None,
-        }));
+        });
     }
 
     /// What is there need not be made any more, and what is as wished needs no Update that failed.

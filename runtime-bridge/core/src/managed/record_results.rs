@@ -15,7 +15,7 @@ use crate::{
 use super::{
     attempt::Attempt,
     decision::{Call, Event, MetadataChange},
-    intervals::{POLL_AFTER, next_observation},
+    intervals::next_observation,
     last_observation::{LastObservation, ObservedState},
     reconcile_inputs::ReconcileInputs,
     reconcile_memory::ReconcileMemory,
@@ -36,16 +36,13 @@ fn is_of_a_former_wish(snapshot: &Snapshot) -> bool {
     }
 }
 
-/// So many intents in a row may be lost on their way.
-const UNSENT: usize = 4;
-
 impl ReconcileMemory {
     /// Takes in the answer of a call, after what must be persisted of it was. `world` is as of now.
     pub fn record_response(&mut self, snapshot: &Snapshot, call: &Call, answer: &Answer) {
-        self.may_send = None;
-        self.verified = None;
+        self.calls.allow_none();
+        self.proof.spend();
         if !Rule::AnswerEndsObservation.is_off() {
-            self.last_observation = None;
+            self.observed.forget_last();
         }
         if let Some((outcome, failure)) = rules::contradicts_itself(call, answer) {
             let message = format!(
@@ -59,19 +56,19 @@ impl ReconcileMemory {
             Ok(outcome) => self.record_outcome(snapshot, call, outcome),
             Err(error) => {
                 if let CallError::Rejected { code, .. } = error {
-                    self.note_answered(call);
+                    self.calls.record_answered(call);
                     // A handle that the plugin cannot read is of no more use; what it stood for is found by looking. The other codes speak of the
                     // plugin (it does not serve the type now, the call came late), and another answer may come.
                     if call.verb == Verb::Poll && code == "INVALID_ARGUMENT" {
-                        self.end_operation(call);
+                        self.operation.end(call);
                     }
                 }
                 self.record_call_error(snapshot, call.verb, error);
-                self.next_poll = self
+                let until = self
                     .retry_state
                     .as_ref()
-                    .and_then(|retry_state| retry_state.until)
-                    .filter(|_| call.verb == Verb::Poll);
+                    .and_then(|retry_state| retry_state.until);
+                self.operation.poll_at(until.filter(|_| call.verb == Verb::Poll));
             }
         }
     }
@@ -84,34 +81,22 @@ impl ReconcileMemory {
         let is_recorded = matches!(&*managed.record(), Stored::Owned(record)
             if record.intent.as_ref().is_some_and(|intent| intent.token == token));
         let is_new = !is_recorded || Rule::NewIntentAloneIsUnsent.is_off();
-        if is_new && !self.unsent.iter().any(|unsent| unsent == token) {
-            if Rule::EachUnsentIsRemembered.is_off() {
-                self.unsent.clear();
-            }
-            self.unsent.push(token.to_owned());
-            let old = self.unsent.len().saturating_sub(UNSENT);
-            self.unsent.drain(..old);
+        if is_new {
+            self.calls.begin_intent(token);
         }
     }
 
     /// A call is about to be sent: from here on nobody knows, until the answer is in.
     pub fn begin_call(&mut self, call: &Call) {
-        self.may_send = None;
-        self.unsent.retain(|token| *token != call.token);
-        self.verified = None;
-    }
-
-    fn note_answered(&mut self, call: &Call) {
-        if matches!(call.verb, Verb::Create | Verb::Delete) && !call.token.is_empty() {
-            self.answered = Some((Attempt::sent(call), call.deadline));
-        }
+        self.calls.begin(call);
+        self.proof.spend();
     }
 
     fn record_outcome(&mut self, snapshot: &Snapshot, call: &Call, outcome: &Outcome) {
         if rules::is_terminal(&outcome.result) {
-            self.note_answered(call);
+            self.calls.record_answered(call);
         }
-        self.unpublished |= self.keep_details(&outcome.connection_details);
+        self.connection.keep_of_answer(&outcome.connection_details);
         self.queue_warnings(&outcome.warnings);
         match &outcome.result {
             OutcomeResult::Completed(completed) => self.record_completed(snapshot, call, outcome, completed),
@@ -124,21 +109,22 @@ impl ReconcileMemory {
                         FailureCode::OperationFailed | FailureCode::OperationExpired | FailureCode::NotFound
                     )
                 {
-                    self.end_operation(call);
+                    self.operation.end(call);
                 }
                 if call.verb == Verb::Delete && failure.code == FailureCode::NotFound {
                     // Another's, or none: the look that follows tells which.
-                    self.delete_answered = Some(snapshot.now);
+                    self.calls.record_delete_answered(snapshot.now);
                     self.clear_retry_state(Verb::Delete);
                     return;
                 }
                 self.record_failure(snapshot, call.verb, failure);
                 self.bind_failure_to_inputs(snapshot, call);
                 if call.verb == Verb::Poll {
-                    self.next_poll = self
+                    let until = self
                         .retry_state
                         .as_ref()
                         .and_then(|retry_state| retry_state.until);
+                    self.operation.poll_at(until);
                 }
             }
         }
@@ -171,20 +157,19 @@ impl ReconcileMemory {
             Verb::Observe => return,
         };
         if call.verb == Verb::Poll {
-            self.end_operation(call);
+            self.operation.end(call);
         }
         match does {
             OperationVerb::Delete => {
-                self.delete_answered = Some(snapshot.now);
+                self.calls.record_delete_answered(snapshot.now);
                 self.events.push(Event::normal(
                     NormalEvent::DeletedExternalResource,
                     "Successfully requested deletion of external resource",
                 ));
             }
             OperationVerb::Create => {
-                // However long the answer lay: nothing of the call happened after its deadline.
-                self.created = Some((Attempt::sent(call), snapshot.now.min(call.deadline)));
-                self.absent_since = None;
+                self.calls.record_created(call, snapshot.now);
+                self.observed.end_absence();
                 self.events.push(Event::normal(
                     NormalEvent::CreatedExternalResource,
                     "Successfully requested creation of external resource",
@@ -217,10 +202,10 @@ impl ReconcileMemory {
         if observation.canonical_id.is_empty() {
             observation.canonical_id.clone_from(&outcome.canonical_id);
         }
-        self.keep_details(&observation.connection_details);
+        self.connection.keep(&observation.connection_details);
         self.queue_warnings(&observation.warnings);
         let next = next_observation(snapshot, &observation);
-        self.last_observation = Some(LastObservation {
+        self.observed.record(LastObservation {
             // It was seen when the call ran, however long the answer lay (trace 3).
             began: if Rule::AnswerIsAsOldAsItsCall.is_off() {
                 snapshot.now
@@ -240,13 +225,11 @@ impl ReconcileMemory {
 
     fn record_operation(&mut self, snapshot: &Snapshot, call: &Call, operation: &Operation) {
         self.clear_retry_state(call.verb);
-        self.next_poll = Some(snapshot.now + operation.poll_after.unwrap_or(POLL_AFTER));
-        self.reported = Some(operation.clone());
+        self.operation.follow(operation, snapshot.now);
         let begun = call.verb != Verb::Poll;
         match operation.verb {
             OperationVerb::Create if begun => {
-                // Told anew, it lives, whatever a poll said of it.
-                self.spent_handle.clear();
+                self.operation.revive_creation();
                 self.events.push(Event::normal(
                     NormalEvent::CreatedExternalResource,
                     "Successfully requested creation of external resource",
@@ -256,11 +239,10 @@ impl ReconcileMemory {
             OperationVerb::Update | OperationVerb::Delete => {
                 let earlier = self
                     .operation
-                    .clone()
-                    .flatten()
+                    .learned()
                     .or_else(|| snapshot.managed.status.progress.operation.clone());
                 let goes_on = earlier.filter(|earlier| !begun && earlier.verb == operation.verb);
-                self.operation = Some(Some(OperationReport {
+                self.operation.learn(OperationReport {
                     handle: operation.handle.clone(),
                     verb: operation.verb,
                     phase: operation.phase.clone(),
@@ -272,7 +254,7 @@ impl ReconcileMemory {
                     external_name: call.target.external_name.clone(),
                     incarnation: incarnation(snapshot),
                     sensitive_digest: call.sensitive_digest.clone(),
-                }));
+                });
                 if begun && operation.verb == OperationVerb::Update {
                     self.count_update(snapshot);
                     self.events.push(Event::normal(
@@ -289,29 +271,15 @@ impl ReconcileMemory {
         }
     }
 
-    fn end_operation(&mut self, call: &Call) {
-        self.reported = None;
-        self.next_poll = None;
-        match call.operation {
-            Some(OperationVerb::Create) => self.spent_handle.clone_from(&call.handle),
-            Some(OperationVerb::Update | OperationVerb::Delete) | None => self.operation = Some(None),
-        }
-    }
-
-    fn count_update(&mut self, snapshot: &Snapshot) {
-        let count = self.updates_for(snapshot).map_or(0, |(count, _)| count) + 1;
-        self.updates = Some((ReconcileInputs::of(snapshot), count, snapshot.now));
-    }
-
     /// A metadata write of this pass landed: its call may go, and it proves the version.
     pub fn record_metadata(&mut self, change: &MetadataChange, resource_version: &str, began: Timestamp) {
-        self.may_send.clone_from(&change.allows);
+        self.calls.allow(change.allows.as_ref());
         if change.allows.is_some() {
             // A new call: what was known of former ones counts no more.
             if !Rule::AnsweredDeleteOfOwnResource.is_off() {
-                self.delete_answered = None;
+                self.calls.forget_answered_delete();
             }
-            self.absent_since = None;
+            self.observed.end_absence();
         }
         self.record_resource_version(resource_version, began);
         self.events.extend(change.event.clone());
@@ -319,8 +287,7 @@ impl ReconcileMemory {
 
     /// A status write or a live read of this pass proved the version.
     pub fn record_resource_version(&mut self, resource_version: &str, began: Timestamp) {
-        self.verified = Some((resource_version.to_owned(), began));
-        self.verifications = self.verifications.saturating_add(1).min(2);
+        self.proof.prove(resource_version, began);
     }
 
     /// The connection Secret could not be written: for people, and when to try again.
@@ -329,6 +296,6 @@ impl ReconcileMemory {
             WarningEvent::CannotPublishConnectionDetails,
             &message,
         ));
-        self.publish_problem = Some((message, retry));
+        self.connection.record_problem(message, retry);
     }
 }

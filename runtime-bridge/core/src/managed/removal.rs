@@ -49,7 +49,7 @@ pub(super) fn remove(ctx: &ReconcileContext, observation: &Observation, began: T
             "it is being removed upstream",
         );
     }
-    let answered = ctx.memory.delete_answered;
+    let answered = ctx.memory.calls.delete_answered();
     if answered.is_some_and(|answered| snapshot.now < answered + DELETE_INTERVAL) {
         return observe_later(
             ctx,

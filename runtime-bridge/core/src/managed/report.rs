@@ -132,12 +132,9 @@ impl Report {
         }
         let mut rest = rest;
         let mut report = self;
-        if let Some((message, retry)) = memory.publish_problem.as_ref().filter(|_| publishable) {
-            report.synced = Some(ConditionValue::no(
-                ConditionReason::ReconcileError,
-                message.clone(),
-            ));
-            rest.wake = Some(rest.wake.map_or(*retry, |wake| wake.min(*retry)));
+        if let Some((message, retry)) = memory.connection.problem().filter(|_| publishable) {
+            report.synced = Some(ConditionValue::no(ConditionReason::ReconcileError, message));
+            rest.wake = Some(rest.wake.map_or(retry, |wake| wake.min(retry)));
         }
         let old = &snapshot.managed.status;
         let mut events: Vec<Event> = report.event.take().into_iter().collect();
@@ -147,15 +144,10 @@ impl Report {
             let message = format!("Handled the reconcile request {:?}", new.last_handled);
             events.push(Event::normal(NormalEvent::ReconcileRequestHandled, &message));
         }
-        if memory
-            .progress_written
-            .is_some_and(|written| snapshot.now < written + PROGRESS_EVERY)
-        {
+        if memory.operation.is_progress_recent(snapshot.now, PROGRESS_EVERY) {
             keep_progress(old, &mut new);
         }
-        // Written once more it would come back as it did.
-        let idle = memory.status_echo.came_of(&new, old) || memory.status_unchanged;
-        if new == *old || idle {
+        if new == *old || memory.would_not_change(&new, old) {
             return Decision::Rest(rest);
         }
         Decision::Act(Action::WriteStatus(Box::new(StatusWrite { status: new, events })))
@@ -211,15 +203,12 @@ fn is_to_be_published(snapshot: &Snapshot, memory: &ReconcileMemory) -> bool {
     let managed = &snapshot.managed;
     managed.wants_connection_secret
         && managed.deletion.is_none()
-        && !memory.details.0.is_empty()
-        && (memory.unpublished || !memory.offered && !managed.paused())
+        && memory.connection.is_due(managed.paused())
 }
 
 fn may_publish(snapshot: &Snapshot, memory: &ReconcileMemory) -> bool {
-    memory
-        .publish_problem
-        .as_ref()
-        .is_none_or(|(_, retry)| *retry <= snapshot.now)
+    let problem = memory.connection.problem();
+    problem.is_none_or(|(_, retry)| retry <= snapshot.now)
 }
 
 /// They are to be published, and no failed try to do so keeps that waiting.

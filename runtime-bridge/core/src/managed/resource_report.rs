@@ -83,12 +83,7 @@ fn token(ctx: &ReconcileContext) -> Option<String> {
 
 /// The conditions of a resource that is there.
 fn readiness(ctx: &ReconcileContext) -> Option<ConditionValue> {
-    let Some(ObservedState::Exists(observation)) = ctx
-        .memory
-        .last_observation
-        .as_ref()
-        .map(|last_observation| &last_observation.found)
-    else {
+    let Some(ObservedState::Exists(observation)) = ctx.memory.observed.last_state() else {
         return None;
     };
     let replaced = ctx

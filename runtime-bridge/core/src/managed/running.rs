@@ -23,7 +23,7 @@ pub(super) fn creation<'p>(ctx: &'p ReconcileContext) -> Option<(&'p Intent, &'p
         .filter(|_| !rules::confirmed(ctx.snapshot, record))?;
     let operation = intent.operation.as_ref()?;
     let alive = operation.expire_time.is_none_or(|end| end > ctx.snapshot.now)
-        && operation.handle != ctx.memory.spent_handle;
+        && !ctx.memory.operation.is_spent(&operation.handle);
     alive.then_some((intent, operation.handle.as_str()))
 }
 
@@ -38,7 +38,7 @@ fn other(ctx: &ReconcileContext) -> Option<OperationReport> {
             .clone()
             .filter(|operation| operation.verb != OperationVerb::Create)
     };
-    let known = ctx.memory.operation.clone().unwrap_or_else(stored)?;
+    let known = ctx.memory.operation.known_or(stored)?;
     let record = ctx.record();
     let of_a_former = record.is_some_and(|record| !rules::is_of_the_recorded_resource(record, &known));
     let alive = known.expire_time.is_none_or(|end| end > ctx.snapshot.now)
@@ -78,12 +78,7 @@ fn report_of(ctx: &ReconcileContext, intent: &Intent, handle: &str) -> Operation
 
 /// With what a poll of this process last told.
 fn reported(ctx: &ReconcileContext, report: OperationReport) -> OperationReport {
-    match ctx
-        .memory
-        .reported
-        .as_ref()
-        .filter(|reported| reported.handle == report.handle)
-    {
+    match ctx.memory.operation.reported(&report.handle) {
         Some(reported) => OperationReport {
             phase: reported.phase.clone(),
             progress: reported.progress_percent,

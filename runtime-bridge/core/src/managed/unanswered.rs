@@ -101,7 +101,7 @@ impl<'c> Unanswered<'c> {
     }
 
     fn looked_up_before(&self) -> Option<&'c OwnLookUp> {
-        let newest = self.ctx.memory.last_observation.as_ref()?;
+        let newest = self.ctx.memory.observed.last()?;
         let before = self.observation(&newest.name)?.beside.as_ref();
         before.filter(|before| before.name == self.name && before.next > self.ctx.snapshot.now)
     }
@@ -171,11 +171,7 @@ impl<'c> Unanswered<'c> {
             report.creating()
         };
         // What is looked for may be seen before the time, which may be an hour away.
-        let next_observation = ctx
-            .memory
-            .last_observation
-            .as_ref()
-            .map(|last_observation| last_observation.next);
+        let next_observation = ctx.memory.observed.next();
         let settled = self.resolves_at + Duration::from_millis(1);
         let wake = next_observation
             .filter(|next| *next > ctx.snapshot.now)

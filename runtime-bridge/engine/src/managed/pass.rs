@@ -343,7 +343,7 @@ impl ManagedReconciler {
     }
 
     fn emit(&self, object: &Object, memory: &mut ReconcileMemory) {
-        for event in std::mem::take(&mut memory.events) {
+        for event in memory.take_events() {
             self.record(object, &event);
         }
     }
@@ -372,7 +372,7 @@ impl ManagedReconciler {
         let (before, after) = (view::managed(first), view::managed(&object));
         let counts = &self.shared.counts;
         counts.passed(&self.gvk, &before, &after, created, self.shared.clock.now());
-        if let Some(last_observation) = &memory.last_observation
+        if let Some(last_observation) = memory.last_observation()
             && after
                 .condition(status::SYNCED)
                 .is_some_and(|synced| synced.status == "True")

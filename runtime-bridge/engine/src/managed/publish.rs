@@ -21,13 +21,16 @@ impl ManagedReconciler {
             return Ok(());
         };
         let secrets = &self.shared.connection_secrets;
-        secrets.publish(object, &key, &memory.details).await.map(|_| ())
+        secrets
+            .publish(object, &key, memory.connection_details())
+            .await
+            .map(|_| ())
     }
 
     /// Connection details may come only once: where no further pass may come, they are published with this one. A Secret that is another's stays
     /// so until a person does something: what a look can show again does not wait for that.
     pub(super) async fn publish_pending_details(&self, first: &Object, memory: &mut ReconcileMemory) {
-        while !self.shared.acts() && memory.unpublished {
+        while !self.shared.acts() && memory.has_unpublished_details() {
             let newest = self.shared.store.get(&first.key());
             let Some(object) = newest
                 .filter(|newest| newest.uid() == first.uid())

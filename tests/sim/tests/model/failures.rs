@@ -124,8 +124,8 @@ fn what_an_answer_calls_it_is_known_at_once() {
     model.stop_before(A, "write status");
     let last_observation = model.bridges[A]
         .memory
-        .last_observation
-        .clone()
+        .last_observation()
+        .cloned()
         .expect("the answer showed it");
     let ObservedState::Exists(observation) = last_observation.found else {
         panic!("it is there")

@@ -100,7 +100,7 @@ impl Bridge {
         } else {
             let _ = write!(text, "{:?} ", self.store);
         }
-        let _ = write!(text, "{} ", self.memory.term == self.term);
+        let _ = write!(text, "{} ", self.memory.is_of_term(self.term));
         memory(text, &self.memory);
         match &self.phase {
             Phase::Resting(wake) => {
@@ -147,13 +147,9 @@ fn version(text: &mut String, object: &Object, store: Option<&Object>) {
 
 fn memory(text: &mut String, memory: &ReconcileMemory) {
     // Which time of leading it is does not matter, only whether it is the present one.
-    let reported = ReconcileMemory {
-        term: 0,
-        ..memory.clone()
-    };
-    let _ = write!(text, "{reported:?} ");
+    let _ = write!(text, "{:?} ", memory.without_term());
     // Secrets do not print themselves.
-    for value in memory.details.0.values() {
+    for value in memory.connection_details().0.values() {
         let _ = write!(text, "{} ", String::from_utf8_lossy(value));
     }
 }

@@ -253,8 +253,8 @@ fn no_delete_while_a_poll_may_still_drive_a_creation() {
         for _ in 0..3 {
             let until = model.now + Duration::from_secs(2);
             model.advance_to(until);
-            model.bridges[A].memory.next_poll = None;
-            model.bridges[A].memory.retry_state = None;
+            model.bridges[A].memory.poll_now();
+            model.bridges[A].memory.forget_failures();
             model.pass(A);
         }
         assert_eq!(model.value("Ready"), "True/Available", "{}", subject.name);

@@ -57,7 +57,7 @@ impl Model {
         let moment = self.moment(b);
         let bridge = &mut self.bridges[b];
         driver.resume(&mut bridge.memory, &moment, input);
-        let events = std::mem::take(&mut bridge.memory.events);
+        let events = bridge.memory.take_events();
         bridge.reported.extend(events);
     }
 
@@ -170,7 +170,9 @@ impl Model {
             Action::Call(call) => self.send(b, driver, *call, fates),
             Action::Publish => {
                 let mut secret = self.secret.clone();
-                secret.0.extend(self.bridges[b].memory.details.0.clone());
+                secret
+                    .0
+                    .extend(self.bridges[b].memory.connection_details().0.clone());
                 if secret != self.secret {
                     self.secret = secret;
                     self.writes.secret += 1;

@@ -188,7 +188,7 @@ fn progress_is_written_seldom() {
         for second in 0..20_u8 {
             model.cloud.progress = Some((second * 5, format!("Step{second}")));
             model.advance(Duration::from_secs(1));
-            model.bridges[A].memory.next_poll = None;
+            model.bridges[A].memory.poll_now();
             model.pass(A);
         }
     });

@@ -41,7 +41,7 @@ pub fn absence_confirmed(
         last_observation.began
     };
     matches!(last_observation.found, ObservedState::Absent(_))
-        && memory.absent_since.is_some_and(|first| {
+        && memory.observed.absent_since().is_some_and(|first| {
             Rule::AbsenceNeedsConfirmation.is_off() || began > absence_believed_after(snapshot, first)
         })
 }
@@ -58,7 +58,9 @@ pub fn absence_believed_after(snapshot: &Snapshot, first: Timestamp) -> Timestam
 
 /// What reads as absent is gone only after an answered Delete as well (trace 15). What never had a name cannot be deleted.
 pub fn absence_ends_the_removal(memory: &ReconcileMemory, name: &str) -> bool {
-    Rule::DeletionNeedsAnswerAndAbsence.is_off() || memory.delete_answered.is_some() || name.is_empty()
+    Rule::DeletionNeedsAnswerAndAbsence.is_off()
+        || memory.calls.delete_answered().is_some()
+        || name.is_empty()
 }
 
 /// Absence of the name that was looked by settles the create. A name that an answer told speaks of that attempt alone.

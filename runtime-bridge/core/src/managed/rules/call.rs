@@ -14,22 +14,18 @@ use crate::{kind::CreateRecovery, rule::Rule};
 /// This process wrote the intent, or tried to, and never began its call: there is nothing to recover (trace 37).
 pub fn is_certainly_unsent(memory: &ReconcileMemory, intent: &Intent) -> bool {
     let is_first = intent.attempt == 0 || Rule::FirstAttemptAloneIsUnsent.is_off();
-    memory.unsent.contains(&intent.token) && is_first && !Rule::UnsentIsClosed.is_off()
+    memory.calls.is_unsent(&intent.token) && is_first && !Rule::UnsentIsClosed.is_off()
 }
 
 /// The intent was written by this process in this pass: now, and only now, its call may go (traces 1, 11).
 pub fn is_just_recorded(memory: &ReconcileMemory, intent: &Intent) -> bool {
-    memory
-        .may_send
-        .as_ref()
-        .is_some_and(|attempt| attempt.is_of(intent))
-        || Rule::CreateFollowsItsIntent.is_off()
+    memory.calls.may_send(intent) || Rule::CreateFollowsItsIntent.is_off()
 }
 
 /// The poll that drives an operation on may go: its intent was just rewritten, and nobody wrote since, under the same token (trace 31).
 pub fn may_drive(snapshot: &Snapshot, memory: &ReconcileMemory, intent: &Intent) -> bool {
-    let version = memory.verified.as_ref().map(|(version, _)| version);
-    is_just_recorded(memory, intent) && version == Some(&snapshot.managed.resource_version)
+    let proof = memory.proof.began(&snapshot.managed.resource_version);
+    is_just_recorded(memory, intent) && proof.is_some()
 }
 
 /// One call at a time: until then a recorded call may still run, so no new intent is written and no Delete sent (trace 12).
@@ -39,15 +35,9 @@ pub fn may_still_run_until(
     record: &Record,
     memory: &ReconcileMemory,
 ) -> Option<Timestamp> {
-    let ended = |intent: &Intent| {
-        memory
-            .answered
-            .as_ref()
-            .is_some_and(|(attempt, deadline)| attempt.is_of(intent) && *deadline == intent.deadline)
-    };
     let deadline = match &record.intent {
         Some(_) if Rule::AnswerEndsFirstAttempt.is_off() => None,
-        Some(intent) if intent.attempt == 0 && ended(intent) => None,
+        Some(intent) if intent.attempt == 0 && memory.calls.is_answered(intent) => None,
         Some(intent) if is_certainly_unsent(memory, intent) => None,
         Some(intent) => Some(intent.deadline),
         None => record.deadline,
@@ -64,16 +54,13 @@ pub fn precondition_valid_until(snapshot: &Snapshot, memory: &ReconcileMemory) -
     if Rule::UpdateNeedsVerification.is_off() {
         return Some(snapshot.now + call);
     }
-    let (_, began) = memory
-        .verified
-        .as_ref()
-        .filter(|(version, _)| *version == snapshot.managed.resource_version)?;
-    let enough = if memory.verifications > 1 {
+    let began = memory.proof.began(&snapshot.managed.resource_version)?;
+    let enough = if memory.proof.is_repeated() {
         call / 8
     } else {
         call / 2
     };
-    Some(*began + call).filter(|deadline| *deadline > snapshot.now + enough)
+    Some(began + call).filter(|deadline| *deadline > snapshot.now + enough)
 }
 
 /// A Delete needs an intent where a successor can have the same name (traces 13, 31). A marker protects another object's, if the upstream

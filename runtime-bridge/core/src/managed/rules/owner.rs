@@ -110,11 +110,7 @@ pub fn name_to_create(snapshot: &Snapshot, memory: &ReconcileMemory) -> Option<S
     if !makes || recorded {
         return None;
     }
-    let Some(ObservedState::Absent(absent)) = memory
-        .last_observation
-        .as_ref()
-        .map(|last_observation| &last_observation.found)
-    else {
+    let Some(ObservedState::Absent(absent)) = memory.observed.last_state() else {
         return None;
     };
     let annotated = managed.annotation(names::EXTERNAL_NAME);

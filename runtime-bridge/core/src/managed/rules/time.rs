@@ -78,6 +78,5 @@ pub fn remaining_deadline(intent: &Intent) -> Option<Timestamp> {
 
 /// This process was answered that the create had its effect: another repeat would tell it nothing new.
 pub fn created_at(memory: &ReconcileMemory, intent: &Intent) -> Option<Timestamp> {
-    let (attempt, at) = memory.created.as_ref()?;
-    attempt.is_of(intent).then_some(*at)
+    memory.calls.created_at(intent)
 }

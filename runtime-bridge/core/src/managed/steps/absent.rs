@@ -16,7 +16,7 @@ use crate::reasons::{ConditionReason, NormalEvent, StopReason};
 /// Created, and not to be seen yet: beside what runs nothing is begun.
 pub fn wait_for_operation(ctx: &ReconcileContext) -> Flow {
     if ctx.absence().is_some() && running::followed(ctx).is_some() {
-        return Break(wait_for_poll(ctx, ctx.memory.next_poll));
+        return Break(wait_for_poll(ctx, ctx.memory.operation.next_poll()));
     }
     NEXT
 }
@@ -59,7 +59,7 @@ pub fn confirm(ctx: &ReconcileContext) -> Flow {
     let visible = ctx
         .record()
         .and_then(|record| rules::visible_at(snapshot, record));
-    let believed = match ctx.memory.absent_since {
+    let believed = match ctx.memory.observed.absent_since() {
         Some(since) => rules::absence_believed_after(snapshot, since),
         None => visible.unwrap_or(absence.last_observation.began),
     };

@@ -21,7 +21,7 @@ pub fn rest_without_finalizer(ctx: &ReconcileContext) -> Flow {
 /// Details that came with an answer may never come again: they are published before anything else is done, whether or not anything new may be
 /// begun, but do not keep a call waiting whose intent is written.
 pub fn publish_one_time_details(ctx: &ReconcileContext) -> Flow {
-    let now = ctx.memory.unpublished && ctx.memory.may_send.is_none();
+    let now = ctx.memory.connection.is_unpublished() && !ctx.memory.calls.may_send_any();
     if now && report::is_publishable_now(ctx.snapshot, ctx.memory) {
         return Break(Decision::Act(Action::Publish));
     }

@@ -55,11 +55,7 @@ pub fn rest_without_update(ctx: &ReconcileContext) -> Flow {
 
 /// Troubles of the past are over, save those of an operation that runs.
 fn in_sync(ctx: &ReconcileContext, observation: &Observation, observe_after: Option<Timestamp>) -> Decision {
-    let next_observation = ctx
-        .memory
-        .last_observation
-        .as_ref()
-        .map(|last_observation| last_observation.next);
+    let next_observation = ctx.memory.observed.next();
     let soon = observe_after.map(|time| time + Duration::from_millis(1));
     let running = running::running(ctx).is_some();
     let retry_state = ctx.memory.retry_state.as_ref();

@@ -31,7 +31,7 @@ pub fn follow_without_secrets(ctx: &ReconcileContext) -> Flow {
     if let Some(poll) = poll_by_itself(ctx).filter(|_| is_open) {
         return Break(poll);
     }
-    let next = memory.next_poll.filter(|next| *next > snapshot.now);
+    let next = memory.operation.next_poll().filter(|next| *next > snapshot.now);
     Break(report_external_problem(ctx, problem, next))
 }
 

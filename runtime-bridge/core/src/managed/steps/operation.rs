@@ -30,7 +30,7 @@ fn is_updated_beside(ctx: &ReconcileContext, operation: &OperationReport) -> boo
 }
 
 pub fn poll(ctx: &ReconcileContext) -> Flow {
-    let due = ctx.memory.next_poll.is_none_or(|next| next <= ctx.snapshot.now);
+    let due = ctx.memory.operation.is_poll_due(ctx.snapshot.now);
     match running::followed(ctx) {
         Some(operation) if due && !is_deleted_early(ctx, &operation) => {
             Break(poll_now(ctx, &operation, &running::name_of(ctx, &operation)))
@@ -42,7 +42,7 @@ pub fn poll(ctx: &ReconcileContext) -> Flow {
 pub fn wait(ctx: &ReconcileContext) -> Flow {
     match running::followed(ctx) {
         Some(operation) if !is_deleted_early(ctx, &operation) && !is_updated_beside(ctx, &operation) => {
-            Break(wait_for_poll(ctx, ctx.memory.next_poll))
+            Break(wait_for_poll(ctx, ctx.memory.operation.next_poll()))
         }
         Some(_) | None => NEXT,
     }

@@ -129,7 +129,7 @@ pub fn resolve_absent(ctx: &ReconcileContext) -> Flow {
     if !rules::absence_is_conclusive(snapshot, intent, create.by_marker, create.by_name) {
         return NEXT;
     }
-    Break(match &ctx.memory.last_observation {
+    Break(match ctx.memory.observed.last() {
         Some(last_observation)
             if rules::absence_resolves(
                 snapshot,

@@ -57,7 +57,7 @@ pub fn renew(ctx: &ReconcileContext) -> Flow {
 
 /// It exists: so the answer of its create came, with what is given once, or it never will. The answer is an event, if they are lost.
 fn resolve_details(ctx: &ReconcileContext, new: &mut Record) -> Option<Event> {
-    let keys = ctx.memory.details_given_once(&ctx.snapshot.kind);
+    let keys = ctx.memory.connection.given_once(&ctx.snapshot.kind);
     if new.details == Details::Complete
         || running::creation(ctx).is_some()
         || keys == PublishState::Unpublished

@@ -46,7 +46,7 @@ pub fn wait_for_operation(ctx: &ReconcileContext) -> Flow {
     if !runs || ctx.snapshot.kind.capabilities.concurrent_update {
         return NEXT;
     }
-    Break(wait_for_poll(ctx, ctx.memory.next_poll))
+    Break(wait_for_poll(ctx, ctx.memory.operation.next_poll()))
 }
 
 /// An update after which the resource still differs is not repeated at once for ever.

@@ -1,0 +1,95 @@
+//! Connection details on their way to their Secret.
+
+use jiff::Timestamp;
+
+use crate::external::Secrets;
+use crate::kind::Kind;
+
+/// What this process knows of connection details that are given once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::managed) enum PublishState {
+    /// They stand in the Secret.
+    Published,
+    /// They came, and are to be published.
+    Unpublished,
+    /// They never came here.
+    Not,
+}
+
+/// Connection details, and whether they are where they belong.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(in crate::managed) struct ConnectionMemory {
+    /// As last known.
+    details: Secrets,
+    /// Some of them came with an answer, may never come again, and are not in the connection Secret yet.
+    unpublished: bool,
+    /// This pass has brought them all into the connection Secret.
+    offered: bool,
+    /// Why they could not be published, and when to try again.
+    problem: Option<(String, Timestamp)>,
+}
+
+impl ConnectionMemory {
+    pub(super) fn begin_pass(&mut self) {
+        self.offered = false;
+    }
+
+    /// Takes in what an observation can show again: a key that is missing stays as it was. True: something is new.
+    pub(in crate::managed) fn keep(&mut self, details: &Secrets) -> bool {
+        let mut new = false;
+        for (key, value) in &details.0 {
+            if self.details.0.get(key) != Some(value) {
+                self.details.0.insert(key.clone(), value.clone());
+                new = true;
+            }
+        }
+        self.offered &= !new;
+        new
+    }
+
+    /// Takes in what may never come again.
+    pub(in crate::managed) fn keep_of_answer(&mut self, details: &Secrets) {
+        self.unpublished |= self.keep(details);
+    }
+
+    pub(super) fn details(&self) -> &Secrets {
+        &self.details
+    }
+
+    /// They may never come again, and are not in the Secret.
+    pub(in crate::managed) fn is_unpublished(&self) -> bool {
+        self.unpublished
+    }
+
+    /// There are some that this pass has not brought to the Secret. `paused`: only what may never come again counts.
+    pub(in crate::managed) fn is_due(&self, paused: bool) -> bool {
+        !self.details.0.is_empty() && (self.unpublished || !self.offered && !paused)
+    }
+
+    /// Those of the keys that are given once.
+    pub(in crate::managed) fn given_once(&self, kind: &Kind) -> PublishState {
+        let mut keys = kind.connection_keys.iter().filter(|key| key.one_time);
+        match keys.all(|key| self.details.0.contains_key(&key.name)) {
+            true if self.unpublished => PublishState::Unpublished,
+            true => PublishState::Published,
+            false => PublishState::Not,
+        }
+    }
+
+    pub(in crate::managed) fn record_published(&mut self) {
+        self.unpublished = false;
+        self.offered = true;
+        self.problem = None;
+    }
+
+    pub(in crate::managed) fn record_problem(&mut self, message: String, retry: Timestamp) {
+        self.problem = Some((message, retry));
+    }
+
+    /// Why they could not be published, and when to try again.
+    pub(in crate::managed) fn problem(&self) -> Option<(&str, Timestamp)> {
+        self.problem
+            .as_ref()
+            .map(|(message, retry)| (message.as_str(), *retry))
+    }
+}
