@@ -64,6 +64,13 @@ fn requirements_are_written_by_step_and_name() {
 }
 
 #[test]
+fn objects_are_selected_by_old_and_new_requirements() {
+    let steps = steps();
+    let kinds: Vec<&str> = steps.selectors().map(|selector| &*selector.kind).collect();
+    assert_eq!(kinds, ["Node", "ConfigMap", "ConfigMap"]);
+}
+
+#[test]
 fn what_is_added_takes_free_names_alone() {
     let of = |step: &str, name: &str, kind: &str| -> StepRequirements {
         let selector = selector(kind, ResourceMatch::Labels([].into()), None);
