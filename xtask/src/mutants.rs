@@ -85,8 +85,8 @@ pub(crate) struct MutantsArgs {
     /// No mutant begins after so many seconds; what was tried until then is reported.
     #[arg(long)]
     seconds: Option<u64>,
-    /// The tests of one mutant end after so many seconds.
-    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    /// The tests of one mutant end after so many seconds: far more than they take, also beside other work.
+    #[arg(long, value_name = "SECONDS", default_value_t = 300)]
     timeout: u64,
     /// List what would be changed, and end.
     #[arg(long)]
