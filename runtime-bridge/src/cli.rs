@@ -29,9 +29,9 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Serve the kinds of one or more plugins in a cluster.
+    /// Serve the kinds of plugins, compositions, or both, in a cluster.
     Serve(Box<ServeArgs>),
-    /// Print the CRDs of plugins as YAML, for GitOps.
+    /// Print the CRDs of plugins, or of compositions, as YAML, for GitOps.
     Crds(CrdsArgs),
     /// Run a control plane, plugins and a bridge on this machine: the inner loop of whoever writes a plugin.
     Dev(DevArgs),
@@ -45,6 +45,17 @@ pub enum Command {
     Healthcheck(HealthcheckArgs),
     /// Print the version.
     Version,
+}
+
+impl Command {
+    /// What flags must be to one another, beyond what each must be.
+    pub fn check(&self) -> Result<(), String> {
+        match self {
+            Self::Serve(args) => args.check(),
+            Self::Crds(args) => args.check(),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// What is logged, to standard error.

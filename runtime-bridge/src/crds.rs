@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use bridge_core::crd::CROSSPLANE;
 use bridge_engine::metrics::Metrics;
 use clap::Args;
 use serde_json::Value;
@@ -17,6 +18,19 @@ use crate::{
 pub struct CrdsArgs {
     #[command(flatten)]
     pub plugins: PluginArgs,
+    /// Print the CRDs of the kinds that compositions are written in, before those of plugins.
+    #[arg(long, env = "CROSSBRIDGE_COMPOSITIONS")]
+    pub compositions: bool,
+}
+
+impl CrdsArgs {
+    /// Something is printed.
+    pub fn check(&self) -> Result<(), String> {
+        if self.plugins.endpoints.is_empty() && !self.compositions {
+            return Err("nothing to print: give --plugin <ENDPOINT>, --compositions, or both".to_owned());
+        }
+        Ok(())
+    }
 }
 
 /// Why not all CRDs were printed.
@@ -36,7 +50,7 @@ pub enum CrdsError {
     Refused(Vec<String>),
 }
 
-/// Prints the CRDs of all plugins. A kind that cannot be served is left out, and is an error in the end.
+/// Prints the CRDs of compositions, if wanted, and of all plugins. A kind that cannot be served is left out, and is an error in the end.
 pub async fn run(args: CrdsArgs) -> Result<(), CrdsError> {
     let until = Instant::now() + args.plugins.startup_timeout;
     let (plugins, _) = args
@@ -45,6 +59,9 @@ pub async fn run(args: CrdsArgs) -> Result<(), CrdsError> {
         .await?;
     let mut refused = Vec::new();
     let mut output = io::stdout().lock();
+    for crd in CROSSPLANE.into_iter().filter(|_| args.compositions) {
+        output.write_all(document(serde_yaml_ng::from_str(crd)?)?.as_bytes())?;
+    }
     for plugin in plugins {
         let definitions = Definitions::of(&plugin.served());
         let configs = definitions.configs.into_iter().map(|(_, crd)| crd);

@@ -5,6 +5,7 @@ mod admin;
 mod call;
 mod cli;
 mod cluster;
+pub mod compositions;
 mod crds;
 pub mod definitions;
 mod dev;
@@ -21,13 +22,18 @@ mod trace;
 use std::{error::Error, process::ExitCode};
 
 use bridge_core::error_chain;
-use clap::Parser;
+use clap::{CommandFactory, Parser, error::ErrorKind};
 
 use crate::cli::{Cli, Command};
 
 /// The program: reads the command line, and runs its command.
 pub fn main() -> ExitCode {
     let cli = Cli::parse();
+    if let Err(why) = cli.command.check() {
+        Cli::command()
+            .error(ErrorKind::MissingRequiredArgument, why)
+            .exit();
+    }
     logging::start(&cli.log);
     // Left alone, rustls panics as soon as a crate of the same build, such as an AWS SDK, adds another one. It fails only if it was chosen
     // already.

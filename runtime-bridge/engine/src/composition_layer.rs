@@ -2,7 +2,11 @@
 
 use std::{sync::Arc, time::Duration};
 
-use bridge_core::{composite::Settings, function::Functions};
+use bridge_core::{
+    composite::Settings,
+    function::Functions,
+    queue::{Priority, Wake},
+};
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::{
@@ -76,6 +80,19 @@ impl CompositionLayer {
     /// The types that are served.
     pub fn types(&self) -> &DefinedTypes {
         &self.types
+    }
+
+    /// Gives all composite resources a turn: what they may wait for has changed.
+    pub fn wake_all(&self, engine: &Engine) {
+        let wake = Wake {
+            at: engine.clock.now(),
+            priority: Priority::Dependency,
+        };
+        let types = self.types.subscribe();
+        let kinds: Vec<_> = types.borrow().keys().cloned().collect();
+        for object in kinds.iter().flat_map(|kind| engine.store.list(kind)) {
+            engine.dispatcher.enqueue(&object.key(), wake);
+        }
     }
 
     /// Begins nothing more, and waits for what was begun, but not longer than `limit`. Answers how many reconciles have not ended.

@@ -28,7 +28,6 @@ pub struct PluginArgs {
         long = "plugin",
         env = "CROSSBRIDGE_PLUGIN",
         value_name = "ENDPOINT",
-        required = true,
         value_delimiter = ','
     )]
     pub endpoints: Vec<Endpoint>,

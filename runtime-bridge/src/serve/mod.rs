@@ -34,6 +34,7 @@ use self::{election::ElectionArgs, plugin_source::PluginSource};
 use crate::{
     admin::{self, BindError},
     cluster::ClusterArgs,
+    compositions::{CompositionArgs, ServedCompositions},
     definitions::CrdMode,
     plugins::{CallMetrics, PluginArgs, PluginsError},
 };
@@ -44,11 +45,23 @@ pub struct ServeArgs {
     #[command(flatten)]
     pub(crate) plugins: PluginArgs,
     #[command(flatten)]
+    pub(crate) compositions: CompositionArgs,
+    #[command(flatten)]
     pub(crate) cluster: ClusterArgs,
     #[command(flatten)]
     pub(crate) behaviour: BehaviourArgs,
     #[command(flatten)]
     pub(crate) election: ElectionArgs,
+}
+
+impl ServeArgs {
+    /// Something is served, and flags that need each other are there.
+    pub fn check(&self) -> Result<(), String> {
+        if self.plugins.endpoints.is_empty() && !self.compositions.compositions {
+            return Err("nothing to serve: give --plugin <ENDPOINT>, --compositions, or both".to_owned());
+        }
+        self.compositions.check()
+    }
 }
 
 /// How resources are managed.
@@ -226,6 +239,7 @@ pub async fn run(args: ServeArgs) -> Result<(), ServeError> {
         identity,
         metrics,
         detached: Detached::default(),
+        compositions: args.compositions.compositions(),
     };
     let ended = run_engine(&process, &bridge, &stop).await;
     // Only now: until here, what was begun was ended under the lease.
@@ -258,23 +272,27 @@ pub async fn run_engine(
         sources.collect(),
     );
     bridge.prepared();
+    let mut compositions = ServedCompositions::new(process, &engine);
     tokio::select! {
         // In a fixed order, so that a simulation repeats itself.
         biased;
         () = stop.cancelled() => {}
         () = follow_leadership(&process.leadership, &gate) => {}
         () = registry.run() => {}
+        () = compositions.run() => {}
     }
     // Nothing more is begun; what was begun ends, and is stored.
     let limit = process.behaviour.drain_timeout;
     let end = Instant::now() + limit;
     gate.send_replace(false);
-    let left = shared.drain(limit).await;
+    // Both wait for the same reconciles, those of the process.
+    let (left, _) = tokio::join!(shared.drain(limit), compositions.drain(limit));
     let dropped = engine.drain(end.saturating_duration_since(Instant::now())).await;
     for key in &dropped {
         tracing::warn!(object = %key, "the reconcile had not ended after --drain-timeout and was cut off: recovered after the next start");
     }
     drop(registry);
+    drop(compositions);
     bridge.ended();
     match left.max(dropped.len()) {
         0 => Ok(()),

@@ -17,7 +17,7 @@ use bridge_engine::{
 use tokio::{sync::watch, time::Instant};
 
 use super::{BehaviourArgs, ServeError};
-use crate::retry_until::retry_until;
+use crate::{compositions::Compositions, retry_until::retry_until};
 
 /// What an engine is started with.
 pub struct ProcessContext {
@@ -37,6 +37,8 @@ pub struct ProcessContext {
     pub clock: Arc<dyn Clock>,
     /// The passes of the process.
     pub detached: Detached,
+    /// How functions are reached, if compositions are served.
+    pub compositions: Option<Compositions>,
 }
 
 /// What only the cluster knows. It stays as it is for as long as the bridge runs.

@@ -29,17 +29,19 @@ impl Bridge {
     }
 
     pub async fn start_as(kubeconfig: &Path, endpoint: &str, flags: &[&str]) -> Self {
+        let flags: Vec<&str> = ["--plugin", endpoint].iter().chain(flags).copied().collect();
+        Self::spawn(kubeconfig, &flags).await
+    }
+
+    /// Starts the bridge, with the rights of a cluster administrator, for what these flags alone say.
+    pub async fn start_without_plugins(cluster: &Cluster, flags: &[&str]) -> Self {
+        Self::spawn(&cluster.plane.kubeconfig(), flags).await
+    }
+
+    async fn spawn(kubeconfig: &Path, flags: &[&str]) -> Self {
         let (sender, addresses) = mpsc::channel();
         let process = Spawn::new(BRIDGE)
-            .args([
-                "serve",
-                "--log-format",
-                "json",
-                "--admin-address",
-                "127.0.0.1:0",
-                "--plugin",
-                endpoint,
-            ])
+            .args(["serve", "--log-format", "json", "--admin-address", "127.0.0.1:0"])
             .arg("--kubeconfig")
             .arg(kubeconfig)
             .args(flags)

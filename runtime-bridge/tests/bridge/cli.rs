@@ -38,6 +38,29 @@ async fn a_wrong_command_line_is_exit_code_2() {
             &["crds", "--plugin", "unix:///a", "--log-level", "no=such=level"],
             "--log-level",
         ),
+        (
+            &["crds"],
+            "nothing to print: give --plugin <ENDPOINT>, --compositions",
+        ),
+        (
+            &["serve", "--compositions", "--function", "unix:/a"],
+            "NAME=ENDPOINT",
+        ),
+        (
+            &[
+                "serve",
+                "--compositions",
+                "--function",
+                "f=unix:/a",
+                "--function",
+                "f=unix:/b",
+            ],
+            "says twice where \"f\" listens",
+        ),
+        (
+            &["serve", "--plugin", "unix:///a", "--function", "f=unix:/a"],
+            "is for --compositions, which is not given",
+        ),
         (&["fly"], "unrecognized subcommand"),
     ];
     for (arguments, words) in cases {

@@ -4,6 +4,7 @@
 mod admin;
 mod cli;
 mod cluster;
+mod compositions;
 mod dev;
 mod leadership;
 mod life;

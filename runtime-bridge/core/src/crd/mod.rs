@@ -9,6 +9,7 @@ mod compare;
 mod composite;
 mod condition;
 mod config;
+mod crossplane;
 mod definition_write;
 mod generated;
 #[cfg(test)]
@@ -32,6 +33,7 @@ pub use claim::claim;
 pub use compare::differences;
 pub use composite::composite;
 pub use config::{cluster_provider_config, provider_config};
+pub use crossplane::CROSSPLANE;
 pub use definition_write::{CrdConflict, CrdWrite, DEFINITION_MANAGER, plan_write};
 pub use managed::managed;
 pub use rejection::{KindRejected, Rejection};

@@ -322,6 +322,18 @@ pub async fn install(client: &ApiClient, definitions: &[Value], limit: Duration)
     }
 }
 
+/// Creates a definition where there is none of its name. Whether it was created: one that exists is left as it is, whoever made it.
+pub async fn create_missing(client: &ApiClient, definition: &Value) -> Result<bool, CrdError> {
+    match create(client, name(definition)?, definition).await {
+        Ok(_) => Ok(true),
+        Err(CrdError::Api {
+            source: ApiError::AlreadyExists(_),
+            ..
+        }) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
 /// Compares definitions with those in the cluster, and changes nothing. In the order given, by name.
 pub async fn check(
     client: &ApiClient,

@@ -105,6 +105,7 @@ async fn serve(
         clock: Arc::new(environment.time.clone()),
         leadership: leadership.clone(),
         detached: Detached::default(),
+        compositions: None,
     };
     let bridge = Arc::new(Introspection::new(&metrics, &CallMetrics::new(&metrics)));
     bridge.connected(vec![connected]);

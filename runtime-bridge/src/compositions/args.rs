@@ -1,0 +1,133 @@
+//! The flags of compositions.
+#![allow(clippy::doc_markdown)] // These comments are the help texts.
+
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+
+use bridge_core::function::{FunctionEndpoint, endpoints};
+use bridge_function::{Client, EndpointTable, Options};
+use bridge_plugin::TlsFiles;
+use clap::Args;
+
+use super::Compositions;
+
+/// Whether compositions are served, and where their functions listen.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Compositions")]
+pub struct CompositionArgs {
+    /// Serve compositions: CompositeResourceDefinitions, Compositions, and the composite resources that they define. No plugin needs to be
+    /// given then.
+    #[arg(long, env = "CROSSBRIDGE_COMPOSITIONS")]
+    pub compositions: bool,
+    /// Where a composition function listens: NAME=unix:///path, NAME=https://host:port (mutual TLS), NAME=host:port (the same), or
+    /// NAME=http://127.0.0.1:port. It beats what the cluster says. Give it once per function; in the environment variable they are separated
+    /// by commas.
+    #[arg(
+        long = "function",
+        env = "CROSSBRIDGE_FUNCTION",
+        value_name = "NAME=ENDPOINT",
+        value_delimiter = ',',
+        value_parser = named_endpoint
+    )]
+    pub functions: Vec<NamedEndpoint>,
+    /// Folder of the bridge's files tls.crt, tls.key and ca.crt, for functions that are reached over TLS.
+    #[arg(long, env = "CROSSBRIDGE_FUNCTION_TLS_DIR", value_name = "DIR")]
+    pub function_tls_dir: Option<PathBuf>,
+    /// Keep responses of functions for as long as their TTL says, and answer equal requests with them.
+    #[arg(
+        long,
+        env = "CROSSBRIDGE_FUNCTION_RESPONSE_CACHE",
+        value_name = "BOOL",
+        default_value = "true",
+        default_missing_value = "true",
+        num_args = 0..=1,
+        require_equals = true,
+        action = clap::ArgAction::Set
+    )]
+    pub function_response_cache: bool,
+}
+
+/// A function, and where it listens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedEndpoint {
+    /// As compositions refer to it.
+    pub name: String,
+    /// Where it listens.
+    pub endpoint: FunctionEndpoint,
+}
+
+fn named_endpoint(text: &str) -> Result<NamedEndpoint, String> {
+    let (name, endpoint) = text
+        .split_once('=')
+        .filter(|(name, _)| !name.is_empty())
+        .ok_or("write NAME=ENDPOINT, where NAME is what compositions call the function")?;
+    let endpoint = endpoint
+        .parse::<FunctionEndpoint>()
+        .map_err(|error| error.to_string())?;
+    Ok(NamedEndpoint {
+        name: name.to_owned(),
+        endpoint,
+    })
+}
+
+impl CompositionArgs {
+    /// Each function is named once, and only where compositions are served.
+    pub fn check(&self) -> Result<(), String> {
+        let mut names: Vec<&str> = self.functions.iter().map(|named| named.name.as_str()).collect();
+        names.sort_unstable();
+        if let Some([name, ..]) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(format!("--function says twice where \"{name}\" listens"));
+        }
+        match (self.compositions, names.first()) {
+            (false, Some(name)) => Err(format!(
+                "--function {name}=… is for --compositions, which is not given"
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// How functions are reached, if compositions are served.
+    pub fn compositions(&self) -> Option<Compositions> {
+        if !self.compositions {
+            return None;
+        }
+        let flags = self.functions.iter().cloned();
+        let flags: BTreeMap<_, _> = flags.map(|named| (named.name, named.endpoint)).collect();
+        let table = EndpointTable::default();
+        table.set(endpoints(&flags, &[], &[]));
+        let tls = self.function_tls_dir.as_ref().map(|folder| TlsFiles {
+            ca: folder.join("ca.crt"),
+            certificate: folder.join("tls.crt"),
+            key: folder.join("tls.key"),
+        });
+        let mut options = Options::new(table.clone(), tls);
+        options.keeps_responses = self.function_response_cache;
+        Some(Compositions {
+            flags,
+            endpoints: table,
+            client: Arc::new(Client::new(options)),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(text: &str) -> String {
+        match named_endpoint(text) {
+            Ok(named) => format!("{} at {}", named.name, named.endpoint),
+            Err(why) => why,
+        }
+    }
+
+    #[test]
+    fn a_function_is_named_before_the_first_equals_sign() {
+        assert_eq!(parsed("f=unix:/run/f.sock"), "f at unix:///run/f.sock");
+        assert_eq!(parsed("f=unix:/run/a=b.sock"), "f at unix:///run/a=b.sock");
+        assert_eq!(parsed("f=host:9443"), "f at https://host:9443");
+        for text in ["unix:/run/f.sock", "=unix:/run/f.sock", ""] {
+            assert!(parsed(text).starts_with("write NAME=ENDPOINT"), "{text}");
+        }
+        assert!(parsed("f=http://10.0.0.1:80").contains("in the clear"));
+    }
+}

@@ -1,0 +1,374 @@
+//! Compositions as the binary serves them: a function on a socket, the CRDs that it brings, and a crash between two writes of nobody.
+
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+
+use fake_function::{FakeFunction, Version};
+use kube::{
+    Api,
+    api::{DeleteParams, DynamicObject, ListParams, PostParams},
+    core::{ApiResource, GroupVersionKind},
+};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::{
+    net::UnixListener,
+    task::JoinHandle,
+    time::{Instant, sleep},
+};
+use tokio_stream::wrappers::UnixListenerStream;
+use tonic::transport::Server;
+
+use crate::{
+    admin::Bridge,
+    cluster::{Cluster, is_true, merge, object, until, until_gone},
+    program::run,
+};
+
+const LIMIT: Duration = Duration::from_mins(1);
+
+const CRDS: [&str; 6] = [
+    "compositeresourcedefinitions.apiextensions.crossplane.io",
+    "compositionrevisions.apiextensions.crossplane.io",
+    "compositions.apiextensions.crossplane.io",
+    "environmentconfigs.apiextensions.crossplane.io",
+    "functionrevisions.pkg.crossplane.io",
+    "functions.pkg.crossplane.io",
+];
+
+/// A function on a socket of its own, until it is dropped.
+struct Function {
+    folder: TempDir,
+    fake: FakeFunction,
+    served: JoinHandle<()>,
+}
+
+impl Function {
+    fn start() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let fake = FakeFunction::default();
+        let incoming = UnixListenerStream::new(UnixListener::bind(folder.path().join("f.sock")).unwrap());
+        let routes = fake.routes(Version::V1);
+        let served = tokio::spawn(async move {
+            let server = Server::builder().add_routes(routes);
+            server.serve_with_incoming(incoming).await.unwrap();
+        });
+        Self { folder, fake, served }
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.folder.path().join("f.sock")
+    }
+
+    fn flag(&self) -> String {
+        format!("f=unix:{}", self.socket().display())
+    }
+}
+
+impl Drop for Function {
+    fn drop(&mut self) {
+        self.served.abort();
+    }
+}
+
+fn api(cluster: &Cluster, group: &str, version: &str, kind: &str, namespaced: bool) -> Api<DynamicObject> {
+    let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
+    if namespaced {
+        Api::namespaced_with(cluster.client.clone(), "default", &resource)
+    } else {
+        Api::all_with(cluster.client.clone(), &resource)
+    }
+}
+
+fn orders(cluster: &Cluster) -> Api<DynamicObject> {
+    api(cluster, "shop.example.org", "v1", "Order", true)
+}
+
+fn crossplane(cluster: &Cluster, version: &str, kind: &str) -> Api<DynamicObject> {
+    api(cluster, "apiextensions.crossplane.io", version, kind, false)
+}
+
+fn definition() -> Value {
+    json!({
+        "apiVersion": "apiextensions.crossplane.io/v2",
+        "kind": "CompositeResourceDefinition",
+        "metadata": { "name": "orders.shop.example.org" },
+        "spec": {
+            "group": "shop.example.org",
+            "names": { "kind": "Order", "plural": "orders" },
+            "scope": "Namespaced",
+            "versions": [{
+                "name": "v1", "served": true, "referenceable": true,
+                "schema": { "openAPIV3Schema": {
+                    "type": "object",
+                    "properties": { "spec": { "type": "object", "properties": {
+                        "size": { "type": "integer" },
+                    }}},
+                }},
+            }],
+        },
+    })
+}
+
+/// Of an order of size 2 two `ConfigMap`s, and of any other none.
+fn composition() -> Value {
+    let config_map = |value: &str| {
+        json!({
+            "object": { "apiVersion": "v1", "kind": "ConfigMap", "data": { "value": value } },
+            "when": { "equals": { "path": "/spec/size", "value": 2 } },
+            "ready": "always",
+        })
+    };
+    json!({
+        "apiVersion": "apiextensions.crossplane.io/v1",
+        "kind": "Composition",
+        "metadata": { "name": "orders" },
+        "spec": {
+            "compositeTypeRef": { "apiVersion": "shop.example.org/v1", "kind": "Order" },
+            "mode": "Pipeline",
+            "pipeline": [{
+                "step": "compose",
+                "functionRef": { "name": "f" },
+                "input": {
+                    "apiVersion": "fn.example.org/v1",
+                    "kind": "Program",
+                    "resources": { "first": config_map("1"), "second": config_map("2") },
+                },
+            }],
+        },
+    })
+}
+
+fn order(name: &str, size: u64) -> Value {
+    json!({
+        "apiVersion": "shop.example.org/v1",
+        "kind": "Order",
+        "metadata": { "name": name },
+        "spec": { "size": size },
+    })
+}
+
+/// The API server itself takes a moment to serve a kind whose CRD is established.
+async fn create(api: &Api<DynamicObject>, value: Value) {
+    let wanted = object(value);
+    let end = Instant::now() + LIMIT;
+    loop {
+        match api.create(&PostParams::default(), &wanted).await {
+            Ok(_) => return,
+            Err(kube::Error::Api(status)) if status.code == 404 && Instant::now() < end => {}
+            Err(error) => panic!("{error}"),
+        }
+        sleep(Duration::from_millis(50)).await;
+    }
+}
+
+async fn define(cluster: &Cluster) {
+    for name in CRDS {
+        until(&cluster.definitions(), name, "established", |crd| {
+            is_true(crd, "Established")
+        })
+        .await;
+    }
+    create(
+        &crossplane(cluster, "v2", "CompositeResourceDefinition"),
+        definition(),
+    )
+    .await;
+    create(&crossplane(cluster, "v1", "Composition"), composition()).await;
+    until(
+        &cluster.definitions(),
+        "orders.shop.example.org",
+        "established",
+        |crd| is_true(crd, "Established"),
+    )
+    .await;
+}
+
+async fn ready(cluster: &Cluster, name: &str) {
+    until(&orders(cluster), name, "ready", |order| {
+        is_true(order, "Synced") && is_true(order, "Ready")
+    })
+    .await;
+}
+
+async fn composed(cluster: &Cluster) -> Vec<DynamicObject> {
+    let all = api(cluster, "", "v1", "ConfigMap", true);
+    let of_composites = ListParams::default().labels("crossplane.io/composite");
+    all.list(&of_composites).await.unwrap().items
+}
+
+fn values(config_maps: &[DynamicObject]) -> Vec<&str> {
+    let mut values: Vec<&str> = config_maps
+        .iter()
+        .map(|config_map| config_map.data["data"]["value"].as_str().unwrap())
+        .collect();
+    values.sort_unstable();
+    values
+}
+
+/// Everything that the bridge may have written for compositions, as it is now, without the order `but`.
+async fn everything(cluster: &Cluster, but: &str) -> BTreeMap<String, Value> {
+    let mut all = BTreeMap::new();
+    for api in [
+        cluster.definitions(),
+        crossplane(cluster, "v2", "CompositeResourceDefinition"),
+        crossplane(cluster, "v1", "Composition"),
+        crossplane(cluster, "v1", "CompositionRevision"),
+        orders(cluster),
+        api(cluster, "", "v1", "ConfigMap", true),
+    ] {
+        for one in api.list(&ListParams::default()).await.unwrap() {
+            let name = one.metadata.name.clone().unwrap();
+            if name != but {
+                let url = api.resource_url();
+                all.insert(format!("{url}/{name}"), serde_json::to_value(one).unwrap());
+            }
+        }
+    }
+    all
+}
+
+/// Writes of this process, by verb and resource, without events.
+async fn writes(bridge: &Bridge) -> BTreeMap<String, u64> {
+    let mut writes = BTreeMap::new();
+    for line in bridge.get("/metrics").await.1.lines() {
+        let label = |name: &str| line.split(&format!("{name}=\"")).nth(1)?.split('"').next();
+        let (true, Some(verb), Some(resource)) = (
+            line.contains("api_requests_total{"),
+            label("verb"),
+            label("resource"),
+        ) else {
+            continue;
+        };
+        if !["get", "list", "watch"].contains(&verb) && resource != "events" {
+            let count: u64 = line.rsplit(' ').next().unwrap().parse().unwrap();
+            *writes.entry(format!("{verb} {resource}")).or_default() += count;
+        }
+    }
+    writes
+}
+
+#[tokio::test]
+async fn compositions_are_served_without_plugins_and_survive_a_kill() {
+    let (cluster, function) = (Cluster::start().await, Function::start());
+    let flag = function.flag();
+    let flags = ["--compositions", "--function", &flag];
+    let bridge = Bridge::start_without_plugins(&cluster, &flags).await;
+    define(&cluster).await;
+    bridge.until_ready().await;
+    create(&orders(&cluster), order("a", 2)).await;
+    ready(&cluster, "a").await;
+    assert_eq!(values(&composed(&cluster).await), ["1", "2"]);
+    // Kept until the next request that differs: a restart asks again, and is answered alike.
+    assert!(!function.fake.received().is_empty());
+
+    let before = everything(&cluster, "b").await;
+    bridge.process.kill();
+    bridge.process.wait().await;
+    drop(bridge);
+    let calls = function.fake.received().len();
+    let bridge = Bridge::start_without_plugins(&cluster, &flags).await;
+    bridge.until_ready().await;
+    // What comes later is ready: then what was there before has had its turn.
+    create(&orders(&cluster), order("b", 0)).await;
+    ready(&cluster, "b").await;
+    let has_run = |_: u16, _: &str| {
+        let received = function.fake.received();
+        let mut again = received[calls..].iter();
+        again.any(|call| call.request.observed.composite.object["metadata"]["name"] == "a")
+    };
+    bridge.until("/livez", has_run).await;
+    bridge
+        .until("/debug/state", |_, text| {
+            let state: Value = serde_json::from_str(text).unwrap_or_default();
+            state["engine"]["in_flight"].as_array().is_some_and(Vec::is_empty)
+        })
+        .await;
+    assert_eq!(everything(&cluster, "b").await, before);
+    assert_eq!(writes(&bridge).await, [("update orders".to_owned(), 2)].into());
+
+    merge(&orders(&cluster), "b", json!({ "spec": { "size": 2 } }))
+        .await
+        .unwrap();
+    until(&orders(&cluster), "b", "composed", |order| {
+        let refs = order.data.pointer("/spec/crossplane/resourceRefs");
+        refs.and_then(Value::as_array).is_some_and(|refs| refs.len() == 2) && is_true(order, "Ready")
+    })
+    .await;
+    for name in ["a", "b"] {
+        orders(&cluster)
+            .delete(name, &DeleteParams::default())
+            .await
+            .unwrap();
+        until_gone(orders(&cluster), name).await;
+    }
+    assert_eq!(values(&composed(&cluster).await), [""; 0]);
+    let definitions = crossplane(&cluster, "v2", "CompositeResourceDefinition");
+    let name = "orders.shop.example.org";
+    definitions.delete(name, &DeleteParams::default()).await.unwrap();
+    until_gone(definitions, name).await;
+    until_gone(cluster.definitions(), name).await;
+    assert_eq!(bridge.stop().await, Some(0));
+}
+
+#[tokio::test]
+async fn a_function_of_the_cluster_is_reached_once_it_is_annotated() {
+    let (cluster, function) = (Cluster::start().await, Function::start());
+    let bridge = Bridge::start_without_plugins(&cluster, &["--compositions"]).await;
+    define(&cluster).await;
+    create(&orders(&cluster), order("a", 2)).await;
+    until(&orders(&cluster), "a", "waiting", |order| {
+        format!("{:?}", order.data).contains("cannot find an active FunctionRevision")
+    })
+    .await;
+    let annotated = json!({
+        "apiVersion": "pkg.crossplane.io/v1",
+        "kind": "Function",
+        "metadata": {
+            "name": "f",
+            "annotations": { "crossbridge.dev/endpoint": format!("unix://{}", function.socket().display()) },
+        },
+        "spec": { "package": "registry.example.org/f:v1" },
+    });
+    create(
+        &api(&cluster, "pkg.crossplane.io", "v1", "Function", false),
+        annotated,
+    )
+    .await;
+    ready(&cluster, "a").await;
+    assert_eq!(bridge.stop().await, Some(0));
+}
+
+#[tokio::test]
+async fn check_mode_leaves_the_crds_of_compositions_to_others() {
+    let (cluster, function) = (Cluster::start().await, Function::start());
+    let flag = function.flag();
+    let flags = ["--compositions", "--function", &flag, "--crds", "check"];
+    let bridge = Bridge::start_without_plugins(&cluster, &flags).await;
+    // Kinds that are not installed keep nothing from being ready.
+    bridge.until_ready().await;
+    let definitions = cluster.definitions();
+    assert_eq!(
+        definitions
+            .list(&ListParams::default())
+            .await
+            .unwrap()
+            .items
+            .len(),
+        0
+    );
+    let printed = run(&["crds", "--compositions"]).await;
+    assert_eq!(printed.code, Some(0), "{}", printed.stderr);
+    let mut names = Vec::new();
+    for document in serde_yaml_ng::Deserializer::from_str(&printed.stdout) {
+        let crd = Value::deserialize(document).unwrap();
+        names.push(crd["metadata"]["name"].as_str().unwrap().to_owned());
+        create(&definitions, crd).await;
+    }
+    names.sort_unstable();
+    assert_eq!(names, CRDS);
+    define(&cluster).await;
+    create(&orders(&cluster), order("a", 2)).await;
+    ready(&cluster, "a").await;
+    assert_eq!(bridge.stop().await, Some(0));
+}
