@@ -94,12 +94,7 @@ impl CompositionArgs {
         let flags: BTreeMap<_, _> = flags.map(|named| (named.name, named.endpoint)).collect();
         let table = EndpointTable::default();
         table.set(endpoints(&flags, &[], &[]));
-        let tls = self.function_tls_dir.as_ref().map(|folder| TlsFiles {
-            ca: folder.join("ca.crt"),
-            certificate: folder.join("tls.crt"),
-            key: folder.join("tls.key"),
-        });
-        let mut options = Options::new(table.clone(), tls);
+        let mut options = Options::new(table.clone(), self.tls());
         options.keeps_responses = self.function_response_cache;
         Some(Compositions {
             flags,
@@ -107,11 +102,61 @@ impl CompositionArgs {
             client: Arc::new(Client::new(options)),
         })
     }
+
+    /// The files, by the names that Secrets of cert-manager give them.
+    fn tls(&self) -> Option<TlsFiles> {
+        let folder = self.function_tls_dir.as_ref()?;
+        Some(TlsFiles {
+            ca: folder.join("ca.crt"),
+            certificate: folder.join("tls.crt"),
+            key: folder.join("tls.key"),
+        })
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+
     use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: CompositionArgs,
+    }
+
+    fn line(flags: &[&str]) -> CompositionArgs {
+        let words = ["serve"].iter().chain(flags);
+        Line::try_parse_from(words).map(|line| line.args).unwrap()
+    }
+
+    #[test]
+    fn without_the_flag_no_function_is_called() {
+        assert!(line(&[]).compositions().is_none());
+        let compositions = line(&["--compositions", "--function", "f=unix:/f"])
+            .compositions()
+            .unwrap();
+        assert_eq!(
+            compositions.flags,
+            [("f".to_owned(), "unix:/f".parse().unwrap())].into()
+        );
+    }
+
+    #[test]
+    fn responses_are_kept_unless_the_flag_is_false() {
+        assert!(line(&["--compositions"]).function_response_cache);
+        assert!(line(&["--function-response-cache"]).function_response_cache);
+        assert!(!line(&["--function-response-cache=false"]).function_response_cache);
+    }
+
+    #[test]
+    fn a_folder_for_tls_has_the_files_of_cert_manager() {
+        assert!(line(&[]).tls().is_none());
+        let files = line(&["--function-tls-dir", "/tls"]).tls().unwrap();
+        let paths = [&files.ca, &files.certificate, &files.key].map(|path| path.display().to_string());
+        assert_eq!(paths, ["/tls/ca.crt", "/tls/tls.crt", "/tls/tls.key"]);
+    }
 
     fn parsed(text: &str) -> String {
         match named_endpoint(text) {

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
+use bridge_core::crd::CROSSPLANE;
 use fake_function::{FakeFunction, Version};
 use kube::{
     Api,
@@ -304,8 +305,14 @@ async fn compositions_are_served_without_plugins_and_survive_a_kill() {
 #[tokio::test]
 async fn a_function_of_the_cluster_is_reached_once_it_is_annotated() {
     let (cluster, function) = (Cluster::start().await, Function::start());
+    let mut theirs: Value = serde_yaml_ng::from_str(CROSSPLANE[3]).unwrap();
+    theirs["spec"]["names"]["shortNames"] = json!(["theirs"]);
+    create(&cluster.definitions(), theirs).await;
     let bridge = Bridge::start_without_plugins(&cluster, &["--compositions"]).await;
     define(&cluster).await;
+    let theirs = cluster.definitions().get(CRDS[3]).await.unwrap();
+    assert_eq!(theirs.data["spec"]["names"]["shortNames"], json!(["theirs"]));
+    assert_eq!(theirs.metadata.generation, Some(1));
     create(&orders(&cluster), order("a", 2)).await;
     until(&orders(&cluster), "a", "waiting", |order| {
         format!("{:?}", order.data).contains("cannot find an active FunctionRevision")
