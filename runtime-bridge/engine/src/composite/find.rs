@@ -10,7 +10,7 @@ use bridge_core::{
 use futures::{StreamExt, stream};
 use serde_json::Value;
 
-use super::shared::CompositeShared;
+use super::{schema, shared::CompositeShared};
 use crate::{
     api_error::ApiError,
     object::{ApiType, Key, Object},
@@ -113,7 +113,10 @@ impl<'a> Finder<'a> {
                 Ok(objects) => Found::Resources(objects.into_iter().map(Resource::of).collect()),
                 Err(why) => Found::Failed(why),
             },
-            Lookup::Schema(_) => Found::Schema(None),
+            Lookup::Schema(selector) => match schema::read(&self.shared.writer, selector).await {
+                Ok(schema) => Found::Schema(schema),
+                Err(error) => Found::Failed(error.to_string()),
+            },
             Lookup::Secret { namespace, name } => match self.secret(namespace, name).await {
                 Ok(data) => Found::Secret(data),
                 Err(why) => Found::Failed(why),

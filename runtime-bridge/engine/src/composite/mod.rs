@@ -12,6 +12,7 @@ mod pass;
 mod reconciler;
 mod run;
 mod runs;
+mod schema;
 mod shared;
 
 pub use reconciler::CompositeReconciler;

@@ -136,6 +136,12 @@ impl Writer {
         self.read(api, key).await.map(|(object, _)| object)
     }
 
+    /// Reads a document of the API server that is no object. `resource`: its name in metrics.
+    pub async fn get_document(&self, resource: &str, path: &str) -> Result<Value, ApiError> {
+        let request = request(Method::GET, path, None, Vec::new())?;
+        self.client.call("get", resource, request).await
+    }
+
     /// With the text that it was read from.
     async fn read(&self, api: &Arc<ApiType>, key: &Key) -> Result<(Arc<Object>, String), ApiError> {
         let path = api.object_path(key)?;
