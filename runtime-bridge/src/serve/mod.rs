@@ -6,6 +6,7 @@ mod election;
 mod introspection;
 mod plugin_source;
 mod process_context;
+mod served_compositions;
 mod shutdown;
 
 use std::{future::pending, net::SocketAddr, sync::Arc, time::Duration};
@@ -30,11 +31,11 @@ pub use self::{
     introspection::Introspection,
     process_context::{Identity, ProcessContext},
 };
-use self::{election::ElectionArgs, plugin_source::PluginSource};
+use self::{election::ElectionArgs, plugin_source::PluginSource, served_compositions::ServedCompositions};
 use crate::{
     admin::{self, BindError},
     cluster::ClusterArgs,
-    compositions::{CompositionArgs, ServedCompositions},
+    compositions::CompositionArgs,
     definitions::CrdMode,
     plugins::{CallMetrics, PluginArgs, PluginsError},
 };
