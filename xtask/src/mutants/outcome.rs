@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn the_last_tests_tell_which_mutants_are_missed() {
         let mut sum = outcome(1, 0, 3);
-        let asked = sum.missed.clone();
+        let asked = std::mem::take(&mut sum.missed);
         let found = Outcome {
             caught: vec!["m0".to_owned()],
             missed: vec!["m2".to_owned()],

@@ -135,3 +135,36 @@ async fn a_definition_is_deleted_with_its_orders_of_all_namespaces() {
     }
     bridge.end().await;
 }
+
+#[tokio::test]
+async fn a_required_object_and_schema_are_shown_and_followed() {
+    let stage = Stage::new().await;
+    let bridge = Bridge::start(&stage.plane).await;
+    stage.install().await;
+    stage.define().await;
+    let namespace = stage.admin.namespace("one").await;
+    let path = format!("{}/a", orders(&namespace));
+    stage
+        .create(&orders(&namespace), &order("a", &json!({"require": "x"})))
+        .await;
+    stage.ready(&path).await;
+    stage.values_become(&namespace, &[" of object"]).await;
+
+    let maps = format!("/api/v1/namespaces/{namespace}/configmaps");
+    let shared = json!({
+        "apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": "shared", "labels": {"shared": "x"}}, "data": {"value": "one"},
+    });
+    stage.create(&maps, &shared).await;
+    stage.values_become(&namespace, &["one of object"]).await;
+    let change = json!({"data": {"value": "two"}});
+    stage
+        .admin
+        .patch(&format!("{maps}/shared"), &change)
+        .await
+        .unwrap();
+    stage.values_become(&namespace, &["two of object"]).await;
+    stage.admin.delete(&format!("{maps}/shared")).await.unwrap();
+    stage.values_become(&namespace, &[" of object"]).await;
+    bridge.end().await;
+}

@@ -6,7 +6,10 @@ use async_trait::async_trait;
 use bridge_control_plane::{ControlPlane, Options};
 use bridge_core::{
     composite::Settings,
-    function::{FunctionFailure, Functions, Readiness, Resource, RunRequest, RunResponse},
+    function::{
+        FunctionFailure, Functions, Readiness, Requirements, Resource, ResourceMatch, ResourceSelector,
+        RunRequest, RunResponse, SchemaSelector,
+    },
 };
 use bridge_engine::{
     composition_layer::{CompositionLayer, CompositionOptions},
@@ -35,7 +38,8 @@ const CROSSPLANE: [&str; 4] = [
     include_str!("../../../../core/src/crd/crossplane/environment_config.yaml"),
 ];
 
-/// Desires a `ConfigMap` for each entry of `spec.values`.
+/// Desires a `ConfigMap` for each entry of `spec.values`. Of the entry `require` it holds what bears that label, and what the schema of its
+/// kind says of the data.
 struct ConfigMaps;
 
 #[async_trait]
@@ -49,7 +53,14 @@ impl Functions for ConfigMaps {
         assert_eq!(function, "function-config-maps");
         let mut desired = request.desired.clone();
         let values = request.observed.composite.object["spec"]["values"].as_object();
+        let mut requirements = Requirements::default();
         for (name, value) in values.into_iter().flatten() {
+            let value = if name == "require" {
+                requirements = required(value);
+                &shown(request)
+            } else {
+                value
+            };
             let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"value": value}});
             let resource = Resource {
                 ready: Readiness::Ready,
@@ -59,9 +70,39 @@ impl Functions for ConfigMaps {
         }
         Ok(RunResponse {
             desired,
+            requirements,
             ..RunResponse::default()
         })
     }
+}
+
+fn required(label: &Value) -> Requirements {
+    let label = label.as_str().unwrap_or_default().to_owned();
+    let (api_version, kind) = ("v1".to_owned(), "ConfigMap".to_owned());
+    let selector = ResourceSelector {
+        api_version: api_version.clone(),
+        kind: kind.clone(),
+        matching: ResourceMatch::Labels([("shared".to_owned(), label)].into()),
+        namespace: None,
+    };
+    Requirements {
+        resources: [("shared".to_owned(), selector)].into(),
+        schemas: [("schema".to_owned(), SchemaSelector { api_version, kind })].into(),
+        ..Requirements::default()
+    }
+}
+
+fn shown(request: &RunRequest) -> Value {
+    let shared = request.required_resources.get("shared").into_iter().flatten();
+    let values = shared.map(|one| one.object["data"]["value"].as_str().unwrap_or_default());
+    let schema = request.required_schemas.get("schema").cloned().flatten();
+    let data = schema.unwrap_or_default()["properties"]["data"]["type"].clone();
+    let values: Vec<&str> = values.collect();
+    json!(format!(
+        "{} of {}",
+        values.join(","),
+        data.as_str().unwrap_or("nothing")
+    ))
 }
 
 /// One process: an engine with the composition layer.
@@ -216,6 +257,17 @@ impl Stage {
             "{path} is still there: {:#}",
             self.admin.get(path).await.unwrap()
         );
+    }
+
+    /// Waits until the composed `ConfigMap`s of a namespace have these values.
+    pub async fn values_become(&self, namespace: &str, expected: &[&str]) {
+        let wait = async {
+            while self.values(namespace).await != expected {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        let became = tokio::time::timeout(LIMIT, wait).await;
+        assert!(became.is_ok(), "they are {:?}", self.values(namespace).await);
     }
 
     /// Values of the `ConfigMap`s of a namespace.
