@@ -11,9 +11,7 @@ use futures::FutureExt;
 use super::{find::Finder, reconciler::CompositeReconciler};
 use crate::object::Key;
 
-/// One call of a function, its wait for a place aside.
-const CALL: Duration = Duration::from_mins(1);
-/// All calls of a run.
+/// All calls of a run. How long one may take, from when it has its place, is the client's to say: it tells a function that hangs by that.
 const RUN: Duration = Duration::from_mins(2);
 /// Until another run, after one that panicked.
 const AFTER_A_PANIC: Duration = Duration::from_mins(1);
@@ -63,9 +61,8 @@ impl CompositeReconciler {
                     function,
                     request,
                 } => {
-                    let deadline = end.min(shared.clock.now() + CALL);
                     tracing::debug!(object = %key, step, function, "calling");
-                    let answer = shared.functions.run(&function, &request, deadline).await;
+                    let answer = shared.functions.run(&function, &request, end).await;
                     pipeline.answered(answer);
                 }
                 Next::End(outcome) => return *outcome,

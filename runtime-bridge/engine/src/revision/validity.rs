@@ -23,7 +23,7 @@ use crate::{
     reconcile::{Next, Reconcile, ReconcileRequest},
     shell::Retries,
     store::{Edge, Interest, LabelSelection, NeededKind, Store},
-    watch::Watches,
+    watch::{WatchState, Watches},
     write::Writer,
 };
 
@@ -144,7 +144,11 @@ impl Reconcile for RevisionReconciler {
         if revision.is_deleting() {
             return Next::idle();
         }
-        if !self.watches.is_complete(&function_revisions()) || !self.leadership.leads() {
+        // What may not be read is not known to lack anything.
+        let kind = function_revisions();
+        let is_read =
+            self.watches.is_complete(&kind) || matches!(self.watches.state(&kind), WatchState::Forbidden(_));
+        if !is_read || !self.leadership.leads() {
             return Next::at(self.clock.now() + NOT_YET, Priority::Dependency);
         }
         let result = self.check(&revision).await;

@@ -48,9 +48,12 @@ impl Functions for ConfigMaps {
         &self,
         function: &str,
         request: &RunRequest,
-        _: Timestamp,
+        deadline: Timestamp,
     ) -> Result<RunResponse, FunctionFailure> {
         assert_eq!(function, "function-config-maps");
+        // That of the run: how long one call may take is the client's to say, which else never knows a function that hangs.
+        let left = deadline.duration_since(Timestamp::now()).unsigned_abs();
+        assert!(left > Duration::from_mins(1), "{left:?}");
         let mut desired = request.desired.clone();
         let values = request.observed.composite.object["spec"]["values"].as_object();
         let mut requirements = Requirements::default();
