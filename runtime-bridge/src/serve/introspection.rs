@@ -183,7 +183,7 @@ impl Introspect for Introspection {
             Some((format!("kind {kind}"), Err(why)))
         });
         let watches = watched(running.engine.state());
-        let election = leadership.into_iter().map(elected);
+        let election = leadership.iter().map(elected);
         links.chain(kinds).chain(watches).chain(election).collect()
     }
 
@@ -242,9 +242,15 @@ fn unready(status: &KindStatus, leads: bool) -> Option<String> {
     }
 }
 
-/// A standby is ready, to take over, if it could.
-fn elected(leadership: LeadershipState) -> (String, Result<(), String>) {
-    (describe(&leadership), leadership.failure.map_or(Ok(()), Err))
+/// A standby is ready, to take over, if it could, and if somebody leads: where nobody does, nothing is served.
+fn elected(leadership: &LeadershipState) -> (String, Result<(), String>) {
+    let nobody = !leadership.leads && leadership.holder.as_ref().is_some_and(String::is_empty);
+    let lease = leadership.lease.as_deref().unwrap_or_default();
+    let why = match &leadership.failure {
+        None if nobody => Some(format!("nobody is seen to hold the lease {lease} yet")),
+        failure => failure.clone(),
+    };
+    (describe(leadership), why.map_or(Ok(()), Err))
 }
 
 fn describe(leadership: &LeadershipState) -> String {
@@ -376,12 +382,30 @@ mod tests {
             holder: Some("b".to_owned()),
             failure: None,
         };
-        assert_eq!(
-            elected(standby.clone()),
-            ("leader: b; standing by".to_owned(), Ok(()))
-        );
+        assert_eq!(elected(&standby), ("leader: b; standing by".to_owned(), Ok(())));
         standby.failure = Some("forbidden".to_owned());
-        assert_eq!(elected(standby).1, Err("forbidden".to_owned()));
+        assert_eq!(elected(&standby).1, Err("forbidden".to_owned()));
+    }
+
+    #[test]
+    fn a_bridge_is_unready_while_nobody_leads() {
+        let mut beginning = LeadershipState {
+            leads: false,
+            lease: Some("n/l".to_owned()),
+            identity: Some("a".to_owned()),
+            holder: Some(String::new()),
+            failure: None,
+        };
+        assert_eq!(
+            elected(&beginning),
+            (
+                "leader: none; standing by".to_owned(),
+                Err("nobody is seen to hold the lease n/l yet".to_owned())
+            )
+        );
+        beginning.leads = true;
+        beginning.holder = Some("a".to_owned());
+        assert_eq!(elected(&beginning).1, Ok(()));
     }
 
     #[test]
