@@ -62,6 +62,9 @@ pub enum ApiError {
     /// The connection broke, or the server failed, after the request was sent. It may or may not have been carried out.
     #[error("the request was interrupted, the outcome is unknown: {0}")]
     Interrupted(String),
+    /// It was not sent: this process does not lead, or is stopping.
+    #[error("not sent: this process may not act now, as it does not lead or is stopping")]
+    NotSent,
     /// The answer, or the request, could not be read or built.
     #[error("the API server's answer cannot be used: {0}")]
     Unusable(String),
@@ -85,6 +88,7 @@ impl ApiError {
             Self::Unavailable(_) => "Unavailable",
             Self::Timeout(_) => "Timeout",
             Self::Interrupted(_) => "Interrupted",
+            Self::NotSent => "NotSent",
             Self::Unusable(_) => "Unusable",
         }
     }
@@ -103,6 +107,7 @@ impl ApiError {
                 | Self::Unavailable(_)
                 | Self::Timeout(_)
                 | Self::Interrupted(_)
+                | Self::NotSent
         )
     }
 

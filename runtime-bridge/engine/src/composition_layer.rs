@@ -60,10 +60,10 @@ impl CompositionLayer {
         // What composed objects are is asked for at once, not by the first of them.
         engine.watches.is_discovery_read();
         let types = DefinedTypes::default();
-        let revisions = RevisionReconciler::new(engine, &leadership);
+        let revisions = RevisionReconciler::new(engine, &composites);
         let limit = options.revision_history_limit;
-        let compositions = CompositionReconciler::new(engine, &leadership, &types, limit);
-        let definitions = DefinitionReconciler::new(engine, &composites, &leadership, &types);
+        let compositions = CompositionReconciler::new(engine, &composites, &types, limit);
+        let definitions = DefinitionReconciler::new(engine, &composites, &types);
         Self {
             composites,
             types,

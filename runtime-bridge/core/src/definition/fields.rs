@@ -170,6 +170,8 @@ pub struct Definition {
     pub default_composition: Option<String>,
     /// Composition of all, whatever they name.
     pub enforced_composition: Option<String>,
+    /// The selector has `matchExpressions`, too.
+    pub selects_by_expressions: bool,
     /// Labels of the revisions to choose from, for those that say nothing about it.
     pub default_revision_selector: Option<BTreeMap<String, String>>,
     /// Default of composite resources; `None`: none.
@@ -265,16 +267,10 @@ impl Definition {
         } = written;
         let is_v1 = api_version == API_VERSION;
         let selector = spec.default_composition_revision_selector;
-        let has_expressions = selector
+        let selects_by_expressions = selector
             .as_ref()
             .and_then(|selector| selector.match_expressions.as_ref())
             .is_some_and(|expressions| !expressions.is_empty());
-        if has_expressions {
-            return Err(DefinitionRejected::Field {
-                field: "spec.defaultCompositionRevisionSelector.matchExpressions".into(),
-                why: "composite resources select revisions by matchLabels alone".into(),
-            });
-        }
         let (scope, delete_policy) = if is_v1 {
             (Scope::LegacyCluster, Some(DeletePolicy::Background))
         } else {
@@ -294,6 +290,7 @@ impl Definition {
             default_delete_policy: spec.default_composite_delete_policy.or(delete_policy),
             default_composition: spec.default_composition_ref.map(|reference| reference.name),
             enforced_composition: spec.enforced_composition_ref.map(|reference| reference.name),
+            selects_by_expressions,
             default_revision_selector: selector.map(|selector| selector.match_labels.unwrap_or_default()),
             default_update_policy: spec
                 .default_composition_update_policy

@@ -14,7 +14,7 @@ pub use self::{
     fields::{Definition, DefinitionVersion, DeletePolicy, ExtraMetadata, Names, Scope, UpdatePolicy},
     rejection::{DefinitionRejected, Side},
     standing::{SideState, Standing},
-    terms::{ClaimTerms, Machinery, Terms},
+    terms::{ClaimTerms, Machinery, Terms, readable_version},
 };
 
 /// API group of definitions, compositions and revisions.

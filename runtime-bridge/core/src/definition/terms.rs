@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde_json::Value;
+
 use super::{Definition, DefinitionRejected, DefinitionVersion, DeletePolicy, Scope, UpdatePolicy};
 use crate::watch_plan::GroupKind;
 
@@ -86,28 +88,61 @@ impl Terms {
         if definition.name != wanted {
             return Err(DefinitionRejected::Misnamed { wanted });
         }
+        if definition.selects_by_expressions {
+            return Err(DefinitionRejected::Field {
+                field: "spec.defaultCompositionRevisionSelector.matchExpressions".into(),
+                why: "composite resources select revisions by matchLabels alone".into(),
+            });
+        }
         let version = referenceable(&definition.versions)?;
+        let served = definition.versions.iter().filter(|version| version.served);
+        let served = served.map(|version| version.name.clone()).collect();
+        Ok(Self::in_version(
+            definition,
+            &version.name,
+            served,
+            claim(definition)?,
+        ))
+    }
+
+    /// The terms of the type as its CRD serves it now, whatever the definition was edited to since: objects are read and written in the version in which
+    /// that CRD stores them. `None`: it serves none.
+    pub fn as_served(definition: &Definition, crd: &Value) -> Option<Self> {
+        let version = readable_version(crd)?;
+        let versions = crd["spec"]["versions"].as_array().into_iter().flatten();
+        let served = versions.filter(|version| version["served"] == true);
+        let served = served.filter_map(|version| Some(version["name"].as_str()?.to_owned()));
+        // Names that are refused are not served.
+        let claim = claim(definition).ok().flatten();
+        Some(Self::in_version(definition, version, served.collect(), claim))
+    }
+
+    fn in_version(
+        definition: &Definition,
+        version: &str,
+        served: Vec<String>,
+        claim: Option<ClaimTerms>,
+    ) -> Self {
         let machinery = match definition.scope {
             Scope::LegacyCluster => Machinery::Spec,
             Scope::Namespaced | Scope::Cluster => Machinery::SpecCrossplane,
         };
-        let served = definition.versions.iter().filter(|version| version.served);
-        Ok(Self {
+        Self {
             definition: definition.name.clone(),
             definition_uid: definition.uid.clone(),
             kind: GroupKind::new(&definition.group, &definition.names.kind),
             plural: definition.names.plural.clone(),
-            version: version.name.clone(),
-            served: served.map(|version| version.name.clone()).collect(),
+            version: version.to_owned(),
+            served,
             scope: definition.scope,
             machinery,
-            claim: claim(definition)?,
+            claim,
             connection_keys: definition.connection_keys.iter().cloned().collect(),
             default_composition: definition.default_composition.clone(),
             enforced_composition: definition.enforced_composition.clone(),
             default_revision_selector: definition.default_revision_selector.clone(),
             default_update_policy: definition.default_update_policy,
-        })
+        }
     }
 
     /// `apiVersion` of the composite resources, as the bridge reads and writes them, and as compositions name them.
@@ -124,6 +159,14 @@ impl Terms {
     pub const fn is_legacy(&self) -> bool {
         matches!(self.scope, Scope::LegacyCluster)
     }
+}
+
+/// The version in which all objects of a CRD can be read and written: that in which they are stored, if it is served. `None`: none is served.
+pub fn readable_version(crd: &Value) -> Option<&str> {
+    let versions = crd["spec"]["versions"].as_array()?;
+    let mut served = versions.iter().filter(|version| version["served"] == true);
+    let stored = served.clone().find(|version| version["storage"] == true);
+    stored.or_else(|| served.next())?["name"].as_str()
 }
 
 fn referenceable(versions: &[DefinitionVersion]) -> Result<&DefinitionVersion, DefinitionRejected> {

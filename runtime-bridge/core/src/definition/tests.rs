@@ -184,3 +184,29 @@ fn claims_are_offered_for_legacy_types_alone() {
         "Only LegacyCluster composite resources can offer claims"
     );
 }
+
+#[test]
+fn a_type_is_served_as_its_crd_stores_it() {
+    let mut file = object(LEGACY);
+    // An edit that no CRD follows.
+    file["spec"]["versions"][0]["referenceable"] = json!(true);
+    file["spec"]["claimNames"]["kind"] = json!("XDatabase");
+    let definition = Definition::read(&file).unwrap();
+    assert!(Terms::of(&definition).is_err());
+    let versions = |stored: bool| {
+        json!({"spec": {"versions": [
+            {"name": "v1alpha1", "served": true, "storage": false},
+            {"name": "v1beta1", "served": stored, "storage": true},
+        ]}})
+    };
+    let terms = Terms::as_served(&definition, &versions(true)).unwrap();
+    assert_eq!(terms.version, "v1beta1");
+    assert_eq!(terms.served, ["v1alpha1", "v1beta1"]);
+    assert_eq!((terms.scope, terms.claim), (Scope::LegacyCluster, None));
+    let terms = Terms::as_served(&definition, &versions(false)).unwrap();
+    assert_eq!((terms.version.as_str(), terms.served.len()), ("v1alpha1", 1));
+    assert_eq!(
+        Terms::as_served(&definition, &json!({"spec": {"versions": []}})),
+        None
+    );
+}

@@ -158,7 +158,8 @@ pub(super) fn failure(error: &ApiError) -> WriteFailure {
         | ApiError::DependencyNotFound(_)
         | ApiError::Expired(_)
         | ApiError::Throttled { .. }
-        | ApiError::Unavailable(_) => WriteFailureKind::NotDone,
+        | ApiError::Unavailable(_)
+        | ApiError::NotSent => WriteFailureKind::NotDone,
     };
     WriteFailure {
         kind,

@@ -70,6 +70,12 @@ impl CompositeShared {
         self.draining.store(true, Ordering::SeqCst);
     }
 
+    /// This process leads, and is not stopping.
+    pub(crate) fn may_act(&self) -> bool {
+        let right = self.right(false);
+        right.leads && !right.draining
+    }
+
     /// The right to act, now.
     pub(super) fn right(&self, stopped: bool) -> Right {
         Right {

@@ -4,8 +4,12 @@ use serde_json::Value;
 
 /// It is served, and stays so: the API server serves one that is being deleted, but only for its last objects to go.
 pub(crate) fn is(live: &Value) -> bool {
-    !is_deleting(live)
-        && condition(live, "Established").is_some_and(|condition| condition["status"] == "True")
+    !is_deleting(live) && is_readable(live)
+}
+
+/// Its objects can be read and written: also while it is being deleted, until the last of them is gone.
+pub(crate) fn is_readable(live: &Value) -> bool {
+    condition(live, "Established").is_some_and(|condition| condition["status"] == "True")
 }
 
 fn is_deleting(live: &Value) -> bool {

@@ -1,6 +1,7 @@
 //! Installs custom resource definitions, or only checks them.
 
 pub(crate) mod established;
+pub(crate) mod write_pace;
 
 use std::time::Duration;
 

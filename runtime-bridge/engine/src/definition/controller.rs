@@ -17,7 +17,6 @@ use crate::{
     composite::CompositeShared,
     engine::{Controller, Engine},
     event::{EventRecorder, EventType},
-    lease::Leadership,
     object::{Key, Object},
     reconcile::{Next, Reconcile, ReconcileRequest},
     shell::Retries,
@@ -40,35 +39,30 @@ pub struct DefinitionReconciler {
     engine: Weak<Engine>,
     store: Arc<Store>,
     events: Arc<EventRecorder>,
-    leadership: Leadership,
     retries: Retries,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) writer: Writer,
     pub(super) crds: Crds,
     pub(super) served: ServedTypes,
-    /// What is waited for, by the uid of the definition that is being deleted.
+    /// What is waited for, by the name of the definition that is being deleted.
     pub(super) removals: Mutex<BTreeMap<String, Subscription>>,
+    composites: Arc<CompositeShared>,
 }
 
 impl DefinitionReconciler {
     /// On a running engine. `types` shows what is served.
-    pub fn new(
-        engine: &Arc<Engine>,
-        composites: &Arc<CompositeShared>,
-        leadership: &Leadership,
-        types: &DefinedTypes,
-    ) -> Arc<Self> {
+    pub fn new(engine: &Arc<Engine>, composites: &Arc<CompositeShared>, types: &DefinedTypes) -> Arc<Self> {
         Arc::new(Self {
             engine: Arc::downgrade(engine),
             store: Arc::clone(&engine.store),
             events: Arc::clone(&engine.events),
-            leadership: leadership.clone(),
             retries: Retries::new(&engine.clock),
             clock: Arc::clone(&engine.clock),
             writer: engine.writer.clone(),
             crds: Crds::new(&engine.writer),
             served: ServedTypes::new(engine, composites, types),
             removals: Mutex::default(),
+            composites: Arc::clone(composites),
         })
     }
 
@@ -90,7 +84,12 @@ impl DefinitionReconciler {
     /// Serves nothing for it any more.
     pub(super) fn let_go(&self, definition: &Object) {
         self.served.stop(definition.name(), Some(definition.uid()));
-        self.removals.lock().remove(definition.uid());
+        self.removals.lock().remove(definition.name());
+    }
+
+    /// This process leads, and is not stopping.
+    pub(super) fn may_act(&self) -> bool {
+        self.composites.may_act()
     }
 
     pub(super) fn record(
@@ -113,10 +112,11 @@ impl Reconcile for DefinitionReconciler {
         };
         let Some(definition) = self.store.get(key) else {
             self.served.stop(key.name(), None);
+            self.removals.lock().remove(key.name());
             self.retries.forget(key);
             return Next::idle();
         };
-        if !self.leadership.leads() {
+        if !self.may_act() {
             return Next::at(self.clock.now() + NOT_LEADER, Priority::Dependency);
         }
         let result = if definition.is_deleting() {

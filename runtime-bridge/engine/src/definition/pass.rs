@@ -9,12 +9,18 @@ use bridge_core::{
         DEFINED_FINALIZER, Definition, DefinitionRejected, OFFERED_FINALIZER, Side, SideState, Standing,
         Terms,
     },
+    queue::Priority,
     reasons::{DefinitionEvent, DefinitionReason},
 };
 use serde_json::Value;
 
-use super::controller::DefinitionReconciler;
-use crate::{api_error::ApiError, event::EventType, object::Object, reconcile::Next, write::Writer};
+use super::{
+    controller::DefinitionReconciler,
+    crds::{BroughtCrd, is_controlled_by, uid},
+};
+use crate::{
+    api_error::ApiError, crd::established, event::EventType, object::Object, reconcile::Next, write::Writer,
+};
 
 /// What follows from a definition.
 struct Rendered {
@@ -26,11 +32,6 @@ struct Rendered {
 fn read(definition: &Object) -> Result<Definition, DefinitionRejected> {
     // An object that was decoded is one that can be encoded.
     Definition::read(&serde_json::to_value(definition).unwrap_or_default())
-}
-
-/// The terms of its type, whatever its schemas are.
-pub(super) fn terms(definition: &Object) -> Result<Terms, DefinitionRejected> {
-    Terms::of(&read(definition)?)
 }
 
 fn render(definition: &Object) -> Result<Rendered, DefinitionRejected> {
@@ -47,71 +48,113 @@ impl DefinitionReconciler {
     pub(super) async fn establish(&self, definition: &Arc<Object>) -> Result<Next, ApiError> {
         let rendered = match render(definition) {
             Ok(rendered) => rendered,
-            Err(rejected) => {
-                let message = rejected.to_string();
-                self.record(
-                    definition,
-                    EventType::Warning,
-                    DefinitionEvent::RenderCRD,
-                    &message,
-                );
-                let offers = !definition.spec_value()["claimNames"].is_null();
-                let state = SideState::NotServed {
-                    reason: DefinitionReason::InvalidDefinition,
-                    message,
-                };
-                let standing = Standing::of_both(&state, offers);
-                self.write_status(definition, &standing, None).await?;
-                return Ok(Next::idle());
-            }
+            Err(rejected) => return self.reject(definition, &rejected).await,
         };
         // Before any CRD is created: it must go before the definition does.
         let definition = &self.add_finalizers(definition, rendered.claim.is_some()).await?;
         let composite = self
             .bring(definition, Side::Composite, &rendered.composite)
             .await?;
-        match (&composite.state, &composite.uid) {
-            (SideState::Served, Some(crd)) => self.served.serve(&rendered.terms, crd),
-            // What was served goes on, unless that CRD is gone, or another's.
-            (_, crd) => self.served.retain(definition.name(), crd.as_deref()),
-        }
+        self.serve_as_found(definition, composite.crd.as_ref());
+        // An error of one side keeps nothing from being said of the other.
         let claim = match &rendered.claim {
-            Some(crd) => Some(self.bring(definition, Side::Claim, crd).await?.state),
+            Some(crd) => Some(self.bring(definition, Side::Claim, crd).await),
             None => None,
         };
+        let (claim, error) = match claim.transpose() {
+            Ok(claim) => (claim, None),
+            Err(error) => (None, Some(error)),
+        };
+        let waits = error.is_some().then_some(SideState::Waiting);
         let standing = Standing {
             composite: composite.state,
-            claim,
+            claim: claim.as_ref().map(|claim| claim.state.clone()).or(waits),
         };
         self.write_status(definition, &standing, Some(&rendered.terms))
             .await?;
-        // A CRD that changes is its turn.
+        let (claim_rejected, claim_not_before) =
+            claim.map_or((None, None), |claim| (claim.rejected, claim.not_before));
+        if let Some(error) = error.or(composite.rejected).or(claim_rejected) {
+            return Err(error);
+        }
+        // Else a CRD that changes is its turn.
+        let pauses = [composite.not_before, claim_not_before];
+        let pause = pauses.into_iter().flatten().min().map(|at| {
+            let wait = at.saturating_duration_since(tokio::time::Instant::now());
+            Next::at(self.clock.now() + wait, Priority::Dependency)
+        });
+        Ok(pause.unwrap_or_else(Next::idle))
+    }
+
+    /// What was served goes on, as its CRD stands.
+    async fn reject(
+        &self,
+        definition: &Arc<Object>,
+        rejected: &DefinitionRejected,
+    ) -> Result<Next, ApiError> {
+        let crd = self.crds.read(definition.name()).await?;
+        self.serve_as_found(
+            definition,
+            crd.as_ref().filter(|crd| is_controlled_by(crd, definition.uid())),
+        );
+        let message = rejected.to_string();
+        self.record(
+            definition,
+            EventType::Warning,
+            DefinitionEvent::RenderCRD,
+            &message,
+        );
+        let offers = !definition.spec_value()["claimNames"].is_null();
+        let state = SideState::NotServed {
+            reason: DefinitionReason::InvalidDefinition,
+            message,
+        };
+        let standing = Standing::of_both(&state, offers);
+        self.write_status(definition, &standing, None).await?;
         Ok(Next::idle())
     }
 
-    async fn bring(
-        &self,
-        definition: &Object,
-        side: Side,
-        crd: &Value,
-    ) -> Result<super::crds::BroughtCrd, ApiError> {
+    /// Serves the composite resources of a definition as its CRD stands, whatever the definition says by now, and whatever became of the last edit: a function of
+    /// what is stored, not of what this process has served. Nothing is served without a CRD.
+    pub(super) fn serve_as_found(&self, definition: &Object, crd: Option<&Value>) {
+        let terms = crd
+            .filter(|crd| established::is_readable(crd))
+            .and_then(|crd| Terms::as_served(&read(definition).ok()?, crd));
+        match (terms, crd) {
+            (Some(terms), Some(crd)) => self.served.serve(&Arc::new(terms), uid(crd)),
+            (_, crd) => self.served.retain(definition.name(), crd.map(uid)),
+        }
+    }
+
+    async fn bring(&self, definition: &Object, side: Side, crd: &Value) -> Result<BroughtCrd, ApiError> {
         let event = match side {
             Side::Composite => DefinitionEvent::EstablishComposite,
             Side::Claim => DefinitionEvent::OfferClaim,
         };
-        let brought = match self.crds.bring(crd).await {
+        let brought = match self.bring_quietly(definition, crd).await {
             Ok(brought) => brought,
             Err(error) => {
-                if !matches!(error, ApiError::Conflict(_) | ApiError::AlreadyExists(_)) {
+                if !matches!(
+                    error,
+                    ApiError::Conflict(_) | ApiError::AlreadyExists(_) | ApiError::NotSent
+                ) {
                     self.record(definition, EventType::Warning, event, &error.to_string());
                 }
                 return Err(error);
             }
         };
+        let name = crd["metadata"]["name"].as_str().unwrap_or_default();
         if brought.written {
-            let name = crd["metadata"]["name"].as_str().unwrap_or_default();
             let message = format!("Applied {} CustomResourceDefinition: {name}", side.noun());
             self.record(definition, EventType::Normal, event, &message);
+        }
+        if brought.not_before.is_some() {
+            let message = format!(
+                "another writer changes the {} CustomResourceDefinition {name} whenever it is applied: it is applied less and less often; \
+                 find who else writes it (kubectl get crd {name} --show-managed-fields -o yaml)",
+                side.noun()
+            );
+            self.record(definition, EventType::Warning, event, &message);
         }
         match &brought.state {
             SideState::NotServed { message, .. } => {
@@ -129,6 +172,15 @@ impl DefinitionReconciler {
         Ok(brought)
     }
 
+    async fn bring_quietly(&self, definition: &Object, crd: &Value) -> Result<BroughtCrd, ApiError> {
+        let planned = self.crds.plan(crd, definition.generation()).await?;
+        if planned.writes() {
+            // The CRD's version guards the CRD alone: an older definition must not take back what a newer one has brought.
+            self.writer.verify_current(definition, || self.may_act()).await?;
+        }
+        self.crds.carry_out(planned).await
+    }
+
     async fn add_finalizers(&self, definition: &Arc<Object>, offers: bool) -> Result<Arc<Object>, ApiError> {
         let wanted = [(DEFINED_FINALIZER, true), (OFFERED_FINALIZER, offers)];
         let missing: Vec<String> = wanted
@@ -144,22 +196,22 @@ impl DefinitionReconciler {
         self.writer(definition).put(&changed).await
     }
 
-    /// Unless it says that already.
+    /// Unless it says that already. The answer is the definition as it is stored then.
     pub(super) async fn write_status(
         &self,
-        definition: &Object,
+        definition: &Arc<Object>,
         standing: &Standing,
         terms: Option<&Terms>,
-    ) -> Result<(), ApiError> {
+    ) -> Result<Arc<Object>, ApiError> {
         let former = definition.status_value();
         let status = standing.status(&former, terms, definition.generation(), self.clock.now());
         let says_nothing = former.is_null() && status.as_object().is_some_and(serde_json::Map::is_empty);
         if status == former || says_nothing {
-            return Ok(());
+            return Ok(Arc::clone(definition));
         }
-        let mut changed = definition.clone();
+        let mut changed = Object::clone(definition);
         changed.set_status(&status);
-        self.writer(definition).put_status(&changed).await.map(drop)
+        self.writer(definition).put_status(&changed).await
     }
 
     pub(super) fn writer(&self, definition: &Object) -> Writer {

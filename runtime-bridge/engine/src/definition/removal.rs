@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use bridge_core::{
-    definition::{DEFINED_FINALIZER, OFFERED_FINALIZER, Side, SideState, Standing},
+    definition::{DEFINED_FINALIZER, OFFERED_FINALIZER, Side, SideState, Standing, readable_version},
     queue::{Priority, Wake},
-    reasons::DefinitionEvent,
+    reasons::{DefinitionEvent, DefinitionReason},
     watch_plan::GroupKind,
 };
 use futures::{StreamExt, stream};
@@ -14,16 +14,17 @@ use serde_json::Value;
 use super::{
     controller::DefinitionReconciler,
     crds::{claim_crd, is_controlled_by},
-    pass::terms,
 };
 use crate::{
     api_error::ApiError,
+    crd::established,
     engine::Engine,
     event::EventType,
     object::{ApiType, Object},
     reconcile::Next,
     store::Listener,
-    write::{Deletion, Propagation, Writer},
+    watch::WatchState,
+    write::{Deletion, Propagation},
 };
 
 /// Deletions under way at once.
@@ -31,6 +32,38 @@ const DELETIONS: usize = 16;
 
 /// What is waited for is looked at again after this, should no watch show it.
 const AGAIN: std::time::Duration = std::time::Duration::from_secs(5);
+
+/// What is left of one side of a definition.
+enum Left {
+    /// Its objects, of the type of its CRD.
+    Objects(Arc<ApiType>, Vec<Arc<Object>>),
+    /// Its CRD alone.
+    Crd(Value),
+}
+
+impl Left {
+    fn message(&self, side: Side, refused: Option<&Refused>) -> String {
+        let waiting = match self {
+            Self::Objects(_, objects) => {
+                format!("waiting for {} {}(s) to be deleted", objects.len(), side.noun())
+            }
+            Self::Crd(crd) => format!(
+                r#"waiting for the CustomResourceDefinition "{}" to be deleted"#,
+                crd["metadata"]["name"].as_str().unwrap_or_default()
+            ),
+        };
+        match refused {
+            Some(Refused { what, error }) => format!("{waiting}; cannot delete {what}: {error}"),
+            None => waiting,
+        }
+    }
+}
+
+/// A deletion that did not take place.
+struct Refused {
+    what: String,
+    error: ApiError,
+}
 
 impl DefinitionReconciler {
     pub(super) async fn remove(
@@ -43,18 +76,16 @@ impl DefinitionReconciler {
             self.let_go(definition);
             return Ok(Next::idle());
         }
-        let claims = claim_crd(definition);
-        let standing =
-            |message: String| Standing::of_both(&SideState::Terminating { message }, claims.is_some());
-        let sides = [
-            (Side::Claim, claims.as_deref()),
-            (Side::Composite, Some(definition.name())),
-        ];
-        for (side, crd) in sides {
-            let Some(crd) = crd else { continue };
-            if let Some(waiting) = self.remove_side(engine, definition, side, crd).await? {
-                self.write_status(definition, &standing(waiting), None).await?;
-                return Ok(Next::at(self.clock.now() + AGAIN, Priority::Dependency));
+        let composite = self.owned_crd(definition, definition.name()).await?;
+        // Before anything is deleted, and after a restart, too: only who serves composite resources takes their finalizers off.
+        self.serve_as_found(definition, composite.as_ref());
+        let claims = match claim_crd(definition) {
+            Some(name) => self.owned_crd(definition, &name).await?,
+            None => None,
+        };
+        for (side, crd) in [(Side::Claim, claims), (Side::Composite, composite)] {
+            if let Some(crd) = crd {
+                return self.remove_side(engine, definition, side, crd).await;
             }
         }
         // Not earlier: what was created until its CRD went had to be let go.
@@ -67,83 +98,134 @@ impl DefinitionReconciler {
         Ok(Next::idle())
     }
 
-    /// What is waited for; `None`: nothing of this side is left.
+    async fn owned_crd(&self, definition: &Object, name: &str) -> Result<Option<Value>, ApiError> {
+        let crd = self.crds.read(name).await?;
+        Ok(crd.filter(|crd| is_controlled_by(crd, definition.uid())))
+    }
+
+    /// Says what is waited for, then deletes it.
     async fn remove_side(
         &self,
         engine: &Arc<Engine>,
         definition: &Arc<Object>,
         side: Side,
-        name: &str,
-    ) -> Result<Option<String>, ApiError> {
-        let crd = self.crds.read(name).await?;
-        let Some(crd) = crd.filter(|crd| is_controlled_by(crd, definition.uid())) else {
-            return Ok(None);
+        crd: Value,
+    ) -> Result<Next, ApiError> {
+        let left = self.left(engine, definition, crd).await?;
+        let offers = claim_crd(definition).is_some();
+        let standing = |message| Standing::of_both(&SideState::Terminating { message }, offers);
+        let said = if is_said_to_end(definition) {
+            Arc::clone(definition)
+        } else {
+            let standing = standing(left.message(side, None));
+            self.write_status(definition, &standing, None).await?
         };
-        let is_deleting = !crd["metadata"]["deletionTimestamp"].is_null();
-        if side == Side::Composite
-            && let Ok(terms) = terms(definition)
-        {
-            // After a restart, too: only who serves them takes their finalizers off.
-            let uid = crd["metadata"]["uid"].as_str().unwrap_or_default();
-            self.served.serve(&Arc::new(terms), uid);
-        }
-        if !is_deleting {
-            let left = self.delete_all(engine, definition, side, &crd).await?;
-            if left > 0 {
-                return Ok(Some(format!(
-                    "waiting for {left} {}(s) to be deleted",
-                    side.noun()
-                )));
+        let refused = match &left {
+            Left::Objects(api, objects) => {
+                let message = format!("waiting for defined {}s to be deleted", side.noun());
+                self.record(definition, EventType::Normal, removal_event(side), &message);
+                self.delete_all(api, objects).await
             }
-            self.crds.delete(&crd).await?;
-            self.removals.lock().remove(definition.uid());
-            let message = format!("Deleted {} CustomResourceDefinition: {name}", side.noun());
-            self.record(definition, EventType::Normal, removal_event(side), &message);
+            Left::Crd(crd) => self.delete_crd(definition, side, crd).await?,
+        };
+        // Whatever it is: who wonders why nothing goes looks here.
+        let standing = standing(left.message(side, refused.as_ref()));
+        self.write_status(&said, &standing, None).await?;
+        match refused {
+            Some(refused) if !refused.error.is_refusal() => Err(refused.error),
+            _ => Ok(Next::at(self.clock.now() + AGAIN, Priority::Dependency)),
         }
-        Ok(Some(format!(
-            r#"waiting for the CustomResourceDefinition "{name}" to be deleted"#
-        )))
     }
 
-    /// Deletes the objects of a CRD, wherever they are. Answers how many there are.
-    async fn delete_all(
-        &self,
-        engine: &Arc<Engine>,
-        definition: &Arc<Object>,
-        side: Side,
-        crd: &Value,
-    ) -> Result<usize, ApiError> {
-        let Some(api) = api_of(crd) else {
-            return Ok(0);
+    async fn left(&self, engine: &Arc<Engine>, definition: &Object, crd: Value) -> Result<Left, ApiError> {
+        let Some(api) = api_of(&crd) else {
+            return Ok(Left::Crd(crd));
         };
         self.watch_removal(engine, definition, &api);
-        let all = match self.writer.list_live(&api, None).await {
-            Ok(all) => all,
-            // It was never established: there are none.
-            Err(ApiError::NotServed(_) | ApiError::NotFound(_)) => return Ok(0),
-            Err(error) => return Err(error),
-        };
-        let deletions: Vec<_> = all
-            .iter()
-            .filter(|object| !object.is_deleting())
-            .map(|object| delete(self.writer.clone(), Arc::clone(&api), Arc::clone(object)))
-            .collect();
-        let ended: Vec<Result<(), ApiError>> = stream::iter(deletions)
+        if engine.watches.state(&api.kind) == WatchState::Live {
+            let seen = engine.store.list(&api.kind);
+            if !seen.is_empty() {
+                return Ok(Left::Objects(api, seen));
+            }
+        }
+        // That there are none is asked of the API server, not of a watch.
+        match self.writer.list_live(&api, None).await {
+            Ok(all) if all.is_empty() => Ok(Left::Crd(crd)),
+            Ok(all) => Ok(Left::Objects(api, all)),
+            // It was never established, so that there are none. Else the API server does not know it yet, and says nothing about its objects.
+            Err(ApiError::NotServed(_)) if !established::is_readable(&crd) => Ok(Left::Crd(crd)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Deletes these objects. The answer is the first that is not deleted, and why.
+    async fn delete_all(&self, api: &Arc<ApiType>, objects: &[Arc<Object>]) -> Option<Refused> {
+        let deletions = objects.iter().filter(|object| !object.is_deleting());
+        let deletions: Vec<_> = deletions.map(|object| self.delete(api, object)).collect();
+        let refused: Vec<Option<Refused>> = stream::iter(deletions)
             .buffer_unordered(DELETIONS)
             .collect()
             .await;
-        ended.into_iter().collect::<Result<(), _>>()?;
-        if !all.is_empty() {
-            let message = format!("waiting for defined {}s to be deleted", side.noun());
-            self.record(definition, EventType::Normal, removal_event(side), &message);
+        refused
+            .into_iter()
+            .flatten()
+            .min_by(|one, other| one.what.cmp(&other.what))
+    }
+
+    async fn delete(&self, api: &Arc<ApiType>, object: &Object) -> Option<Refused> {
+        let deletion = Deletion {
+            uid: object.uid(),
+            version: None,
+            propagation: Propagation::Background,
+        };
+        let key = object.key();
+        let error = if self.may_act() {
+            // Another one has its name: the next look shows it.
+            match self.writer.delete(api, &key, deletion).await {
+                Ok(_) | Err(ApiError::Conflict(_) | ApiError::NotFound(_)) => return None,
+                Err(error) => error,
+            }
+        } else {
+            ApiError::NotSent
+        };
+        Some(Refused {
+            what: key.to_string(),
+            error,
+        })
+    }
+
+    async fn delete_crd(
+        &self,
+        definition: &Object,
+        side: Side,
+        crd: &Value,
+    ) -> Result<Option<Refused>, ApiError> {
+        if !crd["metadata"]["deletionTimestamp"].is_null() {
+            return Ok(None);
         }
-        Ok(all.len())
+        if !self.may_act() {
+            return Err(ApiError::NotSent);
+        }
+        let name = crd["metadata"]["name"].as_str().unwrap_or_default();
+        match self.crds.delete(crd).await {
+            Ok(()) => {
+                self.removals.lock().remove(definition.name());
+                let message = format!("Deleted {} CustomResourceDefinition: {name}", side.noun());
+                self.record(definition, EventType::Normal, removal_event(side), &message);
+                Ok(None)
+            }
+            Err(error @ (ApiError::Conflict(_) | ApiError::NotFound(_))) => Err(error),
+            Err(error) => Ok(Some(Refused {
+                what: format!("the CustomResourceDefinition {name}"),
+                error,
+            })),
+        }
     }
 
     /// The last of them that goes is the definition's turn.
     fn watch_removal(&self, engine: &Engine, definition: &Object, api: &Arc<ApiType>) {
         let mut removals = self.removals.lock();
-        if removals.contains_key(definition.uid()) {
+        if removals.contains_key(definition.name()) {
             return;
         }
         let key = definition.key();
@@ -163,21 +245,18 @@ impl DefinitionReconciler {
             }
         });
         let watched = engine.subscribe(api, "its definition is being deleted", &listener);
-        removals.insert(definition.uid().to_owned(), watched);
+        removals.insert(definition.name().to_owned(), watched);
     }
 }
 
-async fn delete(writer: Writer, api: Arc<ApiType>, object: Arc<Object>) -> Result<(), ApiError> {
-    let deletion = Deletion {
-        uid: object.uid(),
-        version: None,
-        propagation: Propagation::Background,
-    };
-    match writer.delete(&api, &object.key(), deletion).await {
-        // Another one has its name: the next look shows it.
-        Ok(_) | Err(ApiError::Conflict(_)) => Ok(()),
-        Err(error) => Err(error),
-    }
+/// Its status says already that it ends.
+fn is_said_to_end(definition: &Object) -> bool {
+    let status = definition.status_value();
+    let mut conditions = status["conditions"].as_array().into_iter().flatten();
+    conditions.any(|condition| {
+        condition["type"] == "Established"
+            && condition["reason"] == DefinitionReason::TerminatingCompositeResource.as_str()
+    })
 }
 
 fn removal_event(side: Side) -> DefinitionEvent {
@@ -187,16 +266,12 @@ fn removal_event(side: Side) -> DefinitionEvent {
     }
 }
 
-/// How the objects of a CRD are addressed: in the version in which they are stored, if that is served.
+/// How the objects of a CRD are addressed; `None`: it serves no version.
 fn api_of(crd: &Value) -> Option<Arc<ApiType>> {
     let spec = &crd["spec"];
-    let versions = spec["versions"].as_array()?;
-    let mut served = versions.iter().filter(|version| version["served"] == true);
-    let stored = served.clone().find(|version| version["storage"] == true);
-    let version = stored.or_else(|| served.next())?;
     Some(Arc::new(ApiType {
         kind: GroupKind::new(spec["group"].as_str()?, spec["names"]["kind"].as_str()?),
-        version: version["name"].as_str()?.to_owned(),
+        version: readable_version(crd)?.to_owned(),
         plural: spec["names"]["plural"].as_str()?.to_owned(),
         namespaced: spec["scope"] == "Namespaced",
     }))

@@ -119,7 +119,7 @@ impl ServedTypes {
         if let Some(ended) = ended {
             let terms = ended.reconciler.terms();
             tracing::info!(definition = terms.definition, kind = %terms.kind, "no longer serving composite resources");
-            self.types.remove(&terms.kind);
+            self.types.remove(&terms.kind, &terms.definition_uid);
         }
     }
 

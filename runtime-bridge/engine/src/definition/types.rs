@@ -34,7 +34,48 @@ impl DefinedTypes {
         });
     }
 
-    pub(super) fn remove(&self, kind: &GroupKind) {
-        self.0.send_if_modified(|types| types.remove(kind).is_some());
+    /// Of this definition alone: another one may have taken the kind over.
+    pub(super) fn remove(&self, kind: &GroupKind, definition_uid: &str) {
+        self.0.send_if_modified(|types| {
+            let is_it = types
+                .get(kind)
+                .is_some_and(|known| known.terms.definition_uid == definition_uid);
+            is_it && types.remove(kind).is_some()
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn defined(uid: &str) -> DefinedType {
+        let definition = json!({
+            "apiVersion": "apiextensions.crossplane.io/v2",
+            "metadata": {"name": "things.example.org", "uid": uid},
+            "spec": {
+                "group": "example.org", "names": {"kind": "Thing", "plural": "things"}, "scope": "Cluster",
+                "versions": [{"name": "v1", "served": true, "referenceable": true, "schema": {}}],
+            },
+        });
+        let definition = bridge_core::definition::Definition::read(&definition).unwrap();
+        DefinedType {
+            terms: Arc::new(Terms::of(&definition).unwrap()),
+            crd: "crd".to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_definition_takes_off_its_own_type_alone() {
+        let types = DefinedTypes::default();
+        let kind = GroupKind::new("example.org", "Thing");
+        types.set(&kind, &defined("old"));
+        types.set(&kind, &defined("new"));
+        types.remove(&kind, "old");
+        assert_eq!(types.get(&kind), Some(defined("new")));
+        types.remove(&kind, "new");
+        assert_eq!(types.get(&kind), None);
     }
 }

@@ -15,10 +15,10 @@ use super::{compositions, references::referenced, revisions};
 use crate::{
     api_error::ApiError,
     clock::Clock,
+    composite::CompositeShared,
     definition::DefinedTypes,
     engine::{Controller, Engine},
     event::{EventRecorder, EventType},
-    lease::Leadership,
     object::{ApiType, Key, Object},
     reconcile::{Next, Reconcile, ReconcileRequest},
     shell::Retries,
@@ -43,7 +43,7 @@ pub struct CompositionReconciler {
     events: Arc<EventRecorder>,
     clock: Arc<dyn Clock>,
     writer: Writer,
-    leadership: Leadership,
+    composites: Arc<CompositeShared>,
     types: DefinedTypes,
     retries: Retries,
     revisions: Arc<ApiType>,
@@ -55,7 +55,7 @@ impl CompositionReconciler {
     /// On a running engine. Of revisions that no composite resource refers to, `history_limit` are kept; 0: all.
     pub fn new(
         engine: &Engine,
-        leadership: &Leadership,
+        composites: &Arc<CompositeShared>,
         types: &DefinedTypes,
         history_limit: usize,
     ) -> Arc<Self> {
@@ -65,7 +65,7 @@ impl CompositionReconciler {
             events: Arc::clone(&engine.events),
             clock: Arc::clone(&engine.clock),
             writer: engine.writer.as_manager(CROSSPLANE_MANAGER),
-            leadership: leadership.clone(),
+            composites: Arc::clone(composites),
             types: types.clone(),
             retries: Retries::new(&engine.clock),
             revisions: revisions(),
@@ -100,16 +100,29 @@ impl CompositionReconciler {
         let writer = self.writer.for_reconcile(&object.key());
         for _ in 0..PLANS {
             let steps = self.plan(&composition);
-            if steps.is_empty() {
-                return Ok(Next::idle());
+            match steps.first() {
+                None => return Ok(Next::idle()),
+                // It may be one that nothing leads from here: neither its label nor its owner need be ours.
+                Some(RevisionStep::Await { .. }) => break,
+                // An older composition must not become the newest revision.
+                Some(_) => {
+                    writer
+                        .verify_current(object, || self.composites.may_act())
+                        .await?;
+                }
             }
             for step in steps {
                 if let RevisionStep::Await { .. } = &step {
-                    // Its end is the composition's turn.
-                    return Ok(Next::idle());
+                    break;
+                }
+                if !self.composites.may_act() {
+                    return Err(ApiError::NotSent);
                 }
                 if let Err(error) = self.carry_out(&writer, object, &step).await {
-                    if !matches!(error, ApiError::Conflict(_) | ApiError::AlreadyExists(_)) {
+                    if !matches!(
+                        error,
+                        ApiError::Conflict(_) | ApiError::AlreadyExists(_) | ApiError::NotSent
+                    ) {
                         let reason = DefinitionEvent::UpdateRevision;
                         self.record(object, EventType::Warning, reason, &error.to_string());
                     }
@@ -198,7 +211,7 @@ impl Reconcile for CompositionReconciler {
         };
         // Without them each of its revisions would seem to be missing.
         let are_known = self.watches.state(&self.revisions.kind) == WatchState::Live;
-        if !are_known || !self.leadership.leads() {
+        if !are_known || !self.composites.may_act() {
             return Next::at(self.clock.now() + NOT_YET, Priority::Dependency);
         }
         let result = self.revise(&composition).await;

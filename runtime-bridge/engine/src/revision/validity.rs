@@ -16,9 +16,9 @@ use super::{composition::to_value, revisions};
 use crate::{
     api_error::ApiError,
     clock::Clock,
+    composite::CompositeShared,
     engine::{Controller, Engine},
     event::{EventRecorder, EventType},
-    lease::Leadership,
     object::{Key, Object},
     reconcile::{Next, Reconcile, ReconcileRequest},
     shell::Retries,
@@ -47,20 +47,20 @@ pub struct RevisionReconciler {
     events: Arc<EventRecorder>,
     clock: Arc<dyn Clock>,
     writer: Writer,
-    leadership: Leadership,
+    composites: Arc<CompositeShared>,
     retries: Retries,
 }
 
 impl RevisionReconciler {
     /// On a running engine.
-    pub fn new(engine: &Engine, leadership: &Leadership) -> Arc<Self> {
+    pub fn new(engine: &Engine, composites: &Arc<CompositeShared>) -> Arc<Self> {
         Arc::new(Self {
             store: Arc::clone(&engine.store),
             watches: Arc::clone(&engine.watches),
             events: Arc::clone(&engine.events),
             clock: Arc::clone(&engine.clock),
             writer: engine.writer.as_manager(CROSSPLANE_MANAGER),
-            leadership: leadership.clone(),
+            composites: Arc::clone(composites),
             retries: Retries::new(&engine.clock),
         })
     }
@@ -148,7 +148,7 @@ impl Reconcile for RevisionReconciler {
         let kind = function_revisions();
         let is_read =
             self.watches.is_complete(&kind) || matches!(self.watches.state(&kind), WatchState::Forbidden(_));
-        if !is_read || !self.leadership.leads() {
+        if !is_read || !self.composites.may_act() {
             return Next::at(self.clock.now() + NOT_YET, Priority::Dependency);
         }
         let result = self.check(&revision).await;

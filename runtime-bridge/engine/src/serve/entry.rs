@@ -6,13 +6,10 @@ use bridge_core::back_off::policies;
 use tokio::time::Instant;
 
 use super::{DesiredKind, Served};
-use crate::crd::CrdError;
+use crate::crd::{CrdError, write_pace::WritePace};
 
 /// Between two inspections of a definition that was deleted, or that the watch does not show yet.
 const INSPECT_AGAIN: Duration = Duration::from_secs(15);
-
-/// Writes that are further apart have nothing to do with each other.
-const IN_A_ROW: Duration = Duration::from_mins(10);
 
 /// Until notes that could not be written are tried again.
 const NOTE_AGAIN: Duration = Duration::from_mins(5);
@@ -46,9 +43,7 @@ pub(super) struct Entry {
     shown: Option<u64>,
     /// Inspections in a row that failed.
     failures: u32,
-    /// Writes in a row, and the last one.
-    writes: u32,
-    written: Option<Instant>,
+    writes: WritePace,
 }
 
 impl Entry {
@@ -63,8 +58,7 @@ impl Entry {
             found: Found::Bad,
             shown: None,
             failures: 0,
-            writes: 0,
-            written: None,
+            writes: WritePace::default(),
         }
     }
 
@@ -81,11 +75,7 @@ impl Entry {
 
     /// When it may be written next: there is a pause after each write.
     pub(super) fn may_write_at(&self, now: Instant) -> Instant {
-        let pause = match self.writes {
-            0 => Duration::ZERO,
-            writes => policies::DEFINITION.wait(writes, 0.0),
-        };
-        self.written.map_or(now, |written| now.max(written + pause))
+        self.writes.may_write_at(now)
     }
 
     /// Not later than this.
@@ -126,13 +116,7 @@ impl Entry {
     fn end(&mut self, written: bool, now: Instant) {
         self.inspecting = false;
         if written {
-            let in_a_row = self.written.is_some_and(|last| now < last + IN_A_ROW);
-            self.writes = if in_a_row {
-                self.writes.saturating_add(1)
-            } else {
-                1
-            };
-            self.written = Some(now);
+            self.writes.written(now);
         }
     }
 

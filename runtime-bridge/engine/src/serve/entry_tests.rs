@@ -2,6 +2,7 @@ use serde_json::json;
 
 use super::*;
 use crate::api_error::ApiError;
+use crate::crd::write_pace::IN_A_ROW;
 
 fn entry(now: Instant) -> Entry {
     let kind = DesiredKind {

@@ -42,9 +42,18 @@ impl Retries {
             *failures
         };
         let policy = match &error {
+            ApiError::NotSent => {
+                tracing::debug!(object = %key, "reconcile ended: this process may not act now");
+                policies::API
+            }
             ApiError::Conflict(_) | ApiError::NotFound(_) | ApiError::AlreadyExists(_) => {
                 tracing::debug!(object = %key, %error, "reconcile met another write, will retry");
                 policies::API_CONFLICT
+            }
+            // It may be a policy that a person corrects, of which nothing tells.
+            error if error.is_refusal() => {
+                tracing::warn!(object = %key, %error, "what the reconcile wrote was rejected, will retry rarely");
+                policies::API_REJECTED
             }
             _ => {
                 tracing::warn!(object = %key, %error, "reconcile failed, will retry");

@@ -2,6 +2,7 @@
 
 mod apply;
 mod connection_secret;
+mod current;
 mod delete;
 mod finalizer;
 

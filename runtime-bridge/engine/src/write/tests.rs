@@ -96,3 +96,33 @@ async fn an_object_that_a_read_finds_absent_is_gone_for_good() {
     let another = (StatusCode::OK, bucket("2"));
     assert_eq!(outcomes(absent, another).await, gone);
 }
+
+#[tokio::test]
+async fn what_has_changed_since_it_was_seen_is_a_conflict() {
+    let newer = || {
+        let mut newer = bucket("1");
+        newer["metadata"]["resourceVersion"] = json!("8");
+        (StatusCode::OK, newer)
+    };
+    let cases = [
+        ((StatusCode::OK, bucket("1")), "none"),
+        (newer(), "Conflict"),
+        ((StatusCode::OK, bucket("2")), "Conflict"),
+        (not_found("buckets", "a"), "Conflict"),
+        ((StatusCode::SERVICE_UNAVAILABLE, json!({})), "Unavailable"),
+    ];
+    for (read, expected) in cases {
+        let (writer, known) = writer((StatusCode::OK, Value::Null), read);
+        let result = writer.verify_current(&known, || true).await;
+        assert_eq!(result.err().map_or("none", |error| error.reason()), expected);
+    }
+}
+
+#[tokio::test]
+async fn a_process_that_stops_leading_while_it_reads_does_not_write() {
+    let (writer, known) = writer((StatusCode::OK, Value::Null), (StatusCode::OK, bucket("1")));
+    let asked = std::cell::Cell::new(0);
+    let once = || asked.replace(asked.get() + 1) == 0;
+    assert_eq!(writer.verify_current(&known, once).await, Err(ApiError::NotSent));
+    assert_eq!(asked.get(), 2);
+}

@@ -78,6 +78,13 @@ impl Admin {
             .await
     }
 
+    /// A deletion that deletes nothing.
+    pub async fn try_delete(&self, path: &str) -> Result<Value, ApiError> {
+        let options = json!({"dryRun": ["All"]});
+        self.send(Method::DELETE, path, "application/json", &options)
+            .await
+    }
+
     /// Makes a namespace of that name.
     pub async fn namespace(&self, name: &str) -> String {
         self.create("/api/v1/namespaces", &json!({"metadata": {"name": name}}))

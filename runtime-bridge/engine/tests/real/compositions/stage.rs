@@ -12,6 +12,7 @@ use bridge_core::{
     },
 };
 use bridge_engine::{
+    api_error::ApiError,
     composition_layer::{CompositionLayer, CompositionOptions},
     engine::Engine,
     lease::Leadership,
@@ -260,6 +261,20 @@ impl Stage {
             "{path} is still there: {:#}",
             self.admin.get(path).await.unwrap()
         );
+    }
+
+    /// Waits until a deletion, which is a dry run, is refused by a policy.
+    pub async fn until_refused(&self, path: &str) {
+        let wait = async {
+            loop {
+                match self.admin.try_delete(path).await {
+                    Ok(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+                    Err(error) => return error,
+                }
+            }
+        };
+        let error = tokio::time::timeout(LIMIT, wait).await;
+        assert!(matches!(error, Ok(ApiError::Denied(_))), "{path}: {error:?}");
     }
 
     /// Waits until the composed `ConfigMap`s of a namespace have these values.

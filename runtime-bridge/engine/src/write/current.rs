@@ -1,0 +1,32 @@
+//! Whether what a decision was made on is still what is stored.
+
+use super::Writer;
+use crate::{api_error::ApiError, object::Object};
+
+impl Writer {
+    /// Before a write that the object's own version does not guard: it is as the watch has shown it. A watch may lag, above all that of a process that has just
+    /// begun to lead. Such writes are rare; at rest nothing is read.
+    ///
+    /// # Errors
+    /// [`ApiError::NotSent`] if this process may not act, [`ApiError::Conflict`] if the object is another than was seen, and whatever reading it gives.
+    pub(crate) async fn verify_current(
+        &self,
+        object: &Object,
+        may_act: impl Fn() -> bool,
+    ) -> Result<(), ApiError> {
+        if !may_act() {
+            return Err(ApiError::NotSent);
+        }
+        let identity = |object: &Object| (object.uid().to_owned(), object.resource_version());
+        match self.get_live(&object.api, &object.key()).await {
+            Ok(live) if identity(&live) == identity(object) => {}
+            Ok(_) | Err(ApiError::NotFound(_)) => {
+                let why = format!("{} has changed since it was seen", object.key());
+                return Err(ApiError::Conflict(why));
+            }
+            Err(error) => return Err(error),
+        }
+        // The answer may have taken its time.
+        if may_act() { Ok(()) } else { Err(ApiError::NotSent) }
+    }
+}

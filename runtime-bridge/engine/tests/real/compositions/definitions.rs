@@ -1,0 +1,137 @@
+//! Definitions that are edited badly, or cannot go.
+
+use serde_json::{Value, json};
+
+use super::stage::{Bridge, Stage, definition_path, order, orders};
+
+/// An order of one `ConfigMap`, in a namespace of that name.
+async fn composed_order(stage: &Stage, namespace: &str) -> String {
+    let namespace = stage.admin.namespace(namespace).await;
+    let wanted = order("a", &json!({"first": "1"}));
+    stage.create(&orders(&namespace), &wanted).await;
+    stage.ready(&format!("{}/a", orders(&namespace))).await;
+    namespace
+}
+
+/// What is composed is corrected, so that somebody serves its order.
+async fn is_corrected(stage: &Stage, namespace: &str) {
+    let maps = format!("/api/v1/namespaces/{namespace}/configmaps");
+    let labelled = format!("{maps}?labelSelector=crossplane.io/composite");
+    let list = stage.admin.get(&labelled).await.unwrap();
+    let name = list["items"][0]["metadata"]["name"].as_str().unwrap();
+    let drift = json!({"data": {"value": "drifted"}});
+    stage
+        .admin
+        .patch(&format!("{maps}/{name}"), &drift)
+        .await
+        .unwrap();
+    stage.values_become(namespace, &["1"]).await;
+}
+
+async fn is_served_as_before_by_the_next_process(versions: Value, reason: &str) {
+    let stage = Stage::new().await;
+    let bridge = Bridge::start(&stage.plane).await;
+    stage.install().await;
+    stage.define().await;
+    let namespace = composed_order(&stage, "one").await;
+    let edit = json!({"spec": {"versions": versions}});
+    stage.admin.patch(&definition_path(), &edit).await.unwrap();
+    stage.condition(&definition_path(), "Established", reason).await;
+    is_corrected(&stage, &namespace).await;
+    bridge.end().await;
+
+    let bridge = Bridge::start(&stage.plane).await;
+    is_corrected(&stage, &namespace).await;
+    let second = order("b", &json!({"first": "2"}));
+    stage.create(&orders(&namespace), &second).await;
+    stage.ready(&format!("{}/b", orders(&namespace))).await;
+    stage
+        .admin
+        .delete(&format!("{}/b", orders(&namespace)))
+        .await
+        .unwrap();
+    stage.gone(&format!("{}/b", orders(&namespace))).await;
+    bridge.end().await;
+
+    // As the first thing that a process does.
+    stage.admin.delete(&definition_path()).await.unwrap();
+    let bridge = Bridge::start(&stage.plane).await;
+    stage.gone(&definition_path()).await;
+    assert_eq!(stage.values(&namespace).await, [""; 0]);
+    bridge.end().await;
+}
+
+#[tokio::test]
+async fn orders_outlive_an_edit_that_the_api_server_refuses() {
+    let unstructured = json!({"type": "object", "properties": {"spec": {"properties": {"a": {}}}}});
+    let versions = json!([
+        {"name": "v1", "served": true, "referenceable": false, "schema": {"openAPIV3Schema": {"type": "object"}}},
+        {"name": "v2", "served": true, "referenceable": true, "schema": {"openAPIV3Schema": unstructured}},
+    ]);
+    is_served_as_before_by_the_next_process(versions, "CrdRejected").await;
+}
+
+#[tokio::test]
+async fn orders_outlive_an_edit_that_is_invalid() {
+    let version = |name| {
+        let schema = json!({"openAPIV3Schema": {"type": "object"}});
+        json!({"name": name, "served": true, "referenceable": true, "schema": schema})
+    };
+    let versions = json!([version("v1"), version("v2")]);
+    is_served_as_before_by_the_next_process(versions, "InvalidDefinition").await;
+}
+
+#[tokio::test]
+async fn what_cannot_be_deleted_is_named_by_its_definition() {
+    let stage = Stage::new().await;
+    let bridge = Bridge::start(&stage.plane).await;
+    stage.install().await;
+    stage.define().await;
+    let namespace = composed_order(&stage, "one").await;
+    composed_order(&stage, "two").await;
+    let policies = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies";
+    let bindings = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings";
+    let policy = json!({
+        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy",
+        "metadata": {"name": "kept"},
+        "spec": {
+            "matchConstraints": {"resourceRules": [{
+                "apiGroups": ["shop.example.org"], "apiVersions": ["*"], "resources": ["orders"],
+                "operations": ["DELETE"],
+            }]},
+            "validations": [{"expression": "request.namespace != 'one'", "message": "orders of one are kept"}],
+        },
+    });
+    let binding = json!({
+        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicyBinding",
+        "metadata": {"name": "kept"},
+        "spec": {"policyName": "kept", "validationActions": ["Deny"]},
+    });
+    stage.create(policies, &policy).await;
+    stage.create(bindings, &binding).await;
+    // The API server takes its time to notice a policy.
+    let path = format!("{}/a", orders(&namespace));
+    stage.until_refused(&path).await;
+
+    stage.admin.delete(&definition_path()).await.unwrap();
+    let is_named = |definition: &Value| {
+        let conditions = definition["status"]["conditions"].as_array();
+        conditions.into_iter().flatten().any(|condition| {
+            let message = condition["message"].as_str().unwrap_or_default();
+            condition["type"] == "Established"
+                && condition["reason"] == "TerminatingCompositeResource"
+                && message.starts_with(
+                    "waiting for 1 composite resource(s) to be deleted; cannot delete Order.shop.example.org one/a: ",
+                )
+                && message.contains("orders of one are kept")
+        })
+    };
+    stage.object(&definition_path(), is_named).await;
+    // It is served meanwhile.
+    is_corrected(&stage, &namespace).await;
+    stage.gone(&format!("{}/a", orders("two"))).await;
+    stage.admin.delete(&format!("{bindings}/kept")).await.unwrap();
+    stage.gone(&definition_path()).await;
+    assert_eq!(stage.values(&namespace).await, [""; 0]);
+    bridge.end().await;
+}
