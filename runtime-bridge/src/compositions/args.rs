@@ -32,6 +32,18 @@ pub struct CompositionArgs {
     /// Folder of the bridge's files tls.crt, tls.key and ca.crt, for functions that are reached over TLS.
     #[arg(long, env = "CROSSBRIDGE_FUNCTION_TLS_DIR", value_name = "DIR")]
     pub function_tls_dir: Option<PathBuf>,
+    /// Serve compositions though Crossplane's own core runs. Both then write the same composite resources, against each other: only for a core that
+    /// serves other kinds.
+    #[arg(long, env = "CROSSBRIDGE_BESIDE_CROSSPLANE", requires = "compositions")]
+    pub beside_crossplane: bool,
+    /// Namespace in which Crossplane is installed: compositions are off while its core holds its lease there.
+    #[arg(
+        long,
+        env = "CROSSBRIDGE_CROSSPLANE_NAMESPACE",
+        value_name = "NAMESPACE",
+        default_value = "crossplane-system"
+    )]
+    pub crossplane_namespace: String,
     /// Keep responses of functions for as long as their TTL says, and answer equal requests with them.
     #[arg(
         long,
@@ -100,6 +112,7 @@ impl CompositionArgs {
             flags,
             endpoints: table,
             client: Arc::new(Client::new(options)),
+            unless_crossplane_in: (!self.beside_crossplane).then(|| self.crossplane_namespace.clone()),
         })
     }
 

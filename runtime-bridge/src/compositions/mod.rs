@@ -3,13 +3,16 @@
 mod args;
 mod definitions;
 mod endpoints;
+mod other_core;
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use bridge_core::function::FunctionEndpoint;
 use bridge_function::{Client, EndpointTable};
 
-pub use self::{args::CompositionArgs, definitions::install, endpoints::EndpointSources};
+pub use self::{
+    args::CompositionArgs, definitions::install, endpoints::EndpointSources, other_core::OtherCore,
+};
 
 /// How functions are reached.
 pub struct Compositions {
@@ -19,4 +22,6 @@ pub struct Compositions {
     pub endpoints: EndpointTable,
     /// The client.
     pub client: Arc<Client>,
+    /// Namespace of Crossplane's core, beside which nothing is served; `None`: it does not matter.
+    pub unless_crossplane_in: Option<String>,
 }

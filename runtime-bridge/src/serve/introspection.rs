@@ -35,6 +35,8 @@ pub struct Introspection {
     plugins: OnceLock<Vec<Connected>>,
     leadership: OnceLock<Leadership>,
     running: RwLock<Option<ActiveInstance>>,
+    /// Whether compositions are served, for people; empty: it is not known yet, or nobody asked for them.
+    compositions: RwLock<String>,
 }
 
 struct ActiveInstance {
@@ -63,6 +65,7 @@ impl Introspection {
             plugins: OnceLock::new(),
             leadership: OnceLock::new(),
             running: RwLock::default(),
+            compositions: RwLock::default(),
         }
     }
 
@@ -83,6 +86,14 @@ impl Introspection {
     /// Empty before they have answered.
     pub fn plugins(&self) -> &[Connected] {
         self.plugins.get().map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Whether compositions are served, for people. `false`: that was known.
+    pub fn set_compositions(&self, standing: &str) -> bool {
+        let mut known = self.compositions.write();
+        let is_new = *known != standing;
+        standing.clone_into(&mut known);
+        is_new
     }
 
     /// Reports on this engine from now on.
@@ -184,7 +195,11 @@ impl Introspect for Introspection {
         });
         let watches = watched(running.engine.state());
         let election = leadership.iter().map(elected);
-        links.chain(kinds).chain(watches).chain(election).collect()
+        // Somebody else's core is no reason to take this bridge out of service: its plugins' kinds are served.
+        let compositions = Some(self.compositions.read().clone()).filter(|standing| !standing.is_empty());
+        let compositions = compositions.map(|standing| (format!("compositions: {standing}"), Ok(())));
+        let checks = links.chain(kinds).chain(watches).chain(election);
+        checks.chain(compositions).collect()
     }
 
     fn metrics(&self) -> String {
@@ -212,6 +227,7 @@ impl Introspect for Introspection {
             "version": env!("CARGO_PKG_VERSION"),
             "leadership": self.leadership(),
             "plugins": plugins,
+            "compositions": *self.compositions.read(),
             "kinds": running.map(|running| &running.kinds),
             "engine": running.map(|running| running.engine.state()),
         })

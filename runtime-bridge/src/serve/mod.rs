@@ -273,7 +273,7 @@ pub async fn run_engine(
         sources.collect(),
     );
     bridge.prepared();
-    let mut compositions = ServedCompositions::new(process, &engine);
+    let mut compositions = ServedCompositions::new(process, &engine, bridge);
     tokio::select! {
         // In a fixed order, so that a simulation repeats itself.
         biased;

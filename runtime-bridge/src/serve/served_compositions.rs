@@ -9,8 +9,8 @@ use bridge_engine::{
 };
 use futures::future::join;
 
-use super::ProcessContext;
-use crate::compositions::{Compositions, EndpointSources, install};
+use super::{ProcessContext, introspection::Introspection};
+use crate::compositions::{Compositions, EndpointSources, OtherCore, install};
 
 /// Revisions of a composition that are kept though nothing refers to them.
 const REVISION_HISTORY_LIMIT: usize = 20;
@@ -19,15 +19,17 @@ const REVISION_HISTORY_LIMIT: usize = 20;
 pub struct ServedCompositions<'a> {
     process: &'a ProcessContext,
     engine: &'a Arc<Engine>,
+    bridge: &'a Introspection,
     layer: Option<CompositionLayer>,
 }
 
 impl<'a> ServedCompositions<'a> {
     /// Nothing is served before [`ServedCompositions::run`].
-    pub fn new(process: &'a ProcessContext, engine: &'a Arc<Engine>) -> Self {
+    pub fn new(process: &'a ProcessContext, engine: &'a Arc<Engine>, bridge: &'a Introspection) -> Self {
         Self {
             process,
             engine,
+            bridge,
             layer: None,
         }
     }
@@ -38,6 +40,38 @@ impl<'a> ServedCompositions<'a> {
         let Some(compositions) = &process.compositions else {
             return pending().await;
         };
+        let Some(namespace) = &compositions.unless_crossplane_in else {
+            return self.install_and_serve(compositions).await;
+        };
+        let mut core = OtherCore::new(self.engine, namespace);
+        loop {
+            core.until_gone(|why| self.off(&why)).await;
+            let why = tokio::select! {
+                // In a fixed order, so that a simulation repeats itself.
+                biased;
+                why = core.until_seen() => why,
+                () = self.install_and_serve(compositions) => return,
+            };
+            if let Some(layer) = self.layer.take() {
+                // Nothing more is written; what was asked of a function may end by itself.
+                layer.drain(Duration::ZERO).await;
+            }
+            self.off(&why);
+        }
+    }
+
+    fn off(&self, why: &str) {
+        let message = format!("off: {why}");
+        if self.bridge.set_compositions(&message) {
+            tracing::error!(
+                why,
+                "compositions are not served: two cores would write against each other. Scale Crossplane down, or pass --beside-crossplane"
+            );
+        }
+    }
+
+    async fn install_and_serve(&mut self, compositions: &Compositions) {
+        let process = self.process;
         let crds = install(self.engine, &process.leadership, process.behaviour.crds);
         // In a fixed order, so that a simulation repeats itself.
         join(crds, self.serve(compositions)).await;
@@ -59,6 +93,7 @@ impl<'a> ServedCompositions<'a> {
         let layer = self
             .layer
             .insert(CompositionLayer::start(self.engine, functions, options));
+        self.bridge.set_compositions("serving");
         tracing::info!("serving compositions");
         loop {
             tokio::select! {

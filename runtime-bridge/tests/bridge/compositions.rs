@@ -375,3 +375,75 @@ async fn check_mode_leaves_the_crds_of_compositions_to_others() {
     ready(&cluster, "a").await;
     assert_eq!(bridge.stop().await, Some(0));
 }
+
+fn lease(holder: &str) -> Value {
+    json!({
+        "apiVersion": "coordination.k8s.io/v1",
+        "kind": "Lease",
+        "metadata": { "name": "crossplane-leader-election-core" },
+        "spec": {
+            "holderIdentity": holder,
+            "leaseDurationSeconds": 60,
+            "renewTime": jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string(),
+        },
+    })
+}
+
+#[tokio::test]
+async fn compositions_are_off_while_the_core_of_crossplane_runs() {
+    let (cluster, function) = (Cluster::start().await, Function::start());
+    let leases: Api<DynamicObject> = api(&cluster, "coordination.k8s.io", "v1", "Lease", true);
+    create(&leases, lease("crossplane-0")).await;
+    let flag = function.flag();
+    let mut flags = vec![
+        "--compositions",
+        "--crossplane-namespace=default",
+        "--function",
+        &flag,
+    ];
+    let bridge = Bridge::start_without_plugins(&cluster, &flags).await;
+    let off = bridge
+        .until("/readyz?verbose", |_, text| text.contains("compositions: off: "))
+        .await;
+    assert!(
+        off.contains("crossplane-0 renewed the lease default/crossplane-leader-election-core at "),
+        "{off}"
+    );
+    bridge.until_ready().await;
+    // The bridge's own Secret alone.
+    assert_eq!(writes(&bridge).await, [("create secrets".to_owned(), 1)].into());
+    // Its core is stopped, and gives its lease away.
+    let released = json!({ "spec": { "holderIdentity": "" } });
+    merge(&leases, "crossplane-leader-election-core", released)
+        .await
+        .unwrap();
+    define(&cluster).await;
+    create(&orders(&cluster), order("a", 2)).await;
+    ready(&cluster, "a").await;
+
+    // And begins again: what was composed stays as it is.
+    let renewed = json!({ "spec": lease("crossplane-1")["spec"] });
+    merge(&leases, "crossplane-leader-election-core", renewed)
+        .await
+        .unwrap();
+    bridge
+        .until("/debug/state", |_, text| {
+            text.contains("off: Crossplane's core runs (crossplane-1")
+        })
+        .await;
+    let before = writes(&bridge).await;
+    merge(&orders(&cluster), "a", json!({ "spec": { "size": 0 } }))
+        .await
+        .unwrap();
+    assert_eq!(bridge.stop().await, Some(0));
+
+    flags.push("--beside-crossplane");
+    let bridge = Bridge::start_without_plugins(&cluster, &flags).await;
+    let end = Instant::now() + LIMIT;
+    while !composed(&cluster).await.is_empty() {
+        assert!(Instant::now() < end, "nothing composes though it is told to");
+        sleep(Duration::from_millis(50)).await;
+    }
+    assert!(!before.contains_key("delete configmaps"), "{before:?}");
+    assert_eq!(bridge.stop().await, Some(0));
+}
