@@ -5,17 +5,20 @@ use std::fs;
 use std::path::Path;
 
 use bridge_core::back_off::policies;
-use bridge_core::reasons::{ConditionReason, NormalEvent, ProblemReason, StopReason, WarningEvent};
+use bridge_core::reasons::{
+    ConditionReason, DeletionReason, NormalEvent, ProblemReason, StopReason, WarningEvent,
+};
 
 use crate::reliability::between;
 
 type Table = (&'static str, &'static str, fn() -> String);
 
 /// The page, the mark of the table in it, and what writes it.
-const TABLES: [Table; 6] = [
+const TABLES: [Table; 7] = [
     ("docs/conditions.md", "conditions", conditions),
     ("docs/conditions.md", "stops", stops),
     ("docs/conditions.md", "events", events),
+    ("docs/deletion.md", "reasons", deletion_reasons),
     ("docs/provider-config.md", "conditions", config_conditions),
     ("docs/provider-config.md", "problems", problems),
     ("docs/retries.md", "policies", retries),
@@ -81,6 +84,15 @@ fn config_conditions() -> String {
             reason.as_str(),
             reason.meaning()
         );
+    }
+    table
+}
+
+fn deletion_reasons() -> String {
+    let mut table = "| reason | what holds it up | what to do |\n|---|---|---|\n".to_owned();
+    for reason in DeletionReason::ALL {
+        let (name, meaning, remedy) = (reason.as_str(), reason.meaning(), reason.remedy());
+        let _ = writeln!(table, "| `{name}` | {meaning} | {remedy} |");
     }
     table
 }

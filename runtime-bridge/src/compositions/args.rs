@@ -1,7 +1,7 @@
 //! The flags of compositions.
 #![allow(clippy::doc_markdown)] // These comments are the help texts.
 
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
 use bridge_core::function::{FunctionEndpoint, endpoints};
 use bridge_function::{Client, EndpointTable, Options};
@@ -44,6 +44,15 @@ pub struct CompositionArgs {
         default_value = "crossplane-system"
     )]
     pub crossplane_namespace: String,
+    /// A composite resource whose deletion takes longer says DeletionOverdue. Annotation crossbridge.dev/deletion-deadline of one beats it.
+    #[arg(
+        long,
+        env = "CROSSBRIDGE_DELETION_DEADLINE",
+        value_name = "DURATION",
+        default_value = "15m",
+        value_parser = crate::duration::parse_positive
+    )]
+    pub deletion_deadline: Duration,
     /// Keep responses of functions for as long as their TTL says, and answer equal requests with them.
     #[arg(
         long,
@@ -112,6 +121,7 @@ impl CompositionArgs {
             flags,
             endpoints: table,
             client: Arc::new(Client::new(options)),
+            deletion_deadline: self.deletion_deadline,
             unless_crossplane_in: (!self.beside_crossplane).then(|| self.crossplane_namespace.clone()),
         })
     }

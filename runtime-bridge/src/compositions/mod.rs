@@ -5,7 +5,7 @@ mod definitions;
 mod endpoints;
 mod other_core;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use bridge_core::function::FunctionEndpoint;
 use bridge_function::{Client, EndpointTable};
@@ -22,6 +22,8 @@ pub struct Compositions {
     pub endpoints: EndpointTable,
     /// The client.
     pub client: Arc<Client>,
+    /// After so long a deletion is overdue.
+    pub deletion_deadline: Duration,
     /// Namespace of Crossplane's core, beside which nothing is served; `None`: it does not matter.
     pub unless_crossplane_in: Option<String>,
 }

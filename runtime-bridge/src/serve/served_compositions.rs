@@ -84,7 +84,10 @@ impl<'a> ServedCompositions<'a> {
         sources.until_read().await;
         compositions.endpoints.set(sources.endpoints());
         let options = CompositionOptions {
-            settings: Settings::default(),
+            settings: Settings {
+                deletion_deadline: compositions.deletion_deadline,
+                ..Settings::default()
+            },
             revision_history_limit: REVISION_HISTORY_LIMIT,
             leadership: self.process.leadership.clone(),
             detached: self.process.detached.clone(),

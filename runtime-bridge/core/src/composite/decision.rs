@@ -31,6 +31,8 @@ pub enum Action {
     Apply(Vec<Change>),
     /// Delete objects, each guarded by uid and resourceVersion.
     Delete(Vec<Deletion>),
+    /// Take owner and labels off objects that are left behind, each guarded by uid and resourceVersion.
+    Release(Vec<Deletion>),
     /// Write the status, guarded by resourceVersion.
     WriteStatus(Box<StatusWrite>),
     /// Let the composite resource go.
@@ -82,7 +84,7 @@ pub struct Change {
     pub adopts: bool,
 }
 
-/// A deletion of an object.
+/// A deletion of an object, or its release.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Deletion {
     /// How it is addressed.
@@ -130,6 +132,7 @@ impl fmt::Display for Action {
             Self::Create(all) => list(f, "create", all, |one| one.id.to_string()),
             Self::Apply(all) => list(f, "apply", all, |one| one.resource.id.to_string()),
             Self::Delete(all) => list(f, "delete", all, |one| one.id.to_string()),
+            Self::Release(all) => list(f, "release", all, |one| one.id.to_string()),
             Self::WriteStatus(_) => f.write_str("write status"),
             Self::RemoveFinalizer => f.write_str("remove finalizer"),
         }

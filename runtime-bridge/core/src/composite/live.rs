@@ -63,6 +63,22 @@ impl LiveObject {
         !self.object["metadata"]["deletionTimestamp"].is_null()
     }
 
+    /// Since when it is being deleted.
+    pub fn deletion_time(&self) -> Option<Timestamp> {
+        self.text("/metadata/deletionTimestamp").parse().ok()
+    }
+
+    /// Its finalizers.
+    pub fn finalizers(&self) -> impl Iterator<Item = &str> {
+        let finalizers = self.object["metadata"]["finalizers"].as_array();
+        finalizers.into_iter().flatten().filter_map(Value::as_str)
+    }
+
+    /// Value of a label.
+    pub fn label(&self, name: &str) -> Option<&str> {
+        self.object["metadata"]["labels"].get(name)?.as_str()
+    }
+
     /// When it was created.
     pub fn created(&self) -> Option<Timestamp> {
         self.text("/metadata/creationTimestamp").parse().ok()

@@ -89,6 +89,7 @@ impl Machine for CompositeMachine {
             | Action::Create(_)
             | Action::Apply(_)
             | Action::Delete(_)
+            | Action::Release(_)
             | Action::WriteStatus(_) => Authority::Begin,
         };
         Requirements {

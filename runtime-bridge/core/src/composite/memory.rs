@@ -5,7 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{ObjectId, decision::CompositeWrite, digest::BodyDigest, present::Difference};
+use super::{
+    ObjectId, decision::CompositeWrite, digest::BodyDigest, movement::Movement, present::Difference,
+};
 use crate::managed::Event;
 
 /// What a process remembers of one composite resource.
@@ -53,6 +55,8 @@ pub struct CompositeMemory {
     pub(super) progress_since: Option<Timestamp>,
     /// The run whose results were recorded last, by its end.
     pub(super) reported_run: Option<Timestamp>,
+    /// How its deletion moves.
+    pub(super) movement: Option<Movement>,
     /// States of which an event was recorded.
     pub(super) reported: BTreeSet<String>,
     /// To be recorded.

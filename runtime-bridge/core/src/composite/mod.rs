@@ -19,6 +19,7 @@
 //! ```
 
 mod begin_run;
+mod blocked;
 mod choose;
 #[cfg(test)]
 mod choose_tests;
@@ -35,6 +36,7 @@ mod facts;
 mod live;
 mod machine;
 mod memory;
+mod movement;
 mod name;
 pub mod names;
 mod object_id;

@@ -25,6 +25,13 @@ pub const REQUIRES: &str = "crossbridge.dev/requires";
 /// Annotation of a composed resource: what was written last, see [`AppliedMark`](super::AppliedMark).
 pub const APPLIED: &str = "crossbridge.dev/applied";
 
+/// Annotation of a composite resource that is being deleted: uids of what it composed, or `all/` and its own uid. These are left behind.
+pub const RELEASE: &str = "crossbridge.dev/release";
+/// Annotation of a composite resource: Go duration after which its deletion is overdue.
+pub const DELETION_DEADLINE: &str = "crossbridge.dev/deletion-deadline";
+/// Label of what is in use.
+pub const IN_USE: &str = "crossplane.io/in-use";
+
 /// Field manager of what is created.
 pub const CREATED_MANAGER: &str = "crossbridge.dev/created";
 /// Field manager of composite resources, claims and definitions.

@@ -11,6 +11,7 @@ use super::{
     facts::Facts,
     live::{LiveObject, ObjectState, Ownership},
     memory::{CompositeMemory, FailedDeletion, FailedWrite},
+    movement::Movement,
     present, record_events,
     snapshot::Snapshot,
     status,
@@ -41,6 +42,8 @@ pub enum Performed {
     Written(Vec<Result<LiveObject, WriteFailure>>),
     /// Of [`Action::Delete`], each in its place; true: the object is gone.
     Deleted(Vec<Result<bool, WriteFailure>>),
+    /// Of [`Action::Release`], each in its place.
+    Released(Vec<Result<(), WriteFailure>>),
     /// Of [`Action::WriteStatus`].
     StatusWritten {
         /// The `resourceVersion` that stands now.
@@ -102,11 +105,13 @@ impl CompositeMemory {
         }));
         self.altered.retain(|uid, _| uids.contains(uid.as_str()));
         let is_there = |uid: &str| {
+            let is_released = super::rules::is_released(&snapshot.xr, uid);
             snapshot.seen.values().any(|seen| {
-                matches!(seen, ObjectState::Exists(object) if object.uid() == uid && !object.is_deleting())
+                matches!(seen, ObjectState::Exists(object) if object.uid() == uid && (is_released || !object.is_deleting()))
             })
         };
         self.failed_deletions.retain(|uid, _| is_there(uid));
+        self.movement = Movement::next(self.movement.take(), snapshot);
         // What is neither referred to nor seen is of no use any more.
         let ids: std::collections::BTreeSet<&ObjectId> = snapshot.seen.keys().collect();
         self.lost_creates
@@ -152,11 +157,11 @@ impl CompositeMemory {
         self.failures.insert(resource.resource_name.clone(), failed);
     }
 
-    fn deletion_failed(&mut self, deletion: &Deletion, failure: &WriteFailure, moment: &Moment) {
+    fn deletion_failed(&mut self, verb: &str, deletion: &Deletion, failure: &WriteFailure, moment: &Moment) {
         let former = self.failed_deletions.get(&deletion.uid);
         let failures = former.map_or(0, |former| former.failures).saturating_add(1);
         let message = format!(
-            "cannot delete composed resource {}: {}",
+            "cannot {verb} composed resource {}: {}",
             deletion.id, failure.message
         );
         let policy = if failure.kind == WriteFailureKind::Conflict {
@@ -250,7 +255,23 @@ pub(super) fn record<A>(
             for (deletion, result) in all.iter().zip(results) {
                 match result {
                     Ok(_) => drop(memory.failed_deletions.remove(&deletion.uid)),
-                    Err(failure) => memory.deletion_failed(deletion, &failure, moment),
+                    Err(failure) => memory.deletion_failed("delete", deletion, &failure, moment),
+                }
+            }
+        }
+        (Action::Release(all), Performed::Released(results)) => {
+            for (release, result) in all.iter().zip(results) {
+                match result {
+                    Ok(()) => {
+                        memory.failed_deletions.remove(&release.uid);
+                        let message = format!(
+                            "Released {} with uid {}: it is left behind, and nothing of it is deleted or waited for any more",
+                            release.id, release.uid
+                        );
+                        let event = Event::warning(CompositeEvent::ReleasedComposed, &message);
+                        memory.events.push(event);
+                    }
+                    Err(failure) => memory.deletion_failed("release", release, &failure, moment),
                 }
             }
         }

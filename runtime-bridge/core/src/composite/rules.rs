@@ -92,6 +92,16 @@ pub(super) fn may_adopt(object: &super::live::LiveObject, resource_name: &str) -
     object.controller().is_none() && was_composed
 }
 
+/// A person lets it go: it is neither deleted nor waited for any more. An object is named by its uid; what cannot be read has none, and goes with all.
+pub(super) fn is_released(xr: &Composite, uid: &str) -> bool {
+    let asked = xr.annotation(names::RELEASE).unwrap_or_default();
+    let mut asked = asked.split(',').map(str::trim);
+    asked.any(|asked| match asked.strip_prefix("all/") {
+        Some(all) => all == xr.uid(),
+        None => !uid.is_empty() && asked == uid,
+    })
+}
+
 /// The garbage collector takes the owner references off: nothing is deleted.
 pub(super) fn orphans(xr: &Composite) -> bool {
     xr.has_finalizer(names::ORPHAN_FINALIZER) && !Rule::OrphansAreNotDeleted.is_off()

@@ -116,6 +116,8 @@ pub struct Settings {
     pub progress: Duration,
     /// What is expected to become known soon is waited for so long before that is reported.
     pub patience: Duration,
+    /// After so long a deletion is overdue, unless the composite resource says otherwise.
+    pub deletion_deadline: Duration,
     /// Creates and applies of one batch.
     pub writes: usize,
     /// Deletions and reads of one batch.
@@ -131,6 +133,7 @@ impl Default for Settings {
             longest_settle: Duration::from_secs(5),
             progress: Duration::from_secs(1),
             patience: Duration::from_secs(5),
+            deletion_deadline: Duration::from_mins(15),
             writes: 64,
             batch: 256,
         }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::{facts::Facts, memory::CompositeMemory, snapshot::Snapshot};
 use crate::{
     function::{Condition, ConditionStatus, ResultTarget},
-    reasons::ConditionReason,
+    reasons::{ConditionReason, Reason},
 };
 
 /// `Ready`.
@@ -18,11 +18,24 @@ pub const SYNCED: &str = "Synced";
 /// Whether changes of what it composed come too fast.
 pub const RESPONSIVE: &str = "Responsive";
 
+/// What holds a deletion up, once nothing has moved for a while.
+pub const DELETION_BLOCKED: &str = "DeletionBlocked";
+/// A deletion takes longer than its deadline.
+pub const DELETION_OVERDUE: &str = "DeletionOverdue";
+
 /// Conditions that the bridge sets by itself, in the order of the status.
-pub(super) const OURS: [&str; 3] = [RESPONSIVE, SYNCED, READY];
+pub(super) const OURS: [&str; 5] = [RESPONSIVE, SYNCED, READY, DELETION_BLOCKED, DELETION_OVERDUE];
 
 /// Types that functions may not set.
-const SYSTEM: [&str; 5] = [READY, SYNCED, RESPONSIVE, "Healthy", "UpToDate"];
+const SYSTEM: [&str; 7] = [
+    READY,
+    SYNCED,
+    RESPONSIVE,
+    DELETION_BLOCKED,
+    DELETION_OVERDUE,
+    "Healthy",
+    "UpToDate",
+];
 
 /// Value of one of our conditions.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,26 +43,26 @@ pub struct ConditionReport {
     /// `True` or `False`.
     pub value: bool,
     /// PascalCase.
-    pub reason: ConditionReason,
+    pub reason: Reason,
     /// For people; empty: nothing to add.
     pub message: String,
 }
 
 impl ConditionReport {
     /// True, with nothing to add.
-    pub fn yes(reason: ConditionReason) -> Self {
+    pub fn yes(reason: impl Into<Reason>) -> Self {
         Self {
             value: true,
-            reason,
+            reason: reason.into(),
             message: String::new(),
         }
     }
 
     /// False.
-    pub fn no(reason: ConditionReason, message: impl Into<String>) -> Self {
+    pub fn no(reason: impl Into<Reason>, message: impl Into<String>) -> Self {
         Self {
             value: false,
-            reason,
+            reason: reason.into(),
             message: message.into(),
         }
     }
@@ -60,6 +73,10 @@ impl ConditionReport {
 pub(super) struct Report {
     pub synced: Option<ConditionReport>,
     pub ready: Option<ConditionReport>,
+    /// What holds the deletion up.
+    pub blocked: Option<ConditionReport>,
+    /// The deletion takes too long.
+    pub overdue: Option<ConditionReport>,
     /// What functions set, if the pipeline ran.
     pub conditions: Option<Vec<Condition>>,
     /// The run ended early: what functions set before, and not in this run, is not known any more.
@@ -109,6 +126,8 @@ impl Report {
             ),
             (SYNCED, self.synced.clone()),
             (READY, self.ready.clone()),
+            (DELETION_BLOCKED, self.blocked.clone()),
+            (DELETION_OVERDUE, self.overdue.clone()),
         ];
         for (type_, report) in ours {
             if let Some(report) = report {

@@ -84,6 +84,11 @@ impl Composite {
         !self.object["metadata"]["deletionTimestamp"].is_null()
     }
 
+    /// Since when it is being deleted.
+    pub fn deletion_time(&self) -> Option<Timestamp> {
+        self.text("/metadata/deletionTimestamp").parse().ok()
+    }
+
     /// It bears this finalizer.
     pub fn has_finalizer(&self, finalizer: &str) -> bool {
         let finalizers = self.object["metadata"]["finalizers"].as_array();

@@ -38,3 +38,16 @@ impl ConditionReason {
         matches!(self, Self::Usable | Self::InUse)
     }
 }
+
+reasons! {
+    /// Why the deletion of a composite resource does not go on: conditions `DeletionBlocked` and `DeletionOverdue`.
+    DeletionReason {
+        Forbidden = "the API server does not delete an object; the message is its own" => "give the bridge the right, or change the policy that refuses",
+        InUse = "an object is in use" => "delete what uses it, or its usage",
+        ExternalError = "an object that is being deleted says why it does not go, mostly the last answer of its cloud" => "see the message: often something must be emptied or let go there",
+        Finalizers = "an object is being deleted, and waits for who set its finalizers" => "find out why their controller does not take them off",
+        Unreachable = "an object cannot be read, so that it may still exist" => "see the message",
+        Moving = "of `DeletionBlocked=False`: it was blocked, and goes on",
+        DeadlineExceeded = "of `DeletionOverdue`: `--deletion-deadline`, or annotation `crossbridge.dev/deletion-deadline`, has passed" => "see `DeletionBlocked`",
+    }
+}

@@ -13,7 +13,7 @@ mod stop;
 use std::{borrow::Cow, fmt};
 
 pub use composite::CompositeEvent;
-pub use condition::ConditionReason;
+pub use condition::{ConditionReason, DeletionReason};
 pub use definition::{DefinitionEvent, DefinitionReason};
 pub use event::{NormalEvent, WarningEvent};
 pub use problem::ProblemReason;

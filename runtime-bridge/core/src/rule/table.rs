@@ -176,6 +176,7 @@ rules! {
     StraysAreReferred: "what names the composite resource as its controller is referred to", [Module("composite")];
     ForeignIsLeftAlone: "what another owner controls is neither written nor deleted", [Module("composite")];
     NameIsNoClaim: "what nobody controls is taken over only if it was composed under this name", [Module("composite")];
+    BlockerIsNamed: "what holds a deletion up is named once nothing has moved for a while", [Module("composite")];
     DeletionIsSeenFirst: "nothing is deleted before the status says why", [Module("composite")];
     CompositeOutlivesComposed: "a composite resource stays until all that it composed is gone", [Module("composite")];
     OrphansAreNotDeleted: "while the finalizer orphan is on, nothing is deleted", [Module("composite")];

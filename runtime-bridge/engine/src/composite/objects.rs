@@ -14,7 +14,7 @@ use super::{
 use crate::{
     api_error::ApiError,
     object::{ApiType, Key, Object},
-    write::{Apply, Deleted, Deletion as Delete, Propagation, Writer},
+    write::{Apply, Deleted, Deletion as Delete, Propagation, Release, Writer},
 };
 
 /// Writes of one composite resource at once.
@@ -88,6 +88,36 @@ impl CompositeReconciler {
             }
         };
         stream::iter(all.iter().cloned().map(delete))
+            .buffered(WRITES)
+            .collect()
+            .await
+    }
+
+    /// Takes owner and labels off objects, each if it is still of the version that this was decided on.
+    pub(super) async fn release(&self, xr: &Object, all: &[Deletion]) -> Vec<Result<(), WriteFailure>> {
+        let writer = self
+            .shared
+            .writer
+            .for_reconcile(&xr.key())
+            .as_manager(names::CROSSPLANE_MANAGER);
+        let finder = Finder::new(&self.shared);
+        let (writer, finder) = (&writer, &finder);
+        let release = |one: Deletion| async move {
+            let reference = &one.reference;
+            let Ok(api) = finder.api(&reference.api_version, &reference.kind) else {
+                return Err(not_served(&reference.kind, &reference.api_version));
+            };
+            let key = key_of(&api, reference, xr.namespace());
+            let release = Release {
+                uid: &one.uid,
+                version: one.resource_version.parse().ok(),
+                owner: xr.uid(),
+                labels: &[names::COMPOSITE, names::CLAIM_NAME, names::CLAIM_NAMESPACE],
+            };
+            let released = writer.release(&api, &key, release).await;
+            released.map_err(|error| failure(&error))
+        };
+        stream::iter(all.iter().cloned().map(release))
             .buffered(WRITES)
             .collect()
             .await

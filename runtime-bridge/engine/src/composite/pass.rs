@@ -155,6 +155,7 @@ impl CompositeReconciler {
             Action::Create(all) => Ok(Performed::Written(self.create(object, all).await)),
             Action::Apply(all) => Ok(Performed::Written(self.apply(object, all).await)),
             Action::Delete(all) => Ok(Performed::Deleted(self.delete(object, all).await)),
+            Action::Release(all) => Ok(Performed::Released(self.release(object, all).await)),
             Action::WriteStatus(write) => {
                 let mut new = Object::clone(object);
                 new.set_status(&write.status);

@@ -5,6 +5,7 @@ mod connection_secret;
 mod current;
 mod delete;
 mod finalizer;
+mod release;
 
 use std::sync::Arc;
 
@@ -17,6 +18,7 @@ pub use self::{
     connection_secret::{CONNECTION_SECRET_TYPE, ConnectionSecrets, PublishError, Published},
     delete::{Deleted, Deletion, Propagation},
     finalizer::{Finalized, Still},
+    release::Release,
 };
 use crate::{
     api_error::ApiError,

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::super::{
+    ObjectId, blocked,
     context::Context,
     decision::{Action, Deletion},
     live::{ObjectState, Ownership},
@@ -43,6 +44,26 @@ pub(in super::super) fn report(of: &Context) -> Flow {
     write_status(of, &deleting(of), Vec::new())
 }
 
+pub(in super::super) fn release(of: &Context) -> Flow {
+    if !is_deleting(of) {
+        return NEXT;
+    }
+    let releases: Vec<Deletion> = blocked::released(of)
+        .filter(|(_, _, object)| !of.memory.holds_deletion(object.uid(), of.snapshot.now))
+        .map(|(id, reference, object)| Deletion {
+            uid: object.uid().to_owned(),
+            resource_version: object.resource_version().to_owned(),
+            reference: reference.clone(),
+            id,
+        })
+        .take(of.snapshot.settings.batch)
+        .collect();
+    if releases.is_empty() {
+        return NEXT;
+    }
+    act(Action::Release(releases))
+}
+
 pub(in super::super) fn delete(of: &Context) -> Flow {
     if !is_deleting(of) || rules::orphans(&of.snapshot.xr) {
         return NEXT;
@@ -53,7 +74,9 @@ pub(in super::super) fn delete(of: &Context) -> Flow {
         .filter_map(|(id, reference)| {
             let object = of
                 .object(&id)
-                .filter(|object| rules::may_delete(of.snapshot, of.memory, object))?;
+                .filter(|object| rules::may_delete(of.snapshot, of.memory, object))
+                // Its release has failed just now.
+                .filter(|object| !rules::is_released(&of.snapshot.xr, object.uid()))?;
             Some(Deletion {
                 uid: object.uid().to_owned(),
                 resource_version: object.resource_version().to_owned(),
@@ -119,30 +142,40 @@ pub(in super::super) fn wait(of: &Context) -> Flow {
         .ids()
         .any(|(id, _)| matches!(of.seen(&id), Some(ObjectState::Unknown(_)) | None));
     let unknown = (is_unknown || of.snapshot.is_unwatched).then(|| of.snapshot.now + LOOK_AGAIN);
-    let all = ends.chain(retries).chain(reads).chain([unknown]);
+    let hindrance = blocked::hindrance(of, &remaining(of));
+    let all = ends.chain(retries).chain(reads).chain([unknown, hindrance.wake]);
     let wake = all.flatten().filter(|at| *at > of.snapshot.now).min();
-    match write_status(of, &deleting(of), Vec::new()) {
+    let report = Report {
+        blocked: hindrance.blocked,
+        overdue: hindrance.overdue,
+        ..deleting(of)
+    };
+    match write_status(of, &report, hindrance.events) {
         NEXT => rest(wake),
         written => written,
     }
 }
 
 /// What holds the composite resource.
-fn remaining(of: &Context) -> Vec<String> {
+fn remaining(of: &Context) -> Vec<ObjectId> {
     of.ids()
         .filter(|(id, _)| match of.seen(id) {
             Some(ObjectState::Exists(object)) => object.ownership(of.snapshot.xr.uid()) == Ownership::Ours,
             Some(ObjectState::KindGone) => false,
-            Some(ObjectState::Absent | ObjectState::Unknown(_)) | None => {
-                !rules::is_gone_with_owner(of.snapshot, of.memory, id)
+            Some(ObjectState::Absent) => !rules::is_gone_with_owner(of.snapshot, of.memory, id),
+            // All are let go, whatever they are.
+            Some(ObjectState::Unknown(_)) | None => {
+                !rules::is_released(&of.snapshot.xr, "")
+                    && !rules::is_gone_with_owner(of.snapshot, of.memory, id)
             }
         })
-        .map(|(id, _)| id.to_string())
+        .map(|(id, _)| id)
         .collect()
 }
 
 fn deleting(of: &Context) -> Report {
     let remaining = remaining(of);
+    let remaining: Vec<String> = remaining.iter().map(ToString::to_string).collect();
     let names: Vec<&str> = remaining.iter().map(String::as_str).collect();
     let message = if names.is_empty() {
         String::new()

@@ -46,6 +46,7 @@ pub(in super::super) fn write_status(of: &Context) -> Flow {
         fatal: false,
         // The API server refused it: the rest is told without.
         desired: rejected.is_none().then_some(fields),
+        ..Report::default()
     };
     if status::to_write(of, &report).is_none() {
         return NEXT;

@@ -82,6 +82,48 @@ async fn orders_outlive_an_edit_that_is_invalid() {
 }
 
 #[tokio::test]
+async fn what_does_not_go_is_named_and_can_be_left_behind() {
+    let stage = Stage::new().await;
+    let bridge = Bridge::start(&stage.plane).await;
+    stage.install().await;
+    stage.define().await;
+    let namespace = composed_order(&stage, "one").await;
+    let maps = format!("/api/v1/namespaces/{namespace}/configmaps");
+    let labelled = format!("{maps}?labelSelector=crossplane.io/composite");
+    let list = stage.admin.get(&labelled).await.unwrap();
+    let name = list["items"][0]["metadata"]["name"].as_str().unwrap();
+    let map = format!("{maps}/{name}");
+    let held = json!({"metadata": {"finalizers": ["example.org/held"]}});
+    let uid = stage.admin.patch(&map, &held).await.unwrap()["metadata"]["uid"].clone();
+    let uid = uid.as_str().unwrap();
+
+    let path = format!("{}/a", orders(&namespace));
+    stage.admin.delete(&path).await.unwrap();
+    let blocked = stage.condition(&path, "DeletionBlocked", "Finalizers").await;
+    let conditions = blocked["status"]["conditions"].as_array().unwrap();
+    let is_blocked = |one: &&Value| one["type"] == "DeletionBlocked";
+    let message = conditions.iter().find(is_blocked).unwrap()["message"]
+        .as_str()
+        .unwrap();
+    assert!(
+        message.contains("waits for who set its finalizers: example.org/held"),
+        "{message}"
+    );
+    let release =
+        format!("kubectl annotate --overwrite Order.shop.example.org a -n one crossbridge.dev/release={uid}");
+    assert!(message.contains(&release), "{message}");
+
+    let release = json!({"metadata": {"annotations": {"crossbridge.dev/release": uid}}});
+    stage.admin.patch(&path, &release).await.unwrap();
+    stage.gone(&path).await;
+    let left = stage.admin.get(&map).await.unwrap();
+    assert_eq!(left["metadata"]["uid"], uid);
+    assert_eq!(left["metadata"]["ownerReferences"], Value::Null);
+    assert_eq!(left["metadata"]["labels"], Value::Null);
+    bridge.end().await;
+}
+
+#[tokio::test]
 async fn what_cannot_be_deleted_is_named_by_its_definition() {
     let stage = Stage::new().await;
     let bridge = Bridge::start(&stage.plane).await;

@@ -197,6 +197,22 @@ impl Api {
         Ok(!held)
     }
 
+    /// Takes the owner of this uid and its label off an object.
+    pub fn release(&mut self, id: &ObjectId, uid: &str, version: &str, owner: &str) -> Result<(), Refusal> {
+        let mut object = self.of_version(id, uid, version)?;
+        self.writes.push(format!("release {id}"));
+        if let Some(owners) = object["metadata"]["ownerReferences"].as_array_mut() {
+            owners.retain(|one| one["uid"] != owner);
+        }
+        if let Some(labels) = object["metadata"]["labels"].as_object_mut() {
+            labels.remove(names::COMPOSITE);
+        }
+        object["metadata"]["resourceVersion"] = self.next_version();
+        self.objects.insert(id.clone(), object);
+        self.check();
+        Ok(())
+    }
+
     /// Somebody else changes or removes an object.
     pub fn edit(&mut self, id: &ObjectId, edit: impl FnOnce(Value) -> Option<Value>) {
         let Some(object) = self.objects.remove(id) else {

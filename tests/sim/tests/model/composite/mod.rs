@@ -4,6 +4,7 @@
 
 mod api;
 mod behaviour;
+mod blocked;
 mod explore;
 mod faults;
 mod kept;

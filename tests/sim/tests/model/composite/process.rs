@@ -82,6 +82,8 @@ pub struct World {
     pub runs: usize,
     /// The API server refuses a status that has this field.
     pub refuses_status: Option<&'static str>,
+    /// The API server refuses to delete what is composed.
+    pub refuses_deletions: bool,
     /// A person edits the composite resource while the next run goes on.
     pub edit_during_run: Option<fn(&mut Value)>,
 }
@@ -115,6 +117,7 @@ impl World {
             stuck_until: None,
             runs: 0,
             refuses_status: None,
+            refuses_deletions: false,
             edit_during_run: None,
         }
     }
@@ -490,6 +493,10 @@ impl World {
                 let all = all.clone();
                 Performed::Deleted(all.iter().map(|one| self.delete(one)).collect())
             }
+            Action::Release(all) => {
+                let (all, owner) = (all.clone(), of.uid().to_owned());
+                Performed::Released(all.iter().map(|one| self.release(one, &owner)).collect())
+            }
         };
         Input::Performed(performed)
     }
@@ -619,7 +626,26 @@ impl World {
         }
     }
 
+    fn release(
+        &mut self,
+        release: &bridge_core::composite::Deletion,
+        owner: &str,
+    ) -> Result<(), WriteFailure> {
+        let (id, uid, version) = (&release.id, &release.uid, &release.resource_version);
+        let outcome = self.attempt(None, |world| world.api.release(id, uid, version, owner));
+        match outcome {
+            Ok(Outcome::Done) => {
+                self.view.objects.insert(id.clone(), self.api.objects[id].clone());
+                Ok(())
+            }
+            other => Err(write_failure(&other)),
+        }
+    }
+
     fn delete(&mut self, deletion: &bridge_core::composite::Deletion) -> Result<bool, WriteFailure> {
+        if self.refuses_deletions {
+            return Err(write_failure(&Ok(Outcome::Refused)));
+        }
         let time = self.time();
         let (id, uid, version) = (&deletion.id, &deletion.uid, &deletion.resource_version);
         let mut gone = false;

@@ -1,0 +1,52 @@
+//! Whether a deletion moves.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use super::{ObjectId, live::ObjectState, snapshot::Snapshot};
+
+/// What is left of a composite resource that is being deleted, and since when it is the same.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Movement {
+    left: BTreeMap<ObjectId, String>,
+    /// Since when.
+    pub since: Timestamp,
+    /// It has changed since this process saw it first.
+    pub has_moved: bool,
+}
+
+impl Movement {
+    /// After another look; `None`: the composite resource stays.
+    pub fn next(former: Option<Self>, snapshot: &Snapshot) -> Option<Self> {
+        if !snapshot.xr.is_deleting() {
+            return None;
+        }
+        let seen = snapshot.seen.iter();
+        let left: BTreeMap<ObjectId, String> = seen.map(|(id, seen)| (id.clone(), stage(seen))).collect();
+        match former {
+            Some(former) if former.left == left => Some(former),
+            former => Some(Self {
+                left,
+                since: snapshot.now,
+                has_moved: former.is_some(),
+            }),
+        }
+    }
+}
+
+/// How far an object is on its way out.
+fn stage(seen: &ObjectState) -> String {
+    match seen {
+        ObjectState::Exists(object) => format!(
+            "{} {} {}",
+            object.uid(),
+            object.is_deleting(),
+            object.finalizers().collect::<Vec<_>>().join(",")
+        ),
+        ObjectState::Absent => "absent".to_owned(),
+        ObjectState::KindGone => "kind gone".to_owned(),
+        // Why may differ each time.
+        ObjectState::Unknown(_) => "unknown".to_owned(),
+    }
+}
