@@ -12,13 +12,18 @@ use function_proto::v1::RunFunctionResponse;
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use prost::Message;
-use tokio::{sync::SemaphorePermit, time::timeout};
+use tokio::{
+    sync::SemaphorePermit,
+    time::{Instant, timeout},
+};
 
 use crate::{
     Changes, EndpointTable,
+    attempt::Admitted,
     connection::{Connection, PLACES},
     decode,
     encode::EncodedRequest,
+    metrics::FunctionMetrics,
     observed::EncodedObserved,
     response_cache::ResponseCache,
 };
@@ -35,6 +40,8 @@ pub struct Options {
     pub connect: Connect,
     /// Whether responses with a TTL are kept until it ends.
     pub keeps_responses: bool,
+    /// What is counted and timed.
+    pub metrics: FunctionMetrics,
     /// The clock that deadlines, probes and TTLs are compared with.
     pub now: Now,
 }
@@ -51,6 +58,7 @@ impl Options {
                 Route::new(&endpoint, tls.as_ref(), Arc::clone(&clock))
             }),
             keeps_responses: true,
+            metrics: FunctionMetrics::default(),
             now,
         }
     }
@@ -92,6 +100,7 @@ impl Client {
         }
         if connections.remove(function).is_some() {
             self.kept.forget(function);
+            self.options.metrics.held(function, false);
         }
         connections.retain(|name, _| self.options.endpoints.has(name));
         let endpoint = endpoint?;
@@ -137,6 +146,27 @@ impl Client {
     ) -> Result<RunResponse, FunctionFailure> {
         let admitted = connection.watched.admit()?;
         let key = key(function, connection, &request);
+        let target = connection.endpoint.to_string();
+        self.options.metrics.sent(function, &target);
+        let began = Instant::now();
+        let response = self
+            .answer(function, connection, admitted, key, request, deadline)
+            .await;
+        self.options
+            .metrics
+            .ended(function, &target, &response, began.elapsed());
+        response
+    }
+
+    async fn answer(
+        &self,
+        function: &str,
+        connection: &Connection,
+        admitted: Admitted<'_>,
+        key: CacheKey,
+        request: EncodedRequest,
+        deadline: Timestamp,
+    ) -> Result<RunResponse, FunctionFailure> {
         let answered = connection.call(request, deadline).await;
         let signal = Signal::of(&answered);
         let is_missed = matches!(signal, Signal::Missed(_));
@@ -151,6 +181,7 @@ impl Client {
         let kept = (self.options.keeps_responses && has_ttl(&answered)).then(|| answered.encode_to_vec());
         let response = decode::response(answered)?;
         if let Some(kept) = kept {
+            self.options.metrics.kept(function, kept.len());
             self.kept.put(key, kept.into(), &response, (self.options.now)());
         }
         Ok(response)
@@ -160,12 +191,16 @@ impl Client {
         let endpoint = &connection.endpoint;
         match transition {
             Transition::None => {}
-            Transition::Held => tracing::warn!(
-                function,
-                %endpoint,
-                "the function does not answer: it is asked by one probe at a time"
-            ),
+            Transition::Held => {
+                self.options.metrics.held(function, true);
+                tracing::warn!(
+                    function,
+                    %endpoint,
+                    "the function does not answer: it is asked by one probe at a time"
+                );
+            }
             Transition::Recovered => {
+                self.options.metrics.held(function, false);
                 tracing::info!(function, %endpoint, "the function answers again");
                 self.options.endpoints.publish([function]);
             }
@@ -204,6 +239,7 @@ impl Functions for Client {
                     .kept
                     .get(&key(function, &connection, &request), (self.options.now)());
                 if let Some(kept) = kept {
+                    self.options.metrics.hit(function);
                     return Ok(kept);
                 }
                 encoded = Some(request);
@@ -216,6 +252,7 @@ impl Functions for Client {
             } else {
                 // At most so many requests as there are places are in memory beside what runs observe.
                 encoded = None;
+                let _waiting = self.options.metrics.waiting(function);
                 match self.place(function, &connection, left).await? {
                     Some(place) => place,
                     None => continue,
@@ -225,6 +262,10 @@ impl Functions for Client {
                 Some(encoded) => encoded,
                 None => self.encode(request)?,
             };
+            let _running = self.options.metrics.running(function);
+            if self.options.keeps_responses {
+                self.options.metrics.missed(function);
+            }
             let response = self.call(function, &connection, encoded, deadline).await;
             drop(place);
             return response;

@@ -117,10 +117,12 @@ impl CompositionArgs {
         table.set(endpoints(&flags, &[], &[]));
         let mut options = Options::new(table.clone(), self.tls());
         options.keeps_responses = self.function_response_cache;
+        let metrics = options.metrics.clone();
         Some(Compositions {
             flags,
             endpoints: table,
             client: Arc::new(Client::new(options)),
+            metrics,
             deletion_deadline: self.deletion_deadline,
             unless_crossplane_in: (!self.beside_crossplane).then(|| self.crossplane_namespace.clone()),
         })

@@ -8,7 +8,7 @@ mod other_core;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use bridge_core::function::FunctionEndpoint;
-use bridge_function::{Client, EndpointTable};
+use bridge_function::{Client, EndpointTable, FunctionMetrics};
 
 pub use self::{
     args::CompositionArgs, definitions::install, endpoints::EndpointSources, other_core::OtherCore,
@@ -22,6 +22,8 @@ pub struct Compositions {
     pub endpoints: EndpointTable,
     /// The client.
     pub client: Arc<Client>,
+    /// What the client counts.
+    pub metrics: FunctionMetrics,
     /// After so long a deletion is overdue.
     pub deletion_deadline: Duration,
     /// Namespace of Crossplane's core, beside which nothing is served; `None`: it does not matter.

@@ -231,6 +231,10 @@ pub async fn run(args: ServeArgs) -> Result<(), ServeError> {
     let led = CancellationToken::new();
     let election = elector.map(|elector| tokio::spawn(elector.run(led.clone())));
 
+    let compositions = args.compositions.compositions();
+    if let Some(compositions) = &compositions {
+        metrics.register(|registry| compositions.metrics.register(registry));
+    }
     let process = ProcessContext {
         managed_metrics: ManagedMetrics::new(&metrics),
         clock: Arc::new(SystemClock),
@@ -240,7 +244,7 @@ pub async fn run(args: ServeArgs) -> Result<(), ServeError> {
         identity,
         metrics,
         detached: Detached::default(),
-        compositions: args.compositions.compositions(),
+        compositions,
     };
     let ended = run_engine(&process, &bridge, &stop).await;
     // Only now: until here, what was begun was ended under the lease.

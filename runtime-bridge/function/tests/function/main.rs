@@ -7,6 +7,7 @@ mod clock;
 mod hold;
 mod host;
 mod limits;
+mod metrics;
 mod places;
 mod raw;
 mod refusal;
