@@ -4,6 +4,7 @@ mod apply;
 mod connection_secret;
 mod delete;
 mod finalizer;
+mod propagated_secret;
 
 use std::sync::Arc;
 
@@ -16,6 +17,7 @@ pub use self::{
     connection_secret::{CONNECTION_SECRET_TYPE, ConnectionSecrets, PublishError, Published},
     delete::{Deleted, Deletion, Propagation},
     finalizer::{Finalized, Still},
+    propagated_secret::{PropagateError, PropagatedSecret},
 };
 use crate::{
     api_error::ApiError,

@@ -1,5 +1,6 @@
 //! Compositions from the definition to the composed objects and back.
 
+mod claims;
 mod stage;
 
 use serde_json::{Value, json};
