@@ -18,6 +18,8 @@ mod bind;
 mod bond;
 mod candidates;
 mod decide;
+#[cfg(test)]
+mod decide_tests;
 mod decision;
 mod facts;
 mod machine;

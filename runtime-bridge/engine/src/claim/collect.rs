@@ -20,9 +20,10 @@ impl ClaimReconciler {
         let (shared, terms) = (&self.shared, self.terms());
         let claim = Claim::new(object.to_value());
         Snapshot {
-            choice: shared
-                .choose(&terms, &claim.object)
-                .ok()
+            // Later it is the composite resource's to say.
+            choice: (claim.composite().is_none())
+                .then(|| shared.choose(&terms, &claim.object).ok())
+                .flatten()
                 .map(|chosen| chosen.selected),
             name: String::new(),
             xr: ObjectState::Absent,

@@ -11,7 +11,10 @@ use super::super::{
     standing::{Standing, refusal},
     write::claim_write,
 };
-use crate::composite::{ObjectState, Written};
+use crate::{
+    composite::{ObjectState, Written},
+    rule::Rule,
+};
 
 /// A composite resource of which nothing is known is asked for again after this.
 const ASK_AGAIN: Duration = Duration::from_secs(5);
@@ -43,10 +46,10 @@ pub(in super::super) fn refuse(of: &Facts) -> Flow {
 /// The name first: whatever is created later can be found again.
 pub(in super::super) fn write_claim(of: &Facts) -> Flow {
     match claim_write(of) {
-        Some(write) if rules::is_named(of) || write.why.contains(&"composite resource") => {
-            act(Action::Write(Box::new(write)))
-        }
-        _ => NEXT,
+        // Without the rule the name comes after what it names.
+        Some(_) if Rule::ClaimNamesFirst.is_off() && of.snapshot.xr == ObjectState::Absent => NEXT,
+        Some(write) => act(Action::Write(Box::new(write))),
+        None => NEXT,
     }
 }
 

@@ -38,7 +38,8 @@ pub(in super::super) fn rest(of: &Facts) -> Rest {
         waits_for_more(of),
         of.secret_shown(),
     ];
-    until(earliest(times).map(|at| at.max(now)))
+    // What was due has been done, or waits for something else.
+    until(earliest(times.map(|at| at.filter(|at| *at > now))))
 }
 
 /// Until when news that is only progress is not told; `None`: it is told now.

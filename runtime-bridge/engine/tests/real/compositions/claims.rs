@@ -189,6 +189,27 @@ async fn a_definition_is_deleted_with_its_claims() {
 }
 
 #[tokio::test]
+async fn a_definition_deleted_while_no_bridge_ran_takes_its_claims() {
+    let stage = Stage::new().await;
+    let bridge = Bridge::start(&stage.plane).await;
+    stage.install().await;
+    stage.define_claimed().await;
+    let namespace = stage.admin.namespace("one").await;
+    stage
+        .create(&claims(&namespace), &claim("a", &json!({"first": "1"})))
+        .await;
+    stage.ready(&format!("{}/a", claims(&namespace))).await;
+    bridge.end().await;
+
+    let definition = format!("{DEFINITIONS}/xpurchases.{GROUP}");
+    stage.admin.delete(&definition).await.unwrap();
+    let bridge = Bridge::start(&stage.plane).await;
+    stage.gone(&definition).await;
+    assert_eq!(stage.values(&namespace).await, [""; 0]);
+    bridge.end().await;
+}
+
+#[tokio::test]
 async fn a_composite_resource_of_another_claim_is_left_alone() {
     let stage = Stage::new().await;
     let bridge = Bridge::start(&stage.plane).await;

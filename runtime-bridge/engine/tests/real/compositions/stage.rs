@@ -131,6 +131,8 @@ impl Bridge {
             settings: Settings {
                 // The API server runs beside it.
                 clock_skew: Duration::ZERO,
+                // No write of a former process is under way for long.
+                late_create: Duration::from_secs(3),
                 ..Settings::default()
             },
             revision_history_limit: 2,

@@ -167,9 +167,11 @@ impl Api {
         if convert && let Some(created) = self.created.remove(name) {
             former = created;
         }
-        take_off(&mut xr, &former, body);
-        merge(&mut xr, body);
-        self.applied.insert(name.to_owned(), body.clone());
+        let mut body = body.clone();
+        body["metadata"]["name"] = name.into();
+        take_off(&mut xr, &former, &body);
+        merge(&mut xr, &body);
+        self.applied.insert(name.to_owned(), body);
         xr["metadata"]["resourceVersion"] = self.next_version();
         self.xrs.insert(name.to_owned(), xr.clone());
         self.writes.push(format!("apply {name}"));

@@ -8,7 +8,8 @@ use std::{
 
 use bridge_core::{
     claim::{
-        Action, Additions, Claim, ClaimMachine, ClaimMemory, Performed, Snapshot, candidates, is_taken, names,
+        Action, Additions, Claim, ClaimMachine, ClaimMemory, CompositeDeletion, Performed, Snapshot,
+        candidates, is_taken, names,
     },
     composite::{LiveObject, ObjectState, Selected, Settings, WriteFailure, WriteFailureKind},
     definition::{ClaimTerms, Machinery, Scope, Terms},
@@ -198,6 +199,7 @@ impl World {
                 let time = self.time();
                 self.api.create_claim(name, &spec, &time);
             }
+            let was_stale = self.stale.is_some();
             self.watch();
             let keys: BTreeSet<String> = self.view.claims.keys().cloned().collect();
             let mut wakes = Vec::new();
@@ -228,7 +230,7 @@ impl World {
             wakes.extend(self.late.iter().map(|(at, _)| *at));
             match wakes.into_iter().min() {
                 // What the watches have not shown yet would wake it.
-                None if self.stale.is_some() || self.is_free_to_create() => {}
+                None if was_stale || self.is_free_to_create() => {}
                 None => return Ok(()),
                 Some(at) => {
                     let pause = at.duration_since(self.now).unsigned_abs();
@@ -435,34 +437,34 @@ impl World {
                 });
                 Performed::Written(self.written(&change.name, outcome))
             }
-            Action::Delete(deletion) => {
-                let by = of.uid().to_owned();
-                let guard = [&deletion.name, &deletion.uid, &deletion.resource_version].map(Clone::clone);
-                let late = Late::Delete(guard, by.clone());
-                let place = (&*deletion.name, &*deletion.uid, &*deletion.resource_version);
-                let time = self.time();
-                let outcome = self.attempt(Some(late), |world| {
-                    world.api.delete(place, &by, &time)?;
-                    Ok(world.api.xrs.get(&deletion.name).cloned())
-                });
-                if let Err(Refusal::NotFound) = outcome {
-                    self.view.xrs.remove(&deletion.name);
-                    return Input::Performed(Performed::Deleted(Ok(true)));
-                }
-                let written = self.written(&deletion.name, outcome);
-                Performed::Deleted(written.map(|_| !self.api.xrs.contains_key(&deletion.name)))
-            }
+            Action::Delete(deletion) => Performed::Deleted(self.delete(&of, deletion)),
             Action::Propagate(..) => panic!("nothing is propagated"),
         };
         Input::Performed(performed)
     }
 
+    fn delete(&mut self, of: &Claim, deletion: &CompositeDeletion) -> Result<bool, WriteFailure> {
+        let (by, time) = (of.uid().to_owned(), self.time());
+        let guard = [&deletion.name, &deletion.uid, &deletion.resource_version].map(Clone::clone);
+        let place = (&*deletion.name, &*deletion.uid, &*deletion.resource_version);
+        let outcome = self.attempt(Some(Late::Delete(guard, by.clone())), |world| {
+            world.api.delete(place, &by, &time)?;
+            Ok(world.api.xrs.get(&deletion.name).cloned())
+        });
+        if let Err(Refusal::NotFound) = outcome {
+            self.view.xrs.remove(&deletion.name);
+            return Ok(true);
+        }
+        self.written(&deletion.name, outcome)?;
+        Ok(!self.api.xrs.contains_key(&deletion.name))
+    }
+
     /// Tries a write that may go wrong. `late`: what lands later.
-    fn attempt<T>(
+    fn attempt(
         &mut self,
         late: Option<Late>,
-        write: impl FnOnce(&mut Self) -> Result<T, Refusal>,
-    ) -> Result<(Outcome, Option<T>), Refusal> {
+        write: impl FnOnce(&mut Self) -> Result<Option<Value>, Refusal>,
+    ) -> Result<(Outcome, Option<Value>), Refusal> {
         if self.dead {
             return Ok((Outcome::Dead, None));
         }
@@ -473,7 +475,7 @@ impl World {
             (None, _) => {
                 let written = write(self)?;
                 self.note();
-                return Ok((Outcome::Done, Some(written)));
+                return Ok((Outcome::Done, written));
             }
             (Some(Fault::Refused), _) => return Ok((Outcome::Refused, None)),
             (Some(Fault::LandsLate | Fault::DiesAndLandsLate), Some(late)) => self.late.push((landing, late)),
@@ -499,7 +501,6 @@ impl World {
         let outcome = self.attempt(None, |world| world.api.put_claim(what, version, change));
         match outcome {
             Ok((Outcome::Done, written)) => {
-                let written = written.flatten();
                 match &written {
                     Some(claim) => drop(self.view.claims.insert(version.0.to_owned(), claim.clone())),
                     None => drop(self.view.claims.remove(version.0)),
@@ -516,11 +517,10 @@ impl World {
     fn written(
         &mut self,
         name: &str,
-        outcome: Result<(Outcome, Option<Option<Value>>), Refusal>,
+        outcome: Result<(Outcome, Option<Value>), Refusal>,
     ) -> Result<LiveObject, WriteFailure> {
         let kind = match outcome {
             Ok((Outcome::Done, xr)) => {
-                let xr = xr.flatten();
                 match &xr {
                     Some(xr) => drop(self.view.xrs.insert(name.to_owned(), xr.clone())),
                     None => drop(self.view.xrs.remove(name)),
