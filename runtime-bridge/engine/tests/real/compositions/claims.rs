@@ -86,22 +86,14 @@ async fn a_claim_is_composed_changed_deleted_and_created_again() {
     assert_eq!(xr["spec"]["free"], json!({"list": ["y"], "map": {"b": "2"}}));
     let labels = &xr["metadata"]["labels"];
     assert_eq!((&labels["one"], &labels["two"]), (&json!("1"), &Value::Null));
-    // Of an error the claim hears what the composite resource says.
+    let refers_to_one = |xr: &Value| {
+        xr["spec"]["resourceRefs"]
+            .as_array()
+            .is_some_and(|refs| refs.len() == 1)
+    };
+    stage.object(&composite_of(&made), refers_to_one).await;
     stage.ready(&path).await;
     bridge.rests().await;
-    bridge.end().await;
-
-    let bridge = Bridge::start(&stage.plane).await;
-    stage.create(&claims(&namespace), &claim("b", &json!({}))).await;
-    stage.ready(&format!("{}/b", claims(&namespace))).await;
-    bridge.rests().await;
-    // Those of the second claim alone.
-    let writes = counted([
-        ("create xpurchases", 1),
-        ("update purchases", 2),
-        ("update xpurchases", 2),
-    ]);
-    assert_eq!(bridge.writes(), writes);
 
     let before = bridge.writes();
     stage.admin.delete(&path).await.unwrap();
@@ -115,6 +107,39 @@ async fn a_claim_is_composed_changed_deleted_and_created_again() {
     let again = stage.ready(&path).await;
     assert_ne!(composite_of(&again), composite_of(&made));
     assert_eq!(stage.values(&namespace).await, ["again"]);
+    bridge.end().await;
+}
+
+#[tokio::test]
+async fn a_bridge_that_is_restarted_writes_nothing_for_its_claims() {
+    let stage = Stage::new().await;
+    let bridge = Bridge::start(&stage.plane).await;
+    stage.install().await;
+    stage.define_claimed().await;
+    let namespace = stage.admin.namespace("one").await;
+    let path = format!("{}/a", claims(&namespace));
+    stage
+        .create(&claims(&namespace), &claim("a", &json!({"first": "1"})))
+        .await;
+    stage.ready(&path).await;
+    bridge.end().await;
+
+    let before = stage.admin.get(&path).await.unwrap();
+    let bridge = Bridge::start(&stage.plane).await;
+    stage.create(&claims(&namespace), &claim("b", &json!({}))).await;
+    stage.ready(&format!("{}/b", claims(&namespace))).await;
+    bridge.rests().await;
+    assert_eq!(stage.admin.get(&path).await.unwrap(), before);
+    // Those of the second claim alone.
+    let writes = counted([
+        ("create xpurchases", 1),
+        ("update purchases", 2),
+        ("update xpurchases", 2),
+    ]);
+    assert_eq!(bridge.writes(), writes);
+    stage.admin.delete(&path).await.unwrap();
+    stage.gone(&path).await;
+    assert_eq!(stage.values(&namespace).await, [""; 0]);
     bridge.end().await;
 }
 

@@ -27,15 +27,17 @@ fn a_late_create_of_a_claim_that_goes_is_found() {
     }
 }
 
-/// The first create lands after the second one's object is gone.
+/// A leader whose cache does not show the composite resource yet, and who dies: what it sent lands when all is gone.
 #[test]
-fn a_create_that_is_repeated_by_a_successor_looks_first() {
+fn a_create_is_not_repeated_beside_what_exists() {
     let mut world = World::new();
-    world.faults = [(CREATE, Fault::DiesAndLandsLate)].into();
     act(&mut world, Step::Create(1));
-    world
-        .settle_until(world.now + Duration::from_millis(1200))
-        .unwrap();
+    world.settle().unwrap();
+    world.advance(Duration::from_mins(10));
+    world.faults = [(world.attempts(), Fault::DiesAndLandsLate)].into();
+    world.restart();
+    world.hides_composites = 6;
+    world.settle_until(world.now + Duration::from_millis(20)).unwrap();
     live(&mut world, &[Step::Delete]).unwrap();
 }
 
@@ -92,6 +94,36 @@ fn a_successor_keeps_the_composite_resource_that_it_took_over() {
         );
         live(&mut world, &[Step::Delete]).unwrap();
     }
+}
+
+/// A deletion that was refused is tried again from a cache that shows the former claim once more.
+#[test]
+fn a_repeated_deletion_leaves_what_a_successor_has_bound() {
+    let mut world = World::new();
+    act(&mut world, Step::Create(1));
+    world.settle().unwrap();
+    let name = claim(&world, SHOP).unwrap().composite().unwrap().to_owned();
+    act(&mut world, Step::Delete);
+    world.faults = [(world.attempts() + 1, Fault::Refused)].into();
+    world.settle_until(world.now + Duration::from_secs(1)).unwrap();
+    assert!(world.api.xrs[&name]["metadata"]["deletionTimestamp"].is_null());
+    world.note();
+    let shown = world.changes();
+    // By force.
+    world
+        .api
+        .edit_claim(SHOP, |claim| claim["metadata"]["finalizers"] = json!([]));
+    let (time, mut again) = (world.time(), spec(2));
+    again["resourceRef"] = json!({"apiVersion": "example.org/v1", "kind": "XShop", "name": name});
+    world.api.create_claim(SHOP, &again, &time);
+    world.settle_until(world.now + Duration::from_secs(5)).unwrap();
+    assert_eq!(world.api.xrs[&name]["spec"]["size"], 2);
+    world.advance(Duration::from_mins(5));
+    world.show_stale(world.changes() + 1 - shown);
+    world.settle().unwrap();
+    assert_eq!(world.api.violations, [""; 0]);
+    assert!(world.api.xrs[&name]["metadata"]["deletionTimestamp"].is_null());
+    live(&mut world, &[Step::Delete]).unwrap();
 }
 
 #[test]

@@ -76,6 +76,8 @@ pub struct World {
     /// So often watches show claims as they were then, unless they are read.
     stale: Option<(u32, BTreeMap<String, Value>)>,
     pub terms: Terms,
+    /// So often watches show no composite resource, unless it is read.
+    pub hides_composites: u32,
     /// A person creates this as soon as the name is free.
     pub then_create: Option<(&'static str, Value)>,
     /// How long the composite resource takes for each of its steps.
@@ -106,6 +108,7 @@ impl World {
             history: Vec::new(),
             stale: None,
             terms: terms(),
+            hides_composites: 0,
             then_create: None,
             composes_within: Duration::from_millis(50),
         }
@@ -131,8 +134,18 @@ impl World {
     /// Another process begins to lead, whose cache shows claims at first as they were `ago` changes ago.
     pub fn restart_stale(&mut self, ago: usize) {
         self.restart();
+        self.show_stale(ago);
+    }
+
+    /// Watches show claims for a while as they were `ago` changes ago.
+    pub fn show_stale(&mut self, ago: usize) {
         let then = self.history.len().checked_sub(ago);
         self.stale = then.map(|then| (6, self.history[then].claims.clone()));
+    }
+
+    /// How many changes were noted down.
+    pub fn changes(&self) -> usize {
+        self.history.len()
     }
 
     /// Notes down what is stored now.
@@ -152,6 +165,10 @@ impl World {
     /// What the watches show before a reconcile.
     fn watch(&mut self) {
         self.view = self.stored();
+        if let Some(times) = self.hides_composites.checked_sub(1) {
+            self.hides_composites = times;
+            self.view.xrs.clear();
+        }
         if let Some((times, stale)) = self.stale.take() {
             self.view.claims.clone_from(&stale);
             self.stale = times.checked_sub(1).map(|times| (times, stale));
@@ -360,6 +377,7 @@ impl World {
         let version = (of.name(), of.uid(), of.resource_version());
         let performed = match action {
             Action::Observe(name) => {
+                self.hides_composites = 0;
                 match self.api.xrs.get(name) {
                     Some(xr) => drop(self.view.xrs.insert(name.clone(), xr.clone())),
                     None => drop(self.view.xrs.remove(name)),
