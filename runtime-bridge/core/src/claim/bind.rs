@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{bond, facts::Facts, names};
+use super::{CompositeBody, bond, facts::Facts, names};
 use crate::{
-    composite::{AppliedMark, BodyDigest, Difference, Written, differences, names as composite_names},
+    composite::{Difference, differences, names as composite_names},
     definition::UpdatePolicy,
     rule::Rule,
 };
@@ -24,68 +24,21 @@ const MACHINERY: [&str; 10] = [
     "writeConnectionSecretToRef",
 ];
 
-/// What a claim wants of its composite resource.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CompositeBody {
-    api_version: String,
-    kind: String,
-    /// Labels, annotations and spec.
-    content: Value,
-}
-
-impl CompositeBody {
-    pub(super) fn of(of: &Facts) -> Self {
-        let terms = &of.snapshot.terms;
-        Self {
-            api_version: terms.api_version(),
-            kind: terms.kind.kind().to_owned(),
-            content: json!({
-                "metadata": {"labels": labels(of), "annotations": annotations(of)},
-                "spec": spec(of),
-            }),
-        }
-    }
-
-    /// All that is wanted.
-    pub(super) fn content(&self) -> &Value {
-        &self.content
-    }
-
-    /// Digest of what is wanted.
-    pub(super) fn digest(&self) -> BodyDigest {
-        BodyDigest::of(&self.content)
-    }
-
-    /// What creates it.
-    pub fn created(&self, name: &str) -> Value {
-        let mut body = self.marked(Written::Created);
-        body["metadata"]["name"] = name.into();
-        body
-    }
-
-    /// What is applied to it.
-    pub fn applied(&self) -> Value {
-        self.marked(Written::Applied)
-    }
-
-    fn marked(&self, written: Written) -> Value {
-        let mark = AppliedMark {
-            written,
-            digest: self.digest(),
-        };
-        let mut body = self.content.clone();
-        body["metadata"]["annotations"][composite_names::APPLIED] = mark.to_string().into();
-        body["apiVersion"] = self.api_version.as_str().into();
-        body["kind"] = self.kind.as_str().into();
-        body
-    }
+/// What the claim wants of its composite resource.
+pub(super) fn body(of: &Facts) -> CompositeBody {
+    let terms = &of.snapshot.terms;
+    let content = json!({
+        "metadata": {"labels": labels(of), "annotations": annotations(of)},
+        "spec": spec(of),
+    });
+    CompositeBody::new(terms.api_version(), terms.kind.kind(), content)
 }
 
 /// The composite resource is the claim's, and every field is as it is wanted, or what the API server made of it before.
 pub(super) fn is_in_step(of: &Facts, body: &CompositeBody) -> bool {
     let Some(xr) = of.ours() else { return false };
     let as_wanted = xr.mark().is_some_and(|mark| mark.digest == body.digest());
-    let differences = differences(&body.content, &xr.object);
+    let differences = differences(body.content(), &xr.object);
     let is_known = |(uid, known): &(String, Vec<Difference>)| uid == xr.uid() && *known == differences;
     as_wanted && (differences.is_empty() || of.memory.altered.as_ref().is_some_and(is_known))
 }
@@ -169,7 +122,7 @@ mod tests {
     };
 
     fn content(of: &Snapshot) -> Value {
-        CompositeBody::of(&Facts::new(of, &ClaimMemory::default())).content
+        body(&Facts::new(of, &ClaimMemory::default())).content().clone()
     }
 
     fn of_claim(edit: impl FnOnce(&mut Claim)) -> Value {
@@ -219,7 +172,7 @@ mod tests {
 
     #[test]
     fn labels_and_annotations_cross_but_those_of_one_object() {
-        let body = of_claim(|claim| {
+        let crossed = of_claim(|claim| {
             claim.object["metadata"]["labels"] = json!({
                 "team": "a", "app.kubernetes.io/name": "x", "x.k8s.io/y": "x", "crossplane.io/in-use": "true",
                 "crossplane.io/claim-name": "smuggled",
@@ -236,7 +189,7 @@ mod tests {
                 "note": "b", "crossplane.io/external-name": "mine", "crossbridge.dev/claim": "uid-claim",
             },
         });
-        assert_eq!(body["metadata"], metadata);
+        assert_eq!(crossed["metadata"], metadata);
     }
 
     #[test]

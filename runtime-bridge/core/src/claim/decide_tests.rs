@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{
     ClaimMemory, SecretRefs, SecretVersions, Snapshot,
-    bind::CompositeBody,
+    bind::body,
     decide,
     decision::Action,
     facts::Facts,
@@ -65,7 +65,7 @@ fn named() -> Snapshot {
 /// And a composite resource that is as it is wanted.
 fn bound(edit: impl FnOnce(&mut LiveObject)) -> Snapshot {
     let mut of = named();
-    let body = CompositeBody::of(&Facts::new(&of, &ClaimMemory::default()));
+    let body = body(&Facts::new(&of, &ClaimMemory::default()));
     let mark = AppliedMark {
         written: Written::Created,
         digest: body.digest(),
@@ -143,7 +143,7 @@ fn a_refused_create_is_told_and_tried_again_later() {
         named: Some("shop-8x5fk".to_owned()),
         ..verified()
     };
-    let body = CompositeBody::of(&Facts::new(&of, &memory));
+    let body = body(&Facts::new(&of, &memory));
     memory.failed = Some(FailedWrite {
         desired: Some(body.digest()),
         message: "spec.size is too large".to_owned(),
@@ -177,7 +177,7 @@ fn a_composite_resource_is_applied_where_it_differs() {
                     .as_object_mut()
                     .unwrap()
                     .remove(APPLIED),
-            )
+            );
         },
         |it: &mut LiveObject| it.object["spec"]["claimRef"] = Value::Null,
         |it: &mut LiveObject| it.object["metadata"]["annotations"][names::CLAIM_UID] = json!("former"),
@@ -190,7 +190,7 @@ fn a_composite_resource_is_applied_where_it_differs() {
     }
     // What the API server makes of a field is not fought.
     let of = bound(|it| it.object["spec"]["size"] = json!(4));
-    let body = CompositeBody::of(&Facts::new(&of, &memory));
+    let body = body(&Facts::new(&of, &memory));
     let ObjectState::Exists(it) = &of.xr else {
         unreachable!()
     };
@@ -332,6 +332,32 @@ fn a_deletion_is_told_first_and_then_carried_out() {
     let mut released = of(true);
     released.claim.object["metadata"]["finalizers"] = json!([]);
     assert_eq!(decided(&released, &memory), "rest");
+}
+
+#[test]
+fn what_holds_up_a_deletion_shows_on_the_claim_too() {
+    let mut of = deleting(
+        bound(|it| {
+            it.object["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:59:30Z");
+            it.object["status"] = json!({"conditions": [
+                {"type": "Ready", "status": "False", "reason": "Deleting", "message": "1 of 2 composed resources remain: x"},
+                {"type": "DeletionBlocked", "status": "True", "reason": "Finalizers", "message": "x"},
+                {"type": "Other", "status": "True", "reason": "Other", "message": ""},
+            ]});
+        }),
+        true,
+    );
+    let memory = ClaimMemory {
+        news_since: Some(of.now),
+        ..verified()
+    };
+    assert_eq!(decided(&of, &memory), "rest until 2026-01-01T01:00:01Z");
+    of.now = at("2026-01-01T01:00:01Z");
+    assert_eq!(
+        decided(&of, &memory),
+        "status Synced=True/ReconcileSuccess: ; Ready=False/Deleting: 1 of 2 composed resources remain: x; \
+         DeletionBlocked=True/Finalizers: x"
+    );
 }
 
 #[test]

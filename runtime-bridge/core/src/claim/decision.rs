@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::Value;
 
-use super::{SecretRefs, bind::CompositeBody};
+use super::{CompositeBody, SecretRefs};
 use crate::managed::Event;
 
 /// One thing to do.

@@ -11,10 +11,11 @@
 //! rules  facts                          predicates, and what follows from a snapshot alone
 //! decision  snapshot  memory            what is decided, from what
 //! candidates  bond                      names of a composite resource, and whose it is
-//! object  secret_refs  names            data
+//! body  object  secret_refs  names      data
 //! ```
 
 mod bind;
+mod body;
 mod bond;
 mod candidates;
 mod decide;
@@ -38,7 +39,7 @@ mod status;
 mod steps;
 mod write;
 
-pub use bind::CompositeBody;
+pub use body::CompositeBody;
 pub use bond::Bond;
 pub use candidates::{candidates, is_taken};
 pub use decide::decide;

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{
     Bond, ClaimMemory, Snapshot,
-    bind::{CompositeBody, is_in_step},
+    bind::{body, is_in_step},
     decision::Action,
     facts::Facts,
     memory::{FailedWrite, PropagatedSecret},
@@ -89,7 +89,7 @@ impl ClaimMemory {
             self.failed_deletion = None;
         }
         let of = Facts::new(snapshot, self);
-        if is_in_step(&of, &CompositeBody::of(&of)) {
+        if is_in_step(&of, &body(&of)) {
             self.failed = None;
         }
         let of = Facts::new(snapshot, self);

@@ -1,6 +1,11 @@
 //! How a claim stands: what its status says once all that can be done is done.
 
-use super::{Bond, facts::Facts, memory::FailedWrite, status::Report};
+use super::{
+    Bond,
+    facts::Facts,
+    memory::FailedWrite,
+    status::{Report, Shown},
+};
 use crate::{
     composite::{ConditionReport, ObjectState, READY, SYNCED},
     managed::Event,
@@ -71,7 +76,7 @@ impl Standing {
             report: Report {
                 synced: Some(synced),
                 ready: Some(ConditionReport::no(ConditionReason::Deleting, waits_for)),
-                shows_composite: false,
+                shown: Shown::Deletion,
             },
             events,
         }
@@ -83,7 +88,7 @@ impl Standing {
             report: Report {
                 synced: Some(ConditionReport::no(ConditionReason::ReconcileError, message)),
                 ready: of.snapshot.claim.condition(READY).is_none().then(waiting),
-                shows_composite: true,
+                shown: Shown::Whole,
             },
             events: vec![Event::warning(event, message)],
         }
@@ -112,7 +117,7 @@ impl Standing {
             report: Report {
                 synced: Some(ConditionReport::yes(ConditionReason::ReconcileSuccess)),
                 ready: Some(ready),
-                shows_composite: true,
+                shown: Shown::Whole,
             },
             events,
         }

@@ -12,13 +12,28 @@ use crate::composite::{
 /// Fields of a status that do not cross: each of the two objects has its own.
 const OWN_FIELDS: [&str; 3] = ["claimConditionTypes", "conditions", "connectionDetails"];
 
+/// Conditions of a composite resource that is being deleted which say what holds it up: the claim has them too.
+const OF_DELETION: [&str; 2] = ["DeletionBlocked", "DeletionOverdue"];
+
+/// What of the composite resource a status shows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Shown {
+    /// What it showed before.
+    #[default]
+    AsBefore,
+    /// Fields, and the conditions that are for claims too.
+    Whole,
+    /// What it showed before, and what holds up the deletion.
+    Deletion,
+}
+
 /// What the status is to say; `None`: as it was.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Report {
     pub synced: Option<ConditionReport>,
     pub ready: Option<ConditionReport>,
-    /// Fields and conditions of the composite resource are shown.
-    pub shows_composite: bool,
+    /// What of the composite resource.
+    pub shown: Shown,
 }
 
 /// A whole status.
@@ -36,14 +51,22 @@ impl Report {
         let mut conditions = stored_conditions(claim.status());
         status.remove("conditions");
         let mut copied = of.memory.copied.clone();
-        if let Some(xr) = of.ours().filter(|_| self.shows_composite) {
-            take_fields(&mut status, &xr.object["status"]);
-            for former in std::mem::take(&mut copied) {
-                conditions.remove(&former);
+        match (self.shown, of.ours()) {
+            (Shown::Whole, Some(xr)) => {
+                take_fields(&mut status, &xr.object["status"]);
+                for former in std::mem::take(&mut copied) {
+                    conditions.remove(&former);
+                }
+                let theirs = shown_conditions(&xr.object["status"]);
+                copied = theirs.keys().cloned().collect();
+                conditions.extend(theirs);
             }
-            let theirs = shown_conditions(&xr.object["status"]);
-            copied = theirs.keys().cloned().collect();
-            conditions.extend(theirs);
+            (Shown::Deletion, Some(xr)) => {
+                let mut theirs = stored_conditions(&xr.object["status"]);
+                theirs.retain(|type_, _| OF_DELETION.contains(&type_.as_str()));
+                conditions.extend(theirs);
+            }
+            (Shown::AsBefore, _) | (_, None) => {}
         }
         if let Some(at) = of.memory.published {
             let time = at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use super::super::{
-    bind::{CompositeBody, is_in_step},
+    CompositeBody,
+    bind::{body, is_in_step},
     decision::{Action, CompositeChange},
     facts::Facts,
     outcome::{Flow, NEXT, act, rest, write_status},
@@ -58,7 +59,7 @@ pub(in super::super) fn create(of: &Facts) -> Flow {
         return NEXT;
     }
     let name = of.snapshot.name.clone();
-    let body = CompositeBody::of(of);
+    let body = body(of);
     if is_held_back(of, &body) || of.memory.failed_read.is_some_and(|until| of.snapshot.now < until) {
         return NEXT;
     }
@@ -75,7 +76,7 @@ pub(in super::super) fn apply(of: &Facts) -> Flow {
     let Some(xr) = of.bindable().filter(|xr| !xr.is_deleting()) else {
         return NEXT;
     };
-    let body = CompositeBody::of(of);
+    let body = body(of);
     if is_in_step(of, &body) || is_held_back(of, &body) {
         return NEXT;
     }

@@ -38,6 +38,7 @@ fn a_create_is_not_repeated_beside_what_exists() {
     world.restart();
     world.hides_composites = 6;
     world.settle_until(world.now + Duration::from_millis(20)).unwrap();
+    world.hides_composites = 0;
     live(&mut world, &[Step::Delete]).unwrap();
 }
 

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // What these tests share is of tests, too.
 
+mod actions;
 mod api;
 mod behaviour;
 mod explore;
