@@ -207,7 +207,10 @@ impl Offer {
         self.version = definition.resource_version();
         let read = Definition::read(&definition.to_value());
         // What cannot be read leaves what is served as it is.
-        if let Ok(terms) = read.and_then(|read| Terms::of(&read)) {
+        if let Ok(mut terms) = read.and_then(|read| Terms::of(&read)) {
+            // Claims that are offered no more are served until their CRD goes: nobody else takes their finalizers off.
+            let former = self.terms.as_ref().and_then(|former| former.claim.clone());
+            terms.claim = terms.claim.or(former);
             self.terms = Some(Arc::new(terms));
         }
     }
