@@ -314,6 +314,7 @@ mod tests {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let mut names = BTreeSet::new();
         for folder in [
+            "runtime-bridge/core/src/claim",
             "runtime-bridge/core/src/composite",
             "runtime-bridge/core/src/driver",
             "runtime-bridge/core/src/managed",

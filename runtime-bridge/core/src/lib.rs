@@ -1,6 +1,7 @@
 //! The decisions of the bridge, pure: no I/O, no clock, no randomness. Time is an argument, and what is decided is a value that prints.
 
 pub mod back_off;
+pub mod claim;
 pub mod composite;
 pub mod controller_ref;
 pub mod crd;

@@ -1,4 +1,4 @@
-//! The composition layer: definitions, compositions, revisions and composite resources, served together.
+//! The composition layer: definitions, compositions, revisions, composite resources and claims, served together.
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,6 +10,7 @@ use bridge_core::{
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::{
+    claim::OfferedClaims,
     composite::{CompositeOptions, CompositeShared},
     definition::{DefinedTypes, DefinitionReconciler},
     engine::Engine,
@@ -40,6 +41,7 @@ pub struct CompositionLayer {
     types: DefinedTypes,
     detached: Detached,
     _follow: AbortOnDropHandle<()>,
+    _claims: OfferedClaims,
     _served: Vec<Served>,
 }
 
@@ -65,15 +67,16 @@ impl CompositionLayer {
         let compositions = CompositionReconciler::new(engine, &composites, &types, limit);
         let definitions = DefinitionReconciler::new(engine, &composites, &types);
         Self {
-            composites,
             types,
             detached,
             _follow: DefinitionReconciler::follow(engine),
+            _claims: OfferedClaims::serve(engine, &composites),
             _served: vec![
                 engine.serve(revisions.controller(REASON)),
                 engine.serve(compositions.controller(REASON)),
                 engine.serve(definitions.controller(REASON)),
             ],
+            composites,
         }
     }
 

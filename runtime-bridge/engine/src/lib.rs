@@ -1,6 +1,7 @@
 //! Kubernetes I/O of the bridge: watches, store, queue driver, writers. No gRPC, no resource semantics.
 
 pub mod api_error;
+pub mod claim;
 pub mod client;
 pub mod clock;
 pub mod composite;

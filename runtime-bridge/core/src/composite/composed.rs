@@ -53,7 +53,7 @@ impl ComposedResource {
 
 impl LiveObject {
     /// How it was written last, by its mark.
-    pub(super) fn mark(&self) -> Option<AppliedMark> {
+    pub(crate) fn mark(&self) -> Option<AppliedMark> {
         AppliedMark::parse(self.annotation(names::APPLIED)?)
     }
 }

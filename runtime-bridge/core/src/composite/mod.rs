@@ -84,5 +84,9 @@ pub use requires::StepRequirements;
 pub use resource_ref::ResourceRef;
 pub use results::{Performed, WriteFailure, WriteFailureKind};
 pub use snapshot::{Basis, ChoiceProblem, Chosen, RunState, Settings, Snapshot};
+pub(crate) use status::{
+    ConditionReport, READY, SYNCED, Stamp as ConditionStamp, differs as status_differs, in_order,
+    stored_conditions,
+};
 pub use strictness::Strictness;
 pub use xr::Composite;

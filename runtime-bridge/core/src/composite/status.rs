@@ -196,13 +196,15 @@ fn function_types(conditions: &[Condition]) -> BTreeSet<String> {
         .collect()
 }
 
-struct Stamp {
-    generation: i64,
-    now: Timestamp,
+/// Generation and time of the conditions that are set.
+pub(crate) struct Stamp {
+    pub(crate) generation: i64,
+    pub(crate) now: Timestamp,
 }
 
 impl Stamp {
-    fn set(
+    /// Sets a condition, which keeps its time as long as it keeps its value.
+    pub(crate) fn set(
         &self,
         conditions: &mut BTreeMap<String, Value>,
         type_: &str,
@@ -235,7 +237,8 @@ fn second(at: Timestamp) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
-fn stored_conditions(status: &Value) -> BTreeMap<String, Value> {
+/// The conditions of a status, by type.
+pub(crate) fn stored_conditions(status: &Value) -> BTreeMap<String, Value> {
     let stored = status["conditions"].as_array().into_iter().flatten();
     stored
         .filter_map(|one| Some((one["type"].as_str()?.to_owned(), one.clone())))
@@ -243,7 +246,7 @@ fn stored_conditions(status: &Value) -> BTreeMap<String, Value> {
 }
 
 /// Ours first, then all others by type.
-fn in_order(mut conditions: BTreeMap<String, Value>) -> Vec<Value> {
+pub(crate) fn in_order(mut conditions: BTreeMap<String, Value>) -> Vec<Value> {
     let ours: Vec<Value> = OURS
         .iter()
         .filter_map(|type_| conditions.remove(*type_))
@@ -306,7 +309,7 @@ fn claim_condition_types(status: &mut Value, snapshot: &Snapshot, functions: &[C
 }
 
 /// The status says something else than what is stored, and not only in the order of conditions.
-pub(super) fn differs(new: &Value, old: &Value) -> bool {
+pub(crate) fn differs(new: &Value, old: &Value) -> bool {
     let fields = |status: &Value| {
         let mut status = status.as_object().cloned().unwrap_or_default();
         status.remove("conditions");

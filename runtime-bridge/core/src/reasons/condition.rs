@@ -7,6 +7,7 @@ reasons! {
         Unavailable = "it exists, and cannot be used; the message states why",
         Creating = "it does not exist yet, or its creation is not finished",
         Deleting = "the object is being deleted; the message names what blocks",
+        Waiting = "of a claim: its composite resource is not ready; the message is the error of the composite resource, if it has one",
         ReconcileSuccess = "the last reconcile succeeded. A message names what it waits for",
         ReconcileError = "the message begins with the step that failed: `connect`, `observe`, `create`, `update`, `delete` or `operation failed`",
         ReconcilePaused = "annotation `crossplane.io/paused: \"true\"`, or `managementPolicies: []`",
@@ -23,7 +24,7 @@ impl ConditionReason {
     pub const fn condition(self) -> (&'static str, &'static str) {
         match self {
             Self::Available | Self::Usable => ("Ready", "True"),
-            Self::Unavailable | Self::Creating | Self::Deleting => ("Ready", "False"),
+            Self::Unavailable | Self::Creating | Self::Deleting | Self::Waiting => ("Ready", "False"),
             Self::ReconcileSuccess => ("Synced", "True"),
             Self::ReconcileError | Self::ReconcilePaused => ("Synced", "False"),
             Self::WatchCircuitClosed => ("Responsive", "True"),

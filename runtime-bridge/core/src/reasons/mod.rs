@@ -3,6 +3,7 @@
 //! Users search for these strings and alert on them: each is its variant's name, those of Crossplane stay to the letter. The tables of
 //! `docs/conditions.md` and `docs/provider-config.md` are written from here. A plugin has reasons of its own: [`Reason::of_plugin`].
 
+mod claim;
 mod composite;
 mod condition;
 mod definition;
@@ -12,6 +13,7 @@ mod stop;
 
 use std::{borrow::Cow, fmt};
 
+pub use claim::ClaimEvent;
 pub use composite::CompositeEvent;
 pub use condition::{ConditionReason, DeletionReason};
 pub use definition::{DefinitionEvent, DefinitionReason};

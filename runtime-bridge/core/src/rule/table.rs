@@ -183,4 +183,15 @@ rules! {
     FormerKindStays: "an object of a former kind stays until it is deleted by hand", [Module("composite")];
     AlteredIsNotFought: "what the API server makes of a field is not fought", [Module("composite")];
     ResultOfWhatIsDesired: "a result counts only for what is desired now", [Module("composite")];
+
+    // Claims
+    ClaimNamesFirst: "a composite resource is created only when its claim names it", [Module("claim")];
+    ClaimIsVerified: "a composite resource is written or deleted only upon a version of its claim that was verified in this term", [Module("claim")];
+    RepeatedCreateLooksFirst: "a composite resource is created again only when a read past the caches found none", [Module("claim")];
+    OthersCompositeIsLeftAlone: "what another claim has bound is neither written nor deleted", [Module("claim")];
+    FormerClaimIsAnother: "what a former claim of the name has bound is not deleted with its successor", [Module("claim")];
+    MachineryNeverCrosses: "no machinery field of a claim crosses as an author's field", [Module("claim")];
+    ClaimDeletionIsSeenFirst: "no composite resource is deleted before the status of its claim says why", [Module("claim")];
+    ClaimOutlivesComposite: "a claim stays until its composite resource is gone", [Module("claim")];
+    ClaimOutlivesCreates: "a claim stays until no create of its composite resource can land any more", [Module("claim")];
 }

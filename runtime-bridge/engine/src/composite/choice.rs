@@ -2,21 +2,30 @@
 
 use bridge_core::{
     composite::{Choice, ChoiceProblem, Chosen, Composite, Library, Preferences, choose},
+    definition::Terms,
     reasons::CompositeEvent,
 };
+use serde_json::Value;
 
 use super::{
     library::{composition_kind, revision_kind},
     reconciler::CompositeReconciler,
+    shared::CompositeShared,
 };
 use crate::watch::WatchState;
 
 impl CompositeReconciler {
-    /// Chooses from what is stored.
     pub(super) fn choose(&self, xr: &Composite) -> Result<Chosen, ChoiceProblem> {
-        let (store, library) = (&self.shared.store, &self.shared.library);
+        self.shared.choose(&self.terms(), &xr.object)
+    }
+}
+
+impl CompositeShared {
+    /// Chooses from what is stored, for a composite resource or its claim.
+    pub(crate) fn choose(&self, terms: &Terms, object: &Value) -> Result<Chosen, ChoiceProblem> {
+        let (store, library) = (&self.store, &self.library);
         for kind in [composition_kind(), revision_kind()] {
-            let state = self.shared.watches.state(&kind);
+            let state = self.watches.state(&kind);
             if state != WatchState::Live {
                 return Err(ChoiceProblem {
                     event: CompositeEvent::SelectComposition,
@@ -30,13 +39,12 @@ impl CompositeReconciler {
             }
         }
         let (compositions, revisions) = (library.compositions(store), library.revisions(store));
-        let terms = self.terms();
-        let preferences = Preferences::read(&xr.object, terms.machinery);
+        let preferences = Preferences::read(object, terms.machinery);
         let stored = Library {
             compositions: &compositions,
             revisions: &revisions,
         };
-        match choose(&terms, &preferences, stored) {
+        match choose(terms, &preferences, stored) {
             Choice::Chosen(chosen) => Ok(Chosen {
                 pipeline: library
                     .pipeline(store, &chosen.revision.name)

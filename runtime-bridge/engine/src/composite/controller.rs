@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use bridge_core::queue::Priority;
 
-use super::{dependencies, library, pass, reconciler::CompositeReconciler};
+use super::{dependencies, library, pass, reconciler::CompositeReconciler, shared::CompositeShared};
 use crate::{
     engine::Controller,
     object::{Key, Object},
@@ -35,10 +35,10 @@ impl CompositeReconciler {
     }
 }
 
-impl CompositeReconciler {
+impl CompositeShared {
     /// All compositions and revisions that there are, are stored, and it is known how composed objects are addressed.
-    fn has_read_all(&self) -> bool {
-        let watches = &self.shared.watches;
+    pub(crate) fn has_read_all(&self) -> bool {
+        let watches = &self.watches;
         let mut kinds = [library::composition_kind(), library::revision_kind()].into_iter();
         watches.is_discovery_read() && kinds.all(|kind| watches.state(&kind) == WatchState::Live)
     }
@@ -59,7 +59,7 @@ impl Reconcile for QueuedReconciler {
             return Next::idle();
         };
         // What this process has not read yet is no news for the status. To take down, no composition is needed.
-        if !object.is_deleting() && !of.has_read_all() {
+        if !object.is_deleting() && !of.shared.has_read_all() {
             return Next::busy(now() + NOT_YET, request.priority);
         }
         let (memory, former) = of.memories.take(&object);

@@ -23,12 +23,12 @@ use crate::{
 const READS: usize = 16;
 
 /// Finds what a composite resource composed, and what its functions require.
-pub(super) struct Finder<'a> {
+pub(crate) struct Finder<'a> {
     shared: &'a CompositeShared,
 }
 
 impl<'a> Finder<'a> {
-    pub(super) fn new(shared: &'a CompositeShared) -> Self {
+    pub(crate) fn new(shared: &'a CompositeShared) -> Self {
         Self { shared }
     }
 
@@ -42,7 +42,7 @@ impl<'a> Finder<'a> {
     }
 
     /// One object, from the store if it is known to hold it in this version.
-    pub(super) async fn see(&self, reference: &ResourceRef, home: Option<&str>) -> ObjectState {
+    pub(crate) async fn see(&self, reference: &ResourceRef, home: Option<&str>) -> ObjectState {
         let api = match self.api(&reference.api_version, &reference.kind) {
             Ok(api) => api,
             Err(seen) => return seen,
@@ -55,7 +55,7 @@ impl<'a> Finder<'a> {
     }
 
     /// One object, past the store.
-    pub(super) async fn see_live(&self, reference: &ResourceRef, home: Option<&str>) -> ObjectState {
+    pub(crate) async fn see_live(&self, reference: &ResourceRef, home: Option<&str>) -> ObjectState {
         match self.api(&reference.api_version, &reference.kind) {
             Ok(api) => self.read(&api, &key_of(&api, reference, home)).await,
             Err(seen) => seen,
@@ -63,7 +63,7 @@ impl<'a> Finder<'a> {
     }
 
     /// What becomes of its objects is told.
-    pub(super) fn is_watched(&self, api_version: &str, kind: &str) -> bool {
+    pub(crate) fn is_watched(&self, api_version: &str, kind: &str) -> bool {
         self.api(api_version, kind).is_ok_and(|api| self.is_live(&api))
     }
 

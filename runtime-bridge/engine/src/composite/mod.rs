@@ -15,5 +15,7 @@ mod runs;
 mod schema;
 mod shared;
 
+pub(crate) use find::Finder;
+pub(crate) use objects::{GuardedApply, failure, live};
 pub use reconciler::CompositeReconciler;
 pub use shared::{CompositeOptions, CompositeShared};

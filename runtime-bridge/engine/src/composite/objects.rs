@@ -6,6 +6,7 @@ use bridge_core::composite::{
     Change, ComposedResource, Deletion, LiveObject, WriteFailure, WriteFailureKind, composed_manager, names,
 };
 use futures::{StreamExt, stream};
+use serde_json::Value;
 
 use super::{
     find::{Finder, key_of},
@@ -54,7 +55,16 @@ impl CompositeReconciler {
         let writer = &writer;
         let apply = |change: Change| async move {
             let api = self.api_of(&change.resource)?;
-            let applied = apply_one(writer, &api, &change).await;
+            let resource = &change.resource;
+            let namespace = resource.id.namespace.as_deref().filter(|_| api.namespaced);
+            let apply = GuardedApply {
+                key: Key::new(api.kind.clone(), namespace, &resource.id.name),
+                uid: &change.uid,
+                version: &change.resource_version,
+                fields: resource.applied(),
+                former: if change.convert { &FORMER } else { &[] },
+            };
+            let applied = apply.send(writer, &api).await;
             applied
                 .map(|object| live(&object))
                 .map_err(|error| failure(&error))
@@ -131,38 +141,48 @@ impl CompositeReconciler {
     }
 }
 
-async fn apply_one(writer: &Writer, api: &Arc<ApiType>, change: &Change) -> Result<Arc<Object>, ApiError> {
-    let resource = &change.resource;
-    let key = Key::new(
-        api.kind.clone(),
-        resource.id.namespace.as_deref().filter(|_| api.namespaced),
-        &resource.id.name,
-    );
-    let mut version = change.resource_version.parse().ok();
-    if change.convert {
-        // Only then does an apply remove what it was created with and is no longer desired.
-        let (object, managers) = writer.get_live_with_managers(api, &key).await?;
-        if object.uid() != change.uid || Some(object.resource_version()) != version {
-            return Err(ApiError::Conflict("it is of another version".to_owned()));
-        }
-        let former = [names::CREATED_MANAGER, names::CROSSPLANE_MANAGER];
-        if let Some(converted) = writer.convert(&object, &managers, &former).await? {
-            version = Some(converted.resource_version());
-        }
-    }
-    let fields = resource.applied();
-    let apply = Apply {
-        api,
-        key: &key,
-        uid: &change.uid,
-        version,
-        fields: &fields,
-        force: true,
-    };
-    writer.apply(apply).await
+/// Managers that may have written what an apply is to remove.
+const FORMER: [&str; 2] = [names::CREATED_MANAGER, names::CROSSPLANE_MANAGER];
+
+/// An apply over exactly the version that it was decided on.
+pub(crate) struct GuardedApply<'a> {
+    /// Which object.
+    pub key: Key,
+    /// Uid that it was decided on.
+    pub uid: &'a str,
+    /// `resourceVersion` that it was decided on.
+    pub version: &'a str,
+    /// All that is wanted.
+    pub fields: Value,
+    /// Whose fields are handed over first: only then does an apply remove what they wrote and nobody wants any more.
+    pub former: &'a [&'a str],
 }
 
-fn live(object: &Object) -> LiveObject {
+impl GuardedApply<'_> {
+    pub(crate) async fn send(&self, writer: &Writer, api: &Arc<ApiType>) -> Result<Arc<Object>, ApiError> {
+        let mut version = self.version.parse().ok();
+        if !self.former.is_empty() {
+            let (object, managers) = writer.get_live_with_managers(api, &self.key).await?;
+            if object.uid() != self.uid || Some(object.resource_version()) != version {
+                return Err(ApiError::Conflict("it is of another version".to_owned()));
+            }
+            if let Some(converted) = writer.convert(&object, &managers, self.former).await? {
+                version = Some(converted.resource_version());
+            }
+        }
+        let apply = Apply {
+            api,
+            key: &self.key,
+            uid: self.uid,
+            version,
+            fields: &self.fields,
+            force: true,
+        };
+        writer.apply(apply).await
+    }
+}
+
+pub(crate) fn live(object: &Object) -> LiveObject {
     LiveObject {
         object: object.to_value(),
     }
@@ -176,7 +196,7 @@ fn not_served(kind: &str, api_version: &str) -> WriteFailure {
 }
 
 /// What a failed request means for the object.
-pub(super) fn failure(error: &ApiError) -> WriteFailure {
+pub(crate) fn failure(error: &ApiError) -> WriteFailure {
     let kind = match error {
         ApiError::AlreadyExists(_) => WriteFailureKind::AlreadyExists,
         ApiError::Conflict(_) | ApiError::NotFound(_) => WriteFailureKind::Conflict,

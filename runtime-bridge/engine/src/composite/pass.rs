@@ -1,13 +1,13 @@
 //! Carries out what the driver of a reconcile asks for: with real requests to the API server.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use bridge_core::{
     composite::{
         Action, Composite, CompositeMachine, CompositeMemory, CompositeWrite, ObjectState, Performed,
         ResourceRef, names,
     },
-    driver::{ApiFailure, ApiFailureKind, Driver, Effect, End, Input, Moment, Permit, Retry},
+    driver::{Driver, Effect, End, Input, Moment, Permit, Retry},
     managed::Event,
     queue::Priority,
 };
@@ -124,7 +124,7 @@ impl CompositeReconciler {
                 let live = self.shared.writer.get_live(&self.api, &first.key()).await;
                 Input::Live(match live {
                     Ok(live) => Ok(self.viewed(live)),
-                    Err(error) => Err(self.api_failure(first, &error)),
+                    Err(error) => Err(self.shared.api_failure(first, &error)),
                 })
             }
             Effect::End(_) => Input::Proceed,
@@ -181,7 +181,7 @@ impl CompositeReconciler {
                 } else {
                     tracing::warn!(object = %key, %action, %error, "not written; will retry");
                 }
-                Input::Failed(self.api_failure(object, &error))
+                Input::Failed(self.shared.api_failure(object, &error))
             }
         }
     }
@@ -201,27 +201,6 @@ impl CompositeReconciler {
             .buffer_unordered(READS)
             .collect()
             .await
-    }
-
-    fn api_failure(&self, object: &Object, error: &ApiError) -> ApiFailure {
-        let kind = match error {
-            ApiError::Conflict(_) => ApiFailureKind::Conflict,
-            ApiError::NotFound(_) => ApiFailureKind::NotFound,
-            ApiError::NotServed(_) if self.shared.store.is_tombstoned(object.uid()) => {
-                ApiFailureKind::KindGone
-            }
-            error if error.is_refusal() => ApiFailureKind::Rejected,
-            _ => ApiFailureKind::Transient,
-        };
-        let retry_after = match error {
-            ApiError::Throttled { retry_after, .. } => *retry_after,
-            _ => Duration::ZERO,
-        };
-        ApiFailure {
-            kind,
-            retry_after,
-            message: error.to_string(),
-        }
     }
 
     fn record(&self, object: &Object, event: &Event) {

@@ -1,18 +1,35 @@
 //! What the controllers of all composite resources of a process share.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
 };
 
-use bridge_core::{composite::Settings, driver::Leadership as Right, function::Functions};
+use bridge_core::{
+    composite::Settings,
+    driver::{ApiFailure, ApiFailureKind, Leadership as Right},
+    function::Functions,
+};
 use jiff::Timestamp;
 use parking_lot::Mutex;
 
 use super::library::Library;
 use crate::{
-    clock::Clock, dispatch::Dispatcher, engine::Engine, event::EventRecorder, lease::Leadership,
-    secret::SecretReader, shell::Detached, store::Store, watch::Watches, write::Writer,
+    api_error::ApiError,
+    clock::Clock,
+    dispatch::Dispatcher,
+    engine::Engine,
+    event::EventRecorder,
+    lease::Leadership,
+    object::Object,
+    secret::SecretReader,
+    shell::Detached,
+    store::Store,
+    watch::Watches,
+    write::{ConnectionSecrets, Writer},
 };
 
 /// How composite resources are reconciled.
@@ -27,18 +44,19 @@ pub struct CompositeOptions {
 
 /// What the controllers of all composite resources of a process share.
 pub struct CompositeShared {
-    pub(super) store: Arc<Store>,
-    pub(super) watches: Arc<Watches>,
-    pub(super) dispatcher: Arc<Dispatcher>,
-    pub(super) writer: Writer,
-    pub(super) events: Arc<EventRecorder>,
-    pub(super) secrets: Arc<SecretReader>,
-    pub(super) clock: Arc<dyn Clock>,
+    pub(crate) store: Arc<Store>,
+    pub(crate) watches: Arc<Watches>,
+    pub(crate) dispatcher: Arc<Dispatcher>,
+    pub(crate) writer: Writer,
+    pub(crate) events: Arc<EventRecorder>,
+    pub(crate) secrets: Arc<SecretReader>,
+    pub(crate) connection_secrets: Arc<ConnectionSecrets>,
+    pub(crate) clock: Arc<dyn Clock>,
     pub(super) library: Library,
     pub(super) functions: Arc<dyn Functions>,
-    pub(super) settings: Arc<Settings>,
-    pub(super) leadership: Leadership,
-    pub(super) detached: Detached,
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) leadership: Leadership,
+    pub(crate) detached: Detached,
     draining: AtomicBool,
     /// The term of leading, and when it began by the clock.
     term: Mutex<(u64, Timestamp)>,
@@ -54,6 +72,7 @@ impl CompositeShared {
             writer: engine.writer.clone(),
             events: Arc::clone(&engine.events),
             secrets: Arc::clone(&engine.secrets),
+            connection_secrets: Arc::clone(&engine.connection_secrets),
             clock: Arc::clone(&engine.clock),
             library: Library::default(),
             functions,
@@ -77,7 +96,7 @@ impl CompositeShared {
     }
 
     /// The right to act, now.
-    pub(super) fn right(&self, stopped: bool) -> Right {
+    pub(crate) fn right(&self, stopped: bool) -> Right {
         Right {
             leads: self.leadership.leads(),
             term: self.leadership.term(),
@@ -85,8 +104,28 @@ impl CompositeShared {
         }
     }
 
+    /// What a request that the API server did not carry out means for the reconcile of an object.
+    pub(crate) fn api_failure(&self, object: &Object, error: &ApiError) -> ApiFailure {
+        let kind = match error {
+            ApiError::Conflict(_) => ApiFailureKind::Conflict,
+            ApiError::NotFound(_) => ApiFailureKind::NotFound,
+            ApiError::NotServed(_) if self.store.is_tombstoned(object.uid()) => ApiFailureKind::KindGone,
+            error if error.is_refusal() => ApiFailureKind::Rejected,
+            _ => ApiFailureKind::Transient,
+        };
+        let retry_after = match error {
+            ApiError::Throttled { retry_after, .. } => *retry_after,
+            _ => Duration::ZERO,
+        };
+        ApiFailure {
+            kind,
+            retry_after,
+            message: error.to_string(),
+        }
+    }
+
     /// When this process began to lead, as far as it has noticed: never earlier than it did.
-    pub(super) fn term_began(&self) -> Timestamp {
+    pub(crate) fn term_began(&self) -> Timestamp {
         let now = self.clock.now();
         let term = self.leadership.term();
         let mut known = self.term.lock();

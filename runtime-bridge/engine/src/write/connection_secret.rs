@@ -65,7 +65,7 @@ impl PublishError {
 
 /// Publishes connection details, and remembers (as versions and digests, never as data) what it published.
 pub struct ConnectionSecrets {
-    writer: Writer,
+    pub(super) writer: Writer,
     secrets: Arc<SecretReader>,
     published: Mutex<HashMap<Key, Remembered>>,
 }
@@ -77,12 +77,12 @@ struct Remembered {
 }
 
 #[derive(Deserialize)]
-struct Wire {
-    metadata: ObjectMeta,
+pub(super) struct Wire {
+    pub(super) metadata: ObjectMeta,
     #[serde(rename = "type", default)]
-    secret_type: String,
+    pub(super) secret_type: String,
     #[serde(default)]
-    data: BTreeMap<String, String>,
+    pub(super) data: BTreeMap<String, String>,
 }
 
 impl ConnectionSecrets {
@@ -150,7 +150,7 @@ impl ConnectionSecrets {
                 .is_some_and(|version| version <= remembered.version)
     }
 
-    async fn read(&self, api: &ApiType, key: &Key) -> Result<Wire, ApiError> {
+    pub(super) async fn read(&self, api: &ApiType, key: &Key) -> Result<Wire, ApiError> {
         let request = super::request(Method::GET, &api.object_path(key)?, None, Vec::new())?;
         self.writer.client.call("get", &api.plural, request).await
     }
@@ -233,7 +233,7 @@ fn encode<'a>(data: impl Iterator<Item = (&'a String, &'a Vec<u8>)>) -> BTreeMap
         .collect()
 }
 
-fn version(answer: &str) -> Result<u64, ApiError> {
+pub(super) fn version(answer: &str) -> Result<u64, ApiError> {
     let secret: Wire = serde_json::from_str(answer).map_err(|e| ApiError::Unusable(e.to_string()))?;
     parse_version(secret.metadata.resource_version.as_deref())
         .ok_or_else(|| ApiError::Unusable("the Secret has no numeric resourceVersion".to_owned()))

@@ -5,6 +5,7 @@ mod connection_secret;
 mod current;
 mod delete;
 mod finalizer;
+mod propagated_secret;
 mod release;
 
 use std::sync::Arc;
@@ -18,6 +19,7 @@ pub use self::{
     connection_secret::{CONNECTION_SECRET_TYPE, ConnectionSecrets, PublishError, Published},
     delete::{Deleted, Deletion, Propagation},
     finalizer::{Finalized, Still},
+    propagated_secret::{PropagateError, PropagatedSecret},
     release::Release,
 };
 use crate::{

@@ -2,6 +2,7 @@
 
 mod bridge;
 mod choose;
+mod claim;
 mod cloud;
 mod composite;
 mod counts;

@@ -32,6 +32,8 @@ pub const DEFINITIONS: &str = "/apis/apiextensions.crossplane.io/v2/compositeres
 pub const COMPOSITIONS: &str = "/apis/apiextensions.crossplane.io/v1/compositions";
 pub const REVISIONS: &str = "/apis/apiextensions.crossplane.io/v1/compositionrevisions";
 
+pub const CLAIM: &str = "Purchase";
+
 const CROSSPLANE: [&str; 4] = [
     include_str!("../../../../core/src/crd/crossplane/definition.yaml"),
     include_str!("../../../../core/src/crd/crossplane/composition.yaml"),
@@ -65,7 +67,12 @@ impl Functions for ConfigMaps {
             } else {
                 value
             };
-            let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"value": value}});
+            let mut object = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"value": value}});
+            // What is cluster-scoped composes where its claim is.
+            let claim = &request.observed.composite.object["spec"]["claimRef"];
+            if let Some(namespace) = claim["namespace"].as_str() {
+                object["metadata"]["namespace"] = namespace.into();
+            }
             let resource = Resource {
                 ready: Readiness::Ready,
                 ..Resource::of(object)
@@ -125,6 +132,8 @@ impl Bridge {
             settings: Settings {
                 // The API server runs beside it.
                 clock_skew: Duration::ZERO,
+                // No write of a former process is under way for long.
+                late_create: Duration::from_secs(3),
                 ..Settings::default()
             },
             revision_history_limit: 2,
@@ -200,6 +209,21 @@ impl Stage {
         self.create(COMPOSITIONS, &composition("1")).await;
         self.condition(&definition_path(), "Established", "WatchingCompositeResource")
             .await;
+    }
+
+    /// A definition of `XPurchase`s that are claimed by `Purchase`s, and a composition of them.
+    pub async fn define_claimed(&self) {
+        self.create(&DEFINITIONS.replace("/v2/", "/v1/"), &claimed_definition())
+            .await;
+        let mut composition = composition("1");
+        composition["metadata"]["name"] = "purchases".into();
+        composition["spec"]["compositeTypeRef"]["kind"] = "XPurchase".into();
+        self.create(COMPOSITIONS, &composition).await;
+        let path = format!("{DEFINITIONS}/xpurchases.{GROUP}");
+        self.condition(&path, "Offered", "WatchingCompositeResourceClaim")
+            .await;
+        let served = |list: &Value| list["items"].as_array().is_some_and(|items| items.len() == 1);
+        self.object(REVISIONS, served).await;
     }
 
     /// The API server itself takes a moment to serve a new kind.
@@ -321,6 +345,19 @@ pub fn definition() -> Value {
             }],
         },
     })
+}
+
+fn claimed_definition() -> Value {
+    let mut definition = definition();
+    definition["apiVersion"] = "apiextensions.crossplane.io/v1".into();
+    definition["metadata"]["name"] = format!("xpurchases.{GROUP}").into();
+    let spec = &mut definition["spec"];
+    spec["scope"] = "LegacyCluster".into();
+    spec["names"] = json!({"kind": "XPurchase", "plural": "xpurchases"});
+    spec["claimNames"] = json!({"kind": CLAIM, "plural": "purchases"});
+    let schema = &mut spec["versions"][0]["schema"]["openAPIV3Schema"]["properties"];
+    schema["spec"]["x-kubernetes-preserve-unknown-fields"] = true.into();
+    definition
 }
 
 pub fn definition_path() -> String {

@@ -1,0 +1,272 @@
+//! Takes in what came of an action.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::{
+    Bond, ClaimMemory, Snapshot,
+    bind::{body, is_in_step},
+    decision::Action,
+    facts::Facts,
+    memory::{FailedWrite, PropagatedSecret},
+    secret_refs::SecretVersions,
+    standing::Standing,
+};
+use crate::{
+    back_off::policies,
+    composite::{
+        BodyDigest, LiveObject, ObjectState, WriteFailure, WriteFailureKind, differences, status_differs,
+    },
+    driver::{ApiFailure, ApiFailureKind, Follow, Moment},
+    managed::Event,
+    reasons::ClaimEvent,
+};
+
+/// What could not be read is read again after this.
+const ASK_AGAIN: Duration = Duration::from_secs(5);
+
+/// What came of an [`Action`].
+#[derive(Debug, Clone)]
+pub enum Performed {
+    /// Of [`Action::Observe`]: what was read.
+    Observed(ObjectState),
+    /// Of [`Action::VerifyResourceVersion`] and [`Action::Write`]: the `resourceVersion` that stands now.
+    Version(String),
+    /// Of [`Action::Create`] and [`Action::Apply`].
+    Written(Result<LiveObject, WriteFailure>),
+    /// Of [`Action::Propagate`].
+    Propagated(Result<Propagated, PropagationFailure>),
+    /// Of [`Action::Delete`]; true: it is gone.
+    Deleted(Result<bool, WriteFailure>),
+    /// Of [`Action::WriteStatus`].
+    StatusWritten {
+        /// The `resourceVersion` that stands now.
+        version: String,
+        /// What the API server made of it.
+        stored: Value,
+    },
+    /// Of [`Action::RemoveFinalizer`]; true: the claim is gone.
+    FinalizerRemoved(bool),
+}
+
+/// A connection Secret that is as it should be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Propagated {
+    /// Versions of both.
+    pub versions: SecretVersions,
+    /// It was written.
+    pub changed: bool,
+}
+
+/// Why a connection Secret was not copied.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PropagationFailure {
+    /// Another writer was faster.
+    pub is_conflict: bool,
+    /// For people.
+    pub message: String,
+}
+
+impl ClaimMemory {
+    /// Takes in what a complete snapshot shows.
+    pub(super) fn completed(&mut self, snapshot: &Snapshot) {
+        let is_unknown = matches!(snapshot.xr, ObjectState::Unknown(_) | ObjectState::KindGone);
+        self.unknown_since = is_unknown.then(|| self.unknown_since.unwrap_or(snapshot.now));
+        if let ObjectState::Exists(xr) = &snapshot.xr {
+            self.name_taken = false;
+            if Bond::of(&snapshot.claim, xr) == Bond::Ours {
+                self.created = xr.created().or(self.created);
+                self.named = None;
+                self.looked = None;
+            }
+            if xr.is_deleting() {
+                self.failed = None;
+                self.failed_deletion = None;
+            }
+        } else {
+            self.failed_deletion = None;
+        }
+        let of = Facts::new(snapshot, self);
+        if is_in_step(&of, &body(&of)) {
+            self.failed = None;
+        }
+        let of = Facts::new(snapshot, self);
+        let has_news = Standing::of(&of).report.to_write(&of).is_some();
+        self.news_since = has_news.then(|| self.news_since.unwrap_or(snapshot.now));
+    }
+
+    /// An action is about to be carried out.
+    pub(super) fn before(&mut self, action: &Action) {
+        if let Action::Create(..) = action {
+            self.looked = None;
+        }
+    }
+
+    /// The API server refuses a write of the claim until a person changes something.
+    pub(super) fn refused(&mut self, action: &Action, failure: &ApiFailure) {
+        if failure.kind != ApiFailureKind::Rejected {
+            return;
+        }
+        let reason = match action {
+            Action::RemoveFinalizer => ClaimEvent::DeleteCompositeResource,
+            _ => ClaimEvent::BindCompositeResource,
+        };
+        let message = format!("cannot {action}: {}", failure.message);
+        self.report(&Event::warning(reason, &message));
+    }
+}
+
+fn failed(
+    former: Option<&FailedWrite>,
+    desired: Option<BodyDigest>,
+    failure: &WriteFailure,
+    moment: &Moment,
+) -> FailedWrite {
+    let failures = former.map_or(0, |former| former.failures).saturating_add(1);
+    let policy = match failure.kind {
+        WriteFailureKind::Conflict => policies::API_CONFLICT,
+        WriteFailureKind::Rejected => policies::API_REJECTED,
+        WriteFailureKind::AlreadyExists | WriteFailureKind::NotDone | WriteFailureKind::Unknown => {
+            policies::API
+        }
+    };
+    FailedWrite {
+        desired,
+        message: failure.message.clone(),
+        is_conflict: failure.kind == WriteFailureKind::Conflict,
+        failures,
+        retry_at: moment.now + policy.wait(failures, moment.jitter),
+    }
+}
+
+/// Takes in what came of an action.
+pub(super) fn record<A>(
+    memory: &mut ClaimMemory,
+    snapshot: &Snapshot,
+    action: &Action,
+    performed: Performed,
+    began: Timestamp,
+    moment: &Moment,
+) -> Follow<A> {
+    match (action, performed) {
+        (Action::Observe(_), Performed::Observed(state)) => observed(memory, snapshot, &state, began, moment),
+        (Action::VerifyResourceVersion, Performed::Version(version)) => {
+            memory.verified = Some(version);
+            memory.failed_writes = 0;
+        }
+        (Action::Write(write), Performed::Version(version)) => {
+            memory.verified = Some(version);
+            memory.failed_writes = 0;
+            if snapshot.claim.composite() != Some(snapshot.name.as_str())
+                && snapshot.xr == ObjectState::Absent
+            {
+                memory.named = Some(snapshot.name.clone());
+            }
+            memory.last_write = Some((**write).clone());
+        }
+        (Action::Create(_, body), Performed::Written(result)) => match result {
+            Ok(xr) => written(memory, body.content(), &xr),
+            Err(failure) if failure.kind == WriteFailureKind::AlreadyExists => memory.name_taken = true,
+            Err(failure) => {
+                if failure.kind == WriteFailureKind::Unknown {
+                    // The end of the write, which is not earlier than it was sent.
+                    memory.lost_create = Some(moment.now);
+                }
+                memory.failed = Some(failed(
+                    memory.failed.as_ref(),
+                    Some(body.digest()),
+                    &failure,
+                    moment,
+                ));
+            }
+        },
+        (Action::Apply(change), Performed::Written(result)) => match result {
+            Ok(xr) => written(memory, change.body.content(), &xr),
+            Err(failure) => {
+                let desired = Some(change.body.digest());
+                memory.failed = Some(failed(memory.failed.as_ref(), desired, &failure, moment));
+            }
+        },
+        (Action::Propagate(refs, _), Performed::Propagated(result)) => match result {
+            Ok(done) => {
+                memory.failed_secret = None;
+                memory.propagated = Some(PropagatedSecret {
+                    refs: refs.clone(),
+                    versions: done.versions,
+                    at: moment.now,
+                });
+                if done.changed {
+                    memory.published = Some(moment.now);
+                    let message = "Successfully propagated connection details from composite resource";
+                    let event = Event::normal(ClaimEvent::PropagateConnectionSecret, message);
+                    memory.events.push(event);
+                }
+            }
+            Err(failure) => {
+                let failure = WriteFailure {
+                    kind: if failure.is_conflict {
+                        WriteFailureKind::Conflict
+                    } else {
+                        WriteFailureKind::NotDone
+                    },
+                    message: failure.message,
+                };
+                memory.failed_secret = Some(failed(memory.failed_secret.as_ref(), None, &failure, moment));
+            }
+        },
+        (Action::Delete(_), Performed::Deleted(result)) => match result {
+            Ok(_) => {
+                memory.failed_deletion = None;
+                let message = "Successfully deleted composite resource";
+                let event = Event::normal(ClaimEvent::DeleteCompositeResource, message);
+                memory.events.push(event);
+            }
+            Err(failure) => {
+                let former = memory.failed_deletion.as_ref();
+                memory.failed_deletion = Some(failed(former, None, &failure, moment));
+            }
+        },
+        (Action::WriteStatus(write), Performed::StatusWritten { version, stored }) => {
+            if memory.verified.as_deref() == Some(snapshot.claim.resource_version()) {
+                memory.verified = Some(version);
+            }
+            memory.failed_writes = 0;
+            memory.news_since = None;
+            memory.published = None;
+            memory.copied.clone_from(&write.copied);
+            let differs = status_differs(&write.status, &stored);
+            memory.status_echo = differs.then(|| Box::new((write.status.clone(), stored)));
+            memory.keep_reported(&write.events);
+            for event in &write.events {
+                memory.report(event);
+            }
+        }
+        (Action::RemoveFinalizer, Performed::FinalizerRemoved(gone)) => return Follow::End(gone),
+        (action, performed) => panic!("{action} does not end with {performed:?}"),
+    }
+    Follow::Decide
+}
+
+fn observed(
+    memory: &mut ClaimMemory,
+    snapshot: &Snapshot,
+    state: &ObjectState,
+    began: Timestamp,
+    moment: &Moment,
+) {
+    memory.failed_read = None;
+    memory.name_taken = false;
+    match state {
+        ObjectState::Unknown(_) => memory.failed_read = Some(moment.now + ASK_AGAIN),
+        ObjectState::Exists(xr) if Bond::of(&snapshot.claim, xr) == Bond::Ours => memory.looked = None,
+        ObjectState::Exists(_) | ObjectState::Absent | ObjectState::KindGone => memory.looked = Some(began),
+    }
+}
+
+fn written(memory: &mut ClaimMemory, wanted: &Value, xr: &LiveObject) {
+    memory.failed = None;
+    let differences = differences(wanted, &xr.object);
+    memory.altered = (!differences.is_empty()).then(|| (xr.uid().to_owned(), differences));
+}

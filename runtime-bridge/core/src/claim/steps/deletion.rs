@@ -1,0 +1,111 @@
+//! The end of a claim: it stays until its composite resource is gone.
+
+use std::time::Duration;
+
+use super::super::{
+    decision::{Action, CompositeDeletion},
+    facts::Facts,
+    outcome::{Flow, NEXT, act, earliest, rest, write_status},
+    rules,
+    standing::Standing,
+};
+use crate::{
+    composite::{ObjectState, READY},
+    reasons::ConditionReason,
+    rule::Rule,
+};
+
+/// What is not known, or not watched, is looked at again after this.
+const LOOK_AGAIN: Duration = Duration::from_secs(5);
+
+fn is_deleting(of: &Facts) -> bool {
+    of.snapshot.claim.is_deleting()
+}
+
+pub(in super::super) fn rest_without_finalizer(of: &Facts) -> Flow {
+    if is_deleting(of) && !of.snapshot.claim.has_finalizer() {
+        return rest(None);
+    }
+    NEXT
+}
+
+/// Nothing is deleted before everybody can see why.
+pub(in super::super) fn report(of: &Facts) -> Flow {
+    if !is_deleting(of) {
+        return NEXT;
+    }
+    let claim = &of.snapshot.claim;
+    let is_stored = claim.condition(READY).is_some_and(|ready| {
+        ready["reason"] == ConditionReason::Deleting.as_str()
+            && ready["observedGeneration"] == claim.generation()
+    });
+    if is_stored || Rule::ClaimDeletionIsSeenFirst.is_off() {
+        return NEXT;
+    }
+    write_status(of, Standing::of(of))
+}
+
+/// The cache may show a claim that is gone, whose successor has its composite resource.
+pub(in super::super) fn delete(of: &Facts) -> Flow {
+    let held = |at| of.snapshot.now < at;
+    let failed = of.memory.failed_deletion.as_ref();
+    if !is_deleting(of) || !rules::may_delete(of) || failed.is_some_and(|failed| held(failed.retry_at)) {
+        return NEXT;
+    }
+    let Some(xr) = of.xr else { return NEXT };
+    if !rules::is_verified(of) {
+        return act(Action::VerifyResourceVersion);
+    }
+    act(Action::Delete(CompositeDeletion {
+        name: of.snapshot.name.clone(),
+        uid: xr.uid().to_owned(),
+        resource_version: xr.resource_version().to_owned(),
+    }))
+}
+
+pub(in super::super) fn confirm_absence(of: &Facts) -> Flow {
+    let is_held = of.memory.failed_read.is_some_and(|until| of.snapshot.now < until);
+    let may_look = match &of.snapshot.xr {
+        ObjectState::Absent => true,
+        ObjectState::Exists(_) => of.ours().is_none(),
+        ObjectState::KindGone | ObjectState::Unknown(_) => false,
+    };
+    let is_late = rules::creates_end(of).is_some_and(|end| of.snapshot.now < end);
+    if !is_deleting(of) || !may_look || is_held || is_late || rules::is_gone_for_good(of) {
+        return NEXT;
+    }
+    act(Action::Observe(of.snapshot.name.clone()))
+}
+
+pub(in super::super) fn remove_finalizer(of: &Facts) -> Flow {
+    let is_over = rules::is_gone_for_good(of) || Rule::ClaimOutlivesComposite.is_off();
+    if !is_deleting(of) || !is_over {
+        return NEXT;
+    }
+    act(Action::RemoveFinalizer)
+}
+
+pub(in super::super) fn wait(of: &Facts) -> Flow {
+    if !is_deleting(of) {
+        return NEXT;
+    }
+    let now = of.snapshot.now;
+    let standing = Standing::of(of);
+    let told = standing.is_progress(of).then(|| {
+        let since = of.memory.news_since?;
+        Some(since + of.snapshot.settings.progress)
+    });
+    let told = told.flatten().filter(|at| *at > now);
+    if told.is_none() {
+        match write_status(of, standing) {
+            NEXT => {}
+            written => return written,
+        }
+    }
+    let is_unseen = of.unknown().is_some() || of.snapshot.is_unwatched;
+    let unseen = is_unseen.then(|| now + LOOK_AGAIN);
+    let ends = of.ours().is_none().then(|| rules::creates_end(of)).flatten();
+    let failed = of.memory.failed_deletion.as_ref().map(|failed| failed.retry_at);
+    let times = [ends, failed, of.memory.failed_read, told, unseen, of.patience()];
+    rest(earliest(times.map(|at| at.filter(|at| *at > now))))
+}

@@ -1,0 +1,87 @@
+//! Collects what a decision is made from.
+
+use std::sync::Arc;
+
+use bridge_core::{
+    claim::{Additions, Claim, SecretRefs, SecretVersions, Snapshot, candidates, is_taken},
+    composite::{ObjectState, ResourceRef},
+    definition::Terms,
+};
+
+use super::reconciler::ClaimReconciler;
+use crate::{
+    composite::Finder,
+    object::{Key, Object},
+};
+
+impl ClaimReconciler {
+    /// What is known of a claim without asking anybody.
+    pub(super) fn collect_cached(&self, object: &Object) -> Snapshot {
+        let (shared, terms) = (&self.shared, self.terms());
+        let claim = Claim::new(object.to_value());
+        Snapshot {
+            // Later it is the composite resource's to say.
+            choice: (claim.composite().is_none())
+                .then(|| shared.choose(&terms, &claim.object).ok())
+                .flatten()
+                .map(|chosen| chosen.selected),
+            name: String::new(),
+            xr: ObjectState::Absent,
+            secrets: None,
+            is_unwatched: false,
+            term_began: shared.term_began(),
+            may_act: false,
+            settings: Arc::clone(&shared.settings),
+            now: shared.clock.now(),
+            terms,
+            claim,
+        }
+    }
+
+    /// What may have to be read.
+    pub(super) async fn collect(&self, snapshot: &Snapshot) -> Additions {
+        let finder = Finder::new(&self.shared);
+        let (claim, terms) = (&snapshot.claim, &snapshot.terms);
+        let mut found = (String::new(), ObjectState::Absent);
+        for name in candidates(claim) {
+            let state = finder.see(&reference(terms, &name), None).await;
+            let is_taken = is_taken(claim, &name, &state);
+            found = (name, state);
+            if !is_taken {
+                break;
+            }
+        }
+        let (name, xr) = found;
+        let secrets = match &xr {
+            ObjectState::Exists(xr) => SecretRefs::of(claim, xr),
+            _ => None,
+        };
+        let version =
+            |namespace: &str, name: &str| self.shared.secrets.version(&Key::secret(namespace, name));
+        Additions {
+            secrets: secrets.map(|refs| SecretVersions {
+                source: version(&refs.source_namespace, &refs.source),
+                target: version(claim.namespace(), &refs.target),
+            }),
+            is_unwatched: !finder.is_watched(&terms.api_version(), terms.kind.kind()),
+            now: self.shared.clock.now(),
+            name,
+            xr,
+        }
+    }
+
+    /// The composite resource of a name, past the store.
+    pub(super) async fn observe(&self, name: &str) -> ObjectState {
+        let finder = Finder::new(&self.shared);
+        finder.see_live(&reference(&self.terms(), name), None).await
+    }
+}
+
+fn reference(terms: &Terms, name: &str) -> ResourceRef {
+    ResourceRef {
+        api_version: terms.api_version(),
+        kind: terms.kind.kind().to_owned(),
+        namespace: None,
+        name: name.to_owned(),
+    }
+}

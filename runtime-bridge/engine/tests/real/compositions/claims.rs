@@ -1,0 +1,307 @@
+//! Claims from their definition to the composed objects and back.
+
+use std::collections::BTreeMap;
+
+use base64::{Engine, engine::general_purpose::STANDARD};
+use serde_json::{Value, json};
+
+use super::stage::{Bridge, CLAIM, DEFINITIONS, GROUP, Stage};
+
+fn claims(namespace: &str) -> String {
+    format!("/apis/{GROUP}/v1/namespaces/{namespace}/purchases")
+}
+
+fn composite(name: &str) -> String {
+    format!("/apis/{GROUP}/v1/xpurchases/{name}")
+}
+
+fn claim(name: &str, values: &Value) -> Value {
+    json!({
+        "apiVersion": format!("{GROUP}/v1"), "kind": CLAIM,
+        "metadata": {"name": name, "labels": {"one": "1", "two": "2"}},
+        "spec": {"values": values},
+    })
+}
+
+fn composite_of(claim: &Value) -> String {
+    composite(claim["spec"]["resourceRef"]["name"].as_str().unwrap())
+}
+
+/// What a bridge wrote since, by verb and resource.
+fn since(bridge: &Bridge, before: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
+    let now = bridge.writes().into_iter();
+    now.map(|(write, count)| (write.clone(), count - before.get(&write).unwrap_or(&0)))
+        .filter(|(_, count)| *count > 0)
+        .collect()
+}
+
+fn counted<const N: usize>(writes: [(&str, u64); N]) -> BTreeMap<String, u64> {
+    writes.map(|(write, count)| (write.to_owned(), count)).into()
+}
+
+#[tokio::test]
+async fn a_claim_is_composed_changed_deleted_and_created_again() {
+    let stage = Stage::new().await;
+    let bridge = Bridge::start(&stage.plane).await;
+    stage.install().await;
+    stage.define_claimed().await;
+    let namespace = stage.admin.namespace("one").await;
+    bridge.rests().await;
+
+    let before = bridge.writes();
+    let mut wanted = claim("a", &json!({"first": "1", "second": "2"}));
+    // The schema lets it through.
+    wanted["spec"]["resourceRefs"] = json!([{"apiVersion": "v1", "kind": "Secret", "name": "smuggled"}]);
+    wanted["spec"]["free"] = json!({"list": ["x", "y"], "map": {"a": "1", "b": "2"}});
+    stage.create(&claims(&namespace), &wanted).await;
+    let path = format!("{}/a", claims(&namespace));
+    let made = stage.ready(&path).await;
+    assert_eq!(stage.values(&namespace).await, ["1", "2"]);
+    bridge.rests().await;
+    let writes = counted([
+        ("create configmaps", 2),
+        ("create xpurchases", 1),
+        ("update purchases", 2),
+        ("update xpurchases", 2),
+    ]);
+    assert_eq!(since(&bridge, &before), writes);
+    let xr = stage.admin.get(&composite_of(&made)).await.unwrap();
+    assert_eq!(xr["spec"]["resourceRefs"].as_array().unwrap().len(), 2);
+    assert_eq!(xr["metadata"]["labels"]["crossplane.io/claim-name"], "a");
+    assert_eq!(
+        made["spec"]["compositionRevisionRef"],
+        xr["spec"]["compositionRevisionRef"]
+    );
+    let maps = format!("/api/v1/namespaces/{namespace}/configmaps?labelSelector=crossplane.io/claim-name=a");
+    let maps = stage.admin.get(&maps).await.unwrap();
+    assert_eq!(maps["items"].as_array().unwrap().len(), 2);
+
+    let change = json!({
+        "metadata": {"labels": {"two": null}},
+        "spec": {"values": {"first": "one", "second": null}, "free": {"list": ["y"], "map": {"a": null}}},
+    });
+    stage.admin.patch(&path, &change).await.unwrap();
+    stage.values_become(&namespace, &["one"]).await;
+    let xr = stage.admin.get(&composite_of(&made)).await.unwrap();
+    assert_eq!(xr["spec"]["free"], json!({"list": ["y"], "map": {"b": "2"}}));
+    let labels = &xr["metadata"]["labels"];
+    assert_eq!((&labels["one"], &labels["two"]), (&json!("1"), &Value::Null));
+    let refers_to_one = |xr: &Value| {
+        xr["spec"]["resourceRefs"]
+            .as_array()
+            .is_some_and(|refs| refs.len() == 1)
+    };
+    stage.object(&composite_of(&made), refers_to_one).await;
+    stage.ready(&path).await;
+    bridge.rests().await;
+
+    let before = bridge.writes();
+    stage.admin.delete(&path).await.unwrap();
+    stage.gone(&path).await;
+    stage.gone(&composite_of(&made)).await;
+    assert_eq!(stage.values(&namespace).await, [""; 0]);
+    assert_eq!(since(&bridge, &before)["delete xpurchases"], 1);
+    stage
+        .create(&claims(&namespace), &claim("a", &json!({"first": "again"})))
+        .await;
+    let again = stage.ready(&path).await;
+    assert_ne!(composite_of(&again), composite_of(&made));
+    assert_eq!(stage.values(&namespace).await, ["again"]);
+    bridge.end().await;
+}
+
+#[tokio::test]
+async fn a_bridge_that_is_restarted_writes_nothing_for_its_claims() {
+    let stage = Stage::new().await;
+    let bridge = Bridge::start(&stage.plane).await;
+    stage.install().await;
+    stage.define_claimed().await;
+    let namespace = stage.admin.namespace("one").await;
+    let path = format!("{}/a", claims(&namespace));
+    stage
+        .create(&claims(&namespace), &claim("a", &json!({"first": "1"})))
+        .await;
+    stage.ready(&path).await;
+    bridge.end().await;
+
+    let before = stage.admin.get(&path).await.unwrap();
+    let bridge = Bridge::start(&stage.plane).await;
+    stage.create(&claims(&namespace), &claim("b", &json!({}))).await;
+    stage.ready(&format!("{}/b", claims(&namespace))).await;
+    bridge.rests().await;
+    assert_eq!(stage.admin.get(&path).await.unwrap(), before);
+    // Those of the second claim alone.
+    let writes = counted([
+        ("create xpurchases", 1),
+        ("update purchases", 2),
+        ("update xpurchases", 2),
+    ]);
+    assert_eq!(bridge.writes(), writes);
+    stage.admin.delete(&path).await.unwrap();
+    stage.gone(&path).await;
+    assert_eq!(stage.values(&namespace).await, [""; 0]);
+    bridge.end().await;
+}
+
+#[tokio::test]
+async fn a_deletion_shows_on_a_claim_until_all_is_gone() {
+    let stage = Stage::new().await;
+    let bridge = Bridge::start(&stage.plane).await;
+    stage.install().await;
+    stage.define_claimed().await;
+    let namespace = stage.admin.namespace("one").await;
+    let path = format!("{}/a", claims(&namespace));
+    stage
+        .create(&claims(&namespace), &claim("a", &json!({"first": "1"})))
+        .await;
+    let made = stage.ready(&path).await;
+    let maps = format!("/api/v1/namespaces/{namespace}/configmaps");
+    let list = stage
+        .admin
+        .get(&format!("{maps}?labelSelector=crossplane.io/composite"))
+        .await
+        .unwrap();
+    let map = format!(
+        "{maps}/{}",
+        list["items"][0]["metadata"]["name"].as_str().unwrap()
+    );
+    let hold = |finalizers: Value| json!({"metadata": {"finalizers": finalizers}});
+    stage
+        .admin
+        .patch(&map, &hold(json!(["test.example.org/hold"])))
+        .await
+        .unwrap();
+    stage.admin.delete(&path).await.unwrap();
+    let says_what_remains = |claim: &Value| {
+        let conditions = claim["status"]["conditions"].as_array();
+        conditions.into_iter().flatten().any(|condition| {
+            let message = condition["message"].as_str().unwrap_or_default();
+            condition["reason"] == "Deleting" && message.starts_with("1 of 1 composed resources remain")
+        })
+    };
+    stage.object(&path, says_what_remains).await;
+    stage.admin.patch(&map, &hold(Value::Null)).await.unwrap();
+    stage.gone(&path).await;
+    stage.gone(&composite_of(&made)).await;
+    bridge.end().await;
+}
+
+#[tokio::test]
+async fn a_definition_is_deleted_with_its_claims() {
+    let stage = Stage::new().await;
+    let bridge = Bridge::start(&stage.plane).await;
+    stage.install().await;
+    stage.define_claimed().await;
+    for namespace in ["one", "two"] {
+        let namespace = stage.admin.namespace(namespace).await;
+        stage
+            .create(&claims(&namespace), &claim("a", &json!({"first": "1"})))
+            .await;
+        stage.ready(&format!("{}/a", claims(&namespace))).await;
+    }
+    let definition = format!("{DEFINITIONS}/xpurchases.{GROUP}");
+    stage.admin.delete(&definition).await.unwrap();
+    stage.gone(&definition).await;
+    for plural in ["purchases", "xpurchases"] {
+        stage
+            .gone(&format!("{}/{plural}.{GROUP}", crate::admin::DEFINITIONS))
+            .await;
+    }
+    for namespace in ["one", "two"] {
+        assert_eq!(stage.values(namespace).await, [""; 0], "{namespace}");
+    }
+    bridge.end().await;
+}
+
+#[tokio::test]
+async fn a_definition_deleted_while_no_bridge_ran_takes_its_claims() {
+    let stage = Stage::new().await;
+    let bridge = Bridge::start(&stage.plane).await;
+    stage.install().await;
+    stage.define_claimed().await;
+    let namespace = stage.admin.namespace("one").await;
+    stage
+        .create(&claims(&namespace), &claim("a", &json!({"first": "1"})))
+        .await;
+    stage.ready(&format!("{}/a", claims(&namespace))).await;
+    bridge.end().await;
+
+    let definition = format!("{DEFINITIONS}/xpurchases.{GROUP}");
+    stage.admin.delete(&definition).await.unwrap();
+    let bridge = Bridge::start(&stage.plane).await;
+    stage.gone(&definition).await;
+    assert_eq!(stage.values(&namespace).await, [""; 0]);
+    bridge.end().await;
+}
+
+#[tokio::test]
+async fn a_composite_resource_of_another_claim_is_left_alone() {
+    let stage = Stage::new().await;
+    let bridge = Bridge::start(&stage.plane).await;
+    stage.install().await;
+    stage.define_claimed().await;
+    let namespace = stage.admin.namespace("one").await;
+    stage
+        .create(&claims(&namespace), &claim("a", &json!({"first": "1"})))
+        .await;
+    let made = stage.ready(&format!("{}/a", claims(&namespace))).await;
+    let mut rival = claim("b", &json!({"first": "2"}));
+    rival["spec"]["resourceRef"] = made["spec"]["resourceRef"].clone();
+    stage.create(&claims(&namespace), &rival).await;
+    let path = format!("{}/b", claims(&namespace));
+    let refused = stage.condition(&path, "Synced", "ReconcileError").await;
+    let name = made["spec"]["resourceRef"]["name"].as_str().unwrap();
+    let conditions = refused["status"]["conditions"].as_array().unwrap();
+    let synced = conditions.iter().find(|one| one["type"] == "Synced").unwrap();
+    assert_eq!(
+        synced["message"],
+        format!(
+            r#"refusing to operate on composite resource "{name}" that is not bound to this claim: bound to claim "a""#
+        )
+    );
+    stage.admin.delete(&path).await.unwrap();
+    stage.gone(&path).await;
+    bridge.rests().await;
+    assert_eq!(stage.values(&namespace).await, ["1"]);
+    bridge.end().await;
+}
+
+#[tokio::test]
+async fn a_connection_secret_is_copied_and_replaced() {
+    let stage = Stage::new().await;
+    let bridge = Bridge::start(&stage.plane).await;
+    stage.install().await;
+    stage.define_claimed().await;
+    let namespace = stage.admin.namespace("one").await;
+    let path = format!("{}/a", claims(&namespace));
+    let mut wanted = claim("a", &json!({"first": "1"}));
+    wanted["spec"]["writeConnectionSecretToRef"] = json!({"name": "mine"});
+    stage.create(&claims(&namespace), &wanted).await;
+    let made = stage.ready(&path).await;
+    let xr = stage.admin.get(&composite_of(&made)).await.unwrap();
+    let secrets = format!("/api/v1/namespaces/{namespace}/secrets");
+    let source = json!({
+        "apiVersion": "v1", "kind": "Secret", "type": "connection.crossplane.io/v1alpha1",
+        "metadata": {"name": "its", "ownerReferences": [{
+            "apiVersion": xr["apiVersion"], "kind": xr["kind"], "name": xr["metadata"]["name"],
+            "uid": xr["metadata"]["uid"], "controller": true,
+        }]},
+        "data": {"user": STANDARD.encode("u"), "password": STANDARD.encode("p")},
+    });
+    stage.create(&secrets, &source).await;
+    let change = json!({"spec": {"writeConnectionSecretToRef": {"name": "its", "namespace": namespace}}});
+    stage.admin.patch(&composite_of(&made), &change).await.unwrap();
+    let mine = format!("{secrets}/mine");
+    let has = |data: Value| move |secret: &Value| secret["data"] == data;
+    stage.object(&mine, has(source["data"].clone())).await;
+    let published = |claim: &Value| claim["status"]["connectionDetails"]["lastPublishedTime"].is_string();
+    stage.object(&path, published).await;
+    bridge.rests().await;
+    // Its own change brings it back; a key of the source that goes, goes.
+    let data = json!({"data": {"user": STANDARD.encode("x"), "more": STANDARD.encode("y")}});
+    stage.admin.patch(&mine, &data).await.unwrap();
+    stage.object(&mine, has(source["data"].clone())).await;
+    stage.admin.delete(&path).await.unwrap();
+    stage.gone(&path).await;
+    bridge.end().await;
+}
