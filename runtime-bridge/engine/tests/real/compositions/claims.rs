@@ -27,6 +27,13 @@ fn composite_of(claim: &Value) -> String {
     composite(claim["spec"]["resourceRef"]["name"].as_str().unwrap())
 }
 
+/// Its conditions are of what it is now.
+fn says_all(object: &Value) -> bool {
+    let conditions = object["status"]["conditions"].as_array();
+    let mut conditions = conditions.into_iter().flatten();
+    conditions.all(|condition| condition["observedGeneration"] == object["metadata"]["generation"])
+}
+
 /// What a bridge wrote since, by verb and resource.
 fn since(bridge: &Bridge, before: &BTreeMap<String, u64>) -> BTreeMap<String, u64> {
     let now = bridge.writes().into_iter();
@@ -87,12 +94,11 @@ async fn a_claim_is_composed_changed_deleted_and_created_again() {
     let labels = &xr["metadata"]["labels"];
     assert_eq!((&labels["one"], &labels["two"]), (&json!("1"), &Value::Null));
     let refers_to_one = |xr: &Value| {
-        xr["spec"]["resourceRefs"]
-            .as_array()
-            .is_some_and(|refs| refs.len() == 1)
+        let refs = xr["spec"]["resourceRefs"].as_array();
+        refs.is_some_and(|refs| refs.len() == 1) && says_all(xr)
     };
     stage.object(&composite_of(&made), refers_to_one).await;
-    stage.ready(&path).await;
+    stage.object(&path, says_all).await;
     bridge.rests().await;
 
     let before = bridge.writes();
