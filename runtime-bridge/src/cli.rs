@@ -33,7 +33,7 @@ pub enum Command {
     Serve(Box<ServeArgs>),
     /// Print the CRDs of plugins, or of compositions, as YAML, for GitOps.
     Crds(CrdsArgs),
-    /// Run a control plane, plugins and a bridge on this machine: the inner loop of whoever writes a plugin.
+    /// Run a control plane, plugins, composition functions and a bridge on this machine: the inner loop of whoever writes one of them.
     Dev(DevArgs),
     /// Write the source of a new plugin that runs, and passes the conformance kit, at once.
     NewPlugin(NewPluginArgs),
@@ -53,6 +53,7 @@ impl Command {
         match self {
             Self::Serve(args) => args.check(),
             Self::Crds(args) => args.check(),
+            Self::Dev(args) => args.check(),
             _ => Ok(()),
         }
     }

@@ -89,7 +89,7 @@ fn crossplane(cluster: &Cluster, version: &str, kind: &str) -> Api<DynamicObject
     api(cluster, "apiextensions.crossplane.io", version, kind, false)
 }
 
-fn definition() -> Value {
+pub fn definition() -> Value {
     json!({
         "apiVersion": "apiextensions.crossplane.io/v2",
         "kind": "CompositeResourceDefinition",
@@ -112,7 +112,7 @@ fn definition() -> Value {
 }
 
 /// Of an order of size 2 two `ConfigMap`s, and of any other none.
-fn composition() -> Value {
+pub fn composition() -> Value {
     let config_map = |value: &str| {
         json!({
             "object": { "apiVersion": "v1", "kind": "ConfigMap", "data": { "value": value } },
@@ -140,7 +140,7 @@ fn composition() -> Value {
     })
 }
 
-fn order(name: &str, size: u64) -> Value {
+pub fn order(name: &str, size: u64) -> Value {
     json!({
         "apiVersion": "shop.example.org/v1",
         "kind": "Order",
