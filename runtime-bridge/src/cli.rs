@@ -5,8 +5,9 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use tracing_subscriber::EnvFilter;
 
 use crate::{
-    call::CallArgs, crds::CrdsArgs, dev::DevArgs, healthcheck::HealthcheckArgs, new_plugin::NewPluginArgs,
-    serve::ServeArgs, trace::TraceArgs,
+    call::CallArgs, crds::CrdsArgs, dev::DevArgs, function_certs::FunctionCertsArgs,
+    healthcheck::HealthcheckArgs, new_plugin::NewPluginArgs, rbac::RbacArgs, serve::ServeArgs,
+    trace::TraceArgs,
 };
 
 /// Runs Kubernetes providers that are written in any language.
@@ -33,6 +34,10 @@ pub enum Command {
     Serve(Box<ServeArgs>),
     /// Print the CRDs of plugins, or of compositions, as YAML, for GitOps.
     Crds(CrdsArgs),
+    /// Print the ClusterRoles of a bridge that serves compositions, as YAML, for GitOps.
+    Rbac(RbacArgs),
+    /// Write certificates for the bridge and a composition function that it reaches over mutual TLS, or renew them.
+    FunctionCerts(FunctionCertsArgs),
     /// Run a control plane, plugins, composition functions and a bridge on this machine: the inner loop of whoever writes one of them.
     Dev(DevArgs),
     /// Write the source of a new plugin that runs, and passes the conformance kit, at once.
@@ -53,6 +58,7 @@ impl Command {
         match self {
             Self::Serve(args) => args.check(),
             Self::Crds(args) => args.check(),
+            Self::Rbac(args) => args.check(),
             Self::Dev(args) => args.check(),
             _ => Ok(()),
         }
@@ -122,6 +128,9 @@ mod tests {
                 // Where two commands mean different things by one flag, the variable's name distinguishes them.
                 let long = match name.as_str() {
                     "call --namespace" | "trace --namespace" => "object-namespace",
+                    "function-certs --host" => "function-host",
+                    "function-certs --dir" => "function-certs-dir",
+                    "function-certs --days" => "function-certs-days",
                     "call --timeout" => "call-timeout",
                     "healthcheck --timeout" => "healthcheck-timeout",
                     _ => flag.get_long().unwrap_or_default(),

@@ -10,11 +10,14 @@ mod crds;
 pub mod definitions;
 mod dev;
 mod duration;
+mod function_certs;
 mod healthcheck;
 mod logging;
+mod manifests;
 mod new_plugin;
 mod object_lookup;
 pub mod plugins;
+mod rbac;
 mod retry_until;
 pub mod serve;
 mod trace;
@@ -55,6 +58,8 @@ async fn run(command: Command) -> Result<(), Box<dyn Error>> {
     match command {
         Command::Serve(args) => serve::run(*args).await?,
         Command::Crds(args) => crds::run(args).await?,
+        Command::Rbac(args) => rbac::run(&args)?,
+        Command::FunctionCerts(args) => function_certs::run(&args)?,
         Command::Dev(args) => dev::run(args).await?,
         Command::NewPlugin(args) => new_plugin::run(&args)?,
         Command::Call(args) => call::run(*args).await?,

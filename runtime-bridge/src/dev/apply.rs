@@ -9,7 +9,8 @@ use kube::{
     discovery::{Scope, pinned_kind},
 };
 
-use super::{manifests::Document, progress::ProgressPrinter};
+use super::progress::ProgressPrinter;
+use crate::manifests::Document;
 
 const FIELD_MANAGER: &str = "runtime-bridge-dev";
 /// How long a kind may take until it is served: its plugin has to start, or its definition to be read, and its CRD to be created.

@@ -7,7 +7,6 @@ mod changes;
 mod children;
 mod command;
 mod composed;
-mod manifests;
 mod progress;
 mod state;
 mod supervise;
@@ -43,6 +42,7 @@ use self::{
     state::StateFile,
     supervise::{SuperviseError, Supervised},
 };
+use crate::manifests;
 
 /// The bridge's exit code when its command line is wrong.
 const USAGE: i32 = 2;
