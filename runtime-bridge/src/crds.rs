@@ -5,7 +5,6 @@ use std::io::{self, Write};
 use bridge_core::crd::CROSSPLANE;
 use bridge_engine::metrics::Metrics;
 use clap::Args;
-use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::{

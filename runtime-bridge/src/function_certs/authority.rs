@@ -158,7 +158,9 @@ impl Authority {
         params.use_authority_key_identifier_extension = true;
         params.extended_key_usages = vec![match purpose {
             Purpose::Server(hosts) => {
-                params.subject_alt_names = CertificateParams::new(hosts).map_err(failed)?.subject_alt_names;
+                params.subject_alt_names = CertificateParams::new(hosts.to_vec())
+                    .map_err(failed)?
+                    .subject_alt_names;
                 ExtendedKeyUsagePurpose::ServerAuth
             }
             Purpose::Client => ExtendedKeyUsagePurpose::ClientAuth,

@@ -110,9 +110,9 @@ async fn a_trace_of_an_order_shows_what_exists_and_what_does_not() {
     let table = trace(&cluster, &bridge.address, &[]).await;
     assert!(table.starts_with("NAME "), "{table}");
     for (resource, shown) in [
-        ("note", "├─ ConfigMap/a-"),
-        ("part", "└─ Part/a-"),
-        ("label", "   └─ ConfigMap/a-"),
+        ("note", "└─ ConfigMap/a-"),
+        ("part", "├─ Part/a-"),
+        ("label", "│  └─ ConfigMap/a-"),
     ] {
         assert!(line(&table, resource).starts_with(shown), "{table}");
     }
@@ -131,9 +131,9 @@ async fn a_trace_of_an_order_shows_what_exists_and_what_does_not() {
     bridge.process.kill();
     bridge.process.wait().await;
     let json: Value = serde_json::from_str(&trace(&cluster, &bridge.address, &["-o", "json"]).await).unwrap();
-    let note = json["children"][0]["name"].as_str().unwrap();
-    assert_eq!(json["children"][0]["resourceName"], "note");
-    assert_eq!(json["children"][1]["children"][0]["existence"], "exists");
+    let note = json["children"][1]["name"].as_str().unwrap();
+    assert_eq!(json["children"][1]["resourceName"], "note");
+    assert_eq!(json["children"][0]["children"][0]["existence"], "exists");
     config_maps(&cluster)
         .delete(note, &DeleteParams::default())
         .await
