@@ -6,8 +6,8 @@ use tracing_subscriber::EnvFilter;
 
 use crate::{
     call::CallArgs, crds::CrdsArgs, dev::DevArgs, function_certs::FunctionCertsArgs,
-    healthcheck::HealthcheckArgs, new_plugin::NewPluginArgs, rbac::RbacArgs, serve::ServeArgs,
-    trace::TraceArgs,
+    healthcheck::HealthcheckArgs, new_plugin::NewPluginArgs, rbac::RbacArgs, render::RenderArgs,
+    serve::ServeArgs, trace::TraceArgs,
 };
 
 /// Runs Kubernetes providers that are written in any language.
@@ -44,6 +44,8 @@ pub enum Command {
     NewPlugin(NewPluginArgs),
     /// Call a plugin by hand: one method of the contract, its request from the command line or from a live object.
     Call(Box<CallArgs>),
+    /// Show what a composition makes of a composite resource, without a cluster.
+    Render(Box<RenderArgs>),
     /// Show where an object stands and what it waits for: conditions, record, operation, last calls, next action.
     Trace(TraceArgs),
     /// Ask a running bridge whether it is ready: exit code 0 if so, else 1. For exec probes.
@@ -60,6 +62,7 @@ impl Command {
             Self::Crds(args) => args.check(),
             Self::Rbac(args) => args.check(),
             Self::Dev(args) => args.check(),
+            Self::Render(args) => args.check(),
             _ => Ok(()),
         }
     }
@@ -131,6 +134,7 @@ mod tests {
                     "function-certs --host" => "function-host",
                     "function-certs --dir" => "function-certs-dir",
                     "function-certs --days" => "function-certs-days",
+                    "render --timeout" => "render-timeout",
                     "call --timeout" => "call-timeout",
                     "healthcheck --timeout" => "healthcheck-timeout",
                     _ => flag.get_long().unwrap_or_default(),

@@ -18,6 +18,7 @@ mod new_plugin;
 mod object_lookup;
 pub mod plugins;
 mod rbac;
+mod render;
 mod retry_until;
 pub mod serve;
 mod trace;
@@ -63,6 +64,7 @@ async fn run(command: Command) -> Result<(), Box<dyn Error>> {
         Command::Dev(args) => dev::run(args).await?,
         Command::NewPlugin(args) => new_plugin::run(&args)?,
         Command::Call(args) => call::run(*args).await?,
+        Command::Render(args) => render::run(*args).await?,
         Command::Trace(args) => trace::run(args).await?,
         Command::Healthcheck(args) => healthcheck::run(args).await?,
         Command::Version => println!("{} {}", env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION")),

@@ -9,7 +9,11 @@ use std::{collections::BTreeMap, sync::Arc};
 use bridge_core::function::FunctionEndpoint;
 use bridge_function::{Client, EndpointTable};
 
-pub use self::{args::CompositionArgs, definitions::install, endpoints::EndpointSources};
+pub use self::{
+    args::{CompositionArgs, NamedEndpoint},
+    definitions::install,
+    endpoints::EndpointSources,
+};
 
 /// How functions are reached.
 pub struct Compositions {

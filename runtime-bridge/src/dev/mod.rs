@@ -35,9 +35,10 @@ use kube::{
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
+pub use self::command::{FunctionCommand, endpoint};
 use self::{
     children::Children,
-    command::{ChildCommand, FunctionCommand},
+    command::ChildCommand,
     progress::ProgressPrinter,
     state::StateFile,
     supervise::{SuperviseError, Supervised},

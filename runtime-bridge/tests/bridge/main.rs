@@ -13,5 +13,6 @@ mod leadership;
 mod life;
 mod notes;
 mod program;
+mod render;
 mod rules;
 mod serve;
