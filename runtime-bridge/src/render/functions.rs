@@ -7,6 +7,7 @@ use bridge_core::function::{
     FunctionEndpoint, FunctionFailure, Functions, RunRequest, RunResponse, endpoints,
 };
 use bridge_function::{Client, EndpointTable, Options};
+use bridge_plugin::TlsFiles;
 use jiff::Timestamp;
 use serde_json::Value;
 use tokio::{net::UnixStream, time::sleep};
@@ -83,7 +84,10 @@ impl RunningFunctions {
             .await
             .map_err(|_| RenderError::Timeout(args.timeout))??;
         Ok(Self {
-            client: Client::new(Options::new(table, None)),
+            client: Client::new(Options::new(
+                table,
+                args.function_tls_dir.as_deref().map(TlsFiles::in_folder),
+            )),
             deadline,
             timeout: args.timeout,
             processes: started.into_iter().map(|(_, _, process)| process).collect(),

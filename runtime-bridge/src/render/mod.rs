@@ -33,9 +33,12 @@ pub struct RenderArgs {
     /// render.crossplane.io/runtime-development-target, else at localhost:9443, without TLS; crossbridge.dev/endpoint says where any listens.
     #[arg(value_name = "FUNCTIONS")]
     pub functions: Option<PathBuf>,
-    /// Where a function listens: NAME=unix:///path or NAME=http://127.0.0.1:port. It beats what its Function says. Can be given more than once.
+    /// Where a function listens: NAME=unix:///path, NAME=http://127.0.0.1:port, or NAME=host:port over TLS. It beats what its Function says. Can be given more than once.
     #[arg(long, env = "CROSSBRIDGE_FUNCTION", value_name = "NAME=ENDPOINT", value_delimiter = ',', value_parser = NamedEndpoint::parse)]
     pub function: Vec<NamedEndpoint>,
+    /// Folder of the files tls.crt, tls.key and ca.crt, for functions that are reached over TLS.
+    #[arg(long, env = "CROSSBRIDGE_FUNCTION_TLS_DIR", value_name = "DIR")]
+    pub function_tls_dir: Option<PathBuf>,
     /// Command that runs a function for as long as it takes, as `runtime-bridge dev` has it. Can be given more than once.
     #[arg(
         long,
