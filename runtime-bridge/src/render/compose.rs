@@ -35,8 +35,8 @@ pub(super) struct Rendered {
     pub composed: Vec<ComposedResource>,
     /// What the composite resource refers to.
     pub refs: Vec<ResourceRef>,
-    /// Of the run.
-    pub outcome: Arc<RunOutcome>,
+    /// Of the run; `None`: it is paused, or being deleted, and nothing was run.
+    pub outcome: Option<Arc<RunOutcome>>,
     /// In their order, those of functions aside.
     pub events: Vec<Event>,
     /// What cannot be composed, and why.
@@ -53,7 +53,8 @@ pub(super) async fn compose(inputs: &Inputs, functions: &RunningFunctions) -> Re
         CompositeMachine::completed(&mut course.memory, &course.snapshot);
         course.take_events();
         let action = match CompositeMachine::decide(&course.snapshot, &course.memory) {
-            Decision::Rest(_) => return course.end(inputs),
+            // Nothing of it is left.
+            Decision::Rest(_) | Decision::Act(Action::RemoveFinalizer) => return course.end(inputs),
             Decision::Act(action) => action,
         };
         last = action.to_string();
@@ -315,10 +316,18 @@ impl Course {
 
     fn end(mut self, inputs: &Inputs) -> Result<Rendered, RenderError> {
         self.take_events();
-        // Paused, or being deleted: nothing was run.
-        let outcome = self.outcome.take().unwrap_or_else(|| Arc::new(nothing()));
         let xr = &self.snapshot.xr;
         let home = xr.namespace();
+        let Some(outcome) = self.outcome.take() else {
+            return Ok(Rendered {
+                composite: xr.object.clone(),
+                composed: Vec::new(),
+                refs: xr.refs.clone(),
+                outcome: None,
+                events: self.events,
+                problems: Vec::new(),
+            });
+        };
         let desired = match &outcome.result {
             Ok(desired) => desired.clone(),
             Err(failure) => return Err(RenderError::Run(failure.clone())),
@@ -350,23 +359,10 @@ impl Course {
             composite: xr.object.clone(),
             composed,
             refs,
-            outcome,
+            outcome: Some(outcome),
             events: self.events,
             problems,
         })
-    }
-}
-
-/// Of a run that was none: nothing is desired.
-fn nothing() -> RunOutcome {
-    RunOutcome {
-        result: Ok(bridge_core::function::DesiredState::default()),
-        context: None,
-        results: Vec::new(),
-        conditions: Vec::new(),
-        ttl: None,
-        requirements: bridge_core::composite::StepRequirements::default(),
-        looked: BTreeMap::new(),
     }
 }
 

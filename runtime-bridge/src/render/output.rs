@@ -1,7 +1,7 @@
 //! What is printed, document by document.
 
 use bridge_core::{
-    composite::ResourceRef,
+    composite::{ResourceRef, RunOutcome},
     definition::Scope,
     function::{Condition, Severity},
     managed::Event,
@@ -23,7 +23,8 @@ pub(super) fn documents(inputs: &Inputs, rendered: &Rendered, args: &RenderArgs)
         documents.extend(results(inputs, rendered));
     }
     if args.include_context
-        && let Some(context) = &rendered.outcome.context
+        && let Some(outcome) = &rendered.outcome
+        && let Some(context) = &outcome.context
     {
         documents.push(json!({ "apiVersion": API_VERSION, "kind": "Context", "fields": context.0 }));
     }
@@ -32,6 +33,14 @@ pub(super) fn documents(inputs: &Inputs, rendered: &Rendered, args: &RenderArgs)
 
 fn composite(inputs: &Inputs, rendered: &Rendered, full: bool) -> Value {
     let given = &inputs.composite;
+    let Some(outcome) = &rendered.outcome else {
+        // Paused, or being deleted: nothing but its status changes.
+        let mut whole = given.clone();
+        let mut status = rendered.composite["status"].clone();
+        status["conditions"] = conditions(inputs, rendered, &[]);
+        whole["status"] = status;
+        return whole;
+    };
     let refs: Vec<Value> = rendered.refs.iter().map(ResourceRef::to_value).collect();
     let spec = match inputs.scope {
         Scope::LegacyCluster => json!({ "resourceRefs": refs }),
@@ -42,7 +51,7 @@ fn composite(inputs: &Inputs, rendered: &Rendered, full: bool) -> Value {
         "kind": given["kind"],
         "metadata": metadata(given),
         "spec": spec,
-        "status": status(inputs, rendered),
+        "status": status(inputs, rendered, outcome),
     });
     if !full {
         return written;
@@ -63,18 +72,22 @@ fn metadata(given: &Value) -> Value {
 }
 
 /// What functions desire, and all conditions.
-fn status(inputs: &Inputs, rendered: &Rendered) -> Value {
-    let desired = match &rendered.outcome.result {
-        Ok(desired) => desired.composite.as_ref().map(|one| one.object["status"].clone()),
-        Err(_) => None,
-    };
+fn status(inputs: &Inputs, rendered: &Rendered, outcome: &RunOutcome) -> Value {
+    let desired = outcome
+        .result
+        .as_ref()
+        .ok()
+        .and_then(|desired| desired.composite.as_ref());
+    let desired = desired.map(|composite| composite.object["status"].clone());
     let mut status = desired.filter(Value::is_object).unwrap_or_else(|| json!({}));
+    status["conditions"] = conditions(inputs, rendered, &outcome.conditions);
+    status
+}
+
+/// Those that were given keep their places.
+fn conditions(inputs: &Inputs, rendered: &Rendered, functions: &[Condition]) -> Value {
     let given = types(&inputs.composite["status"]["conditions"]);
-    let functions = rendered
-        .outcome
-        .conditions
-        .iter()
-        .map(|one: &Condition| one.type_.clone());
+    let functions = functions.iter().map(|one| one.type_.clone());
     let order: Vec<String> = given
         .into_iter()
         .chain(FIRST.map(str::to_owned))
@@ -85,8 +98,7 @@ fn status(inputs: &Inputs, rendered: &Rendered) -> Value {
     let mut conditions: Vec<Value> = stored.into_iter().flatten().map(shown).collect();
     let place = |condition: &Value| order.iter().position(|type_| condition["type"] == type_.as_str());
     conditions.sort_by_key(|condition| place(condition).unwrap_or(order.len()));
-    status["conditions"] = conditions.into();
-    status
+    conditions.into()
 }
 
 fn types(conditions: &Value) -> Vec<String> {
@@ -118,7 +130,8 @@ fn results(inputs: &Inputs, rendered: &Rendered) -> Vec<Value> {
         "reason": "SelectComposition",
         "message": format!("Successfully selected composition: {}", inputs.composition),
     });
-    let functions = rendered.outcome.results.iter().map(|one| {
+    let ran = rendered.outcome.as_ref();
+    let functions = ran.into_iter().flat_map(|outcome| &outcome.results).map(|one| {
         let severity = match one.result.severity {
             Severity::Fatal => "SEVERITY_FATAL",
             Severity::Warning | Severity::Unknown => "SEVERITY_WARNING",
@@ -145,7 +158,11 @@ fn results(inputs: &Inputs, rendered: &Rendered) -> Vec<Value> {
             "message": event.message,
         })
     });
-    std::iter::once(chosen).chain(functions).chain(events).collect()
+    ran.map(|_| chosen)
+        .into_iter()
+        .chain(functions)
+        .chain(events)
+        .collect()
 }
 
 /// Lists are whole.

@@ -183,6 +183,29 @@ async fn what_cannot_be_rendered_is_an_error_without_output() {
     );
 }
 
+#[tokio::test]
+async fn a_paused_composite_resource_is_shown_as_it_is() {
+    let mut xr = order("a", 2);
+    xr["metadata"]["annotations"] = json!({ "crossplane.io/paused": "true" });
+    xr["metadata"]["uid"] = json!("the-uid");
+    let files = Files::new(&xr, &composition());
+    let ran = files.render(&["-r"]).await;
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let mut rendered = documents(&ran);
+    let event = rendered.pop().unwrap();
+    assert_eq!(event["reason"], "ReconciliationPaused");
+    let conditions = rendered[0]["status"]["conditions"].take();
+    let reasons: Vec<&str> = conditions
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|condition| condition["reason"].as_str())
+        .collect();
+    assert_eq!(reasons, ["WatchCircuitClosed", "ReconcilePaused"]);
+    rendered[0].as_object_mut().unwrap().remove("status");
+    assert_eq!(rendered, [xr]);
+}
+
 /// Without what the API server and the live path alone add.
 fn comparable(object: &DynamicObject) -> Value {
     let mut object = serde_json::to_value(object).unwrap();
