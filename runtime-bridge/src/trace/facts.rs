@@ -265,7 +265,7 @@ impl Facts {
     }
 
     fn next(&self) -> Tree {
-        Tree::new(next_reconcile(&self.seen, self.now))
+        Tree::new(next_reconcile(&self.seen, self.now, "it is checked for drift"))
     }
 
     fn ago(&self, then: Timestamp) -> String {
@@ -277,8 +277,8 @@ impl Facts {
     }
 }
 
-/// When and why an object is reconciled next.
-pub(super) fn next_reconcile(seen: &Result<Seen, String>, now: Timestamp) -> String {
+/// When and why an object is reconciled next. `by_clock`: what that is for that no change caused.
+pub(super) fn next_reconcile(seen: &Result<Seen, String>, now: Timestamp, by_clock: &str) -> String {
     let planned = match seen {
         Err(_) => return "next: not known".to_owned(),
         Ok(seen) => seen.planned.as_ref(),
@@ -290,7 +290,7 @@ pub(super) fn next_reconcile(seen: &Result<Seen, String>, now: Timestamp) -> Str
         Some(Priority::UserChange) => "a change is reconciled",
         Some(Priority::Dependency) => "something that it depends on changed",
         Some(Priority::OperationPoll) => "the operation is polled",
-        Some(Priority::DriftPoll) => "it is checked for drift",
+        Some(Priority::DriftPoll) => by_clock,
         Some(Priority::InitialList) => "it is reconciled for the first time",
         None => "nothing is planned",
     };

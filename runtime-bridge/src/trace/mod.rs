@@ -102,9 +102,11 @@ async fn composed(args: &TraceArgs, object: &Object, reader: &Reader) -> String 
     if let Some(composed_by) = root.composed_by() {
         line(&composed_by);
     }
+    let seen = seen(object, args.admin_address).await;
     line(&next_reconcile(
-        &seen(object, args.admin_address).await,
+        &seen,
         Timestamp::now(),
+        "it is looked at again, as a TTL, an interval or a wait ends,",
     ));
     let (mut searched, mut failed) = (Vec::new(), Vec::new());
     for (kind, result) in gather.searched().await {

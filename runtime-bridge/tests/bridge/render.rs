@@ -159,6 +159,11 @@ async fn a_command_is_a_function_for_as_long_as_it_is_needed() {
     let ran = files.render(&["--function-command", "f=false"]).await;
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), ""));
     assert!(ran.stderr.contains("before it listened"), "{}", ran.stderr);
+    let ran = files
+        .render(&["--function-command", "f=sleep 1000", "--timeout", "300ms"])
+        .await;
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), ""));
+    assert!(ran.stderr.contains("not rendered within 0.3 s"), "{}", ran.stderr);
 }
 
 #[tokio::test]
