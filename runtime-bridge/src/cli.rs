@@ -5,7 +5,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use tracing_subscriber::EnvFilter;
 
 use crate::{
-    call::CallArgs, crds::CrdsArgs, dev::DevArgs, healthcheck::HealthcheckArgs, new_plugin::NewPluginArgs,
+    call::CallArgs, crds::CrdsArgs, dev::DevArgs, function_certs::FunctionCertsArgs,
+    healthcheck::HealthcheckArgs, new_plugin::NewPluginArgs, rbac::RbacArgs, render::RenderArgs,
     serve::ServeArgs, trace::TraceArgs,
 };
 
@@ -33,12 +34,18 @@ pub enum Command {
     Serve(Box<ServeArgs>),
     /// Print the CRDs of plugins, or of compositions, as YAML, for GitOps.
     Crds(CrdsArgs),
-    /// Run a control plane, plugins and a bridge on this machine: the inner loop of whoever writes a plugin.
+    /// Print the ClusterRoles of a bridge that serves compositions, as YAML, for GitOps.
+    Rbac(RbacArgs),
+    /// Write certificates for the bridge and a composition function that it reaches over mutual TLS, or renew them.
+    FunctionCerts(FunctionCertsArgs),
+    /// Run a control plane, plugins, composition functions and a bridge on this machine: the inner loop of whoever writes one of them.
     Dev(DevArgs),
     /// Write the source of a new plugin that runs, and passes the conformance kit, at once.
     NewPlugin(NewPluginArgs),
     /// Call a plugin by hand: one method of the contract, its request from the command line or from a live object.
     Call(Box<CallArgs>),
+    /// Show what a composition makes of a composite resource, without a cluster.
+    Render(Box<RenderArgs>),
     /// Show where an object stands and what it waits for: conditions, record, operation, last calls, next action.
     Trace(TraceArgs),
     /// Ask a running bridge whether it is ready: exit code 0 if so, else 1. For exec probes.
@@ -53,6 +60,9 @@ impl Command {
         match self {
             Self::Serve(args) => args.check(),
             Self::Crds(args) => args.check(),
+            Self::Rbac(args) => args.check(),
+            Self::Dev(args) => args.check(),
+            Self::Render(args) => args.check(),
             _ => Ok(()),
         }
     }
@@ -121,6 +131,10 @@ mod tests {
                 // Where two commands mean different things by one flag, the variable's name distinguishes them.
                 let long = match name.as_str() {
                     "call --namespace" | "trace --namespace" => "object-namespace",
+                    "function-certs --host" => "function-host",
+                    "function-certs --dir" => "function-certs-dir",
+                    "function-certs --days" => "function-certs-days",
+                    "render --timeout" => "render-timeout",
                     "call --timeout" => "call-timeout",
                     "healthcheck --timeout" => "healthcheck-timeout",
                     _ => flag.get_long().unwrap_or_default(),

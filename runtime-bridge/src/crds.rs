@@ -5,11 +5,11 @@ use std::io::{self, Write};
 use bridge_core::crd::CROSSPLANE;
 use bridge_engine::metrics::Metrics;
 use clap::Args;
-use serde_json::Value;
 use tokio::time::Instant;
 
 use crate::{
     definitions::Definitions,
+    manifests::yaml_document,
     plugins::{CallMetrics, PluginArgs, PluginsError},
 };
 
@@ -60,14 +60,14 @@ pub async fn run(args: CrdsArgs) -> Result<(), CrdsError> {
     let mut refused = Vec::new();
     let mut output = io::stdout().lock();
     for crd in CROSSPLANE.into_iter().filter(|_| args.compositions) {
-        output.write_all(document(serde_yaml_ng::from_str(crd)?)?.as_bytes())?;
+        output.write_all(yaml_document(serde_yaml_ng::from_str(crd)?)?.as_bytes())?;
     }
     for plugin in plugins {
         let definitions = Definitions::of(&plugin.served());
         let configs = definitions.configs.into_iter().map(|(_, crd)| crd);
         let kinds = definitions.kinds.into_iter().map(|(_, crd)| crd);
         for crd in configs.chain(kinds) {
-            output.write_all(document(crd)?.as_bytes())?;
+            output.write_all(yaml_document(crd)?.as_bytes())?;
         }
         refused.extend(definitions.refused.into_iter().map(|refused| refused.to_string()));
     }
@@ -77,10 +77,4 @@ pub async fn run(args: CrdsArgs) -> Result<(), CrdsError> {
     } else {
         Err(CrdsError::Refused(refused))
     }
-}
-
-/// Keys in order, so that the same CRD is always the same text.
-fn document(mut crd: Value) -> Result<String, serde_yaml_ng::Error> {
-    crd.sort_all_objects();
-    Ok(format!("---\n{}", serde_yaml_ng::to_string(&crd)?))
 }

@@ -10,11 +10,15 @@ mod crds;
 pub mod definitions;
 mod dev;
 mod duration;
+mod function_certs;
 mod healthcheck;
 mod logging;
+mod manifests;
 mod new_plugin;
 mod object_lookup;
 pub mod plugins;
+mod rbac;
+mod render;
 mod retry_until;
 pub mod serve;
 mod trace;
@@ -55,9 +59,12 @@ async fn run(command: Command) -> Result<(), Box<dyn Error>> {
     match command {
         Command::Serve(args) => serve::run(*args).await?,
         Command::Crds(args) => crds::run(args).await?,
+        Command::Rbac(args) => rbac::run(&args)?,
+        Command::FunctionCerts(args) => function_certs::run(&args)?,
         Command::Dev(args) => dev::run(args).await?,
         Command::NewPlugin(args) => new_plugin::run(&args)?,
         Command::Call(args) => call::run(*args).await?,
+        Command::Render(args) => render::run(*args).await?,
         Command::Trace(args) => trace::run(args).await?,
         Command::Healthcheck(args) => healthcheck::run(args).await?,
         Command::Version => println!("{} {}", env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION")),

@@ -26,7 +26,7 @@ pub struct CompositionArgs {
         env = "CROSSBRIDGE_FUNCTION",
         value_name = "NAME=ENDPOINT",
         value_delimiter = ',',
-        value_parser = named_endpoint
+        value_parser = NamedEndpoint::parse
     )]
     pub functions: Vec<NamedEndpoint>,
     /// Folder of the bridge's files tls.crt, tls.key and ca.crt, for functions that are reached over TLS.
@@ -76,18 +76,21 @@ pub struct NamedEndpoint {
     pub endpoint: FunctionEndpoint,
 }
 
-fn named_endpoint(text: &str) -> Result<NamedEndpoint, String> {
-    let (name, endpoint) = text
-        .split_once('=')
-        .filter(|(name, _)| !name.is_empty())
-        .ok_or("write NAME=ENDPOINT, where NAME is what compositions call the function")?;
-    let endpoint = endpoint
-        .parse::<FunctionEndpoint>()
-        .map_err(|error| error.to_string())?;
-    Ok(NamedEndpoint {
-        name: name.to_owned(),
-        endpoint,
-    })
+impl NamedEndpoint {
+    /// `NAME=ENDPOINT`.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let (name, endpoint) = text
+            .split_once('=')
+            .filter(|(name, _)| !name.is_empty())
+            .ok_or("write NAME=ENDPOINT, where NAME is what compositions call the function")?;
+        let endpoint = endpoint
+            .parse::<FunctionEndpoint>()
+            .map_err(|error| error.to_string())?;
+        Ok(Self {
+            name: name.to_owned(),
+            endpoint,
+        })
+    }
 }
 
 impl CompositionArgs {
@@ -184,7 +187,7 @@ mod tests {
     }
 
     fn parsed(text: &str) -> String {
-        match named_endpoint(text) {
+        match NamedEndpoint::parse(text) {
             Ok(named) => format!("{} at {}", named.name, named.endpoint),
             Err(why) => why,
         }

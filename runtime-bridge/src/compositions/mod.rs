@@ -11,7 +11,10 @@ use bridge_core::function::FunctionEndpoint;
 use bridge_function::{Client, EndpointTable, FunctionMetrics};
 
 pub use self::{
-    args::CompositionArgs, definitions::install, endpoints::EndpointSources, other_core::OtherCore,
+    args::{CompositionArgs, NamedEndpoint},
+    definitions::install,
+    endpoints::EndpointSources,
+    other_core::OtherCore,
 };
 
 /// How functions are reached.

@@ -9,20 +9,21 @@ use kube::{
     discovery::{Scope, pinned_kind},
 };
 
-use super::{manifests::Document, progress::ProgressPrinter};
+use super::progress::ProgressPrinter;
+use crate::manifests::Document;
 
 const FIELD_MANAGER: &str = "runtime-bridge-dev";
-/// How long a kind may take until it is served: its plugin has to start and its CRD to be created.
+/// How long a kind may take until it is served: its plugin has to start, or its definition to be read, and its CRD to be created.
 const SERVED_WITHIN: Duration = Duration::from_mins(1);
 const ASK_EVERY: Duration = Duration::from_millis(200);
 
 /// Why a manifest was not applied.
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {
-    /// No plugin serves the kind.
+    /// Nobody serves the kind.
     #[error(
-        "{origin}: no {kind} of {api_version} is served, {} s after the bridge was started; is the kind spelt as the plugin \
-         spells it, and does the plugin run?",
+        "{origin}: no {kind} of {api_version} is served, {} s after the bridge was started; is the kind spelt as its plugin or \
+         definition spells it, and does the plugin run?",
         SERVED_WITHIN.as_secs()
     )]
     NotServed {

@@ -1,9 +1,11 @@
 //! What changed between two states of an object, in words.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use kube::api::DynamicObject;
 use serde_json::Value;
+
+use super::composed::{composes, origin};
 
 const EXTERNAL_NAME: &str = "crossplane.io/external-name";
 
@@ -13,6 +15,8 @@ pub struct ObjectState {
     conditions: BTreeMap<String, String>,
     external_name: Option<String>,
     deleting: bool,
+    composes: BTreeSet<String>,
+    origin: Option<String>,
 }
 
 impl ObjectState {
@@ -30,6 +34,8 @@ impl ObjectState {
                 .and_then(|all| all.get(EXTERNAL_NAME))
                 .cloned(),
             deleting: object.metadata.deletion_timestamp.is_some(),
+            composes: composes(object),
+            origin: origin(object),
         }
     }
 }
@@ -50,7 +56,10 @@ pub fn changes(former: Option<&ObjectState>, now: &ObjectState) -> Vec<String> {
     let nothing = ObjectState::default();
     let mut changes = Vec::new();
     if former.is_none() {
-        changes.push("created".to_owned());
+        changes.push(match &now.origin {
+            Some(origin) => format!("created as {origin}"),
+            None => "created".to_owned(),
+        });
     }
     let former = former.unwrap_or(&nothing);
     if let Some(name) = now
@@ -62,6 +71,12 @@ pub fn changes(former: Option<&ObjectState>, now: &ObjectState) -> Vec<String> {
     }
     if now.deleting && !former.deleting {
         changes.push("is being deleted".to_owned());
+    }
+    for composed in now.composes.difference(&former.composes) {
+        changes.push(format!("composes {composed}"));
+    }
+    for gone in former.composes.difference(&now.composes) {
+        changes.push(format!("no longer composes {gone}"));
     }
     for (kind, words) in &now.conditions {
         if former.conditions.get(kind) != Some(words) {
@@ -122,5 +137,46 @@ mod tests {
             "AsyncOperation condition removed",
         ];
         assert_eq!(changes(Some(&creating), &deleting), reported);
+    }
+    #[test]
+    fn what_is_composed_is_printed_as_it_comes_and_goes() {
+        let order = |refs: Value| {
+            state_of(json!({
+                "metadata": {"name": "x", "namespace": "default"},
+                "spec": {"crossplane": {"resourceRefs": refs}},
+            }))
+        };
+        let (one, two) = (
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "one"}),
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "two"}),
+        );
+        let both = order(json!([one, two]));
+        assert_eq!(
+            changes(None, &both),
+            [
+                "created",
+                "composes ConfigMap default/one",
+                "composes ConfigMap default/two"
+            ]
+        );
+        assert_eq!(
+            changes(Some(&both), &order(json!([two]))),
+            ["no longer composes ConfigMap default/one"]
+        );
+        let legacy = state_of(json!({
+            "metadata": {"name": "x"},
+            "spec": {"resourceRefs": [{"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "namespace": "b"}]},
+        }));
+        assert_eq!(changes(None, &legacy), ["created", "composes ConfigMap b/a"]);
+        let composed = state_of(json!({
+            "metadata": {
+                "name": "one",
+                "annotations": {"crossplane.io/composition-resource-name": "settings"},
+                "ownerReferences": [
+                    {"apiVersion": "a/v1", "kind": "Order", "name": "x", "uid": "u", "controller": true}
+                ],
+            },
+        }));
+        assert_eq!(changes(None, &composed), ["created as \"settings\" of Order x"]);
     }
 }

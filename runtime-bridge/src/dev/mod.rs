@@ -1,10 +1,12 @@
-//! `runtime-bridge dev`: a control plane, plugins and a bridge on this machine, in one command; the inner loop of whoever writes a
-//! plugin.
+//! `runtime-bridge dev`: a control plane, plugins, composition functions and a bridge on this machine, in one command; the inner loop of
+//! whoever writes a plugin, a function or a composition.
 #![allow(clippy::doc_markdown, reason = "some comments are help texts")]
 
 mod apply;
 mod changes;
-mod manifests;
+mod children;
+mod command;
+mod composed;
 mod progress;
 mod state;
 mod supervise;
@@ -14,7 +16,6 @@ use std::{
     convert::Infallible,
     error::Error,
     ffi::OsString,
-    fs,
     future::pending,
     io,
     path::{Path, PathBuf},
@@ -34,14 +35,15 @@ use kube::{
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
+pub use self::command::{FunctionCommand, endpoint};
 use self::{
+    children::Children,
+    command::ChildCommand,
     progress::ProgressPrinter,
     state::StateFile,
     supervise::{SuperviseError, Supervised},
 };
-
-/// The environment variable in which a plugin finds its endpoint.
-const ENDPOINT_VARIABLE: &str = "PROVIDER_PLUGIN_ENDPOINT";
+use crate::manifests;
 
 /// The bridge's exit code when its command line is wrong.
 const USAGE: i32 = 2;
@@ -61,10 +63,22 @@ pub struct DevArgs {
         long,
         env = "CROSSBRIDGE_PLUGIN_COMMAND",
         value_name = "COMMAND",
-        required = true,
-        value_parser = plugin_command
+        value_parser = ChildCommand::parse
     )]
-    pub plugin_command: Vec<PluginCommand>,
+    pub plugin_command: Vec<ChildCommand>,
+    /// Serve compositions. No plugin needs to be given then.
+    #[arg(long, env = "CROSSBRIDGE_COMPOSITIONS")]
+    pub compositions: bool,
+    /// Command that runs a composition function, in words as in a shell, behind the name that compositions call it by. {address} in it
+    /// becomes the address at which it is to listen, unix:///path, and {socket} the path alone; it finds both in FUNCTION_ADDRESS and
+    /// FUNCTION_SOCKET, too. It is started again when it ends. Can be given more than once.
+    #[arg(
+        long,
+        env = "CROSSBRIDGE_FUNCTION_COMMAND",
+        value_name = "NAME='COMMAND'",
+        value_parser = FunctionCommand::parse
+    )]
+    pub function_command: Vec<FunctionCommand>,
     /// Manifest file, or folder of them (*.yaml, *.yml, *.json, by name), to apply once their kinds are served. Can be given more
     /// than once.
     #[arg(long, env = "CROSSBRIDGE_APPLY", value_name = "PATH")]
@@ -77,20 +91,30 @@ pub struct DevArgs {
     pub serve_flags: Vec<OsString>,
 }
 
-/// A program and its arguments. Without a shell between, which would take signals meant for the plugin.
-#[derive(Debug, Clone)]
-pub struct PluginCommand {
-    program: String,
-    arguments: Vec<String>,
-}
-
-fn plugin_command(text: &str) -> Result<PluginCommand, String> {
-    let mut words = shlex::split(text).ok_or("a quote is not closed")?.into_iter();
-    let program = words.next().ok_or("it names no program")?;
-    Ok(PluginCommand {
-        program,
-        arguments: words.collect(),
-    })
+impl DevArgs {
+    /// Something is served, and each function is named once.
+    pub fn check(&self) -> Result<(), String> {
+        if self.plugin_command.is_empty() && !self.compositions {
+            return Err(
+                "nothing to serve: give --plugin-command <COMMAND>, --compositions, or both".to_owned(),
+            );
+        }
+        let mut names: Vec<&str> = self
+            .function_command
+            .iter()
+            .map(|function| function.name.as_str())
+            .collect();
+        names.sort_unstable();
+        if let Some([name, ..]) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(format!("--function-command says twice what runs \"{name}\""));
+        }
+        match (self.compositions, names.first()) {
+            (false, Some(name)) => Err(format!(
+                "--function-command {name}=… is for --compositions, which is not given"
+            )),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Why it ended without being asked to.
@@ -105,7 +129,7 @@ pub enum DevError {
     /// The control plane does not run.
     #[error(transparent)]
     ControlPlane(#[from] StartError),
-    /// The bridge or a plugin cannot run at all.
+    /// The bridge, a plugin or a function cannot run at all.
     #[error(transparent)]
     Supervise(#[from] SuperviseError),
     /// The control plane runs, and there is no client for it.
@@ -160,45 +184,24 @@ async fn until_stopped(args: &DevArgs, stop: &CancellationToken) -> Result<(), D
     let client = connect(&kubeconfig).await.map_err(DevError::Connect)?;
     let state = StateFile::new(args.state_file.clone(), &kubeconfig, &plane.kubectl());
 
-    let sockets: Vec<PathBuf> = (1..=args.plugin_command.len())
-        .map(|number| folder.path().join(format!("plugin-{number}.sock")))
-        .collect();
-    let end_plugins = CancellationToken::new();
-    let plugins = args
-        .plugin_command
-        .iter()
-        .zip(&sockets)
-        .enumerate()
-        .map(|(place, (command, socket))| {
-            let name = if sockets.len() == 1 {
-                "plugin".to_owned()
-            } else {
-                format!("plugin {}", place + 1)
-            };
-            let program = move || {
-                // Left by a plugin that was killed; not every language's server replaces it.
-                let _ = fs::remove_file(socket);
-                Spawn::new(&command.program)
-                    .args(&command.arguments)
-                    .env(ENDPOINT_VARIABLE, endpoint(socket))
-            };
-            Supervised {
-                name,
-                progress,
-                state: &state,
-                usage_exit_code: None,
-            }
-            .run(program, &end_plugins)
-        });
+    let children = Children::new(args, folder.path());
+    let end_children = CancellationToken::new();
+    let running_children = children.all().map(|child| {
+        Supervised {
+            name: child.name.clone(),
+            progress,
+            state: &state,
+            usage_exit_code: None,
+        }
+        .run(|| child.spawn(), &end_children)
+    });
     let bridge = async {
         let bridge = std::env::current_exe().map_err(io("find this program"))?;
         let program = || {
             let serve = Spawn::new(&bridge)
                 .args(["serve", "--kubeconfig"])
                 .arg(&kubeconfig);
-            let serve = sockets
-                .iter()
-                .fold(serve, |serve, socket| serve.args(["--plugin", &endpoint(socket)]));
+            let serve = serve.args(children.serve_flags(args.compositions));
             let serve =
                 SERVE_DEFAULTS.iter().fold(serve, |serve, (variable, value)| {
                     match std::env::var_os(variable) {
@@ -217,11 +220,12 @@ async fn until_stopped(args: &DevArgs, stop: &CancellationToken) -> Result<(), D
         .run(program, stop)
         .await;
         // Only now, as a bridge that ends still finishes calls.
-        end_plugins.cancel();
+        end_children.cancel();
         Ok(ended?)
     };
-    let mut running =
-        pin!(async { tokio::try_join!(bridge, async { Ok(try_join_all(plugins).await?) }).map(drop) });
+    let mut running = pin!(async {
+        tokio::try_join!(bridge, async { Ok(try_join_all(running_children).await?) }).map(drop)
+    });
     let applying = async {
         apply::all(&client, &documents, progress).await?;
         Ok(pending::<Infallible>().await)
@@ -239,10 +243,6 @@ async fn until_stopped(args: &DevArgs, stop: &CancellationToken) -> Result<(), D
             Err(failure)
         }
     }
-}
-
-fn endpoint(socket: &Path) -> String {
-    format!("unix://{}", socket.display())
 }
 
 async fn connect(kubeconfig: &Path) -> Result<Client, Box<dyn Error + Send + Sync>> {

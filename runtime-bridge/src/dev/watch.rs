@@ -1,8 +1,9 @@
-//! What happens to the objects of every custom kind, as it happens.
+//! What happens to the objects of every custom kind, and to what composite resources compose, as it happens.
 
 use std::{collections::BTreeMap, convert::Infallible};
 
-use futures::{StreamExt, stream::BoxStream};
+use bridge_core::{composite::names, watch_plan::GroupKind};
+use futures::{StreamExt, TryStreamExt, stream::BoxStream};
 use k8s_openapi::{
     api::core::v1::Event as Occurrence,
     apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
@@ -10,6 +11,8 @@ use k8s_openapi::{
 use kube::{
     Api, Client, ResourceExt,
     api::{ApiResource, DynamicObject},
+    core::TypeMeta,
+    discovery::pinned_kind,
     runtime::{
         WatchStreamExt,
         watcher::{self, Event},
@@ -19,6 +22,7 @@ use tokio_stream::StreamMap;
 
 use super::{
     changes::{ObjectState, changes},
+    composed,
     progress::ProgressPrinter,
 };
 
@@ -45,7 +49,9 @@ pub async fn narrate(client: &Client, progress: ProgressPrinter) -> Infallible {
                     if let Some(resource) = established(&definition)
                         && reported.served(&name, &resource.kind)
                     {
-                        objects.insert(name, watch(client, &resource));
+                        // One of a kind that was composed before its CRD was seen.
+                        objects.remove(&GroupKind::new(&resource.group, &resource.kind).to_string());
+                        objects.insert(name, watch(client, &resource, watcher::Config::default()));
                     }
                 }
                 Some(Ok(Event::Delete(definition))) => {
@@ -55,7 +61,20 @@ pub async fn narrate(client: &Client, progress: ProgressPrinter) -> Infallible {
                 _ => {}
             },
             event = objects.next(), if !objects.is_empty() => match event {
-                Some((_, Ok(Event::Apply(object) | Event::InitApply(object)))) => reported.object(&object),
+                Some((_, Ok(Event::Apply(object) | Event::InitApply(object)))) => {
+                    reported.object(&object);
+                    for (kind, version) in composed::kinds(&object) {
+                        let name = kind.to_string();
+                        if reported.is_defined(&kind) || objects.contains_key(&name) {
+                            continue;
+                        }
+                        // One that is not served yet is looked for with the next event.
+                        if let Ok((resource, _)) = pinned_kind(client, &version).await {
+                            let composed = watcher::Config::default().labels(names::COMPOSITE);
+                            objects.insert(name, watch(client, &resource, composed));
+                        }
+                    }
+                }
                 Some((_, Ok(Event::Delete(object)))) => reported.deleted(&object),
                 _ => {}
             },
@@ -68,10 +87,26 @@ pub async fn narrate(client: &Client, progress: ProgressPrinter) -> Infallible {
     }
 }
 
-fn watch(client: &Client, resource: &ApiResource) -> Objects {
+fn watch(client: &Client, resource: &ApiResource, which: watcher::Config) -> Objects {
     let api: Api<DynamicObject> = Api::all_with(client.clone(), resource);
-    watcher::watcher(api, watcher::Config::default())
+    let types = TypeMeta {
+        api_version: resource.api_version.clone(),
+        kind: resource.kind.clone(),
+    };
+    // A list of a built-in kind does not repeat what its items are.
+    let typed = move |mut object: DynamicObject| {
+        object.types.get_or_insert_with(|| types.clone());
+        object
+    };
+    watcher::watcher(api, which)
         .default_backoff()
+        .map_ok(move |event| match event {
+            Event::Apply(object) => Event::Apply(typed(object)),
+            Event::Delete(object) => Event::Delete(typed(object)),
+            Event::InitApply(object) => Event::InitApply(typed(object)),
+            Event::Init => Event::Init,
+            Event::InitDone => Event::InitDone,
+        })
         .boxed()
 }
 
@@ -127,6 +162,13 @@ impl Reported {
             self.progress.say(kind, &format!("is served ({definition})"));
         }
         changes
+    }
+
+    /// Whether a CRD that is served defines it.
+    fn is_defined(&self, kind: &GroupKind) -> bool {
+        let of_group = format!(".{}", kind.group());
+        let mut defined = self.kinds.iter();
+        defined.any(|(name, served)| served == kind.kind() && name.ends_with(&of_group))
     }
 
     fn no_longer_served(&mut self, definition: &str) {

@@ -1,6 +1,7 @@
 //! Look-up of an object of the cluster by the name that a user types, for commands about one object.
 #![allow(clippy::doc_markdown)] // Some comments are help texts.
 
+mod discovery;
 mod name;
 mod sources;
 
@@ -18,7 +19,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 
 use self::name::{Definition, ObjectName};
-pub use self::sources::Reader;
+pub use self::{discovery::Served, name::KindRole, sources::Reader};
 use crate::cluster::ClusterArgs;
 
 /// A reachable cluster answers well before.
@@ -85,8 +86,9 @@ impl ObjectLookupArgs {
             .connect(&metrics, Instant::now() + REQUEST_TIMEOUT)
             .await?
             .write;
-        let reader = Reader::new(client);
+        let mut reader = Reader::new(client);
         let definitions = reader.definitions().await?;
+        reader.know(&definitions);
         let api = name.find(&definitions).map_err(ObjectLookupError::Name)?;
         let namespace = api.namespaced.then_some(self.namespace.as_str());
         let key = Key::new(api.kind.clone(), namespace, &name.name);

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use bridge_core::kind::ResourceType;
+use bridge_core::{definition::Scope, kind::ResourceType};
 use bridge_engine::object::ApiType;
 use serde_json::Value;
 
@@ -32,8 +32,52 @@ impl FromStr for ObjectName {
 /// What a CRD calls its kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Definition {
-    api: ApiType,
+    pub(super) api: ApiType,
+    pub(super) role: KindRole,
     names: Vec<String>,
+}
+
+/// What the objects of a kind are to compositions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KindRole {
+    /// Composite resources.
+    Composite(Scope),
+    /// Claims of composite resources.
+    Claim,
+    /// Neither.
+    Other,
+}
+
+impl KindRole {
+    /// By who controls the CRD, and by what that one puts into it.
+    fn of(definition: &Value) -> Self {
+        let owners = definition["metadata"]["ownerReferences"].as_array();
+        let is_defined = owners.into_iter().flatten().any(|owner| {
+            owner["controller"] == true
+                && owner["kind"] == "CompositeResourceDefinition"
+                && owner["apiVersion"]
+                    .as_str()
+                    .is_some_and(|version| version.starts_with("apiextensions.crossplane.io/"))
+        });
+        if !is_defined {
+            return Self::Other;
+        }
+        let spec = &definition["spec"];
+        let categories = spec["names"]["categories"].as_array();
+        if categories.into_iter().flatten().any(|one| one == "claim") {
+            return Self::Claim;
+        }
+        let stored = spec["versions"].as_array().into_iter().flatten();
+        let fields = stored
+            .filter(|version| version["storage"] == true)
+            .map(|version| &version["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]);
+        let is_legacy = fields.into_iter().any(|fields| !fields["resourceRefs"].is_null());
+        Self::Composite(match (is_legacy, spec["scope"] == "Namespaced") {
+            (true, _) => Scope::LegacyCluster,
+            (false, true) => Scope::Namespaced,
+            (false, false) => Scope::Cluster,
+        })
+    }
 }
 
 impl Definition {
@@ -61,6 +105,7 @@ impl Definition {
         let resource = ResourceType { group, version, kind };
         Some(Self {
             api: ApiType::new(&resource, &plural, spec["scope"] == "Namespaced"),
+            role: KindRole::of(definition),
             names,
         })
     }
@@ -132,6 +177,46 @@ mod tests {
         assert_eq!(
             find("page"),
             Err(r#""page" names no object: write KIND/NAME, as in bucket/logs"#.to_owned())
+        );
+    }
+
+    #[test]
+    fn the_crds_of_definitions_are_known_by_controller_and_schema() {
+        let role = |owner: &str, categories: Value, scope: &str, field: &str| {
+            let schema =
+                json!({ "openAPIV3Schema": { "properties": { "spec": { "properties": { field: {} } } } } });
+            KindRole::of(&json!({
+                "metadata": { "ownerReferences": [{
+                    "apiVersion": "apiextensions.crossplane.io/v1", "kind": owner, "controller": true
+                }]},
+                "spec": {
+                    "names": { "categories": categories },
+                    "scope": scope,
+                    "versions": [{ "storage": true, "schema": schema }],
+                },
+            }))
+        };
+        let definition = "CompositeResourceDefinition";
+        let composite = || json!(["composite"]);
+        assert_eq!(
+            role(definition, composite(), "Namespaced", "crossplane"),
+            KindRole::Composite(Scope::Namespaced)
+        );
+        assert_eq!(
+            role(definition, composite(), "Cluster", "crossplane"),
+            KindRole::Composite(Scope::Cluster)
+        );
+        assert_eq!(
+            role(definition, composite(), "Cluster", "resourceRefs"),
+            KindRole::Composite(Scope::LegacyCluster)
+        );
+        assert_eq!(
+            role(definition, json!(["claim"]), "Namespaced", "resourceRef"),
+            KindRole::Claim
+        );
+        assert_eq!(
+            role("Something", composite(), "Namespaced", "crossplane"),
+            KindRole::Other
         );
     }
 }

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use async_trait::async_trait;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use bridge_core::external::Secrets;
+use bridge_core::{external::Secrets, watch_plan::GroupKind};
 use bridge_engine::{
     api_error::ApiError,
     client::ApiClient,
@@ -16,19 +16,37 @@ use bridge_engine::{
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use super::{ObjectLookupError, request};
+use super::{KindRole, ObjectLookupError, name::Definition, request};
 
 /// Reads objects one by one, and writes nothing.
 #[derive(Clone)]
-pub struct Reader(ApiClient);
+pub struct Reader {
+    client: ApiClient,
+    /// Of kinds that have a CRD.
+    roles: Arc<BTreeMap<GroupKind, KindRole>>,
+}
 
 impl Reader {
     pub(super) fn new(client: ApiClient) -> Self {
-        Self(client)
+        Self {
+            client,
+            roles: Arc::default(),
+        }
     }
 
     pub(crate) fn client(&self) -> &ApiClient {
-        &self.0
+        &self.client
+    }
+
+    /// Takes what kinds are to compositions from their CRDs.
+    pub(super) fn know(&mut self, definitions: &[Definition]) {
+        let roles = definitions.iter().map(|one| (one.api.kind.clone(), one.role));
+        self.roles = Arc::new(roles.collect());
+    }
+
+    /// What the objects of a kind are to compositions.
+    pub fn role(&self, kind: &GroupKind) -> KindRole {
+        self.roles.get(kind).copied().unwrap_or(KindRole::Other)
     }
 }
 
@@ -80,7 +98,10 @@ impl SecretSource for Reader {
         let path = ApiType::secrets()
             .object_path(&Key::secret(namespace, name))
             .map_err(|error| unusable(error.to_string()))?;
-        let read = self.0.call::<WireSecret>("get", "secrets", request(&path)).await;
+        let read = self
+            .client
+            .call::<WireSecret>("get", "secrets", request(&path))
+            .await;
         let secret = read.map_err(|error| match error {
             ApiError::NotFound(_) => SecretError::NotFound {
                 namespace: namespace.to_owned(),

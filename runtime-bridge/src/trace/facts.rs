@@ -265,44 +265,57 @@ impl Facts {
     }
 
     fn next(&self) -> Tree {
-        let planned = match &self.seen {
-            Err(_) => return Tree::new("next: not known"),
-            Ok(seen) => seen.planned.as_ref(),
-        };
-        let Some(planned) = planned else {
-            return Tree::new("next: nothing is planned; the next change triggers a reconcile");
-        };
-        let purpose = match planned.purpose {
-            Some(Priority::UserChange) => "a change is reconciled",
-            Some(Priority::Dependency) => "something that it depends on changed",
-            Some(Priority::OperationPoll) => "the operation is polled",
-            Some(Priority::DriftPoll) => "it is checked for drift",
-            Some(Priority::InitialList) => "it is reconciled for the first time",
-            None => "nothing is planned",
-        };
-        let when = planned
-            .next
-            .map(|next| format!(" {}", self.at(next)))
-            .unwrap_or_default();
-        let running = if planned.running {
-            "a reconcile runs now; then "
-        } else {
-            ""
-        };
-        Tree::new(format!("next: {running}{purpose}{when}"))
+        Tree::new(next_reconcile(&self.seen, self.now, "it is checked for drift"))
     }
 
     fn ago(&self, then: Timestamp) -> String {
-        format!("{} ago", duration(self.now.duration_since(then)))
+        ago(self.now, then)
     }
 
-    /// Past or to come.
     fn at(&self, then: Timestamp) -> String {
-        if then >= self.now {
-            format!("in {}", duration(then.duration_since(self.now)))
-        } else {
-            self.ago(then)
-        }
+        at(self.now, then)
+    }
+}
+
+/// When and why an object is reconciled next. `by_clock`: what that is for that no change caused.
+pub(super) fn next_reconcile(seen: &Result<Seen, String>, now: Timestamp, by_clock: &str) -> String {
+    let planned = match seen {
+        Err(_) => return "next: not known".to_owned(),
+        Ok(seen) => seen.planned.as_ref(),
+    };
+    let Some(planned) = planned else {
+        return "next: nothing is planned; the next change triggers a reconcile".to_owned();
+    };
+    let purpose = match planned.purpose {
+        Some(Priority::UserChange) => "a change is reconciled",
+        Some(Priority::Dependency) => "something that it depends on changed",
+        Some(Priority::OperationPoll) => "the operation is polled",
+        Some(Priority::DriftPoll) => by_clock,
+        Some(Priority::InitialList) => "it is reconciled for the first time",
+        None => "nothing is planned",
+    };
+    let when = planned
+        .next
+        .map(|next| format!(" {}", at(now, next)))
+        .unwrap_or_default();
+    let running = if planned.running {
+        "a reconcile runs now; then "
+    } else {
+        ""
+    };
+    format!("next: {running}{purpose}{when}")
+}
+
+fn ago(now: Timestamp, then: Timestamp) -> String {
+    format!("{} ago", duration(now.duration_since(then)))
+}
+
+/// Past or to come.
+fn at(now: Timestamp, then: Timestamp) -> String {
+    if then >= now {
+        format!("in {}", duration(then.duration_since(now)))
+    } else {
+        ago(now, then)
     }
 }
 

@@ -1,6 +1,7 @@
 //! `runtime-bridge trace`: where an object stands, and what it waits for.
 #![allow(clippy::doc_markdown)] // Some comments are help texts.
 
+mod composite;
 mod facts;
 mod references;
 mod tree;
@@ -8,20 +9,25 @@ mod tree;
 use std::net::SocketAddr;
 
 use bridge_engine::object::Object;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use jiff::Timestamp;
+use serde::Serialize;
 
-use self::facts::Facts;
+use self::{
+    composite::{Gather, table},
+    facts::{Facts, next_reconcile},
+};
 use crate::{
     admin::{self, NO_NAMESPACE, Seen},
     healthcheck::ask,
-    object_lookup::{ObjectLookupArgs, ObjectLookupError},
+    object_lookup::{KindRole, ObjectLookupArgs, ObjectLookupError, Reader},
 };
 
 /// The object to explain, and where to ask for it.
 #[derive(Debug, Clone, Args)]
 pub struct TraceArgs {
-    /// The object: KIND/NAME, as in bucket/logs or buckets.s3.aws.crossbridge.dev/logs.
+    /// The object: KIND/NAME, as in bucket/logs or buckets.s3.aws.crossbridge.dev/logs. Of a composite resource or a claim all that is below it
+    /// is shown.
     #[arg(value_name = "KIND/NAME")]
     pub object: String,
     #[command(flatten)]
@@ -29,11 +35,38 @@ pub struct TraceArgs {
     /// Admin endpoint of the bridge, for its last calls and its plan. It listens on loopback: run this in its pod, or forward its port.
     #[arg(long, env = "CROSSBRIDGE_ADMIN_ADDRESS", value_name = "ADDRESS", default_value = admin::DEFAULT_ADDRESS)]
     pub admin_address: SocketAddr,
+    /// How it is printed.
+    #[arg(
+        long,
+        short,
+        env = "CROSSBRIDGE_OUTPUT",
+        value_name = "FORMAT",
+        default_value = "text",
+        value_enum
+    )]
+    pub output: OutputFormat,
+    /// Look for objects that a composite resource controls and does not refer to among all kinds of the cluster. Without it: among the kinds
+    /// that it refers to.
+    #[arg(long, env = "CROSSBRIDGE_ALL_KINDS")]
+    pub all_kinds: bool,
+}
+
+/// How a trace is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum OutputFormat {
+    /// Lines for people.
+    Text,
+    /// One JSON document, for programs.
+    Json,
 }
 
 /// Prints the tree of one object.
 pub async fn run(args: TraceArgs) -> Result<(), ObjectLookupError> {
     let (object, reader) = args.live.find(&args.object).await?;
+    if reader.role(&object.api.kind) != KindRole::Other {
+        print!("{}", composed(&args, &object, &reader).await);
+        return Ok(());
+    }
     let facts = Facts {
         now: Timestamp::now(),
         config: references::config(&object, &reader).await,
@@ -41,8 +74,71 @@ pub async fn run(args: TraceArgs) -> Result<(), ObjectLookupError> {
         seen: seen(&object, args.admin_address).await,
         object,
     };
-    print!("{}", facts.tree());
+    let tree = facts.tree();
+    print!(
+        "{}",
+        if args.output == OutputFormat::Json {
+            json(&tree)
+        } else {
+            tree.to_string()
+        }
+    );
     Ok(())
+}
+
+/// The tree of a composite resource or a claim.
+async fn composed(args: &TraceArgs, object: &Object, reader: &Reader) -> String {
+    let gather = Gather::new(reader, args.all_kinds);
+    let root = gather.tree(&object.to_value()).await;
+    if args.output == OutputFormat::Json {
+        return json(&root);
+    }
+    let mut text = table(&root);
+    text.push('\n');
+    let mut line = |line: &str| {
+        text.push_str(line);
+        text.push('\n');
+    };
+    if let Some(composed_by) = root.composed_by() {
+        line(&composed_by);
+    }
+    let seen = seen(object, args.admin_address).await;
+    line(&next_reconcile(
+        &seen,
+        Timestamp::now(),
+        "it is looked at again, as a TTL, an interval or a wait ends,",
+    ));
+    let (mut searched, mut failed) = (Vec::new(), Vec::new());
+    for (kind, result) in gather.searched().await {
+        match result {
+            Ok(()) => searched.push(kind),
+            Err(why) => failed.push(format!("{kind} ({why})")),
+        }
+    }
+    if args.all_kinds && !searched.is_empty() {
+        line(&format!(
+            "objects that no reference names: looked for among {} kinds",
+            searched.len()
+        ));
+    } else if !searched.is_empty() {
+        line(&format!(
+            "objects that no reference names: looked for among {}; --all-kinds looks everywhere",
+            searched.join(", ")
+        ));
+    }
+    if !failed.is_empty() {
+        line(&format!(
+            "objects that no reference names: could not be looked for among {}",
+            failed.join(", ")
+        ));
+    }
+    text
+}
+
+/// Neither value can fail to be written: they hold text alone.
+fn json(value: &impl Serialize) -> String {
+    let text = serde_json::to_string_pretty(value).unwrap_or_default();
+    format!("{text}\n")
 }
 
 async fn seen(object: &Object, address: SocketAddr) -> Result<Seen, String> {

@@ -2,10 +2,13 @@
 
 use std::fmt;
 
+use serde::Serialize;
+
 /// A line, and what belongs to it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(super) struct Tree {
     line: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     children: Vec<Self>,
 }
 
@@ -22,15 +25,19 @@ impl Tree {
         self
     }
 
+    /// What stands before the line of a child, and before those below it.
+    pub(super) fn branch(is_last: bool) -> (&'static str, &'static str) {
+        if is_last {
+            ("└─ ", "   ")
+        } else {
+            ("├─ ", "│  ")
+        }
+    }
+
     fn write(&self, f: &mut fmt::Formatter<'_>, indent: &str) -> fmt::Result {
         writeln!(f, "{}", self.line)?;
         for (index, child) in self.children.iter().enumerate() {
-            let is_last = index + 1 == self.children.len();
-            let (branch, below) = if is_last {
-                ("└─ ", "   ")
-            } else {
-                ("├─ ", "│  ")
-            };
+            let (branch, below) = Self::branch(index + 1 == self.children.len());
             write!(f, "{indent}{branch}")?;
             child.write(f, &format!("{indent}{below}"))?;
         }

@@ -38,7 +38,7 @@ impl Bridge {
         Self::spawn(&cluster.plane.kubeconfig(), flags).await
     }
 
-    async fn spawn(kubeconfig: &Path, flags: &[&str]) -> Self {
+    pub async fn spawn(kubeconfig: &Path, flags: &[&str]) -> Self {
         let (sender, addresses) = mpsc::channel();
         let process = Spawn::new(BRIDGE)
             .args(["serve", "--log-format", "json", "--admin-address", "127.0.0.1:0"])

@@ -61,6 +61,13 @@ async fn a_wrong_command_line_is_exit_code_2() {
             &["serve", "--plugin", "unix:///a", "--function", "f=unix:/a"],
             "is for --compositions, which is not given",
         ),
+        (&["rbac"], "nothing to print: give --compositions"),
+        (
+            &["rbac", "--compositions", "--composes", "ConfigMap"],
+            "write PLURAL or PLURAL.GROUP",
+        ),
+        (&["function-certs"], "<NAME>"),
+        (&["function-certs", "bridge"], "this folder is the bridge's"),
         (&["fly"], "unrecognized subcommand"),
     ];
     for (arguments, words) in cases {

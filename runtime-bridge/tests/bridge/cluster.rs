@@ -22,7 +22,11 @@ pub struct Cluster {
 
 impl Cluster {
     pub async fn start() -> Self {
-        let plane = ControlPlane::start(Options::default()).await.unwrap();
+        Self::start_with(Options::default()).await
+    }
+
+    pub async fn start_with(options: Options) -> Self {
+        let plane = ControlPlane::start(options).await.unwrap();
         let config = Kubeconfig::read_from(plane.kubeconfig()).unwrap();
         let config = Config::from_custom_kubeconfig(config, &KubeConfigOptions::default())
             .await

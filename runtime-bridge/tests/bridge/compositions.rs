@@ -28,7 +28,7 @@ use crate::{
 
 const LIMIT: Duration = Duration::from_mins(1);
 
-const CRDS: [&str; 6] = [
+pub const CRDS: [&str; 6] = [
     "compositeresourcedefinitions.apiextensions.crossplane.io",
     "compositionrevisions.apiextensions.crossplane.io",
     "compositions.apiextensions.crossplane.io",
@@ -38,14 +38,14 @@ const CRDS: [&str; 6] = [
 ];
 
 /// A function on a socket of its own, until it is dropped.
-struct Function {
+pub struct Function {
     folder: TempDir,
     fake: FakeFunction,
     served: JoinHandle<()>,
 }
 
 impl Function {
-    fn start() -> Self {
+    pub fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let fake = FakeFunction::default();
         let incoming = UnixListenerStream::new(UnixListener::bind(folder.path().join("f.sock")).unwrap());
@@ -61,7 +61,7 @@ impl Function {
         self.folder.path().join("f.sock")
     }
 
-    fn flag(&self) -> String {
+    pub fn flag(&self) -> String {
         format!("f=unix:{}", self.socket().display())
     }
 }
@@ -72,7 +72,13 @@ impl Drop for Function {
     }
 }
 
-fn api(cluster: &Cluster, group: &str, version: &str, kind: &str, namespaced: bool) -> Api<DynamicObject> {
+pub fn api(
+    cluster: &Cluster,
+    group: &str,
+    version: &str,
+    kind: &str,
+    namespaced: bool,
+) -> Api<DynamicObject> {
     let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind));
     if namespaced {
         Api::namespaced_with(cluster.client.clone(), "default", &resource)
@@ -81,15 +87,15 @@ fn api(cluster: &Cluster, group: &str, version: &str, kind: &str, namespaced: bo
     }
 }
 
-fn orders(cluster: &Cluster) -> Api<DynamicObject> {
+pub fn orders(cluster: &Cluster) -> Api<DynamicObject> {
     api(cluster, "shop.example.org", "v1", "Order", true)
 }
 
-fn crossplane(cluster: &Cluster, version: &str, kind: &str) -> Api<DynamicObject> {
+pub fn crossplane(cluster: &Cluster, version: &str, kind: &str) -> Api<DynamicObject> {
     api(cluster, "apiextensions.crossplane.io", version, kind, false)
 }
 
-fn definition() -> Value {
+pub fn definition() -> Value {
     json!({
         "apiVersion": "apiextensions.crossplane.io/v2",
         "kind": "CompositeResourceDefinition",
@@ -112,7 +118,7 @@ fn definition() -> Value {
 }
 
 /// Of an order of size 2 two `ConfigMap`s, and of any other none.
-fn composition() -> Value {
+pub fn composition() -> Value {
     let config_map = |value: &str| {
         json!({
             "object": { "apiVersion": "v1", "kind": "ConfigMap", "data": { "value": value } },
@@ -140,7 +146,7 @@ fn composition() -> Value {
     })
 }
 
-fn order(name: &str, size: u64) -> Value {
+pub fn order(name: &str, size: u64) -> Value {
     json!({
         "apiVersion": "shop.example.org/v1",
         "kind": "Order",
@@ -150,7 +156,7 @@ fn order(name: &str, size: u64) -> Value {
 }
 
 /// The API server itself takes a moment to serve a kind whose CRD is established.
-async fn create(api: &Api<DynamicObject>, value: Value) {
+pub async fn create(api: &Api<DynamicObject>, value: Value) {
     let wanted = object(value);
     let end = Instant::now() + LIMIT;
     loop {
@@ -163,7 +169,7 @@ async fn create(api: &Api<DynamicObject>, value: Value) {
     }
 }
 
-async fn define(cluster: &Cluster) {
+pub async fn define(cluster: &Cluster) {
     for name in CRDS {
         until(&cluster.definitions(), name, "established", |crd| {
             is_true(crd, "Established")
@@ -185,25 +191,25 @@ async fn define(cluster: &Cluster) {
     .await;
 }
 
-async fn ready(cluster: &Cluster, name: &str) {
+pub async fn ready(cluster: &Cluster, name: &str) {
     until(&orders(cluster), name, "ready", |order| {
         is_true(order, "Synced") && is_true(order, "Ready")
     })
     .await;
 }
 
-async fn remove(api: Api<DynamicObject>, name: &str) {
+pub async fn remove(api: Api<DynamicObject>, name: &str) {
     api.delete(name, &DeleteParams::default()).await.unwrap();
     until_gone(api, name).await;
 }
 
-async fn composed(cluster: &Cluster) -> Vec<DynamicObject> {
+pub async fn composed(cluster: &Cluster) -> Vec<DynamicObject> {
     let all = api(cluster, "", "v1", "ConfigMap", true);
     let of_composites = ListParams::default().labels("crossplane.io/composite");
     all.list(&of_composites).await.unwrap().items
 }
 
-fn values(config_maps: &[DynamicObject]) -> Vec<&str> {
+pub fn values(config_maps: &[DynamicObject]) -> Vec<&str> {
     let mut values: Vec<&str> = config_maps
         .iter()
         .map(|config_map| config_map.data["data"]["value"].as_str().unwrap())

@@ -2,13 +2,15 @@
 
 use std::{
     fs,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::mpsc::{Receiver, channel},
     time::{Duration, Instant},
 };
 
 use bridge_control_plane::process::{Output, Process, ScratchDir, Signal, Spawn};
 use serde_json::Value;
+
+use crate::compositions::{composition, definition, order};
 
 const LIMIT: Duration = Duration::from_mins(2);
 
@@ -47,13 +49,17 @@ fn dev(plugin: &str, manifests: &str) -> Dev {
 
 /// Starts `runtime-bridge dev` with more flags.
 fn dev_with(plugin: &str, manifests: &str, flags: &[&str]) -> Dev {
+    start(manifests, &[&["--plugin-command", plugin], flags].concat())
+}
+
+fn start(manifests: &str, flags: &[&str]) -> Dev {
     let folder = ScratchDir::new("crossbridge-dev-test-").unwrap();
     let manifest = folder.path().join("manifest.yaml");
     fs::write(&manifest, manifests).unwrap();
     let (send, lines) = channel();
     let errors = send.clone();
     let process = command()
-        .args(["dev", "--plugin-command", plugin, "--apply"])
+        .args(["dev", "--apply"])
         .arg(manifest)
         .arg("--state-file")
         .arg(folder.path().join("state.json"))
@@ -99,6 +105,14 @@ impl Dev {
     fn kubeconfig(&self) -> PathBuf {
         self.state()["kubeconfig"].as_str().unwrap().into()
     }
+
+    async fn kubectl(&self, arguments: &[&str]) {
+        let kubectl = Spawn::new(self.state()["kubectl"].as_str().unwrap())
+            .args(arguments)
+            .env("KUBECONFIG", self.kubeconfig());
+        let ran = kubectl.spawn().unwrap().wait_for(LIMIT).await.unwrap();
+        assert!(ran.success(), "kubectl {arguments:?}: {ran}");
+    }
 }
 
 async fn until(what: &str, holds: impl Fn() -> bool) {
@@ -132,6 +146,43 @@ async fn dev_applies_prints_restarts_and_cleans_up() {
     dev.process.signal(Signal::TERM);
     assert_eq!(dev.process.wait_for(LIMIT).await.unwrap().code(), Some(0));
     assert!(!kubeconfig.exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn dev_runs_functions_and_prints_what_is_composed() {
+    let function = Path::new(env!("CARGO_BIN_EXE_runtime-bridge")).with_file_name("fake-function");
+    let function = format!("f='{}' --address {{address}}", function.display());
+    let manifests = [definition(), composition(), order("a", 2)].map(|one| one.to_string());
+    let mut dev = start(
+        &manifests.join("\n---\n"),
+        &["--compositions", "--function-command", &function],
+    );
+    assert!(dev.until("function f | listening at").contains("unix:///"));
+    dev.until("Order default/a: Ready=True (Available)");
+    let composed = dev.until("created as \"first\" of Order a");
+    let name = composed
+        .split_whitespace()
+        .find(|word| word.starts_with("default/"))
+        .unwrap()
+        .trim_end_matches(':')
+        .to_owned();
+    dev.until(&format!("Order default/a: composes ConfigMap {name}"));
+
+    let pid = dev.state()["processes"]["function f"]["pid"].as_u64().unwrap();
+    let killed = Spawn::new("kill").args(["-9", &pid.to_string()]).spawn().unwrap();
+    assert!(killed.wait_for(LIMIT).await.unwrap().success());
+    dev.until("function f: ended (signal: 9 (SIGKILL)); starts again");
+    until("the function is started again", || {
+        dev.state()["processes"]["function f"]["starts"] == 2
+    })
+    .await;
+    // The one that was started again is called, and by it the order composes nothing.
+    let shrunk = dev.folder.path().join("shrunk.json");
+    fs::write(&shrunk, order("a", 1).to_string()).unwrap();
+    dev.kubectl(&["apply", "-f", shrunk.to_str().unwrap()]).await;
+    dev.until(&format!("ConfigMap {name}: was deleted"));
+    dev.process.signal(Signal::TERM);
+    assert_eq!(dev.process.wait_for(LIMIT).await.unwrap().code(), Some(0));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -172,6 +223,11 @@ async fn mistakes_are_reported_before_startup() {
     let (code, said) = fails(&["dev"]).await;
     assert!(
         code == Some(2) && said.contains("--plugin-command"),
+        "{code:?} {said}"
+    );
+    let (code, said) = fails(&["dev", "--compositions", "--function-command", "true"]).await;
+    assert!(
+        code == Some(2) && said.contains("write NAME='COMMAND'"),
         "{code:?} {said}"
     );
     let (code, said) = fails(&["dev", "--plugin-command", "a 'b"]).await;

@@ -133,7 +133,7 @@ async fn a_deleted_crd_is_reinstalled() {
 
 const MANIFESTS: &str = include_str!("../../../deploy/bridge.yaml");
 
-async fn apply_manifests(cluster: &Cluster, text: &str) {
+pub async fn apply_manifests(cluster: &Cluster, text: &str) {
     for document in serde_yaml_ng::Deserializer::from_str(text) {
         let applied = object(Value::deserialize(document).unwrap());
         let types = applied.types.clone().unwrap();

@@ -1,4 +1,4 @@
-//! Reads Kubernetes objects from manifest files and folders of them.
+//! Kubernetes objects in manifest files and folders of them.
 
 use std::{
     fs, io,
@@ -124,6 +124,12 @@ fn object(origin: String, value: Value) -> Result<Document, ManifestError> {
         return Err(no_object("it needs metadata.name"));
     }
     Ok(Document { origin, object })
+}
+
+/// As a document of a YAML file; keys in order, so that the same object is always the same text.
+pub fn yaml_document(mut object: Value) -> Result<String, serde_yaml_ng::Error> {
+    object.sort_all_objects();
+    Ok(format!("---\n{}", serde_yaml_ng::to_string(&object)?))
 }
 
 #[cfg(test)]

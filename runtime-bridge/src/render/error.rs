@@ -1,0 +1,94 @@
+//! Why nothing, or not all, was rendered.
+
+use std::{io, path::PathBuf, time::Duration};
+
+use bridge_control_plane::process::SpawnError;
+use bridge_core::{composite::RunFailure, function::InvalidEndpoint};
+
+use crate::manifests::ManifestError;
+
+/// Why nothing, or not all, was rendered.
+#[derive(Debug, thiserror::Error)]
+pub enum RenderError {
+    /// An input cannot be read.
+    #[error(transparent)]
+    Manifests(#[from] ManifestError),
+    /// A file holds something else than it is to hold.
+    #[error("{}: {why}", path.display())]
+    Input {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        why: String,
+    },
+    /// A value of the context is no YAML.
+    #[error("the value of {key:?} in the context is not YAML: {cause}")]
+    Context {
+        /// Its key.
+        key: String,
+        /// The parser's error.
+        cause: serde_yaml_ng::Error,
+    },
+    /// The composition is for other composite resources.
+    #[error("the Composition is for {wanted}, and the composite resource is a {found}")]
+    OtherType {
+        /// Version and kind that the composition names.
+        wanted: String,
+        /// Those of the composite resource.
+        found: String,
+    },
+    /// The steps of the composition cannot be used.
+    #[error("cannot use the Composition: {0}")]
+    Composition(String),
+    /// An observed resource is another owner's.
+    #[error("invalid observed resources: {0}")]
+    Observed(String),
+    /// A `Function` does not say where it can be called.
+    #[error(
+        "Function {name:?} says only that it runs in a container: start it, and give --function {name}=ENDPOINT, or --function-command {name}='COMMAND'"
+    )]
+    NotReachable {
+        /// Its name.
+        name: String,
+    },
+    /// What says where it listens is no endpoint.
+    #[error("Function {name:?}: {cause}")]
+    Endpoint {
+        /// Its name.
+        name: String,
+        /// Why it is none.
+        cause: InvalidEndpoint,
+    },
+    /// A function's command cannot be started.
+    #[error(transparent)]
+    Spawn(#[from] SpawnError),
+    /// A function's command has ended, or does not listen.
+    #[error("the command of function {name:?} {what}; what it printed is above")]
+    Command {
+        /// The function.
+        name: String,
+        /// What it did.
+        what: String,
+    },
+    /// It took too long.
+    #[error("not rendered within {} s: --timeout", .0.as_secs_f32())]
+    Timeout(Duration),
+    /// The run of the pipeline failed.
+    #[error("cannot compose resources: {0}")]
+    Run(RunFailure),
+    /// It did not come to an end: a defect.
+    #[error("the composite resource did not settle; this is a bug. It went on with: {0}")]
+    Unsettled(String),
+    /// The others were printed.
+    #[error("not composed: {}", .0.join("; "))]
+    NotComposed(Vec<String>),
+    /// The system rejected something.
+    #[error("cannot create a folder for sockets: {0}")]
+    Folder(io::Error),
+    /// Standard output is closed, or full.
+    #[error("cannot write what was rendered: {0}")]
+    Output(#[from] io::Error),
+    /// A document is no YAML.
+    #[error("cannot write as YAML: {0}")]
+    Yaml(#[from] serde_yaml_ng::Error),
+}

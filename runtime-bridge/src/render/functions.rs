@@ -1,0 +1,165 @@
+//! The functions that are called: those that listen somewhere already, and those that are started for it.
+
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+
+use bridge_control_plane::process::{Output, Process, ScratchDir};
+use bridge_core::function::{
+    FunctionEndpoint, FunctionFailure, Functions, RunRequest, RunResponse, endpoints,
+};
+use bridge_function::{Client, EndpointTable, Options};
+use bridge_plugin::TlsFiles;
+use jiff::Timestamp;
+use serde_json::Value;
+use tokio::{net::UnixStream, time::sleep};
+
+use super::{RenderArgs, RenderError, inputs::Inputs};
+use crate::dev::endpoint;
+
+const RUNTIME: &str = "render.crossplane.io/runtime";
+const TARGET: &str = "render.crossplane.io/runtime-development-target";
+/// Where a function in development listens, unless it says so itself.
+const DEFAULT_TARGET: &str = "localhost:9443";
+const ENDPOINT: &str = "crossbridge.dev/endpoint";
+
+/// How often it is looked whether a function listens.
+const LOOK: Duration = Duration::from_millis(20);
+/// How long a function's process may take to end.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Functions that can be called.
+pub(super) struct RunningFunctions {
+    client: Client,
+    deadline: Timestamp,
+    timeout: Duration,
+    processes: Vec<Process>,
+    _sockets: ScratchDir,
+}
+
+impl RunningFunctions {
+    /// Starts those that have a command, and waits until they listen.
+    pub(super) async fn start(args: &RenderArgs, inputs: &Inputs) -> Result<Self, RenderError> {
+        let sockets = ScratchDir::new("crossbridge-render-").map_err(RenderError::Folder)?;
+        let mut known: BTreeMap<String, FunctionEndpoint> = BTreeMap::new();
+        for named in &args.function {
+            known.insert(named.name.clone(), named.endpoint.clone());
+        }
+        let mut started: Vec<(String, PathBuf, Process)> = Vec::new();
+        for (number, function) in (1..).zip(&args.function_command) {
+            let socket = sockets.path().join(format!("function-{number}.sock"));
+            let name = &function.name;
+            let quote = || {
+                let name = name.clone();
+                Output::lines(move |line| eprintln!("{name} | {line}"))
+            };
+            let process = function.spawn(&socket).stdout(quote()).stderr(quote()).spawn()?;
+            known.insert(name.clone(), parsed(name, &endpoint(&socket))?);
+            started.push((name.clone(), socket, process));
+        }
+        for step in &inputs.pipeline.steps {
+            let name = &step.function;
+            if !known.contains_key(name)
+                && let Some(function) = inputs.functions.get(name)
+            {
+                known.insert(name.clone(), listens_at(name, function)?);
+            }
+        }
+        let table = EndpointTable::default();
+        table.set(endpoints(&known, &[], &[]));
+        let deadline = Timestamp::now() + args.timeout;
+        let listening = async {
+            for (name, socket, process) in &started {
+                while UnixStream::connect(socket).await.is_err() {
+                    if let Some(status) = process.status() {
+                        return Err(RenderError::Command {
+                            name: name.clone(),
+                            what: format!("has ended ({status}) before it listened at {}", socket.display()),
+                        });
+                    }
+                    sleep(LOOK).await;
+                }
+            }
+            Ok(())
+        };
+        tokio::time::timeout(args.timeout, listening)
+            .await
+            .map_err(|_| RenderError::Timeout(args.timeout))??;
+        Ok(Self {
+            client: Client::new(Options::new(
+                table,
+                args.function_tls_dir.as_deref().map(TlsFiles::in_folder),
+            )),
+            deadline,
+            timeout: args.timeout,
+            processes: started.into_iter().map(|(_, _, process)| process).collect(),
+            _sockets: sockets,
+        })
+    }
+
+    /// For how long all calls may take.
+    pub(super) fn timeout(&self) -> Duration {
+        self.timeout
+    }
+
+    pub(super) async fn call(
+        &self,
+        function: &str,
+        request: &RunRequest,
+    ) -> Result<RunResponse, FunctionFailure> {
+        self.client.run(function, request, self.deadline).await
+    }
+
+    /// Ends the processes that it started.
+    pub(super) async fn stop(self) {
+        futures::future::join_all(self.processes.iter().map(|process| process.stop(GRACE))).await;
+    }
+}
+
+fn listens_at(name: &str, function: &Value) -> Result<FunctionEndpoint, RenderError> {
+    let annotation = |key: &str| function["metadata"]["annotations"][key].as_str();
+    if let Some(endpoint) = annotation(ENDPOINT) {
+        return parsed(name, endpoint);
+    }
+    if annotation(RUNTIME) != Some("Development") {
+        return Err(RenderError::NotReachable {
+            name: name.to_owned(),
+        });
+    }
+    let target = annotation(TARGET).unwrap_or(DEFAULT_TARGET);
+    let target = target.strip_prefix("dns:///").unwrap_or(target);
+    if target.contains("://") || target.starts_with("unix:") {
+        parsed(name, target)
+    } else {
+        // In development it serves in plain text.
+        parsed(name, &format!("http://{target}"))
+    }
+}
+
+fn parsed(name: &str, endpoint: &str) -> Result<FunctionEndpoint, RenderError> {
+    endpoint.parse().map_err(|cause| RenderError::Endpoint {
+        name: name.to_owned(),
+        cause,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_function_in_development_listens_where_its_annotation_says() {
+        let at = |annotations: Value| {
+            let function = json!({ "metadata": { "annotations": annotations } });
+            listens_at("f", &function).map_or_else(|error| error.to_string(), |at| at.to_string())
+        };
+        let development = |target: &str| json!({ RUNTIME: "Development", TARGET: target });
+        assert_eq!(at(json!({ RUNTIME: "Development" })), "http://localhost:9443");
+        assert_eq!(at(development("127.0.0.1:9444")), "http://127.0.0.1:9444");
+        assert_eq!(at(development("dns:///localhost:1")), "http://localhost:1");
+        assert_eq!(at(development("unix:/run/f.sock")), "unix:///run/f.sock");
+        assert_eq!(at(json!({ ENDPOINT: "unix:/e.sock" })), "unix:///e.sock");
+        assert!(at(json!({})).contains("--function f=ENDPOINT"));
+        assert!(at(development("f.example.org:1")).contains("in the clear"));
+    }
+}

@@ -1,0 +1,9 @@
+//! The tree of a composite resource or a claim: what it refers to, what that refers to, and what belongs to it beside that.
+
+mod gather;
+mod node;
+mod table;
+#[cfg(test)]
+mod tests;
+
+pub(super) use self::{gather::Gather, table::table};

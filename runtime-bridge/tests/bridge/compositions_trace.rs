@@ -1,0 +1,168 @@
+//! `runtime-bridge trace` of a composite resource, as a person uses it.
+
+use kube::{
+    Api,
+    api::{DeleteParams, DynamicObject},
+};
+use serde_json::{Value, json};
+
+use crate::{
+    admin::Bridge,
+    cluster::{Cluster, is_true, until, until_gone},
+    compositions::{
+        Function, api, composition, create, crossplane, define, definition, order, orders, ready,
+    },
+    program::run,
+};
+
+/// A kind whose objects are composed by orders, and compose themselves.
+fn parts() -> Value {
+    let mut parts = definition();
+    parts["metadata"]["name"] = json!("parts.shop.example.org");
+    parts["spec"]["names"] = json!({ "kind": "Part", "plural": "parts" });
+    parts
+}
+
+/// Of a part one `ConfigMap`.
+fn composition_of_parts() -> Value {
+    let mut composition = composition();
+    composition["metadata"]["name"] = json!("parts");
+    composition["spec"]["compositeTypeRef"]["kind"] = json!("Part");
+    let program = &mut composition["spec"]["pipeline"][0]["input"];
+    program["resources"] = json!({ "label": program["resources"]["first"] });
+    program["resources"]["label"]["when"]["equals"] = json!({ "path": "/spec/size", "value": 7 });
+    composition
+}
+
+/// Of an order of size 3 a part and a `ConfigMap`.
+fn composition_of_orders() -> Value {
+    let mut composition = composition();
+    let program = &mut composition["spec"]["pipeline"][0]["input"];
+    let note = json!({
+        "object": { "apiVersion": "v1", "kind": "ConfigMap", "data": { "value": "note" } },
+        "ready": "always",
+    });
+    let part = json!({
+        "object": { "apiVersion": "shop.example.org/v1", "kind": "Part", "spec": { "size": 7 } },
+        "ready": { "equals": { "of": "part", "path": "/status/conditions/2/status", "value": "True" } },
+    });
+    program["resources"] = json!({ "note": note, "part": part });
+    composition
+}
+
+fn config_maps(cluster: &Cluster) -> Api<DynamicObject> {
+    api(cluster, "", "v1", "ConfigMap", true)
+}
+
+async fn trace(cluster: &Cluster, bridge: &str, more: &[&str]) -> String {
+    let kubeconfig = cluster.plane.kubeconfig();
+    let kubeconfig = kubeconfig.to_str().unwrap();
+    let flags = [
+        "trace",
+        "order/a",
+        "--kubeconfig",
+        kubeconfig,
+        "--admin-address",
+        bridge,
+    ];
+    let ran = run(&[&flags, more].concat()).await;
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    ran.stdout
+}
+
+/// The line of a table that names this composed resource.
+fn line<'a>(table: &'a str, resource: &str) -> &'a str {
+    let named = format!(" {resource} ");
+    let found = table.lines().find(|line| line.contains(&named));
+    found.unwrap_or_else(|| panic!("no {resource} in\n{table}"))
+}
+
+#[tokio::test]
+async fn a_trace_of_an_order_shows_what_exists_and_what_does_not() {
+    let (cluster, function) = (Cluster::start().await, Function::start());
+    let flag = function.flag();
+    let flags = ["--compositions", "--function", &flag];
+    let bridge = Bridge::start_without_plugins(&cluster, &flags).await;
+    define(&cluster).await;
+    let compositions = crossplane(&cluster, "v1", "Composition");
+    compositions
+        .delete("orders", &DeleteParams::default())
+        .await
+        .unwrap();
+    until_gone(compositions.clone(), "orders").await;
+    create(
+        &crossplane(&cluster, "v2", "CompositeResourceDefinition"),
+        parts(),
+    )
+    .await;
+    create(&compositions, composition_of_orders()).await;
+    create(&compositions, composition_of_parts()).await;
+    until(
+        &cluster.definitions(),
+        "parts.shop.example.org",
+        "established",
+        |crd| is_true(crd, "Established"),
+    )
+    .await;
+    create(&orders(&cluster), order("a", 3)).await;
+    ready(&cluster, "a").await;
+
+    let table = trace(&cluster, &bridge.address, &[]).await;
+    assert!(table.starts_with("NAME "), "{table}");
+    for (resource, shown) in [
+        ("note", "└─ ConfigMap/a-"),
+        ("part", "├─ Part/a-"),
+        ("label", "│  └─ ConfigMap/a-"),
+    ] {
+        assert!(line(&table, resource).starts_with(shown), "{table}");
+    }
+    assert!(
+        line(&table, "part").contains("True     True    Available"),
+        "{table}"
+    );
+    assert!(table.contains("composition: orders, revision orders-"), "{table}");
+    assert!(table.contains("next: nothing is planned"), "{table}");
+    assert!(
+        table.contains("looked for among ConfigMap, Part.shop.example.org;"),
+        "{table}"
+    );
+
+    // What nobody mends while no bridge runs.
+    bridge.process.kill();
+    bridge.process.wait().await;
+    let json: Value = serde_json::from_str(&trace(&cluster, &bridge.address, &["-o", "json"]).await).unwrap();
+    let note = json["children"][1]["name"].as_str().unwrap();
+    assert_eq!(json["children"][1]["resourceName"], "note");
+    assert_eq!(json["children"][0]["children"][0]["existence"], "exists");
+    config_maps(&cluster)
+        .delete(note, &DeleteParams::default())
+        .await
+        .unwrap();
+    let owner = json!([{
+        "apiVersion": "shop.example.org/v1", "kind": "Order", "name": "a", "uid": json["uid"], "controller": true
+    }]);
+    create(
+        &config_maps(&cluster),
+        json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "stray", "ownerReferences": owner } }),
+    )
+    .await;
+    let lease = json!({
+        "apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+        "metadata": { "name": "far", "ownerReferences": owner }
+    });
+    create(&api(&cluster, "coordination.k8s.io", "v1", "Lease", true), lease).await;
+    let table = trace(&cluster, &bridge.address, &[]).await;
+    let gone = table.lines().find(|line| line.contains(note)).unwrap();
+    assert!(gone.ends_with("does not exist"), "{table}");
+    let stray = table
+        .lines()
+        .find(|line| line.contains("ConfigMap/stray"))
+        .unwrap();
+    assert!(stray.ends_with("is not among the references"), "{table}");
+    assert!(
+        table.contains("next: not known") && !table.contains("Lease/far"),
+        "{table}"
+    );
+    let table = trace(&cluster, &bridge.address, &["--all-kinds"]).await;
+    assert!(table.contains("Lease/far (default)"), "{table}");
+}

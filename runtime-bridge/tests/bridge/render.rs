@@ -1,0 +1,254 @@
+//! `runtime-bridge render` as a person uses it, and beside what a bridge composes of the same.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use kube::api::DynamicObject;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::{
+    admin::Bridge,
+    cluster::Cluster,
+    compositions::{Function, composed, composition, create, define, order, orders, ready},
+    program::{BRIDGE, Ran, run},
+};
+
+/// Files of one test.
+struct Files(TempDir);
+
+impl Files {
+    fn new(composite: &Value, composition: &Value) -> Self {
+        let files = Self(tempfile::tempdir().unwrap());
+        files.write("xr.yaml", &[composite]);
+        files.write("composition.yaml", &[composition]);
+        files
+    }
+
+    fn write(&self, name: &str, objects: &[&Value]) -> PathBuf {
+        let path = self.0.path().join(name);
+        let documents: Vec<String> = objects.iter().map(ToString::to_string).collect();
+        fs::write(&path, documents.join("\n---\n")).unwrap();
+        path
+    }
+
+    async fn render(&self, flags: &[&str]) -> Ran {
+        let path = |name: &str| self.0.path().join(name).to_str().unwrap().to_owned();
+        let (xr, composition) = (path("xr.yaml"), path("composition.yaml"));
+        let command = [&["render", xr.as_str(), composition.as_str()], flags].concat();
+        run(&command).await
+    }
+}
+
+fn documents(ran: &Ran) -> Vec<Value> {
+    let documents = serde_yaml_ng::Deserializer::from_str(&ran.stdout);
+    documents.map(|one| Value::deserialize(one).unwrap()).collect()
+}
+
+fn condition(kind: &str, reason: &str) -> Value {
+    json!({
+        "type": kind, "status": "True", "reason": reason, "lastTransitionTime": "2024-01-01T00:00:00Z"
+    })
+}
+
+/// In the order in which they are shown.
+fn conditions() -> Value {
+    json!([
+        condition("Responsive", "WatchCircuitClosed"),
+        condition("Synced", "ReconcileSuccess"),
+        condition("Ready", "Available"),
+    ])
+}
+
+#[tokio::test]
+async fn rendered_documents_are_those_of_upstream() {
+    let function = Function::start();
+    let mut program = composition();
+    program["spec"]["pipeline"][0]["input"]["status"] = json!({ "total": 2 });
+    let mut xr = order("a", 2);
+    xr["metadata"]["namespace"] = json!("default");
+    xr["metadata"]["uid"] = json!("the-uid");
+    let files = Files::new(&xr, &program);
+    let ran = files.render(&["--function", &function.flag(), "-r", "-c"]).await;
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    // sha256("the-uid" + name), the first twelve digits.
+    let names = ["a-4ba7f6d49fe7", "a-44b8c2ecf2da"];
+    let map = |resource: &str, name: &str, value: &str| {
+        json!({
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {
+                "name": name,
+                "generateName": "a-",
+                "namespace": "default",
+                "labels": { "crossplane.io/composite": "a" },
+                "annotations": { "crossplane.io/composition-resource-name": resource },
+                "ownerReferences": [{
+                    "apiVersion": "shop.example.org/v1", "kind": "Order", "name": "a", "uid": "the-uid",
+                    "controller": true, "blockOwnerDeletion": true,
+                }],
+            },
+            "data": { "value": value },
+        })
+    };
+    let mut refs = names.map(|name| json!({ "apiVersion": "v1", "kind": "ConfigMap", "name": name }));
+    refs.sort_by_key(|one| one["name"].to_string());
+    let mut rendered = documents(&ran);
+    let context = rendered.pop().unwrap();
+    assert_eq!(
+        (&context["kind"], &context["apiVersion"]),
+        (&json!("Context"), &json!("render.crossplane.io/v1beta1"))
+    );
+    assert_eq!(
+        rendered,
+        [
+            json!({
+                "apiVersion": "shop.example.org/v1",
+                "kind": "Order",
+                "metadata": { "name": "a", "namespace": "default" },
+                "spec": { "crossplane": { "resourceRefs": refs } },
+                "status": { "total": 2, "conditions": conditions() },
+            }),
+            map("first", names[0], "1"),
+            map("second", names[1], "2"),
+            json!({
+                "apiVersion": "render.crossplane.io/v1beta1",
+                "kind": "Result",
+                "severity": "SEVERITY_NORMAL",
+                "reason": "SelectComposition",
+                "message": "Successfully selected composition: orders",
+            }),
+        ]
+    );
+
+    // A second time: what was composed is observed, and so keeps its name.
+    let mut renamed = map("first", "kept", "0");
+    renamed["metadata"]
+        .as_object_mut()
+        .unwrap()
+        .remove("generateName");
+    let observed = files.write("observed.yaml", &[&renamed]);
+    let again = files
+        .render(&[
+            "--function",
+            &function.flag(),
+            "-x",
+            "-o",
+            observed.to_str().unwrap(),
+        ])
+        .await;
+    let again = documents(&again);
+    assert_eq!(again[0]["spec"]["size"], 2);
+    assert_eq!(again[0]["metadata"]["uid"], "the-uid");
+    assert_eq!(again[1]["metadata"]["name"], "kept");
+    assert_eq!(again[1]["data"]["value"], "1");
+    assert_eq!(again.len(), 3);
+}
+
+#[tokio::test]
+async fn a_command_is_a_function_for_as_long_as_it_is_needed() {
+    let files = Files::new(&order("a", 2), &composition());
+    let program = Path::new(BRIDGE).with_file_name("fake-function");
+    let command = format!("f='{}' --address {{address}}", program.display());
+    let ran = files.render(&["--function-command", &command]).await;
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert_eq!(documents(&ran).len(), 3);
+    let ran = files.render(&["--function-command", "f=false"]).await;
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), ""));
+    assert!(ran.stderr.contains("before it listened"), "{}", ran.stderr);
+    let ran = files
+        .render(&["--function-command", "f=sleep 1000", "--timeout", "300ms"])
+        .await;
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), ""));
+    assert!(ran.stderr.contains("not rendered within 0.3 s"), "{}", ran.stderr);
+}
+
+#[tokio::test]
+async fn what_cannot_be_rendered_is_an_error_without_output() {
+    let function = Function::start();
+    let mut other = order("a", 2);
+    other["kind"] = json!("Invoice");
+    let files = Files::new(&other, &composition());
+    let ran = files.render(&["--function", &function.flag()]).await;
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), ""));
+    let expected = "the Composition is for shop.example.org/v1 Order, and the composite resource is a shop.example.org/v1 Invoice";
+    assert!(ran.stderr.contains(expected), "{}", ran.stderr);
+
+    let files = Files::new(&order("a", 2), &composition());
+    let ran = files.render(&[]).await;
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), ""));
+    assert!(
+        ran.stderr
+            .contains("cannot run Function \"f\": no endpoint is known"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[tokio::test]
+async fn a_paused_composite_resource_is_shown_as_it_is() {
+    let mut xr = order("a", 2);
+    xr["metadata"]["annotations"] = json!({ "crossplane.io/paused": "true" });
+    xr["metadata"]["uid"] = json!("the-uid");
+    let files = Files::new(&xr, &composition());
+    let ran = files.render(&["-r"]).await;
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let mut rendered = documents(&ran);
+    let event = rendered.pop().unwrap();
+    assert_eq!(event["reason"], "ReconciliationPaused");
+    let conditions = rendered[0]["status"]["conditions"].take();
+    let reasons: Vec<&str> = conditions
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|condition| condition["reason"].as_str())
+        .collect();
+    assert_eq!(reasons, ["WatchCircuitClosed", "ReconcilePaused"]);
+    rendered[0].as_object_mut().unwrap().remove("status");
+    assert_eq!(rendered, [xr]);
+}
+
+/// Without what the API server and the live path alone add.
+fn comparable(object: &DynamicObject) -> Value {
+    let mut object = serde_json::to_value(object).unwrap();
+    let metadata = object["metadata"].as_object_mut().unwrap();
+    for field in ["creationTimestamp", "managedFields", "resourceVersion", "uid"] {
+        metadata.remove(field);
+    }
+    let annotations = metadata["annotations"].as_object_mut().unwrap();
+    annotations.remove("crossbridge.dev/applied").expect("a digest");
+    object["apiVersion"] = json!("v1");
+    object["kind"] = json!("ConfigMap");
+    object
+}
+
+#[tokio::test]
+async fn a_bridge_composes_what_is_rendered() {
+    let (cluster, function) = (Cluster::start().await, Function::start());
+    let flag = function.flag();
+    let bridge = Bridge::start_without_plugins(&cluster, &["--compositions", "--function", &flag]).await;
+    define(&cluster).await;
+    create(&orders(&cluster), order("a", 2)).await;
+    ready(&cluster, "a").await;
+    let stored = serde_json::to_value(orders(&cluster).get("a").await.unwrap()).unwrap();
+    let mut given = order("a", 2);
+    given["metadata"]["namespace"] = json!("default");
+    given["metadata"]["uid"] = stored["metadata"]["uid"].clone();
+    let ran = Files::new(&given, &composition())
+        .render(&["--function", &flag])
+        .await;
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let mut rendered = documents(&ran);
+    let xr = rendered.remove(0);
+    assert_eq!(
+        xr["spec"]["crossplane"]["resourceRefs"],
+        stored["spec"]["crossplane"]["resourceRefs"]
+    );
+    let mut live: Vec<Value> = composed(&cluster).await.iter().map(comparable).collect();
+    live.sort_by_key(|one| one["data"]["value"].to_string());
+    assert_eq!(rendered, live);
+    assert_eq!(bridge.stop().await, Some(0));
+}
