@@ -1,6 +1,11 @@
 //! Saying no, so that the bridge knows what to do.
 
-use std::{error::Error, fmt, time::Duration};
+use std::{
+    error::Error,
+    fmt,
+    io::{self, ErrorKind},
+    time::Duration,
+};
 
 use crossbridge_types as types;
 use tonic::Status;
@@ -10,7 +15,8 @@ use crate::{Effect, FailureCode};
 /// Why a call did not work, and what it left behind. One constructor per code; each sets the effect that is usual for
 /// it, and [`effect`](Self::effect) changes it.
 ///
-/// Any error that `?` meets becomes an `INTERNAL` failure with [`Effect::Unknown`]: safe, and never the best answer.
+/// Any error that `?` meets becomes an `INTERNAL` failure with [`Effect::Unknown`]: safe, and never the best answer. A time that ran out
+/// becomes `TIMEOUT`, a connection that failed `UNAVAILABLE`.
 /// Texts hold no secrets.
 ///
 /// In a creation, once the upstream has given a name ([`Call::record_name`](crate::Call::record_name)), [`Effect::None`] is sent as
@@ -117,8 +123,13 @@ impl Failure {
         Self(Box::new(Inner::Call(status)))
     }
 
+    /// One that stands in the body.
+    pub(crate) fn of(failure: types::Failure) -> Self {
+        Self(Box::new(Inner::Upstream(failure)))
+    }
+
     fn new(code: FailureCode, effect: Effect, reason: &str, message: impl Into<String>) -> Self {
-        Self(Box::new(Inner::Upstream(types::Failure {
+        Self::of(types::Failure {
             code,
             effect,
             reason: reason.to_owned(),
@@ -128,7 +139,7 @@ impl Failure {
             upstream_code: String::new(),
             upstream_request_id: String::new(),
             existing_external_name: String::new(),
-        })))
+        })
     }
 
     fn upstream_failure(mut self, change: impl FnOnce(&mut types::Failure)) -> Self {
@@ -219,14 +230,41 @@ impl fmt::Display for Failure {
 }
 
 /// `Failure` is no [`Error`] itself, so that every error can become one.
-impl<E: Error> From<E> for Failure {
+///
+/// An upstream's errors are mapped in one place by a type of the plugin that is no [`Error`] and becomes a failure:
+/// `impl From<UpstreamError> for Failure`.
+impl<E: Error + 'static> From<E> for Failure {
     fn from(error: E) -> Self {
         let mut message = error.to_string();
+        let mut known = known_error(&error);
         let mut source = error.source();
         while let Some(cause) = source {
             message = format!("{message}: {cause}");
+            known = known.or_else(|| known_error(cause));
             source = cause.source();
         }
-        Self::internal(message)
+        match known {
+            Some(known) => known(message),
+            None => Self::internal(message),
+        }
+    }
+}
+
+/// What an error of the language itself stands for: a time that ran out, a connection that failed.
+fn known_error(error: &(dyn Error + 'static)) -> Option<fn(String) -> Failure> {
+    if error.is::<tokio::time::error::Elapsed>() {
+        return Some(Failure::timeout);
+    }
+    match error.downcast_ref::<io::Error>()?.kind() {
+        ErrorKind::TimedOut => Some(Failure::timeout),
+        ErrorKind::ConnectionRefused
+        | ErrorKind::ConnectionReset
+        | ErrorKind::ConnectionAborted
+        | ErrorKind::NotConnected
+        | ErrorKind::BrokenPipe
+        | ErrorKind::HostUnreachable
+        | ErrorKind::NetworkUnreachable
+        | ErrorKind::NetworkDown => Some(Failure::unavailable),
+        _ => None,
     }
 }

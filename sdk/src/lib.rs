@@ -21,7 +21,7 @@
 //! # Serving
 //!
 //! `PROVIDER_PLUGIN_ENDPOINT` names the address: `unix:///path` (only its owner can reach it), `http://127.0.0.1:port` (loopback only), or
-//! `https://host:port` with mutual TLS by the files that `PROVIDER_PLUGIN_TLS_CERT`, `PROVIDER_PLUGIN_TLS_KEY` and
+//! `https://host:port` with mutual TLS by the files (read anew when they change) that `PROVIDER_PLUGIN_TLS_CERT`, `PROVIDER_PLUGIN_TLS_KEY` and
 //! `PROVIDER_PLUGIN_TLS_CA` name. Health and reflection are served beside. Logs go to [`tracing`]: install a subscriber to see them.
 //! SIGTERM and SIGINT let running calls end.
 //!
@@ -54,7 +54,7 @@ pub use failure::Failure;
 pub use kind::{Example, ExternalName, Kind, Reference};
 pub use plugin::Plugin;
 pub use resource::Resource;
-pub use serve::ServeError;
+pub use serve::{ServeError, TlsProblem};
 
 pub use async_trait::async_trait;
 pub use {schemars, serde, serde_json};

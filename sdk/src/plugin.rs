@@ -160,6 +160,9 @@ impl Plugin {
         // The bridge's own check, before it meets this plugin.
         info.check()
             .map_err(|violation| format!("the plugin's {violation}"))?;
+        if kinds.is_empty() {
+            return Err("the plugin has no kind: Plugin::resource registers one".to_owned());
+        }
         Ok(Declared {
             info,
             kinds,

@@ -45,7 +45,7 @@ pub enum ServeError {
     NoTlsFile(&'static str),
     /// Certificates and keys do not fit together.
     #[error("the certificate, its key and the CA cannot be used")]
-    Tls(#[source] tonic::transport::Error),
+    Tls(#[source] TlsProblem),
     /// Signals cannot be heard.
     #[error("cannot listen for SIGTERM and SIGINT")]
     Signal(#[source] io::Error),
@@ -55,6 +55,21 @@ pub enum ServeError {
     /// The server broke off.
     #[error("the gRPC server failed")]
     Transport(#[source] tonic::transport::Error),
+}
+
+/// What is wrong with a certificate, a key or an authority.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TlsProblem {
+    /// A file is no PEM, or holds nothing of the kind.
+    #[error("a file is not in PEM form")]
+    Pem(#[from] rustls::pki_types::pem::Error),
+    /// A certificate and its key do not fit together, or are of no known form.
+    #[error("a certificate or a key cannot be used")]
+    Certificate(#[from] rustls::Error),
+    /// The authority of clients holds no certificate that can be used.
+    #[error("the authority of clients cannot be used")]
+    Authority(#[from] rustls::server::VerifierBuilderError),
 }
 
 impl fmt::Debug for ServeError {

@@ -5,7 +5,7 @@ mod error;
 mod tls;
 mod unix_socket;
 
-use std::{env, future::Future, time::Duration};
+use std::{env, future::Future, net::SocketAddr, time::Duration};
 
 use crossbridge_proto::{
     FILE_DESCRIPTOR_SET,
@@ -16,13 +16,14 @@ use crossbridge_proto::{
     },
 };
 use endpoint::Endpoint;
-pub use error::ServeError;
+pub use error::{ServeError, TlsProblem};
+use tls::Certificates;
 use tokio::{
     net::TcpListener,
     signal::unix::{SignalKind, signal},
     sync::watch,
 };
-use tokio_stream::wrappers::UnixListenerStream;
+use tokio_stream::wrappers::{ReceiverStream, UnixListenerStream};
 use tonic::{
     service::Routes,
     transport::{
@@ -72,11 +73,6 @@ pub(crate) async fn serve(
         .unwrap_or(u32::MAX)
         .saturating_add(SPARE_STREAMS);
     let mut builder = Server::builder().max_concurrent_streams(streams);
-    if let Endpoint::Tls(_) = at {
-        builder = builder
-            .tls_config(tls::of_environment()?)
-            .map_err(ServeError::Tls)?;
-    }
     let (name, version) = (declared.info.name.clone(), declared.info.version.clone());
     let service = Service::new(declared);
     let health = HealthReporter::new();
@@ -158,18 +154,19 @@ async fn routes(service: &Service, health: &HealthReporter) -> Result<Routes, Se
 /// A bound endpoint, ready to accept connections.
 enum Listener {
     Unix(UnixSocket),
-    Tcp(TcpListener),
+    Loopback(TcpListener),
+    Tls(TcpListener, Certificates),
 }
 
 impl Listener {
     async fn bind(endpoint: Endpoint) -> Result<Self, ServeError> {
         match endpoint {
             Endpoint::Unix(path) => UnixSocket::bind(path).await.map(Self::Unix),
-            Endpoint::Loopback(addresses) | Endpoint::Tls(addresses) => {
-                TcpListener::bind(addresses.as_slice())
-                    .await
-                    .map(Self::Tcp)
-                    .map_err(ServeError::Bind)
+            Endpoint::Loopback(addresses) => bind(&addresses).await.map(Self::Loopback),
+            Endpoint::Tls(addresses) => {
+                let certificates = Certificates::of_environment()?;
+                let listener = bind(&addresses).await?;
+                Ok(Self::Tls(listener, certificates))
             }
         }
     }
@@ -187,10 +184,18 @@ impl Listener {
                 drop(file);
                 served
             }
-            Self::Tcp(listener) => {
+            Self::Loopback(listener) => {
                 let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
+                router.serve_with_incoming_shutdown(incoming, stop).await
+            }
+            Self::Tls(listener, certificates) => {
+                let incoming = ReceiverStream::new(tls::incoming(listener, certificates));
                 router.serve_with_incoming_shutdown(incoming, stop).await
             }
         }
     }
+}
+
+async fn bind(addresses: &[SocketAddr]) -> Result<TcpListener, ServeError> {
+    TcpListener::bind(addresses).await.map_err(ServeError::Bind)
 }

@@ -6,29 +6,41 @@ use crossbridge_types::{
 };
 use tonic::Status;
 
+use super::redact::Redaction;
 use crate::{Call, Failure, kind::PublishedKind};
 
 /// Converts the answer to an Observe.
 pub(super) fn observe_response(
     kind: &PublishedKind,
     call: &Call,
+    redaction: &Redaction,
     result: Result<ObserveResult, Failure>,
 ) -> Result<ObserveResult, Status> {
-    let checked = result.and_then(|observed| match check_observe(kind, call, &observed) {
+    let checked = result.and_then(|observed| match check_observe(kind, call, redaction, &observed) {
         Ok(()) => Ok(observed),
         Err(violation) => Err(broken(&violation)),
     });
-    match checked {
-        Ok(observed) => Ok(observed),
-        Err(failure) => well_formed(failure).map(ObserveResult::Failed),
-    }
+    let mut response = match checked {
+        Ok(observed) => observed,
+        Err(failure) => {
+            ObserveResult::Failed(well_formed(failure).map_err(|status| redaction.status(status))?)
+        }
+    };
+    redaction.observe_result(&mut response);
+    Ok(response)
 }
 
-fn check_observe(kind: &PublishedKind, call: &Call, observed: &ObserveResult) -> Result<(), Violation> {
+fn check_observe(
+    kind: &PublishedKind,
+    call: &Call,
+    redaction: &Redaction,
+    observed: &ObserveResult,
+) -> Result<(), Violation> {
     observed.check()?;
     match observed {
         ObserveResult::Found(observation) => kind
             .check_observation(observation, &call.target.external_name)
+            .and_then(|()| redaction.check_observation(observation))
             .map_err(|violation| violation.within("observation")),
         ObserveResult::Absent(Absent { external_name })
             if external_name.is_empty() && kind.rules.external_name.source == NameSource::Derived =>
@@ -47,6 +59,20 @@ fn check_observe(kind: &PublishedKind, call: &Call, observed: &ObserveResult) ->
 pub(super) fn outcome(
     kind: &PublishedKind,
     call: &Call,
+    redaction: &Redaction,
+    verb: Option<OperationVerb>,
+    result: Result<Outcome, Failure>,
+) -> Result<Outcome, Status> {
+    let checked = checked_outcome(kind, call, redaction, verb, result);
+    let mut outcome = checked.map_err(|status| redaction.status(status))?;
+    redaction.outcome(&mut outcome);
+    Ok(outcome)
+}
+
+fn checked_outcome(
+    kind: &PublishedKind,
+    call: &Call,
+    redaction: &Redaction,
     verb: Option<OperationVerb>,
     result: Result<Outcome, Failure>,
 ) -> Result<Outcome, Status> {
@@ -63,7 +89,8 @@ pub(super) fn outcome(
         outcome.external_name.clone_from(&recorded);
     }
     correct_effect(verb, &call.target.external_name, &recorded, &mut outcome);
-    let Err(violation) = check_outcome(kind, call, verb, &outcome) else {
+    let checked = check_outcome(kind, call, verb, &outcome).and_then(|()| redaction.check_outcome(&outcome));
+    let Err(violation) = checked else {
         return Ok(outcome);
     };
     let failure = well_formed(broken(&violation))?;

@@ -8,7 +8,7 @@ use crossbridge_types as types;
 use tonic::{Request, Response, Status};
 use tracing::Instrument;
 
-use super::{Service, answer, invalid_argument, metadata::Metadata};
+use super::{Service, answer, invalid_argument, metadata::Metadata, redact::Redaction};
 use crate::{ConfigCall, Failure, List};
 
 impl Service {
@@ -23,6 +23,7 @@ impl Service {
         if !kind.published().listable {
             return Err(Failure::unimplemented());
         }
+        let redaction = Redaction::of(&request.config, &types::Secrets::default());
         let call = ConfigCall {
             config: self.config(&Arc::new(request.config))?,
             deadline,
@@ -34,7 +35,8 @@ impl Service {
             page_token: request.page_token,
             include_parameters: request.include_parameters,
         };
-        let listed = self.guarded(deadline, kind.list(&call, list)).await?;
+        let listed = self.guarded(deadline, kind.list(&call, list)).await;
+        let listed = listed.map_err(|failure| redaction.any(failure))?;
         listed.check().map_err(|violation| answer::broken(&violation))?;
         Ok(listed)
     }

@@ -5,6 +5,7 @@ mod discovery;
 mod guard;
 mod metadata;
 mod plugin;
+mod redact;
 mod resource;
 
 use std::sync::Arc;

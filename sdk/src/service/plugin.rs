@@ -8,8 +8,8 @@ use crossbridge_types::{self as types, ConfigVerdict, ResourceType};
 use tonic::{Request, Response, Status};
 use tracing::Instrument;
 
-use super::{Service, answer, invalid_argument, metadata::Metadata};
-use crate::{ConfigCall, Failure, served::ServedKind};
+use super::{Service, answer, invalid_argument, metadata::Metadata, redact::Redaction};
+use crate::{ConfigCall, Deadline, Failure, served::ServedKind};
 
 /// Kinds on one page, where the caller sets no limit.
 const PAGE_SIZE: usize = 100;
@@ -49,6 +49,18 @@ impl Service {
     async fn verdict(&self, metadata: &Metadata, wire: wire::CheckConfigRequest) -> Result<String, Failure> {
         let deadline = metadata.deadline_of_observe(SystemTime::now())?;
         let config = types::Config::try_from(wire).map_err(|violation| invalid_argument(&violation))?;
+        let redaction = Redaction::of(&config, &types::Secrets::default());
+        self.verdict_of(metadata, deadline, config)
+            .await
+            .map_err(|failure| redaction.any(failure))
+    }
+
+    async fn verdict_of(
+        &self,
+        metadata: &Metadata,
+        deadline: Deadline,
+        config: types::Config,
+    ) -> Result<String, Failure> {
         let config = self.config(&Arc::new(config))?;
         (self.plugin.check_settings)(&config)?;
         let Some(check) = &self.plugin.check_config else {

@@ -8,7 +8,7 @@ use crossbridge_types::{self as types, ObserveResult, Outcome, OutcomeResult, Ve
 use tonic::{Request, Response, Status};
 use tracing::{Instrument, Span};
 
-use super::{Service, answer, invalid_argument, metadata::Metadata};
+use super::{Service, answer, invalid_argument, metadata::Metadata, redact::Redaction};
 use crate::{Call, Deadline, Failure, Target, kind::NamedCall, served::ServedKind};
 
 impl Service {
@@ -25,8 +25,9 @@ impl Service {
                 Err(failure) => return answer::rejected(failure),
             };
             let verb = change.operation_verb();
+            let redaction = Redaction::of(&change.target.config, &change.desired.sensitive);
             let result = self.guarded(call.deadline, kind.execute(&call, change)).await;
-            answer::outcome(kind.published(), &call, verb, result)
+            answer::outcome(kind.published(), &call, &redaction, verb, result)
         };
         work.instrument(span).await.inspect(log_outcome)
     }
@@ -70,8 +71,9 @@ impl Service {
                 Ok(begun) => begun,
                 Err(failure) => return answer::well_formed(failure).map(ObserveResult::Failed),
             };
+            let redaction = Redaction::of(&observe.target.config, &observe.desired.sensitive);
             let result = self.guarded(call.deadline, kind.observe(&call, observe)).await;
-            answer::observe_response(kind.published(), &call, result)
+            answer::observe_response(kind.published(), &call, &redaction, result)
         };
         work.instrument(metadata.span("Observe")).await.inspect(log_look)
     }

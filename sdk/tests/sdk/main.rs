@@ -12,3 +12,4 @@ mod standard_services;
 mod support;
 mod testing;
 mod thing;
+mod vectors;

@@ -16,7 +16,7 @@ use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair}
 use serde_json::json;
 use tempfile::TempDir;
 use tokio::process::{Child, Command};
-use tonic::transport::{Certificate, ClientTlsConfig, Endpoint, Identity};
+use tonic::transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Identity};
 
 type TestResult = Result<(), Box<dyn std::error::Error>>;
 
@@ -229,6 +229,60 @@ async fn tcp_needs_certificates_on_both_sides() -> TestResult {
         assert!(refused.is_err(), "{who} is not served");
     }
     drop(client);
+    process.signal("TERM").await;
+    assert_eq!(process.end().await.0, Some(0));
+    Ok(())
+}
+
+#[tokio::test]
+async fn renewed_certificates_are_used_without_a_restart() -> TestResult {
+    let folder = tempfile::tempdir()?;
+    let paths = ["tls.crt", "tls.key", "ca.crt"].map(|name| folder.path().join(name));
+    let write = |authority: &Authority| -> TestResult {
+        let (certificate, key) = authority.signed()?;
+        for (path, text) in paths.iter().zip([certificate, key, authority.issuer.pem()]) {
+            fs::write(path, text)?;
+        }
+        Ok(())
+    };
+    let first = Authority::new()?;
+    write(&first)?;
+    let port = free_port();
+    let process = Process::start(
+        &format!("https://127.0.0.1:{port}"),
+        &[
+            ("PROVIDER_PLUGIN_TLS_CERT", &paths[0]),
+            ("PROVIDER_PLUGIN_TLS_KEY", &paths[1]),
+            ("PROVIDER_PLUGIN_TLS_CA", &paths[2]),
+        ],
+    );
+    let endpoint = Endpoint::from_shared(format!("https://127.0.0.1:{port}"))?;
+    let served = async |authority: &Authority| -> Result<Channel, Box<dyn std::error::Error>> {
+        let tls = authority.client(Some(authority.signed()?));
+        let channel = connect(endpoint.clone().tls_config(tls)?).await;
+        let request = wire::GetPluginInfoRequest::default();
+        PluginServiceClient::new(channel.clone())
+            .get_plugin_info(request)
+            .await?;
+        Ok(channel)
+    };
+    let before = served(&first).await?;
+
+    // In the middle of a renewal the files do not fit together: those read last count.
+    fs::write(&paths[1], "no key")?;
+    served(&first).await?;
+
+    let second = Authority::new()?;
+    write(&second)?;
+    served(&second).await?;
+    let stale = endpoint.clone().tls_config(first.client(Some(first.signed()?)))?;
+    let refused = PluginServiceClient::new(stale.connect_lazy())
+        .get_plugin_info(wire::GetPluginInfoRequest::default())
+        .await;
+    assert!(refused.is_err(), "the former authority is not trusted any more");
+    PluginServiceClient::new(before)
+        .get_plugin_info(wire::GetPluginInfoRequest::default())
+        .await?;
     process.signal("TERM").await;
     assert_eq!(process.end().await.0, Some(0));
     Ok(())
