@@ -76,7 +76,7 @@ async fn a_new_plugin_in_rust_conforms() {
     let scratch = ScratchDir::new("crossbridge-new-plugin-").expect("a folder");
     let folder = scratch.path().join("plugin");
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let sdk = repository.join("sdk");
+    let sdk = repository.join("sdk/rust");
     let lines = new("rust", &folder, &["--sdk-path", &sdk.display().to_string()]).await;
     // The versions that are here already, and what was built of them the last time.
     fs::copy(repository.join("Cargo.lock"), folder.join("Cargo.lock")).expect("it is copied");

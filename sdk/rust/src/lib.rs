@@ -7,7 +7,7 @@
 //! A whole plugin, which keeps text files in a folder:
 //!
 //! ```no_run
-#![doc = include_str!("../../examples/files-plugin/src/main.rs")]
+#![doc = include_str!("../../../examples/files-plugin/src/main.rs")]
 //! ```
 //!
 //! # What an author can rely on
