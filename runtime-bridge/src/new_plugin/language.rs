@@ -74,7 +74,12 @@ impl Language {
                 format!(".venv/bin/{name}-plugin"),
             ),
             Self::Go => (
-                &["go mod tidy", "go vet ./...", "go test ./...", "go build -o plugin ."],
+                &[
+                    "go mod tidy",
+                    "go vet ./...",
+                    "go test ./...",
+                    "go build -o plugin .",
+                ],
                 "./plugin".to_owned(),
             ),
             Self::TypeScript => (

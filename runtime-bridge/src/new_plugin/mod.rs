@@ -68,10 +68,14 @@ fn kind(text: &str) -> Result<String, String> {
         && text.len() <= 40
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
     if !is_pascal_case {
-        return Err("a kind is of letters and digits, begins with a capital, and has 40 of them at most".to_owned());
+        return Err(
+            "a kind is of letters and digits, begins with a capital, and has 40 of them at most".to_owned(),
+        );
     }
     if TAKEN.contains(&text) {
-        return Err(format!("{text} is another type of the plugin: choose another kind"));
+        return Err(format!(
+            "{text} is another type of the plugin: choose another kind"
+        ));
     }
     Ok(text.to_owned())
 }

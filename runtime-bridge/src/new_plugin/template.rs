@@ -29,10 +29,12 @@ pub(super) fn files(language: Language, names: &Names<'_>, sdk: Option<&Path>) -
     };
     let mut files: BTreeMap<String, String> = ["shared", language.folder()]
         .into_iter()
-        .flat_map(|folder| below(&format!("{SCAFFOLD}/{folder}/")))
+        .flat_map(|folder| below(format!("{SCAFFOLD}/{folder}/")))
         .map(|(path, text)| (path.to_owned(), own(text)))
         .collect();
-    files.extend(below("deploy/bridge.yaml").map(|(_, text)| ("deploy.yaml".to_owned(), deployed(text, names))));
+    files.extend(
+        below("deploy/bridge.yaml").map(|(_, text)| ("deploy.yaml".to_owned(), deployed(text, names))),
+    );
     if language == Language::Rust {
         // A workspace of its own; what its tests need of the repository is left out.
         let example = below("examples/files-plugin/").filter(|(path, _)| !path.starts_with("tests/"));
@@ -44,10 +46,11 @@ pub(super) fn files(language: Language, names: &Names<'_>, sdk: Option<&Path>) -
 }
 
 /// What was collected below a path, by the rest of its path.
-fn below(prefix: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
+fn below(prefix: impl Into<String>) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let prefix = prefix.into();
     FILES
         .iter()
-        .filter_map(move |(path, text)| Some((path.strip_prefix(prefix)?, *text)))
+        .filter_map(move |(path, text)| Some((path.strip_prefix(prefix.as_str())?, *text)))
 }
 
 /// The manifest of a bridge with the AWS plugin, with this plugin instead.
@@ -130,8 +133,14 @@ mod tests {
                     assert!(!is_left && !path.contains(word), "{language:?} {path}: {word}");
                 }
             }
-            assert!(files["manifests/2-notes.yaml"].contains("kind: Bucket\n"), "{language:?}");
-            assert!(files[language.main_file()].contains("acme.example.org"), "{language:?}");
+            assert!(
+                files["manifests/2-notes.yaml"].contains("kind: Bucket\n"),
+                "{language:?}"
+            );
+            assert!(
+                files[language.main_file()].contains("acme.example.org"),
+                "{language:?}"
+            );
         }
     }
 
@@ -139,7 +148,13 @@ mod tests {
     fn every_plugin_has_what_one_needs() {
         for language in Language::ALL {
             let files = files(language, &NAMES, None);
-            for path in ["README.md", "Dockerfile", "deploy.yaml", "manifests/1-config.yaml", ".gitignore"] {
+            for path in [
+                "README.md",
+                "Dockerfile",
+                "deploy.yaml",
+                "manifests/1-config.yaml",
+                ".gitignore",
+            ] {
                 assert!(files.contains_key(path), "{language:?}: {path}");
             }
             assert!(
@@ -165,10 +180,30 @@ mod tests {
         let line = |language, manifest: &str, sdk| files(language, &NAMES, sdk)[manifest].clone();
         let path = Some(Path::new("/sdk"));
         let cases = [
-            (Language::Rust, "Cargo.toml", "crossbridge-sdk = { version = \"", "crossbridge-sdk = { path = \"/sdk\" }"),
-            (Language::Python, "pyproject.toml", "\"crossbridge-sdk==", "\"crossbridge-sdk @ file:///sdk\""),
-            (Language::Go, "go.mod", "require crossbridge.dev/sdk/go v", "replace crossbridge.dev/sdk/go => /sdk"),
-            (Language::TypeScript, "package.json", "\"@crossbridge/sdk\": \"0", "\"@crossbridge/sdk\": \"file:/sdk\""),
+            (
+                Language::Rust,
+                "Cargo.toml",
+                "crossbridge-sdk = { version = \"",
+                "crossbridge-sdk = { path = \"/sdk\" }",
+            ),
+            (
+                Language::Python,
+                "pyproject.toml",
+                "\"crossbridge-sdk==",
+                "\"crossbridge-sdk @ file:///sdk\"",
+            ),
+            (
+                Language::Go,
+                "go.mod",
+                "require crossbridge.dev/sdk/go v",
+                "replace crossbridge.dev/sdk/go => /sdk",
+            ),
+            (
+                Language::TypeScript,
+                "package.json",
+                "\"@crossbridge/sdk\": \"0",
+                "\"@crossbridge/sdk\": \"file:/sdk\"",
+            ),
         ];
         for (language, manifest, released, local) in cases {
             assert!(line(language, manifest, None).contains(released), "{language:?}");

@@ -72,7 +72,13 @@ async fn pack(language: Language, at: &Path) -> Result<(), BuildError> {
         Language::Go => Ok(()),
         Language::TypeScript => {
             run(program(at, "npm", &["run", "--silent", "build"])).await?;
-            let pack = ["pack", "--silent", "--ignore-scripts", "--pack-destination", "dist"];
+            let pack = [
+                "pack",
+                "--silent",
+                "--ignore-scripts",
+                "--pack-destination",
+                "dist",
+            ];
             run(program(at, "npm", &pack)).await
         }
     }
@@ -100,10 +106,7 @@ async fn verify(language: Language, at: &Path) -> Result<(), BuildError> {
             &[".venv/bin/python", "-m", "ruff", "format", "--check", "."],
         ],
         Language::Go => &[&["go", "vet", "./..."], &["go", "test", "./..."]],
-        Language::TypeScript => &[
-            &["npm", "test", "--silent"],
-            &["npm", "run", "--silent", "lint"],
-        ],
+        Language::TypeScript => &[&["npm", "test", "--silent"], &["npm", "run", "--silent", "lint"]],
     };
     for step in steps {
         if let [tool, arguments @ ..] = step {

@@ -20,18 +20,17 @@ type parameters struct {
 	Content string `json:"content" doc:"What stands in the file."`
 }
 
-type status struct{ Bytes int64 `json:"bytes"` }
+type status struct {
+	Bytes int64 `json:"bytes"`
+}
 
 type __KIND__ struct{}
 
 var kind = sdk.Kind{
-	Group: "__NAME__.example.org", Version: "v1alpha1", Kind: "__KIND__",
-	Description: "A text file in the folder of the ProviderConfig.",
-	Names:       sdk.ExternalName{Source: sdk.ByUser, Example: "notes.txt", Pattern: "[a-z0-9][a-z0-9.-]*"},
-	Recovery:    []sdk.Recovery{sdk.RecoverByName}, VisibleWhenAccepted: true,
-	Examples: []sdk.Example{
-		{Name: "notes", ExternalName: "notes.txt", Create: parameters{"Buy milk."}, Update: parameters{"Buy tea."}},
-	},
+	Group: "__NAME__.example.org", Version: "v1alpha1", Kind: "__KIND__", Description: "A text file in a folder.",
+	Names:    sdk.ExternalName{Source: sdk.ByUser, Example: "notes.txt", Pattern: "[a-z0-9][a-z0-9.-]*"},
+	Recovery: []sdk.Recovery{sdk.RecoverByName}, VisibleWhenAccepted: true,
+	Examples: []sdk.Example{{Name: "notes", ExternalName: "notes.txt", Create: parameters{"Buy milk."}, Update: parameters{"Buy tea."}}},
 }
 
 func (__KIND__) Observe(ctx context.Context, r *sdk.ObserveRequest[parameters, status]) (*sdk.Observed[parameters, status], error) {
