@@ -4,7 +4,7 @@ A plugin makes one cloud's resources available in Kubernetes. Its author writes,
 status, and one `Resource`; a `Plugin` collects the kinds and serves them. The runtime bridge does everything that is Kubernetes.
 """
 
-from .answer import Absent, Listed, ListedItem, Observation, Operation, OperationVerb, Outcome, Warning
+from .answer import Absent, Listed, ListedItem, Observation, Operation, OperationVerb, Outcome, WarningEvent
 from .call import Call, Config, ConfigCall, Create, Deadline, Delete, Desired, Known, List, Owner, Poll, Target, Update
 from .failure import (
     AlreadyExists,
@@ -108,5 +108,5 @@ __all__ = [
     "Unavailable",
     "Unsupported",
     "Update",
-    "Warning",
+    "WarningEvent",
 ]

@@ -22,7 +22,7 @@ class OperationVerb(enum.Enum):
 
 
 @dataclass(frozen=True)
-class Warning:  # noqa: A001 (the contract's word)
+class WarningEvent:
     """Worth an event: a stable reason in PascalCase, and a sentence."""
 
     reason: str
@@ -65,9 +65,7 @@ class Operation:
         message: str = "",
     ) -> Operation:
         """Returns an operation that creates."""
-        return cls(
-            handle=str(handle), verb=OperationVerb.CREATE, poll_after=poll_after, progress=progress, phase=phase, message=message
-        )
+        return cls(handle=str(handle), verb=OperationVerb.CREATE, poll_after=poll_after, progress=progress, phase=phase, message=message)
 
     @classmethod
     def update(
@@ -80,9 +78,7 @@ class Operation:
         message: str = "",
     ) -> Operation:
         """Returns an operation that updates."""
-        return cls(
-            handle=str(handle), verb=OperationVerb.UPDATE, poll_after=poll_after, progress=progress, phase=phase, message=message
-        )
+        return cls(handle=str(handle), verb=OperationVerb.UPDATE, poll_after=poll_after, progress=progress, phase=phase, message=message)
 
     @classmethod
     def delete(
@@ -95,9 +91,7 @@ class Operation:
         message: str = "",
     ) -> Operation:
         """Returns an operation that deletes."""
-        return cls(
-            handle=str(handle), verb=OperationVerb.DELETE, poll_after=poll_after, progress=progress, phase=phase, message=message
-        )
+        return cls(handle=str(handle), verb=OperationVerb.DELETE, poll_after=poll_after, progress=progress, phase=phase, message=message)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,7 +126,7 @@ class Observation:
     """Where the plugin compares (`Kind.plugin_compares`): whether observed and desired state agree."""
     differs: Mapping[str, bool] = field(default_factory=dict)
     """Where the plugin compares: the fields that differ, by JSON Pointer, and whether each needs a replacement."""
-    warnings: Sequence[Warning] = ()
+    warnings: Sequence[WarningEvent] = ()
 
 
 @dataclass(frozen=True)
@@ -154,7 +148,7 @@ class Outcome:
     canonical_id: str = ""
     provider_state: str = ""
     connection: Mapping[str, bytes | str] = field(default_factory=dict, repr=False)
-    warnings: Sequence[Warning] = ()
+    warnings: Sequence[WarningEvent] = ()
 
     @classmethod
     def completed(
@@ -165,7 +159,7 @@ class Outcome:
         already_done: bool = False,
         provider_state: str = "",
         connection: Mapping[str, bytes | str] | None = None,
-        warnings: Sequence[Warning] = (),
+        warnings: Sequence[WarningEvent] = (),
     ) -> Outcome:
         """The call's whole effect is in place and was verified upstream.
 
@@ -189,7 +183,7 @@ class Outcome:
         external_name: str = "",
         provider_state: str = "",
         connection: Mapping[str, bytes | str] | None = None,
-        warnings: Sequence[Warning] = (),
+        warnings: Sequence[WarningEvent] = (),
     ) -> Outcome:
         """Under way: the bridge stores the operation, then polls."""
         return cls(
@@ -208,7 +202,7 @@ class Outcome:
         external_name: str = "",
         provider_state: str = "",
         connection: Mapping[str, bytes | str] | None = None,
-        warnings: Sequence[Warning] = (),
+        warnings: Sequence[WarningEvent] = (),
     ) -> Outcome:
         """Rejected, or failed half-way. Where nothing else is to be reported, raising the failure does the same."""
         return cls(

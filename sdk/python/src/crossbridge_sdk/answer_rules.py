@@ -69,9 +69,7 @@ class AnswerRules:
         self.kind = kind
         self._connection_keys = {key.name for key in kind.kind.connection_keys}
 
-    def observe(
-        self, call: Call, result: resource_service_pb2.ObserveResponse | Failure, secrets: Secrets
-    ) -> resource_service_pb2.ObserveResponse:
+    def observe(self, call: Call, result: resource_service_pb2.ObserveResponse | Failure, secrets: Secrets) -> resource_service_pb2.ObserveResponse:
         """Returns the answer to an Observe."""
         if isinstance(result, Failure):
             return resource_service_pb2.ObserveResponse(failure=well_formed(result))
@@ -106,9 +104,7 @@ class AnswerRules:
             if key not in self._connection_keys:
                 raise Violation(f"{at}[{quoted(key)}]", "is not allowed: the kind declares no such connection key")
 
-    def outcome(
-        self, rpc: str, call: Call, result: outcome_pb2.Outcome | Failure | Rejected, secrets: Secrets
-    ) -> outcome_pb2.Outcome:
+    def outcome(self, rpc: str, call: Call, result: outcome_pb2.Outcome | Failure | Rejected, secrets: Secrets) -> outcome_pb2.Outcome:
         """Returns the answer to a call that changes something, or to a poll: with the name that the author recorded, whatever the result is."""
         recorded, sent = call.recorded_name, call.name
         if isinstance(result, Rejected):

@@ -219,7 +219,7 @@ class Desired(Generic[P]):
 
     parameters: P
     """Typed. An absent field means no opinion; sensitive fields are always absent."""
-    json: Json
+    json: Json = field(repr=False)
     """The parameters as the JSON that came."""
     sensitive_values: Mapping[str, str] = field(default_factory=dict, repr=False)
     """The values of sensitive fields, by JSON Pointer."""

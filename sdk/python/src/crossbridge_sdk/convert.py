@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
@@ -14,7 +14,7 @@ from pydantic_core import PydanticSerializationError
 
 from . import document
 from ._proto import discovery_service_pb2, failure_pb2, observation_pb2, operation_pb2, outcome_pb2, resource_service_pb2, target_pb2
-from .answer import Absent, Listed, Observation, Operation, OperationVerb, Outcome, Warning
+from .answer import Absent, Listed, Observation, Operation, OperationVerb, Outcome, WarningEvent
 from .document import Json
 from .failure import Failure
 from .kind import FOR_EVER
@@ -73,12 +73,14 @@ def _details(connection: Mapping[str, bytes | str], field: str) -> dict[str, byt
     return details
 
 
-def _warnings(warnings: Sequence[Warning]) -> list[observation_pb2.Warning]:
+def _warnings(warnings: Sequence[WarningEvent]) -> list[observation_pb2.Warning]:
     for index, warning in enumerate(warnings):
-        if not isinstance(warning, Warning):
-            raise _wrong_type(f"warnings[{index}]", warning, "a Warning")
+        if not isinstance(warning, WarningEvent):
+            raise _wrong_type(f"warnings[{index}]", warning, "a WarningEvent")
     return [
-        observation_pb2.Warning(reason=_text(warning.reason, f"warnings[{index}].reason"), message=_text(warning.message, f"warnings[{index}].message"))
+        observation_pb2.Warning(
+            reason=_text(warning.reason, f"warnings[{index}].reason"), message=_text(warning.message, f"warnings[{index}].message")
+        )
         for index, warning in enumerate(warnings)
     ]
 
@@ -103,7 +105,7 @@ def failure(said: Failure) -> failure_pb2.Failure:
 
 def operation(said: Operation) -> operation_pb2.Operation:
     """Returns an operation."""
-    if not isinstance(said.verb, OperationVerb):  # type: ignore[redundant-expr]
+    if not isinstance(said.verb, OperationVerb):
         raise _wrong_type("operation.verb", said.verb, "an OperationVerb")
     progress = said.progress
     if progress is not None and (isinstance(progress, bool) or not 0 <= progress <= 100):
@@ -162,7 +164,10 @@ class Converter:
             up_to_date=f"TRISTATE_{verdict}",
             diffs=[
                 observation_pb2.FieldDiff(
-                    path=_text(path, "diffs"), desired_json=_json(known, path), observed_json=_json(parameters, path), needs_replacement=replace
+                    path=_text(path, "diffs"),
+                    desired_json=_json(known, path),
+                    observed_json=_json(parameters, path),
+                    needs_replacement=replace,
                 )
                 for path, replace in said.differs.items()
             ],
@@ -250,6 +255,6 @@ def _hoist(observation: observation_pb2.Observation, outcome: outcome_pb2.Outcom
     for key, value in observation.connection_details.items():
         if key not in outcome.connection_details:
             outcome.connection_details[key] = value
-    outcome.warnings.MergeFrom(observation.warnings)
+    outcome.warnings.extend(cast("Any", observation.warnings))
     for field in ("external_name", "canonical_id", "provider_state", "connection_details", "warnings"):
         observation.ClearField(field)

@@ -27,9 +27,6 @@ class Running(Protocol):
         """Stops it, where that can be done."""
 
 
-Runner = Callable[[Callable[..., Any], ConfigCall, Any], Running]
-
-
 class Contained(Exception):
     """An exception of the author's code, kept to its call."""
 
@@ -89,9 +86,8 @@ def run(method: Callable[..., Any], call: ConfigCall, request: Any) -> Running:
 class Guard:
     """The permits of a plugin, and the calls that run."""
 
-    def __init__(self, permits: int, runner: Runner = run) -> None:
+    def __init__(self, permits: int) -> None:
         self._permits = asyncio.Semaphore(permits)
-        self._runner = runner
         self.running = 0
 
     async def guarded(self, method: Callable[..., Any], call: ConfigCall, request: Any) -> Any:
@@ -109,7 +105,7 @@ class Guard:
             self._permits.release()
             raise _not_begun()
         try:
-            running = self._runner(method, call, request)
+            running = run(method, call, request)
         except BaseException:
             self._permits.release()
             raise
@@ -118,7 +114,7 @@ class Guard:
         try:
             done, _ = await asyncio.wait({running.future}, timeout=call.deadline.remaining)
         except asyncio.CancelledError:
-            call._cancelled = True  # noqa: SLF001 (its one writer)
+            call._cancelled = True
             running.stop()
             raise
         if not done:

@@ -142,8 +142,8 @@ class Kind:
     """What a kind is, beside its types. It is namespaced, and can be created, updated and deleted, unless said otherwise.
 
     `recovery` is how a creation with an unknown outcome is resolved, best first; without any, the bridge stops and a person decides.
-    `plural` is the kind in lower case with an `s`, unless it is given. An `asynchronous` kind hands out operations, and has `poll`. `field_rules` are by JSON
-    Pointer (`*` for any index or key), for models that cannot be annotated. For the rest see the contract's `KindCapabilities` and `Timeouts`.
+    `plural` is the kind in lower case with an `s`, unless it is given. An `asynchronous` kind hands out operations, and has `poll`. `field_rules` are
+    by JSON Pointer (`*` for any index or key), for models that cannot be annotated. The rest is of the contract's `KindCapabilities` and `Timeouts`.
     """
 
     group: str
@@ -200,8 +200,7 @@ class Kind:
             namespaced=self.namespaced,
             description=self.description,
             printer_columns=[
-                kind_pb2.PrinterColumn(name=column.name, data_type=column.data_type, json_path=column.json_path)
-                for column in self.printer_columns
+                kind_pb2.PrinterColumn(name=column.name, data_type=column.data_type, json_path=column.json_path) for column in self.printer_columns
             ],
             capabilities=kind_pb2.KindCapabilities(
                 can_create=self.can_create,

@@ -149,8 +149,7 @@ class Plugin:
             max_message_bytes=self.max_message_bytes,
             config_schema_json=config_schema,
             credential_keys=[
-                plugin_service_pb2.CredentialKey(name=key.name, description=key.description, required=key.required)
-                for key in self.credentials
+                plugin_service_pb2.CredentialKey(name=key.name, description=key.description, required=key.required) for key in self.credentials
             ],
         )
 

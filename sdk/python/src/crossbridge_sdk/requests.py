@@ -13,7 +13,6 @@ from .document import parse_object
 from .published import check_type
 from .violation import STATE_LIMIT, Violation, missing, quoted
 
-
 # The stubs of descriptors know nothing of extensions.
 _IS_REQUIRED: Any = options_pb2.is_required
 
@@ -22,29 +21,19 @@ def check(request: Message) -> None:
     """Rejects a request that lacks a REQUIRED field, or in which one is malformed. Raises a `Violation`."""
     _check_required(request)
     match request:
+        case resource_service_pb2.ObserveRequest() | resource_service_pb2.PollOperationRequest():
+            _check_resource(request)
         case resource_service_pb2.CreateRequest():
-            _check_target(request.target)
-            _check_desired(request.desired)
+            _check_resource(request)
             violation.uuid(request.client_request_token, "client_request_token")
         case resource_service_pb2.UpdateRequest():
-            _check_target(request.target)
-            _check_desired(request.desired)
+            _check_resource(request)
             violation.required(request.target.external_name, "target.external_name")
             for index, path in enumerate(request.changed_paths):
                 violation.pointer(path, f"changed_paths[{index}]")
         case resource_service_pb2.DeleteRequest():
-            _check_target(request.target)
-            if request.HasField("desired"):
-                _check_desired(request.desired)
+            _check_resource(request)
             violation.required(request.target.external_name, "target.external_name")
-        case resource_service_pb2.PollOperationRequest():
-            _check_target(request.target)
-            if request.HasField("desired"):
-                _check_desired(request.desired)
-            violation.at_most(request.handle, STATE_LIMIT, "handle")
-        case resource_service_pb2.ObserveRequest():
-            _check_target(request.target)
-            _check_desired(request.desired)
         case discovery_service_pb2.ListExternalRequest():
             _check_type(request.resource_type, "resource_type")
             _check_config(request.config, "config")
@@ -57,6 +46,14 @@ def check(request: Message) -> None:
             _check_type(request.resource_type, "resource_type")
         case plugin_service_pb2.ListResourceKindsRequest():
             _check_page(request.page_size)
+
+
+def _check_resource(request: Any) -> None:
+    _check_target(request.target)
+    if request.HasField("desired"):
+        _check_desired(request.desired)
+    if isinstance(request, resource_service_pb2.PollOperationRequest):
+        violation.at_most(request.handle, STATE_LIMIT, "handle")
 
 
 def _check_required(message: Message, path: str = "") -> None:

@@ -7,7 +7,15 @@ from typing import Any
 
 from google.protobuf.message import Message
 
-from ._proto import discovery_service_pb2, failure_pb2, observation_pb2, operation_pb2, outcome_pb2, plugin_service_pb2, resource_service_pb2
+from ._proto import (
+    discovery_service_pb2,
+    failure_pb2,
+    observation_pb2,
+    operation_pb2,
+    outcome_pb2,
+    plugin_service_pb2,
+    resource_service_pb2,
+)
 
 # Shorter ones occur by chance. In bytes.
 SHORTEST = 6

@@ -20,7 +20,7 @@ from .call import Call, Config, ConfigCall, Create, Deadline, Delete, Desired, L
 from .convert import Converter
 from .document import Json, Mismatch
 from .failure import CredentialsExpired, Failure, InvalidArgument, Mapped, Rejected
-from .guard import Contained, Guard, Runner, run
+from .guard import Contained, Guard
 from .kind import RecoveryWay
 from .metadata import Metadata
 from .published import PublishedKind, type_text
@@ -59,10 +59,10 @@ class _Kind:
 class Service:
     """A plugin that is asked."""
 
-    def __init__(self, declared: Declared, runner: Runner = run) -> None:
+    def __init__(self, declared: Declared, guard: Guard | None = None) -> None:
         self.info = declared.info
         self.kinds = {name: _Kind(declared.kinds[name]) for name in sorted(declared.kinds, key=lambda one: _order(declared.kinds[one]))}
-        self.guard = Guard(declared.info.max_concurrent_calls, runner)
+        self.guard = guard or Guard(declared.info.max_concurrent_calls)
         self._declared = declared
 
     @property
@@ -91,9 +91,7 @@ class Service:
         page = rest[: request.page_size or PAGE_SIZE]
         kinds = [self.kinds[name].published for name in page]
         return plugin_service_pb2.ListResourceKindsResponse(
-            kinds=[
-                plugin_service_pb2.ResourceKindSummary(resource_type=kind.wire.resource_type, digest=kind.digest) for kind in kinds
-            ],
+            kinds=[plugin_service_pb2.ResourceKindSummary(resource_type=kind.wire.resource_type, digest=kind.digest) for kind in kinds],
             next_page_token=page[-1] if len(page) < len(rest) else "",
         )
 
@@ -104,9 +102,7 @@ class Service:
         _check(request)
         return plugin_service_pb2.GetResourceKindResponse(resource_kind=self._kind(request.resource_type).published.wire)
 
-    async def check_config(
-        self, request: plugin_service_pb2.CheckConfigRequest, metadata: Metadata
-    ) -> plugin_service_pb2.CheckConfigResponse:
+    async def check_config(self, request: plugin_service_pb2.CheckConfigRequest, metadata: Metadata) -> plugin_service_pb2.CheckConfigResponse:
         """Answers whether a config is usable."""
         with log.of_call("CheckConfig", metadata):
             deadline = metadata.deadline_of_read()
@@ -143,9 +139,7 @@ class Service:
 
     # The life of one external resource.
 
-    async def observe(
-        self, request: resource_service_pb2.ObserveRequest, metadata: Metadata
-    ) -> resource_service_pb2.ObserveResponse:
+    async def observe(self, request: resource_service_pb2.ObserveRequest, metadata: Metadata) -> resource_service_pb2.ObserveResponse:
         """Answers an Observe."""
         with log.of_call("Observe", metadata) as fields:
             kind, call, secrets = self._begin("Observe", request, metadata, fields)
@@ -302,9 +296,7 @@ class Service:
                 ownership_marker=target.ownership_marker,
                 former_marker=target.former_marker,
                 provider_state=target.provider_state,
-                owner=Owner(
-                    namespace=target.owner.namespace, name=target.owner.name, uid=target.owner.uid, generation=target.owner.generation
-                ),
+                owner=Owner(namespace=target.owner.namespace, name=target.owner.name, uid=target.owner.uid, generation=target.owner.generation),
             ),
             resource_type=(target.resource_type.group, target.resource_type.version, target.resource_type.kind),
             requires_marker=rpc in ("Delete", "PollOperation") and RecoveryWay.MARKER in kind.published.kind.ways,
@@ -348,11 +340,11 @@ class Service:
 
     def _of_exception(self, error: BaseException) -> Failure:
         try:
-            found = failure.of_exception(error, self._declared.failures)
+            found: object = failure.of_exception(error, self._declared.failures)
         except Exception as bug:  # noqa: BLE001 (the author's table)
             logger.error("the plugin's table of failures failed: %s", failure.place(bug))
             found = failure.of_exception(error, {})
-        if not isinstance(found, Failure):  # type: ignore[redundant-expr]
+        if not isinstance(found, Failure):
             logger.error("the plugin's table of failures returned %s; it must return a Failure", type(found).__name__)
             found = failure.of_exception(error, {})
         if found.code is failure.FailureCode.INTERNAL:
@@ -412,9 +404,7 @@ def _known(kind: _Kind, desired: Desired[None]) -> Desired[Any]:
 
 
 def _with(desired: Desired[None], parameters: BaseModel) -> Desired[Any]:
-    return Desired(
-        parameters=parameters, json=desired.json, sensitive_values=desired.sensitive_values, sensitive_paths=desired.sensitive_paths
-    )
+    return Desired(parameters=parameters, json=desired.json, sensitive_values=desired.sensitive_values, sensitive_paths=desired.sensitive_paths)
 
 
 def _config(config: target_pb2.ConfigContext) -> Config:
