@@ -165,11 +165,11 @@ export class Outcome<P = unknown, S = unknown> {
  * The call's whole effect is in place and was verified upstream. With an observation, which saves the bridge an Observe (not after a delete): name,
  * id, state and connection details are taken from it where `details` has none.
  */
-export const completed = <P, S>(observation?: Observation<P, S>, details: OutcomeDetails = {}): Outcome<P, S> =>
+export const completed = <P = never, S = never>(observation?: Observation<P, S>, details: OutcomeDetails = {}): Outcome<P, S> =>
   new Outcome("completed", details, observation);
 
 /** Delete found nothing, or create found its own earlier work. */
-export const alreadyDone = <P, S>(observation?: Observation<P, S>, details: OutcomeDetails = {}): Outcome<P, S> =>
+export const alreadyDone = <P = never, S = never>(observation?: Observation<P, S>, details: OutcomeDetails = {}): Outcome<P, S> =>
   new Outcome("already-done", details, observation);
 
 /** Under way: the bridge stores the operation, then polls. */

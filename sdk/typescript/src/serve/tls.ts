@@ -106,7 +106,10 @@ class CertificateFiles implements Provider {
 
   addCaCertificateListener(listener: experimental.CaCertificateUpdateListener): void {
     this.#authority.add(listener);
-    this.tellAuthority(listener);
+    // Not before the server watches, too.
+    process.nextTick(() => {
+      this.tellAuthority(listener);
+    });
   }
 
   removeCaCertificateListener(listener: experimental.CaCertificateUpdateListener): void {
@@ -115,7 +118,9 @@ class CertificateFiles implements Provider {
 
   addIdentityCertificateListener(listener: experimental.IdentityCertificateUpdateListener): void {
     this.#identity.add(listener);
-    this.tellIdentity(listener);
+    process.nextTick(() => {
+      this.tellIdentity(listener);
+    });
   }
 
   removeIdentityCertificateListener(listener: experimental.IdentityCertificateUpdateListener): void {
