@@ -26,9 +26,9 @@ const write = (schema: DescMessage) => (message: Message) => Buffer.from(toBinar
 const read = (schema: DescMessage) => (bytes: Buffer) => fromBinary(schema, bytes);
 
 /** The files of services and what they import, encoded, for reflection. */
-export function files(services: DescService[]): Buffer[] {
+export function files(services: readonly DescService[]): Buffer[] {
   const all = new Set<DescFile>();
-  const add = (file: DescFile) => {
+  const add = (file: DescFile): void => {
     all.add(file);
     file.dependencies.filter((dependency) => !all.has(dependency)).forEach(add);
   };

@@ -1,0 +1,17 @@
+// The plugin: its kinds, and what configures it.
+
+import { readFileSync } from "node:fs";
+
+import { enter, Settings } from "./bakery.js";
+import { loaves } from "./loaf.js";
+import { recipes } from "./recipe.js";
+
+const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { version: string };
+
+export const bakery = {
+  name: "bakery.example.org",
+  version,
+  kinds: [recipes, loaves],
+  settings: Settings,
+  checkConfig: ({ config }: { config: Parameters<typeof enter>[0] }) => enter(config),
+};
