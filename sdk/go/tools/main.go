@@ -1,15 +1,18 @@
-// Command generate writes the contract's stubs to internal/contract: go generate runs it. It needs no protoc: the compiler is a library,
-// the generators are tools of go.mod.
+// Command tools writes the stubs of the contract to ../internal/v1alpha1, and the digest of the files that they come from. Run it there, by
+// `go run .`, when a file of proto/ has changed. It needs no protoc: the compiler is a library, the generators are tools of go.mod.
 package main
 
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"log"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 
 	"github.com/bufbuild/protocompile"
 	"github.com/bufbuild/protocompile/protoutil"
@@ -19,9 +22,9 @@ import (
 )
 
 const (
-	protos  = "../../proto"
+	protos  = "../../../proto"
 	folder  = "crossbridge/provider/v1alpha1"
-	written = "internal/contract"
+	written = "../internal/v1alpha1"
 )
 
 func main() {
@@ -44,7 +47,21 @@ func generate() error {
 			return fmt.Errorf("%s: %w", generator, err)
 		}
 	}
-	return nil
+	return writeDigest(request.FileToGenerate)
+}
+
+// writeDigest records what the stubs were generated from: a test of the SDK compares it.
+func writeDigest(files []string) error {
+	sum := sha256.New()
+	slices.Sort(files)
+	for _, file := range files {
+		text, err := os.ReadFile(filepath.Join(protos, file))
+		if err != nil {
+			return err
+		}
+		sum.Write(text)
+	}
+	return os.WriteFile(filepath.Join(written, "digest.txt"), []byte(hex.EncodeToString(sum.Sum(nil))+"\n"), 0o644)
 }
 
 // compile reads the contract.
