@@ -41,6 +41,14 @@ impl Language {
         source::repository().join(format!("examples/{}-plugin", self.name()))
     }
 
+    /// The SDK as authors install it, built and tested: a wheel, the folder of a module, or a tarball.
+    ///
+    /// # Errors
+    /// What the tool said that failed.
+    pub async fn sdk(self) -> Result<PathBuf, BuildError> {
+        sdk::package(self).await
+    }
+
     /// The example, built; how it is started.
     ///
     /// # Errors
