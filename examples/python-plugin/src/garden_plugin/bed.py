@@ -132,9 +132,7 @@ def found(rows: sqlite3.Connection, call: Call) -> sqlite3.Row:
 
 
 def find_by_marker(rows: sqlite3.Connection, call: Call) -> sqlite3.Row | None:
-    query = "SELECT * FROM beds WHERE marker IN (?, ?) ORDER BY rowid"
-    bed: sqlite3.Row | None = rows.execute(query, (call.target.markers * 2)[:2]).fetchone()
-    return bed
+    return next((bed for bed in rows.execute("SELECT * FROM beds ORDER BY rowid") if call.target.owns(bed["marker"])), None)
 
 
 def observed(bed: sqlite3.Row) -> Observation:

@@ -51,9 +51,7 @@ class Garden:
     @contextlib.contextmanager
     def _open(self, begin: str) -> Iterator[sqlite3.Connection]:
         # What is not committed is undone.
-        with contextlib.closing(
-            sqlite3.connect(self.folder / "garden.db", timeout=self.call.deadline.remaining, isolation_level=None)
-        ) as rows:
+        with contextlib.closing(sqlite3.connect(self.folder / "garden.db", timeout=self.call.deadline.remaining, isolation_level=None)) as rows:
             rows.row_factory = sqlite3.Row
             rows.execute("PRAGMA synchronous = FULL")
             rows.executescript(SCHEMA)

@@ -118,7 +118,7 @@ class Plants(Resource[Plant, PlantStatus]):
                     now + (desired.grow_seconds or 0),
                 ),
             )
-            plant = find(rows, f"plant-{created.lastrowid}")
+            plant = rows.execute("SELECT * FROM plants WHERE id = ?", (created.lastrowid,)).fetchone()
         return grown_or_growing(plant)
 
     def update(self, call: Call, update: Update[Plant]) -> Outcome:
@@ -180,9 +180,8 @@ def found(rows: sqlite3.Connection, call: Call) -> sqlite3.Row:
 
 def find_by_marker(rows: sqlite3.Connection, call: Call) -> sqlite3.Row | None:
     """The oldest."""
-    query = "SELECT * FROM plants WHERE marker IN (?, ?) AND removed_at IS NULL ORDER BY id"
-    plant: sqlite3.Row | None = rows.execute(query, (call.target.markers * 2)[:2]).fetchone()
-    return plant
+    plants = rows.execute("SELECT * FROM plants WHERE removed_at IS NULL ORDER BY id")
+    return next((plant for plant in plants if call.target.owns(plant["marker"])), None)
 
 
 def growth(plant: sqlite3.Row) -> Operation | None:
