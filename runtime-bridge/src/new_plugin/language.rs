@@ -58,8 +58,15 @@ impl Language {
         }
     }
 
-    /// What builds, tests and runs it.
-    pub(super) fn next_steps(self, name: &str) -> Vec<String> {
+    /// What builds, tests and runs it. npm builds no package that it finds in a folder.
+    pub(super) fn next_steps(self, name: &str, sdk: Option<&Path>) -> Vec<String> {
+        let is_folder = |path: &&Path| path.extension().is_none();
+        let first: Vec<String> = match sdk.filter(is_folder) {
+            Some(path) if self == Self::TypeScript => ["ci", "run build"]
+                .map(|step| format!("npm --prefix {} {step}", path.display()))
+                .into(),
+            _ => Vec::new(),
+        };
         let (build, command): (&[&str], String) = match self {
             Self::Rust => (
                 &["cargo test", "cargo build"],
@@ -87,7 +94,8 @@ impl Language {
                 "node dist/main.js".to_owned(),
             ),
         };
-        let mut steps: Vec<String> = build.iter().map(|step| (*step).to_owned()).collect();
+        let mut steps = first;
+        steps.extend(build.iter().map(|step| (*step).to_owned()));
         steps.push(format!("mkdir -p /tmp/{name}"));
         steps.push(format!(
             "provider-conformance --plugin-command {command:?} --setting folder=/tmp/{name}"

@@ -28,8 +28,7 @@ pub struct NewPluginArgs {
     /// Its kind, in PascalCase.
     #[arg(long, env = "CROSSBRIDGE_KIND", value_name = "KIND", default_value = "File", value_parser = kind)]
     pub kind: String,
-    /// The SDK instead of its released version: the folder of the crate, the module or the package; for Python also a wheel, for TypeScript
-    /// the tarball that npm pack writes.
+    /// The SDK instead of its released version: its folder in a checkout, sdk/LANG; for Python also a wheel, for TypeScript a tarball.
     #[arg(long, env = "CROSSBRIDGE_SDK_PATH", value_name = "PATH")]
     pub sdk_path: Option<PathBuf>,
 }
@@ -103,7 +102,7 @@ pub fn run(args: &NewPluginArgs) -> Result<(), NewPluginError> {
     }
     println!("{} is written. Then:\n", folder.display());
     println!("  cd {}", folder.display());
-    for line in args.lang.next_steps(&args.name) {
+    for line in args.lang.next_steps(&args.name, sdk.as_deref()) {
         println!("  {line}");
     }
     println!(

@@ -18,8 +18,8 @@ pub(super) struct Names<'a> {
 
 /// The files of a new plugin: their texts, by their paths below its folder.
 pub(super) fn files(language: Language, names: &Names<'_>, sdk: Option<&Path>) -> BTreeMap<String, String> {
+    let steps = language.next_steps(names.plugin, sdk).join("\n");
     let sdk = language.sdk(sdk);
-    let steps = language.next_steps(names.plugin).join("\n");
     let own = |text: &str| {
         text.replace("__NAME__", names.plugin)
             .replace("__KIND__", names.kind)

@@ -9,7 +9,7 @@ const Settings = z.object({ folder: z.string().describe("Where the files are. It
 
 const Parameters = z.object({ content: z.string().describe("What stands in the file.") });
 
-const files = kind({
+export const files = kind({
   group: "__NAME__.example.org",
   version: "v1alpha1",
   kind: "__KIND__",
