@@ -74,7 +74,9 @@ func Found[P, S any](observation *Observation[P, S]) *Observed[P, S] {
 }
 
 // Absent answers that the upstream reports that there is no such resource; with the name that it would have where names are derived, else "".
-func Absent[P, S any](externalName string) *Observed[P, S] { return &Observed[P, S]{absent: externalName} }
+func Absent[P, S any](externalName string) *Observed[P, S] {
+	return &Observed[P, S]{absent: externalName}
+}
 
 // Verb of an operation.
 type Verb int
@@ -143,10 +145,14 @@ func CompletedWith[P, S any](observation *Observation[P, S]) *Outcome[P, S] {
 }
 
 // AlreadyDone answers that Delete found nothing, or that Create found its own earlier work.
-func AlreadyDone[P, S any]() *Outcome[P, S] { return &Outcome[P, S]{completed: true, alreadyDone: true} }
+func AlreadyDone[P, S any]() *Outcome[P, S] {
+	return &Outcome[P, S]{completed: true, alreadyDone: true}
+}
 
 // UnderWay answers that work goes on upstream.
-func UnderWay[P, S any](operation Operation) *Outcome[P, S] { return &Outcome[P, S]{operation: &operation} }
+func UnderWay[P, S any](operation Operation) *Outcome[P, S] {
+	return &Outcome[P, S]{operation: &operation}
+}
 
 func underWay[P, S any](operation Operation, verb Verb) *Outcome[P, S] {
 	if operation.Verb == 0 {

@@ -96,13 +96,17 @@ type ObserveRequest[P, S any] struct {
 }
 
 // Found answers that the resource exists.
-func (*ObserveRequest[P, S]) Found(observation *Observation[P, S]) *Observed[P, S] { return Found(observation) }
+func (*ObserveRequest[P, S]) Found(observation *Observation[P, S]) *Observed[P, S] {
+	return Found(observation)
+}
 
 // Absent answers that the upstream reports that there is no such resource. A read that failed is an error, never this.
 func (*ObserveRequest[P, S]) Absent() *Observed[P, S] { return Absent[P, S]("") }
 
 // AbsentAs is the same where names are derived, with the name that it would have.
-func (*ObserveRequest[P, S]) AbsentAs(externalName string) *Observed[P, S] { return Absent[P, S](externalName) }
+func (*ObserveRequest[P, S]) AbsentAs(externalName string) *Observed[P, S] {
+	return Absent[P, S](externalName)
+}
 
 // CreateRequest asks to create a resource, and never to take over what exists.
 type CreateRequest[P, S any] struct {
@@ -121,10 +125,14 @@ type CreateRequest[P, S any] struct {
 func (*CreateRequest[P, S]) Completed() *Outcome[P, S] { return Completed[P, S]() }
 
 // Observed is the same, with the observation after it, which saves the bridge an Observe.
-func (*CreateRequest[P, S]) Observed(observation *Observation[P, S]) *Outcome[P, S] { return CompletedWith(observation) }
+func (*CreateRequest[P, S]) Observed(observation *Observation[P, S]) *Outcome[P, S] {
+	return CompletedWith(observation)
+}
 
 // UnderWay answers that the creation goes on: the bridge stores the handle, then polls.
-func (*CreateRequest[P, S]) UnderWay(operation Operation) *Outcome[P, S] { return underWay[P, S](operation, VerbCreate) }
+func (*CreateRequest[P, S]) UnderWay(operation Operation) *Outcome[P, S] {
+	return underWay[P, S](operation, VerbCreate)
+}
 
 // UpdateRequest asks to change a resource in place, and never to create one: absent is [NotFound].
 type UpdateRequest[P, S any] struct {
@@ -141,10 +149,14 @@ type UpdateRequest[P, S any] struct {
 func (*UpdateRequest[P, S]) Completed() *Outcome[P, S] { return Completed[P, S]() }
 
 // Observed is the same, with the observation after it, which saves the bridge an Observe.
-func (*UpdateRequest[P, S]) Observed(observation *Observation[P, S]) *Outcome[P, S] { return CompletedWith(observation) }
+func (*UpdateRequest[P, S]) Observed(observation *Observation[P, S]) *Outcome[P, S] {
+	return CompletedWith(observation)
+}
 
 // UnderWay answers that the update goes on: the bridge stores the handle, then polls.
-func (*UpdateRequest[P, S]) UnderWay(operation Operation) *Outcome[P, S] { return underWay[P, S](operation, VerbUpdate) }
+func (*UpdateRequest[P, S]) UnderWay(operation Operation) *Outcome[P, S] {
+	return underWay[P, S](operation, VerbUpdate)
+}
 
 // DeleteRequest asks to remove a resource.
 type DeleteRequest[P, S any] struct {
@@ -162,7 +174,9 @@ func (*DeleteRequest[P, S]) Completed() *Outcome[P, S] { return Completed[P, S](
 func (*DeleteRequest[P, S]) AlreadyDone() *Outcome[P, S] { return AlreadyDone[P, S]() }
 
 // UnderWay answers that the deletion goes on: the bridge stores the handle, then polls.
-func (*DeleteRequest[P, S]) UnderWay(operation Operation) *Outcome[P, S] { return underWay[P, S](operation, VerbDelete) }
+func (*DeleteRequest[P, S]) UnderWay(operation Operation) *Outcome[P, S] {
+	return underWay[P, S](operation, VerbDelete)
+}
 
 // PollRequest asks where an operation has got to.
 type PollRequest[P, S any] struct {
@@ -178,7 +192,9 @@ type PollRequest[P, S any] struct {
 func (*PollRequest[P, S]) Completed() *Outcome[P, S] { return Completed[P, S]() }
 
 // Observed is the same, with the observation after it. Not for an operation that deletes.
-func (*PollRequest[P, S]) Observed(observation *Observation[P, S]) *Outcome[P, S] { return CompletedWith(observation) }
+func (*PollRequest[P, S]) Observed(observation *Observation[P, S]) *Outcome[P, S] {
+	return CompletedWith(observation)
+}
 
 // UnderWay answers that it goes on; the handle is the request's where the operation has none, and its verb must be set.
 func (r *PollRequest[P, S]) UnderWay(operation Operation) *Outcome[P, S] {

@@ -85,7 +85,9 @@ func (s *service) Observe(ctx context.Context, request *pb.ObserveRequest) (*pb.
 	}
 	var response *pb.ObserveResponse
 	if err == nil {
-		response, err = guarded(begun.ctx, s, func(ctx context.Context) (*pb.ObserveResponse, error) { return kind.observe(ctx, *answer.call, request) })
+		response, err = guarded(begun.ctx, s, func(ctx context.Context) (*pb.ObserveResponse, error) {
+			return kind.observe(ctx, *answer.call, request)
+		})
 	}
 	response, err = answer.observe(begun.ctx, response, err)
 	if err == nil {
