@@ -67,6 +67,27 @@ def test_code_that_blocks_is_answered_at_the_deadline_and_keeps_its_permit():
     run(work)
 
 
+def test_a_plain_method_may_hand_its_work_on():
+    async def work():
+        guard, stopped = Guard(1), []
+
+        async def later(of, _):
+            try:
+                await asyncio.sleep(of.deadline.remaining if of.id else 0)
+            finally:
+                stopped.append(of.id)
+            return 7
+
+        assert await guard.guarded(lambda *of: later(*of), call(), None) == 7  # noqa: PLW0108
+        with pytest.raises(Timeout):
+            await guard.guarded(lambda *of: later(*of), ConfigCall(config=Config("c", "1"), deadline=Deadline(0.05), id="slow"), None)  # noqa: PLW0108
+        while guard.running:
+            await asyncio.sleep(0.01)
+        assert stopped == ["", "slow"]
+
+    run(work)
+
+
 @pytest.mark.parametrize("blocking", [True, False])
 def test_a_cancelled_call_is_active_no_longer(blocking):
     async def work():

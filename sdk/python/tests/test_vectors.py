@@ -18,6 +18,7 @@ from vector_runner import Runner, canonical
 import crossbridge_sdk as sdk
 from crossbridge_sdk import document
 from crossbridge_sdk.published import PublishedKind
+from crossbridge_sdk.violation import Violation
 
 VECTORS = Path(os.environ.get("CROSSBRIDGE_VECTORS", Path(__file__).parents[3] / "tests/vectors"))
 CALLS = ("requests", "deadlines", "failures", "answers", "secrets", "config", "plugin", "concurrency")
@@ -223,6 +224,16 @@ def test_endpoints(vector):
     assert ended.returncode not in (0, -9)
     for mention in vector["mentions"]:
         assert mention.lower() in ended.stderr.lower()
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{", "NaN", '{"n":NaN}', '{"n":1e999}', '{"s":"\\ud800"}', '{"n":' + "9" * 5000 + "}", '{"a":' * 200 + "1" + "}" * 200]
+)
+def test_what_is_no_object_is_rejected_without_quoting_it(text):
+    with pytest.raises(Violation) as broken:
+        document.parse_object(text, "x")
+    assert broken.value.field == "x"
+    assert "9999" not in str(broken.value)
 
 
 def test_documents_stay_exact():

@@ -6,6 +6,7 @@ import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import TypedDict, Unpack
 
 from pydantic import BaseModel
 
@@ -27,6 +28,24 @@ class WarningEvent:
 
     reason: str
     message: str
+
+
+class _OfOperation(TypedDict, total=False):
+    poll_after: timedelta | float | None
+    progress: int | None
+    phase: str
+    message: str
+    expires: datetime | None
+    poll_driven: bool
+    upstream_id: str
+
+
+class _OfOutcome(TypedDict, total=False):
+    external_name: str
+    canonical_id: str
+    provider_state: str
+    connection: Mapping[str, bytes | str]
+    warnings: Sequence[WarningEvent]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,43 +74,19 @@ class Operation:
     """The upstream's own id, for support tickets."""
 
     @classmethod
-    def create(
-        cls,
-        handle: str | Handle,
-        *,
-        poll_after: timedelta | float | None = None,
-        progress: int | None = None,
-        phase: str = "",
-        message: str = "",
-    ) -> Operation:
+    def create(cls, handle: str | Handle, **more: Unpack[_OfOperation]) -> Operation:
         """Returns an operation that creates."""
-        return cls(handle=str(handle), verb=OperationVerb.CREATE, poll_after=poll_after, progress=progress, phase=phase, message=message)
+        return cls(handle=str(handle), verb=OperationVerb.CREATE, **more)
 
     @classmethod
-    def update(
-        cls,
-        handle: str | Handle,
-        *,
-        poll_after: timedelta | float | None = None,
-        progress: int | None = None,
-        phase: str = "",
-        message: str = "",
-    ) -> Operation:
+    def update(cls, handle: str | Handle, **more: Unpack[_OfOperation]) -> Operation:
         """Returns an operation that updates."""
-        return cls(handle=str(handle), verb=OperationVerb.UPDATE, poll_after=poll_after, progress=progress, phase=phase, message=message)
+        return cls(handle=str(handle), verb=OperationVerb.UPDATE, **more)
 
     @classmethod
-    def delete(
-        cls,
-        handle: str | Handle,
-        *,
-        poll_after: timedelta | float | None = None,
-        progress: int | None = None,
-        phase: str = "",
-        message: str = "",
-    ) -> Operation:
+    def delete(cls, handle: str | Handle, **more: Unpack[_OfOperation]) -> Operation:
         """Returns an operation that deletes."""
-        return cls(handle=str(handle), verb=OperationVerb.DELETE, poll_after=poll_after, progress=progress, phase=phase, message=message)
+        return cls(handle=str(handle), verb=OperationVerb.DELETE, **more)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,67 +146,23 @@ class Outcome:
     warnings: Sequence[WarningEvent] = ()
 
     @classmethod
-    def completed(
-        cls,
-        observation: Observation | None = None,
-        *,
-        external_name: str = "",
-        already_done: bool = False,
-        provider_state: str = "",
-        connection: Mapping[str, bytes | str] | None = None,
-        warnings: Sequence[WarningEvent] = (),
-    ) -> Outcome:
+    def completed(cls, observation: Observation | None = None, *, already_done: bool = False, **more: Unpack[_OfOutcome]) -> Outcome:
         """The call's whole effect is in place and was verified upstream.
 
-        An observation after it saves the bridge an Observe; not after a delete. Name, id, state and connection details are taken from it where the
-        outcome has none of its own. `already_done`: delete found nothing, or create found its own earlier work.
+        An observation after it saves the bridge an Observe; not after a delete. Name, id, state and connection details are taken from it where
+        the outcome has none of its own. `already_done`: delete found nothing, or create found its own earlier work.
         """
-        return cls(
-            external_name=external_name,
-            result=observation,
-            already_done=already_done,
-            provider_state=provider_state,
-            connection=connection or {},
-            warnings=warnings,
-        )
+        return cls(result=observation, already_done=already_done, **more)
 
     @classmethod
-    def operation(
-        cls,
-        operation: Operation,
-        *,
-        external_name: str = "",
-        provider_state: str = "",
-        connection: Mapping[str, bytes | str] | None = None,
-        warnings: Sequence[WarningEvent] = (),
-    ) -> Outcome:
+    def operation(cls, operation: Operation, **more: Unpack[_OfOutcome]) -> Outcome:
         """Under way: the bridge stores the operation, then polls."""
-        return cls(
-            external_name=external_name,
-            result=operation,
-            provider_state=provider_state,
-            connection=connection or {},
-            warnings=warnings,
-        )
+        return cls(result=operation, **more)
 
     @classmethod
-    def failed(
-        cls,
-        failure: Failure,
-        *,
-        external_name: str = "",
-        provider_state: str = "",
-        connection: Mapping[str, bytes | str] | None = None,
-        warnings: Sequence[WarningEvent] = (),
-    ) -> Outcome:
+    def failed(cls, failure: Failure, **more: Unpack[_OfOutcome]) -> Outcome:
         """Rejected, or failed half-way. Where nothing else is to be reported, raising the failure does the same."""
-        return cls(
-            external_name=external_name,
-            result=failure,
-            provider_state=provider_state,
-            connection=connection or {},
-            warnings=warnings,
-        )
+        return cls(result=failure, **more)
 
 
 @dataclass(frozen=True, kw_only=True)

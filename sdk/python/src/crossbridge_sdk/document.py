@@ -14,6 +14,9 @@ from .violation import Violation, required
 # The JSON object of a document. Integers are exact, however large.
 Json = dict[str, Any]
 
+# Objects and lists within one another, as in the other SDKs.
+DEEPEST = 128
+
 M = TypeVar("M", bound=BaseModel)
 
 
@@ -28,11 +31,18 @@ def _finite(text: str) -> float:
     return number
 
 
+def _depth(value: Any) -> int:
+    children = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return 1 + max(map(_depth, children), default=0)
+
+
 def parse_object(text: str, field: str) -> Json:
     """Parses the text of one object. The violation's path is `field`, and quotes nothing of the text."""
     required(text, field)
     try:
         value = json.loads(text, parse_constant=_not_a_number, parse_float=_finite)
+        if text.count("{") + text.count("[") > DEEPEST and _depth(value) > DEEPEST:
+            raise RecursionError
         if "\\ud" in text.lower():
             # Half a surrogate pair is no text.
             json.dumps(value, ensure_ascii=False).encode()

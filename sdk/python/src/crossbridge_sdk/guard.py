@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import contextvars
 import inspect
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
 import grpc
@@ -54,17 +55,26 @@ async def _contained(method: Callable[..., Any], call: ConfigCall, request: Any)
         return Contained(error)
 
 
+async def _awaited(result: Awaitable[Any]) -> Any:
+    return await result
+
+
 class _Thread:
     """A plain method, in a thread of its own that does not hold up the end of the process."""
 
     def __init__(self, method: Callable[..., Any], call: ConfigCall, request: Any) -> None:
         loop = asyncio.get_running_loop()
         self.future: asyncio.Future[Any] = loop.create_future()
+        self._inner: concurrent.futures.Future[Any] | None = None
         context = contextvars.copy_context()
 
         def work() -> None:
             try:
                 result = context.run(method, call, request)
+                if inspect.isawaitable(result):
+                    # A plain method may hand its work on to an `async` one.
+                    self._inner = asyncio.run_coroutine_threadsafe(_awaited(result), loop)
+                    result = self._inner.result()
             except BaseException as error:  # noqa: BLE001 (likewise)
                 result = Contained(error)
             try:
@@ -75,7 +85,9 @@ class _Thread:
         threading.Thread(target=work, name="crossbridge-call", daemon=True).start()
 
     def stop(self) -> None:
-        """It asks `call.ensure_active()`."""
+        """Stops what it has handed on; itself, it asks `call.ensure_active()`."""
+        if self._inner is not None:
+            self._inner.cancel()
 
 
 def run(method: Callable[..., Any], call: ConfigCall, request: Any) -> Running:

@@ -30,6 +30,8 @@ from .violation import LABEL_LIMIT, Violation, quoted
 CONTRACT_VERSIONS = ("v1alpha1",)
 DEFAULT_CONCURRENT_CALLS = 256
 DEFAULT_MESSAGE_BYTES = 4 << 20
+# What is cancelled at the end may last so long, in seconds.
+END_GRACE = 2.0
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,7 @@ class Plugin:
             if not endpoint:
                 raise ServeError(f"set {ENDPOINT} to where the bridge shall find this plugin: unix:///path, or https://host:port")
             await self.serve_at(endpoint, stop)
+        await _end_of_tasks()
 
     async def serve_at(self, endpoint: str, stop: asyncio.Event) -> None:
         """Serves at this endpoint until `stop` is set; then lets running calls end, and returns.
@@ -152,6 +155,19 @@ class Plugin:
                 plugin_service_pb2.CredentialKey(name=key.name, description=key.description, required=key.required) for key in self.credentials
             ],
         )
+
+
+async def _end_of_tasks() -> None:
+    """Ends the process in spite of calls that ignore their cancellation: they were answered at their deadlines."""
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    if tasks:
+        _, left = await asyncio.wait(tasks, timeout=END_GRACE)
+        if left:
+            logging.getLogger("crossbridge_sdk").warning("%d tasks ignore their cancellation", len(left))
+            logging.shutdown()
+            os._exit(0)
 
 
 def _check_required_examples(kinds: Sequence[PublishedKind]) -> None:

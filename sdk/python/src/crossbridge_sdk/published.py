@@ -54,6 +54,8 @@ class PublishedKind:
             raise self._wrong(str(broken)) from None
         except (schema.NotStructural, Mismatch, ValueError, TypeError) as error:
             raise self._wrong(str(error)) from None
+        except Exception as error:
+            raise self._wrong(f"{type(error).__name__}: {error}") from error
 
     def _wrong(self, problem: str) -> DeclarationError:
         return DeclarationError(f"kind {self.kind.kind}: {problem} ({place(type(self.resource))})")
