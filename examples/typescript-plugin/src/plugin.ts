@@ -2,16 +2,18 @@
 
 import { readFileSync } from "node:fs";
 
+import type { PluginDeclaration } from "@crossbridge/sdk";
+
 import { enter, Settings } from "./bakery.js";
 import { loaves } from "./loaf.js";
 import { recipes } from "./recipe.js";
 
 const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as { version: string };
 
-export const bakery = {
+export const bakery: PluginDeclaration = {
   name: "bakery.example.org",
   version,
   kinds: [recipes, loaves],
   settings: Settings,
-  checkConfig: ({ config }: { config: Parameters<typeof enter>[0] }) => enter(config),
+  checkConfig: ({ config }) => enter(config),
 };

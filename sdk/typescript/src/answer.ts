@@ -110,7 +110,7 @@ function redacted(fields: object): object {
 }
 
 /** The external resource exists, as described. */
-export const found = <P, S>(fields: ObservedFields<P, S>): Observation<P, S> => new Observation(fields);
+export const found = <P, S = never>(fields: ObservedFields<P, S>): Observation<P, S> => new Observation(fields);
 
 /** The upstream said that there is no such resource. */
 export class Absent {
