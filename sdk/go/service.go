@@ -170,14 +170,14 @@ func atDeadline(ctx context.Context, err error) error {
 	switch {
 	case err == nil || ctx.Err() == nil:
 		return err
-	case context.Cause(ctx) == context.DeadlineExceeded: //nolint:errorlint // The context's own.
+	case context.Cause(ctx) == context.DeadlineExceeded: // The context's own.
 		return Timeout("the call's deadline passed before the work was done").WithReason("DeadlineExceeded")
 	}
 	return reject(codes.Canceled, "the caller has cancelled")
 }
 
 func notBegun(ctx context.Context) error {
-	if context.Cause(ctx) == context.Canceled { //nolint:errorlint // The context's own.
+	if context.Cause(ctx) == context.Canceled { // The context's own.
 		return reject(codes.Canceled, "the caller has cancelled: nothing was done")
 	}
 	return reject(codes.FailedPrecondition, "the deadline passed before the call could begin: nothing was done")

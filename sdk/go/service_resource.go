@@ -119,7 +119,7 @@ func (s *service) execute(ctx context.Context, rpc string, request interface {
 	if err == nil {
 		outcome, err = guarded(begun, s, work)
 	}
-	if ctx.Err() == context.Canceled { //nolint:errorlint // The context's own.
+	if ctx.Err() == context.Canceled { // The context's own.
 		// Nobody waits for it.
 		Logger(begun.ctx).Info("cancelled")
 		return nil, reject(codes.Canceled, "the caller has cancelled")
