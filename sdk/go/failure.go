@@ -37,7 +37,7 @@ const (
 	CodeInternal           = Code(pb.FailureCode_FAILURE_CODE_INTERNAL)
 )
 
-func (c Code) String() string { return pb.FailureCode(c).String() } //nolint:gosec // One of the above.
+func (c Code) String() string { return pb.FailureCode(c).String() } // One of the above.
 
 // Effect is what a failed call left behind.
 type Effect int
@@ -51,7 +51,7 @@ const (
 	EffectUnknown = Effect(pb.Effect_EFFECT_UNKNOWN)
 )
 
-func (e Effect) String() string { return pb.Effect(e).String() } //nolint:gosec // One of the above.
+func (e Effect) String() string { return pb.Effect(e).String() } // One of the above.
 
 // Failure is an error that says what the bridge shall do, and what the call left behind. There is one constructor for each code; it sets the effect
 // that is usual for the code, and the code's name as reason. Methods return a changed copy. Texts hold no secrets.
@@ -223,7 +223,7 @@ func (f *Failure) Error() string { return f.reason + ": " + f.message }
 
 func (f *Failure) wire() *pb.Failure {
 	return &pb.Failure{
-		Code: pb.FailureCode(f.code), Effect: pb.Effect(f.effect), //nolint:gosec // Of the contract's own.
+		Code: pb.FailureCode(f.code), Effect: pb.Effect(f.effect), // Of the contract's own.
 		Reason: f.reason, Message: f.message,
 		RetryAfter: optionalDuration(f.retryAfter), Violations: slices.Clone(f.violations),
 		UpstreamCode: f.upstream[0], UpstreamRequestId: f.upstream[1], ExistingExternalName: f.existing,

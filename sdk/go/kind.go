@@ -208,8 +208,8 @@ func (k *Kind) wire(resource any) (*pb.ResourceKind, error) {
 		Namespaced: !k.ClusterScoped, Description: k.Description,
 		Capabilities: k.capabilities(resource),
 		ExternalName: &pb.ExternalNameRules{
-			Source:  pb.ExternalNameSource(k.Names.Source),                                                              //nolint:gosec // One of the contract's.
-			Pattern: k.Names.Pattern, MaxLength: int32(min(k.Names.MaxLength, math.MaxInt32)), Example: k.Names.Example, //nolint:gosec // Bounded.
+			Source:  pb.ExternalNameSource(k.Names.Source),                                                              // One of the contract's.
+			Pattern: k.Names.Pattern, MaxLength: int32(min(k.Names.MaxLength, math.MaxInt32)), Example: k.Names.Example, // Bounded.
 		},
 	}
 	if wire.GetPlural() == "" {

@@ -56,16 +56,16 @@ func readMetadata(ctx context.Context) (callMetadata, error) {
 	return read, nil
 }
 
-// bound is the context within which a call may work: until a little before the earlier of the two deadlines.
-func (m callMetadata) bound(ctx context.Context, changes bool) (context.Context, context.CancelFunc, error) {
+// bound is the context within which a call may work: until a little before the earlier of the two deadlines; and how long before.
+func (m callMetadata) bound(ctx context.Context, changes bool) (context.Context, context.CancelFunc, time.Duration, error) {
 	now := time.Now()
 	left := longestCall
 	end, isSet := ctx.Deadline()
 	switch {
 	case changes && !isSet:
-		return nil, nil, reject(codes.FailedPrecondition, "a call that changes something needs a deadline of at most 60 s")
+		return nil, nil, 0, reject(codes.FailedPrecondition, "a call that changes something needs a deadline of at most 60 s")
 	case changes && end.Sub(now) > longestCall:
-		return nil, nil, reject(codes.FailedPrecondition, "the deadline is more than 60 s ahead: what takes longer is an operation")
+		return nil, nil, 0, reject(codes.FailedPrecondition, "the deadline is more than 60 s ahead: what takes longer is an operation")
 	case isSet:
 		left = min(left, end.Sub(now))
 	}
@@ -73,10 +73,11 @@ func (m callMetadata) bound(ctx context.Context, changes bool) (context.Context,
 		left = min(left, m.deadline.Sub(now.Round(0)))
 	}
 	if left <= 0 {
-		return nil, nil, reject(codes.FailedPrecondition, "the call's deadline has passed: nothing was done")
+		return nil, nil, 0, reject(codes.FailedPrecondition, "the call's deadline has passed: nothing was done")
 	}
-	bounded, cancel := context.WithDeadline(ctx, now.Add(left-min(longestReserve, left/reserveShare)))
-	return bounded, cancel, nil
+	reserve := min(longestReserve, left/reserveShare)
+	bounded, cancel := context.WithDeadline(ctx, now.Add(left-reserve))
+	return bounded, cancel, reserve, nil
 }
 
 // logger of a call.

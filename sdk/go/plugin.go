@@ -107,7 +107,7 @@ func (p *Plugin) declared() (*service, error) {
 func (p *Plugin) build() (*service, error) {
 	info := &pb.GetPluginInfoResponse{
 		Name: p.Name, Version: p.Version, ContractVersions: []string{"v1alpha1"},
-		MaxConcurrentCalls: int32(min(p.MaxConcurrentCalls, math.MaxInt32)), MaxMessageBytes: int64(p.MaxMessageBytes), //nolint:gosec // Bounded.
+		MaxConcurrentCalls: int32(min(p.MaxConcurrentCalls, math.MaxInt32)), MaxMessageBytes: int64(p.MaxMessageBytes), // Bounded.
 	}
 	if violation := check.First(check.DNSSubdomain(p.Name, check.LabelLimit, "name"), check.SemanticVersion(p.Version, "version")); violation != nil {
 		return nil, violation
@@ -181,7 +181,7 @@ func orderOf(kind servedKind) string {
 	return of.GetGroup() + "\x00" + of.GetVersion() + "\x00" + of.GetKind()
 }
 
-func init() { //nolint:gochecknoinits // The lab is another package, and nobody else shall build services.
+func init() { // The lab is another package, and nobody else shall build services.
 	hook.New = func(plugin any) (*hook.Services, error) {
 		declared, err := plugin.(*Plugin).declared()
 		if err != nil {

@@ -298,12 +298,12 @@ func warningsOf(warnings []Warning) []*pb.Warning {
 
 func operationOf(operation *Operation) *pb.Operation {
 	wire := &pb.Operation{
-		Handle: operation.Handle, Verb: pb.OperationVerb(operation.Verb), PollAfter: wireDuration(operation.PollAfter), //nolint:gosec // One of three.
+		Handle: operation.Handle, Verb: pb.OperationVerb(operation.Verb), PollAfter: wireDuration(operation.PollAfter), // One of three.
 		Phase: operation.Phase, Message: operation.Message, PollDriven: operation.PollDriven, UpstreamOperationId: operation.UpstreamID,
 	}
 	if operation.Progress != nil {
 		// One that is out of range stays so.
-		progress := int32(max(-1, min(101, *operation.Progress))) //nolint:gosec // Bounded.
+		progress := int32(max(-1, min(101, *operation.Progress))) // Bounded.
 		wire.ProgressPercent = &progress
 	}
 	if !operation.Expires.IsZero() && operation.Expires.Before(time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC)) {

@@ -70,6 +70,8 @@ type begun struct {
 	callMetadata
 	ctx    context.Context
 	cancel context.CancelFunc
+	// reserve is what is kept back of the deadline.
+	reserve time.Duration
 }
 
 // begin reads the metadata, the deadline and the form of a call, in this order.
@@ -78,7 +80,7 @@ func (s *service) begin(ctx context.Context, rpc string, request proto.Message, 
 	if err != nil {
 		return begun{}, err
 	}
-	bounded, cancel, err := metadata.bound(ctx, changes)
+	bounded, cancel, reserve, err := metadata.bound(ctx, changes)
 	if err != nil {
 		return begun{}, err
 	}
@@ -92,7 +94,7 @@ func (s *service) begin(ctx context.Context, rpc string, request proto.Message, 
 		logger = logger.With("kind", target.GetResourceType().GetKind(),
 			"owner", target.GetOwner().GetNamespace()+"/"+target.GetOwner().GetName(), "external_name", target.GetExternalName())
 	}
-	return begun{metadata, context.WithValue(bounded, loggerKey{}, logger), cancel}, nil
+	return begun{metadata, context.WithValue(bounded, loggerKey{}, logger), cancel, reserve}, nil
 }
 
 // checkConfig rejects stale credentials, and ones that lack what is required.
@@ -117,8 +119,9 @@ func (s *service) checkConfig(config *pb.ConfigContext) error {
 
 // guarded runs the author's code: with a permit, until the deadline, and with panics kept to the call. Code that does not stop at the deadline keeps its
 // permit until it does, and what it returns then is thrown away.
-func guarded[T any](ctx context.Context, s *service, work func(ctx context.Context) (T, error)) (T, error) {
+func guarded[T any](begun begun, s *service, work func(ctx context.Context) (T, error)) (T, error) {
 	var none T
+	ctx := begun.ctx
 	select {
 	case s.permits <- struct{}{}:
 	case <-ctx.Done():
@@ -140,7 +143,7 @@ func guarded[T any](ctx context.Context, s *service, work func(ctx context.Conte
 			if panicked := recover(); panicked != nil {
 				// What it panicked with may hold anything, secrets too; the stack holds places only.
 				Logger(ctx).Error("the plugin panicked", "with", panicType(panicked), "stack", string(debug.Stack()))
-			} else if !finished {
+			} else if !finished && !hook.IsWatched(ctx) {
 				Logger(ctx).Error("the plugin's code ended its goroutine")
 			}
 			<-s.permits
@@ -157,7 +160,7 @@ func guarded[T any](ctx context.Context, s *service, work func(ctx context.Conte
 	select {
 	case result := <-ended:
 		return result.answer, atDeadline(ctx, result.err)
-	case <-time.After(longestReserve / returnGrace):
+	case <-time.After(begun.reserve / returnGrace):
 		return none, atDeadline(ctx, ctx.Err())
 	}
 }
@@ -167,14 +170,14 @@ func atDeadline(ctx context.Context, err error) error {
 	switch {
 	case err == nil || ctx.Err() == nil:
 		return err
-	case context.Cause(ctx) == context.DeadlineExceeded: //nolint:errorlint // The context's own.
+	case context.Cause(ctx) == context.DeadlineExceeded: // The context's own.
 		return Timeout("the call's deadline passed before the work was done").WithReason("DeadlineExceeded")
 	}
 	return reject(codes.Canceled, "the caller has cancelled")
 }
 
 func notBegun(ctx context.Context) error {
-	if context.Cause(ctx) == context.Canceled { //nolint:errorlint // The context's own.
+	if context.Cause(ctx) == context.Canceled { // The context's own.
 		return reject(codes.Canceled, "the caller has cancelled: nothing was done")
 	}
 	return reject(codes.FailedPrecondition, "the deadline passed before the call could begin: nothing was done")
@@ -269,7 +272,7 @@ func (s *service) tryConfig(begun begun, config *pb.ConfigContext) (string, erro
 	if s.plugin.CheckConfig == nil {
 		return "", nil
 	}
-	return guarded(begun.ctx, s, func(ctx context.Context) (string, error) {
+	return guarded(begun, s, func(ctx context.Context) (string, error) {
 		return s.plugin.CheckConfig(ctx, &ConfigRequest{Config: read, ID: begun.id, TraceParent: begun.trace})
 	})
 }
@@ -306,7 +309,7 @@ func (s *service) listed(begun begun, request *pb.ListExternalRequest) (*pb.List
 	if err := s.checkConfig(request.GetConfig()); err != nil {
 		return nil, err
 	}
-	return guarded(begun.ctx, s, func(ctx context.Context) (*pb.ListExternalResponse, error) {
+	return guarded(begun, s, func(ctx context.Context) (*pb.ListExternalResponse, error) {
 		return kind.list(ctx, &ListRequest{
 			Config: configOf(request.GetConfig()), ID: begun.id, TraceParent: begun.trace, Filter: []byte(request.GetFilter().GetJson()),
 			PageSize: int(request.GetPageSize()), PageToken: request.GetPageToken(), IncludeParameters: request.GetIncludeParameters(),

@@ -85,7 +85,7 @@ func (s *service) Observe(ctx context.Context, request *pb.ObserveRequest) (*pb.
 	}
 	var response *pb.ObserveResponse
 	if err == nil {
-		response, err = guarded(begun.ctx, s, func(ctx context.Context) (*pb.ObserveResponse, error) {
+		response, err = guarded(begun, s, func(ctx context.Context) (*pb.ObserveResponse, error) {
 			return kind.observe(ctx, *answer.call, request)
 		})
 	}
@@ -117,9 +117,9 @@ func (s *service) execute(ctx context.Context, rpc string, request interface {
 	}
 	var outcome *pb.Outcome
 	if err == nil {
-		outcome, err = guarded(begun.ctx, s, work)
+		outcome, err = guarded(begun, s, work)
 	}
-	if ctx.Err() == context.Canceled { //nolint:errorlint // The context's own.
+	if ctx.Err() == context.Canceled { // The context's own.
 		// Nobody waits for it.
 		Logger(begun.ctx).Info("cancelled")
 		return nil, reject(codes.Canceled, "the caller has cancelled")

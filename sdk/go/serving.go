@@ -29,7 +29,7 @@ func serve(ctx context.Context, endpoint string, service *service) error {
 	}
 	server := grpc.NewServer(append(options,
 		grpc.MaxRecvMsgSize(service.maxMessageBytes()), grpc.MaxSendMsgSize(math.MaxInt32),
-		grpc.MaxConcurrentStreams(uint32(min(cap(service.permits)+spareStreams, math.MaxInt32))), //nolint:gosec // Bounded.
+		grpc.MaxConcurrentStreams(uint32(min(cap(service.permits)+spareStreams, math.MaxInt32))), // Bounded.
 		grpc.UnaryInterceptor(service.count))...)
 	pb.RegisterPluginServiceServer(server, service)
 	pb.RegisterResourceServiceServer(server, service)

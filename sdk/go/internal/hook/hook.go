@@ -31,3 +31,6 @@ func Wrap(ctx context.Context) context.Context {
 	}
 	return ctx
 }
+
+// IsWatched reports whether a test watches the call, and may end it inside.
+func IsWatched(ctx context.Context) bool { return ctx.Value(wrapKey{}) != nil }
