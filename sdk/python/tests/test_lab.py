@@ -3,12 +3,14 @@
 import asyncio
 import time
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
 import crossbridge_sdk as sdk
 from crossbridge_sdk import Absent, Call, Create, Observation, Operation, Outcome
 from crossbridge_sdk.testing import Cut, Harness, cut_at, cut_once
+from crossbridge_sdk.testing.cut import _own_code
 
 
 class Disk(sdk.Model):
@@ -133,6 +135,12 @@ def test_a_creation_is_cut_when_the_upstream_has_done_it(kind):
         assert cloud.created_by(disk.client_request_token) == [disk.external_name]
 
     asyncio.run(run())
+
+
+def test_a_method_is_cut_in_its_own_package_or_file():
+    assert _own_code(BlockingDisks.create) == (__file__,)
+    (folder,) = _own_code(sdk.Config.settings)
+    assert folder == str(Path(sdk.__file__).parent) + "/"
 
 
 def test_a_call_is_cut_at_each_of_its_waits():

@@ -31,6 +31,9 @@ def _finite(text: str) -> float:
     return number
 
 
+_DECODER = json.JSONDecoder(parse_constant=_not_a_number, parse_float=_finite)
+
+
 def _depth(value: Any) -> int:
     children = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     return 1 + max(map(_depth, children), default=0)
@@ -40,7 +43,7 @@ def parse_object(text: str, field: str) -> Json:
     """Parses the text of one object. The violation's path is `field`, and quotes nothing of the text."""
     required(text, field)
     try:
-        value = json.loads(text, parse_constant=_not_a_number, parse_float=_finite)
+        value = _DECODER.decode(text)
         if text.count("{") + text.count("[") > DEEPEST and _depth(value) > DEEPEST:
             raise RecursionError
         if "\\ud" in text.lower():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import socket
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from types import TracebackType
@@ -241,6 +242,7 @@ PLACES = 5
 EXCEPTIONS: Sequence[tuple[type[Exception], type[Failure], str]] = (
     (TimeoutError, Timeout, "the upstream did not answer in time"),
     (ConnectionError, Unavailable, "the connection to the upstream failed"),
+    (socket.gaierror, Unavailable, "the upstream's name could not be resolved"),
 )
 
 
@@ -258,6 +260,13 @@ def of_exception(error: BaseException, mapped: Mapped) -> Failure:
         if isinstance(error, exception):
             return failure(f"{message} ({type(error).__name__})")
     return Internal(f"the plugin has a bug; its log names the place ({type(error).__name__})")
+
+
+def unwrapped(error: BaseException) -> BaseException:
+    """Returns the one exception of a group, such as a TaskGroup raises."""
+    while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
+        error = error.exceptions[0]
+    return error
 
 
 def place(error: BaseException) -> str:

@@ -24,7 +24,7 @@ class Handle(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     handle_version: ClassVar[int] = 1
-    field: ClassVar[str] = "handle"
+    handle_field: ClassVar[str] = "handle"
     """The field of a request that it comes back in: `target.provider_state` for a state."""
 
     @classmethod
@@ -43,7 +43,7 @@ class Handle(BaseModel):
                 return cls.model_validate_json(json.dumps(known), strict=True)
         except (ValueError, RecursionError, ValidationError):
             pass
-        raise InvalidArgument(cls.field, "is malformed or foreign: none of this plugin's")
+        raise InvalidArgument(cls.handle_field, "is malformed or foreign: none of this plugin's")
 
     def __str__(self) -> str:
         text = f"{self.handle_version}:{json.dumps(self.model_dump(mode='json'), ensure_ascii=False, separators=(',', ':'), sort_keys=True)}"

@@ -45,7 +45,8 @@ class PublishedKind:
         given: object = resource
         kind = getattr(resource, "kind", None)
         if not isinstance(given, Resource) or not isinstance(kind, Kind):
-            raise DeclarationError(f"{resource!r} is no Resource with a `kind = Kind(…)`")
+            hint = f"; give an instance: {given.__qualname__}()" if isinstance(given, type) else ""
+            raise DeclarationError(f"{resource!r} is no Resource with a `kind = Kind(…)`{hint}")
         self.resource = resource
         self.kind = kind
         try:
@@ -72,7 +73,8 @@ class PublishedKind:
         if kind.list_filter is not None:
             self.wire.list_filter_schema_json = _schema(kind.list_filter, "list filter")
         if not self.wire.description:
-            self.wire.description = inspect.getdoc(resource) or ""
+            # Not `inspect.getdoc`, which would take that of `Resource`.
+            self.wire.description = inspect.cleandoc(resource.__doc__ or self.parameters.__doc__ or "")
         self.wire.field_rules.extend(field_rules(self.parameters, kind.field_rules))
         self.sensitive_paths = tuple(rule.path for rule in self.wire.field_rules if rule.sensitive)
         self.type = type_text(self.wire.resource_type)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from google.protobuf.descriptor import FieldDescriptor
@@ -58,15 +59,21 @@ def _check_resource(request: Any) -> None:
 
 def _check_required(message: Message, path: str = "") -> None:
     """Walks the descriptors: every field that the contract marks as required is set, in what is set."""
-    fields: list[Any] = list(message.DESCRIPTOR.fields)
-    for one in fields:
-        is_message = one.type == FieldDescriptor.TYPE_MESSAGE
-        at = f"{path}{one.name}"
-        is_set = message.HasField(one.name) if is_message and not one.is_repeated else bool(getattr(message, one.name))
-        if one.GetOptions().Extensions[_IS_REQUIRED] and not is_set:
-            raise missing(at)
-        if is_message and not one.is_repeated and is_set:
-            _check_required(getattr(message, one.name), f"{at}.")
+    for name, is_part, is_required in _fields(message.DESCRIPTOR):
+        is_set = message.HasField(name) if is_part else bool(getattr(message, name))
+        if is_required and not is_set:
+            raise missing(path + name)
+        if is_part and is_set:
+            _check_required(getattr(message, name), f"{path}{name}.")
+
+
+@functools.cache
+def _fields(descriptor: Any) -> list[tuple[str, bool, bool]]:
+    """Returns the fields of a message: name, whether it is one message, whether it is REQUIRED."""
+    return [
+        (one.name, one.type == FieldDescriptor.TYPE_MESSAGE and not one.is_repeated, one.GetOptions().Extensions[_IS_REQUIRED])
+        for one in descriptor.fields
+    ]
 
 
 def _check_type(resource_type: target_pb2.ResourceType, at: str) -> None:

@@ -27,7 +27,9 @@ class Secrets:
 
     def __init__(self, values: Iterable[bytes | str] = ()) -> None:
         found = {value.encode() if isinstance(value, str) else value for value in values}
-        texts = {value.decode(errors="ignore") for value in found if len(value) >= SHORTEST}
+        whole = {value.decode(errors="ignore") for value in found if len(value) >= SHORTEST}
+        # A key that was read from a file may end in a line feed, which its users strip.
+        texts = whole | {text.strip() for text in whole}
         # The longest first: one may be a part of another.
         self._texts = sorted((text for text in texts if len(text.encode()) >= SHORTEST), key=len, reverse=True)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +20,7 @@ from .answer_rules import AnswerRules, broken, well_formed
 from .call import Call, Config, ConfigCall, Create, Deadline, Delete, Desired, List, Owner, Poll, Target, Update, read_parameters
 from .convert import Converter
 from .document import Json, Mismatch
-from .failure import CredentialsExpired, Failure, InvalidArgument, Mapped, Rejected
+from .failure import CredentialsExpired, Failure, Internal, InvalidArgument, Mapped, Rejected
 from .guard import Contained, Guard
 from .kind import RecoveryWay
 from .metadata import Metadata
@@ -149,7 +150,8 @@ class Service:
                 self._check_call("Observe", kind, call)
                 observed = await self.guard.guarded(kind.published.resource.observe, call, _known(kind, desired))
                 _check_type(kind, "observe", observed, (Observation, Absent))
-                return kind.convert.observed(observed, desired.json)
+                with _conversion(kind, "observe"):
+                    return kind.convert.observed(observed, desired.json)
 
             result = await self._result(work)
             if isinstance(result, Rejected):
@@ -189,7 +191,8 @@ class Service:
                 _check_type(kind, name, changed, (Outcome, Operation))
                 changed = Outcome.operation(changed) if isinstance(changed, Operation) else changed
                 try:
-                    return kind.convert.outcome(changed, desired)
+                    with _conversion(kind, name):
+                        return kind.convert.outcome(changed, desired)
                 except Violation as problem:
                     return kind.rules.salvaged(rpc, call, _named(changed), problem)
 
@@ -249,9 +252,10 @@ class Service:
                 self._check_credentials(config)
                 listed = await self.guard.guarded(kind.published.resource.list, call, asked)
                 _check_type(kind, "list", listed, (Listed,))
-                page = kind.convert.listed(listed)
-                kind.rules.listed(page)
-                return page
+                with _conversion(kind, "list"):
+                    page = kind.convert.listed(listed)
+                    kind.rules.listed(page)
+                    return page
 
             result = await self._result(work)
             if isinstance(result, Rejected):
@@ -331,9 +335,9 @@ class Service:
         except (Failure, Rejected) as said:
             return said
         except Violation as problem:
-            return _invalid_answer(str(problem))
+            return Internal(f"the plugin's answer breaks the contract: {_logged(problem)}", reason="InvalidAnswer")
         except Contained as contained:
-            error = contained.error
+            error = failure.unwrapped(contained.error)
             if isinstance(error, (Failure, Rejected)):
                 return error
             return self._of_exception(error)
@@ -354,9 +358,25 @@ class Service:
         return found
 
 
-def _invalid_answer(problem: str) -> Failure:
+def _logged(problem: Violation) -> Violation:
     logger.error("the plugin's answer breaks the contract: %s", problem)
-    return failure.Internal(f"the plugin's answer breaks the contract: {problem}", reason="InvalidAnswer")
+    return problem
+
+
+@contextlib.contextmanager
+def _conversion(kind: _Kind, method: str) -> Iterator[None]:
+    """Makes a violation of whatever a value of another type leads to."""
+    try:
+        yield
+    except (Violation, Rejected, Failure):
+        raise
+    except Exception as error:  # noqa: BLE001 (whatever it leads to)
+        logger.debug("%s", failure.place(error))
+        raise Violation(_method(kind, method), f"returned what holds a value of another type ({type(error).__name__})") from None
+
+
+def _method(kind: _Kind, method: str) -> str:
+    return f"{kind.published.kind.kind}: {type(kind.published.resource).__qualname__}.{method}"
 
 
 def _order(kind: PublishedKind) -> tuple[str, str, str]:
@@ -374,8 +394,7 @@ def _check(request: Message) -> None:
 def _check_type(kind: _Kind, method: str, value: object, expected: tuple[type, ...]) -> None:
     if not isinstance(value, expected):
         names = " or ".join(one.__name__ for one in expected)
-        owner = f"{kind.published.kind.kind}: {type(kind.published.resource).__qualname__}.{method}"
-        raise Violation(owner, f"returned {type(value).__name__}; it must return {names}")
+        raise Violation(_method(kind, method), f"returned {type(value).__name__}; it must return {names}")
 
 
 def _named(outcome: Outcome) -> outcome_pb2.Outcome:
@@ -384,7 +403,7 @@ def _named(outcome: Outcome) -> outcome_pb2.Outcome:
         saved = convert.named(outcome)
         if isinstance(outcome.result, Observation) and not saved.external_name:
             saved.external_name = outcome.result.external_name
-    except (Violation, TypeError):
+    except (Violation, TypeError, AttributeError):
         return outcome_pb2.Outcome()
     return saved
 

@@ -136,9 +136,18 @@ class LabGuard(Guard):
             cutter.in_thread = False
 
 
+def _own_code(method: Callable[..., Any]) -> tuple[str, ...]:
+    """Returns how the file names of the author's own code begin: the package of a method, or the one file that it stands in."""
+    module = sys.modules[method.__module__]
+    package = sys.modules.get((module.__package__ or "").partition(".")[0])
+    if package is not None:
+        return tuple(os.path.join(folder, "") for folder in package.__path__)  # noqa: PTH118 (code objects name files by texts)
+    return (inspect.getfile(method),)
+
+
 def _traced(cutter: _Cutter, method: Callable[..., Any], call: ConfigCall, request: Any) -> Any:
-    """Runs a plain method that is cut at a line of the author's own code: what lies in the folder of the method's file."""
-    folder = os.path.dirname(inspect.getfile(method))  # noqa: PTH120 (a tracer is called for each line)
+    """Runs a plain method that is cut at a line of the author's own code."""
+    own = _own_code(method)
 
     def at_line(frame: FrameType, event: str, _argument: Any) -> Any:
         if event == "line":
@@ -148,7 +157,7 @@ def _traced(cutter: _Cutter, method: Callable[..., Any], call: ConfigCall, reque
         return at_line
 
     def at_call(frame: FrameType, _event: str, _argument: Any) -> Any:
-        return at_line if frame.f_code.co_filename.startswith(folder) else None
+        return at_line if frame.f_code.co_filename.startswith(own) else None
 
     before = sys.gettrace()
     sys.settrace(at_call)

@@ -8,9 +8,10 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from .. import document
-from .._proto import plugin_service_pb2, target_pb2
+from .._proto import discovery_service_pb2, plugin_service_pb2, target_pb2
 from ..metadata import Metadata
 from ..plugin import Plugin
+from ..published import PublishedKind
 from ..resource import Resource
 from ..service import Service
 from .answer import failure_of
@@ -71,6 +72,35 @@ class Harness:
             raise failure_of(response.failure)
         return response.identity
 
+    async def list(
+        self,
+        kind: type[Resource[Any, Any]],
+        *,
+        filter: BaseModel | Mapping[str, Any] | None = None,  # noqa: A002 (the contract's word)
+        page_size: int = 0,
+        page_token: str = "",
+        include_parameters: bool = False,
+    ) -> discovery_service_pb2.ListExternalResponse:
+        """Returns a page of what exists. Raises the failure of a list that could not be read."""
+        request = discovery_service_pb2.ListExternalRequest(
+            resource_type=self._published(kind).wire.resource_type,
+            config=self.config,
+            filter=None if filter is None else written(filter),
+            page_size=page_size,
+            page_token=page_token,
+            include_parameters=include_parameters,
+        )
+        response = await self.service().list_external(request, Metadata(timeout=30))
+        if response.HasField("failure"):
+            raise failure_of(response.failure)
+        return response
+
+    def _published(self, kind: type[Resource[Any, Any]]) -> PublishedKind:
+        for served in self.service().kinds.values():
+            if type(served.published.resource) is kind:
+                return served.published
+        raise LookupError(f"the plugin does not serve {kind.__qualname__}")
+
     def resource(
         self,
         kind: type[Resource[P, S]],
@@ -80,11 +110,8 @@ class Harness:
         sensitive: Mapping[str, str] | None = None,
     ) -> TestResource[P, S]:
         """Returns a managed resource of this kind and desired state that is not created yet. `name`: where the user gives it."""
-        for served in self.service().kinds.values():
-            if type(served.published.resource) is kind:
-                desired = target_pb2.DesiredState(parameters=written(parameters), sensitive_values=dict(sensitive or {}))
-                return TestResource(self, served.published, desired, name)
-        raise LookupError(f"the plugin does not serve {kind.__qualname__}")
+        desired = target_pb2.DesiredState(parameters=written(parameters), sensitive_values=dict(sensitive or {}))
+        return TestResource(self, self._published(kind), desired, name)
 
     async def killed_in_create(self, create: Callable[[int], TestResource[P, S]], count: Callable[[TestResource[P, S]], int]) -> int:
         """Judges the kit's `durable/killed-in-create-one-resource`, at every point; returns how many there were.
