@@ -26,9 +26,13 @@ let port: number;
 /** A certificate that is its own authority. */
 function generate(name: string): void {
   const files = ["-keyout", join(folder, `${name}.key`), "-out", join(folder, `${name}.crt`)];
-  execFileSync("openssl", ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", `/CN=${name}`, ...files], {
-    stdio: "ignore",
-  });
+  execFileSync(
+    "openssl",
+    ["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", `/CN=${name}`, ...files],
+    {
+      stdio: "ignore",
+    },
+  );
 }
 
 async function install(name: string): Promise<void> {
@@ -65,7 +69,11 @@ beforeEach(async () => {
     PROVIDER_PLUGIN_TLS_KEY: join(folder, "tls.key"),
     PROVIDER_PLUGIN_TLS_CA: join(folder, "client.crt"),
   };
-  watched = await mutualTls(environment, textLogger("info", (line) => lines.push(line)), REFRESH);
+  watched = await mutualTls(
+    environment,
+    textLogger("info", (line) => lines.push(line)),
+    REFRESH,
+  );
   server = new Server();
   port = await new Promise((resolve, reject) => {
     server.bindAsync("127.0.0.1:0", watched.credentials, (error, bound) => {
