@@ -16,7 +16,22 @@ import { checkStructural, problemOfPath } from "./schema/check.js";
 import type { FieldAnnotation } from "./fields.js";
 import { type JsonObject, parseJson } from "./json.js";
 import type { AnyKind } from "./kind.js";
-import { atMost, distinct, dnsLabel, dnsSubdomain, each, form, missing, notAllowed, pascalCase, pointer, required, secretKey, Violation, within } from "./violation.js";
+import {
+  atMost,
+  distinct,
+  dnsLabel,
+  dnsSubdomain,
+  each,
+  form,
+  missing,
+  notAllowed,
+  pascalCase,
+  pointer,
+  required,
+  secretKey,
+  Violation,
+  within,
+} from "./violation.js";
 
 const LONGEST_CALL = 60_000;
 const COLUMN_TYPES = ["integer", "number", "string", "boolean", "date"];
@@ -35,7 +50,10 @@ export function fieldRules(kind: AnyKind): MessageInitShape<typeof FieldRuleSche
   return [...all].map(([path, annotation]) => fieldRule(path, annotation));
 }
 
-function fieldRule(path: string, { sensitive, mutability, comparison, lateInitialized, reference }: FieldAnnotation): MessageInitShape<typeof FieldRuleSchema> {
+function fieldRule(
+  path: string,
+  { sensitive, mutability, comparison, lateInitialized, reference }: FieldAnnotation,
+): MessageInitShape<typeof FieldRuleSchema> {
   const referred = reference && {
     resourceType: { group: reference.group, version: reference.version, kind: reference.kind },
     extract: reference.extract ?? "",
@@ -142,7 +160,8 @@ function checkTimes({ timeouts, capabilities }: ResourceKind): void {
     if (time !== undefined && !(wireMilliseconds(time) >= 0)) throw new Violation(field, "is out of range: 0s or more is allowed");
   }
   const call = timeouts?.callTimeout && wireMilliseconds(timeouts.callTimeout);
-  if (call !== undefined && (call === 0 || call > LONGEST_CALL)) throw new Violation("timeouts.call_timeout", "is out of range: more than 0s, at most 60s is allowed");
+  if (call !== undefined && (call === 0 || call > LONGEST_CALL))
+    throw new Violation("timeouts.call_timeout", "is out of range: more than 0s, at most 60s is allowed");
 }
 
 function checkRecovery({ capabilities, externalName }: ResourceKind): void {
@@ -172,6 +191,7 @@ function checkExamples({ capabilities, examples, externalName }: ResourceKind): 
   if (examples.length === 0) throw missing("examples", when);
   each(examples, "examples", (example) => {
     if (example.createParameters === undefined) throw missing("create_parameters", when);
-    if (example.externalName === "" && externalName?.source === ExternalNameSource.USER) throw missing("external_name", "where the user gives the name");
+    if (example.externalName === "" && externalName?.source === ExternalNameSource.USER)
+      throw missing("external_name", "where the user gives the name");
   });
 }

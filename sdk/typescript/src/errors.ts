@@ -70,14 +70,20 @@ export function asFailure(error: unknown, table: ErrorTable): Failure | Rejectio
       return failure instanceof Failure ? failure : new Bug(error);
     }
     if (isFailureCode(entry)) {
-      return new Failure(entry, error.message || key, { cause: error, upstreamCode: key, ...(entry === "THROTTLED" ? { retryAfter: { seconds: 2 } } : {}) });
+      return new Failure(entry, error.message || key, {
+        cause: error,
+        upstreamCode: key,
+        ...(entry === "THROTTLED" ? { retryAfter: { seconds: 2 } } : {}),
+      });
     }
   }
   if (error.name === "AbortError" || error.name === "TimeoutError") {
     return Failure.timeout("the upstream did not answer before the call's deadline", { cause: error });
   }
   const network = networkCode(error);
-  return network === undefined ? new Bug(error) : Failure.unavailable(`the upstream cannot be reached: ${network}`, { cause: error, upstreamCode: network });
+  return network === undefined
+    ? new Bug(error)
+    : Failure.unavailable(`the upstream cannot be reached: ${network}`, { cause: error, upstreamCode: network });
 }
 
 /** The author's code threw what nothing maps. Its text may hold anything, secrets too; its type and the places of its stack do not. */

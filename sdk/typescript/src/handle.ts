@@ -32,7 +32,8 @@ export function handleFormat<S extends z.ZodType<object>>(
   return {
     write(value) {
       const text = `${version}:${writeJson(toJson(value), true)}`;
-      if (Buffer.byteLength(text) > STATE_LIMIT) throw new RangeError(`a ${field} has at most ${STATE_LIMIT} bytes: this one has ${Buffer.byteLength(text)}`);
+      if (Buffer.byteLength(text) > STATE_LIMIT)
+        throw new RangeError(`a ${field} has at most ${STATE_LIMIT} bytes: this one has ${Buffer.byteLength(text)}`);
       return text;
     },
     read(text) {
@@ -42,9 +43,9 @@ export function handleFormat<S extends z.ZodType<object>>(
       if (Number(number) !== version) {
         const upgrade = former[Number(number)];
         if (upgrade === undefined) throw new InvalidArgument(field, `is of version ${number}, which this plugin does not know`);
-        return upgrade(object as JsonObject);
+        return upgrade(object);
       }
-      const { value, problems } = read(schema, object as JsonObject);
+      const { value, problems } = read(schema, object);
       if (problems !== undefined) throw new InvalidArgument(field, "is not of this plugin");
       return value;
     },

@@ -11,8 +11,7 @@ export type Json = null | boolean | number | bigint | string | Json[] | { [key: 
 export type JsonObject = Record<string, Json>;
 
 /** Whether a value is an object with named members. */
-export const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
+export const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
 
 const number = (text: string): number | bigint => {
   const value = Number(text);

@@ -175,7 +175,7 @@ export interface Kind<P = unknown, S = unknown> {
 export function kind<P extends AnyObject, S extends AnyObject = z.ZodObject, F extends AnyObject = z.ZodObject>(
   declaration: KindDeclaration<P, S, F>,
 ): Kind<z.input<P>, z.input<S>> {
-  return { declaration: declaration as unknown as AnyKind, declaredAt: callSite() };
+  return { declaration: declaration, declaredAt: callSite() };
 }
 
 /** The file and line of the code that calls the function which calls this. */

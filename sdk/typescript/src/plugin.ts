@@ -33,7 +33,7 @@ export interface PluginDeclaration<S extends z.ZodType<object> = z.ZodType<objec
    * Tries a config, changing nothing, and reports whom the upstream takes us for: account, subscription, project; nothing, if it does not report it.
    * Unset: every config whose settings can be read is good.
    */
-  checkConfig?(call: ConfigCall): Promise<string | void>;
+  checkConfig?(call: ConfigCall): Promise<string | undefined>;
   /** The one place where errors of the upstream's client become failures. */
   errors?: ErrorTable;
   /** Calls that are worked on at once; more wait. Unset: 256. */
@@ -76,7 +76,9 @@ function declared(declaration: PluginDeclaration): Declared {
   semanticVersion(declaration.version, "version");
   for (const [index, key] of Object.keys(declaration.credentials ?? {}).entries()) secretKey(key, `credential_keys[${index}].name`);
   if (!(maxConcurrentCalls >= 1) || !(maxMessageBytes >= 1)) {
-    throw new DeclarationError("a plugin that takes no calls, or no bytes, serves no caller: set maxConcurrentCalls and maxMessageBytes to 1 or more");
+    throw new DeclarationError(
+      "a plugin that takes no calls, or no bytes, serves no caller: set maxConcurrentCalls and maxMessageBytes to 1 or more",
+    );
   }
   const kinds = declaration.kinds.map((kind) => PublishedKind.of(kind));
   if (kinds.length === 0) throw new DeclarationError("the plugin has no kind: give it one in kinds");
@@ -117,7 +119,9 @@ function checkRequiredExamples(kinds: readonly PublishedKind[]): void {
     for (const { name, requires } of wire.examples) {
       const missing = requires.find((example) => !names.has(example));
       if (missing !== undefined) {
-        throw new DeclarationError(`kind ${wire.resourceType?.kind}: example ${JSON.stringify(name)} requires ${JSON.stringify(missing)}, which no kind has`);
+        throw new DeclarationError(
+          `kind ${wire.resourceType?.kind}: example ${JSON.stringify(name)} requires ${JSON.stringify(missing)}, which no kind has`,
+        );
       }
     }
   }

@@ -40,10 +40,10 @@ function removeWithin(value: Json | undefined, way: string[]): void {
       else removeWithin(value[index], rest);
     }
   } else if (isObject(value)) {
-    const object = value as JsonObject;
+    const object = value;
     for (const key of first === "*" ? Object.keys(object) : [first]) {
       if (rest.length > 0) removeWithin(object[key], rest);
-      else delete object[key];
+      else Reflect.deleteProperty(object, key);
     }
   }
 }

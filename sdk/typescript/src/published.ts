@@ -81,7 +81,8 @@ export class PublishedKind {
       kind.checkExamples();
       return kind;
     } catch (error) {
-      if (error instanceof Violation || error instanceof DeclarationError) throw new DeclarationError(`kind ${declaration.kind}${place}: ${error.message}`);
+      if (error instanceof Violation || error instanceof DeclarationError)
+        throw new DeclarationError(`kind ${declaration.kind}${place}: ${error.message}`);
       throw error;
     }
   }
@@ -93,7 +94,8 @@ export class PublishedKind {
       for (const parameters of [good, update]) {
         if (parameters === undefined) continue;
         const { problems } = read(this.parameters, toJson(parameters) as JsonObject);
-        if (problems !== undefined) throw new DeclarationError(`example ${JSON.stringify(name)} does not fit the parameters: ${problemText(problems)}`);
+        if (problems !== undefined)
+          throw new DeclarationError(`example ${JSON.stringify(name)} does not fit the parameters: ${problemText(problems)}`);
       }
     }
     for (const [what, name] of names) {
@@ -124,13 +126,17 @@ export class PublishedKind {
     if (name === "") {
       if (verb === "update" || verb === "delete") throw rejected("is required, and is not set");
       if (verb === "create" && source === "user") throw rejected("is required: the user gives this kind's names");
-      if (verb === "observe" && source !== "derived" && !this.isFoundByMarker) throw rejected("is required: this kind cannot be observed without a name");
+      if (verb === "observe" && source !== "derived" && !this.isFoundByMarker)
+        throw rejected("is required: this kind cannot be observed without a name");
       return;
     }
     if (verb === "create" && source === "upstream") throw rejected("is not allowed: the upstream gives this kind's names");
     const problem = this.problemOfName(name);
     if (problem === undefined) return;
-    throw Failure.invalidSpec(`the external name is not valid: ${problem}`, { reason: "InvalidExternalName", violations: [{ path: "", message: problem }] });
+    throw Failure.invalidSpec(`the external name is not valid: ${problem}`, {
+      reason: "InvalidExternalName",
+      violations: [{ path: "", message: problem }],
+    });
   }
 
   /**
@@ -139,8 +145,14 @@ export class PublishedKind {
    * @throws Rejection UNIMPLEMENTED
    */
   checkCapability(verb: Verb): void {
-    const { observeOnly = false, noUpdate = false, noDelete = false, poll } = this.kind;
-    const cannot = { observe: false, create: observeOnly, update: observeOnly || noUpdate, delete: observeOnly || noDelete, poll: poll === undefined };
+    const { observeOnly = false, noUpdate = false, noDelete = false } = this.kind;
+    const cannot = {
+      observe: false,
+      create: observeOnly,
+      update: observeOnly || noUpdate,
+      delete: observeOnly || noDelete,
+      poll: this.kind.poll === undefined,
+    };
     if (cannot[verb]) throw new Rejection(status.UNIMPLEMENTED, `${this.typeName} does not serve ${verb}`);
   }
 
@@ -154,27 +166,30 @@ export class PublishedKind {
   }
 }
 
-export const typeNameOf = (type: { group: string; version: string; kind: string } | undefined): string => `${type?.kind}.${type?.group}/${type?.version}`;
+export const typeNameOf = (type: { group: string; version: string; kind: string } | undefined): string =>
+  `${type?.kind}.${type?.group}/${type?.version}`;
 
 /** Methods that are missing, where the compiler does not find it. */
 function checkMethods(kind: AnyKind): void {
   const { observeOnly = false, noUpdate = false, noDelete = false } = kind;
-  const wanted: [string, unknown, boolean, string][] = [
-    ["observe", kind.observe, true, ""],
-    ["create", kind.create, !observeOnly, ", or declare observeOnly"],
-    ["update", kind.update, !observeOnly && !noUpdate, ", or declare noUpdate"],
-    ["delete", kind.delete, !observeOnly && !noDelete, ", or declare noDelete"],
-    ["list", kind.list, kind.listFilter !== undefined, ": it has a listFilter"],
-    ["poll", kind.poll, kind.asynchronous === true, ": it is asynchronous"],
-  ];
-  for (const [name, method, isWanted, advice] of wanted) {
-    if (isWanted && typeof method !== "function") throw new DeclarationError(`the method ${name} is missing: implement it${advice}`);
-    if (!isWanted && method !== undefined && typeof method !== "function") throw new DeclarationError(`${name} is no method`);
+  const wanted = {
+    observe: [true, ""],
+    create: [!observeOnly, ", or declare observeOnly"],
+    update: [!observeOnly && !noUpdate, ", or declare noUpdate"],
+    delete: [!observeOnly && !noDelete, ", or declare noDelete"],
+    list: [kind.listFilter !== undefined, ": it has a listFilter"],
+    poll: [kind.asynchronous === true, ": it is asynchronous"],
+  } as const;
+  for (const name of Object.keys(wanted) as (keyof typeof wanted)[]) {
+    const [isWanted, advice] = wanted[name];
+    if (isWanted && typeof kind[name] !== "function") throw new DeclarationError(`the method ${name} is missing: implement it${advice}`);
+    if (kind[name] !== undefined && typeof kind[name] !== "function") throw new DeclarationError(`${name} is no method`);
   }
 }
 
 function schemaOf(schema: unknown, what: string): JsonObject {
-  if (typeof schema !== "object" || schema === null || !("_zod" in schema)) throw new DeclarationError(`the type of the ${what} is no schema of zod 4`);
+  if (typeof schema !== "object" || schema === null || !("_zod" in schema))
+    throw new DeclarationError(`the type of the ${what} is no schema of zod 4`);
   try {
     return structural(schema as z.ZodType);
   } catch (error) {
@@ -229,7 +244,11 @@ function published(kind: AnyKind): ResourceKind {
     },
     externalName: { source: SOURCE[source], pattern, maxLength, example },
     fieldRules: fieldRules(kind),
-    connectionKeys: Object.entries(kind.connectionKeys ?? {}).map(([name, { description = "", oneTime = false }]) => ({ name, description, oneTime })),
+    connectionKeys: Object.entries(kind.connectionKeys ?? {}).map(([name, { description = "", oneTime = false }]) => ({
+      name,
+      description,
+      oneTime,
+    })),
     timeouts: hasTimeouts(timeouts)
       ? {
           callTimeout: duration(timeouts.call),
@@ -239,7 +258,7 @@ function published(kind: AnyKind): ResourceKind {
         }
       : undefined,
     examples: (kind.examples ?? []).map(exampleOf),
-  } as MessageInitShape<typeof ResourceKindSchema>);
+  });
 }
 
 const hasTimeouts = (timeouts: object): boolean => Object.values(timeouts).some((limit) => limit !== undefined);
@@ -254,5 +273,5 @@ function exampleOf(example: NonNullable<AnyKind["examples"]>[number]): MessageIn
     invalidParameters: document(example.invalid),
     sensitiveValues: { ...example.sensitive },
     requires: [...(example.requires ?? [])],
-  } as MessageInitShape<typeof KindExampleSchema>;
+  };
 }

@@ -64,7 +64,9 @@ export const holdsSecret = (text: string, secrets: readonly string[]): boolean =
 function forms(secret: string): string[] {
   const bytes = Buffer.from(secret);
   const encoded = [0, 1, 2].flatMap((offset) => {
-    const whole = Buffer.concat([Buffer.alloc(offset), bytes]).toString("base64").replace(/=+$/, "");
+    const whole = Buffer.concat([Buffer.alloc(offset), bytes])
+      .toString("base64")
+      .replace(/=+$/, "");
     // Letters that its neighbours have a part in are left out.
     const own = whole.slice(Math.ceil((offset * 8) / 6), Math.floor(((offset + bytes.length) * 8) / 6));
     return [own, own.replaceAll("+", "-").replaceAll("/", "_")];

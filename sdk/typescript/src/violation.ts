@@ -88,11 +88,7 @@ export function marker(value: string, field: string): void {
 export function dnsLabel(value: string, field: string): void {
   required(value, field);
   atMost(value, LABEL_LIMIT, field);
-  form(
-    DNS_LABEL.test(value) && !/^\d/.test(value),
-    "a DNS label: of a-z, 0-9 and '-', beginning with a letter, not ending with '-'",
-    field,
-  );
+  form(DNS_LABEL.test(value) && !/^\d/.test(value), "a DNS label: of a-z, 0-9 and '-', beginning with a letter, not ending with '-'", field);
 }
 
 /** An API group, a plugin's name. */

@@ -29,7 +29,7 @@ const TYPES = ["array", "boolean", "integer", "number", "object", "string"];
  * @throws Violation
  */
 export function checkStructural(schema: Json, field: string): void {
-  const [at, problem] = (isObject(schema) && schema["type"] === "object" ? problemOf(schema as JsonObject, "") : ["", "the whole must be of type object"]) ?? [];
+  const [at, problem] = (isObject(schema) && schema["type"] === "object" ? problemOf(schema, "") : ["", "the whole must be of type object"]) ?? [];
   if (problem !== undefined) throw new Violation(field, `is no structural OpenAPI v3 schema: at ${JSON.stringify(at)}: ${problem}`);
 }
 
@@ -49,13 +49,13 @@ function problemOf(schema: JsonObject, at: string): [string, string] | undefined
   const children: [Json | undefined, string][] = [];
   if ("properties" in schema) {
     if (!isObject(schema["properties"])) return [at, "properties is no object"];
-    for (const [name, property] of Object.entries(schema["properties"] as JsonObject)) children.push([property, `${at}/properties/${escape(name)}`]);
+    for (const [name, property] of Object.entries(schema["properties"])) children.push([property, `${at}/properties/${escape(name)}`]);
   }
   for (const word of ["items", "additionalProperties"]) {
     if (word in schema && schema[word] !== true) children.push([schema[word], `${at}/${word}`]);
   }
   for (const [child, place] of children) {
-    const problem = isObject(child) ? problemOf(child as JsonObject, place) : ([place, "it is no schema"] as [string, string]);
+    const problem = isObject(child) ? problemOf(child, place) : ([place, "it is no schema"] as [string, string]);
     if (problem !== undefined) return problem;
   }
   return undefined;
@@ -63,9 +63,8 @@ function problemOf(schema: JsonObject, at: string): [string, string] | undefined
 
 /** Why a field rule's path leads to no part of the schema; undefined: it does, or it leads into a part whose fields the schema does not name. */
 export function problemOfPath(schema: JsonObject, path: string): string | undefined {
-  let node: Json = schema;
+  let part: JsonObject = schema;
   for (const name of segments(path)) {
-    const part = node as JsonObject;
     let child: Json | undefined;
     if (part["type"] === "array") {
       if (name !== "*" && !/^\d+$/.test(name)) return `${JSON.stringify(path)} names ${JSON.stringify(name)} in a list; write * for any item`;
@@ -77,7 +76,7 @@ export function problemOfPath(schema: JsonObject, path: string): string | undefi
       if ("x-kubernetes-preserve-unknown-fields" in part || child === true) return undefined;
       return `${JSON.stringify(path)} is not in the schema of the parameters`;
     }
-    node = child as JsonObject;
+    part = child;
   }
   return undefined;
 }

@@ -31,10 +31,10 @@ function adapted(schema: Schema, value: Json): unknown {
     case "array":
       return Array.isArray(value) ? value.map((item) => adapted(node.item, item)) : value;
     case "record":
-      return isObject(value) ? mapped(value as JsonObject, (member) => adapted(node.value, member)) : value;
+      return isObject(value) ? mapped(value, (member) => adapted(node.value, member)) : value;
     case "object":
       return isObject(value)
-        ? mapped(value as JsonObject, (member, name) => {
+        ? mapped(value, (member, name) => {
             const field = Object.hasOwn(node.shape, name) ? node.shape[name] : node.rest;
             return field === undefined ? member : adapted(field, member);
           })
@@ -62,7 +62,7 @@ const mapped = (object: JsonObject, change: (member: Json, name: string) => unkn
  */
 export function write(schema: Schema, value: unknown): JsonObject | undefined {
   const json = pruned(schema, toJson(value));
-  return isObject(json) ? (json as JsonObject) : undefined;
+  return isObject(json) ? json : undefined;
 }
 
 function pruned(schema: Schema, value: Json): Json {
@@ -73,11 +73,11 @@ function pruned(schema: Schema, value: Json): Json {
     case "array":
       return Array.isArray(value) ? value.map((item) => pruned(node.item, item)) : value;
     case "record":
-      return isObject(value) ? (mapped(value as JsonObject, (member) => pruned(node.value, member)) as JsonObject) : value;
+      return isObject(value) ? (mapped(value, (member) => pruned(node.value, member)) as JsonObject) : value;
     case "object": {
       if (!isObject(value)) return value;
       const { shape, rest } = node;
-      const known = Object.entries(value as JsonObject).filter(([name]) => Object.hasOwn(shape, name) || rest !== undefined);
+      const known = Object.entries(value).filter(([name]) => Object.hasOwn(shape, name) || rest !== undefined);
       return Object.fromEntries(known.map(([name, member]) => [name, shape[name] === undefined ? member : pruned(shape[name], member)]));
     }
     case "leaf":
@@ -89,7 +89,6 @@ function pruned(schema: Schema, value: Json): Json {
 export const problemText = (problems: readonly FieldViolation[]): string =>
   problems.map(({ path, message }) => (path === "" ? message : `${path}: ${message}`)).join("; ");
 
-
 /**
  * Reads JSON text, such as the upstream's, by a schema: whole numbers beyond 2^53 are exact where it says `z.int64()` or `z.bigint()`.
  *
@@ -97,9 +96,9 @@ export const problemText = (problems: readonly FieldViolation[]): string =>
  */
 export function readJson<S extends z.ZodType>(schema: S, text: string): z.output<S> {
   const json = parseJson(text);
-  const { value, problems } = isObject(json) ? read(schema, json as JsonObject) : { problems: [{ path: "", message: "it is not the text of a JSON object" }] };
+  const { value, problems } = isObject(json) ? read(schema, json) : { problems: [{ path: "", message: "it is not the text of a JSON object" }] };
   if (problems !== undefined) throw new SyntaxError(problemText(problems));
-  return value as z.output<S>;
+  return value;
 }
 
 /**

@@ -16,7 +16,19 @@ type Schema = z.core.$ZodType;
 const FORMATS = new Set(["byte", "date", "date-time", "double", "duration", "float", "int32", "int64", "uuid"]);
 
 /** Of a leaf as zod writes it: what a structural schema has, too. */
-const LEAF = ["type", "format", "enum", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "pattern"];
+const LEAF = [
+  "type",
+  "format",
+  "enum",
+  "minimum",
+  "maximum",
+  "exclusiveMinimum",
+  "exclusiveMaximum",
+  "multipleOf",
+  "minLength",
+  "maxLength",
+  "pattern",
+];
 
 const KEEP_UNKNOWN = "x-kubernetes-preserve-unknown-fields";
 const INT64: readonly unknown[] = [-(2n ** 63n), 2n ** 63n - 1n];
@@ -24,7 +36,9 @@ const INT64: readonly unknown[] = [-(2n ** 63n), 2n ** 63n - 1n];
 /** Of zod's definitions, those members that are read here. */
 interface Definition {
   type: string;
-  checks?: readonly { _zod: { def: { check: string; value?: unknown; inclusive?: boolean; minimum?: number; maximum?: number; length?: number; format?: string } } }[];
+  checks?: readonly {
+    _zod: { def: { check: string; value?: unknown; inclusive?: boolean; minimum?: number; maximum?: number; length?: number; format?: string } };
+  }[];
   shape?: Readonly<Record<string, Schema>>;
   catchall?: Schema;
   element?: Schema;
@@ -39,7 +53,7 @@ interface Definition {
   getter?: () => Schema;
 }
 
-const definitionOf = (schema: Schema): Definition => schema._zod.def as Definition;
+const definitionOf = (schema: Schema): Definition => schema._zod.def;
 
 /**
  * The structural OpenAPI v3 schema of a zod schema, as its input is.
@@ -75,7 +89,10 @@ function derivedNode(schema: Schema, def: Definition, path: string, above: reado
       return isAny(members) ? { type: "object", [KEEP_UNKNOWN]: true } : { type: "object", additionalProperties: members };
     }
     case "union":
-      return optionsOf((def.options ?? []).map((option) => part(option)), path);
+      return optionsOf(
+        (def.options ?? []).map((option) => part(option)),
+        path,
+      );
     case "intersection":
       return optionsOf([part(def.left), part(def.right)], path, "all");
     case "default":
@@ -187,8 +204,9 @@ function simplifyNumber(node: JsonObject): void {
 
 /** A format that Kubernetes knows says enough; the pattern of another is kept where RE2 knows it. */
 function simplifyText(node: JsonObject, def: Definition, path: string): void {
-  const isFormat = typeof node["format"] === "string" && node["type"] === "string";
-  if (isFormat && FORMATS.has(String(node["format"]))) {
+  const { format } = node;
+  const isFormat = typeof format === "string" && node["type"] === "string";
+  if (isFormat && FORMATS.has(format)) {
     delete node["pattern"];
     return;
   }

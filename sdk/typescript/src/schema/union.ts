@@ -17,7 +17,7 @@ export function optionsOf(options: JsonObject[], path: string, how: "one" | "all
   if (how === "one" && options.every((option) => option["type"] === first["type"] && Array.isArray(option["enum"]))) {
     return { ...pick(first, "type"), enum: options.flatMap((option) => option["enum"] as Json[]) };
   }
-  const types = options.map(({ type }) => String(type)).sort();
+  const types = options.map(({ type }) => (typeof type === "string" ? type : "any")).sort();
   if (types.join() === "integer,string") return { "x-kubernetes-int-or-string": true };
   if (!types.every((type) => type === "object")) {
     throw new NotStructural(path, "a field has one type: a union may hold literals, an integer and a string, or objects");

@@ -1,7 +1,14 @@
 // The services as grpc-js calls them.
 
 import type { DescService, Message } from "@bufbuild/protobuf";
-import { type handleUnaryCall, type Metadata, type sendUnaryData, type ServerUnaryCall, status, type UntypedServiceImplementation } from "@grpc/grpc-js";
+import {
+  type handleUnaryCall,
+  type Metadata,
+  type sendUnaryData,
+  type ServerUnaryCall,
+  status,
+  type UntypedServiceImplementation,
+} from "@grpc/grpc-js";
 
 import { DiscoveryService } from "../contract/crossbridge/provider/v1alpha1/discovery_service_pb.js";
 import { PluginService } from "../contract/crossbridge/provider/v1alpha1/plugin_service_pb.js";
@@ -57,7 +64,14 @@ function unary(service: Service, running: Running, handler: Handler): handleUnar
 }
 
 const placeOf = (error: unknown): string | undefined =>
-  error instanceof Error ? (error.stack ?? "").split("\n").filter((line) => /^ {4}at /.test(line)).slice(0, 4).map((line) => line.trim()).join(" < ") : undefined;
+  error instanceof Error
+    ? (error.stack ?? "")
+        .split("\n")
+        .filter((line) => /^ {4}at /.test(line))
+        .slice(0, 4)
+        .map((line) => line.trim())
+        .join(" < ")
+    : undefined;
 
 function arrivalOf(call: ServerUnaryCall<Message, Message>): Arrival {
   const controller = new AbortController();

@@ -69,7 +69,12 @@ export async function serve(plugin: PluginDeclaration, { endpoint, signal, envir
 }
 
 /** Binds the server; the function that lets go of what was bound. */
-async function bind(server: Server, endpoint: string, environment: NodeJS.ProcessEnv, log: Parameters<typeof mutualTls>[1]): Promise<() => Promise<void>> {
+async function bind(
+  server: Server,
+  endpoint: string,
+  environment: NodeJS.ProcessEnv,
+  log: Parameters<typeof mutualTls>[1],
+): Promise<() => Promise<void>> {
   const at = parseEndpoint(endpoint);
   const listen = (address: string, credentials: ServerCredentials): Promise<void> =>
     new Promise((resolve, reject) => {
@@ -113,8 +118,16 @@ export async function run(plugin: PluginDeclaration): Promise<never> {
       return;
     }
     // Its text may hold anything.
-    const place = error instanceof Error ? (error.stack ?? "").split("\n").filter((line) => /^ {4}at /.test(line)).slice(0, 6) : [];
-    process.stderr.write(`an error outside of any call: ${error instanceof Error ? error.constructor.name : typeof error}${place.map((line) => `\n${line}`).join("")}\n`);
+    const place =
+      error instanceof Error
+        ? (error.stack ?? "")
+            .split("\n")
+            .filter((line) => /^ {4}at /.test(line))
+            .slice(0, 6)
+        : [];
+    process.stderr.write(
+      `an error outside of any call: ${error instanceof Error ? error.constructor.name : typeof error}${place.map((line) => `\n${line}`).join("")}\n`,
+    );
   };
   process.on("uncaughtException", contain);
   process.on("unhandledRejection", contain);

@@ -110,7 +110,8 @@ export function checkObservation(observation: Observation, { kind, sentName, sec
   observation.readyMessage = scrubbed(observation.readyMessage, secrets);
 }
 
-const changedName = (sentName: string): Violation => notAllowed("external_name", `the resource is ${JSON.stringify(sentName)}, and a name never changes`);
+const changedName = (sentName: string): Violation =>
+  notAllowed("external_name", `the resource is ${JSON.stringify(sentName)}, and a name never changes`);
 
 /** @throws Violation */
 export function checkObserved(observed: Observation | Absent, context: AnswerContext): void {
@@ -186,7 +187,7 @@ function salvaged(former: Outcome, verb: Verb, context: AnswerContext, failure: 
   const declared = Object.entries(former.connectionDetails).filter(([key]) => context.kind.kind.connectionKeys?.[key] !== undefined);
   const outcome = create(OutcomeSchema, {
     canonicalId: former.canonicalId,
-    connectionDetails: Object.fromEntries(declared) as Outcome["connectionDetails"],
+    connectionDetails: Object.fromEntries<Outcome["connectionDetails"][string]>(declared),
     result: { case: "failure", value: failureOf(failure, context.secrets) },
   });
   for (const name of [former.externalName, context.recordedName, ""]) {

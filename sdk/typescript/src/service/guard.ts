@@ -52,7 +52,12 @@ export const runningCall = new AsyncLocalStorage<{ fail: (error: unknown) => voi
  *
  * @throws what the work throws; Failure TIMEOUT; Rejection
  */
-export async function guarded<T>(permits: Permits, deadline: Deadline, cancelled: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+export async function guarded<T>(
+  permits: Permits,
+  deadline: Deadline,
+  cancelled: AbortSignal,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
   const controller = new AbortController();
   const { signal } = controller;
   let fail: (error: unknown) => void = () => undefined;

@@ -32,19 +32,25 @@ export class CallMetadata {
   ) {}
 
   /** @throws Rejection INVALID_ARGUMENT for a deadline that cannot be read; other malformed metadata is passed over */
-  static read({ timeout, metadata }: Arrival): CallMetadata {
-    const absolute = metadata("crossbridge-deadline-ms");
+  static read(arrival: Arrival): CallMetadata {
+    const absolute = arrival.metadata("crossbridge-deadline-ms");
     if (absolute !== undefined && !/^\d{1,19}$/.test(absolute)) {
       throw new Rejection(status.INVALID_ARGUMENT, "the metadata crossbridge-deadline-ms is malformed: it must be Unix milliseconds");
     }
-    return new CallMetadata(timeout, absolute === undefined ? undefined : Number(absolute), metadata("crossbridge-call-id") ?? "", traceOf(metadata("traceparent")));
+    return new CallMetadata(
+      arrival.timeout,
+      absolute === undefined ? undefined : Number(absolute),
+      arrival.metadata("crossbridge-call-id") ?? "",
+      traceOf(arrival.metadata("traceparent")),
+    );
   }
 
   /** Until when a call may work: one that changes something needs a deadline of at most 60 s; any other has 60 s at most. */
   deadline(changes: boolean): Deadline {
     const rejected = (why: string): Rejection => new Rejection(status.FAILED_PRECONDITION, why);
     if (changes && this.timeout === undefined) throw rejected("a call that changes something needs a deadline of at most 60 s");
-    if (changes && (this.timeout ?? 0) > CALL_LIMIT + CLOCK_STEP) throw rejected("the deadline is more than 60 s ahead: what takes longer is an operation");
+    if (changes && (this.timeout ?? 0) > CALL_LIMIT + CLOCK_STEP)
+      throw rejected("the deadline is more than 60 s ahead: what takes longer is an operation");
     const left = Math.min(this.timeout ?? CALL_LIMIT, CALL_LIMIT, (this.absolute ?? Infinity) - Date.now());
     if (left <= 0) throw rejected("the call's deadline has passed: nothing was done");
     return Deadline.after(left - Math.min(ANSWER_RESERVE, left / 20));

@@ -4,11 +4,30 @@ import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromDate } from "@bufbuild/protobuf/wkt";
 import type { z } from "zod";
 
-import { Absent, type ConnectionDetails, type Listed, Observation, type ObservedFields, type Operation, type OperationVerb, Outcome, type Warning } from "../answer.js";
+import {
+  Absent,
+  type ConnectionDetails,
+  type Listed,
+  Observation,
+  type ObservedFields,
+  type Operation,
+  type OperationVerb,
+  Outcome,
+  type Warning,
+} from "../answer.js";
 import { ListExternalResponseSchema, type ListExternalResponse } from "../contract/crossbridge/provider/v1alpha1/discovery_service_pb.js";
-import { Effect as WireEffect, type Failure as WireFailure, FailureSchema } from "../contract/crossbridge/provider/v1alpha1/failure_pb.js";
-import { type Observation as WireObservation, ObservationSchema, Tristate, type WarningSchema } from "../contract/crossbridge/provider/v1alpha1/observation_pb.js";
-import { type Operation as WireOperation, OperationSchema, OperationVerb as WireVerb } from "../contract/crossbridge/provider/v1alpha1/operation_pb.js";
+import { type Failure as WireFailure, FailureSchema } from "../contract/crossbridge/provider/v1alpha1/failure_pb.js";
+import {
+  type Observation as WireObservation,
+  ObservationSchema,
+  Tristate,
+  type WarningSchema,
+} from "../contract/crossbridge/provider/v1alpha1/observation_pb.js";
+import {
+  type Operation as WireOperation,
+  OperationSchema,
+  OperationVerb as WireVerb,
+} from "../contract/crossbridge/provider/v1alpha1/operation_pb.js";
 import { type Outcome as WireOutcome, OutcomeSchema } from "../contract/crossbridge/provider/v1alpha1/outcome_pb.js";
 import { wireDuration } from "../duration.js";
 import { Failure, wireCode, wireEffect } from "../failure.js";
@@ -17,7 +36,6 @@ import { at, remove } from "../pointer.js";
 import type { PublishedKind, Verb } from "../published.js";
 import { problemText, read, write } from "../schema/document.js";
 import { Violation } from "../violation.js";
-
 
 export const wireVerb: Record<OperationVerb, WireVerb> = { create: WireVerb.CREATE, update: WireVerb.UPDATE, delete: WireVerb.DELETE };
 
@@ -35,7 +53,7 @@ function describe(value: unknown): string {
 export function wireFailure(failure: Failure): WireFailure {
   return create(FailureSchema, {
     code: wireCode(failure.code),
-    effect: wireEffect[failure.effect] ?? WireEffect.UNKNOWN,
+    effect: wireEffect[failure.effect],
     reason: failure.reason,
     message: failure.message,
     violations: failure.violations.map(({ path, message }) => ({ path, message })),
@@ -65,7 +83,8 @@ function operation(value: Operation, verb: OperationVerb | undefined): WireOpera
 const details = (values: ConnectionDetails = {}): Record<string, Uint8Array<ArrayBuffer>> =>
   Object.fromEntries(Object.entries(values).map(([key, value]) => [key, new Uint8Array(Buffer.from(value as string))]));
 
-const warnings = (list: readonly Warning[] = []): MessageInitShape<typeof WarningSchema>[] => list.map(({ reason, message }) => ({ reason, message }));
+const warnings = (list: readonly Warning[] = []): MessageInitShape<typeof WarningSchema>[] =>
+  list.map(({ reason, message }) => ({ reason, message }));
 
 /** A document of the author's, which must be of the kind's type. Limits are not checked: what exists may be beyond them. */
 function document(schema: z.ZodType<object>, value: unknown, field: string): JsonObject {
@@ -142,7 +161,13 @@ export function observed(kind: PublishedKind, value: unknown, desired: JsonObjec
 export function outcome(kind: PublishedKind, method: Verb, value: unknown, desired: JsonObject): { outcome: WireOutcome; failure?: Failure } {
   if (!(value instanceof Outcome)) throw wrongType(kind, method, value, "an outcome: completed(), alreadyDone(), underWay(…) or failed(…)");
   const { externalName = "", canonicalId = "", providerState = "", connectionDetails, warnings: own } = value.details;
-  const wire = create(OutcomeSchema, { externalName, canonicalId, providerState, connectionDetails: details(connectionDetails), warnings: warnings(own) });
+  const wire = create(OutcomeSchema, {
+    externalName,
+    canonicalId,
+    providerState,
+    connectionDetails: details(connectionDetails),
+    warnings: warnings(own),
+  });
   if (value.result instanceof Failure) return { outcome: wire, failure: value.result };
   if (typeof value.result === "object") {
     if (kind.kind.poll === undefined) throw new Violation(`${kind.typeName}: ${method}`, "returned an operation, and the kind has no method poll");

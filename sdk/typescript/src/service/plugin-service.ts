@@ -25,7 +25,11 @@ export function getPluginInfo({ declared }: Service): pb.GetPluginInfoResponse {
     maxConcurrentCalls: declared.maxConcurrentCalls,
     maxMessageBytes: BigInt(declared.maxMessageBytes),
     configSchemaJson: settingsSchema === undefined ? "" : writeJson(settingsSchema),
-    credentialKeys: Object.entries(declaration.credentials ?? {}).map(([name, { description = "", required = false }]) => ({ name, description, required })),
+    credentialKeys: Object.entries(declaration.credentials ?? {}).map(([name, { description = "", required = false }]) => ({
+      name,
+      description,
+      required,
+    })),
   });
 }
 
@@ -49,7 +53,11 @@ function page({ declared: { kinds } }: Service, { pageSize, pageToken }: pb.List
 
 export function getResourceKind(service: Service, request: pb.GetResourceKindRequest, arrival: Arrival): Promise<pb.GetResourceKindResponse> {
   const call = { rpc: "GetResourceKind", schema: pb.GetResourceKindRequestSchema, request, arrival, check: {} };
-  return service.call(call, async () => create(pb.GetResourceKindResponseSchema, { resourceKind: service.kind(request.resourceType).wire }), asStatus);
+  return service.call(
+    call,
+    async () => create(pb.GetResourceKindResponseSchema, { resourceKind: service.kind(request.resourceType).wire }),
+    asStatus,
+  );
 }
 
 export function checkConfig(service: Service, request: pb.CheckConfigRequest, arrival: Arrival): Promise<pb.CheckConfigResponse> {

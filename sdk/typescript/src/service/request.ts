@@ -64,7 +64,8 @@ function checkMessage(message: ReflectMessage): void {
           objectOf(message.get(field).message as Document, field.name);
         }
       }
-      for (const path of Object.keys((message.message as Partial<DesiredState>).sensitiveValues ?? {})) pointer(path, `sensitive_values[${JSON.stringify(path)}]`);
+      for (const path of Object.keys((message.message as Partial<DesiredState>).sensitiveValues ?? {}))
+        pointer(path, `sensitive_values[${JSON.stringify(path)}]`);
       break;
   }
 }
@@ -78,5 +79,5 @@ export function objectOf(document: Document | undefined, field: string): JsonObj
   if (document === undefined) return {};
   const value = parseJson(document.json);
   if (!isObject(value)) throw new Violation(`${field}.json`, "is not the text of a JSON object");
-  return value as JsonObject;
+  return value;
 }

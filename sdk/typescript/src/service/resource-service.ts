@@ -181,7 +181,18 @@ function begin<R extends Request>(service: Service, method: Method<R>, { request
     answer: () => ({ kind, sentName: target.externalName, recordedName: recorded.name, secrets }),
     run: () =>
       service.guarded(common, arrival.cancelled, (context) =>
-        method.run(kind, { ...context, target: { ...target, owner: target.owner ?? { namespace: "", name: "", uid: "", generation: 0n } }, json, sensitive, rejectsUnmarked, recorded }, request),
+        method.run(
+          kind,
+          {
+            ...context,
+            target: { ...target, owner: target.owner ?? { namespace: "", name: "", uid: "", generation: 0n } },
+            json,
+            sensitive,
+            rejectsUnmarked,
+            recorded,
+          },
+          request,
+        ),
       ),
   };
 }
@@ -230,9 +241,8 @@ function logFailure(service: Service, { code, effect, reason }: Failure): void {
 }
 
 function logOutcome(service: Service, { result, externalName }: WireOutcome): void {
-  const name = { external_name: externalName };
+  const name = externalName === "" ? {} : { external_name: externalName };
   if (result.case === "failure") service.log.info("failed", { code: result.value.code, effect: result.value.effect, reason: result.value.reason });
   else if (result.case === "operation") service.log.info("an operation is under way", { ...name, phase: result.value.phase });
   else service.log.info("completed", name);
 }
-

@@ -54,7 +54,13 @@ export class Service {
    */
   config(wire: ConfigContext): Config {
     const expiry = wire.credentialsExpireTime && timestampDate(wire.credentialsExpireTime);
-    const config = new Config(wire.configId, wire.revision, objectOf(wire.settings, "settings"), new Secrets(Object.entries(wire.credentials)), expiry);
+    const config = new Config(
+      wire.configId,
+      wire.revision,
+      objectOf(wire.settings, "settings"),
+      new Secrets(Object.entries(wire.credentials)),
+      expiry,
+    );
     if (expiry !== undefined && expiry.getTime() <= Date.now()) throw Failure.credentialsExpired("the provider config's credentials have expired");
     if (config.isAmbient) return config;
     for (const [key, { required = false }] of Object.entries(this.declared.declaration.credentials ?? {})) {
@@ -85,12 +91,15 @@ export class Service {
     return callFields.run({ rpc, call_id: id, ...fields }, async () => {
       try {
         const metadata = CallMetadata.read(arrival);
-        return await callFields.run({ ...callFields.getStore(), trace_id: metadata.trace?.traceId, parent_span_id: metadata.trace?.parentSpanId }, async () => {
-          const accepted = { request, metadata, arrival, secrets };
-          check.deadline?.(metadata);
-          checkRequest(reflect(schema, request), check.form);
-          return await work(accepted);
-        });
+        return await callFields.run(
+          { ...callFields.getStore(), trace_id: metadata.trace?.traceId, parent_span_id: metadata.trace?.parentSpanId },
+          async () => {
+            const accepted = { request, metadata, arrival, secrets };
+            check.deadline?.(metadata);
+            checkRequest(reflect(schema, request), check.form);
+            return await work(accepted);
+          },
+        );
       } catch (error) {
         const failure = this.failure(error, errors);
         if (failure instanceof Failure) return failed(failure, secrets);
@@ -146,4 +155,3 @@ function secretsOf(request: unknown): readonly string[] {
 export const asStatus = (failure: Failure): never => {
   throw new Rejection(status.INTERNAL, failure.message);
 };
-

@@ -112,14 +112,18 @@ export class Lab<U = undefined> implements PluginProcess {
    *
    * @throws Error at the first point after which there is not exactly one
    */
-  async killedInCreate<P, S>(thing: (number: number) => TestResource<P, S>, count: (thing: TestResource<P, S>) => number | Promise<number>): Promise<void> {
+  async killedInCreate<P, S>(
+    thing: (number: number) => TestResource<P, S>,
+    count: (thing: TestResource<P, S>) => number | Promise<number>,
+  ): Promise<void> {
     for (let point = 0; point < MOST_POINTS; point += 1) {
       const one = thing(point);
       const cut = await this.cutAt(point, () => one.create());
       await one.recover();
       const number = await count(one);
       if (number !== 1) {
-        const place = cut === "ended" ? "when Create had ended and its answer was lost" : point === 0 ? "before Create began" : `at point ${point} of Create`;
+        const place =
+          cut === "ended" ? "when Create had ended and its answer was lost" : point === 0 ? "before Create began" : `at point ${point} of Create`;
         throw new Error(`durable/killed-in-create-one-resource: killed ${place}, there are ${number}`);
       }
       (await one.follow(await one.delete())).completed();

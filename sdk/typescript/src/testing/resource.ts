@@ -115,7 +115,9 @@ export class TestResource<P, S> {
 
   private createOnce(outcomeUnknown: boolean): Promise<Answer<P, S>> {
     const target = { ...this.target(), externalName: this.#givenName };
-    return this.learned(this.send(CreateRequestSchema, { target, desired: this.desired(), clientRequestToken: this.token, outcomeUnknown }, createResource));
+    return this.learned(
+      this.send(CreateRequestSchema, { target, desired: this.desired(), clientRequestToken: this.token, outcomeUnknown }, createResource),
+    );
   }
 
   /** Sends Update with the desired state. */
@@ -130,7 +132,9 @@ export class TestResource<P, S> {
 
   /** Asks once where the operation has got to. */
   poll(): Promise<Answer<P, S>> {
-    return this.learned(this.send(PollOperationRequestSchema, { target: this.target(), desired: this.desired(), handle: this.handle }, pollOperation));
+    return this.learned(
+      this.send(PollOperationRequestSchema, { target: this.target(), desired: this.desired(), handle: this.handle }, pollOperation),
+    );
   }
 
   /** Polls until the operation has ended, no sooner than it asks to be; the last answer. What is no operation is its own end. */
@@ -166,7 +170,8 @@ export class TestResource<P, S> {
     for (let count = 0; count < 2; count += 1) {
       const answer = await this.follow(await this.repeat());
       const { failureCode: code } = answer;
-      if (code !== undefined && code !== "ALREADY_EXISTS" && code !== "CONFLICT") throw new Error(`a repeat failed: ${code}: ${answer.failure().message}`);
+      if (code !== undefined && code !== "ALREADY_EXISTS" && code !== "CONFLICT")
+        throw new Error(`a repeat failed: ${code}: ${answer.failure().message}`);
       await setTimeout(window);
     }
     if (this.externalName === "") throw new Error("after the repeat its name is unknown");

@@ -76,7 +76,9 @@ function note(cloud: Cloud, { forgetful = false, slow = false } = {}): Kind<{ te
     },
     async poll(call) {
       const { name } = handles.read(call.handle);
-      return (await cloud.read(name)) === undefined ? underWay({ handle: call.handle, verb: "create" }) : completed(undefined, { externalName: name });
+      return (await cloud.read(name)) === undefined
+        ? underWay({ handle: call.handle, verb: "create" })
+        : completed(undefined, { externalName: name });
     },
   });
 }
@@ -124,7 +126,13 @@ describe("lab", () => {
     const cloud = new Cloud();
     const lab = new Lab(plugin, { upstream: cloud });
     const milk = lab.resource(note(cloud), { text: "Buy milk." });
-    assert.equal(await lab.cutWhen(() => cloud.notes.size === 1, () => milk.create()), "inside");
+    assert.equal(
+      await lab.cutWhen(
+        () => cloud.notes.size === 1,
+        () => milk.create(),
+      ),
+      "inside",
+    );
     assert.equal(milk.externalName, "", "a call that is cut off teaches nothing");
     await milk.recover();
     assert.equal(milk.externalName, "note-1");

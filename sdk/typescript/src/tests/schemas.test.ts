@@ -99,5 +99,8 @@ test("JSON text is read and written without loss", () => {
   const text = '{"size":9007199254740993,"ratio":0.5,"small":1}';
   assert.deepEqual(readJson(Size, text), { size: 9007199254740993n, ratio: 0.5, small: 1n });
   assert.equal(stringifyJson(readJson(Size, text)), text);
-  assert.throws(() => readJson(Size, '{"size": "secret-word"}'), (error: Error) => error instanceof SyntaxError && !error.message.includes("secret-word"));
+  assert.throws(
+    () => readJson(Size, '{"size": "secret-word"}'),
+    (error: Error) => error instanceof SyntaxError && !error.message.includes("secret-word"),
+  );
 });

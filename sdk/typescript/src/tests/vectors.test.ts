@@ -7,7 +7,6 @@ import { serve } from "../serve/serve.js";
 import { Stage, vectorPlugin } from "./vectors/plugin.js";
 import { runVector, type Vector, vectorFile } from "./vectors/runner.js";
 
-
 for (const file of ["requests", "deadlines", "failures", "answers", "secrets", "config", "plugin", "concurrency"]) {
   describe(file, { concurrency: 16 }, () => {
     for (const vector of vectorFile(file)["vectors"] as Vector[]) {
@@ -17,7 +16,12 @@ for (const file of ["requests", "deadlines", "failures", "answers", "secrets", "
 }
 
 describe("endpoints", () => {
-  const all = vectorFile("endpoints")["endpoints"] as { name: string; endpoint: string | null; environment?: Record<string, string>; mentions: string[] }[];
+  const all = vectorFile("endpoints")["endpoints"] as {
+    name: string;
+    endpoint: string | null;
+    environment?: Record<string, string>;
+    mentions: string[];
+  }[];
   for (const { name, endpoint, environment = {}, mentions } of all) {
     test(`endpoints.json: ${name}`, async () => {
       const variables = { ...environment, ...(endpoint === null ? {} : { PROVIDER_PLUGIN_ENDPOINT: endpoint }) };

@@ -28,7 +28,13 @@ export function mismatch(expected: unknown, actual: unknown, saved: Saved, at = 
 const first = (all: (string | undefined)[]): string | undefined => all.find((problem) => problem !== undefined);
 
 const isUnset = (value: unknown): boolean =>
-  value === undefined || value === null || value === "" || value === 0 || value === "0" || value === false || (typeof value === "object" && Object.keys(value).length === 0);
+  value === undefined ||
+  value === null ||
+  value === "" ||
+  value === 0 ||
+  value === "0" ||
+  value === false ||
+  (typeof value === "object" && Object.keys(value).length === 0);
 
 function operates(operator: string, operand: unknown, actual: unknown, saved: Saved): boolean {
   const has = (): boolean => typeof actual === "string" && actual.toLowerCase().includes(String(operand).toLowerCase());
@@ -50,7 +56,10 @@ function operates(operator: string, operand: unknown, actual: unknown, saved: Sa
       return (operand as unknown[]).some((option) => matches(option, actual));
     case "$unordered": {
       const rest = [...(actual as unknown[])];
-      return (operand as unknown[]).every((item) => rest.splice(rest.findIndex((other) => matches(item, other)) >>> 0, 1).length === 1) && rest.length === 0;
+      return (
+        (operand as unknown[]).every((item) => rest.splice(rest.findIndex((other) => matches(item, other)) >>> 0, 1).length === 1) &&
+        rest.length === 0
+      );
     }
     case "$saved":
       return actual === saved.get(String(operand));

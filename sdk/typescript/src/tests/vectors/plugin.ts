@@ -5,7 +5,19 @@ import { connect } from "node:net";
 import { inspect } from "node:util";
 
 import * as sdk from "../../index.js";
-import { alreadyDone, completed, type ConfigCall, Failure, found, immutable, kind, type Outcome, type ResourceCall, sensitive, z } from "../../index.js";
+import {
+  alreadyDone,
+  completed,
+  type ConfigCall,
+  Failure,
+  found,
+  immutable,
+  kind,
+  type Outcome,
+  type ResourceCall,
+  sensitive,
+  z,
+} from "../../index.js";
 
 /** What the runner shares with the plugin. */
 export class Stage {
@@ -55,24 +67,35 @@ export function vectorPlugin(stage: Stage): sdk.PluginDeclaration {
   }
 
   const methods = {
-    async observe(call: sdk.ObserveCall<Parameters>): Promise<never> {
+    observe: async (call: sdk.ObserveCall<Parameters>): Promise<never> => {
       const answer = await script("observe", call);
       if (answer !== DEFAULT) return answer as never;
       if (call.externalName === "") return sdk.absent() as never;
       const size = call.parameters?.size;
       return found({ externalName: call.externalName, parameters: size === undefined ? {} : { size } }) as never;
     },
-    create: (name: string | undefined) => async (call: sdk.CreateCall<Parameters>): Promise<never> => {
-      const answer = await script("create", call);
-      return (answer === DEFAULT ? completed(undefined, name === undefined ? {} : { externalName: name }) : answer) as never;
-    },
-    other: (verb: "update" | "delete" | "poll") => async (call: AnyCall): Promise<never> => {
-      const answer = await script(verb, call);
-      return (answer === DEFAULT ? completed() : answer) as never;
-    },
+    create:
+      (name: string | undefined) =>
+      async (call: sdk.CreateCall<Parameters>): Promise<never> => {
+        const answer = await script("create", call);
+        return (answer === DEFAULT ? completed(undefined, name === undefined ? {} : { externalName: name }) : answer) as never;
+      },
+    other:
+      (verb: "update" | "delete" | "poll") =>
+      async (call: AnyCall): Promise<never> => {
+        const answer = await script(verb, call);
+        return (answer === DEFAULT ? completed() : answer) as never;
+      },
   };
 
-  const common = { group: "vectors.example.org", version: "v1", parameters: Parameters, status: Status, observe: methods.observe, delete: methods.other("delete") };
+  const common = {
+    group: "vectors.example.org",
+    version: "v1",
+    parameters: Parameters,
+    status: Status,
+    observe: methods.observe,
+    delete: methods.other("delete"),
+  };
   const widget = kind({
     ...common,
     kind: "Widget",
@@ -89,7 +112,14 @@ export function vectorPlugin(stage: Stage): sdk.PluginDeclaration {
     rateLimitGroup: "widgets",
     timeouts: { call: { seconds: 5 }, create: { seconds: 600 } },
     examples: [
-      { name: "plain", externalName: "a-widget", create: { size: 1n }, update: { size: 2n }, invalid: { size: -1n }, sensitive: { "/password": "invented" } },
+      {
+        name: "plain",
+        externalName: "a-widget",
+        create: { size: 1n },
+        update: { size: 2n },
+        invalid: { size: -1n },
+        sensitive: { "/password": "invented" },
+      },
     ],
     create: methods.create(undefined),
     update: methods.other("update"),
@@ -153,7 +183,13 @@ async function list({ pageToken, includeParameters }: sdk.ListCall): Promise<sdk
   const first = { externalName: "a-widget", canonicalId: "id-a", displayName: "A", foundMarker: "cb-1" };
   switch (pageToken) {
     case "":
-      return { items: [{ ...first, ...parameters({ size: 1n, password: "sesame-two" }) }, { externalName: "b-widget", ...parameters({}) }], nextPageToken: "2" };
+      return {
+        items: [
+          { ...first, ...parameters({ size: 1n, password: "sesame-two" }) },
+          { externalName: "b-widget", ...parameters({}) },
+        ],
+        nextPageToken: "2",
+      };
     case "2":
       return { items: [{ externalName: "c-widget" }], unreachable: ["north"] };
     case "fail":
@@ -215,7 +251,8 @@ async function carryOut(stage: Stage, verb: Verb, call: AnyCall, step: Step, con
       return (undefined as unknown as Record<string, { deeper: unknown }>)[text(step, "text") ?? ""]?.deeper;
     case "completed": {
       const connection = text(step, "connectionFrom");
-      const details = connection === undefined ? detailsOf(step) : { ...detailsOf(step), connectionDetails: { password: noted(call, connection, "") } };
+      const details =
+        connection === undefined ? detailsOf(step) : { ...detailsOf(step), connectionDetails: { password: noted(call, connection, "") } };
       return step["alreadyDone"] === true ? alreadyDone(undefined, details) : completed(undefined, details);
     }
     case "observed":
@@ -242,7 +279,7 @@ function returned(verb: Verb, step: Step): unknown {
 function noted(call: AnyCall, field: string, marker: string): string {
   const { token, outcomeUnknown, etag, changedPaths, handle } = call as Partial<sdk.CreateCall & sdk.UpdateCall & sdk.PollCall>;
   const { owner, config } = call;
-  const values: Record<string, () => unknown> = {
+  const values: Record<string, () => string | bigint | boolean | undefined> = {
     call_id: () => call.id,
     external_name: () => call.externalName,
     provider_state: () => call.providerState,
@@ -264,7 +301,8 @@ function noted(call: AnyCall, field: string, marker: string): string {
     is_ambient: () => config.isAmbient,
     is_ours: () => call.isOurs(marker),
   };
-  return String(values[field]?.() ?? "");
+  const value = values[field]?.();
+  return value === undefined ? "" : `${value}`;
 }
 
 function fail(step: Step): Outcome {
@@ -284,7 +322,10 @@ function fail(step: Step): Outcome {
   let failure: Failure;
   if (name === "throttled") failure = Failure.throttled({ seconds: seconds ?? 0 }, message, options);
   else if (name === "alreadyExists") failure = Failure.alreadyExists(text(step, "name") ?? "", message, options);
-  else failure = (Failure as unknown as Record<string, (message: string, options: object) => Failure>)[name]?.(message, options) ?? Failure.internal("no such code");
+  else
+    failure =
+      (Failure as unknown as Record<string, (message: string, options: object) => Failure>)[name]?.(message, options) ??
+      Failure.internal("no such code");
   const externalName = text(step, "externalName");
   if (externalName === undefined) throw failure;
   return sdk.failed(failure, { externalName });

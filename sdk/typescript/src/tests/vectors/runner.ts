@@ -21,7 +21,8 @@ import { Stage, vectorPlugin } from "./plugin.js";
 const FOLDER = new URL("../../../../../tests/vectors/", import.meta.url);
 const PATIENCE = 30_000;
 
-export const vectorFile = (name: string): Record<string, unknown> => JSON.parse(readFileSync(new URL(`${name}.json`, FOLDER), "utf8")) as Record<string, unknown>;
+export const vectorFile = (name: string): Record<string, unknown> =>
+  JSON.parse(readFileSync(new URL(`${name}.json`, FOLDER), "utf8")) as Record<string, unknown>;
 
 interface Expectation {
   answer?: unknown;
@@ -233,7 +234,7 @@ function merged(target: unknown, patch: unknown): unknown {
   if (typeof patch !== "object" || patch === null || Array.isArray(patch)) return patch;
   const object = typeof target === "object" && target !== null && !Array.isArray(target) ? { ...(target as Record<string, unknown>) } : {};
   for (const [key, value] of Object.entries(patch)) {
-    if (value === null) delete object[key];
+    if (value === null) Reflect.deleteProperty(object, key);
     else object[key] = merged(object[key], value);
   }
   return object;
