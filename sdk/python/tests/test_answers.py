@@ -75,6 +75,13 @@ def test_an_observation_with_a_value_of_another_type_is_no_absence():
     assert "Widget.observe" in failure.message
 
 
+def test_the_log_names_class_and_field_of_a_broken_rule(caplog):
+    create(lambda *_: Outcome.completed(provider_state="x" * 5000))
+    assert "an answer breaks the contract: provider_state has 5000 bytes; at most 4096 are allowed (class test_answers.Widget)" in caplog.text
+    create(lambda *_: None)
+    assert "Widget: Widget.create returned NoneType; it must return Outcome or Operation" in caplog.text
+
+
 def test_the_name_goes_along_with_an_answer_that_cannot_be_converted():
     answer = create(lambda *_: Outcome.completed(Observation(external_name="a", parameters=Status()), connection={"password": "given once"}))
     assert answer.failure().reason == "InvalidAnswer"

@@ -359,7 +359,7 @@ class Service:
 
 
 def _logged(problem: Violation) -> Violation:
-    logger.error("the plugin's answer breaks the contract: %s", problem)
+    logger.error("an answer breaks the contract: %s", problem)
     return problem
 
 
