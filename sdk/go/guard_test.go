@@ -233,18 +233,26 @@ func TestATypeThatPanicsWhenItIsReadEndsItsCallOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
+	target := &pb.Target{
+		ResourceType: &pb.ResourceType{Group: vectorGroup, Version: "v1", Kind: "Widget"},
+		Config:       &pb.ConfigContext{ConfigId: "c", Revision: "1"}, Owner: &pb.ObjectRef{Name: "one", Uid: "1"},
+		ExternalName: "a-widget", OwnershipMarker: "one",
+	}
+	desired := &pb.DesiredState{Parameters: &pb.Document{Json: `{"mood":"bad"}`}}
+	within, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
 	for range 2 {
-		_, err := pb.NewResourceServiceClient(client).Observe(ctx, &pb.ObserveRequest{
-			Target: &pb.Target{
-				ResourceType: &pb.ResourceType{Group: vectorGroup, Version: "v1", Kind: "Widget"},
-				Config:       &pb.ConfigContext{ConfigId: "c", Revision: "1"}, Owner: &pb.ObjectRef{Name: "one", Uid: "1"},
-				ExternalName: "a-widget", OwnershipMarker: "one",
-			},
-			Desired: &pb.DesiredState{Parameters: &pb.Document{Json: `{"mood":"bad"}`}},
-		}, grpc.WaitForReady(true))
-		if status.Code(err) != codes.Internal || strings.Contains(err.Error()+log.text(), secretText) || !strings.Contains(log.text(), "guard_test.go:") {
-			t.Errorf("%v, %s", err, log.text())
+		_, err := pb.NewResourceServiceClient(client).Update(within, &pb.UpdateRequest{Target: target, Desired: desired}, grpc.WaitForReady(true))
+		if status.Code(err) != codes.Internal || strings.Contains(err.Error(), secretText) {
+			t.Errorf("of an Update: %v", err)
 		}
+		observed, err := pb.NewResourceServiceClient(client).Observe(within, &pb.ObserveRequest{Target: target, Desired: desired})
+		if err != nil || observed.GetFailure().GetReason() != "PluginPanicked" {
+			t.Errorf("of an Observe: %v, %v", observed, err)
+		}
+	}
+	if text := log.text(); strings.Contains(text, secretText) || strings.Count(text, "guard_test.go:") != 4 {
+		t.Errorf("the log: %s", text)
 	}
 	client.Close()
 	stop()
