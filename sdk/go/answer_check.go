@@ -2,6 +2,7 @@ package crossbridge
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 
@@ -9,9 +10,11 @@ import (
 	pb "crossbridge.dev/sdk/go/internal/v1alpha1"
 )
 
+const reasonInvalidAnswer = "InvalidAnswer"
+
 // invalidAnswer is a bug of the plugin's author: the answer does not leave.
 func invalidAnswer(format string, arguments ...any) *Failure {
-	return Internal("the plugin's answer breaks the contract: %s", fmt.Sprintf(format, arguments...)).WithReason("InvalidAnswer")
+	return Internal("the plugin's answer breaks the contract: %s", fmt.Sprintf(format, arguments...)).WithReason(reasonInvalidAnswer)
 }
 
 // answerTo is what leaves for one call: the author's answer if it keeps the contract, else a failure that names the broken rule.
@@ -28,7 +31,7 @@ func (a *answerTo) observe(ctx context.Context, response *pb.ObserveResponse, er
 	if err == nil {
 		a.secrets.redactObservation(response.GetObservation())
 		if violation := a.checkObserve(response); violation != nil {
-			err = a.broken(ctx, violation)
+			return &pb.ObserveResponse{Result: &pb.ObserveResponse_Failure{Failure: a.broken(ctx, violation)}}, nil
 		}
 	}
 	if err != nil {
@@ -80,7 +83,7 @@ func (a *answerTo) outcome(ctx context.Context, outcome *pb.Outcome, err error) 
 	// What is well formed goes along: names and keys may be given only once.
 	salvaged := &pb.Outcome{
 		ExternalName: outcome.GetExternalName(), CanonicalId: outcome.GetCanonicalId(), ConnectionDetails: maps.Clone(outcome.GetConnectionDetails()),
-		Result: &pb.Outcome_Failure{Failure: a.broken(ctx, violation).wire()},
+		Result: &pb.Outcome_Failure{Failure: a.broken(ctx, violation)},
 	}
 	maps.DeleteFunc(salvaged.ConnectionDetails, func(key string, _ []byte) bool { return !a.kind.declares(key) })
 	// A name that contradicts the one that was sent goes with no answer.
@@ -229,11 +232,12 @@ func checkFailure(failure *pb.Failure) *check.Violation {
 	return violation
 }
 
-func (a *answerTo) broken(ctx context.Context, violation *check.Violation) *Failure {
+// broken is the failure that leaves in the stead of an answer that breaks the contract.
+func (a *answerTo) broken(ctx context.Context, violation *check.Violation) *pb.Failure {
 	text := violation.Error()
 	a.secrets.redact(&text)
 	Logger(ctx).Error("the plugin's answer breaks the contract", "violation", text)
-	return invalidAnswer("%s", text)
+	return invalidAnswer("%s", text).wire()
 }
 
 // failure is an error's, in form and without secrets; or the status that stands in its stead.
@@ -244,13 +248,17 @@ func (a *answerTo) failure(ctx context.Context, err error) (*pb.Failure, error) 
 		a.secrets.redact(&redacted.message)
 		return nil, &redacted
 	}
-	if failure.code == CodeInternal {
-		logBug(ctx, err)
-	}
 	wire := failure.wire()
 	a.secrets.redactFailure(wire)
+	var own *Failure
+	switch isOwn := errors.As(err, &own); {
+	case isOwn && failure.reason == reasonInvalidAnswer:
+		Logger(ctx).Error("the plugin's answer breaks the contract", "violation", wire.GetMessage())
+	case !isOwn && failure.code == CodeInternal:
+		logBug(ctx, err)
+	}
 	if violation := checkFailure(wire); violation != nil {
-		wire = a.broken(ctx, violation).wire()
+		wire = a.broken(ctx, violation)
 	}
 	return wire, nil
 }

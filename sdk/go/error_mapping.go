@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"runtime/debug"
 	"syscall"
 )
 
@@ -20,10 +21,8 @@ func (p *Plugin) failureOf(err error) (*Failure, *rejection) {
 	if errors.As(err, &rejected) {
 		return nil, rejected
 	}
-	if p.MapError != nil {
-		if failure := p.MapError(err); failure != nil {
-			return failure, nil
-		}
+	if failure := p.mapped(err); failure != nil {
+		return failure, nil
 	}
 	var network net.Error
 	var operation *net.OpError
@@ -35,4 +34,18 @@ func (p *Plugin) failureOf(err error) (*Failure, *rejection) {
 		return Unavailable("the connection failed: %v", err), nil
 	}
 	return Internal("the plugin met an error that it does not map: %v", err), nil
+}
+
+// mapped is what the author's mapping says; one that panics says nothing.
+func (p *Plugin) mapped(err error) (failure *Failure) {
+	if p.MapError == nil {
+		return nil
+	}
+	defer func() {
+		if panicked := recover(); panicked != nil {
+			p.logger().Error("MapError panicked", "with", panicType(panicked), "stack", string(debug.Stack()))
+			failure = nil
+		}
+	}()
+	return p.MapError(err)
 }

@@ -5,13 +5,18 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 
 	crossbridge "crossbridge.dev/sdk/go"
 	"crossbridge.dev/sdk/go/internal/hook"
@@ -53,6 +58,12 @@ func deletes(t *testing.T, limit time.Duration, calls int, how func(ctx context.
 	log := &logBuffer{}
 	plugin := plugged(crossbridge.Serve(smallKind(), ending{how: how}))
 	plugin.Logger, plugin.MaxConcurrentCalls = slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})), calls
+	call, _ := deletesOf(t, plugin, limit)
+	return call, log
+}
+
+func deletesOf(t *testing.T, plugin *crossbridge.Plugin, limit time.Duration) (func(header ...string) (*pb.Outcome, error), *hook.Services) {
+	t.Helper()
 	services, err := hook.New(plugin)
 	if err != nil {
 		t.Fatal(err)
@@ -66,7 +77,7 @@ func deletes(t *testing.T, limit time.Duration, calls int, how func(ctx context.
 			ExternalName: "a-widget", OwnershipMarker: "one",
 		}})
 		return response.GetOutcome(), err
-	}, log
+	}, services
 }
 
 func TestTheLogSaysHowACallEnded(t *testing.T) {
@@ -100,6 +111,20 @@ func TestABugIsLoggedWithItsTypeOrPlaceAndNoText(t *testing.T) {
 		t.Errorf("%v, %v, %s", outcome, err, log.text())
 	}
 	if strings.Contains(log.text()+outcome.String(), secretText) {
+		t.Error(log.text())
+	}
+}
+
+func TestAMappingThatPanicsSaysNothing(t *testing.T) {
+	log := &logBuffer{}
+	plugin := plugged(crossbridge.Serve(smallKind(), ending{how: func(context.Context) error { return errors.New("odd") }}))
+	plugin.Logger = slog.New(slog.NewTextHandler(log, nil))
+	plugin.MapError = func(error) *crossbridge.Failure { panic(secretText) }
+	call, _ := deletesOf(t, plugin, time.Minute)
+	if outcome, err := call(); err != nil || outcome.GetFailure().GetReason() != "Internal" {
+		t.Errorf("%v, %v", outcome, err)
+	}
+	if !strings.Contains(log.text(), "MapError panicked") || strings.Contains(log.text(), secretText) {
 		t.Error(log.text())
 	}
 }
@@ -181,5 +206,57 @@ func TestNothingBeginsWithoutTime(t *testing.T) {
 		if err := crossbridge.EnsureTime(test.ctx); !errors.Is(err, test.error) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// grumpy cannot be read.
+type grumpy string
+
+func (*grumpy) UnmarshalJSON([]byte) error { panic(secretText) }
+
+type moody struct {
+	Mood *grumpy `json:"mood,omitempty"`
+}
+
+func TestATypeThatPanicsWhenItIsReadEndsItsCallOnly(t *testing.T) {
+	log := &logBuffer{}
+	kind := smallKind()
+	kind.Examples[0].Create = moody{}
+	plugin := plugged(crossbridge.Serve(kind, small[moody, sized]{}))
+	plugin.Logger = slog.New(slog.NewTextHandler(log, nil))
+	ctx, stop := context.WithCancel(t.Context())
+	socket := filepath.Join(folderFor(t), "s")
+	ended := make(chan error, 1)
+	go func() { ended <- plugin.ServeAt(ctx, "unix://"+socket) }()
+	client, err := grpc.NewClient("unix:"+socket, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	target := &pb.Target{
+		ResourceType: &pb.ResourceType{Group: vectorGroup, Version: "v1", Kind: "Widget"},
+		Config:       &pb.ConfigContext{ConfigId: "c", Revision: "1"}, Owner: &pb.ObjectRef{Name: "one", Uid: "1"},
+		ExternalName: "a-widget", OwnershipMarker: "one",
+	}
+	desired := &pb.DesiredState{Parameters: &pb.Document{Json: `{"mood":"bad"}`}}
+	within, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for range 2 {
+		_, err := pb.NewResourceServiceClient(client).Update(within, &pb.UpdateRequest{Target: target, Desired: desired}, grpc.WaitForReady(true))
+		if status.Code(err) != codes.Internal || strings.Contains(err.Error(), secretText) {
+			t.Errorf("of an Update: %v", err)
+		}
+		observed, err := pb.NewResourceServiceClient(client).Observe(within, &pb.ObserveRequest{Target: target, Desired: desired})
+		if err != nil || observed.GetFailure().GetReason() != "PluginPanicked" {
+			t.Errorf("of an Observe: %v, %v", observed, err)
+		}
+	}
+	if text := log.text(); strings.Contains(text, secretText) || strings.Count(text, "guard_test.go:") != 4 {
+		t.Errorf("the log: %s", text)
+	}
+	client.Close()
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }

@@ -12,6 +12,24 @@ import (
 	pb "crossbridge.dev/sdk/go/internal/v1alpha1"
 )
 
+// required are the fields that the contract marks as such.
+var required = func() map[protoreflect.FullName]bool {
+	marked := map[protoreflect.FullName]bool{}
+	for _, file := range []protoreflect.FileDescriptor{
+		pb.File_crossbridge_provider_v1alpha1_target_proto, pb.File_crossbridge_provider_v1alpha1_plugin_service_proto,
+		pb.File_crossbridge_provider_v1alpha1_resource_service_proto, pb.File_crossbridge_provider_v1alpha1_discovery_service_proto,
+	} {
+		for i := range file.Messages().Len() {
+			fields := file.Messages().Get(i).Fields()
+			for j := range fields.Len() {
+				is, _ := proto.GetExtension(fields.Get(j).Options(), pb.E_IsRequired).(bool)
+				marked[fields.Get(j).FullName()] = is
+			}
+		}
+	}
+	return marked
+}()
+
 // checkRequest rejects a request in which a field is not set that the contract marks as required, or one that is out of form.
 func checkRequest(request proto.Message) *check.Violation {
 	violation := checkMessage(request.ProtoReflect(), "")
@@ -43,8 +61,7 @@ func checkMessage(message protoreflect.Message, at string) *check.Violation {
 	for i := range fields.Len() {
 		field := fields.Get(i)
 		name := at + string(field.Name())
-		required, _ := proto.GetExtension(field.Options(), pb.E_IsRequired).(bool)
-		if required && !message.Has(field) {
+		if required[field.FullName()] && !message.Has(field) {
 			return check.Missing(name)
 		}
 		if field.Message() == nil || field.IsList() || field.IsMap() || !message.Has(field) {

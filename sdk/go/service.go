@@ -253,7 +253,7 @@ func (s *service) CheckConfig(ctx context.Context, request *pb.CheckConfigReques
 	}
 	if answer.secrets.in(identity) || check.UTF8(identity, "identity") != nil {
 		failure := answer.broken(begun.ctx, check.NotAllowed("identity", "it holds a credential, or is no text"))
-		return &pb.CheckConfigResponse{Failure: failure.wire()}, nil
+		return &pb.CheckConfigResponse{Failure: failure}, nil
 	}
 	s.logEnd(begun.ctx, nil)
 	return &pb.CheckConfigResponse{Identity: identity}, nil

@@ -3,9 +3,11 @@ package crossbridge
 import (
 	"context"
 	"math"
+	"runtime/debug"
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/reflection"
@@ -58,9 +60,17 @@ func serve(ctx context.Context, endpoint string, service *service) error {
 	return nil
 }
 
-func (s *service) count(ctx context.Context, request any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+// count counts the calls that run, and keeps a panic to its call wherever it comes from: a type of the author's may have methods that read it.
+func (s *service) count(ctx context.Context, request any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (answer any, err error) {
 	s.running.Add(1)
 	defer s.running.Add(-1)
+	defer func() {
+		if panicked := recover(); panicked != nil {
+			s.log.Error("panicked", "call", info.FullMethod, "with", panicType(panicked), "stack", string(debug.Stack()))
+			// On a call that changes something this status means: unknown outcome.
+			answer, err = nil, reject(codes.Internal, "the plugin panicked; its log names the place")
+		}
+	}()
 	return next(ctx, request)
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"crossbridge.dev/sdk/go/internal/check"
@@ -152,6 +153,9 @@ func (d *Derived) object(of reflect.Type, path string, within []reflect.Type) (m
 	var required []any
 	for _, field := range fields {
 		at := path + "/" + check.EscapePointer(field.Name)
+		if properties[field.Name] != nil {
+			return nil, fmt.Errorf("two fields of %s are named %q", of.Name(), field.Name)
+		}
 		property, err := d.node(field.Type, at, within)
 		if err == nil {
 			err = keywords(property, field)
@@ -176,8 +180,22 @@ func (d *Derived) object(of reflect.Type, path string, within []reflect.Type) (m
 	return schema, nil
 }
 
+// known are the fields of the types that were asked for: they are asked for in every call.
+var known sync.Map
+
 // Fields of a struct that its documents have; those of embedded structs stand among them.
 func Fields(of reflect.Type) ([]Field, error) {
+	if fields, has := known.Load(of); has {
+		return fields.([]Field), nil
+	}
+	fields, err := fieldsOf(of)
+	if err == nil {
+		known.Store(of, fields)
+	}
+	return fields, err
+}
+
+func fieldsOf(of reflect.Type) ([]Field, error) {
 	var fields []Field
 	for i := range of.NumField() {
 		field := of.Field(i)
