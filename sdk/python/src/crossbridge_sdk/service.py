@@ -212,7 +212,7 @@ class Service:
             return outcome
 
     def _asked(self, rpc: str, kind: _Kind, request: Any) -> tuple[str, Callable[..., Any], Any, Json | None]:
-        """Returns the author's method, its name, its request, and the desired state that differences are looked up in."""
+        """Returns the author's method, its name, its request, and the desired state that differences are compared with."""
         resource, desired = kind.published.resource, self._desired(kind, request.desired)
         match rpc:
             case "Create":
@@ -282,7 +282,7 @@ class Service:
         return kind
 
     def _begin(self, rpc: str, request: Any, metadata: Metadata, fields: dict[str, str]) -> tuple[_Kind, Call, Secrets]:
-        """Makes every check whose failure is a status, in the contract's order, up to the kind's capabilities."""
+        """Runs every check whose failure is a status, in the contract's order, up to the kind's capabilities."""
         reads = rpc in ("Observe", "PollOperation")
         deadline = metadata.deadline_of_read() if reads else metadata.deadline_of_change()
         _check(request)
@@ -369,7 +369,7 @@ def _logged(problem: Violation) -> Violation:
 
 @contextlib.contextmanager
 def _conversion(kind: _Kind, method: str) -> Iterator[None]:
-    """Makes a violation of whatever a value of another type leads to."""
+    """Raises a violation for whatever a value of another type leads to."""
     try:
         yield
     except (Violation, Rejected, Failure):
