@@ -52,7 +52,7 @@ def test_code_that_blocks_is_answered_at_the_deadline_and_keeps_its_permit():
             return "too late"
 
         with pytest.raises(Timeout) as timeout:
-            await guard.guarded(blocks, call(0.05), None)
+            await guard.guarded(blocks, call(0.5), None)
         assert timeout.value.reason == "DeadlineExceeded"
         assert guard.running == 1
         with pytest.raises(Rejected) as rejected:
@@ -80,7 +80,7 @@ def test_a_plain_method_may_hand_its_work_on():
 
         assert await guard.guarded(lambda *of: later(*of), call(), None) == 7  # noqa: PLW0108
         with pytest.raises(Timeout):
-            await guard.guarded(lambda *of: later(*of), ConfigCall(config=Config("c", "1"), deadline=Deadline(0.05), id="slow"), None)  # noqa: PLW0108
+            await guard.guarded(lambda *of: later(*of), ConfigCall(config=Config("c", "1"), deadline=Deadline(0.5), id="slow"), None)  # noqa: PLW0108
         while guard.running:
             await asyncio.sleep(0.01)
         assert stopped == ["", "slow"]
@@ -152,7 +152,7 @@ def test_a_method_that_ignores_its_cancellation_is_answered_in_time():
                     continue
 
         with pytest.raises(Timeout):
-            await guard.guarded(stubborn, call(0.05), None)
+            await guard.guarded(stubborn, call(0.5), None)
         assert guard.running == 1
         released.set()
         while guard.running:
@@ -174,7 +174,7 @@ def test_a_deadline_passes_by_either_clock(monkeypatch):
 def test_the_reserve_is_a_twentieth_and_at_most_200_ms():
     for timeout, reserve in ((2.0, 0.1), (30.0, 0.2)):
         left = Metadata(timeout=timeout).deadline_of_change().remaining
-        assert timeout - reserve - 0.1 < left <= timeout - reserve
+        assert timeout - reserve - 1 < left <= timeout - reserve
 
 
 def test_malformed_trace_parents_are_passed_over():

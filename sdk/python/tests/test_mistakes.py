@@ -1,6 +1,7 @@
 """Mistakes of an author in Python's own manner: each names the kind, the class and its file."""
 
 import enum
+from datetime import timedelta
 from typing import Annotated, Literal
 
 import pytest
@@ -120,6 +121,7 @@ class Everything(sdk.Model):
     words: set[str] | None = None
     above: Annotated[float, Field(gt=0.5)] | None = None
     count: Annotated[int, Field(gt=0)] | None = None
+    patience: timedelta | None = None
     inner: FromFile | None = None
     """Where it comes from."""
 
@@ -148,6 +150,7 @@ def test_unions_enums_and_bounds_become_structural():
             "words": {"type": "array", "items": {"type": "string"}, "x-kubernetes-list-type": "set"},
             "above": {"type": "number", "format": "double", "minimum": 0.5, "exclusiveMinimum": True},
             "count": {"type": "integer", "format": "int64", "minimum": 1},
+            "patience": {"type": "string"},
             "inner": {"type": "object", "required": ["file"], "properties": {"file": {"type": "string"}}, "description": "Where it comes from."},
         },
     }

@@ -23,6 +23,9 @@ from crossbridge_sdk.violation import Violation
 VECTORS = Path(os.environ.get("CROSSBRIDGE_VECTORS", Path(__file__).parents[3] / "tests/vectors"))
 CALLS = ("requests", "deadlines", "failures", "answers", "secrets", "config", "plugin", "concurrency")
 
+# What differs where methods run in threads.
+IN_THREADS = ("deadlines", "failures", "concurrency")
+
 
 def read(name, member):
     return json.loads((VECTORS / f"{name}.json").read_text())[member]
@@ -39,6 +42,15 @@ BASE = json.loads((VECTORS / "base.json").read_text())
 def test_calls(vector):
     async def run():
         async with Runner(BASE) as runner:
+            await runner.run(vector)
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("vector", named((f"{file}.json", vector) for file in IN_THREADS for vector in read(file, "vectors")))
+def test_calls_of_plain_methods(vector):
+    async def run():
+        async with Runner(BASE, threads=True) as runner:
             await runner.run(vector)
 
     asyncio.run(run())

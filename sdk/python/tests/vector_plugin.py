@@ -23,6 +23,7 @@ from crossbridge_sdk import (
     Sensitive,
 )
 from crossbridge_sdk.answer import OperationVerb, WarningEvent
+from crossbridge_sdk.resource import has
 
 GROUP = "vectors.example.org"
 
@@ -360,11 +361,21 @@ async def check_config(call: ConfigCall) -> str:
     return "account-1"
 
 
-def plugin(world: World) -> sdk.Plugin:
+def plain(kind):
+    """The same kind, whose methods are plain ones, which run in threads and hand their work on."""
+
+    def handing_on(method):
+        return lambda self, call, request: method(self, call, request)  # noqa: PLW0108 (a plain one is wanted)
+
+    methods = ("observe", "create", "update", "delete", "poll", "list")
+    return type(kind.__name__, (kind,), {name: handing_on(getattr(kind, name)) for name in methods if name in dir(kind) and has(kind, name)})
+
+
+def plugin(world: World, *, threads: bool = False) -> sdk.Plugin:
     return sdk.Plugin(
         GROUP,
         "1.2.3",
-        [Widget(world), Job(world)],
+        [(plain(kind) if threads else kind)(world) for kind in (Widget, Job)],
         settings=Settings,
         credentials=[sdk.CredentialKey("key", "Opens it.", required=True), sdk.CredentialKey("other")],
         check_config=check_config,

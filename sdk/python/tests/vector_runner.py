@@ -120,8 +120,8 @@ class Log(logging.Handler):
 
 
 class Runner:
-    def __init__(self, base):
-        self.base = base
+    def __init__(self, base, *, threads=False):
+        self.base, self.threads = base, threads
         self.saved, self.calls = {}, {}
         self.folder = tempfile.TemporaryDirectory()
         self.world = World()
@@ -145,7 +145,7 @@ class Runner:
     async def start(self):
         path = Path(self.folder.name, "plugin.sock")
         self.stop = asyncio.Event()
-        self.serving = asyncio.create_task(plugin(self.world).serve_at(f"unix://{path}", self.stop))
+        self.serving = asyncio.create_task(plugin(self.world, threads=self.threads).serve_at(f"unix://{path}", self.stop))
         await self.until(lambda: self.serving.done() or path.exists(), "the plugin to serve")
         if self.serving.done():
             self.serving.result()

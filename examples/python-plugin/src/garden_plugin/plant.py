@@ -50,7 +50,7 @@ class Plant(Model):
     @classmethod
     def _harmless(cls, species: str) -> str:
         if species == "triffid":
-            raise ValueError("Nobody may plant triffids.")
+            raise ValueError("Triffids may not be planted.")
         return species
 
 
@@ -216,8 +216,8 @@ def grown_or_growing(plant: sqlite3.Row, *, already_done: bool = False) -> Outco
     """How its creating goes. What was pulled out before it was grown never gets there; the answer stays the same ever after."""
     removed = plant["removed_at"]
     if removed and removed < plant["grown_at"]:
-        gone = OperationFailed(f"{name(plant)} was pulled out before it was grown.", reason="PulledOut")
-        return Outcome.failed(gone, external_name=name(plant))
+        failure = OperationFailed(f"{name(plant)} was pulled out before it was grown.", reason="PulledOut")
+        return Outcome.failed(failure, external_name=name(plant))
     growing = growth(plant)
     if growing:
         return Outcome.operation(growing, external_name=name(plant))

@@ -199,7 +199,7 @@ def check_type(resource_type: target_pb2.ResourceType) -> None:
 
 
 def check_kind(kind: kind_pb2.ResourceKind) -> None:
-    """Makes the bridge's own checks, before it meets this kind."""
+    """Runs the bridge's own checks, before it meets this kind."""
     _within("resource_type", check_type, kind.resource_type)
     violation.dns_label(kind.plural, "plural")
     for names, name in ((kind.short_names, "short_names"), (kind.categories, "categories")):

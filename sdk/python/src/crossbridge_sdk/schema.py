@@ -1,4 +1,4 @@
-"""JSON Schema as pydantic writes it, made structural as Kubernetes requires.
+"""JSON Schema as pydantic writes it, converted to a structural one as Kubernetes requires.
 
 An optional field is absent from `required`; it is not `nullable`, as an absent field, not a null, means no opinion.
 """
@@ -15,8 +15,8 @@ from .violation import Violation, quoted
 
 Schema = dict[str, Any]
 
-# Formats that Kubernetes knows; it warns of others.
-_FORMATS = {"byte", "date", "date-time", "double", "duration", "float", "int32", "int64", "uuid"}
+# Formats that Kubernetes knows; it warns of others. Not its `duration` (5s): pydantic's is that of ISO 8601 (PT5S).
+_FORMATS = {"byte", "date", "date-time", "double", "float", "int32", "int64", "uuid"}
 _TYPES = ["array", "boolean", "integer", "number", "object", "string"]
 _FORBIDDEN = [
     "$ref", "$schema", "$id", "$defs", "definitions", "dependencies", "deprecated", "discriminator", "id", "patternProperties", "readOnly",
@@ -56,7 +56,7 @@ class _Simplifier:
         self.definitions = definitions
 
     def simplify(self, node: Any, above: tuple[str, ...]) -> Schema:
-        """Makes one node, and all below it, structural. `above`: the definitions that it stands in."""
+        """Converts one node, and all below it. `above`: the definitions that it stands in."""
         if not isinstance(node, dict):
             # `true` stands for any value.
             return {_KEEP: True}
@@ -103,7 +103,7 @@ class _Simplifier:
         return schema, above
 
     def hoist_variants(self, schema: Schema, above: tuple[str, ...]) -> None:
-        """Makes a union of models one object that has the fields of all; where each has one field of its own, exactly one must be set."""
+        """Converts a union of models to one object that has the fields of all; where each has one field of its own, exactly one must be set."""
         keyword = next((keyword for keyword in ("oneOf", "anyOf", "allOf") if keyword in schema), None)
         if keyword is None or schema.get("type") == "object":
             return

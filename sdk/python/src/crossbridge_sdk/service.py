@@ -32,6 +32,8 @@ logger = logging.getLogger("crossbridge_sdk")
 
 # Kinds on one page, where the caller sets no limit.
 PAGE_SIZE = 100
+# Of the year 9999.
+LAST_SECOND = 253_402_300_799
 
 CheckConfig = Callable[[ConfigCall], str | Awaitable[str]]
 
@@ -204,11 +206,13 @@ class Service:
             ending = "operation" if outcome.HasField("operation") else "completed"
             if outcome.external_name:
                 fields["name"] = outcome.external_name
-            _log_ending(outcome.failure if outcome.HasField("failure") else None, ending, logging.INFO)
+            # An operation may be polled each second.
+            goes_on = rpc == "PollOperation" and ending == "operation"
+            _log_ending(outcome.failure if outcome.HasField("failure") else None, ending, logging.DEBUG if goes_on else logging.INFO)
             return outcome
 
     def _asked(self, rpc: str, kind: _Kind, request: Any) -> tuple[str, Callable[..., Any], Any, Json | None]:
-        """Returns the author's method, its name, its request, and the desired state that differences are looked up in."""
+        """Returns the author's method, its name, its request, and the desired state that differences are compared with."""
         resource, desired = kind.published.resource, self._desired(kind, request.desired)
         match rpc:
             case "Create":
@@ -278,7 +282,7 @@ class Service:
         return kind
 
     def _begin(self, rpc: str, request: Any, metadata: Metadata, fields: dict[str, str]) -> tuple[_Kind, Call, Secrets]:
-        """Makes every check whose failure is a status, in the contract's order, up to the kind's capabilities."""
+        """Runs every check whose failure is a status, in the contract's order, up to the kind's capabilities."""
         reads = rpc in ("Observe", "PollOperation")
         deadline = metadata.deadline_of_read() if reads else metadata.deadline_of_change()
         _check(request)
@@ -365,7 +369,7 @@ def _logged(problem: Violation) -> Violation:
 
 @contextlib.contextmanager
 def _conversion(kind: _Kind, method: str) -> Iterator[None]:
-    """Makes a violation of whatever a value of another type leads to."""
+    """Raises a violation for whatever a value of another type leads to."""
     try:
         yield
     except (Violation, Rejected, Failure):
@@ -428,12 +432,14 @@ def _with(desired: Desired[None], parameters: BaseModel) -> Desired[Any]:
 
 def _config(config: target_pb2.ConfigContext) -> Config:
     expires = config.credentials_expire_time
+    # A time beyond the calendar is as good as never.
+    has_end = config.HasField("credentials_expire_time") and expires.seconds <= LAST_SECOND
     return Config(
         id=config.config_id,
         revision=config.revision,
         settings=document.parse_object(config.settings.json, "settings.json") if config.HasField("settings") else None,
         credentials=dict(config.credentials),
-        credentials_expire_time=expires.seconds + expires.nanos / 1e9 if config.HasField("credentials_expire_time") else None,
+        credentials_expire_time=expires.seconds + expires.nanos / 1e9 if has_end else None,
     )
 
 

@@ -31,7 +31,7 @@ CALL_TIMEOUT = 30.0
 
 
 class TestResource(Generic[P, S]):
-    """One managed resource in the test's hands.
+    """One managed resource that a test drives.
 
     Beside its desired state it holds what the plugin's answers reported, and what a bridge stores: the token, the external name, the provider
     state, the etag, the handle of an operation. A call that is cut teaches it nothing.
