@@ -20,7 +20,7 @@ export default tseslint.config(
     },
   },
   {
-    files: ["src/tests/**"],
+    files: ["**/*.test.ts"],
     rules: {
       "@typescript-eslint/no-floating-promises": [
         "error",

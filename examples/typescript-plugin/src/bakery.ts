@@ -100,12 +100,16 @@ export class Ledger<E extends { begun: number }> {
   }
 }
 
-const isFolder = (path: string): Promise<boolean> => stat(path).then((found) => found.isDirectory(), () => false);
+const isFolder = (path: string): Promise<boolean> =>
+  stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
 
 const isCode = (error: unknown, code: string) => error instanceof Error && "code" in error && error.code === code;
 
 const unavailable = (error: unknown) => {
-  const code = error instanceof Error && "code" in error ? error.code : "unknown error";
+  const code = error instanceof Error && "code" in error ? String(error.code) : "unknown error";
   return Failure.unavailable(`The ledger cannot be used: ${code}.`, { reason: "BakeryUnavailable", effect: "none" });
 };
 

@@ -10,7 +10,10 @@ import { enter, entry, Ledger, type Version } from "./bakery.js";
 
 const Parameters = z.object({
   title: z.string().min(1),
-  flourGrams: z.int64().min(0n).refine((grams) => grams > 0n, "Nothing is baked without flour."),
+  flourGrams: z
+    .int64()
+    .min(0n)
+    .refine((grams) => grams > 0n, "Nothing is baked without flour."),
   steps: z.array(z.string()).optional(),
   secretIngredient: sensitive(z.string().optional().describe("Known to the baker only.")),
 });

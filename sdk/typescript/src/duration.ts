@@ -23,9 +23,9 @@ export const milliseconds = ({ days = 0, hours = 0, minutes = 0, seconds = 0, mi
 /** Whether it is a length of time that can be sent: no number at all, or a negative one, cannot. */
 export const isDuration = (duration: Duration): boolean => milliseconds(duration) >= 0;
 
-/** What is longer than the contract can express means for ever. */
+/** What is longer than the contract can express means for ever; what is no length of time, none at all. */
 export function wireDuration(duration: Duration): Pick<WireDuration, "seconds" | "nanos"> {
-  const whole = Math.round(Math.min(milliseconds(duration), FOR_EVER_MS));
+  const whole = isDuration(duration) ? Math.round(Math.min(milliseconds(duration), FOR_EVER_MS)) : 0;
   return { seconds: BigInt(Math.floor(whole / 1000)), nanos: (whole % 1000) * 1_000_000 };
 }
 

@@ -66,8 +66,7 @@ export function asFailure(error: unknown, table: ErrorTable): Failure | Rejectio
   for (const key of keys) {
     const entry = Object.hasOwn(table, key) ? table[key] : undefined;
     if (typeof entry === "function") {
-      const failure: unknown = entry(error);
-      return failure instanceof Failure ? failure : new Bug(error);
+      return mapped(entry, error);
     }
     if (isFailureCode(entry)) {
       return new Failure(entry, error.message || key, {
@@ -84,6 +83,16 @@ export function asFailure(error: unknown, table: ErrorTable): Failure | Rejectio
   return network === undefined
     ? new Bug(error)
     : Failure.unavailable(`the upstream cannot be reached: ${network}`, { cause: error, upstreamCode: network });
+}
+
+/** What the author's own function makes of an error. */
+function mapped(entry: (error: Error) => Failure, error: Error): Failure | Bug {
+  try {
+    const failure: unknown = entry(error);
+    return failure instanceof Failure ? failure : new Bug(error);
+  } catch (thrown) {
+    return new Bug(thrown);
+  }
 }
 
 /** The author's code threw what nothing maps. Its text may hold anything, secrets too; its type and the places of its stack do not. */

@@ -15,7 +15,7 @@ import {
   type ResourceKind,
   ResourceKindSchema,
 } from "./contract/crossbridge/provider/v1alpha1/kind_pb.js";
-import { type Duration, wireDuration } from "./duration.js";
+import { type Duration, isDuration, wireDuration } from "./duration.js";
 import { Failure, InvalidArgument, Rejection } from "./failure.js";
 import { type JsonObject, toJson, writeJson } from "./json.js";
 import type { AnyKind, CreateRecovery, Kind } from "./kind.js";
@@ -209,8 +209,11 @@ function namePattern({ externalName: { pattern } }: AnyKind): RegExp | undefined
   }
 }
 
-const duration = (value: Duration | undefined): MessageInitShape<typeof import("@bufbuild/protobuf/wkt").DurationSchema> | undefined =>
-  value === undefined ? undefined : wireDuration(value);
+function duration(value: Duration | undefined): ReturnType<typeof wireDuration> | undefined {
+  if (value === undefined) return undefined;
+  if (!isDuration(value)) throw new DeclarationError(`${JSON.stringify(value)} is no length of time: write { seconds: 30 }`);
+  return wireDuration(value);
+}
 
 function published(kind: AnyKind): ResourceKind {
   const { observeOnly = false, noUpdate = false, noDelete = false, createRecovery = [], externalName, timeouts = {} } = kind;

@@ -30,6 +30,9 @@ const LEAF = [
   "pattern",
 ];
 
+/** A lazy type may be another each time. */
+const DEEPEST = 100;
+
 const KEEP_UNKNOWN = "x-kubernetes-preserve-unknown-fields";
 const INT64: readonly unknown[] = [-(2n ** 63n), 2n ** 63n - 1n];
 
@@ -69,7 +72,8 @@ export function structural(schema: Schema): JsonObject {
 /** One node, with what its author says of it: a description, extensions of Kubernetes. */
 function derived(schema: Schema, path: string, above: readonly Definition[]): JsonObject {
   const def = definitionOf(schema);
-  if (above.includes(def)) throw new NotStructural(path, "the type contains itself, which a CRD cannot express; use z.unknown() there");
+  if (above.includes(def) || above.length > DEEPEST)
+    throw new NotStructural(path, "the type contains itself, which a CRD cannot express; use z.unknown() there");
   const node = derivedNode(schema, def, path, [...above, def]);
   for (const [key, value] of Object.entries(z.globalRegistry.get(schema) ?? {})) {
     if (key === "description" || key.startsWith("x-kubernetes-")) node[key] = value as Json;

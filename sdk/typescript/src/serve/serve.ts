@@ -113,7 +113,7 @@ export async function run(plugin: PluginDeclaration): Promise<never> {
   }
   const contain = (error: unknown): void => {
     const call = runningCall.getStore();
-    if (call !== undefined) {
+    if (call?.isOver === false) {
       call.fail(error);
       return;
     }
@@ -126,7 +126,7 @@ export async function run(plugin: PluginDeclaration): Promise<never> {
             .slice(0, 6)
         : [];
     process.stderr.write(
-      `an error outside of any call: ${error instanceof Error ? error.constructor.name : typeof error}${place.map((line) => `\n${line}`).join("")}\n`,
+      `an error outside of any running call: ${error instanceof Error ? error.constructor.name : typeof error}${place.map((line) => `\n${line}`).join("")}\n`,
     );
   };
   process.on("uncaughtException", contain);

@@ -44,7 +44,7 @@ export class Permits {
 }
 
 /** The call whose code runs, for errors that no promise of it carries. */
-export const runningCall = new AsyncLocalStorage<{ fail: (error: unknown) => void }>();
+export const runningCall = new AsyncLocalStorage<{ isOver: boolean; fail: (error: unknown) => void }>();
 
 /**
  * Waits for a permit, then works until the deadline. At the deadline, and when the caller goes away, the signal is aborted and the call is over, whatever
@@ -60,13 +60,13 @@ export async function guarded<T>(
 ): Promise<T> {
   const controller = new AbortController();
   const { signal } = controller;
-  let fail: (error: unknown) => void = () => undefined;
-  const over = new Promise<never>((_, reject) => (fail = reject));
+  const running: { isOver: boolean; fail: (error: unknown) => void } = { isOver: false, fail: () => undefined };
+  const over = new Promise<never>((_, reject) => (running.fail = reject));
   // Only a race looks at it.
   over.catch(() => undefined);
   const end = (error: Error, name: string): void => {
     // The reason first: what the abortion makes of the work comes later.
-    fail(error);
+    running.fail(error);
     controller.abort(new DOMException(error.message, name));
   };
   const cancel = (): void => {
@@ -85,9 +85,10 @@ export async function guarded<T>(
       throw new Rejection(status.FAILED_PRECONDITION, "the deadline passed before the call could begin: nothing was done");
     }
     // An error that is thrown at once is one of the work, too.
-    const begun = runningCall.run({ fail }, async () => work(signal));
+    const begun = runningCall.run(running, async () => work(signal));
     return await Promise.race([begun, over]);
   } finally {
+    running.isOver = true;
     release?.();
     clearTimeout(timer);
     cancelled.removeEventListener("abort", cancel);

@@ -24,6 +24,8 @@ export interface Arrival {
 
 /** What the metadata of a call holds. */
 export class CallMetadata {
+  #deadline: Deadline | undefined;
+
   private constructor(
     private readonly timeout: number | undefined,
     private readonly absolute: number | undefined,
@@ -47,6 +49,10 @@ export class CallMetadata {
 
   /** Until when a call may work: one that changes something needs a deadline of at most 60 s; any other has 60 s at most. */
   deadline(changes: boolean): Deadline {
+    return (this.#deadline ??= this.reckoned(changes));
+  }
+
+  private reckoned(changes: boolean): Deadline {
     const rejected = (why: string): Rejection => new Rejection(status.FAILED_PRECONDITION, why);
     if (changes && this.timeout === undefined) throw rejected("a call that changes something needs a deadline of at most 60 s");
     if (changes && (this.timeout ?? 0) > CALL_LIMIT + CLOCK_STEP)

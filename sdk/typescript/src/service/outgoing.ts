@@ -49,6 +49,16 @@ function describe(value: unknown): string {
   return `a value of type ${String(name)}`;
 }
 
+/** Texts are texts, also of an author without a compiler. */
+function checkTexts(values: object, fields: readonly string[]): void {
+  for (const field of fields) {
+    const value: unknown = (values as Record<string, unknown>)[field];
+    if (value !== undefined && typeof value !== "string") throw new Violation(snake(field), `is ${describe(value)} where it must be a text`);
+  }
+}
+
+const snake = (field: string): string => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+
 /** A failure for the body of an answer. */
 export function wireFailure(failure: Failure): WireFailure {
   return create(FailureSchema, {
@@ -67,6 +77,7 @@ export function wireFailure(failure: Failure): WireFailure {
 function operation(value: Operation, verb: OperationVerb | undefined): WireOperation {
   const { handle, pollAfter, progress, phase = "", message = "", expiresAt, pollDriven = false, upstreamOperationId = "" } = value;
   const own = value.verb ?? verb;
+  checkTexts(value, ["handle", "phase", "message", "upstreamOperationId"]);
   return create(OperationSchema, {
     handle,
     verb: own === undefined ? WireVerb.UNSPECIFIED : wireVerb[own],
@@ -112,6 +123,7 @@ export function parametersOf(kind: PublishedKind, value: unknown, field: string)
 
 /** @throws Violation */
 export function observation(kind: PublishedKind, fields: ObservedFields, desired: JsonObject | undefined): WireObservation {
+  checkTexts(fields, ["externalName", "canonicalId", "providerState", "readyMessage", "etag", "foundMarker"]);
   const parameters = parametersOf(kind, fields.parameters, "parameters");
   const status = fields.status === undefined ? undefined : document(kind.status, fields.status, "status");
   if (status !== undefined) checkType(kind.status, status, "status");
@@ -161,6 +173,7 @@ export function observed(kind: PublishedKind, value: unknown, desired: JsonObjec
 export function outcome(kind: PublishedKind, method: Verb, value: unknown, desired: JsonObject): { outcome: WireOutcome; failure?: Failure } {
   if (!(value instanceof Outcome)) throw wrongType(kind, method, value, "an outcome: completed(), alreadyDone(), underWay(…) or failed(…)");
   const { externalName = "", canonicalId = "", providerState = "", connectionDetails, warnings: own } = value.details;
+  checkTexts(value.details, ["externalName", "canonicalId", "providerState"]);
   const wire = create(OutcomeSchema, {
     externalName,
     canonicalId,

@@ -5,6 +5,7 @@ import { status } from "@grpc/grpc-js";
 
 import { Absent } from "../answer.js";
 import { CreateCall, DeleteCall, ObserveCall, PollCall, RecordedName, type ResourceContext, UpdateCall } from "../call.js";
+import { Effect as WireEffect, FailureCode as WireCode } from "../contract/crossbridge/provider/v1alpha1/failure_pb.js";
 import { type Outcome as WireOutcome, OutcomeSchema } from "../contract/crossbridge/provider/v1alpha1/outcome_pb.js";
 import * as pb from "../contract/crossbridge/provider/v1alpha1/resource_service_pb.js";
 import type { DesiredState, Target } from "../contract/crossbridge/provider/v1alpha1/target_pb.js";
@@ -242,7 +243,8 @@ function logFailure(service: Service, { code, effect, reason }: Failure): void {
 
 function logOutcome(service: Service, { result, externalName }: WireOutcome): void {
   const name = externalName === "" ? {} : { external_name: externalName };
-  if (result.case === "failure") service.log.info("failed", { code: result.value.code, effect: result.value.effect, reason: result.value.reason });
+  if (result.case === "failure")
+    service.log.info("failed", { code: WireCode[result.value.code], effect: WireEffect[result.value.effect], reason: result.value.reason });
   else if (result.case === "operation") service.log.info("an operation is under way", { ...name, phase: result.value.phase });
   else service.log.info("completed", name);
 }

@@ -148,6 +148,21 @@ describe("lab", () => {
     (await milk.via(lab.replica()).follow(begun)).completed();
   });
 
+  test("a name that is no text is named, and not sent", async () => {
+    const cloud = new Cloud();
+    const lab = new Lab(
+      (gated: Cloud) => {
+        const declared = note(gated);
+        Object.assign(declared.declaration, { create: async () => completed(undefined, { externalName: 5 as never }) });
+        return { ...plugin(gated), kinds: [declared] };
+      },
+      { upstream: cloud },
+    );
+    const failure = (await lab.resource(note(cloud), { text: "a" }).create()).failure();
+    assert.equal(failure.reason, "InvalidAnswer");
+    assert.match(failure.message, /external_name is a value of type number/);
+  });
+
   test("what the wire rejects is rejected here", async () => {
     const cloud = new Cloud();
     const lab = new Lab(plugin, { upstream: cloud });

@@ -95,6 +95,17 @@ test("an error that no promise carries ends its call only", LIMIT, async () => {
   client.close();
 });
 
+test("an error after the answer is logged by its place", LIMIT, async () => {
+  const child = start();
+  await child.says("serving");
+  const client = await child.client();
+  assert.equal((await createThing(client, "throws-after")).outcome?.result.case, "completed");
+  await child.says("outside of any running call: RangeError");
+  assert.equal((await createThing(client, "good")).outcome?.result.case, "completed");
+  assert.ok(!child.said.includes("swordfish"), child.said);
+  client.close();
+});
+
 test("work that ignores its signal is answered at the deadline", LIMIT, async () => {
   const child = start();
   await child.says("serving");

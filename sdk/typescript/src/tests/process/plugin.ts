@@ -8,7 +8,7 @@ const thing = kind({
   group: "things.example.org",
   version: "v1",
   kind: "Thing",
-  parameters: z.object({ mood: z.enum(["good", "waits", "throws", "throws-later", "rejects-later", "ignores"]).optional() }),
+  parameters: z.object({ mood: z.enum(["good", "waits", "throws", "throws-later", "rejects-later", "ignores", "throws-after"]).optional() }),
   externalName: { source: "user", example: "a" },
   createRecovery: ["name"],
   examples: [{ name: "good", externalName: "a", create: {} }],
@@ -33,6 +33,11 @@ const thing = kind({
         return never;
       case "ignores":
         return never;
+      case "throws-after":
+        setTimeout(() => {
+          throw new RangeError("swordfish");
+        }, 50);
+        return completed();
       default:
         return completed();
     }
