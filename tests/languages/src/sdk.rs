@@ -105,7 +105,12 @@ async fn verify(language: Language, at: &Path) -> Result<(), BuildError> {
             &[".venv/bin/python", "-m", "ruff", "check", "."],
             &[".venv/bin/python", "-m", "ruff", "format", "--check", "."],
         ],
-        Language::Go => &[&["go", "vet", "./..."], &["go", "test", "./..."]],
+        Language::Go => &[
+            &["go", "vet", "./..."],
+            &["go", "tool", "-modfile=tools/go.mod", "staticcheck", "./..."],
+            &["sh", "-c", "test -z \"$(gofmt -l .)\""],
+            &["go", "test", "./..."],
+        ],
         Language::TypeScript => &[&["npm", "test", "--silent"], &["npm", "run", "--silent", "lint"]],
     };
     for step in steps {
