@@ -44,6 +44,21 @@ func publish(kind *Kind, resource any, parameters, status reflect.Type) (*publis
 		}
 		wire.ListFilterSchemaJson = text(filter.Schema)
 	}
+	for field, written := range map[string]string{
+		"parameters_schema_json": wire.GetParametersSchemaJson(), "status_schema_json": wire.GetStatusSchemaJson(),
+		"list_filter_schema_json": wire.GetListFilterSchemaJson(),
+	} {
+		if written == "" {
+			continue
+		}
+		read, err := schema.Object(written)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", field, err)
+		}
+		if violation := check.Schema(read, field); violation != nil {
+			return nil, violation
+		}
+	}
 	if wire.FieldRules, err = joinRules(derived.Rules, kind.Rules); err != nil {
 		return nil, err
 	}
