@@ -27,15 +27,19 @@ const IMPOSSIBLE: [(&str, &str); 6] = [
     ("observed parameters of another type", "the compiler finds it"),
 ];
 
+/// A file of the repository.
+fn read(path: &str) -> String {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .ancestors()
+        .map(|folder| folder.join(path))
+        .find(|file| file.exists())
+        .expect("the SDK stands in its repository");
+    fs::read_to_string(file).expect("it can be read")
+}
+
 /// One file of the vectors.
 fn file(name: &str) -> Value {
-    let vectors = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .ancestors()
-        .map(|folder| folder.join("tests/vectors"))
-        .find(|vectors| vectors.join("README.md").exists())
-        .expect("the SDK stands in its repository");
-    let text = fs::read_to_string(vectors.join(name)).expect("a file of vectors");
-    serde_json::from_str(&text).expect("JSON")
+    serde_json::from_str(&read(&format!("tests/vectors/{name}"))).expect("JSON")
 }
 
 fn name_of(vector: &Value) -> &str {
@@ -98,6 +102,23 @@ files! {
     config: "config.json",
     plugin_and_kinds: "plugin.json",
     concurrency: "concurrency.json",
+}
+
+#[test]
+fn every_rule_of_a_vector_is_documented() {
+    let rules = read("docs/sdk.md");
+    let files = FILES.iter().map(|name| (*name, "vectors"));
+    for (name, key) in files.chain([("mistakes.json", "mistakes")]) {
+        let file = file(name);
+        for vector in file[key].as_array().expect("vectors") {
+            let rule = vector["rule"].as_str().expect("a rule");
+            assert!(
+                rules.contains(&format!("| {rule} |")),
+                "{name}: {}: {rule}",
+                name_of(vector)
+            );
+        }
+    }
 }
 
 #[test]
