@@ -1,4 +1,4 @@
-//! Collects the plugins of `examples/` and the contract as templates for `new-plugin`: what is tested is what is given out.
+//! Collects scaffolds, an example and a manifest as templates for `new-plugin`: what is tested is what is given out.
 
 use std::{
     env,
@@ -8,12 +8,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-const SOURCES: [&str; 5] = [
+const SOURCES: [&str; 3] = [
+    "deploy/bridge.yaml",
     "examples/files-plugin",
-    "examples/go-plugin",
-    "examples/python-plugin",
-    "examples/typescript-plugin",
-    "proto/crossbridge",
+    "runtime-bridge/src/new_plugin/scaffold",
 ];
 
 /// What building leaves in a plugin's folder.
@@ -33,7 +31,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut table = String::from("pub(super) const FILES: &[(&str, &str)] = &[\n");
     for source in SOURCES {
         let mut files = Vec::new();
-        collect(&repository.join(source), &mut files)?;
+        let source = repository.join(source);
+        if source.is_dir() {
+            collect(&source, &mut files)?;
+        } else {
+            println!("cargo:rerun-if-changed={}", source.display());
+            files.push(source);
+        }
         files.sort();
         for file in files {
             let name = file.strip_prefix(&repository)?.to_string_lossy().into_owned();

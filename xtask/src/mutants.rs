@@ -61,7 +61,7 @@ const SUBJECTS: [Subject; 6] = [
     },
     Subject {
         name: "crossbridge-sdk",
-        folder: "sdk",
+        folder: "sdk/rust",
         programs: &["sdk"],
         skipped: &[],
     },

@@ -11,7 +11,7 @@ use std::{
 
 use clap::Args;
 
-use self::language::Language;
+use self::{language::Language, template::Names};
 
 /// What to create, and where.
 #[derive(Debug, Clone, Args)]
@@ -25,8 +25,11 @@ pub struct NewPluginArgs {
     /// The folder to write it to, which must be empty or not exist; NAME-plugin, if not given.
     #[arg(long, env = "CROSSBRIDGE_DIR", value_name = "FOLDER")]
     pub dir: Option<PathBuf>,
-    /// For Rust: the folder of the crate crossbridge-sdk. Without it: its released version.
-    #[arg(long, env = "CROSSBRIDGE_SDK_PATH", value_name = "FOLDER")]
+    /// Its kind, in PascalCase.
+    #[arg(long, env = "CROSSBRIDGE_KIND", value_name = "KIND", default_value = "File", value_parser = kind)]
+    pub kind: String,
+    /// The SDK instead of its released version: its folder in a checkout, sdk/LANG; for Python also a wheel, for TypeScript a tarball.
+    #[arg(long, env = "CROSSBRIDGE_SDK_PATH", value_name = "PATH")]
     pub sdk_path: Option<PathBuf>,
 }
 
@@ -56,6 +59,26 @@ fn name(text: &str) -> Result<String, String> {
     }
 }
 
+/// Names of types in the files that are written.
+const TAKEN: [&str; 4] = ["Parameters", "ProviderConfig", "Settings", "Status"];
+
+fn kind(text: &str) -> Result<String, String> {
+    let is_pascal_case = text.starts_with(|first: char| first.is_ascii_uppercase())
+        && text.len() <= 40
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    if !is_pascal_case {
+        return Err(
+            "a kind is of letters and digits, begins with a capital, and has 40 of them at most".to_owned(),
+        );
+    }
+    if TAKEN.contains(&text) {
+        return Err(format!(
+            "{text} is another type of the plugin: choose another kind"
+        ));
+    }
+    Ok(text.to_owned())
+}
+
 /// Writes the files, and reports what to do next.
 pub fn run(args: &NewPluginArgs) -> Result<(), NewPluginError> {
     let folder = args
@@ -65,12 +88,21 @@ pub fn run(args: &NewPluginArgs) -> Result<(), NewPluginError> {
     if fs::read_dir(&folder).is_ok_and(|mut entries| entries.next().is_some()) {
         return Err(NewPluginError::NotEmpty(folder));
     }
-    for (path, text) in template::files(args.lang, &args.name, args.sdk_path.as_deref()) {
+    let sdk = args.sdk_path.as_deref().map(std::path::absolute).transpose();
+    let sdk = sdk.map_err(|source| NewPluginError::Write {
+        path: folder.clone(),
+        source,
+    })?;
+    let names = Names {
+        plugin: &args.name,
+        kind: &args.kind,
+    };
+    for (path, text) in template::files(args.lang, &names, sdk.as_deref()) {
         write(&folder.join(path), &text)?;
     }
     println!("{} is written. Then:\n", folder.display());
     println!("  cd {}", folder.display());
-    for line in args.lang.next_steps(&args.name) {
+    for line in args.lang.next_steps(&args.name, sdk.as_deref()) {
         println!("  {line}");
     }
     println!(
@@ -92,7 +124,15 @@ fn write(path: &Path, text: &str) -> Result<(), NewPluginError> {
 
 #[cfg(test)]
 mod tests {
-    use super::name;
+    use super::{kind, name};
+
+    #[test]
+    fn a_kind_is_in_pascal_case_and_not_taken() {
+        assert_eq!(kind("Bucket2"), Ok("Bucket2".to_owned()));
+        for text in ["bucket", "My Bucket", "", "Status", &"A".repeat(41)] {
+            assert!(kind(text).is_err(), "{text}");
+        }
+    }
 
     #[test]
     fn a_name_is_a_label() {

@@ -1,4 +1,4 @@
-//! The files of a new plugin: those of the example, its names replaced.
+//! The files of a new plugin: those of its language's scaffold (in Rust, of the example), with its own names.
 
 use std::{collections::BTreeMap, path::Path};
 
@@ -6,38 +6,93 @@ use super::language::Language;
 
 include!(concat!(env!("OUT_DIR"), "/templates.rs"));
 
-const CONTRACT: &str = "proto/";
+const SCAFFOLD: &str = "runtime-bridge/src/new_plugin/scaffold";
+
+/// What the new plugin is called.
+pub(super) struct Names<'a> {
+    /// Of the plugin: `acme`.
+    pub(super) plugin: &'a str,
+    /// Of its kind: `Bucket`.
+    pub(super) kind: &'a str,
+}
 
 /// The files of a new plugin: their texts, by their paths below its folder.
-pub(super) fn files(language: Language, name: &str, sdk: Option<&Path>) -> BTreeMap<String, String> {
-    let replacements = language.replacements(name);
+pub(super) fn files(language: Language, names: &Names<'_>, sdk: Option<&Path>) -> BTreeMap<String, String> {
+    let steps = language.next_steps(names.plugin, sdk).join("\n");
+    let sdk = language.sdk(sdk);
     let own = |text: &str| {
-        replacements
-            .iter()
-            .fold(text.to_owned(), |text, (word, own)| text.replace(word, own))
+        text.replace("__NAME__", names.plugin)
+            .replace("__KIND__", names.kind)
+            .replace("__SDK__", &sdk)
+            .replace("__FILE__", language.main_file())
+            .replace("__STEPS__", &steps)
     };
-    let example = format!("{}/", language.example());
-    let of_example = FILES
-        .iter()
-        .filter_map(|(path, text)| Some((path.strip_prefix(&example)?, *text)));
-    let mut files: BTreeMap<String, String> = of_example.map(|(path, text)| (own(path), own(text))).collect();
+    let mut files: BTreeMap<String, String> = ["shared", language.folder()]
+        .into_iter()
+        .flat_map(|folder| below(format!("{SCAFFOLD}/{folder}/")))
+        .map(|(path, text)| (path.to_owned(), own(text)))
+        .collect();
+    files.extend(
+        below("deploy/bridge.yaml").map(|(_, text)| ("deploy.yaml".to_owned(), deployed(text, names))),
+    );
     if language == Language::Rust {
-        // A workspace of its own, and the SDK instead of the contract.
-        files.retain(|path, _| !path.starts_with("tests/"));
-        files.insert("Cargo.toml".to_owned(), manifest(name, sdk));
-    } else {
-        let contract = FILES.iter().filter(|(path, _)| path.starts_with(CONTRACT));
-        files.extend(contract.map(|(path, text)| ((*path).to_owned(), (*text).to_owned())));
+        // A workspace of its own; what its tests need of the repository is left out.
+        let example = below("examples/files-plugin/").filter(|(path, _)| !path.starts_with("tests/"));
+        files.retain(|path, _| !path.starts_with("manifests/"));
+        files.extend(example.map(|(path, text)| (path.to_owned(), of_example(text, names))));
+        files.insert("Cargo.toml".to_owned(), manifest(names.plugin, &sdk));
     }
     files
 }
 
-fn manifest(name: &str, sdk: Option<&Path>) -> String {
-    let version = env!("CARGO_PKG_VERSION");
-    let sdk = sdk.map_or_else(
-        || format!("version = {version:?}"),
-        |path| format!("path = {:?}", path.to_string_lossy()),
-    );
+/// What was collected below a path, by the rest of its path.
+fn below(prefix: impl Into<String>) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let prefix = prefix.into();
+    FILES
+        .iter()
+        .filter_map(move |(path, text)| Some((path.strip_prefix(prefix.as_str())?, *text)))
+}
+
+/// The manifest of a bridge with the AWS plugin, with this plugin instead.
+fn deployed(text: &str, names: &Names<'_>) -> String {
+    const GROUP: &str = "      - aws.crossbridge.dev\n";
+    let is_of_service = |line: &str| line.starts_with("      - ") && line.ends_with(".aws.crossbridge.dev");
+    let lines: Vec<&str> = text.lines().filter(|line| !is_of_service(line)).collect();
+    (lines.join("\n") + "\n")
+        .replace(GROUP, &format!("      - {}.example.org\n", names.plugin))
+        .replace("bridge-aws", &format!("bridge-{}", names.plugin))
+        .replace("provider-aws-example", &format!("{}-plugin", names.plugin))
+        .replace("deploy/bridge.yaml", "deploy.yaml")
+        .replace(
+            "the two below; deploy/Dockerfile builds them.",
+            "the two below; Dockerfile builds the plugin's.",
+        )
+}
+
+/// The Rust example with other names. `File` is its kind, save where it is another library's.
+fn of_example(text: &str, names: &Names<'_>) -> String {
+    let text = text
+        .replace("files-plugin", &format!("{}-plugin", names.plugin))
+        .replace("files.example.org", &format!("{}.example.org", names.plugin))
+        .replace("/tmp/files", &format!("/tmp/{}", names.plugin));
+    let mut renamed = String::with_capacity(text.len());
+    let mut rest = text.as_str();
+    while let Some(at) = rest.find("File") {
+        let (before, after) = (&rest[..at], &rest[at + "File".len()..]);
+        let is_word_byte = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b':';
+        let is_whole = !before.bytes().next_back().is_some_and(is_word_byte)
+            && !after
+                .bytes()
+                .next()
+                .is_some_and(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        renamed.push_str(before);
+        renamed.push_str(if is_whole { names.kind } else { "File" });
+        rest = after;
+    }
+    renamed + rest
+}
+
+fn manifest(name: &str, sdk: &str) -> String {
     format!(
         r#"[package]
 name = "{name}-plugin"
@@ -63,47 +118,118 @@ tempfile = "3"
 mod tests {
     use super::*;
 
+    const NAMES: Names<'_> = Names {
+        plugin: "acme",
+        kind: "Bucket",
+    };
+
     #[test]
-    fn no_name_of_the_example_is_left() {
-        let former = [
-            (Language::Rust, "files.example.org"),
-            (Language::Python, "garden_plugin"),
-            (Language::Python, "garden.example.org"),
-            (Language::Go, "press.example.org"),
-            (Language::TypeScript, "bakery.example.org"),
+    fn no_other_name_is_left() {
+        const FORMER: [&str; 9] = [
+            "__NAME__",
+            "__KIND__",
+            "__SDK__",
+            "__FILE__",
+            "__STEPS__",
+            "files.example.org",
+            "\"File\"",
+            "kind: File",
+            "aws",
         ];
-        for (language, word) in former {
-            let files = files(language, "acme", None);
+        for language in Language::ALL {
+            let files = files(language, &NAMES, None);
+            for (path, text) in &files {
+                for word in FORMER {
+                    assert!(
+                        !text.contains(word) && !path.contains(word),
+                        "{language:?} {path}: {word}"
+                    );
+                }
+            }
             assert!(
-                files.values().any(|text| text.contains("acme.example.org")),
+                files["manifests/2-notes.yaml"].contains("kind: Bucket\n"),
                 "{language:?}"
             );
-            for (path, text) in files {
-                assert!(
-                    !path.contains(word) && !text.contains(word),
-                    "{language:?} {path}"
-                );
-                assert!(!text.contains("../../proto"), "{language:?} {path}");
+            assert!(
+                files[language.main_file()].contains("acme.example.org"),
+                "{language:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn every_plugin_has_what_one_needs() {
+        for language in Language::ALL {
+            let files = files(language, &NAMES, None);
+            for path in [
+                "README.md",
+                "Dockerfile",
+                "deploy.yaml",
+                "manifests/1-config.yaml",
+                ".gitignore",
+            ] {
+                assert!(files.contains_key(path), "{language:?}: {path}");
             }
+            assert!(
+                files.keys().any(|path| path.contains("test")),
+                "{language:?}: a unit test"
+            );
+            assert!(files["deploy.yaml"].contains("image: acme-plugin:latest"));
+            assert!(files["deploy.yaml"].contains("      - acme.example.org\n"));
         }
     }
 
     #[test]
-    fn the_contract_is_copied_where_stubs_are_generated() {
-        let proto = "proto/crossbridge/provider/v1alpha1/resource_service.proto";
-        for language in [Language::Python, Language::Go, Language::TypeScript] {
-            assert!(files(language, "acme", None).contains_key(proto), "{language:?}");
+    fn a_kind_is_a_page_of_code() {
+        for language in Language::ALL {
+            let files = files(language, &NAMES, None);
+            let lines = files[language.main_file()].lines().count();
+            assert!(lines <= 90, "{language:?}: {lines}");
         }
-        let rust = files(Language::Rust, "acme", Some(Path::new("/sdk")));
-        assert!(!rust.contains_key(proto));
-        assert!(rust["Cargo.toml"].contains(r#"crossbridge-sdk = { path = "/sdk" }"#));
     }
 
     #[test]
-    fn a_plugin_in_rust_has_a_unit_test() {
-        let rust = files(Language::Rust, "acme", None);
-        assert!(rust["src/main.rs"].contains("#[cfg(test)]\nmod tests;\n"));
-        assert!(rust["src/tests.rs"].contains(".killed_in_create("));
-        assert!(rust["Cargo.toml"].contains(r#"features = ["testing"]"#));
+    fn the_sdk_is_a_release_or_a_path() {
+        let line = |language, manifest: &str, sdk| files(language, &NAMES, sdk)[manifest].clone();
+        let path = Some(Path::new("/sdk"));
+        let cases = [
+            (
+                Language::Rust,
+                "Cargo.toml",
+                "crossbridge-sdk = { version = \"",
+                "crossbridge-sdk = { path = \"/sdk\" }",
+            ),
+            (
+                Language::Python,
+                "pyproject.toml",
+                "\"crossbridge-sdk==",
+                "\"crossbridge-sdk @ file:///sdk\"",
+            ),
+            (
+                Language::Go,
+                "go.mod",
+                "require crossbridge.dev/sdk/go v",
+                "replace crossbridge.dev/sdk/go => /sdk",
+            ),
+            (
+                Language::TypeScript,
+                "package.json",
+                "\"@crossbridge/sdk\": \"0",
+                "\"@crossbridge/sdk\": \"file:/sdk\"",
+            ),
+        ];
+        for (language, manifest, released, local) in cases {
+            assert!(line(language, manifest, None).contains(released), "{language:?}");
+            assert!(line(language, manifest, path).contains(local), "{language:?}");
+        }
+    }
+
+    #[test]
+    fn a_library_s_file_keeps_its_name() {
+        let text = "impl Resource for File { fs::File::open } Files, kind: File";
+        assert_eq!(
+            of_example(text, &NAMES),
+            "impl Resource for Bucket { fs::File::open } Files, kind: Bucket"
+        );
     }
 }

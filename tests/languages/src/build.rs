@@ -8,7 +8,7 @@ use std::{
 
 use bridge_control_plane::process::{Output, Spawn, SpawnError};
 
-use crate::{Language, source};
+use crate::{Language, sdk, source};
 
 /// Why a plugin cannot be built.
 #[derive(Debug, thiserror::Error)]
@@ -41,9 +41,10 @@ impl BuildError {
     }
 }
 
-/// Builds the plugin of a folder in a copy below `target/languages`; the command line that starts it.
+/// Builds the plugin of a folder in a copy below `target/languages`, on the SDK of this repository as authors get it; the command line that
+/// starts it.
 ///
-/// Of several processes one builds and the others wait. Nothing is done where no file of the plugin or of the contract has changed.
+/// Of several processes one builds and the others wait. Nothing is done where no file of the plugin, the SDK or the contract has changed.
 ///
 /// # Errors
 /// The output of the tool that failed.
@@ -57,49 +58,66 @@ pub async fn build_in_copy(
     fs::create_dir_all(&at).map_err(BuildError::file(&at))?;
     let _guard = locked(at.with_extension("lock")).await?;
 
-    let contract = source::repository().join("proto/crossbridge");
-    let digest = source::digest(&[from, &contract])?;
+    let digest = source::digest(&[from])? + &sdk::digest(language)?;
     let stamp = at.with_extension("built");
     if fs::read_to_string(&stamp).is_ok_and(|former| former == digest) {
         return language.command(&at);
     }
-    let installed = at.with_extension("installed");
+    let sdk = sdk::package(language).await?;
     source::mirror(from, &at, language.kept())?;
-    copy_contract(&contract, &root).await?;
+    install_if_changed(language, &at).await?;
+    language.compile(&at, &sdk).await?;
+    fs::write(&stamp, digest).map_err(BuildError::file(&stamp))?;
+    language.command(&at)
+}
+
+/// Installs what the folder's lock file pins, once.
+pub(crate) async fn install_if_changed(language: Language, at: &Path) -> Result<(), BuildError> {
+    let installed = at.with_extension("installed");
     let pins = match language.lock() {
         Some(lock) => source::digest(&[&at.join(lock)])?,
         None => String::new(),
     };
     if fs::read_to_string(&installed).map_or(true, |before| before != pins) {
-        language.install(&at).await?;
+        language.install(at).await?;
         fs::write(&installed, pins).map_err(BuildError::file(&installed))?;
     }
-    language.compile(&at).await?;
-    fs::write(&stamp, digest).map_err(BuildError::file(&stamp))?;
-    language.command(&at)
+    Ok(())
 }
 
-/// The plugins find it where it is in the repository. They share it, so that it is copied by one of them, and only when it has changed: the
-/// others may be reading it.
-async fn copy_contract(contract: &Path, root: &Path) -> Result<(), BuildError> {
-    let _guard = locked(root.join("proto.lock")).await?;
-    let digest = source::digest(&[contract])?;
-    let stamp = root.join("proto.copied");
+/// A folder of the repository, copied below `root`: the SDKs find it where it is in the repository. They share it, so that it is copied by one
+/// of them, and only when it has changed: the others may be reading it.
+pub(crate) async fn synchronized(shared: &str, root: &Path) -> Result<(), BuildError> {
+    let (from, to) = (source::repository().join(shared), root.join(shared));
+    fs::create_dir_all(&to).map_err(BuildError::file(&to))?;
+    let _guard = locked(to.with_extension("lock")).await?;
+    let digest = source::digest(&[&from])?;
+    let stamp = to.with_extension("copied");
     if fs::read_to_string(&stamp).is_ok_and(|copied| copied == digest) {
         return Ok(());
     }
-    source::mirror(contract, &root.join("proto/crossbridge"), &[])?;
+    source::mirror(&from, &to, &[])?;
     fs::write(&stamp, digest).map_err(BuildError::file(&stamp))
 }
 
 /// Released by the system when the file is closed, also when we are killed.
-async fn locked(path: PathBuf) -> Result<fs::File, BuildError> {
+pub(crate) async fn locked(path: PathBuf) -> Result<fs::File, BuildError> {
     let file = fs::File::create(&path).map_err(BuildError::file(&path))?;
     let waited = tokio::task::spawn_blocking(move || file.lock().map(|()| file)).await;
     waited
         .map_err(io::Error::other)
         .flatten()
         .map_err(BuildError::file(path))
+}
+
+/// A tool in a folder. A path with a slash is one in the folder.
+pub(crate) fn program(at: &Path, program: &str, arguments: &[&str]) -> Spawn {
+    let program = if program.contains('/') {
+        at.join(program)
+    } else {
+        program.into()
+    };
+    Spawn::new(program).args(arguments).current_dir(at)
 }
 
 /// Runs a tool to its end.

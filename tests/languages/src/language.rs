@@ -5,11 +5,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use bridge_control_plane::process::{ScratchDir, Spawn};
+use bridge_control_plane::process::ScratchDir;
 
 use crate::{
-    build::{BuildError, build_in_copy, run},
-    source,
+    build::{BuildError, build_in_copy, program, run},
+    sdk, source,
 };
 
 /// A language that a plugin is written in.
@@ -39,6 +39,14 @@ impl Language {
     /// The plugin's source in this repository.
     pub fn source(self) -> PathBuf {
         source::repository().join(format!("examples/{}-plugin", self.name()))
+    }
+
+    /// The SDK as authors install it, built and tested: a wheel, the folder of a module, or a tarball.
+    ///
+    /// # Errors
+    /// What the tool said that failed.
+    pub async fn sdk(self) -> Result<PathBuf, BuildError> {
+        sdk::package(self).await
     }
 
     /// The example, built; how it is started.
@@ -120,9 +128,11 @@ impl Language {
     }
 
     /// Builds it, and runs its own tests: what is built has passed them.
-    pub(crate) async fn compile(self, at: &Path) -> Result<(), BuildError> {
+    pub(crate) async fn compile(self, at: &Path, package: &Path) -> Result<(), BuildError> {
+        let package = package.display().to_string();
         match self {
             Self::Python => {
+                run(program(at, ".venv/bin/pip", &sdk::wheel_install(&package))).await?;
                 let pins = [
                     "install",
                     "--quiet",
@@ -137,12 +147,23 @@ impl Language {
                 run(program(at, ".venv/bin/python", &tests)).await
             }
             Self::Go => {
-                run(program(at, "go", &["generate", "./..."])).await?;
                 run(program(at, "go", &["vet", "./..."])).await?;
                 run(program(at, "go", &["test", "./..."])).await?;
                 run(program(at, "go", &["build", "-o", "plugin", "."])).await
             }
             Self::TypeScript => {
+                // In the place of the link to the SDK's folder.
+                let tarball = [
+                    "install",
+                    "--no-save",
+                    "--ignore-scripts",
+                    "--no-audit",
+                    "--no-fund",
+                    "--prefer-offline",
+                    "--loglevel=error",
+                    &package,
+                ];
+                run(program(at, "npm", &tarball)).await?;
                 run(program(at, "npm", &["run", "--silent", "build"])).await?;
                 run(program(at, "npm", &["test", "--silent"])).await
             }
@@ -166,14 +187,4 @@ impl Language {
             Self::TypeScript => format!("node {at}/dist/main.js"),
         })
     }
-}
-
-/// A path with a slash is one in the folder.
-fn program(at: &Path, program: &str, arguments: &[&str]) -> Spawn {
-    let program = if program.contains('/') {
-        at.join(program)
-    } else {
-        program.into()
-    };
-    Spawn::new(program).args(arguments).current_dir(at)
 }

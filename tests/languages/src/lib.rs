@@ -8,6 +8,7 @@ mod grpcurl;
 mod kit;
 mod language;
 mod python;
+mod sdk;
 mod session;
 mod source;
 

@@ -10,8 +10,12 @@ use sha2::{Digest, Sha256};
 use crate::BuildError;
 
 /// What building leaves in a plugin's folder.
-const BUILD_OUTPUTS: [&str; 8] = [
+const BUILD_OUTPUTS: [&str; 12] = [
+    ".mypy_cache",
+    ".pytest_cache",
+    ".ruff_cache",
     ".venv",
+    "_proto",
     "build",
     "contract",
     "dist",
@@ -118,10 +122,11 @@ fn files(root: &Path, but: &[&str]) -> Result<Vec<PathBuf>, BuildError> {
     let mut found = Vec::new();
     for entry in entries(root)? {
         let name = entry.file_name().map(PathBuf::from).unwrap_or_default();
-        if name
-            .to_str()
-            .is_some_and(|name| but.contains(&name) || name.ends_with(".egg-info"))
-        {
+        let is_output = |name: &str| {
+            // A binary has this name, and a folder of source may.
+            (but.contains(&name) && !(name == "plugin" && entry.is_dir())) || name.ends_with(".egg-info")
+        };
+        if name.to_str().is_some_and(is_output) {
             continue;
         }
         if entry.is_dir() {
@@ -134,7 +139,7 @@ fn files(root: &Path, but: &[&str]) -> Result<Vec<PathBuf>, BuildError> {
     Ok(found)
 }
 
-fn entries(folder: &Path) -> Result<Vec<PathBuf>, BuildError> {
+pub(crate) fn entries(folder: &Path) -> Result<Vec<PathBuf>, BuildError> {
     fs::read_dir(folder)
         .and_then(|entries| entries.map(|entry| entry.map(|entry| entry.path())).collect())
         .map_err(BuildError::file(folder))

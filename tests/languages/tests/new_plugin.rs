@@ -3,7 +3,7 @@
 use std::{fs, os::unix::fs::symlink, path::Path, sync::mpsc::channel};
 
 use bridge_control_plane::process::{Output, ScratchDir, Spawn};
-use bridge_languages::{KitRun, binary, target};
+use bridge_languages::{KitRun, Language, binary, target};
 
 const NAME: &str = "acme-2";
 
@@ -47,28 +47,30 @@ async fn run_printed_commands(lines: &[String], scratch: &Path) {
     assert!(shell.spawn().expect("a shell").wait().await.success());
 }
 
-async fn a_new_plugin_conforms(language: &str, command: &str) {
+async fn a_new_plugin_conforms(language: Language, command: &str) {
+    let sdk = language.sdk().await.unwrap_or_else(|error| panic!("{error}"));
     let scratch = ScratchDir::new("crossbridge-new-plugin-").expect("a folder");
     let folder = scratch.path().join("plugin");
-    let lines = new(language, &folder, &[]).await;
+    let more = ["--kind", "Shelf", "--sdk-path", &sdk.display().to_string()];
+    let lines = new(language.name(), &folder, &more).await;
     run_printed_commands(&lines, scratch.path()).await;
     let plugin = command.replace("PLUGIN", &folder.display().to_string());
-    KitRun::new(&plugin, language == "python").verdict().await;
+    KitRun::new(&plugin, false).verdict().await;
 }
 
 #[tokio::test]
 async fn a_new_plugin_in_python_conforms() {
-    a_new_plugin_conforms("python", &format!("PLUGIN/.venv/bin/{NAME}-plugin")).await;
+    a_new_plugin_conforms(Language::Python, &format!("PLUGIN/.venv/bin/{NAME}-plugin")).await;
 }
 
 #[tokio::test]
 async fn a_new_plugin_in_go_conforms() {
-    a_new_plugin_conforms("go", "PLUGIN/plugin").await;
+    a_new_plugin_conforms(Language::Go, "PLUGIN/plugin").await;
 }
 
 #[tokio::test]
 async fn a_new_plugin_in_typescript_conforms() {
-    a_new_plugin_conforms("typescript", "node PLUGIN/dist/main.js").await;
+    a_new_plugin_conforms(Language::TypeScript, "node PLUGIN/dist/main.js").await;
 }
 
 #[tokio::test]
@@ -76,8 +78,9 @@ async fn a_new_plugin_in_rust_conforms() {
     let scratch = ScratchDir::new("crossbridge-new-plugin-").expect("a folder");
     let folder = scratch.path().join("plugin");
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let sdk = repository.join("sdk");
-    let lines = new("rust", &folder, &["--sdk-path", &sdk.display().to_string()]).await;
+    let sdk = repository.join("sdk/rust");
+    let more = ["--kind", "Shelf", "--sdk-path", &sdk.display().to_string()];
+    let lines = new("rust", &folder, &more).await;
     // The versions that are here already, and what was built of them the last time.
     fs::copy(repository.join("Cargo.lock"), folder.join("Cargo.lock")).expect("it is copied");
     let made = target().join("languages/rust");

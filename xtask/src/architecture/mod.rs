@@ -22,7 +22,7 @@ const CRATES: [(&str, &str); 7] = [
     ("bridge-function", "runtime-bridge/function"),
     ("bridge-plugin", "runtime-bridge/plugin"),
     ("bridge-transport", "runtime-bridge/transport"),
-    ("crossbridge-sdk", "sdk"),
+    ("crossbridge-sdk", "sdk/rust"),
     ("provider-aws-example", "provider-aws-example"),
 ];
 fn root() -> PathBuf {

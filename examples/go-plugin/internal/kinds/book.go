@@ -2,15 +2,13 @@ package kinds
 
 import (
 	"context"
+	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 
-	"google.golang.org/protobuf/types/known/durationpb"
+	crossbridge "crossbridge.dev/sdk/go"
 
-	"example.org/press/internal/call"
-	pb "example.org/press/internal/contract"
 	"example.org/press/internal/press"
 )
 
@@ -19,274 +17,260 @@ const (
 	pageTime  = 200 * time.Millisecond
 )
 
-var (
-	bookType  = &pb.ResourceType{Group: Group, Version: "v1alpha1", Kind: "Book"}
-	noLetters = regexp.MustCompile(`[^a-z0-9]+`)
-)
+var noLetters = regexp.MustCompile(`[^a-z0-9]+`)
 
-// Books are named after their titles, and printed page by page, one with each poll.
-type Books struct{}
-
-type bookParameters struct {
-	Title string `json:"title"`
-	Paper string `json:"paper"`
-	Pages int64  `json:"pages"`
+// BookParameters are what a user writes of a book.
+type BookParameters struct {
+	Title string  `json:"title" minLength:"1" crossbridge:"immutable" doc:"The name is derived from it."`
+	Paper *string `json:"paper,omitempty" doc:"plain, if not said."`
+	Pages int64   `json:"pages" minimum:"1"`
 }
+
+// BookStatus is what is only observed.
+type BookStatus struct {
+	Printed int64 `json:"printed"`
+}
+
+// books are named after their titles, and printed page by page, one with each poll.
+type books struct{}
 
 type book struct {
 	// Parameters as they are: Pages are those that are printed.
-	Parameters bookParameters `json:"parameters"`
-	// Edition distinguishes a book from a later one of the same name: Unix nanoseconds.
-	Edition int64 `json:"edition"`
+	record[edition]
 	// Dry is when the next page may be printed.
-	Dry     time.Time `json:"dry"`
-	Marker  string    `json:"marker"`
-	Version int64     `json:"version"`
+	Dry time.Time `json:"dry"`
 }
 
-// Described is what the bridge knows of books.
-func (Books) Described() *pb.ResourceKind {
-	return &pb.ResourceKind{
-		ResourceType: bookType,
-		Plural:       "books",
-		Namespaced:   true,
-		Description:  "A book, printed page by page.",
-		ParametersSchemaJson: text(object{
-			"type": "object", "required": []string{"title", "pages"},
-			"properties": object{
-				"title": object{"type": "string", "minLength": 1, "description": "The name is derived from it."},
-				"paper": object{"type": "string", "description": "plain, if not said."},
-				"pages": object{"type": "integer", "minimum": 1},
-			},
-		}),
-		StatusSchemaJson: text(object{"type": "object", "properties": object{"printed": object{"type": "integer"}}}),
-		PrinterColumns:   []*pb.PrinterColumn{{Name: "Printed", DataType: "integer", JsonPath: ".status.atProvider.printed"}},
-		Capabilities: &pb.KindCapabilities{
-			CanCreate: true, CanUpdate: true, CanDelete: true,
-			CreateRecovery: []pb.CreateRecovery{
-				pb.CreateRecovery_CREATE_RECOVERY_DETERMINISTIC_NAME,
-				pb.CreateRecovery_CREATE_RECOVERY_MARKER,
-			},
-			HoldsMarker:         true,
-			DeleteDuringCreate:  true,
-			VisibleWhenAccepted: true,
-		},
-		ExternalName: &pb.ExternalNameRules{
-			Source: pb.ExternalNameSource_EXTERNAL_NAME_SOURCE_DERIVED, Pattern: "[a-z0-9][a-z0-9-]*", MaxLength: 63, Example: "three-men-in-a-boat",
-		},
-		FieldRules: []*pb.FieldRule{{Path: "/title", Mutability: pb.Mutability_MUTABILITY_IMMUTABLE}},
-		Examples: []*pb.KindExample{{
-			Name:              "three-men",
-			CreateParameters:  call.Document(object{"title": "Three Men in a Boat", "pages": 4}),
-			UpdateParameters:  call.Document(object{"title": "Three Men in a Boat", "pages": 6, "paper": "fine"}),
-			InvalidParameters: call.Document(object{"title": "Three Men in a Boat", "pages": mostPages + 1}),
+type edition struct {
+	Title string `json:"title"`
+	Paper string `json:"paper"`
+	Pages int64  `json:"pages"`
+	// Begun distinguishes a book from a later one of the same name: Unix nanoseconds.
+	Begun int64 `json:"begun"`
+}
+
+// printing is the handle of an operation.
+type printing struct {
+	Verb    crossbridge.Verb `json:"verb"`
+	Edition int64            `json:"edition"`
+	Pages   int64            `json:"pages"`
+	Name    string           `json:"name"`
+}
+
+type (
+	bookOutcome     = crossbridge.Outcome[BookParameters, BookStatus]
+	bookObservation = crossbridge.Observation[BookParameters, BookStatus]
+)
+
+// ServeBooks is the kind Book.
+func ServeBooks() crossbridge.Served {
+	return crossbridge.Serve(crossbridge.Kind{
+		Group: Group, Version: "v1alpha1", Kind: "Book", Description: "A book, printed page by page.",
+		Names:               crossbridge.ExternalName{Source: crossbridge.Derived, Pattern: "[a-z0-9][a-z0-9-]*", MaxLength: 63, Example: "three-men-in-a-boat"},
+		Recovery:            []crossbridge.Recovery{crossbridge.RecoverByName, crossbridge.RecoverByMarker},
+		DeleteDuringCreate:  true,
+		VisibleWhenAccepted: true,
+		Columns:             []crossbridge.Column{{Name: "Printed", Type: "integer", Path: ".status.atProvider.printed"}},
+		Examples: []crossbridge.Example{{
+			Name:    "three-men",
+			Create:  map[string]any{"title": "Three Men in a Boat", "pages": 4},
+			Update:  map[string]any{"title": "Three Men in a Boat", "pages": 6, "paper": "fine"},
+			Invalid: map[string]any{"title": "Three Men in a Boat", "pages": mostPages + 1},
 		}},
-	}
+	}, books{})
 }
 
 // Observe observes, without a name by the marker, else by the name that is derived from the title.
-func (Books) Observe(_ context.Context, c *call.Call) (*pb.ObserveResponse, error) {
-	press, err := press.Open(c.Target.GetConfig())
+func (books) Observe(
+	_ context.Context, request *crossbridge.ObserveRequest[BookParameters, BookStatus],
+) (*crossbridge.Observed[BookParameters, BookStatus], error) {
+	press, err := press.Open(request.Config)
 	if err != nil {
 		return nil, err
 	}
-	if c.Name() == "" {
-		if c.Target.ExternalName, err = marked(press, c, "books", func(book *book) string { return book.Marker }); err != nil {
+	name := request.ExternalName
+	if name == "" {
+		if name, err = marked(press, &request.Call, "books", (*book).marker); err != nil {
 			return nil, err
 		}
 	}
-	desired, err := named(c)
-	if err != nil {
-		return nil, err
+	var pages int64
+	if request.Parameters != nil {
+		pages = request.Parameters.Pages
+		if name, err = request.Parameters.named(name); err != nil {
+			return nil, err
+		}
 	}
 	var book book
-	if exists, err := press.Read("books", c.Name(), &book); err != nil || !exists {
-		return absent(c.Name()), err
+	if exists, err := press.Read("books", name, &book); err != nil || !exists {
+		return request.AbsentAs(name), err
 	}
-	return found(book.observed(c.Name(), desired.Pages)), nil
+	return request.Found(book.observed(name, pages)), nil
 }
 
 // Create prints the first page; polls print the others.
-func (Books) Create(ctx context.Context, c *call.Call) (*pb.Outcome, error) {
-	desired, err := named(c)
+func (books) Create(ctx context.Context, request *crossbridge.CreateRequest[BookParameters, BookStatus]) (*bookOutcome, error) {
+	name, err := request.Parameters.named(request.ExternalName)
 	if err != nil {
 		return nil, err
 	}
-	if err := desired.check(); err != nil {
+	if err := request.Parameters.check(); err != nil {
 		return nil, err
 	}
-	return change(ctx, c, "books", func(press *press.Press, before *book) (*pb.Outcome, error) {
-		if before != nil {
-			// The name resolves it: what bears our marker and is on its way to the desired state is our own earlier work.
-			is := before.Parameters
-			if !c.Owns(before.Marker) || is.Title != desired.Title || is.Paper != desired.Paper || is.Pages > desired.Pages {
-				return nil, taken(c.Name())
-			}
-			outcome := before.outcome(c.Name(), pb.OperationVerb_OPERATION_VERB_CREATE, desired.Pages)
-			if done := outcome.GetCompleted(); done != nil {
-				done.AlreadyDone = true
-			}
-			return outcome, nil
+	desired := request.Parameters.over(edition{Paper: "plain", Begun: time.Now().UnixNano()})
+	return change(ctx, request.Config, "books", name, func(press *press.Press, before *book) (*bookOutcome, error) {
+		if before == nil {
+			created := &book{record: record[edition]{Parameters: desired, Marker: request.OwnershipMarker}}
+			created.Parameters.Pages = 0
+			return created.print(ctx, press, printing{crossbridge.VerbCreate, desired.Begun, desired.Pages, name})
 		}
-		created := &book{Parameters: desired, Edition: time.Now().UnixNano(), Marker: c.Target.GetOwnershipMarker()}
-		created.Parameters.Pages = 0
-		return created.print(ctx, press, c.Name(), pb.OperationVerb_OPERATION_VERB_CREATE, desired.Pages)
+		// The name resolves it: what bears our marker and is on its way to the desired state is our own earlier work.
+		is := before.Parameters
+		if !request.Owns(before.Marker) || is.Title != desired.Title || is.Paper != desired.Paper || is.Pages > desired.Pages {
+			return nil, taken(name)
+		}
+		outcome, err := before.outcome(printing{crossbridge.VerbCreate, is.Begun, desired.Pages, name})
+		if err == nil && is.Pages >= desired.Pages {
+			outcome.Done()
+		}
+		return outcome, err
 	})
 }
 
 // Update prints further pages, tears out those that are too many, or takes other paper.
-func (Books) Update(ctx context.Context, c *call.Call, etag string) (*pb.Outcome, error) {
-	return change(ctx, c, "books", func(press *press.Press, before *book) (*pb.Outcome, error) {
+func (books) Update(ctx context.Context, request *crossbridge.UpdateRequest[BookParameters, BookStatus]) (*bookOutcome, error) {
+	name, desired := request.ExternalName, request.Parameters
+	return change(ctx, request.Config, "books", name, func(press *press.Press, before *book) (*bookOutcome, error) {
 		// One without a marker is being adopted.
-		if before == nil || before.Marker != "" && !c.Owns(before.Marker) {
-			return nil, notFound(c.Name())
+		if before == nil || before.Marker != "" && !request.Owns(before.Marker) {
+			return nil, notFound(name)
 		}
-		if etag != "" && etag != before.etag() {
-			return nil, changed(c.Name())
-		}
-		desired, err := desired(c, before.Parameters)
-		if err != nil {
-			return nil, err
+		if request.ETag != "" && request.ETag != before.etag() {
+			return nil, changed(name)
 		}
 		if err := desired.check(); err != nil {
 			return nil, err
 		}
 		if desired.Title != before.Parameters.Title {
-			return nil, call.Fail(pb.FailureCode_FAILURE_CODE_IMMUTABLE_FIELD, "AnotherBook", "The title of a book cannot change.").At("/title")
+			return nil, crossbridge.ImmutableField("The title of a book cannot change.").WithReason("AnotherBook").At("/title")
 		}
-		after := *before
-		after.Marker, after.Parameters = c.Target.GetOwnershipMarker(), desired
+		after := &book{record[edition]{desired.over(before.Parameters), request.OwnershipMarker, before.Version + 1}, before.Dry}
 		after.Parameters.Pages = min(before.Parameters.Pages, desired.Pages)
-		after.Version++
-		if err := press.Write(ctx, "books", c.Name(), after); err != nil {
+		if err := press.Write(ctx, "books", name, after); err != nil {
 			return nil, err
 		}
-		return after.outcome(c.Name(), pb.OperationVerb_OPERATION_VERB_UPDATE, desired.Pages), nil
+		return after.outcome(printing{crossbridge.VerbUpdate, after.Parameters.Begun, desired.Pages, name})
 	})
 }
 
 // Delete throws it away, printed or not.
-func (Books) Delete(ctx context.Context, c *call.Call, etag string) (*pb.Outcome, error) {
-	return change(ctx, c, "books", func(press *press.Press, before *book) (*pb.Outcome, error) {
-		if before == nil {
-			return completed(c.Name(), &pb.Completed{AlreadyDone: true}), nil
+func (books) Delete(ctx context.Context, request *crossbridge.DeleteRequest[BookParameters, BookStatus]) (*bookOutcome, error) {
+	name := request.ExternalName
+	return change(ctx, request.Config, "books", name, func(press *press.Press, before *book) (*bookOutcome, error) {
+		switch {
+		case before == nil:
+			return request.AlreadyDone(), nil
+		case !request.Owns(before.Marker):
+			return nil, notFound(name)
+		case request.ETag != "" && request.ETag != before.etag():
+			return nil, changed(name)
 		}
-		if !c.Owns(before.Marker) {
-			return nil, notFound(c.Name())
-		}
-		if etag != "" && etag != before.etag() {
-			return nil, changed(c.Name())
-		}
-		return completed(c.Name(), &pb.Completed{}), press.Remove(ctx, "books", c.Name())
+		return request.Completed(), press.Remove(ctx, "books", name)
 	})
 }
 
 // Poll prints the next page, if the one before is dry.
-func (Books) Poll(ctx context.Context, c *call.Call, handle string) (*pb.Outcome, error) {
-	verb, edition, pages, name, ok := parse(handle)
-	if !ok || c.Name() != "" && c.Name() != name {
-		return nil, call.Reject("handle is malformed or foreign: no operation of this book")
+func (books) Poll(ctx context.Context, request *crossbridge.PollRequest[BookParameters, BookStatus]) (*bookOutcome, error) {
+	printing, err := crossbridge.DecodeHandle[printing]("handle", request.Handle, 1)
+	if err != nil {
+		return nil, err
 	}
-	c.Target.ExternalName = name
-	return change(ctx, c, "books", func(press *press.Press, before *book) (*pb.Outcome, error) {
+	name := printing.Name
+	if request.ExternalName != "" && request.ExternalName != name {
+		return nil, crossbridge.Reject("handle", "is foreign: no operation of this book")
+	}
+	return change(ctx, request.Config, "books", name, func(press *press.Press, before *book) (*bookOutcome, error) {
 		switch {
-		case before == nil || !c.Owns(before.Marker):
+		case before == nil || !request.Owns(before.Marker):
 			return nil, notFound(name)
-		case before.Edition != edition:
-			return nil, call.Fail(pb.FailureCode_FAILURE_CODE_OPERATION_EXPIRED, "AnotherEdition", "%s is another edition by now.", name)
-		case before.Parameters.Pages >= pages || time.Now().Before(before.Dry):
-			return before.outcome(name, verb, pages), nil
+		case before.Parameters.Begun != printing.Edition:
+			return nil, crossbridge.OperationExpired("%s is another edition by now.", name).WithReason("AnotherEdition")
+		case before.Parameters.Pages >= printing.Pages || time.Now().Before(before.Dry):
+			return before.outcome(printing)
 		}
-		return before.print(ctx, press, name, verb, pages)
+		return before.print(ctx, press, printing)
 	})
 }
 
-// named reads the desired state, and gives the call the name that is derived from it where it came without.
-func named(c *call.Call) (bookParameters, error) {
-	desired, err := desired(c, bookParameters{Paper: "plain"})
-	if err != nil {
-		return desired, err
+// named is the name that is derived, where there is none.
+func (p *BookParameters) named(name string) (string, error) {
+	if name == "" {
+		name = strings.Trim(noLetters.ReplaceAllString(strings.ToLower(p.Title), "-"), "-")
 	}
-	if c.Name() == "" {
-		c.Target.ExternalName = strings.Trim(noLetters.ReplaceAllString(strings.ToLower(desired.Title), "-"), "-")
+	if name == "" || len(name) > 63 {
+		return "", crossbridge.InvalidSpec("A title has 1 to 63 letters and digits.").WithReason("InvalidTitle").At("/title")
 	}
-	if name := c.Name(); name == "" || len(name) > 63 {
-		return desired, call.InvalidSpec("/title", "InvalidTitle", "A title has 1 to 63 letters and digits.")
-	}
-	return desired, nil
+	return name, nil
 }
 
-func (p bookParameters) check() error {
+func (p *BookParameters) check() error {
 	if p.Pages < 1 || p.Pages > mostPages {
-		return call.InvalidSpec("/pages", "InvalidPages", "A book has 1 to %d pages.", mostPages)
+		return crossbridge.InvalidSpec("A book has 1 to %d pages.", mostPages).WithReason("InvalidPages").At("/pages")
 	}
 	return nil
 }
 
+// over lays what the user asked for over what there is: an absent field means no opinion.
+func (p *BookParameters) over(is edition) edition {
+	is.Title, is.Pages = p.Title, p.Pages
+	if p.Paper != nil {
+		is.Paper = *p.Paper
+	}
+	return is
+}
+
 // print prints one page.
-func (b *book) print(ctx context.Context, press *press.Press, name string, verb pb.OperationVerb, pages int64) (*pb.Outcome, error) {
+func (b *book) print(ctx context.Context, press *press.Press, printing printing) (*bookOutcome, error) {
 	b.Parameters.Pages++
 	b.Version++
 	b.Dry = time.Now().Add(pageTime)
-	if err := press.Write(ctx, "books", name, b); err != nil {
+	if err := press.Write(ctx, "books", printing.Name, b); err != nil {
 		return nil, err
 	}
-	return b.outcome(name, verb, pages), nil
+	return b.outcome(printing)
 }
 
-func (b *book) outcome(name string, verb pb.OperationVerb, pages int64) *pb.Outcome {
+func (b *book) outcome(printing printing) (*bookOutcome, error) {
 	printed := b.Parameters.Pages
-	if printed >= pages {
-		return completed(name, &pb.Completed{Observation: b.observed(name, pages)})
+	if printed >= printing.Pages {
+		return crossbridge.CompletedWith(b.observed(printing.Name, printing.Pages)), nil
 	}
-	return underWay(name, &pb.Operation{
-		Handle:          write(verb, b.Edition, pages, name),
-		Verb:            verb,
-		PollAfter:       durationpb.New(pageTime),
-		ProgressPercent: percent(printed, pages),
-		Phase:           "Printing",
-		Message:         strconv.FormatInt(printed, 10) + " of " + strconv.FormatInt(pages, 10) + " pages are printed.",
-		PollDriven:      true,
+	handle, err := crossbridge.EncodeHandle(1, printing)
+	outcome := crossbridge.UnderWay[BookParameters, BookStatus](crossbridge.Operation{
+		Handle:     handle,
+		Verb:       printing.Verb,
+		PollAfter:  pageTime,
+		Progress:   crossbridge.Percent(printed, printing.Pages),
+		Phase:      "Printing",
+		Message:    fmt.Sprintf("%d of %d pages are printed.", printed, printing.Pages),
+		PollDriven: true,
 	})
+	outcome.ExternalName = printing.Name
+	return outcome, err
 }
-
-func (b *book) etag() string { return strconv.FormatInt(b.Version, 10) }
 
 // observed is ready when all desired pages are printed; 0: none are desired.
-func (b *book) observed(name string, pages int64) *pb.Observation {
-	observation := &pb.Observation{
+func (b *book) observed(name string, pages int64) *bookObservation {
+	observation := &bookObservation{
 		ExternalName: name,
-		Parameters:   call.Document(b.Parameters),
-		Status:       call.Document(object{"printed": b.Parameters.Pages}),
+		Parameters:   BookParameters{Title: b.Parameters.Title, Paper: &b.Parameters.Paper, Pages: b.Parameters.Pages},
+		Status:       &BookStatus{Printed: b.Parameters.Pages},
 		Ready:        b.Parameters.Pages >= pages,
-		Etag:         b.etag(),
+		ETag:         b.etag(),
 		FoundMarker:  b.Marker,
 	}
 	if !observation.Ready {
 		observation.ReadyMessage = "It is being printed."
 	}
 	return observation
-}
-
-func write(verb pb.OperationVerb, edition, pages int64, name string) string {
-	word := map[pb.OperationVerb]string{pb.OperationVerb_OPERATION_VERB_CREATE: "create", pb.OperationVerb_OPERATION_VERB_UPDATE: "update"}[verb]
-	return strings.Join([]string{word, strconv.FormatInt(edition, 10), strconv.FormatInt(pages, 10), name}, "/")
-}
-
-func parse(handle string) (verb pb.OperationVerb, edition, pages int64, name string, ok bool) {
-	parts := strings.Split(handle, "/")
-	if len(parts) != 4 || !regexp.MustCompile(`^[a-z0-9][a-z0-9-]{0,62}$`).MatchString(parts[3]) {
-		return 0, 0, 0, "", false
-	}
-	switch parts[0] {
-	case "create":
-		verb = pb.OperationVerb_OPERATION_VERB_CREATE
-	case "update":
-		verb = pb.OperationVerb_OPERATION_VERB_UPDATE
-	default:
-		return 0, 0, 0, "", false
-	}
-	edition, err := strconv.ParseInt(parts[1], 10, 64)
-	pages, err2 := strconv.ParseInt(parts[2], 10, 64)
-	return verb, edition, pages, parts[3], err == nil && err2 == nil && pages > 0
 }

@@ -3,187 +3,176 @@ package kinds
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"strings"
 
-	"example.org/press/internal/call"
-	pb "example.org/press/internal/contract"
+	crossbridge "crossbridge.dev/sdk/go"
+
 	"example.org/press/internal/press"
 )
 
 const mostCopiesOfGold = 100
 
-var pageType = &pb.ResourceType{Group: Group, Version: "v1alpha1", Kind: "Page"}
+// PageParameters are what a user writes of a page.
+type PageParameters struct {
+	Text      string  `json:"text"`
+	Ink       *string `json:"ink,omitempty" enum:"black,gold" doc:"black, if not said."`
+	Copies    *int64  `json:"copies,omitempty" minimum:"1" doc:"1, if not said."`
+	Watermark *string `json:"watermark,omitempty" crossbridge:"sensitive" doc:"Tells true copies from false ones."`
+}
 
-// Pages are created and changed within the call, and named by the user.
-type Pages struct{}
+// PageStatus is what is only observed.
+type PageStatus struct {
+	Words int `json:"words"`
+}
 
-type pageParameters struct {
+// pages are created and changed within the call, and named by the user.
+type pages struct{}
+
+// sheet is what is printed.
+type sheet struct {
 	Text   string `json:"text"`
 	Ink    string `json:"ink"`
 	Copies int64  `json:"copies"`
 }
 
 type page struct {
-	Parameters pageParameters `json:"parameters"`
-	Watermark  string         `json:"watermark,omitempty"`
-	Marker     string         `json:"marker"`
-	Version    int64          `json:"version"`
+	record[sheet]
+	Watermark string `json:"watermark,omitempty"`
 }
 
-// Described is what the bridge knows of pages.
-func (Pages) Described() *pb.ResourceKind {
-	return &pb.ResourceKind{
-		ResourceType: pageType,
-		Plural:       "pages",
-		Namespaced:   true,
-		Description:  "A single page.",
-		ParametersSchemaJson: text(object{
-			"type": "object", "required": []string{"text"},
-			"properties": object{
-				"text":      object{"type": "string"},
-				"ink":       object{"type": "string", "enum": []string{"black", "gold"}, "description": "black, if not said."},
-				"copies":    object{"type": "integer", "format": "int64", "minimum": 1, "description": "1, if not said."},
-				"watermark": object{"type": "string", "description": "Tells true copies from false ones."},
-			},
-		}),
-		StatusSchemaJson: text(object{"type": "object", "properties": object{"words": object{"type": "integer"}}}),
-		Capabilities: &pb.KindCapabilities{
-			CanCreate: true, CanUpdate: true, CanDelete: true,
-			// Its name is its file's, and its marker is in the file.
-			CreateRecovery: []pb.CreateRecovery{
-				pb.CreateRecovery_CREATE_RECOVERY_DETERMINISTIC_NAME,
-				pb.CreateRecovery_CREATE_RECOVERY_MARKER,
-			},
-			HoldsMarker:         true,
-			VisibleWhenAccepted: true,
-		},
-		ExternalName: &pb.ExternalNameRules{
-			Source: pb.ExternalNameSource_EXTERNAL_NAME_SOURCE_USER, Pattern: "[a-z][a-z0-9-]*", MaxLength: 63, Example: "greeting",
-		},
-		FieldRules:     []*pb.FieldRule{{Path: "/watermark", Sensitive: true}},
-		ConnectionKeys: []*pb.ConnectionKey{{Name: "path", Description: "Where the page lies."}},
-		Examples: []*pb.KindExample{{
+type (
+	pageOutcome     = crossbridge.Outcome[PageParameters, PageStatus]
+	pageObservation = crossbridge.Observation[PageParameters, PageStatus]
+)
+
+// ServePages is the kind Page.
+func ServePages() crossbridge.Served {
+	return crossbridge.Serve(crossbridge.Kind{
+		Group: Group, Version: "v1alpha1", Kind: "Page", Description: "A single page.",
+		Names: crossbridge.ExternalName{Source: crossbridge.ByUser, Pattern: "[a-z][a-z0-9-]*", MaxLength: 63, Example: "greeting"},
+		// Its name is its file's, and its marker is in the file.
+		Recovery:            []crossbridge.Recovery{crossbridge.RecoverByName, crossbridge.RecoverByMarker},
+		VisibleWhenAccepted: true,
+		ConnectionKeys:      []crossbridge.ConnectionKey{{Name: "path", Description: "Where the page lies."}},
+		Examples: []crossbridge.Example{{
 			Name: "greeting", ExternalName: "greeting",
 			// More than a double can hold: whoever counts with one loses the last copy.
-			CreateParameters:  call.Document(object{"text": "Hello!", "copies": 9007199254740993}),
-			UpdateParameters:  call.Document(object{"text": "Good morning!", "ink": "gold", "copies": 2}),
-			InvalidParameters: call.Document(object{"text": "Hello!", "ink": "gold", "copies": mostCopiesOfGold + 1}),
-			SensitiveValues:   map[string]string{"/watermark": "a small crane"},
+			Create:    map[string]any{"text": "Hello!", "copies": 9007199254740993},
+			Update:    map[string]any{"text": "Good morning!", "ink": "gold", "copies": 2},
+			Invalid:   map[string]any{"text": "Hello!", "ink": "gold", "copies": mostCopiesOfGold + 1},
+			Sensitive: map[string]string{"/watermark": "a small crane"},
 		}},
-	}
+	}, pages{})
 }
 
-// Observe reads the resource from its file.
-func (Pages) Observe(_ context.Context, c *call.Call) (*pb.ObserveResponse, error) {
-	press, err := press.Open(c.Target.GetConfig())
+// Observe reads the page from its file.
+func (pages) Observe(
+	_ context.Context, request *crossbridge.ObserveRequest[PageParameters, PageStatus],
+) (*crossbridge.Observed[PageParameters, PageStatus], error) {
+	press, err := press.Open(request.Config)
 	if err != nil {
 		return nil, err
 	}
-	name := c.Name()
+	name := request.ExternalName
 	if name == "" {
-		if name, err = marked(press, c, "pages", func(page *page) string { return page.Marker }); err != nil || name == "" {
-			return absent(""), err
+		if name, err = marked(press, &request.Call, "pages", (*page).marker); err != nil || name == "" {
+			return request.Absent(), err
 		}
 	}
 	var page page
 	if exists, err := press.Read("pages", name, &page); err != nil || !exists {
-		return absent(""), err
+		return request.Absent(), err
 	}
-	return found(page.observed(press, name)), nil
+	return request.Found(page.observed(press, name)), nil
 }
 
 // Create prints one.
-func (Pages) Create(ctx context.Context, c *call.Call) (*pb.Outcome, error) {
-	desired, err := desired(c, pageParameters{Ink: "black", Copies: 1})
-	if err != nil {
-		return nil, err
-	}
-	return change(ctx, c, "pages", func(press *press.Press, before *page) (*pb.Outcome, error) {
+func (pages) Create(ctx context.Context, request *crossbridge.CreateRequest[PageParameters, PageStatus]) (*pageOutcome, error) {
+	name := request.ExternalName
+	return change(ctx, request.Config, "pages", name, func(press *press.Press, before *page) (*pageOutcome, error) {
+		desired := request.Parameters.over(sheet{Ink: "black", Copies: 1})
 		if before != nil {
 			// The name resolves it: what bears our marker and is as desired is our own earlier work.
-			if c.Owns(before.Marker) && before.Parameters == desired {
-				return completed(c.Name(), &pb.Completed{Observation: before.observed(press, c.Name()), AlreadyDone: true}), nil
+			if request.Owns(before.Marker) && before.Parameters == desired {
+				return request.Observed(before.observed(press, name)).Done(), nil
 			}
-			return nil, taken(c.Name())
+			return nil, taken(name)
 		}
-		created := page{Parameters: desired, Watermark: c.Secrets["/watermark"], Marker: c.Target.GetOwnershipMarker(), Version: 1}
-		return created.save(ctx, press, c.Name())
+		watermark, _ := request.Sensitive("/watermark")
+		created := &page{record[sheet]{desired, request.OwnershipMarker, 1}, watermark}
+		return created.save(ctx, press, name)
 	})
 }
 
 // Update prints it anew.
-func (Pages) Update(ctx context.Context, c *call.Call, etag string) (*pb.Outcome, error) {
-	return change(ctx, c, "pages", func(press *press.Press, before *page) (*pb.Outcome, error) {
+func (pages) Update(ctx context.Context, request *crossbridge.UpdateRequest[PageParameters, PageStatus]) (*pageOutcome, error) {
+	name := request.ExternalName
+	return change(ctx, request.Config, "pages", name, func(press *press.Press, before *page) (*pageOutcome, error) {
 		// One without a marker is being adopted.
-		if before == nil || before.Marker != "" && !c.Owns(before.Marker) {
-			return nil, notFound(c.Name())
+		if before == nil || before.Marker != "" && !request.Owns(before.Marker) {
+			return nil, notFound(name)
 		}
-		if etag != "" && etag != before.etag() {
-			return nil, changed(c.Name())
+		if request.ETag != "" && request.ETag != before.etag() {
+			return nil, changed(name)
 		}
-		after, err := *before, error(nil)
-		if after.Parameters, err = desired(c, before.Parameters); err != nil {
-			return nil, err
-		}
-		if watermark, isSet := c.Secrets["/watermark"]; isSet {
+		after := &page{record[sheet]{request.Parameters.over(before.Parameters), request.OwnershipMarker, before.Version + 1}, before.Watermark}
+		if watermark, isSet := request.Sensitive("/watermark"); isSet {
 			after.Watermark = watermark
 		}
-		after.Marker = c.Target.GetOwnershipMarker()
-		after.Version++
-		return after.save(ctx, press, c.Name())
+		return after.save(ctx, press, name)
 	})
 }
 
 // Delete throws it away.
-func (Pages) Delete(ctx context.Context, c *call.Call, etag string) (*pb.Outcome, error) {
-	return change(ctx, c, "pages", func(press *press.Press, before *page) (*pb.Outcome, error) {
-		if before == nil {
-			return completed(c.Name(), &pb.Completed{AlreadyDone: true}), nil
+func (pages) Delete(ctx context.Context, request *crossbridge.DeleteRequest[PageParameters, PageStatus]) (*pageOutcome, error) {
+	name := request.ExternalName
+	return change(ctx, request.Config, "pages", name, func(press *press.Press, before *page) (*pageOutcome, error) {
+		switch {
+		case before == nil:
+			return request.AlreadyDone(), nil
+		case !request.Owns(before.Marker):
+			return nil, notFound(name)
+		case request.ETag != "" && request.ETag != before.etag():
+			return nil, changed(name)
 		}
-		if !c.Owns(before.Marker) {
-			return nil, notFound(c.Name())
-		}
-		if etag != "" && etag != before.etag() {
-			return nil, changed(c.Name())
-		}
-		return completed(c.Name(), &pb.Completed{}), press.Remove(ctx, "pages", c.Name())
+		return request.Completed(), press.Remove(ctx, "pages", name)
 	})
 }
 
-// Poll has nothing to follow.
-func (Pages) Poll(context.Context, *call.Call, string) (*pb.Outcome, error) {
-	return nil, call.Reject("handle is foreign: pages have no operations")
+// over lays what the user asked for over what there is: an absent field means no opinion.
+func (p PageParameters) over(sheet sheet) sheet {
+	sheet.Text = p.Text
+	if p.Ink != nil {
+		sheet.Ink = *p.Ink
+	}
+	if p.Copies != nil {
+		sheet.Copies = *p.Copies
+	}
+	return sheet
 }
 
-func (p *page) save(ctx context.Context, press *press.Press, name string) (*pb.Outcome, error) {
+func (p *page) save(ctx context.Context, press *press.Press, name string) (*pageOutcome, error) {
 	desired := p.Parameters
 	switch {
 	case desired.Text == "":
-		return nil, call.InvalidSpec("/text", "Empty", "A page has a text.")
-	case desired.Ink != "black" && desired.Ink != "gold":
-		return nil, call.InvalidSpec("/ink", "UnknownInk", "Ink is black or gold.")
-	case desired.Copies < 1:
-		return nil, call.InvalidSpec("/copies", "NoCopies", "There is 1 copy or more.")
+		return nil, crossbridge.InvalidSpec("A page has a text.").WithReason("Empty").At("/text")
 	case desired.Ink == "gold" && desired.Copies > mostCopiesOfGold:
-		return nil, call.InvalidSpec("/copies", "TooMuchGold", "The gold is enough for %d copies.", mostCopiesOfGold)
+		return nil, crossbridge.InvalidSpec("The gold is enough for %d copies.", mostCopiesOfGold).WithReason("TooMuchGold").At("/copies")
 	}
 	if err := press.Write(ctx, "pages", name, p); err != nil {
 		return nil, err
 	}
-	return completed(name, &pb.Completed{Observation: p.observed(press, name)}), nil
+	return crossbridge.CompletedWith(p.observed(press, name)), nil
 }
 
-func (p *page) etag() string { return strconv.FormatInt(p.Version, 10) }
-
-func (p *page) observed(press *press.Press, name string) *pb.Observation {
-	return &pb.Observation{
-		ExternalName:      name,
-		Parameters:        call.Document(p.Parameters),
-		Status:            call.Document(object{"words": len(strings.Fields(p.Parameters.Text))}),
-		Ready:             true,
-		Etag:              p.etag(),
-		FoundMarker:       p.Marker,
-		ConnectionDetails: map[string][]byte{"path": fmt.Appendf(nil, "%s/pages/%s.json", press.Identity(), name)},
+func (p *page) observed(press *press.Press, name string) *pageObservation {
+	return &pageObservation{
+		ExternalName: name,
+		Parameters:   PageParameters{Text: p.Parameters.Text, Ink: &p.Parameters.Ink, Copies: &p.Parameters.Copies},
+		Status:       &PageStatus{Words: len(strings.Fields(p.Parameters.Text))},
+		Ready:        true,
+		ETag:         p.etag(),
+		FoundMarker:  p.Marker,
+		Connection:   crossbridge.Connection{"path": fmt.Appendf(nil, "%s/pages/%s.json", press.Identity(), name)},
 	}
 }

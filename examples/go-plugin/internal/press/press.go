@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,8 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"example.org/press/internal/call"
-	pb "example.org/press/internal/contract"
+	crossbridge "crossbridge.dev/sdk/go"
 )
 
 const (
@@ -23,40 +23,58 @@ const (
 	draftFile = ".draft"
 )
 
+// ErrDamaged is a file that cannot be read.
+var ErrDamaged = errors.New("the file is damaged")
+
+// Settings of a ProviderConfig.
+type Settings struct {
+	Folder string `json:"folder" doc:"Where the press is, on the plugin's machine. It must exist."`
+}
+
 // Press is a folder that exists.
 type Press struct{ folder string }
 
-// Open finds the press of a config.
-func Open(config *pb.ConfigContext) (*Press, error) {
-	var settings struct {
-		Folder string `json:"folder"`
+// MapError is what the errors of the press mean to the bridge.
+func MapError(err error) *crossbridge.Failure {
+	var path *fs.PathError
+	var link *os.LinkError
+	var system syscall.Errno
+	switch {
+	case errors.Is(err, ErrDamaged):
+		return crossbridge.Unavailable("%v.", err).WithReason("Damaged").WithEffect(crossbridge.EffectNone)
+	case errors.As(err, &path), errors.As(err, &link), errors.As(err, &system):
+		// Files change in one step: what failed was not done.
+		return crossbridge.Unavailable("The press cannot be reached: %v.", err).WithReason("PressUnavailable").WithEffect(crossbridge.EffectNone)
 	}
-	if config.GetSettings() != nil {
-		if err := call.Object(config.GetSettings(), "config.settings"); err != nil {
-			return nil, err
-		}
-		// A folder of another type than text is as good as none.
-		_ = json.Unmarshal([]byte(config.GetSettings().GetJson()), &settings)
+	return nil
+}
+
+// Open finds the press of a config.
+func Open(config crossbridge.Config) (*Press, error) {
+	settings, err := crossbridge.Settings[Settings](config)
+	if err != nil {
+		return nil, err
 	}
 	if info, err := os.Stat(settings.Folder); err != nil || !info.IsDir() {
-		return nil, call.Fail(pb.FailureCode_FAILURE_CODE_INVALID_CONFIG, "NoPress",
-			"The folder of the settings does not exist on the plugin's machine.")
-	}
-	if expiry := config.GetCredentialsExpireTime(); expiry != nil && !expiry.AsTime().After(time.Now()) {
-		return nil, call.Fail(pb.FailureCode_FAILURE_CODE_CREDENTIALS_EXPIRED, "Expired", "The credentials have expired.")
+		return nil, crossbridge.InvalidConfig("The folder of the settings does not exist on the plugin's machine.").WithReason("NoPress")
 	}
 	return &Press{settings.Folder}, nil
 }
 
 // Identity of the press, for people.
-func (p *Press) Identity() string { return p.folder }
+func (p *Press) Identity() string {
+	if p == nil {
+		return ""
+	}
+	return p.folder
+}
 
 // Change works alone, among all replicas, and begins nothing after the deadline. The lock of a process that has ended is free, and the draft,
 // which may hold secrets, is removed.
 func (p *Press) Change(ctx context.Context, work func() error) error {
 	lock, err := os.OpenFile(filepath.Join(p.folder, lockFile), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
-		return unavailable(err)
+		return err
 	}
 	defer lock.Close()
 	for {
@@ -65,20 +83,19 @@ func (p *Press) Change(ctx context.Context, work func() error) error {
 			break
 		}
 		if !errors.Is(err, syscall.EWOULDBLOCK) {
-			return unavailable(err)
+			return err
 		}
 		select {
 		case <-ctx.Done():
+			return ctx.Err()
 		case <-time.After(lockRetry):
-			continue
 		}
-		break
 	}
-	if err := call.EnsureTime(ctx); err != nil {
+	if err := crossbridge.EnsureTime(ctx); err != nil {
 		return err
 	}
 	if err := os.Remove(p.draft()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return unavailable(err)
+		return err
 	}
 	return work()
 }
@@ -90,10 +107,10 @@ func (p *Press) Read(kind, name string, record any) (bool, error) {
 		return false, p.stands()
 	}
 	if err != nil {
-		return false, unavailable(err)
+		return false, err
 	}
-	if err := json.Unmarshal(text, record); err != nil {
-		return false, call.Fail(pb.FailureCode_FAILURE_CODE_UNAVAILABLE, "Damaged", "The file of %s is damaged.", name)
+	if json.Unmarshal(text, record) != nil {
+		return false, fmt.Errorf("%s: %w", name, ErrDamaged)
 	}
 	return true, nil
 }
@@ -105,7 +122,7 @@ func (p *Press) Names(kind string) ([]string, error) {
 		return nil, p.stands()
 	}
 	if err != nil {
-		return nil, unavailable(err)
+		return nil, err
 	}
 	var names []string
 	for _, file := range files {
@@ -118,10 +135,8 @@ func (p *Press) Names(kind string) ([]string, error) {
 
 // stands distinguishes a press in which something is absent from one that is missing itself.
 func (p *Press) stands() error {
-	if _, err := os.Stat(p.folder); err != nil {
-		return unavailable(err)
-	}
-	return nil
+	_, err := os.Stat(p.folder)
+	return err
 }
 
 // Write replaces the record's file in one step, by whoever works in Change.
@@ -133,43 +148,33 @@ func (p *Press) Write(ctx context.Context, kind, name string, record any) error 
 	path := p.path(kind, name)
 	// In an existing press: a deleted one is not created anew.
 	if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return unavailable(err)
+		return err
 	}
 	file, err := os.OpenFile(p.draft(), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
-		return unavailable(err)
+		return err
 	}
 	// None is left once it is renamed.
 	defer os.Remove(file.Name())
 	_, err = file.Write(text)
 	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
-		return unavailable(err)
-	}
-	// To write may have taken long.
-	if err := call.EnsureTime(ctx); err != nil {
 		return err
 	}
-	if err := os.Rename(file.Name(), path); err != nil {
-		return unavailable(err)
+	// To write may have taken long.
+	if err := crossbridge.EnsureTime(ctx); err != nil {
+		return err
 	}
-	return nil
+	return os.Rename(file.Name(), path)
 }
 
 // Remove deletes the record's file, by whoever works in Change.
 func (p *Press) Remove(ctx context.Context, kind, name string) error {
-	if err := call.EnsureTime(ctx); err != nil {
+	if err := crossbridge.EnsureTime(ctx); err != nil {
 		return err
 	}
-	if err := os.Remove(p.path(kind, name)); err != nil {
-		return unavailable(err)
-	}
-	return nil
+	return os.Remove(p.path(kind, name))
 }
 
 func (p *Press) draft() string { return filepath.Join(p.folder, draftFile) }
 
 func (p *Press) path(kind, name string) string { return filepath.Join(p.folder, kind, name+".json") }
-
-func unavailable(err error) error {
-	return call.Fail(pb.FailureCode_FAILURE_CODE_UNAVAILABLE, "PressUnavailable", "The press cannot be reached: %v.", err)
-}

@@ -1,24 +1,30 @@
 """`garden-plugin`: serves until SIGTERM."""
 
-import logging
-import os
-import sys
+import sqlite3
+from importlib.metadata import version
 
-from . import bed, plant, serve
-from .stop import StopSignals
+from crossbridge_sdk import CredentialKey, Plugin, Unavailable
+
+from . import garden
+from .bed import Beds
+from .plant import Plants
+
+
+def plugin() -> Plugin:
+    return Plugin(
+        "garden.example.org",
+        version("garden-plugin"),
+        [Beds(), Plants()],
+        settings=garden.Settings,
+        credentials=[CredentialKey("key", "Opens the gate.", required=True)],
+        check_config=lambda call: str(garden.enter(call).folder),
+        failures={sqlite3.Error: lambda error: Unavailable(f"The garden cannot be entered: {error}.", reason="GardenUnavailable")},
+        max_concurrent_calls=64,
+    )
 
 
 def main() -> None:
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
-    endpoint = os.environ.get("PROVIDER_PLUGIN_ENDPOINT")
-    if not endpoint:
-        sys.exit("set PROVIDER_PLUGIN_ENDPOINT to where the bridge shall find this plugin: unix:///path, or https://host:port")
-    # Before anything is served: a signal that comes at once counts too.
-    stop = StopSignals()
-    try:
-        serve.serve(endpoint, [bed.Beds(), plant.Plants()], stop)
-    except serve.CannotServe as error:
-        sys.exit(f"cannot serve at {endpoint}: {error}")
+    plugin().serve()
 
 
 if __name__ == "__main__":

@@ -4,14 +4,11 @@ import contextlib
 import hashlib
 import hmac
 import sqlite3
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from crossbridge.provider.v1alpha1 import target_pb2
-
-from .call import Call, Failed, read
+from crossbridge_sdk import ConfigCall, InvalidConfig, Model, Unauthenticated, Unavailable
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS beds (
@@ -24,12 +21,17 @@ CREATE TABLE IF NOT EXISTS plants (
 """
 
 
+class Settings(Model):
+    folder: str
+    """Where the garden is, on the plugin's machine. It must exist."""
+
+
 @dataclass(frozen=True)
 class Garden:
     """A garden whose gate is open."""
 
     folder: Path
-    deadline: float
+    call: ConfigCall
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
@@ -38,50 +40,37 @@ class Garden:
             yield rows
 
     @contextlib.contextmanager
-    def change(self, call: Call) -> Iterator[sqlite3.Connection]:
+    def change(self) -> Iterator[sqlite3.Connection]:
         """Changes all or nothing, and nothing after the call's deadline or its end."""
         with self._open("BEGIN IMMEDIATE") as rows:
-            call.ensure_time()
+            self.call.ensure_active()
             yield rows
-            call.ensure_time()
+            self.call.ensure_active()
             rows.execute("COMMIT")
 
     @contextlib.contextmanager
     def _open(self, begin: str) -> Iterator[sqlite3.Connection]:
-        try:
-            rows = sqlite3.connect(self.folder / "garden.db", timeout=max(0, self.deadline - time.time()), isolation_level=None)
+        # What is not committed is undone.
+        with contextlib.closing(sqlite3.connect(self.folder / "garden.db", timeout=self.call.deadline.remaining, isolation_level=None)) as rows:
             rows.row_factory = sqlite3.Row
             rows.execute("PRAGMA synchronous = FULL")
             rows.executescript(SCHEMA)
             rows.execute(begin)
-        except sqlite3.Error as error:
-            raise Failed("UNAVAILABLE", "GardenUnavailable", f"The garden cannot be entered: {error}.") from error
-        # What is not committed is undone.
-        with contextlib.closing(rows):
             yield rows
 
 
-def enter(config: target_pb2.ConfigContext, deadline: float) -> Garden:
+def enter(call: ConfigCall) -> Garden:
     """Opens the gate: `keys` in the folder, if there is such a file, holds the SHA-256 of each key that does, in hexadecimal digits."""
-    settings = read(config.settings, "config.settings") if config.HasField("settings") else {}
-    folder = settings.get("folder")
-    if not isinstance(folder, str) or not Path(folder).is_dir():
-        raise Failed("INVALID_CONFIG", "NoGarden", "The folder of the settings does not exist on the plugin's machine.")
-    if config.HasField("credentials_expire_time") and config.credentials_expire_time.ToNanoseconds() <= time.time_ns():
-        raise Failed("CREDENTIALS_EXPIRED", "KeyExpired", "The key has expired.")
-    if config.credentials and "key" not in config.credentials:
-        raise Failed("UNAUTHENTICATED", "NoKey", "The credentials hold no `key`.")
+    folder = Path(call.config.settings(Settings).folder)
+    if not folder.is_dir():
+        raise InvalidConfig("The folder of the settings does not exist on the plugin's machine.", reason="NoGarden")
     try:
-        accepted = (Path(folder) / "keys").read_text().split()
+        accepted = (folder / "keys").read_text().split()
     except FileNotFoundError:
-        return Garden(Path(folder), deadline)
-    except (OSError, UnicodeDecodeError) as error:
-        raise Failed("UNAVAILABLE", "GardenUnavailable", "The list of keys cannot be read.") from error
-    digest = hashlib.sha256(config.credentials.get("key", b"")).hexdigest()
+        return Garden(folder, call)
+    except (OSError, UnicodeDecodeError):
+        raise Unavailable("The list of keys cannot be read.", reason="GardenUnavailable") from None
+    digest = hashlib.sha256(call.config.credential("key") or b"").hexdigest()
     if not any(hmac.compare_digest(digest, one) for one in accepted):
-        raise Failed("UNAUTHENTICATED", "WrongKey", "This key does not open the garden.")
-    return Garden(Path(folder), deadline)
-
-
-def of(call: Call) -> Garden:
-    return enter(call.target.config, call.deadline)
+        raise Unauthenticated("This key does not open the garden.", reason="WrongKey")
+    return Garden(folder, call)

@@ -1,158 +1,163 @@
 """Plants: they take a while to grow, and the garden names them."""
 
-import hashlib
-import json
-import re
 import sqlite3
 import time
-from typing import Any
+from datetime import UTC, datetime, timedelta
+from typing import Annotated
 
-from crossbridge.provider.v1alpha1 import kind_pb2 as kinds
-from crossbridge.provider.v1alpha1 import observation_pb2, operation_pb2, outcome_pb2, target_pb2
-from crossbridge.provider.v1alpha1 import resource_service_pb2 as resource
-from google.protobuf.duration_pb2 import Duration
+from crossbridge_sdk import (
+    Absent,
+    Call,
+    Create,
+    Delete,
+    Example,
+    ExternalName,
+    Handle,
+    Immutable,
+    ImmutableField,
+    InvalidArgument,
+    Kind,
+    Known,
+    Model,
+    NotFound,
+    Observation,
+    Operation,
+    OperationExpired,
+    OperationFailed,
+    Outcome,
+    Poll,
+    PrinterColumn,
+    Recovery,
+    Resource,
+    TokenReused,
+    Update,
+)
+from pydantic import Field, field_validator
 
 from . import garden
-from .call import Call, Failed, Rejected, document
-
-PARAMETERS = {
-    "type": "object",
-    "description": "A plant of the garden.",
-    "required": ["species"],
-    "properties": {
-        "species": {"type": "string", "minLength": 1},
-        "growSeconds": {"type": "integer", "minimum": 0, "maximum": 86400, "description": "How long it grows; 0 if not said."},
-        "waterMillilitres": {"type": "integer", "format": "int64", "minimum": 0, "description": "A day; 200 if not said."},
-    },
-}
-STATUS = {
-    "type": "object",
-    "properties": {"grown": {"type": "boolean"}, "plantedAt": {"type": "string", "format": "date-time"}},
-}
-HANDLE = re.compile(r"grow/(plant-[1-9][0-9]{0,17})")
-FOR_EVER = Duration(seconds=315_576_000_000)
 
 
-class Plants:
-    type = target_pb2.ResourceType(group="garden.example.org", version="v1alpha1", kind="Plant")
-    described = kinds.ResourceKind(
-        resource_type=type,
-        plural="plants",
-        namespaced=True,
-        description="A plant of the garden.",
-        parameters_schema_json=json.dumps(PARAMETERS),
-        status_schema_json=json.dumps(STATUS),
-        printer_columns=[kinds.PrinterColumn(name="Species", data_type="string", json_path=".spec.forProvider.species")],
-        capabilities=kinds.KindCapabilities(
-            can_create=True,
-            can_update=True,
-            can_delete=True,
-            # Token and marker are in the row that creates the plant, and no row is ever removed.
-            create_recovery=[kinds.CREATE_RECOVERY_CLIENT_TOKEN, kinds.CREATE_RECOVERY_MARKER],
-            token_retention=FOR_EVER,
-            holds_marker=True,
-            concurrent_update=True,
-            delete_during_create=True,
-            visible_when_accepted=True,
-        ),
-        external_name=kinds.ExternalNameRules(
-            source=kinds.EXTERNAL_NAME_SOURCE_PROVIDER, pattern="plant-[1-9][0-9]{0,17}", example="plant-1000000017"
-        ),
-        field_rules=[kinds.FieldRule(path=path, mutability=kinds.MUTABILITY_IMMUTABLE) for path in ("/species", "/growSeconds")],
-        timeouts=kinds.Timeouts(create_timeout=Duration(seconds=2 * 86400)),
+class Plant(Model):
+    """A plant of the garden."""
+
+    species: Annotated[str, Field(min_length=1), Immutable()]
+    grow_seconds: Annotated[int | None, Field(ge=0, le=86400), Immutable()] = None
+    """How long it grows; 0 if not said."""
+    water_millilitres: Annotated[int | None, Field(ge=0)] = None
+    """A day; 200 if not said."""
+
+    @field_validator("species")
+    @classmethod
+    def _harmless(cls, species: str) -> str:
+        if species == "triffid":
+            raise ValueError("Triffids may not be planted.")
+        return species
+
+
+class PlantStatus(Model):
+    grown: bool
+    planted_at: datetime
+
+
+class Growth(Handle):
+    plant: str
+
+
+class Plants(Resource[Plant, PlantStatus]):
+    """A plant of the garden."""
+
+    kind = Kind(
+        group="garden.example.org",
+        version="v1alpha1",
+        kind="Plant",
+        names=ExternalName.by_upstream("plant-1000000017", pattern="plant-[1-9][0-9]{0,17}"),
+        # Token and marker are in the row that creates the plant, and no row is ever removed.
+        recovery=[Recovery.by_token(), Recovery.by_marker()],
+        asynchronous=True,
+        concurrent_update=True,
+        delete_during_create=True,
+        visible_when_accepted=True,
+        create_timeout=timedelta(days=2),
+        printer_columns=[PrinterColumn("Species", "string", ".spec.forProvider.species")],
         examples=[
-            kinds.KindExample(
+            Example(
                 name="basil",
-                create_parameters=document({"species": "basil", "growSeconds": 2, "waterMillilitres": 150}),
-                update_parameters=document({"species": "basil", "growSeconds": 2, "waterMillilitres": 300}),
-                invalid_parameters=document({"species": "triffid"}),
+                create=Plant(species="basil", grow_seconds=2, water_millilitres=150),
+                update=Plant(species="basil", grow_seconds=2, water_millilitres=300),
+                invalid={"species": "triffid"},
             )
         ],
     )
 
-    def observe(self, call: Call) -> resource.ObserveResponse:
-        with garden.of(call).reading() as rows:
+    def observe(self, call: Call, desired: Known[Plant]) -> Observation | Absent:
+        with garden.enter(call).reading() as rows:
             plant = find(rows, call.name) if call.name else find_by_marker(rows, call)
-        if plant is None or plant["removed_at"] is not None:
-            return resource.ObserveResponse(absent=observation_pb2.Absent())
-        return resource.ObserveResponse(observation=observed(plant))
+        return observed(plant) if plant and not plant["removed_at"] else Absent()
 
-    def create(self, call: Call, token: str) -> outcome_pb2.Outcome:
-        request = digest(call)
-        with garden.of(call).change(call) as rows:
-            # Before anything is checked: what had its effect is never rejected when repeated.
-            plant = rows.execute("SELECT * FROM plants WHERE token = ?", (token,)).fetchone()
-            if plant is not None:
+    def create(self, call: Call, create: Create[Plant]) -> Outcome:
+        request = create.digest(call)
+        with garden.enter(call).change() as rows:
+            plant = rows.execute("SELECT * FROM plants WHERE token = ?", (create.client_request_token,)).fetchone()
+            if plant:
                 if plant["request"] != request:
-                    raise Failed("TOKEN_REUSED", "TokenReused", "Another request came earlier under this token.")
-                if plant["removed_at"] is not None:
-                    raise Failed("NOT_FOUND", "PlantGone", f"{name(plant)} was created under this token and has been deleted.", name=name(plant))
+                    raise TokenReused("Another request came earlier under this token.")
+                call.record_name(name(plant))
+                if plant["removed_at"]:
+                    raise NotFound(f"{name(plant)} was created under this token and has been deleted.", reason="PlantGone")
                 return grown_or_growing(plant, already_done=True)
-            desired = checked({"growSeconds": 0, "waterMillilitres": 200} | call.desired)
+            desired = create.desired.over(Plant(species="any", grow_seconds=0, water_millilitres=200))
             now = time.time()
             created = rows.execute(
                 "INSERT INTO plants (parameters, marker, token, request, planted_at, grown_at) VALUES (?, ?, ?, ?, ?, ?)",
-                (json.dumps(desired), call.target.ownership_marker, token, request, now, now + desired["growSeconds"]),
+                (
+                    desired.model_dump_json(),
+                    call.target.ownership_marker,
+                    create.client_request_token,
+                    request,
+                    now,
+                    now + (desired.grow_seconds or 0),
+                ),
             )
-            plant = find(rows, f"plant-{created.lastrowid}")
+            plant = rows.execute("SELECT * FROM plants WHERE id = ?", (created.lastrowid,)).fetchone()
         return grown_or_growing(plant)
 
-    def update(self, call: Call, etag: str) -> outcome_pb2.Outcome:
-        with garden.of(call).change(call) as rows:
-            plant = find(rows, call.name)
-            # One without a marker is being adopted.
-            if plant is None or plant["removed_at"] is not None or plant["marker"] and not call.owns(plant["marker"]):
-                raise Failed("NOT_FOUND", "NoSuchPlant", f"There is no {call.name} of this object.")
-            reject_if_changed(plant, etag)
-            before = json.loads(plant["parameters"])
-            desired = checked(before | call.desired)
-            for field in ("species", "growSeconds"):
-                if desired[field] != before[field]:
-                    raise Failed("IMMUTABLE_FIELD", "AnotherPlant", f"The {field} of a plant cannot change.", path=f"/{field}")
+    def update(self, call: Call, update: Update[Plant]) -> Outcome:
+        with garden.enter(call).change() as rows:
+            plant = found(rows, call)
+            update.ensure_etag(plant["version"])
+            before = Plant.model_validate_json(plant["parameters"])
+            desired = update.desired.over(before)
+            for path, now, then in (
+                ("/species", desired.species, before.species),
+                ("/growSeconds", desired.grow_seconds, before.grow_seconds),
+            ):
+                if now != then:
+                    raise ImmutableField("A plant does not become another one.", reason="AnotherPlant", path=path)
             rows.execute(
                 "UPDATE plants SET parameters = ?, marker = ?, version = version + 1 WHERE id = ?",
-                (json.dumps(desired), call.target.ownership_marker, plant["id"]),
+                (desired.model_dump_json(), call.target.ownership_marker, plant["id"]),
             )
-            plant = find(rows, call.name)
-        return outcome_pb2.Outcome(external_name=name(plant), completed=outcome_pb2.Completed(observation=observed(plant)))
+            return Outcome.completed(observed(found(rows, call)))
 
-    def delete(self, call: Call, etag: str) -> outcome_pb2.Outcome:
-        with garden.of(call).change(call) as rows:
+    def delete(self, call: Call, delete: Delete[Plant]) -> Outcome:
+        with garden.enter(call).change() as rows:
             plant = find(rows, call.name)
-            if plant is None or plant["removed_at"] is not None:
-                return outcome_pb2.Outcome(external_name=call.name, completed=outcome_pb2.Completed(already_done=True))
-            if not call.owns(plant["marker"]):
-                raise Failed("NOT_FOUND", "NoSuchPlant", f"{call.name} is not this object's.")
-            reject_if_changed(plant, etag)
+            if plant is None or plant["removed_at"]:
+                return Outcome.completed(already_done=True)
+            delete.ensure_etag(found(rows, call)["version"])
             rows.execute("UPDATE plants SET removed_at = ? WHERE id = ?", (time.time(), plant["id"]))
-        return outcome_pb2.Outcome(external_name=call.name, completed=outcome_pb2.Completed())
+        return Outcome.completed()
 
-    def poll(self, call: Call, handle: str) -> outcome_pb2.Outcome:
-        known = HANDLE.fullmatch(handle)
-        if known is None or call.name not in ("", known[1]):
-            raise Rejected("handle is malformed or foreign: no operation of this plant")
-        with garden.of(call).reading() as rows:
-            plant = find(rows, known[1])
+    def poll(self, call: Call, poll: Poll[Plant]) -> Outcome:
+        handle = Growth.parse(poll.handle)
+        if call.name not in ("", handle.plant):
+            raise InvalidArgument("handle", "is of another plant")
+        with garden.enter(call).reading() as rows:
+            plant = find(rows, handle.plant)
         if plant is None:
-            raise Failed("OPERATION_EXPIRED", "UnknownOperation", f"This garden never had a {known[1]}.")
-        if not call.owns(plant["marker"]):
-            raise Failed("NOT_FOUND", "NoSuchPlant", f"{known[1]} is not this object's.")
+            raise OperationExpired(f"This garden never had a {handle.plant}.", reason="UnknownOperation")
+        call.ensure_owned(plant["marker"])
         return grown_or_growing(plant)
-
-
-def digest(call: Call) -> str:
-    """Of all that creates two requests the same."""
-    parts = [call.target.config.config_id, call.target.ownership_marker, call.desired]
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
-
-
-def checked(desired: dict[str, Any]) -> dict[str, Any]:
-    if not isinstance(desired.get("species"), str) or desired["species"] in ("", "triffid"):
-        raise Failed("INVALID_SPEC", "ForbiddenSpecies", "Nobody may plant what has no name, nor triffids.", path="/species")
-    for field in ("growSeconds", "waterMillilitres"):
-        if type(desired[field]) is not int or desired[field] < 0:
-            raise Failed("INVALID_SPEC", "InvalidNumber", f"{field} is a whole number, 0 or more.", path=f"/{field}")
-    return {key: desired[key] for key in ("species", "growSeconds", "waterMillilitres")}
 
 
 def name(plant: sqlite3.Row) -> str:
@@ -160,42 +165,45 @@ def name(plant: sqlite3.Row) -> str:
 
 
 def find(rows: sqlite3.Connection, name: str) -> sqlite3.Row | None:
-    return rows.execute("SELECT * FROM plants WHERE id = ?", (int(name.removeprefix("plant-")),)).fetchone()
+    plant: sqlite3.Row | None = rows.execute("SELECT * FROM plants WHERE 'plant-' || id = ?", (name,)).fetchone()
+    return plant
+
+
+def found(rows: sqlite3.Connection, call: Call) -> sqlite3.Row:
+    """One that exists, and that this call may change."""
+    plant = find(rows, call.name)
+    if plant is None or plant["removed_at"]:
+        raise NotFound(f"There is no {call.name}.", reason="NoSuchPlant")
+    call.ensure_owned(plant["marker"])
+    return plant
 
 
 def find_by_marker(rows: sqlite3.Connection, call: Call) -> sqlite3.Row | None:
     """The oldest."""
-    query = "SELECT * FROM plants WHERE marker IN (?, ?) AND removed_at IS NULL ORDER BY id"
-    return rows.execute(query, call.markers).fetchone()
+    plants = rows.execute("SELECT * FROM plants WHERE removed_at IS NULL ORDER BY id")
+    return next((plant for plant in plants if call.target.owns(plant["marker"])), None)
 
 
-def reject_if_changed(plant: sqlite3.Row, etag: str) -> None:
-    if etag and etag != str(plant["version"]):
-        raise Failed("CONFLICT", "Changed", f"{name(plant)} was changed meanwhile.")
-
-
-def growth(plant: sqlite3.Row) -> operation_pb2.Operation | None:
+def growth(plant: sqlite3.Row) -> Operation | None:
     """None: it is grown. A plant grows by itself, whoever observes."""
     left = plant["grown_at"] - time.time()
     if left <= 0:
         return None
     percent = int(100 * (1 - left / (plant["grown_at"] - plant["planted_at"])))
-    return operation_pb2.Operation(
-        handle=f"grow/{name(plant)}",
-        verb=operation_pb2.OPERATION_VERB_CREATE,
-        poll_after=Duration(nanos=int(min(left, 0.999) * 1e9)),
-        progress_percent=max(0, min(percent, 99)),
+    return Operation.create(
+        Growth(plant=name(plant)),
+        poll_after=min(left, 0.999),
+        progress=max(0, min(percent, 99)),
         phase="Sprouting" if percent < 50 else "Growing",
     )
 
 
-def observed(plant: sqlite3.Row) -> observation_pb2.Observation:
+def observed(plant: sqlite3.Row) -> Observation:
     growing = growth(plant)
-    planted = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(plant["planted_at"]))
-    return observation_pb2.Observation(
+    return Observation(
         external_name=name(plant),
-        parameters=document(json.loads(plant["parameters"])),
-        status=document({"grown": growing is None, "plantedAt": planted}),
+        parameters=Plant.model_validate_json(plant["parameters"]),
+        status=PlantStatus(grown=growing is None, planted_at=datetime.fromtimestamp(int(plant["planted_at"]), UTC)),
         ready=growing is None,
         ready_message="" if growing is None else "It is growing.",
         etag=str(plant["version"]),
@@ -204,13 +212,13 @@ def observed(plant: sqlite3.Row) -> observation_pb2.Observation:
     )
 
 
-def grown_or_growing(plant: sqlite3.Row, already_done: bool = False) -> outcome_pb2.Outcome:
+def grown_or_growing(plant: sqlite3.Row, *, already_done: bool = False) -> Outcome:
     """How its creating goes. What was pulled out before it was grown never gets there; the answer stays the same ever after."""
     removed = plant["removed_at"]
-    if removed is not None and removed < plant["grown_at"]:
-        raise Failed("OPERATION_FAILED", "PulledOut", f"{name(plant)} was pulled out before it was grown.", name=name(plant))
+    if removed and removed < plant["grown_at"]:
+        failure = OperationFailed(f"{name(plant)} was pulled out before it was grown.", reason="PulledOut")
+        return Outcome.failed(failure, external_name=name(plant))
     growing = growth(plant)
-    if growing is not None:
-        return outcome_pb2.Outcome(external_name=name(plant), operation=growing)
-    done = outcome_pb2.Completed(observation=None if removed else observed(plant), already_done=already_done)
-    return outcome_pb2.Outcome(external_name=name(plant), completed=done)
+    if growing:
+        return Outcome.operation(growing, external_name=name(plant))
+    return Outcome.completed(None if removed else observed(plant), external_name=name(plant), already_done=already_done)

@@ -1,0 +1,5 @@
+import { run } from "@crossbridge/sdk";
+
+import { plugin } from "./plugin.js";
+
+await run(plugin);

@@ -1,0 +1,83 @@
+package crossbridge
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+	"syscall"
+)
+
+var sockets atomic.Int64
+
+// unixSocket removes its file when it is closed, if it is still this process's.
+type unixSocket struct {
+	*net.UnixListener
+	path string
+	file fs.FileInfo
+}
+
+func (s *unixSocket) Close() error {
+	if info, err := os.Lstat(s.path); err == nil && os.SameFile(info, s.file) {
+		_ = os.Remove(s.path)
+	}
+	return s.UnixListener.Close()
+}
+
+// listenUnix creates a socket that only its owner can reach. A file left behind by a process that has ended is replaced.
+func listenUnix(path string) (net.Listener, error) {
+	if err := rejectInUse(path); err != nil {
+		return nil, err
+	}
+	// Bound under another name first, so that nobody ever finds it with a wider mode, and a stale file goes in the same step. Sockets have little room for
+	// their paths.
+	temporary := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%d-%d", os.Getpid(), sockets.Add(1)))
+	// Its name holds our process id: one that is there was left by a process that has ended.
+	_ = os.Remove(temporary)
+	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: temporary, Net: "unix"})
+	if err != nil {
+		return nil, err
+	}
+	listener.SetUnlinkOnClose(false)
+	info, err := place(temporary, path)
+	if err != nil {
+		_ = os.Remove(temporary)
+		return nil, errors.Join(err, listener.Close())
+	}
+	return &unixSocket{listener, path, info}, nil
+}
+
+func place(temporary, path string) (fs.FileInfo, error) {
+	if err := os.Chmod(temporary, 0o600); err != nil {
+		return nil, err
+	}
+	info, err := os.Lstat(temporary)
+	if err != nil {
+		return nil, err
+	}
+	return info, os.Rename(temporary, path)
+}
+
+func rejectInUse(path string) error {
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	case info.Mode().Type() != fs.ModeSocket:
+		return errors.New("there is a file that is no socket; remove it, or name another path")
+	}
+	probe, err := net.Dial("unix", path)
+	if err == nil {
+		_ = probe.Close()
+		return errors.New("another process serves there; stop it, or name another path")
+	}
+	if !errors.Is(err, syscall.ECONNREFUSED) {
+		return fmt.Errorf("cannot find out whether another process serves there: %w", err)
+	}
+	return nil
+}

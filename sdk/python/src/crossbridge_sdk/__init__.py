@@ -1,0 +1,112 @@
+"""Write a Crossbridge plugin in Python.
+
+A plugin makes one cloud's resources available in Kubernetes. Its author writes, for each kind, a model of the parameters, a model of the
+status, and one `Resource`; a `Plugin` collects the kinds and serves them. The runtime bridge does everything that is Kubernetes.
+"""
+
+from .answer import Absent, Listed, ListedItem, Observation, Operation, OperationVerb, Outcome, WarningEvent
+from .call import Call, Config, ConfigCall, Create, Deadline, Delete, Desired, Known, List, Owner, Poll, Target, Update
+from .failure import (
+    AlreadyExists,
+    Conflict,
+    CredentialsExpired,
+    DependencyNotReady,
+    Effect,
+    Failure,
+    FailureCode,
+    ImmutableField,
+    Internal,
+    InvalidArgument,
+    InvalidConfig,
+    InvalidSpec,
+    NotFound,
+    OperationExpired,
+    OperationFailed,
+    PermissionDenied,
+    QuotaExceeded,
+    Throttled,
+    Timeout,
+    TokenReused,
+    Unauthenticated,
+    Unavailable,
+    Unsupported,
+)
+from .handle import Handle
+from .kind import FOR_EVER, ConnectionKey, Example, ExternalName, Kind, PrinterColumn, Recovery
+from .log import CallFilter
+from .model import Compared, Comparison, Immutable, Int32, LateInitialized, Model, NoStatus, Reference, Sensitive, SetOnce
+from .plugin import CredentialKey, Plugin
+from .published import DeclarationError
+from .resource import Resource
+from .serve import ServeError
+
+__all__ = [
+    "FOR_EVER",
+    "Absent",
+    "AlreadyExists",
+    "Call",
+    "CallFilter",
+    "Compared",
+    "Comparison",
+    "Config",
+    "ConfigCall",
+    "Conflict",
+    "ConnectionKey",
+    "Create",
+    "CredentialKey",
+    "CredentialsExpired",
+    "Deadline",
+    "DeclarationError",
+    "Delete",
+    "DependencyNotReady",
+    "Desired",
+    "Effect",
+    "Example",
+    "ExternalName",
+    "Failure",
+    "FailureCode",
+    "Handle",
+    "Immutable",
+    "ImmutableField",
+    "Int32",
+    "Internal",
+    "InvalidArgument",
+    "InvalidConfig",
+    "InvalidSpec",
+    "Kind",
+    "Known",
+    "LateInitialized",
+    "List",
+    "Listed",
+    "ListedItem",
+    "Model",
+    "NoStatus",
+    "NotFound",
+    "Observation",
+    "Operation",
+    "OperationExpired",
+    "OperationFailed",
+    "OperationVerb",
+    "Outcome",
+    "Owner",
+    "PermissionDenied",
+    "Plugin",
+    "Poll",
+    "PrinterColumn",
+    "QuotaExceeded",
+    "Recovery",
+    "Reference",
+    "Resource",
+    "Sensitive",
+    "ServeError",
+    "SetOnce",
+    "Target",
+    "Throttled",
+    "Timeout",
+    "TokenReused",
+    "Unauthenticated",
+    "Unavailable",
+    "Unsupported",
+    "Update",
+    "WarningEvent",
+]

@@ -1,0 +1,139 @@
+//! The SDKs: built in a copy, tested there, and packed as authors get them.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    BuildError, Language,
+    build::{install_if_changed, locked, program, run, synchronized},
+    source,
+};
+
+/// Builds the SDK of a language once, with its tests, vectors, types and linters, and packs it: a wheel, a tarball, or the folder of a module.
+///
+/// # Errors
+/// The output of the tool that failed.
+pub(crate) async fn package(language: Language) -> Result<PathBuf, BuildError> {
+    let root = source::target().join("languages");
+    let at = root.join("sdk").join(language.name());
+    fs::create_dir_all(&at).map_err(BuildError::file(&at))?;
+    let _guard = locked(at.with_extension("lock")).await?;
+
+    let digest = digest(language)?;
+    let stamp = at.with_extension("built");
+    if fs::read_to_string(&stamp).is_ok_and(|former| former == digest) {
+        return packed(language, &at);
+    }
+    source::mirror(&folder(language), &at, language.kept())?;
+    for shared in ["proto/crossbridge", "tests/vectors"] {
+        synchronized(shared, &root).await?;
+    }
+    install_if_changed(language, &at).await?;
+    pack(language, &at).await?;
+    verify(language, &at).await?;
+    fs::write(&stamp, digest).map_err(BuildError::file(&stamp))?;
+    packed(language, &at)
+}
+
+/// Of everything that the SDK is built of.
+pub(crate) fn digest(language: Language) -> Result<String, BuildError> {
+    let repository = source::repository();
+    source::digest(&[
+        &folder(language),
+        &repository.join("proto/crossbridge"),
+        &repository.join("tests/vectors"),
+    ])
+}
+
+fn folder(language: Language) -> PathBuf {
+    source::repository().join("sdk").join(language.name())
+}
+
+async fn pack(language: Language, at: &Path) -> Result<(), BuildError> {
+    match language {
+        Language::Python => {
+            let wheel = [
+                "wheel",
+                "--quiet",
+                "--disable-pip-version-check",
+                "--no-deps",
+                "--no-build-isolation",
+                "--wheel-dir",
+                "dist",
+                ".",
+            ];
+            run(program(at, ".venv/bin/pip", &wheel)).await?;
+            let wheel = packed(language, at)?.display().to_string();
+            run(program(at, ".venv/bin/pip", &wheel_install(&wheel))).await
+        }
+        // A module is its source.
+        Language::Go => Ok(()),
+        Language::TypeScript => {
+            run(program(at, "npm", &["run", "--silent", "build"])).await?;
+            let pack = [
+                "pack",
+                "--silent",
+                "--ignore-scripts",
+                "--pack-destination",
+                "dist",
+            ];
+            run(program(at, "npm", &pack)).await
+        }
+    }
+}
+
+/// Installs a wheel, and nothing that it needs.
+pub(crate) fn wheel_install(wheel: &str) -> [&str; 6] {
+    [
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-deps",
+        "--force-reinstall",
+        wheel,
+    ]
+}
+
+/// Runs its tests and the vectors, and what judges its types and its style.
+async fn verify(language: Language, at: &Path) -> Result<(), BuildError> {
+    let steps: &[&[&str]] = match language {
+        Language::Python => &[
+            &[".venv/bin/python", "-m", "pytest", "-q"],
+            &[".venv/bin/python", "-m", "mypy"],
+            &[".venv/bin/python", "-m", "ruff", "check", "."],
+            &[".venv/bin/python", "-m", "ruff", "format", "--check", "."],
+        ],
+        Language::Go => &[
+            &["go", "vet", "./..."],
+            &["go", "tool", "-modfile=tools/go.mod", "staticcheck", "./..."],
+            &["sh", "-c", "test -z \"$(gofmt -l .)\""],
+            &["go", "test", "./..."],
+        ],
+        Language::TypeScript => &[&["npm", "test", "--silent"], &["npm", "run", "--silent", "lint"]],
+    };
+    for step in steps {
+        if let [tool, arguments @ ..] = step {
+            run(program(at, tool, arguments)).await?;
+        }
+    }
+    Ok(())
+}
+
+/// The wheel, the tarball, or the module's folder.
+fn packed(language: Language, at: &Path) -> Result<PathBuf, BuildError> {
+    let extension = match language {
+        Language::Python => "whl",
+        Language::Go => return Ok(at.to_owned()),
+        Language::TypeScript => "tgz",
+    };
+    let dist = at.join("dist");
+    let package = source::entries(&dist)?
+        .into_iter()
+        .find(|path| path.extension().is_some_and(|found| found == extension));
+    package.ok_or_else(|| BuildError::Step {
+        status: "success".to_owned(),
+        said: format!("no .{extension} is in {}", dist.display()),
+    })
+}
