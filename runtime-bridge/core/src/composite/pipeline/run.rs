@@ -182,7 +182,7 @@ impl Pipeline {
     /// To the next step, or to the end.
     fn go_on(&mut self, failure: Option<RunFailure>) {
         if let State::Running(step) = &self.state {
-            let required = step.required(failure.is_some()).clone();
+            let required = step.required(failure.as_ref()).clone();
             self.requirements.set(step.name(), required);
         }
         let result = match failure {

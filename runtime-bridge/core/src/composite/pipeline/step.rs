@@ -82,10 +82,16 @@ impl StepRun {
         &self.spec.function
     }
 
-    /// What is to be remembered of it. Of a failed one all that it required in this run, lest what would mend it go unseen.
-    pub fn required(&self, failed: bool) -> &Requirements {
+    /// What is to be remembered of it. Of a failed one all that it required in this run, lest what would mend it go unseen; of one that never settled what
+    /// was remembered before: else each run would begin where the former one ended, remember more, and be written down, without end.
+    pub fn required(&self, failure: Option<&RunFailure>) -> &Requirements {
+        let unsettled = RunFailure::Step {
+            step: self.spec.step.clone(),
+            why: StepFailure::Unsettled,
+        };
         match &self.required {
-            Some(required) if !failed => required,
+            _ if failure == Some(&unsettled) => &self.seeds,
+            Some(required) if failure.is_none() => required,
             Some(_) if !self.required_ever.is_empty() => &self.required_ever,
             _ => &self.seeds,
         }

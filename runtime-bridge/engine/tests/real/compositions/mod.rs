@@ -1,5 +1,6 @@
 //! Compositions from the definition to the composed objects and back.
 
+mod bad_input;
 mod claims;
 mod definitions;
 mod stage;
