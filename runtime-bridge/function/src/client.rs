@@ -102,7 +102,13 @@ impl Client {
             self.kept.forget(function);
             self.options.metrics.held(function, false);
         }
-        connections.retain(|name, _| self.options.endpoints.has(name));
+        connections.retain(|name, _| {
+            let is_known = self.options.endpoints.has(name);
+            if !is_known {
+                self.options.metrics.held(name, false);
+            }
+            is_known
+        });
         let endpoint = endpoint?;
         let route = (self.options.connect)(&endpoint)
             .map_err(|error| FunctionFailure::NoEndpoint(error.to_string()))?;

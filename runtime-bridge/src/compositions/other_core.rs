@@ -29,6 +29,8 @@ pub struct OtherCore {
     api: Arc<ApiType>,
     key: Key,
     seen: Option<SeenRenewal>,
+    /// The lease was looked for, and found or not.
+    is_known: bool,
     forbidden: bool,
 }
 
@@ -74,6 +76,7 @@ impl OtherCore {
             key: Key::new(api.kind.clone(), Some(namespace), LEASE),
             api,
             seen: None,
+            is_known: false,
             forbidden: false,
         }
     }
@@ -111,16 +114,16 @@ impl OtherCore {
             }
             Err(error) => {
                 tracing::warn!(%error, "cannot see whether Crossplane's core runs: will look again");
+                if !self.is_known {
+                    return Some("it is not known yet whether Crossplane's core runs".to_owned());
+                }
                 // What was known goes on.
                 let now = self.clock.now();
-                return match self.seen {
-                    Some(seen) if !seen.is_recent(now) => None,
-                    _ => Some(format!(
-                        "it is not known yet whether Crossplane's core runs: {error}"
-                    )),
-                };
+                let seen = self.seen.filter(|seen| seen.is_recent(now));
+                return seen.map(|_| "Crossplane's core ran when its lease was read last".to_owned());
             }
         };
+        self.is_known = true;
         let held = lease.as_deref().and_then(renewal);
         let Some((holder, renewed)) = held else {
             self.seen = None;
@@ -130,9 +133,8 @@ impl OtherCore {
         let seen = SeenRenewal::next(self.seen, renewed, now);
         self.seen = Some(seen);
         let namespace = self.key.namespace().unwrap_or_default();
-        seen.is_recent(now).then(|| {
-            format!("Crossplane's core runs ({holder} renewed the lease {namespace}/{LEASE} at {renewed:.0})")
-        })
+        seen.is_recent(now)
+            .then(|| format!("Crossplane's core runs ({holder} renews the lease {namespace}/{LEASE})"))
     }
 }
 

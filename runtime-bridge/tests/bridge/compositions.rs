@@ -412,7 +412,7 @@ async fn compositions_are_off_while_the_core_of_crossplane_runs() {
         .until("/readyz?verbose", |_, text| text.contains("compositions: off: "))
         .await;
     assert!(
-        off.contains("crossplane-0 renewed the lease default/crossplane-leader-election-core at "),
+        off.contains("crossplane-0 renews the lease default/crossplane-leader-election-core"),
         "{off}"
     );
     bridge.until_ready().await;

@@ -21,6 +21,10 @@ pub enum Bond {
 impl Bond {
     /// By the reference of the composite resource, and by the uid of who bound it, if that is known.
     pub fn of(claim: &Claim, xr: &LiveObject) -> Self {
+        // What composes it would set it back without end, and deletes it: no claim's, whatever it refers to.
+        if xr.controller().is_some() {
+            return Self::None;
+        }
         let reference = &xr.object["spec"]["claimRef"];
         if reference.is_null() {
             return Self::None;
@@ -91,6 +95,11 @@ mod tests {
             with(annotations, json!({names::CLAIM_UID: "another"})),
             Bond::Former
         );
+        let composed =
+            json!([{"apiVersion": "v1", "kind": "Parent", "name": "p", "uid": "p", "controller": true}]);
+        let mut nested = xr();
+        nested.object["metadata"]["ownerReferences"] = composed;
+        assert_eq!(Bond::of(&claim(), &nested), Bond::None);
         // Crossplane notes no uid.
         assert_eq!(with(annotations, json!({})), Bond::Ours);
     }

@@ -100,7 +100,8 @@ impl ClaimMemory {
     /// An action is about to be carried out.
     pub(super) fn before(&mut self, action: &Action) {
         if let Action::Create(..) = action {
-            self.looked = None;
+            // If its answer is lost, the next one is not the first.
+            (self.looked, self.named) = (None, None);
         }
     }
 

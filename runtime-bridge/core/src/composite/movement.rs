@@ -22,8 +22,14 @@ impl Movement {
         if !snapshot.xr.is_deleting() {
             return None;
         }
-        let seen = snapshot.seen.iter();
-        let left: BTreeMap<ObjectId, String> = seen.map(|(id, seen)| (id.clone(), stage(seen))).collect();
+        let known = former.as_ref().map(|former| &former.left);
+        let stage = |(id, seen): (&ObjectId, &ObjectState)| {
+            // Not to be read is no movement.
+            let before = known.and_then(|known| known.get(id));
+            let before = before.filter(|_| matches!(seen, ObjectState::Unknown(_)));
+            (id.clone(), before.cloned().unwrap_or_else(|| stage(seen)))
+        };
+        let left: BTreeMap<ObjectId, String> = snapshot.seen.iter().map(stage).collect();
         match former {
             Some(former) if former.left == left => Some(former),
             former => Some(Self {

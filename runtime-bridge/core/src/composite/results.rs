@@ -164,7 +164,12 @@ impl CompositeMemory {
             "cannot {verb} composed resource {}: {}",
             deletion.id, failure.message
         );
-        let policy = if failure.kind == WriteFailureKind::Conflict {
+        let is_conflict = failure.kind == WriteFailureKind::Conflict;
+        // Its refusal stands, though another writer was faster this time.
+        let refused = former
+            .filter(|former| is_conflict && !former.is_conflict)
+            .cloned();
+        let policy = if is_conflict {
             policies::API_CONFLICT
         } else {
             let state = format!("delete/{message}");
@@ -172,8 +177,8 @@ impl CompositeMemory {
             policies::API
         };
         let failed = FailedDeletion {
-            message,
-            is_conflict: failure.kind == WriteFailureKind::Conflict,
+            is_conflict: is_conflict && refused.is_none(),
+            message: refused.map_or(message, |refused| refused.message),
             failures,
             retry_at: moment.now + policy.wait(failures, moment.jitter),
         };

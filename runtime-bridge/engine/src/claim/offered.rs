@@ -11,6 +11,7 @@ use bridge_core::{
     controller_ref::ControllerRef,
     definition::{ClaimTerms, Definition, Terms},
     queue::{Priority, Wake},
+    watch_plan::GroupKind,
 };
 use serde_json::{Value, json};
 use tokio::sync::Notify;
@@ -65,8 +66,6 @@ struct Offer {
     version: u64,
     /// The last version of it that can be read at all.
     definition: Option<Definition>,
-    /// The claims that it offers, or offered last: these are served until their CRD goes, as nobody else takes their finalizers off.
-    claim: Option<ClaimTerms>,
     /// Version of the CRD that was looked at, and what it serves if it is the definition's.
     crd: Option<(u64, Option<Value>)>,
     served: Option<ServedClaims>,
@@ -125,7 +124,8 @@ impl Follow {
     }
 
     async fn follow(&self, definition: &Object, offer: &mut Offer) -> bool {
-        let Some(name) = offer.crd_name() else {
+        // Claims that are offered no more are served until their CRD goes: nobody else takes their finalizers off.
+        let Some(name) = definition::claim_crd_left(definition, &self.shared.watches) else {
             offer.served = None;
             return true;
         };
@@ -213,27 +213,23 @@ impl Offer {
         }
     }
 
-    /// Name of the CRD of its claims; `None`: it never offered any.
-    fn crd_name(&self) -> Option<String> {
-        let definition = self.definition.as_ref()?;
-        let offered = definition.claim_names.as_ref().map(|names| &names.plural);
-        let plural = offered.or(self.claim.as_ref().map(|claim| &claim.plural))?;
-        Some(format!("{plural}.{}", definition.group))
-    }
-
     /// By what its claims are served, as their CRD stands: whatever the definition was edited to since.
-    fn terms(&mut self) -> Option<(Terms, Arc<ApiType>)> {
+    fn terms(&self) -> Option<(Terms, Arc<ApiType>)> {
         let (_, crd) = self.crd.as_ref()?;
-        let mut terms = Terms::as_served(self.definition.as_ref()?, crd.as_ref()?)?;
-        terms.claim = terms.claim.or(self.claim.take());
-        self.claim.clone_from(&terms.claim);
-        let claim = terms.claim.as_ref()?;
+        let (definition, crd) = (self.definition.as_ref()?, crd.as_ref()?);
+        let mut terms = Terms::as_served(definition, crd)?;
+        let names = &crd["spec"]["names"];
         let api = ApiType {
-            kind: claim.kind.clone(),
+            kind: GroupKind::new(&definition.group, names["kind"].as_str()?),
             version: terms.version.clone(),
-            plural: claim.plural.clone(),
+            plural: names["plural"].as_str()?.to_owned(),
             namespaced: true,
         };
+        terms.claim = Some(ClaimTerms {
+            kind: api.kind.clone(),
+            plural: api.plural.clone(),
+            default_delete_policy: definition.default_delete_policy,
+        });
         Some((terms, Arc::new(api)))
     }
 }
@@ -244,5 +240,5 @@ fn without_schemas(crd: &Value) -> Value {
     let versions: Vec<Value> = versions
         .map(|one| json!({"name": one["name"], "served": one["served"], "storage": one["storage"]}))
         .collect();
-    json!({"spec": {"versions": versions}})
+    json!({"spec": {"names": crd["spec"]["names"], "versions": versions}})
 }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use bridge_core::{queue::Priority, reasons::DefinitionEvent};
+use bridge_core::{queue::Priority, reasons::DefinitionEvent, watch_plan::GroupKind};
 use parking_lot::Mutex;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -31,8 +31,8 @@ const EVENT_SOURCE: &str = "defined/compositeresourcedefinition.apiextensions.cr
 /// What an honest reconcile may take: the deletion of very many composite resources.
 const LONGEST: Duration = Duration::from_mins(5);
 
-/// This process may not act now: then later.
-const NOT_LEADER: Duration = Duration::from_secs(1);
+/// This process may not act now, or does not know enough: then later.
+const NOT_YET: Duration = Duration::from_secs(1);
 
 /// Reconciles definitions, and serves what they define.
 pub struct DefinitionReconciler {
@@ -45,7 +45,7 @@ pub struct DefinitionReconciler {
     pub(super) crds: Crds,
     pub(super) served: ServedTypes,
     /// What is waited for, by the name of the definition that is being deleted.
-    pub(super) removals: Mutex<BTreeMap<String, Subscription>>,
+    pub(super) removals: Mutex<BTreeMap<String, (GroupKind, Subscription)>>,
     composites: Arc<CompositeShared>,
 }
 
@@ -116,13 +116,18 @@ impl Reconcile for DefinitionReconciler {
             self.retries.forget(key);
             return Next::idle();
         };
-        if !self.may_act() {
-            return Next::at(self.clock.now() + NOT_LEADER, Priority::Dependency);
+        // Of claims that are offered no more, their CRD alone tells.
+        let are_crds_known = engine
+            .watches
+            .definitions_controlled_by(definition.uid())
+            .is_some();
+        if !self.may_act() || !are_crds_known {
+            return Next::at(self.clock.now() + NOT_YET, Priority::Dependency);
         }
         let result = if definition.is_deleting() {
             self.remove(&engine, &definition).await
         } else {
-            self.establish(&definition).await
+            self.establish(&engine, &definition).await
         };
         self.retries.after(&definition, result)
     }

@@ -16,6 +16,7 @@ use crate::{
     api_error::ApiError,
     crd::{established, write_pace::WritePace},
     object::{ApiType, Key, Object},
+    watch::Watches,
     write::{Deletion, Propagation, Writer},
 };
 
@@ -232,6 +233,14 @@ pub(super) fn claim_crd(definition: &Object) -> Option<String> {
     let spec = definition.spec_value();
     let plural = spec["claimNames"]["plural"].as_str()?;
     Some(format!("{plural}.{}", spec["group"].as_str()?))
+}
+
+/// Likewise, also where it offers them no more, and their CRD is left.
+pub(crate) fn claim_crd_left(definition: &Object, watches: &Watches) -> Option<String> {
+    claim_crd(definition).or_else(|| {
+        let controlled = watches.definitions_controlled_by(definition.uid())?;
+        controlled.into_iter().find(|crd| crd != definition.name())
+    })
 }
 
 /// The definition of this uid controls it.

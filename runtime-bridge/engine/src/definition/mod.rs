@@ -9,6 +9,7 @@ mod removal;
 mod served_types;
 mod types;
 
+pub(crate) use self::crds::claim_crd_left;
 pub use self::{
     controller::DefinitionReconciler,
     types::{DefinedType, DefinedTypes},

@@ -17,9 +17,11 @@ use serde_json::Value;
 use super::{
     controller::DefinitionReconciler,
     crds::{BroughtCrd, is_controlled_by, uid},
+    removal::AGAIN,
 };
 use crate::{
-    api_error::ApiError, crd::established, event::EventType, object::Object, reconcile::Next, write::Writer,
+    api_error::ApiError, crd::established, engine::Engine, event::EventType, object::Object, reconcile::Next,
+    write::Writer,
 };
 
 /// What follows from a definition.
@@ -45,7 +47,11 @@ fn render(definition: &Object) -> Result<Rendered, DefinitionRejected> {
 }
 
 impl DefinitionReconciler {
-    pub(super) async fn establish(&self, definition: &Arc<Object>) -> Result<Next, ApiError> {
+    pub(super) async fn establish(
+        &self,
+        engine: &Arc<Engine>,
+        definition: &Arc<Object>,
+    ) -> Result<Next, ApiError> {
         let rendered = match render(definition) {
             Ok(rendered) => rendered,
             Err(rejected) => return self.reject(definition, &rejected).await,
@@ -65,10 +71,19 @@ impl DefinitionReconciler {
             Ok(claim) => (claim, None),
             Err(error) => (None, Some(error)),
         };
+        let (withdrawn, error) = match (&rendered.claim, error) {
+            (None, None) => match self.withdraw_claims(engine, definition).await {
+                Ok(withdrawn) => (withdrawn, None),
+                Err(error) => (None, Some(error)),
+            },
+            (_, error) => (None, error),
+        };
+        let again = withdrawn.is_some().then_some(AGAIN);
         let waits = error.is_some().then_some(SideState::Waiting);
+        let claim_state = claim.as_ref().map(|claim| claim.state.clone());
         let standing = Standing {
             composite: composite.state,
-            claim: claim.as_ref().map(|claim| claim.state.clone()).or(waits),
+            claim: claim_state.or(withdrawn).or(waits),
         };
         self.write_status(definition, &standing, Some(&rendered.terms))
             .await?;
@@ -79,10 +94,13 @@ impl DefinitionReconciler {
         }
         // Else a CRD that changes is its turn.
         let pauses = [composite.not_before, claim_not_before];
-        let pause = pauses.into_iter().flatten().min().map(|at| {
-            let wait = at.saturating_duration_since(tokio::time::Instant::now());
-            Next::at(self.clock.now() + wait, Priority::Dependency)
-        });
+        let now = tokio::time::Instant::now();
+        let pauses = pauses
+            .into_iter()
+            .flatten()
+            .map(|at| at.saturating_duration_since(now));
+        let pause = pauses.chain(again).min();
+        let pause = pause.map(|wait| Next::at(self.clock.now() + wait, Priority::Dependency));
         Ok(pause.unwrap_or_else(Next::idle))
     }
 
@@ -93,10 +111,7 @@ impl DefinitionReconciler {
         rejected: &DefinitionRejected,
     ) -> Result<Next, ApiError> {
         let crd = self.crds.read(definition.name()).await?;
-        self.serve_as_found(
-            definition,
-            crd.as_ref().filter(|crd| is_controlled_by(crd, definition.uid())),
-        );
+        self.serve_as_found(definition, crd.as_ref());
         let message = rejected.to_string();
         self.record(
             definition,
@@ -117,6 +132,8 @@ impl DefinitionReconciler {
     /// Serves the composite resources of a definition as its CRD stands, whatever the definition says by now, and whatever became of the last edit: a function of
     /// what is stored, not of what this process has served. Nothing is served without a CRD.
     pub(super) fn serve_as_found(&self, definition: &Object, crd: Option<&Value>) {
+        // One that is still to be taken over may be somebody's, with objects that are not composite resources.
+        let crd = crd.filter(|crd| is_controlled_by(crd, definition.uid()));
         let terms = crd
             .filter(|crd| established::is_readable(crd))
             .and_then(|crd| Terms::as_served(&read(definition).ok()?, crd));

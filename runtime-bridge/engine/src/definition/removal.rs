@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::{
     controller::DefinitionReconciler,
-    crds::{claim_crd, is_controlled_by},
+    crds::{claim_crd, claim_crd_left, is_controlled_by},
 };
 use crate::{
     api_error::ApiError,
@@ -31,7 +31,7 @@ use crate::{
 const DELETIONS: usize = 16;
 
 /// What is waited for is looked at again after this, should no watch show it.
-const AGAIN: std::time::Duration = std::time::Duration::from_secs(5);
+pub(super) const AGAIN: std::time::Duration = std::time::Duration::from_secs(5);
 
 /// What is left of one side of a definition.
 enum Left {
@@ -79,7 +79,7 @@ impl DefinitionReconciler {
         let composite = self.owned_crd(definition, definition.name()).await?;
         // Before anything is deleted, and after a restart, too: only who serves composite resources takes their finalizers off.
         self.serve_as_found(definition, composite.as_ref());
-        let claims = match claim_crd(definition) {
+        let claims = match claim_crd_left(definition, &engine.watches) {
             Some(name) => self.owned_crd(definition, &name).await?,
             None => None,
         };
@@ -98,6 +98,30 @@ impl DefinitionReconciler {
         Ok(Next::idle())
     }
 
+    /// Claims that are offered no more go when their users delete them, and then their CRD. `None`: nothing of them is left.
+    pub(super) async fn withdraw_claims(
+        &self,
+        engine: &Arc<Engine>,
+        definition: &Arc<Object>,
+    ) -> Result<Option<SideState>, ApiError> {
+        let Some(name) = claim_crd_left(definition, &engine.watches) else {
+            return Ok(None);
+        };
+        let Some(crd) = self.owned_crd(definition, &name).await? else {
+            return Ok(None);
+        };
+        let left = self.left(engine, definition, crd).await?;
+        let message = match &left {
+            Left::Objects(..) => left.message(Side::Claim, None),
+            Left::Crd(crd) => {
+                self.writer.verify_current(definition, || self.may_act()).await?;
+                let refused = self.delete_crd(definition, Side::Claim, crd).await?;
+                left.message(Side::Claim, refused.as_ref())
+            }
+        };
+        Ok(Some(SideState::Terminating { message }))
+    }
+
     async fn owned_crd(&self, definition: &Object, name: &str) -> Result<Option<Value>, ApiError> {
         let crd = self.crds.read(name).await?;
         Ok(crd.filter(|crd| is_controlled_by(crd, definition.uid())))
@@ -111,9 +135,19 @@ impl DefinitionReconciler {
         side: Side,
         crd: Value,
     ) -> Result<Next, ApiError> {
-        let left = self.left(engine, definition, crd).await?;
-        let offers = claim_crd(definition).is_some();
+        let offers = side == Side::Claim || claim_crd(definition).is_some();
         let standing = |message| Standing::of_both(&SideState::Terminating { message }, offers);
+        let left = match self.left(engine, definition, crd).await {
+            Ok(left) => left,
+            Err(error) => {
+                // Who wonders why nothing goes looks here.
+                if matches!(error, ApiError::Forbidden(_) | ApiError::Denied(_)) {
+                    let message = format!("cannot see what is left to be deleted: {error}");
+                    self.write_status(definition, &standing(message), None).await?;
+                }
+                return Err(error);
+            }
+        };
         let said = if is_said_to_end(definition) {
             Arc::clone(definition)
         } else {
@@ -128,7 +162,12 @@ impl DefinitionReconciler {
             }
             Left::Crd(crd) => self.delete_crd(definition, side, crd).await?,
         };
-        // Whatever it is: who wonders why nothing goes looks here.
+        if refused
+            .as_ref()
+            .is_some_and(|refused| refused.error == ApiError::NotSent)
+        {
+            return Err(ApiError::NotSent);
+        }
         let standing = standing(left.message(side, refused.as_ref()));
         self.write_status(&said, &standing, None).await?;
         match refused {
@@ -225,7 +264,10 @@ impl DefinitionReconciler {
     /// The last of them that goes is the definition's turn.
     fn watch_removal(&self, engine: &Engine, definition: &Object, api: &Arc<ApiType>) {
         let mut removals = self.removals.lock();
-        if removals.contains_key(definition.name()) {
+        if removals
+            .get(definition.name())
+            .is_some_and(|(kind, _)| *kind == api.kind)
+        {
             return;
         }
         let key = definition.key();
@@ -245,7 +287,7 @@ impl DefinitionReconciler {
             }
         });
         let watched = engine.subscribe(api, "its definition is being deleted", &listener);
-        removals.insert(definition.name().to_owned(), watched);
+        removals.insert(definition.name().to_owned(), (api.kind.clone(), watched));
     }
 }
 

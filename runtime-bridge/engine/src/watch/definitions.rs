@@ -35,6 +35,8 @@ pub(super) struct KnownDefinition {
     pub(super) namespaced: bool,
     /// It is being deleted.
     pub(super) terminating: bool,
+    /// Uid of the object that controls it.
+    controller: Option<String>,
 }
 
 #[derive(Debug)]
@@ -117,6 +119,17 @@ impl KnownDefinitions {
         let definition =
             |(kind, known): (&GroupKind, &KnownDefinition)| (kind.clone(), known.definition.clone());
         Ok(by_kind.iter().map(definition).collect())
+    }
+
+    /// Names of those that the object of this uid controls; `None`: not known yet.
+    pub(super) fn controlled_by(&self, uid: &str) -> Option<Vec<String>> {
+        let state = self.state.lock();
+        if state.unknown.is_some() {
+            return None;
+        }
+        let all = state.by_name.iter();
+        let its = all.filter(|(_, known)| known.controller.as_deref() == Some(uid));
+        Some(its.map(|(name, _)| name.clone()).collect())
     }
 
     /// Version of one, by name.
@@ -208,6 +221,14 @@ struct Wire {
 struct Metadata {
     deletion_timestamp: Option<IgnoredAny>,
     annotations: Option<BTreeMap<String, String>>,
+    owner_references: Option<Vec<Owner>>,
+}
+
+#[derive(Deserialize)]
+struct Owner {
+    uid: String,
+    #[serde(default)]
+    controller: bool,
 }
 
 #[derive(Deserialize)]
@@ -271,6 +292,7 @@ impl Wire {
 
     fn read(self, uid: &str) -> KnownDefinition {
         let established = |c: &StatusCondition| c.condition_type == "Established" && c.status == "True";
+        let mut owners = self.metadata.owner_references.into_iter().flatten();
         let served = self.spec.versions.into_iter().filter(|v| v.served);
         KnownDefinition {
             kind: GroupKind::new(&self.spec.group, &self.spec.names.kind),
@@ -282,6 +304,7 @@ impl Wire {
             plural: self.spec.names.plural,
             namespaced: self.spec.scope == "Namespaced",
             terminating: self.metadata.deletion_timestamp.is_some(),
+            controller: owners.find(|owner| owner.controller).map(|owner| owner.uid),
         }
     }
 }

@@ -152,6 +152,11 @@ impl Watches {
         (self.definitions_state() == WatchState::Live).then(|| self.shared.definitions.version(name))
     }
 
+    /// Names of the definitions that the object of this uid controls; `None`: not known yet.
+    pub fn definitions_controlled_by(&self, uid: &str) -> Option<Vec<String>> {
+        self.shared.definitions.controlled_by(uid)
+    }
+
     /// The kinds whose definitions note this plugin, in the versions that are served, the stored one first; `None`: not known yet.
     pub fn kinds_of_plugin(&self, plugin: &str) -> Option<BTreeMap<GroupKind, Vec<Arc<ApiType>>>> {
         self.shared.definitions.of_plugin(plugin)

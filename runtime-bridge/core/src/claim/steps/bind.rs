@@ -38,8 +38,10 @@ pub(in super::super) fn refuse(of: &Facts) -> Flow {
     if refusal(of).is_none() {
         return NEXT;
     }
+    // What is not named, or not watched, gives no turn.
+    let is_told = rules::is_named(of) && !of.snapshot.is_unwatched;
     match write_status(of, Standing::of(of)) {
-        NEXT => rest(None),
+        NEXT => rest((!is_told).then(|| of.snapshot.now + ASK_AGAIN)),
         written => written,
     }
 }
@@ -97,6 +99,9 @@ pub(in super::super) fn propagate(of: &Facts) -> Flow {
     let failed = of.memory.failed_secret.as_ref();
     if failed.is_some_and(|failed| of.snapshot.now < failed.retry_at) {
         return NEXT;
+    }
+    if !rules::is_verified(of) {
+        return act(Action::VerifyResourceVersion);
     }
     let uid = of.xr.map(|xr| xr.uid().to_owned()).unwrap_or_default();
     act(Action::Propagate(refs, uid))

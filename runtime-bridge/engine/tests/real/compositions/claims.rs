@@ -240,6 +240,81 @@ async fn a_definition_deleted_while_no_bridge_ran_takes_its_claims() {
     bridge.end().await;
 }
 
+async fn offers_no_claims(stage: &Stage) {
+    let definition = format!("{DEFINITIONS}/xpurchases.{GROUP}");
+    let edit = json!({"spec": {"claimNames": null}});
+    stage.admin.patch(&definition, &edit).await.unwrap();
+    let ended = stage
+        .condition(&definition, "Offered", "TerminatingCompositeResourceClaim")
+        .await;
+    let conditions = ended["status"]["conditions"].as_array().unwrap();
+    let message = "waiting for 1 composite resource claim(s) to be deleted";
+    assert!(
+        conditions.iter().any(|one| one["message"] == message),
+        "{ended:#}"
+    );
+}
+
+#[tokio::test]
+async fn claims_that_are_offered_no_more_stay_until_their_users_delete_them() {
+    let stage = Stage::new().await;
+    let bridge = Bridge::start(&stage.plane).await;
+    stage.install().await;
+    stage.define_claimed().await;
+    let namespace = stage.admin.namespace("one").await;
+    let path = format!("{}/a", claims(&namespace));
+    stage
+        .create(&claims(&namespace), &claim("a", &json!({"first": "1"})))
+        .await;
+    stage.ready(&path).await;
+    offers_no_claims(&stage).await;
+    bridge.end().await;
+
+    let bridge = Bridge::start(&stage.plane).await;
+    let edit = json!({"spec": {"values": {"first": "one"}}});
+    stage.admin.patch(&path, &edit).await.unwrap();
+    stage.values_become(&namespace, &["one"]).await;
+    stage.admin.delete(&path).await.unwrap();
+    stage.gone(&path).await;
+    let crd = format!("{}/purchases.{GROUP}", crate::admin::DEFINITIONS);
+    stage.gone(&crd).await;
+    let definition = format!("{DEFINITIONS}/xpurchases.{GROUP}");
+    let offers_none = |definition: &Value| {
+        let conditions = definition["status"]["conditions"].as_array();
+        conditions
+            .into_iter()
+            .flatten()
+            .all(|one| one["type"] != "Offered")
+    };
+    stage.object(&definition, offers_none).await;
+    bridge.end().await;
+}
+
+#[tokio::test]
+async fn a_definition_takes_claims_along_that_it_offers_no_more() {
+    let stage = Stage::new().await;
+    let bridge = Bridge::start(&stage.plane).await;
+    stage.install().await;
+    stage.define_claimed().await;
+    let namespace = stage.admin.namespace("one").await;
+    stage
+        .create(&claims(&namespace), &claim("a", &json!({"first": "1"})))
+        .await;
+    stage.ready(&format!("{}/a", claims(&namespace))).await;
+    offers_no_claims(&stage).await;
+    bridge.end().await;
+
+    let definition = format!("{DEFINITIONS}/xpurchases.{GROUP}");
+    stage.admin.delete(&definition).await.unwrap();
+    let bridge = Bridge::start(&stage.plane).await;
+    stage.gone(&definition).await;
+    stage
+        .gone(&format!("{}/purchases.{GROUP}", crate::admin::DEFINITIONS))
+        .await;
+    assert_eq!(stage.values(&namespace).await, [""; 0]);
+    bridge.end().await;
+}
+
 #[tokio::test]
 async fn a_composite_resource_of_another_claim_is_left_alone() {
     let stage = Stage::new().await;
