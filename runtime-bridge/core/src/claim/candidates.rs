@@ -2,8 +2,8 @@
 
 use sha2::{Digest as _, Sha256};
 
-use super::{bond::Bond, object::Claim};
-use crate::composite::ObjectState;
+use super::{bond::Bond, names, object::Claim};
+use crate::composite::{LiveObject, ObjectState};
 
 /// Names that are tried.
 const ATTEMPTS: u8 = 10;
@@ -29,6 +29,16 @@ pub fn candidates(claim: &Claim) -> Vec<String> {
         Some(nth) if !was_bound => derived.split_off(nth),
         _ => vec![named.to_owned()],
     }
+}
+
+/// The composite resource among these that the claim bound and does not name (any more): its reference was edited or taken off. A second one
+/// beside it would be nobody's once the claim is gone. Of several the first by name.
+pub fn bound_elsewhere<'a>(claim: &Claim, xrs: impl IntoIterator<Item = &'a LiveObject>) -> Option<String> {
+    let is_bound = |xr: &&LiveObject| {
+        xr.annotation(names::CLAIM_UID) == Some(claim.uid()) && Bond::of(claim, xr) == Bond::Ours
+    };
+    let bound = xrs.into_iter().filter(is_bound);
+    bound.map(|xr| xr.name().to_owned()).min()
 }
 
 /// Somebody else has the name.
@@ -102,6 +112,24 @@ mod tests {
         assert_eq!(candidates(&named), all[1..]);
         named.object["status"] = json!({"conditions": []});
         assert_eq!(candidates(&named), all[1..2]);
+    }
+
+    #[test]
+    fn what_a_claim_bound_is_found_whatever_it_names() {
+        let named = |name: &str| {
+            let mut one = xr();
+            one.object["metadata"]["name"] = json!(name);
+            one
+        };
+        let (mut other, mut former, mut adopted) = (named("a"), named("b"), named("c"));
+        other.object["spec"]["claimRef"]["name"] = json!("other");
+        former.object["metadata"]["annotations"] = json!({names::CLAIM_UID: "former"});
+        adopted.object["metadata"]["annotations"] = json!({});
+        let strangers = [other, former, adopted];
+        assert_eq!(bound_elsewhere(&claim(), &strangers), None);
+        let (second, first) = (named("e"), named("d"));
+        let all = strangers.iter().chain([&second, &first]);
+        assert_eq!(bound_elsewhere(&claim(), all), Some("d".to_owned()));
     }
 
     #[test]

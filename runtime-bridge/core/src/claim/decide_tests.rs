@@ -53,6 +53,11 @@ fn at(time: &str) -> Timestamp {
     time.parse().unwrap()
 }
 
+/// A live read of this time found no composite resource of the name.
+fn read(time: &str) -> (String, Timestamp) {
+    ("shop-8x5fk".to_owned(), at(time))
+}
+
 /// A claim that has all that is stored in it.
 fn named() -> Snapshot {
     let mut of = snapshot();
@@ -122,7 +127,7 @@ fn a_claim_names_its_composite_resource_before_it_exists() {
         decided(&named(), &memory),
         "observe composite resource shop-8x5fk"
     );
-    memory.looked = Some(at("2026-01-01T00:59:59Z"));
+    memory.looked = Some(read("2026-01-01T00:59:59Z"));
     assert_eq!(decided(&named(), &memory), "create composite resource shop-8x5fk");
     memory.looked = None;
     memory.named = Some("shop-8x5fk".to_owned());
@@ -371,7 +376,7 @@ fn a_claim_goes_when_its_composite_resource_is_gone_for_good() {
     let observe = "observe composite resource shop-8x5fk";
     assert_eq!(decided(&gone, &verified()), observe);
     let looked = |time: &str| ClaimMemory {
-        looked: Some(at(time)),
+        looked: Some(read(time)),
         ..verified()
     };
     let memory = looked("2026-01-01T00:59:59Z");
@@ -413,7 +418,7 @@ fn a_claim_leaves_what_is_not_its_own() {
         of.name = "shop-8x5fk".to_owned();
         assert_eq!(decided(&of, &verified()), "observe composite resource shop-8x5fk");
         let memory = ClaimMemory {
-            looked: Some(of.now),
+            looked: Some((of.name.clone(), of.now)),
             ..verified()
         };
         assert_eq!(decided(&of, &memory), "remove finalizer");

@@ -24,12 +24,14 @@ pub struct ClaimMemory {
     pub(super) lost_create: Option<Timestamp>,
     /// When the claim's composite resource was created, if it was seen in this term.
     pub(super) created: Option<Timestamp>,
-    /// When the last live look began that found no composite resource of the claim.
-    pub(super) looked: Option<Timestamp>,
+    /// The name that was last read live without finding a composite resource of the claim, and when that read began.
+    pub(super) looked: Option<(String, Timestamp)>,
     /// A create met an object of that name: it is looked at before anything else.
     pub(super) name_taken: bool,
     /// The composite resource could not be read: until when it is not read again.
     pub(super) failed_read: Option<Timestamp>,
+    /// The write of the claim that the API server refused, and how.
+    pub(super) refused_write: Option<(ClaimWrite, FailedWrite)>,
     /// The write of the composite resource that failed.
     pub(super) failed: Option<FailedWrite>,
     /// The deletion of the composite resource that failed.
@@ -87,6 +89,12 @@ pub(super) struct PropagatedSecret {
 }
 
 impl ClaimMemory {
+    /// When a live read of this name began that found no composite resource of the claim.
+    pub(super) fn looked_for(&self, name: &str) -> Option<Timestamp> {
+        let looked = self.looked.as_ref().filter(|(looked, _)| looked == name);
+        looked.map(|(_, began)| *began)
+    }
+
     /// Takes the events that are to be recorded.
     pub fn take_events(&mut self) -> Vec<Event> {
         std::mem::take(&mut self.events)

@@ -41,7 +41,7 @@ mod write;
 
 pub use body::CompositeBody;
 pub use bond::Bond;
-pub use candidates::{candidates, is_taken};
+pub use candidates::{bound_elsewhere, candidates, is_taken};
 pub use decide::decide;
 pub use decision::{Action, ClaimWrite, CompositeChange, CompositeDeletion, StatusWrite};
 pub use machine::{Additions, ClaimMachine};

@@ -8,11 +8,12 @@ use serde_json::Value;
 use super::{
     Bond, ClaimMemory, Snapshot,
     bind::{body, is_in_step},
-    decision::Action,
+    decision::{Action, ClaimWrite},
     facts::Facts,
     memory::{FailedWrite, PropagatedSecret},
     secret_refs::SecretVersions,
     standing::Standing,
+    write::claim_write,
 };
 use crate::{
     back_off::policies,
@@ -34,6 +35,8 @@ pub enum Performed {
     Observed(ObjectState),
     /// Of [`Action::VerifyResourceVersion`] and [`Action::Write`]: the `resourceVersion` that stands now.
     Version(String),
+    /// Of [`Action::Write`]: the API server refuses it.
+    Refused(WriteFailure),
     /// Of [`Action::Create`] and [`Action::Apply`].
     Written(Result<LiveObject, WriteFailure>),
     /// Of [`Action::Propagate`].
@@ -87,6 +90,14 @@ impl ClaimMemory {
             }
         } else {
             self.failed_deletion = None;
+        }
+        let write = claim_write(&Facts::new(snapshot, self));
+        if self
+            .refused_write
+            .as_ref()
+            .is_some_and(|(refused, _)| write.as_ref() != Some(refused))
+        {
+            self.refused_write = None;
         }
         let of = Facts::new(snapshot, self);
         if is_in_step(&of, &body(&of)) {
@@ -152,20 +163,20 @@ pub(super) fn record<A>(
     moment: &Moment,
 ) -> Follow<A> {
     match (action, performed) {
-        (Action::Observe(_), Performed::Observed(state)) => observed(memory, snapshot, &state, began, moment),
+        (Action::Observe(name), Performed::Observed(state)) => {
+            observed(memory, snapshot, (name, &state), began, moment);
+        }
         (Action::VerifyResourceVersion, Performed::Version(version)) => {
             memory.verified = Some(version);
             memory.failed_writes = 0;
         }
         (Action::Write(write), Performed::Version(version)) => {
-            memory.verified = Some(version);
-            memory.failed_writes = 0;
-            if snapshot.claim.composite() != Some(snapshot.name.as_str())
-                && snapshot.xr == ObjectState::Absent
-            {
-                memory.named = Some(snapshot.name.clone());
-            }
-            memory.last_write = Some((**write).clone());
+            claim_written(memory, snapshot, write, version);
+        }
+        (Action::Write(write), Performed::Refused(failure)) => {
+            let former = memory.refused_write.as_ref().map(|(_, former)| former);
+            let refused = failed(former, None, &failure, moment);
+            memory.refused_write = Some(((**write).clone(), refused));
         }
         (Action::Create(_, body), Performed::Written(result)) => match result {
             Ok(xr) => written(memory, body.content(), &xr),
@@ -250,10 +261,33 @@ pub(super) fn record<A>(
     Follow::Decide
 }
 
+fn claim_written(memory: &mut ClaimMemory, snapshot: &Snapshot, write: &ClaimWrite, version: String) {
+    memory.verified = Some(version);
+    memory.failed_writes = 0;
+    let is_new = snapshot.claim.composite() != Some(snapshot.name.as_str());
+    if is_new && snapshot.xr == ObjectState::Absent {
+        memory.named = Some(snapshot.name.clone());
+    }
+    memory.refused_write = None;
+    memory.events.extend(set_back(snapshot, write));
+    memory.last_write = Some(write.clone());
+}
+
+/// The claim named another composite resource than the one that it has.
+fn set_back(snapshot: &Snapshot, write: &ClaimWrite) -> Option<Event> {
+    let named = snapshot.claim.composite()?;
+    let name = write.spec["resourceRef"]["name"].as_str()?;
+    let message = format!(
+        "spec.resourceRef named composite resource {named:?}, but this claim is bound to {name:?}: it is set back; delete {name:?} first to \
+         bind another one"
+    );
+    (named != name).then(|| Event::warning(ClaimEvent::BindCompositeResource, &message))
+}
+
 fn observed(
     memory: &mut ClaimMemory,
     snapshot: &Snapshot,
-    state: &ObjectState,
+    (name, state): (&str, &ObjectState),
     began: Timestamp,
     moment: &Moment,
 ) {
@@ -262,7 +296,9 @@ fn observed(
     match state {
         ObjectState::Unknown(_) => memory.failed_read = Some(moment.now + ASK_AGAIN),
         ObjectState::Exists(xr) if Bond::of(&snapshot.claim, xr) == Bond::Ours => memory.looked = None,
-        ObjectState::Exists(_) | ObjectState::Absent | ObjectState::KindGone => memory.looked = Some(began),
+        ObjectState::Exists(_) | ObjectState::Absent | ObjectState::KindGone => {
+            memory.looked = Some((name.to_owned(), began));
+        }
     }
 }
 

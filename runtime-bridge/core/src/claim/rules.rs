@@ -2,8 +2,11 @@
 
 use jiff::Timestamp;
 
-use super::{Bond, facts::Facts};
-use crate::{composite::ObjectState, rule::Rule};
+use super::{Bond, facts::Facts, names};
+use crate::{
+    composite::{LiveObject, ObjectState},
+    rule::Rule,
+};
 
 /// The snapshot shows what the API server held of the claim in this term, and not what a cache had kept from before.
 pub(super) fn is_verified(of: &Facts) -> bool {
@@ -19,13 +22,18 @@ pub(super) fn is_named(of: &Facts) -> bool {
 /// No other create of it can be under way: nobody but this process has ever known the name, or a look past the caches found nothing.
 pub(super) fn is_first_create(of: &Facts) -> bool {
     of.memory.named.as_deref() == Some(of.snapshot.name.as_str())
-        || of.memory.looked.is_some()
+        || of.memory.looked_for(&of.snapshot.name).is_some()
         || Rule::RepeatedCreateLooksFirst.is_off()
 }
 
-/// It may be deleted with the claim: the claim bound it. Of who bound it before, whatever the name, it is another's.
+/// It may be deleted with the claim: the claim bound it, and nothing uses it. Of who bound it before, whatever the name, it is another's.
 pub(super) fn may_delete(of: &Facts) -> bool {
-    of.ours().is_some_and(|xr| !xr.is_deleting())
+    of.ours().is_some_and(|xr| !xr.is_deleting() && !is_in_use(xr))
+}
+
+/// Whoever guards what is in use refuses its deletion.
+pub(super) fn is_in_use(xr: &LiveObject) -> bool {
+    xr.label(names::IN_USE) == Some("true")
 }
 
 /// Until when a create of it that was sent, by whomever, may still land.
@@ -61,7 +69,7 @@ pub(super) fn is_gone_for_good(of: &Facts) -> bool {
         ObjectState::Exists(_) | ObjectState::Absent => {
             let end = creates_end(of);
             let counts = |looked: Timestamp| end.is_none_or(|end| looked >= end);
-            of.memory.looked.is_some_and(counts) || Rule::ClaimOutlivesCreates.is_off()
+            of.memory.looked_for(&of.snapshot.name).is_some_and(counts) || Rule::ClaimOutlivesCreates.is_off()
         }
     }
 }

@@ -4,10 +4,11 @@ use super::{
     Bond,
     facts::Facts,
     memory::FailedWrite,
+    names, rules,
     status::{Report, Shown},
 };
 use crate::{
-    composite::{ConditionReport, ObjectState, READY, SYNCED},
+    composite::{ConditionReport, LiveObject, ObjectState, READY, SYNCED},
     managed::Event,
     reasons::{ClaimEvent, ConditionReason},
 };
@@ -71,7 +72,11 @@ impl Standing {
             }
             None => ConditionReport::yes(ConditionReason::ReconcileSuccess),
         };
-        let waits_for = of.removal().or_else(|| of.error()).unwrap_or_default();
+        let in_use = of.ours().filter(|xr| !xr.is_deleting() && rules::is_in_use(xr));
+        let waits_for = match in_use {
+            Some(xr) => in_use_message(xr),
+            None => of.removal().or_else(|| of.error()).unwrap_or_default().to_owned(),
+        };
         Self {
             report: Report {
                 synced: Some(synced),
@@ -142,6 +147,15 @@ impl Standing {
     }
 }
 
+/// Of a composite resource that the claim does not delete yet.
+fn in_use_message(xr: &LiveObject) -> String {
+    format!(
+        "composite resource {:?} is in use (label {}): it is deleted once no usage of it is left",
+        xr.name(),
+        names::IN_USE
+    )
+}
+
 const CANNOT_GET: &str = "cannot get bound composite resource";
 const CANNOT_BIND: &str = "cannot bind and sync claim with composite resource";
 const CANNOT_PROPAGATE: &str = "cannot propagate connection details from composite resource";
@@ -176,6 +190,10 @@ fn problem(of: &Facts) -> Option<(ClaimEvent, String)> {
             return Some((ClaimEvent::BindCompositeResource, message));
         }
         ObjectState::Exists(_) | ObjectState::Absent => {}
+    }
+    if let Some((_, refused)) = &of.memory.refused_write {
+        let message = format!("{CANNOT_BIND}: cannot update the claim: {}", refused.message);
+        return Some((ClaimEvent::BindCompositeResource, message));
     }
     let told = |failed: &Option<FailedWrite>| {
         let failed = failed.as_ref().filter(|failed| !failed.is_conflict)?;

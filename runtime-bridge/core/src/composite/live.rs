@@ -48,6 +48,11 @@ impl LiveObject {
             .unwrap_or_default()
     }
 
+    /// Name.
+    pub fn name(&self) -> &str {
+        self.text("/metadata/name")
+    }
+
     /// Uid.
     pub fn uid(&self) -> &str {
         self.text("/metadata/uid")

@@ -3,14 +3,17 @@
 use std::sync::Arc;
 
 use bridge_core::{
-    claim::{Additions, Claim, SecretRefs, SecretVersions, Snapshot, candidates, is_taken},
+    claim::{
+        Additions, Bond, Claim, SecretRefs, SecretVersions, Snapshot, bound_elsewhere, candidates, is_taken,
+        names,
+    },
     composite::{ObjectState, ResourceRef},
     definition::Terms,
 };
 
 use super::reconciler::ClaimReconciler;
 use crate::{
-    composite::Finder,
+    composite::{Finder, live},
     object::{Key, Object},
 };
 
@@ -51,6 +54,10 @@ impl ClaimReconciler {
                 break;
             }
         }
+        if let Some(name) = self.bound_elsewhere(claim, &found.1) {
+            let state = finder.see(&reference(terms, &name), None).await;
+            found = (name, state);
+        }
         let (name, xr) = found;
         let secrets = match &xr {
             ObjectState::Exists(xr) => SecretRefs::of(claim, xr),
@@ -68,6 +75,17 @@ impl ClaimReconciler {
             name,
             xr,
         }
+    }
+
+    /// The composite resource that the claim bound, if that is not what is known under the name that it has.
+    fn bound_elsewhere(&self, claim: &Claim, named: &ObjectState) -> Option<String> {
+        if matches!(named, ObjectState::Exists(xr) if Bond::of(claim, xr) == Bond::Ours) {
+            return None;
+        }
+        let all = self.shared.store.list(&self.composites().kind);
+        let is_noted = |xr: &&Arc<Object>| xr.annotation(names::CLAIM_UID) == Some(claim.uid());
+        let noted: Vec<_> = all.iter().filter(is_noted).map(|xr| live(xr)).collect();
+        bound_elsewhere(claim, &noted)
     }
 
     /// The composite resource of a name, past the store.

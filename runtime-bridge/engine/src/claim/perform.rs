@@ -8,7 +8,7 @@ use bridge_core::{
         PropagationFailure, SecretRefs, SecretVersions, names,
     },
     composite::{
-        LiveObject, WriteFailure,
+        LiveObject, WriteFailure, WriteFailureKind,
         names::{CREATED_MANAGER, CROSSPLANE_MANAGER},
     },
     driver::Input,
@@ -33,7 +33,13 @@ impl ClaimReconciler {
         let result = match action {
             Action::Observe(name) => Ok(Performed::Observed(self.observe(name).await)),
             Action::VerifyResourceVersion => writer.get_live(&self.api, &key).await.map(version),
-            Action::Write(write) => writer.put(&changed(claim, write)).await.map(version),
+            Action::Write(write) => match writer.put(&changed(claim, write)).await {
+                // Until a person changes something: the status says so.
+                Err(error) if failure(&error).kind == WriteFailureKind::Rejected => {
+                    Ok(Performed::Refused(failure(&error)))
+                }
+                written => written.map(version),
+            },
             Action::Create(name, body) => Ok(Performed::Written(self.create(claim, name, body).await)),
             Action::Apply(change) => Ok(Performed::Written(self.apply(claim, change).await)),
             Action::Propagate(refs, uid) => Ok(Performed::Propagated(self.propagate(claim, refs, uid).await)),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::super::{
     CompositeBody,
     bind::{body, is_in_step},
-    decision::{Action, CompositeChange},
+    decision::{Action, ClaimWrite, CompositeChange},
     facts::Facts,
     outcome::{Flow, NEXT, act, rest, write_status},
     rules,
@@ -51,6 +51,7 @@ pub(in super::super) fn write_claim(of: &Facts) -> Flow {
     match claim_write(of) {
         // Without the rule the name comes after what it names.
         Some(_) if Rule::ClaimNamesFirst.is_off() && of.snapshot.xr == ObjectState::Absent => NEXT,
+        Some(write) if is_refused(of, &write) => NEXT,
         Some(write) => act(Action::Write(Box::new(write))),
         None => NEXT,
     }
@@ -105,6 +106,12 @@ pub(in super::super) fn propagate(of: &Facts) -> Flow {
     }
     let uid = of.xr.map(|xr| xr.uid().to_owned()).unwrap_or_default();
     act(Action::Propagate(refs, uid))
+}
+
+/// The API server refused the very same, and it is not time for another try.
+fn is_refused(of: &Facts, write: &ClaimWrite) -> bool {
+    let refused = of.memory.refused_write.as_ref();
+    refused.is_some_and(|(refused, failed)| refused == write && of.snapshot.now < failed.retry_at)
 }
 
 /// Its last write failed, and it is neither time for another one nor is something else wanted.

@@ -30,7 +30,9 @@ pub(in super::super) fn rest(of: &Facts) -> Rest {
     let unwatched = of.snapshot.is_unwatched.then(|| now + LOOK_AGAIN);
     let absent = matches!(of.snapshot.xr, ObjectState::Absent);
     let read = of.memory.failed_read.filter(|_| absent);
+    let refused = of.memory.refused_write.as_ref();
     let times = [
+        refused.map(|(_, failed)| failed.retry_at),
         failed(&of.memory.failed),
         secret,
         unwatched,

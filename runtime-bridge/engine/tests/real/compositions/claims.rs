@@ -7,15 +7,15 @@ use serde_json::{Value, json};
 
 use super::stage::{Bridge, CLAIM, DEFINITIONS, GROUP, Stage};
 
-fn claims(namespace: &str) -> String {
+pub fn claims(namespace: &str) -> String {
     format!("/apis/{GROUP}/v1/namespaces/{namespace}/purchases")
 }
 
-fn composite(name: &str) -> String {
+pub fn composite(name: &str) -> String {
     format!("/apis/{GROUP}/v1/xpurchases/{name}")
 }
 
-fn claim(name: &str, values: &Value) -> Value {
+pub fn claim(name: &str, values: &Value) -> Value {
     json!({
         "apiVersion": format!("{GROUP}/v1"), "kind": CLAIM,
         "metadata": {"name": name, "labels": {"one": "1", "two": "2"}},
@@ -23,7 +23,7 @@ fn claim(name: &str, values: &Value) -> Value {
     })
 }
 
-fn composite_of(claim: &Value) -> String {
+pub fn composite_of(claim: &Value) -> String {
     composite(claim["spec"]["resourceRef"]["name"].as_str().unwrap())
 }
 

@@ -3,6 +3,7 @@
 mod bad_input;
 mod claims;
 mod definitions;
+mod edited_claims;
 mod stage;
 
 use serde_json::{Value, json};

@@ -56,6 +56,12 @@ impl World {
                 };
                 return match self.write_claim("write", version, change) {
                     Ok(claim) => Input::Performed(Performed::Version(version_of(&claim.unwrap_or_default()))),
+                    Err(refused) if refused.kind == ApiFailureKind::Rejected => {
+                        Input::Performed(Performed::Refused(WriteFailure {
+                            kind: WriteFailureKind::Rejected,
+                            message: refused.message,
+                        }))
+                    }
                     Err(failure) => Input::Failed(failure),
                 };
             }

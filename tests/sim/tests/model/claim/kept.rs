@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::{
-    life::{SHOP, Step, act, claim, live, spec},
+    life::{SHOP, Step, act, claim, condition, live, spec},
     process::{Fault, World},
 };
 
@@ -125,6 +125,80 @@ fn a_repeated_deletion_leaves_what_a_successor_has_bound() {
     assert_eq!(world.api.violations, [""; 0]);
     assert!(world.api.xrs[&name]["metadata"]["deletionTimestamp"].is_null());
     live(&mut world, &[Step::Delete]).unwrap();
+}
+
+/// A second one would be nobody's once the claim is gone.
+#[test]
+fn a_claim_keeps_its_composite_resource_whatever_a_person_makes_it_name() {
+    for name in [Some("another"), None] {
+        let life = [
+            Step::Create(1),
+            Step::Name(name),
+            Step::Edit(2),
+            Step::Name(name),
+            Step::Restart,
+            Step::Name(name),
+            Step::Delete,
+        ];
+        live(&mut World::new(), &life).unwrap();
+    }
+}
+
+#[test]
+fn a_claim_that_goes_takes_its_composite_resource_along_whatever_it_names() {
+    for name in [Some("another"), None] {
+        let mut world = World::new();
+        act(&mut world, Step::Create(1));
+        world.settle().unwrap();
+        act(&mut world, Step::Name(name));
+        live(&mut world, &[Step::Delete]).unwrap();
+    }
+}
+
+#[test]
+fn of_a_composite_resource_in_use_nothing_is_deleted_until_nothing_uses_it() {
+    let mut world = World::new();
+    act(&mut world, Step::Create(1));
+    world.settle().unwrap();
+    let name = claim(&world, SHOP).unwrap().composite().unwrap().to_owned();
+    world.api.edit_xr(&name, |xr| {
+        xr["metadata"]["labels"]["crossplane.io/in-use"] = json!("true");
+    });
+    act(&mut world, Step::Delete);
+    world.settle().unwrap();
+    assert!(world.api.xrs[&name]["metadata"]["deletionTimestamp"].is_null());
+    let (reason, message) = condition(&claim(&world, SHOP).unwrap(), "Ready");
+    assert_eq!(
+        (reason.as_str(), message.as_str()),
+        (
+            "Deleting",
+            &*format!(
+                "composite resource {name:?} is in use (label crossplane.io/in-use): it is deleted once no usage of it is left"
+            )
+        )
+    );
+    world.api.edit_xr(&name, |xr| {
+        xr["metadata"]["labels"]["crossplane.io/in-use"] = json!("false");
+    });
+    live(&mut world, &[Step::Delete]).unwrap();
+}
+
+#[test]
+fn a_refused_write_of_a_claim_is_reported_and_tried_again() {
+    let mut world = World::new();
+    act(&mut world, Step::Create(1));
+    world.faults = [(0, Fault::Refused)].into();
+    world.settle_until(world.now + Duration::from_secs(1)).unwrap();
+    let (reason, message) = condition(&claim(&world, SHOP).unwrap(), "Synced");
+    assert_eq!(
+        (reason.as_str(), message.as_str()),
+        (
+            "ReconcileError",
+            "cannot bind and sync claim with composite resource: cannot update the claim: as the test wants"
+        )
+    );
+    assert_eq!(world.api.xrs.len(), 0);
+    live(&mut world, &[Step::Edit(2), Step::Delete]).unwrap();
 }
 
 #[test]

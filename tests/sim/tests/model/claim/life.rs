@@ -12,6 +12,8 @@ pub enum Step {
     Edit(i64),
     DeleteComposite,
     EditComposite(i64),
+    /// The claim is made to name this composite resource, or none.
+    Name(Option<&'static str>),
     Restart,
     /// Another process begins to lead, whose caches are so many changes old.
     RestartStale(usize),
@@ -76,6 +78,12 @@ pub fn act(world: &mut World, step: Step) {
                 world.api.edit_xr(&name, |xr| xr["spec"]["size"] = size.into());
             }
         }
+        Step::Name(name) => world.api.edit_claim(SHOP, |claim| {
+            claim["spec"]["resourceRef"] = match name {
+                Some(name) => json!({"apiVersion": "example.org/v1", "kind": "XShop", "name": name}),
+                None => Value::Null,
+            };
+        }),
         Step::Restart => world.restart(),
         Step::RestartStale(ago) => world.restart_stale(ago),
         Step::Delete => world.api.delete_claim(SHOP, &time),
@@ -95,7 +103,11 @@ pub fn live(world: &mut World, life: &[Step]) -> Result<(), String> {
         match step {
             Step::Create(size) | Step::Edit(size) | Step::Recreate(size) => desired = Some(*size),
             Step::Delete => desired = None,
-            Step::DeleteComposite | Step::EditComposite(_) | Step::Restart | Step::RestartStale(_) => {}
+            Step::DeleteComposite
+            | Step::EditComposite(_)
+            | Step::Name(_)
+            | Step::Restart
+            | Step::RestartStale(_) => {}
         }
         world.settle().map_err(|why| format!("after {step:?}: {why}"))?;
         check(world, desired).map_err(|why| format!("after {step:?}: {why}"))?;

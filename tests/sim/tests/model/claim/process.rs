@@ -7,8 +7,10 @@ use std::{
 };
 
 use bridge_core::{
-    claim::{Additions, Claim, ClaimMachine, ClaimMemory, Snapshot, candidates, is_taken},
-    composite::{ObjectState, Selected, Settings},
+    claim::{
+        Additions, Bond, Claim, ClaimMachine, ClaimMemory, Snapshot, bound_elsewhere, candidates, is_taken,
+    },
+    composite::{LiveObject, ObjectState, Selected, Settings},
     definition::{ClaimTerms, Machinery, Scope, Terms},
     driver::{ApiFailure, ApiFailureKind, Driver, Effect, End, Input, Leadership, Moment, Permit},
     watch_plan::GroupKind,
@@ -351,6 +353,12 @@ impl World {
             found = (name, state);
             if !taken {
                 break;
+            }
+        }
+        if !matches!(&found.1, ObjectState::Exists(xr) if Bond::of(&snapshot.claim, xr) == Bond::Ours) {
+            let all: Vec<LiveObject> = self.view.xrs.values().map(live).collect();
+            if let Some(name) = bound_elsewhere(&snapshot.claim, &all) {
+                found = (name.clone(), state(&self.view, &name));
             }
         }
         Additions {
