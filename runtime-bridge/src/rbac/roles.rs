@@ -148,7 +148,11 @@ fn system() -> Value {
             &["get", "list", "watch", "create", "update", "delete"],
         ),
         rule("apiregistration.k8s.io", &["apiservices"], &READ),
-        rule("", &["secrets"], &["get", "list", "watch", "create", "patch"]),
+        rule(
+            "",
+            &["secrets"],
+            &["get", "list", "watch", "create", "patch", "delete"],
+        ),
         rule("", &["events"], &["create", "patch"]),
         json!({
             "apiGroups": ["coordination.k8s.io"], "resources": ["leases"],

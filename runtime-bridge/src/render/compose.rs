@@ -10,8 +10,8 @@ use bridge_core::{
     composite::{
         Action, Basis, Chosen, ComposedResource, Composite, CompositeIdentity, CompositeMachine,
         CompositeMemory, DesiredContext, LiveObject, Lookup, Next, ObjectId, ObjectState, ObservedName,
-        Ownership, Performed, Pipeline, ResourceRef, RunInput, RunOutcome, RunStart, RunState, Selected,
-        Settings, Snapshot, Strictness, desired_resources, names,
+        Ownership, Performed, Pipeline, PublishedSecret, ResourceRef, RunInput, RunOutcome, RunStart,
+        RunState, Selected, Settings, Snapshot, Strictness, desired_resources, names,
     },
     driver::{Leadership, Machine, Moment},
     managed::{Decision, Event},
@@ -177,11 +177,14 @@ impl Course {
                     changes: Vec::new(),
                 },
                 revision_uid: String::new(),
+                secrets_namespace: None,
                 pipeline: Ok(Arc::new(inputs.pipeline.clone())),
             }),
             seen,
             strays,
             required: BTreeMap::new(),
+            secrets: BTreeMap::new(),
+            connection_keys: Arc::default(),
             is_unwatched: false,
             run: RunState::None,
             namespaced: BTreeMap::new(),
@@ -295,6 +298,12 @@ impl Course {
                     stored: write.status.clone(),
                 }
             }
+            // What is published is in no object that is printed.
+            Action::Publish(_) => Performed::Published(Ok(PublishedSecret {
+                version: self.version,
+                changed: false,
+            })),
+            Action::DeleteSecret(_) => Performed::SecretDeleted,
             Action::RemoveFinalizer => Performed::FinalizerRemoved(true),
         }
     }

@@ -9,7 +9,11 @@ use std::{
 use serde_json::Value;
 
 use super::{
-    ObjectId, ResourceRef, desired::ComposedResource, pipeline::PipelineSpec, requires::StepRequirements,
+    ObjectId, ResourceRef,
+    connection::{Publication, SecretName},
+    desired::ComposedResource,
+    pipeline::PipelineSpec,
+    requires::StepRequirements,
     snapshot::Basis,
 };
 use crate::{function::Observed, managed::Event};
@@ -33,6 +37,10 @@ pub enum Action {
     Delete(Vec<Deletion>),
     /// Take owner and labels off objects that are left behind, each guarded by uid and resourceVersion.
     Release(Vec<Deletion>),
+    /// Bring keys into the connection Secret.
+    Publish(Publication),
+    /// Delete the connection Secret, if the composite resource controls it.
+    DeleteSecret(SecretName),
     /// Write the status, guarded by resourceVersion.
     WriteStatus(Box<StatusWrite>),
     /// Let the composite resource go.
@@ -133,6 +141,10 @@ impl fmt::Display for Action {
             Self::Apply(all) => list(f, "apply", all, |one| one.resource.id.to_string()),
             Self::Delete(all) => list(f, "delete", all, |one| one.id.to_string()),
             Self::Release(all) => list(f, "release", all, |one| one.id.to_string()),
+            Self::Publish(publication) => {
+                write!(f, "publish connection details in Secret {}", publication.secret)
+            }
+            Self::DeleteSecret(secret) => write!(f, "delete connection Secret {secret}"),
             Self::WriteStatus(_) => f.write_str("write status"),
             Self::RemoveFinalizer => f.write_str("remove finalizer"),
         }

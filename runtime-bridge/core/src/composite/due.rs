@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::{context::Context, outcome::earliest, snapshot::RunState};
+use super::{connection, context::Context, outcome::earliest, snapshot::RunState};
 use crate::back_off::policies;
 
 /// When the pipeline is to run again; `None`: when something changes.
@@ -31,6 +31,8 @@ pub(super) fn due(of: &Context) -> Option<Timestamp> {
     let back_off = *at + policies::RUN.wait(of.memory.failed_runs, of.snapshot.jitter);
     // What changes does not make a run that failed succeed at once.
     let changed = differs.then(|| if failed { back_off } else { *at + settle });
+    // What it waits for may have come.
+    let secret = connection::has_news(&basis.secrets, &now.secrets).then(|| *at + settle);
     let repeated = match &outcome.result {
         Ok(_) => {
             let interval = outcome.ttl.or_else(|| of.snapshot.xr.poll_interval());
@@ -39,7 +41,7 @@ pub(super) fn due(of: &Context) -> Option<Timestamp> {
         }
         Err(_) => Some(back_off),
     };
-    earliest([changed, repeated])
+    earliest([changed, secret, repeated])
 }
 
 /// Of what functions and people ask for.

@@ -64,6 +64,7 @@ impl Machine for CompositeMachine {
     fn complete(snapshot: &mut Snapshot, additions: Additions) {
         snapshot.seen = additions.seen;
         snapshot.required = additions.required;
+        snapshot.secrets = additions.secrets;
         snapshot.is_unwatched = additions.is_unwatched;
         snapshot.now = additions.now;
     }
@@ -90,6 +91,8 @@ impl Machine for CompositeMachine {
             | Action::Apply(_)
             | Action::Delete(_)
             | Action::Release(_)
+            | Action::Publish(_)
+            | Action::DeleteSecret(_)
             | Action::WriteStatus(_) => Authority::Begin,
         };
         Requirements {
@@ -154,6 +157,8 @@ pub struct Additions {
     /// What each stored requirement finds.
     pub required:
         std::collections::BTreeMap<super::pipeline::Lookup, Result<super::digest::ContentDigest, String>>,
+    /// Versions of the [Secrets that count](super::secrets_that_count).
+    pub secrets: super::SecretVersions,
     /// Some object that counts is of a kind that is not watched now.
     pub is_unwatched: bool,
     /// Wall clock, when all of it was in.

@@ -6,7 +6,12 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::{
-    ObjectId, decision::CompositeWrite, digest::BodyDigest, movement::Movement, present::Difference,
+    ObjectId,
+    connection::Published,
+    decision::CompositeWrite,
+    digest::{BodyDigest, ContentDigest},
+    movement::Movement,
+    present::Difference,
 };
 use crate::managed::Event;
 
@@ -55,6 +60,14 @@ pub struct CompositeMemory {
     pub(super) progress_since: Option<Timestamp>,
     /// The run whose results were recorded last, by its end.
     pub(super) reported_run: Option<Timestamp>,
+    /// The connection Secret as it was published.
+    pub(super) published: Option<Published>,
+    /// When connection details were written, until the status says so.
+    pub(super) published_at: Option<Timestamp>,
+    /// The publication that failed: its digest, and how.
+    pub(super) failed_publication: Option<(ContentDigest, FailedDeletion)>,
+    /// The connection Secret was deleted, or is left to the garbage collector.
+    pub(super) secret_deleted: bool,
     /// How its deletion moves.
     pub(super) movement: Option<Movement>,
     /// States of which an event was recorded.

@@ -5,7 +5,7 @@
 //! ```text
 //! machine                                       the decisions as the driver runs them
 //! decide  steps/*                               the order of one reconcile
-//! outcome  due  begin_run  differences  context  what steps share
+//! outcome  due  begin_run  differences  connection  context  what steps share
 //! plan  view  status  write                     what a result means, is shown, reported, stored
 //! results  record_events                        what came of an action
 //! rules  facts                                  predicates, and what follows from a snapshot alone
@@ -24,6 +24,7 @@ mod choose;
 #[cfg(test)]
 mod choose_tests;
 mod composed;
+mod connection;
 mod context;
 mod decide;
 mod decision;
@@ -62,6 +63,7 @@ mod xr;
 pub use choose::{
     Choice, ChoiceChange, Chosen as ChosenRevision, Library, Missing, Preferences, Selected, choose,
 };
+pub use connection::{Publication, SecretName, SecretVersions, own_secret, secret_of, secrets_that_count};
 pub use decide::decide;
 pub use decision::{Action, Change, CompositeWrite, Deletion, RunStart, StatusWrite};
 pub use desired::{
@@ -82,7 +84,7 @@ pub use pipeline::{
 pub use present::{Difference, Seen, differences};
 pub use requires::StepRequirements;
 pub use resource_ref::ResourceRef;
-pub use results::{Performed, WriteFailure, WriteFailureKind};
+pub use results::{Performed, PublishedSecret, WriteFailure, WriteFailureKind};
 pub use snapshot::{Basis, ChoiceProblem, Chosen, RunState, Settings, Snapshot};
 pub(crate) use status::{
     ConditionReport, READY, SYNCED, Stamp as ConditionStamp, differs as status_differs, in_order,

@@ -6,8 +6,10 @@ use jiff::Timestamp;
 
 use super::{
     ObjectId,
+    connection::{Publication, Published},
     decision::{Action, Deletion},
     desired::ComposedResource,
+    digest::ContentDigest,
     facts::Facts,
     live::{LiveObject, ObjectState, Ownership},
     memory::{CompositeMemory, FailedDeletion, FailedWrite},
@@ -44,6 +46,10 @@ pub enum Performed {
     Deleted(Vec<Result<bool, WriteFailure>>),
     /// Of [`Action::Release`], each in its place.
     Released(Vec<Result<(), WriteFailure>>),
+    /// Of [`Action::Publish`].
+    Published(Result<PublishedSecret, WriteFailure>),
+    /// Of [`Action::DeleteSecret`]: it is gone, is somebody else's, or cannot be deleted.
+    SecretDeleted,
     /// Of [`Action::WriteStatus`].
     StatusWritten {
         /// The `resourceVersion` that stands now.
@@ -53,6 +59,15 @@ pub enum Performed {
     },
     /// Of [`Action::RemoveFinalizer`]; true: the composite resource is gone.
     FinalizerRemoved(bool),
+}
+
+/// A connection Secret that is as it should be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PublishedSecret {
+    /// Its version.
+    pub version: u64,
+    /// It was written.
+    pub changed: bool,
 }
 
 /// Why the API server did not write a composed resource.
@@ -266,18 +281,7 @@ pub(super) fn record<A>(
         }
         (Action::Release(all), Performed::Released(results)) => {
             for (release, result) in all.iter().zip(results) {
-                match result {
-                    Ok(()) => {
-                        memory.failed_deletions.remove(&release.uid);
-                        let message = format!(
-                            "Released {} with uid {}: it is left behind, and nothing of it is deleted or waited for any more",
-                            release.id, release.uid
-                        );
-                        let event = Event::warning(CompositeEvent::ReleasedComposed, &message);
-                        memory.events.push(event);
-                    }
-                    Err(failure) => memory.deletion_failed("release", release, &failure, moment),
-                }
+                released(memory, release, result, moment);
             }
         }
         (Action::WriteStatus(write), Performed::StatusWritten { version, stored }) => {
@@ -286,6 +290,7 @@ pub(super) fn record<A>(
             }
             memory.failed_writes = 0;
             memory.progress_since = None;
+            memory.published_at = None;
             let differs = status::differs(&write.status, &stored);
             memory.status_echo = differs.then(|| Box::new((write.status.clone(), stored)));
             if let Some(types) = &write.function_conditions {
@@ -297,6 +302,10 @@ pub(super) fn record<A>(
             }
             record_events::status_written(memory, &write.events);
         }
+        (Action::Publish(publication), Performed::Published(result)) => {
+            published(memory, publication, result, moment);
+        }
+        (Action::DeleteSecret(_), Performed::SecretDeleted) => memory.secret_deleted = true,
         (Action::RemoveFinalizer, Performed::FinalizerRemoved(gone)) => return Follow::End(gone),
         (Action::Run(_), Performed::RunBegan) => {}
         (action, performed) => panic!("{action} does not end with {performed:?}"),
@@ -324,6 +333,70 @@ fn created(
                 memory.lost_creates.insert(resource.id.clone(), moment.now);
             }
             memory.write_failed(resource, failure, moment);
+        }
+    }
+}
+
+fn released(
+    memory: &mut CompositeMemory,
+    release: &Deletion,
+    result: Result<(), WriteFailure>,
+    moment: &Moment,
+) {
+    match result {
+        Ok(()) => {
+            memory.failed_deletions.remove(&release.uid);
+            let message = format!(
+                "Released {} with uid {}: it is left behind, and nothing of it is deleted or waited for any more",
+                release.id, release.uid
+            );
+            let event = Event::warning(CompositeEvent::ReleasedComposed, &message);
+            memory.events.push(event);
+        }
+        Err(failure) => memory.deletion_failed("release", release, &failure, moment),
+    }
+}
+
+fn published(
+    memory: &mut CompositeMemory,
+    publication: &Publication,
+    result: Result<PublishedSecret, WriteFailure>,
+    moment: &Moment,
+) {
+    let digest = ContentDigest::of_secret(&publication.data);
+    match result {
+        Ok(secret) => {
+            memory.failed_publication = None;
+            memory.published = Some(Published {
+                secret: publication.secret.clone(),
+                digest,
+                version: secret.version,
+                at: moment.now,
+            });
+            if secret.changed {
+                memory.published_at = Some(moment.now);
+                let message = "Successfully published connection details";
+                memory
+                    .events
+                    .push(Event::normal(CompositeEvent::PublishConnectionSecret, message));
+            }
+        }
+        Err(failure) => {
+            let former = memory.failed_publication.as_ref();
+            let failures = former.map_or(0, |(_, former)| former.failures).saturating_add(1);
+            let is_conflict = failure.kind == WriteFailureKind::Conflict;
+            let policy = match failure.kind {
+                WriteFailureKind::Conflict => policies::API_CONFLICT,
+                WriteFailureKind::Rejected => policies::API_REJECTED,
+                _ => policies::API,
+            };
+            let failed = FailedDeletion {
+                message: format!("cannot publish connection details: {}", failure.message),
+                is_conflict,
+                failures,
+                retry_at: moment.now + policy.wait(failures, moment.jitter),
+            };
+            memory.failed_publication = Some((digest, failed));
         }
     }
 }

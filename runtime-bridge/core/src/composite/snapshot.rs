@@ -1,6 +1,10 @@
 //! All that a decision about a composite resource is made from, save what the process remembers.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use jiff::Timestamp;
 
@@ -9,6 +13,7 @@ use crate::{reasons::CompositeEvent, watch_plan::GroupKind};
 use super::{
     Composite, ObjectId, ResourceRef,
     choose::Selected,
+    connection::SecretVersions,
     digest::ContentDigest,
     live::ObjectState,
     pipeline::{Lookup, PipelineSpec, RunOutcome},
@@ -27,6 +32,10 @@ pub struct Snapshot {
     pub strays: Vec<ResourceRef>,
     /// Digest of what each stored requirement finds now; `Err`: nothing is known, and why.
     pub required: BTreeMap<Lookup, Result<ContentDigest, String>>,
+    /// Versions of the Secrets that count.
+    pub secrets: SecretVersions,
+    /// Keys of its connection Secret that its definition lets out; empty: all.
+    pub connection_keys: Arc<BTreeSet<String>>,
     /// Some object that counts is of a kind that is not watched now.
     pub is_unwatched: bool,
     /// The run of its pipeline.
@@ -52,6 +61,8 @@ pub struct Chosen {
     pub selected: Selected,
     /// Uid of the revision: another one of its name is another one.
     pub revision_uid: String,
+    /// Where connection Secrets are put that nobody named.
+    pub secrets_namespace: Option<String>,
     /// Its steps; `Err`: it cannot be used, and why.
     pub pipeline: Result<Arc<PipelineSpec>, String>,
 }
@@ -99,6 +110,8 @@ pub struct Basis {
     pub observed: ContentDigest,
     /// What its lookups found.
     pub required: BTreeMap<Lookup, ContentDigest>,
+    /// Versions of the Secrets that it was to be shown.
+    pub secrets: SecretVersions,
 }
 
 /// Limits and waits that an operator may set.

@@ -115,6 +115,9 @@ impl Report {
                 fields.remove("conditions");
             }
         }
+        if let Some(at) = memory.published_at {
+            status["connectionDetails"] = json!({"lastPublishedTime": second(at)});
+        }
         let stamp = Stamp {
             generation: xr.generation(),
             now: snapshot.now,

@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use serde_json::{Map, Value, json};
 
 use super::{
+    connection,
     digest::{ContentDigest, for_functions},
     facts::Facts,
     names,
@@ -66,6 +67,7 @@ pub(super) fn basis(of: &Facts, chosen: &Chosen) -> Basis {
         desired: ContentDigest::of_value(&desired),
         observed: ContentDigest::of_all(observed),
         required,
+        secrets: connection::of_basis(of),
     }
 }
 

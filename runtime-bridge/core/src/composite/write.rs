@@ -13,7 +13,10 @@ use super::{
     snapshot::{Chosen, Snapshot},
     xr::machinery_field,
 };
-use crate::managed::Event;
+use crate::{definition::Scope, managed::Event};
+
+/// Field of a legacy composite resource: where its connection details go.
+const CONNECTION_SECRET: &str = "writeConnectionSecretToRef";
 
 /// The object with all that the bridge stores in it before it composes anything; what it refers to and requires is as it was.
 pub(super) fn with_machinery(snapshot: &Snapshot, chosen: &Chosen) -> Value {
@@ -130,6 +133,10 @@ fn spec(snapshot: &Snapshot, chosen: &Chosen, refs: Option<&[ResourceRef]>) -> V
     };
     for (field, value) in chosen.selected.machinery() {
         machinery[field] = value;
+    }
+    let unnamed = xr.scope == Scope::LegacyCluster && machinery[CONNECTION_SECRET].is_null();
+    if let Some(namespace) = chosen.secrets_namespace.as_ref().filter(|_| unnamed) {
+        machinery[CONNECTION_SECRET] = json!({"name": xr.uid(), "namespace": namespace});
     }
     if let Some(refs) = refs {
         let entries: Vec<Value> = refs.iter().map(ResourceRef::to_value).collect();

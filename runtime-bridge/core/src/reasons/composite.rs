@@ -5,6 +5,7 @@ reasons! {
     CompositeEvent {
         SelectComposition = "a composition and its revision were selected, or cannot be",
         CompositionSelection = "the definition's default or enforced composition was taken",
+        PublishConnectionSecret = "connection details were published, or could not be; of legacy composite resources alone",
         ComposeResources = "the pipeline, a result of a function, or a composed resource; the message names which",
         NamespaceOverridden = "a function wants another namespace than that of a namespaced composite resource, which is used",
         ReconciliationPaused = "the composite resource is paused, see `Synced`",

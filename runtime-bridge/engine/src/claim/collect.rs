@@ -7,7 +7,7 @@ use bridge_core::{
         Additions, Bond, Claim, SecretRefs, SecretVersions, Snapshot, bound_elsewhere, candidates, is_taken,
         names,
     },
-    composite::{ObjectState, ResourceRef},
+    composite::{ObjectState, ResourceRef, SecretName},
     definition::Terms,
 };
 
@@ -63,6 +63,12 @@ impl ClaimReconciler {
             ObjectState::Exists(xr) => SecretRefs::of(claim, xr),
             _ => None,
         };
+        let counts = secrets.iter().map(|refs| SecretName {
+            namespace: refs.source_namespace.clone(),
+            name: refs.source.clone(),
+        });
+        let user = Key::new(self.api.kind.clone(), Some(claim.namespace()), claim.name());
+        self.shared.secret_users.set(&user, counts.collect());
         let version =
             |namespace: &str, name: &str| self.shared.secrets.version(&Key::secret(namespace, name));
         Additions {

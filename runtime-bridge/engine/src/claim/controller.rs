@@ -45,6 +45,7 @@ impl Reconcile for QueuedReconciler {
         let now = || of.shared.clock.now();
         let Some(object) = of.shared.store.get(key) else {
             of.memories.forget(key, None);
+            of.shared.secret_users.forget(key);
             return Next::idle();
         };
         // What this process has not read yet is no news for the status. To take down, no composition is needed.
@@ -75,6 +76,7 @@ impl Reconcile for QueuedReconciler {
 
     fn forget(&self, object: &Object) {
         self.0.memories.forget(&object.key(), Some(object.uid()));
+        self.0.shared.secret_users.forget(&object.key());
     }
 
     fn stop(&self) {

@@ -50,6 +50,10 @@ impl CompositeShared {
                     .pipeline(store, &chosen.revision.name)
                     .unwrap_or_else(|| Err("the revision is gone".to_owned())),
                 revision_uid: chosen.revision.uid.clone(),
+                secrets_namespace: chosen.revision.spec["writeConnectionSecretsToNamespace"]
+                    .as_str()
+                    .filter(|namespace| !namespace.is_empty())
+                    .map(ToOwned::to_owned),
                 selected: chosen.selected,
             }),
             Choice::Missing(missing) => Err(ChoiceProblem {

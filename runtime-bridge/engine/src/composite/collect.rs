@@ -4,7 +4,8 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use bridge_core::{
     composite::{
-        Additions, Composite, Lookup, ObjectId, ObjectState, ResourceRef, RunState, Snapshot, names, requires,
+        Additions, Composite, Lookup, ObjectId, ObjectState, ResourceRef, RunState, Snapshot, names,
+        requires, secrets_that_count,
     },
     function::ResourceSelector,
     watch_plan::GroupKind,
@@ -12,7 +13,10 @@ use bridge_core::{
 use futures::{StreamExt, stream};
 
 use super::{find::Finder, reconciler::CompositeReconciler};
-use crate::{object::Object, random};
+use crate::{
+    object::{Key, Object},
+    random,
+};
 
 /// Reads under way at once for one composite resource.
 const READS: usize = 16;
@@ -29,6 +33,8 @@ impl CompositeReconciler {
             seen: BTreeMap::new(),
             strays: self.strays(&xr),
             required: BTreeMap::new(),
+            secrets: BTreeMap::new(),
+            connection_keys: self.connection_keys(),
             is_unwatched: false,
             run,
             namespaced,
@@ -68,6 +74,19 @@ impl CompositeReconciler {
             let stored = requires::decode(snapshot.xr.annotation(names::REQUIRES));
             stored.steps.selectors().cloned().collect()
         };
+        let pipeline = snapshot
+            .choice
+            .as_ref()
+            .ok()
+            .and_then(|chosen| chosen.pipeline.as_ref().ok());
+        let secrets = secrets_that_count(
+            &snapshot.xr,
+            &seen,
+            pipeline.map(|pipeline| &**pipeline),
+            &selectors,
+        );
+        let user = Key::new(self.api.kind.clone(), home, snapshot.xr.name());
+        let secrets = self.see_secrets(&user, secrets);
         let mut is_unwatched = snapshot
             .xr
             .refs
@@ -81,6 +100,7 @@ impl CompositeReconciler {
         }
         Additions {
             seen,
+            secrets,
             required,
             is_unwatched,
             now: self.shared.clock.now(),

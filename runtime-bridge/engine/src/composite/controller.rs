@@ -54,7 +54,7 @@ impl Reconcile for QueuedReconciler {
         let now = || of.shared.clock.now();
         let Some(object) = of.shared.store.get(key) else {
             if let Some(uid) = of.memories.forget(key, None) {
-                of.forget(&uid);
+                of.forget(key, &uid);
             }
             return Next::idle();
         };
@@ -64,7 +64,7 @@ impl Reconcile for QueuedReconciler {
         }
         let (memory, former) = of.memories.take(&object);
         if let Some(former) = former {
-            of.forget(&former);
+            of.forget(key, &former);
         }
         let Some(memory) = memory else {
             return Next::busy(now() + STILL_BUSY, request.priority);
@@ -90,7 +90,7 @@ impl Reconcile for QueuedReconciler {
 
     fn forget(&self, object: &Object) {
         self.0.memories.forget(&object.key(), Some(object.uid()));
-        self.0.forget(object.uid());
+        self.0.forget(&object.key(), object.uid());
     }
 
     fn stop(&self) {

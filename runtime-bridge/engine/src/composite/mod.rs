@@ -3,6 +3,7 @@
 
 mod choice;
 mod collect;
+mod connection;
 mod controller;
 mod dependencies;
 mod find;
@@ -13,6 +14,7 @@ mod reconciler;
 mod run;
 mod runs;
 mod schema;
+mod secret_users;
 mod shared;
 
 pub(crate) use find::Finder;

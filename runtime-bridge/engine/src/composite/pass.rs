@@ -73,7 +73,7 @@ impl CompositeReconciler {
         match end {
             End::Gone => {
                 self.memories.forget(&first.key(), Some(first.uid()));
-                self.forget(first.uid());
+                self.forget(&first.key(), first.uid());
                 Next::idle()
             }
             End::Rest(rest) => match rest.wake {
@@ -156,6 +156,11 @@ impl CompositeReconciler {
             Action::Apply(all) => Ok(Performed::Written(self.apply(object, all).await)),
             Action::Delete(all) => Ok(Performed::Deleted(self.delete(object, all).await)),
             Action::Release(all) => Ok(Performed::Released(self.release(object, all).await)),
+            Action::Publish(publication) => Ok(Performed::Published(self.publish(object, publication).await)),
+            Action::DeleteSecret(secret) => {
+                let deleted = self.delete_secret(object, secret).await;
+                deleted.map(|()| Performed::SecretDeleted)
+            }
             Action::WriteStatus(write) => {
                 let mut new = Object::clone(object);
                 new.set_status(&write.status);

@@ -1,15 +1,21 @@
 //! What the reconciles of one kind of composite resources have to hand.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use bridge_core::{composite::CompositeMemory, definition::Terms, driver::Leadership as Right};
 use parking_lot::RwLock;
 
 use super::{runs::Runs, shared::CompositeShared};
-use crate::{object::ApiType, shell::Memories};
+use crate::{
+    object::{ApiType, Key},
+    shell::Memories,
+};
 
 /// Reconciles the composite resources of one kind.
 pub struct CompositeReconciler {
@@ -44,6 +50,11 @@ impl CompositeReconciler {
         *self.terms.write() = terms;
     }
 
+    /// Keys of connection Secrets that its definition lets out; empty: all.
+    pub(super) fn connection_keys(&self) -> Arc<BTreeSet<String>> {
+        Arc::new(self.terms.read().connection_keys.clone())
+    }
+
     pub(super) fn right(&self) -> Right {
         self.shared.right(self.stopped.load(Ordering::SeqCst))
     }
@@ -53,7 +64,8 @@ impl CompositeReconciler {
         self.runs.end_all();
     }
 
-    pub(super) fn forget(&self, uid: &str) {
+    pub(super) fn forget(&self, key: &Key, uid: &str) {
         self.runs.end(uid);
+        self.shared.secret_users.forget(key);
     }
 }

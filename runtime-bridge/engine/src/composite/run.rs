@@ -47,8 +47,12 @@ impl CompositeReconciler {
         let shared = &self.shared;
         let end = shared.clock.now() + RUN;
         let finder = Finder::new(shared);
+        let observed = match self.with_connection_details(start.observed).await {
+            Ok(observed) => observed,
+            Err(failure) => return RunOutcome::failed(failure, start.seeds),
+        };
         let mut pipeline = Pipeline::begin(RunInput {
-            observed: start.observed,
+            observed,
             steps: PipelineSpec::clone(&start.pipeline),
             seeds: start.seeds,
             ..RunInput::default()

@@ -16,7 +16,7 @@ use bridge_core::{
 use jiff::Timestamp;
 use parking_lot::Mutex;
 
-use super::library::Library;
+use super::{library::Library, secret_users::SecretUsers};
 use crate::{
     api_error::ApiError,
     clock::Clock,
@@ -28,7 +28,7 @@ use crate::{
     secret::SecretReader,
     shell::Detached,
     store::Store,
-    watch::Watches,
+    watch::{Subscription, Watches},
     write::{ConnectionSecrets, Writer},
 };
 
@@ -51,6 +51,8 @@ pub struct CompositeShared {
     pub(crate) events: Arc<EventRecorder>,
     pub(crate) secrets: Arc<SecretReader>,
     pub(crate) connection_secrets: Arc<ConnectionSecrets>,
+    pub(crate) secret_users: Arc<SecretUsers>,
+    _secrets: Subscription,
     pub(crate) clock: Arc<dyn Clock>,
     pub(super) library: Library,
     pub(super) functions: Arc<dyn Functions>,
@@ -65,7 +67,10 @@ pub struct CompositeShared {
 impl CompositeShared {
     /// For an engine. `functions`: how functions are called.
     pub fn new(engine: &Engine, functions: Arc<dyn Functions>, options: CompositeOptions) -> Arc<Self> {
+        let secret_users = Arc::new(SecretUsers::default());
         Arc::new(Self {
+            _secrets: secret_users.subscribe(engine),
+            secret_users,
             store: Arc::clone(&engine.store),
             watches: Arc::clone(&engine.watches),
             dispatcher: Arc::clone(&engine.dispatcher),

@@ -14,7 +14,7 @@ use serde::Deserialize;
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use super::{Writer, patch};
+use super::{Deletion, Propagation, Writer, patch};
 use crate::{
     api_error::ApiError,
     digest::feed,
@@ -85,6 +85,15 @@ pub(super) struct Wire {
     pub(super) data: BTreeMap<String, String>,
 }
 
+impl Wire {
+    /// Uid of what controls it.
+    pub(super) fn controller(&self) -> Option<&str> {
+        let owners = self.metadata.owner_references.as_deref().unwrap_or_default();
+        let controller = owners.iter().find(|owner| owner.controller == Some(true))?;
+        Some(&controller.uid)
+    }
+}
+
 impl ConnectionSecrets {
     /// With `secrets` to tell which Secrets did not change since.
     pub fn new(writer: Writer, secrets: Arc<SecretReader>) -> Self {
@@ -102,14 +111,14 @@ impl ConnectionSecrets {
         owner: &Object,
         key: &Key,
         data: &Secrets,
-    ) -> Result<Published, PublishError> {
+    ) -> Result<(Published, u64), PublishError> {
         let wanted = Remembered {
             version: 0,
             owner: owner.uid().to_owned(),
             digest: digest(data),
         };
-        if self.is_as_published(key, &wanted) {
-            return Ok(Published::Unchanged);
+        if let Some(version) = self.is_as_published(key, &wanted) {
+            return Ok((Published::Unchanged, version));
         }
         let api = ApiType::secrets();
         let (published, version) = match self.read(&api, key).await {
@@ -120,7 +129,46 @@ impl ConnectionSecrets {
         self.published
             .lock()
             .insert(key.clone(), Remembered { version, ..wanted });
-        Ok(published)
+        Ok((published, version))
+    }
+
+    /// The data of a Secret that the object with this uid controls; `None`: there is no such Secret.
+    pub async fn controlled(
+        &self,
+        key: &Key,
+        controller: &str,
+    ) -> Result<Option<BTreeMap<String, Vec<u8>>>, ApiError> {
+        let secret = match self.read(&ApiType::secrets(), key).await {
+            Ok(secret) => secret,
+            Err(ApiError::NotFound(_)) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        if secret.controller() != Some(controller) {
+            return Ok(None);
+        }
+        // What the API server stores is base64.
+        let decoded = secret.data.into_iter();
+        let decoded = decoded.filter_map(|(name, value)| Some((name, STANDARD.decode(value).ok()?)));
+        Ok(Some(decoded.collect()))
+    }
+
+    /// Deletes a Secret that the object with this uid controls. Another's is left alone.
+    pub async fn delete_controlled(&self, key: &Key, controller: &str) -> Result<(), ApiError> {
+        let api = Arc::new(ApiType::secrets());
+        let secret = match self.read(&api, key).await {
+            Ok(secret) if secret.controller() == Some(controller) => secret,
+            Ok(_) | Err(ApiError::NotFound(_)) => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        let deletion = Deletion {
+            uid: secret.metadata.uid.as_deref().unwrap_or_default(),
+            version: parse_version(secret.metadata.resource_version.as_deref()),
+            propagation: Propagation::Background,
+        };
+        match self.writer.delete(&api, key, deletion).await {
+            Ok(_) | Err(ApiError::NotFound(_)) => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 
     /// Forgets what was published for owners that are gone.
@@ -137,17 +185,13 @@ impl ConnectionSecrets {
             .retain(|_, remembered| !owner_uids.contains(&remembered.owner));
     }
 
-    fn is_as_published(&self, key: &Key, wanted: &Remembered) -> bool {
+    /// The version that was published, if nothing has changed since.
+    fn is_as_published(&self, key: &Key, wanted: &Remembered) -> Option<u64> {
         let published = self.published.lock();
-        let Some(remembered) = published.get(key) else {
-            return false;
-        };
-        remembered.owner == wanted.owner
-            && remembered.digest == wanted.digest
-            && self
-                .secrets
-                .version(key)
-                .is_some_and(|version| version <= remembered.version)
+        let remembered = published.get(key)?;
+        let shown = self.secrets.version(key)?;
+        let is_same = remembered.owner == wanted.owner && remembered.digest == wanted.digest;
+        (is_same && shown <= remembered.version).then_some(remembered.version)
     }
 
     pub(super) async fn read(&self, api: &ApiType, key: &Key) -> Result<Wire, ApiError> {

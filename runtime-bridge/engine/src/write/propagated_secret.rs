@@ -64,7 +64,7 @@ impl ConnectionSecrets {
     ) -> Result<PropagatedSecret, PropagateError> {
         let api = ApiType::secrets();
         let from = self.read(&api, source).await.map_err(PropagateError::Source)?;
-        if controller_of(&from) != Some(controller) {
+        if from.controller() != Some(controller) {
             return Err(PropagateError::NotControlled);
         }
         let wanted = from.data.clone();
@@ -108,7 +108,7 @@ impl ConnectionSecrets {
         secret: &Wire,
         wanted: &BTreeMap<String, String>,
     ) -> Result<(u64, bool), PropagateError> {
-        let controller = controller_of(secret);
+        let controller = secret.controller();
         let is_ours = controller == Some(owner.uid());
         if !is_ours && (controller.is_some() || secret.secret_type != CONNECTION_SECRET_TYPE) {
             return Err(PropagateError::NotControlled);
@@ -141,12 +141,6 @@ impl ConnectionSecrets {
         let version = write.await.map_err(PropagateError::Target)?;
         Ok((version, true))
     }
-}
-
-fn controller_of(secret: &Wire) -> Option<&str> {
-    let owners = secret.metadata.owner_references.as_deref().unwrap_or_default();
-    let controller = owners.iter().find(|owner| owner.controller == Some(true))?;
-    Some(&controller.uid)
 }
 
 fn version_of(secret: &Wire) -> u64 {

@@ -39,6 +39,7 @@ impl Publishing {
                 &data(pairs),
             )
             .await
+            .map(|(published, _)| published)
     }
 
     fn path(&self, name: &str) -> String {

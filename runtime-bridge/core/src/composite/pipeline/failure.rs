@@ -10,6 +10,14 @@ pub enum RunFailure {
     /// There is nothing to run; an empty desired state would delete all.
     #[error("an array of pipeline steps is required in Pipeline mode")]
     NoSteps,
+    /// What functions are to be shown cannot be read.
+    #[error("cannot get connection details of {of}: {why}")]
+    ConnectionDetails {
+        /// Whose.
+        of: String,
+        /// Why.
+        why: String,
+    },
     /// A function said so.
     #[error("pipeline step {step:?} returned a fatal result: {message}")]
     Fatal {
@@ -42,7 +50,7 @@ impl RunFailure {
     /// The step that failed.
     pub fn step(&self) -> Option<&str> {
         match self {
-            Self::NoSteps => None,
+            Self::NoSteps | Self::ConnectionDetails { .. } => None,
             Self::Fatal { step, .. } | Self::Credential { step, .. } | Self::Step { step, .. } => Some(step),
         }
     }

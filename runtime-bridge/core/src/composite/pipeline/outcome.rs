@@ -30,6 +30,21 @@ pub struct RunOutcome {
     pub looked: BTreeMap<Lookup, ContentDigest>,
 }
 
+impl RunOutcome {
+    /// Of a run that came to nothing before any function was called. What was required stays.
+    pub fn failed(failure: RunFailure, requirements: StepRequirements) -> Self {
+        Self {
+            result: Err(failure),
+            context: None,
+            results: Vec::new(),
+            conditions: Vec::new(),
+            ttl: None,
+            requirements,
+            looked: BTreeMap::new(),
+        }
+    }
+}
+
 /// A result and who returned it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepResult {

@@ -89,15 +89,10 @@ impl Pipeline {
         let context = Some(input.context);
         let state = match due.next() {
             Some(first) => State::Running(begin_step(first, &requirements, context.clone(), input.limits)),
-            None => State::Ended(Box::new(RunOutcome {
-                result: Err(RunFailure::NoSteps),
-                context: None,
-                results: Vec::new(),
-                conditions: Vec::new(),
-                ttl: None,
-                requirements: StepRequirements::default(),
-                looked: BTreeMap::new(),
-            })),
+            None => State::Ended(Box::new(RunOutcome::failed(
+                RunFailure::NoSteps,
+                StepRequirements::default(),
+            ))),
         };
         Self {
             observed: input.observed,

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::super::{
     ObjectId, blocked,
+    connection::own_secret,
     context::Context,
     decision::{Action, Deletion},
     live::{ObjectState, Ownership},
@@ -114,14 +115,30 @@ pub(in super::super) fn confirm_absence(of: &Context) -> Flow {
     act(Action::Observe(unconfirmed))
 }
 
+/// Just before the composite resource: no garbage collector is needed.
+pub(in super::super) fn delete_secret(of: &Context) -> Flow {
+    let Some(secret) = own_secret(&of.snapshot.xr) else {
+        return NEXT;
+    };
+    let exists = of.snapshot.secrets.get(&secret).is_some_and(Option::is_some);
+    if !is_over(of) || !exists || of.memory.secret_deleted {
+        return NEXT;
+    }
+    act(Action::DeleteSecret(secret))
+}
+
 pub(in super::super) fn remove_finalizer(of: &Context) -> Flow {
-    if !is_deleting(of)
-        || rules::orphans(&of.snapshot.xr)
-        || (!remaining(of).is_empty() && !Rule::CompositeOutlivesComposed.is_off())
-    {
+    if !is_over(of) {
         return NEXT;
     }
     act(Action::RemoveFinalizer)
+}
+
+/// Nothing of it is left to wait for.
+fn is_over(of: &Context) -> bool {
+    is_deleting(of)
+        && !rules::orphans(&of.snapshot.xr)
+        && (remaining(of).is_empty() || Rule::CompositeOutlivesComposed.is_off())
 }
 
 pub(in super::super) fn wait(of: &Context) -> Flow {

@@ -3,12 +3,15 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use super::super::{
+    connection,
     context::Context,
+    decision::Action,
     desired::ComposedResource,
     differences::{change, missing},
+    digest::ContentDigest,
     due::due,
     live::{ObjectState, Ownership},
-    outcome::{self, Flow, NEXT, earliest, until},
+    outcome::{self, Flow, NEXT, act, earliest, until},
     plan::Plan,
     rules,
     snapshot::RunState,
@@ -19,6 +22,19 @@ use crate::{
     managed::{Event, Rest},
     reasons::{CompositeEvent, ConditionReason},
 };
+
+/// Before it is ready: whoever waits for that reads them.
+pub(in super::super) fn publish(of: &Context) -> Flow {
+    let Some(publication) = connection::due(of) else {
+        return NEXT;
+    };
+    let digest = ContentDigest::of_secret(&publication.data);
+    let failed = of.memory.failed_publication.as_ref();
+    if failed.is_some_and(|(failed, how)| *failed == digest && of.snapshot.now < how.retry_at) {
+        return NEXT;
+    }
+    act(Action::Publish(publication))
+}
 
 pub(in super::super) fn write_status(of: &Context) -> Flow {
     let RunState::Ended { outcome, .. } = &of.snapshot.run else {
@@ -60,6 +76,17 @@ pub(in super::super) fn write_status(of: &Context) -> Flow {
         events.push(Event::warning(CompositeEvent::ComposeResources, &message));
         let message = format!("Composed resource {name:?} is not yet valid");
         events.push(Event::normal(CompositeEvent::ComposeResources, &message));
+    }
+    if let Some((_, failed)) = of
+        .memory
+        .failed_publication
+        .as_ref()
+        .filter(|(_, failed)| !failed.is_conflict)
+    {
+        events.push(Event::warning(
+            CompositeEvent::PublishConnectionSecret,
+            &failed.message,
+        ));
     }
     for (id, name) in &plan.replaced {
         let message = format!(
@@ -104,7 +131,21 @@ pub(in super::super) fn rest(of: &Context) -> Rest {
     let rejected = rejected
         .and_then(|rejected| rejected.retry_at)
         .map(|at| at.max(of.snapshot.now));
-    until(earliest([due(of), retry, confirm, reads, unwatched, rejected]))
+    let publication = of.memory.failed_publication.as_ref();
+    let publication = publication
+        .map(|(_, failed)| failed.retry_at)
+        .filter(|at| *at > of.snapshot.now);
+    let shown = connection::shown_at(of).filter(|at| *at > of.snapshot.now);
+    until(earliest([
+        due(of),
+        retry,
+        confirm,
+        reads,
+        unwatched,
+        rejected,
+        publication,
+        shown,
+    ]))
 }
 
 /// What is not watched is looked at again after this.
@@ -179,7 +220,10 @@ fn synced(of: &Context, plan: &Plan, problems: &BTreeMap<&str, String>) -> Condi
         let failed = of.memory.failed_deletions.get(of.object(id)?.uid())?;
         (!failed.is_conflict).then(|| failed.message.clone())
     });
+    let publication = of.memory.failed_publication.as_ref();
+    let publication = publication.filter(|(_, failed)| !failed.is_conflict && connection::due(of).is_some());
     let failed = parts.len();
+    parts.extend(publication.map(|(_, failed)| failed.message.clone()));
     parts.extend(deletions);
     if problems.is_empty() && failed == parts.len() {
         ConditionReport {

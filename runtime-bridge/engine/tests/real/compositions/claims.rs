@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 
 use super::stage::{Bridge, CLAIM, DEFINITIONS, GROUP, Stage};
@@ -344,45 +343,5 @@ async fn a_composite_resource_of_another_claim_is_left_alone() {
     stage.gone(&path).await;
     bridge.rests().await;
     assert_eq!(stage.values(&namespace).await, ["1"]);
-    bridge.end().await;
-}
-
-#[tokio::test]
-async fn a_connection_secret_is_copied_and_replaced() {
-    let stage = Stage::new().await;
-    let bridge = Bridge::start(&stage.plane).await;
-    stage.install().await;
-    stage.define_claimed().await;
-    let namespace = stage.admin.namespace("one").await;
-    let path = format!("{}/a", claims(&namespace));
-    let mut wanted = claim("a", &json!({"first": "1"}));
-    wanted["spec"]["writeConnectionSecretToRef"] = json!({"name": "mine"});
-    stage.create(&claims(&namespace), &wanted).await;
-    let made = stage.ready(&path).await;
-    let xr = stage.admin.get(&composite_of(&made)).await.unwrap();
-    let secrets = format!("/api/v1/namespaces/{namespace}/secrets");
-    let source = json!({
-        "apiVersion": "v1", "kind": "Secret", "type": "connection.crossplane.io/v1alpha1",
-        "metadata": {"name": "its", "ownerReferences": [{
-            "apiVersion": xr["apiVersion"], "kind": xr["kind"], "name": xr["metadata"]["name"],
-            "uid": xr["metadata"]["uid"], "controller": true,
-        }]},
-        "data": {"user": STANDARD.encode("u"), "password": STANDARD.encode("p")},
-    });
-    stage.create(&secrets, &source).await;
-    let change = json!({"spec": {"writeConnectionSecretToRef": {"name": "its", "namespace": namespace}}});
-    stage.admin.patch(&composite_of(&made), &change).await.unwrap();
-    let mine = format!("{secrets}/mine");
-    let has = |data: Value| move |secret: &Value| secret["data"] == data;
-    stage.object(&mine, has(source["data"].clone())).await;
-    let published = |claim: &Value| claim["status"]["connectionDetails"]["lastPublishedTime"].is_string();
-    stage.object(&path, published).await;
-    bridge.rests().await;
-    // Its own change brings it back; a key of the source that goes, goes.
-    let data = json!({"data": {"user": STANDARD.encode("x"), "more": STANDARD.encode("y")}});
-    stage.admin.patch(&mine, &data).await.unwrap();
-    stage.object(&mine, has(source["data"].clone())).await;
-    stage.admin.delete(&path).await.unwrap();
-    stage.gone(&path).await;
     bridge.end().await;
 }

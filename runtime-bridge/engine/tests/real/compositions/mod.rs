@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod claims;
+mod connection_details;
 mod definitions;
 mod edited_claims;
 mod stage;

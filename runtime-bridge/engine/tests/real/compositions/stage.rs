@@ -7,8 +7,8 @@ use bridge_control_plane::{ControlPlane, Options};
 use bridge_core::{
     composite::Settings,
     function::{
-        FunctionFailure, Functions, Readiness, Requirements, Resource, ResourceMatch, ResourceSelector,
-        RunRequest, RunResponse, SchemaSelector,
+        DesiredState, FunctionFailure, Functions, Readiness, Requirements, Resource, ResourceMatch,
+        ResourceSelector, RunRequest, RunResponse, SchemaSelector,
     },
 };
 use bridge_engine::{
@@ -66,6 +66,10 @@ impl Functions for ConfigMaps {
         let values = request.observed.composite.object["spec"]["values"].as_object();
         let mut requirements = Requirements::default();
         for (name, value) in values.into_iter().flatten() {
+            if ["connect", "nest"].contains(&name.as_str()) {
+                connect(name, value, request, &mut desired);
+                continue;
+            }
             let value = if name == "require" {
                 requirements = required(value);
                 &shown(request)
@@ -90,6 +94,33 @@ impl Functions for ConfigMaps {
             ..RunResponse::default()
         })
     }
+}
+
+/// Of `connect` it publishes the value; of `nest` what a composed composite resource publishes, which connects.
+fn connect(name: &str, value: &Value, request: &RunRequest, desired: &mut DesiredState) {
+    let mut details = BTreeMap::from([("hidden".to_owned(), b"hidden".to_vec())]);
+    if name == "connect" {
+        details.insert("user".to_owned(), value.as_str().unwrap().into());
+    } else {
+        let xr = &request.observed.composite.object;
+        let object = json!({
+            "apiVersion": xr["apiVersion"], "kind": xr["kind"],
+            "spec": {
+                "values": {"connect": value},
+                "writeConnectionSecretToRef": {"name": "nested", "namespace": xr["spec"]["claimRef"]["namespace"]},
+            },
+        });
+        let nested = Resource {
+            ready: Readiness::Ready,
+            ..Resource::of(object)
+        };
+        desired.resources.insert(name.to_owned(), nested);
+        let seen = request.observed.resources.get(name);
+        let user = seen.and_then(|nested| nested.connection_details.0.get("user"));
+        details.extend(user.map(|user| ("seen".to_owned(), user.clone())));
+    }
+    let composite = desired.composite.get_or_insert_default();
+    composite.connection_details.0.extend(details);
 }
 
 fn required(label: &Value) -> Requirements {
@@ -359,6 +390,7 @@ fn claimed_definition() -> Value {
     let spec = &mut definition["spec"];
     spec["scope"] = "LegacyCluster".into();
     spec["names"] = json!({"kind": "XPurchase", "plural": "xpurchases"});
+    spec["connectionSecretKeys"] = json!(["user", "seen"]);
     spec["claimNames"] = json!({"kind": CLAIM, "plural": "purchases"});
     let schema = &mut spec["versions"][0]["schema"]["openAPIV3Schema"]["properties"];
     schema["spec"]["x-kubernetes-preserve-unknown-fields"] = true.into();

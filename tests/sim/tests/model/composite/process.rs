@@ -333,6 +333,8 @@ impl World {
             seen: BTreeMap::new(),
             strays,
             required: BTreeMap::new(),
+            secrets: BTreeMap::new(),
+            connection_keys: Arc::default(),
             is_unwatched: false,
             run: self.run.clone(),
             namespaced: BTreeMap::from([
@@ -356,6 +358,7 @@ impl World {
                 .map(|one| (one.id(home), state(&self.view, &one.id(home))))
                 .collect(),
             required: BTreeMap::new(),
+            secrets: BTreeMap::new(),
             is_unwatched: false,
             now: self.now,
         }
@@ -493,6 +496,7 @@ impl World {
                 let all = all.clone();
                 Performed::Deleted(all.iter().map(|one| self.delete(one)).collect())
             }
+            Action::Publish(_) | Action::DeleteSecret(_) => panic!("there are no connection Secrets here"),
             Action::Release(all) => {
                 let (all, owner) = (all.clone(), of.uid().to_owned());
                 Performed::Released(all.iter().map(|one| self.release(one, &owner)).collect())
@@ -710,6 +714,7 @@ fn chosen() -> Chosen {
             revision_selector: None,
             changes: Vec::new(),
         },
+        secrets_namespace: None,
         revision_uid: "revision".to_owned(),
         pipeline: PipelineSpec::parse(&pipeline)
             .map(Arc::new)
