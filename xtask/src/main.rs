@@ -37,6 +37,8 @@ struct Arguments {
 enum Command {
     /// Show the main job: real resources going Ready, and surviving a `kill -9`.
     Demo,
+    /// Show a claim: composed by a function, changed through two kills, and deleted in order.
+    DemoCompositions,
     /// Build what is needed, lint, and run all tests.
     Test {
         /// All of them, or those for the time of writing.
@@ -110,6 +112,7 @@ async fn main() -> ExitCode {
 async fn run(command: Command) -> Result<(), Failure> {
     match command {
         Command::Demo => demo::run_all().await,
+        Command::DemoCompositions => demo::compositions::run_all().await,
         Command::Test { which: Which::All } => test::run_all().await,
         Command::Test { which: Which::Quick } => test::run_quick().await,
         Command::Sim(arguments) => simulate::run_seeds(&arguments).await,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bridge_control_plane::process::{Output, Process, Spawn};
 use bytes::Bytes;
-use http::Request;
+use http::{Method, Request};
 use http_body_util::{BodyExt, Empty};
 use hyper_util::client::legacy::Client;
 use hyper_util::rt::TokioExecutor;
@@ -13,6 +13,9 @@ use serde_json::{Value, json};
 
 use crate::Failure;
 use crate::project::Project;
+
+/// Where resources are made.
+const REGION: &str = "eu-west-1";
 
 /// The emulated AWS, asked over its API and not through the plugin.
 pub(super) struct Aws {
@@ -66,7 +69,7 @@ impl Aws {
             "kind": "ClusterProviderConfig",
             "metadata": {"name": "default"},
             "spec": {
-                "settings": {"region": "eu-west-1", "endpoint": self.endpoint, "pollInterval": "1s"},
+                "settings": {"region": REGION, "endpoint": self.endpoint, "pollInterval": "1s"},
                 "credentials": {"source": "Secret", "secretRef": {"namespace": "default", "name": "aws"}},
             },
         });
@@ -99,10 +102,28 @@ impl Aws {
             .unwrap_or(0))
     }
 
-    /// The answer to a read. Signatures are not checked; AWS distinguishes its services by their scope.
+    /// Puts an object with nothing in it into a bucket: `/bucket/key`.
+    pub(super) async fn put(&self, path: &str) -> Result<(), Failure> {
+        self.send(Method::PUT, "s3", path).await.map(drop)
+    }
+
+    /// Deletes an object.
+    pub(super) async fn delete(&self, path: &str) -> Result<(), Failure> {
+        self.send(Method::DELETE, "s3", path).await.map(drop)
+    }
+
     async fn get(&self, service: &str, path: &str) -> Result<String, Failure> {
-        let scope = format!("{}/20260101/us-east-1/{service}/aws4_request", self.access_key_id);
-        let request = Request::get(format!("{}{path}", self.endpoint))
+        self.send(Method::GET, service, path).await
+    }
+
+    /// The answer to a request. Signatures are not checked; AWS distinguishes its services by their scope.
+    async fn send(&self, method: Method, service: &str, path: &str) -> Result<String, Failure> {
+        // Buckets are where the account's configuration says; CloudFront is in one region alone.
+        let region = if service == "s3" { REGION } else { "us-east-1" };
+        let scope = format!("{}/20260101/{region}/{service}/aws4_request", self.access_key_id);
+        let request = Request::builder()
+            .method(method)
+            .uri(format!("{}{path}", self.endpoint))
             .header(
                 "authorization",
                 format!("AWS4-HMAC-SHA256 Credential={scope}, SignedHeaders=host, Signature=0"),

@@ -18,11 +18,20 @@ pub(super) struct Dev {
     state_file: PathBuf,
 }
 
+/// A composition function that runs beside the bridge.
+pub(super) struct Function {
+    /// What compositions call it.
+    pub(super) name: &'static str,
+    /// As `--function-command` takes it.
+    pub(super) command: String,
+}
+
 impl Dev {
     pub(super) fn start(
         project: &Project,
         state_file: &Path,
         manifests: &[PathBuf],
+        functions: &[Function],
     ) -> Result<Self, Failure> {
         let plugin = project.binary("provider-aws-example");
         let dev = Spawn::new(project.binary("runtime-bridge"))
@@ -33,6 +42,15 @@ impl Dev {
         let dev = manifests
             .iter()
             .fold(dev, |dev, manifest| dev.arg("--apply").arg(manifest));
+        let dev = if functions.is_empty() {
+            dev
+        } else {
+            dev.arg("--compositions")
+        };
+        let dev = functions.iter().fold(dev, |dev, function| {
+            let command = format!("{}={}", function.name, function.command);
+            dev.arg("--function-command").arg(command)
+        });
         // A call cut off in the middle may have its effect until its deadline and this are over: here all clocks are one.
         let process = dev
             .args(["--", "--clock-skew", "1s"])
@@ -55,11 +73,13 @@ impl Dev {
             .then_some(state)
     }
 
-    /// How often plugin and bridge were started, together.
+    /// How often its processes were started, together.
     pub(super) fn starts(&self) -> u64 {
-        let starts = |state: &Value, name: &str| state["processes"][name]["starts"].as_u64().unwrap_or(0);
-        self.state()
-            .map_or(0, |state| starts(&state, "plugin") + starts(&state, "bridge"))
+        let state = self.state().unwrap_or_default();
+        let processes = state["processes"].as_object().into_iter().flatten();
+        processes
+            .filter_map(|(_, process)| process["starts"].as_u64())
+            .sum()
     }
 
     /// `kill -9`, by process id.

@@ -39,6 +39,21 @@ impl Kubernetes {
             .map_err(|error| Failure::new(format!("cannot read what kubectl printed: {error}")))
     }
 
+    /// All objects of these kinds in a namespace.
+    pub(super) async fn list(&self, kinds: &str, namespace: &str) -> Result<Vec<Value>, Failure> {
+        let text = answer(self.kubectl(&["get", kinds, "--namespace", namespace, "--output=json"])).await?;
+        let list: Value = serde_json::from_str(&text)
+            .map_err(|error| Failure::new(format!("cannot read what kubectl printed: {error}")))?;
+        Ok(list["items"].as_array().cloned().unwrap_or_default())
+    }
+
+    /// Changes the object of a manifest by a JSON patch.
+    pub(super) async fn patch(&self, manifest: &Path, patch: &Value) -> Result<(), Failure> {
+        let patch = patch.to_string();
+        let kubectl = self.kubectl(&["patch", "--type=json", "--patch", &patch, "--filename"]);
+        answer(kubectl.arg(manifest)).await.map(drop)
+    }
+
     /// Asks for the deletion of the objects of these manifests.
     pub(super) async fn delete(&self, manifests: &[&PathBuf]) -> Result<(), Failure> {
         let kubectl = self.kubectl(&["delete", "--wait=false"]);

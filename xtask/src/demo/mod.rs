@@ -2,6 +2,7 @@
 //! at the worst moment.
 
 mod aws;
+pub(crate) mod compositions;
 mod dev;
 mod kubernetes;
 
@@ -50,7 +51,7 @@ pub(crate) async fn run_all() -> Result<(), Failure> {
         project.root.join(BUCKET),
         project.root.join(DISTRIBUTION),
     ];
-    let dev = Dev::start(&project, &scratch.path().join("state.json"), &manifests)?;
+    let dev = Dev::start(&project, &scratch.path().join("state.json"), &manifests, &[])?;
     let demo = Demo {
         report: &report,
         aws: &aws,

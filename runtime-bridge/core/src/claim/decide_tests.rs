@@ -105,6 +105,7 @@ fn deleting(mut of: Snapshot, is_reported: bool) -> Snapshot {
     of
 }
 
+const LATE: &str = "a create of it that was sent before may still take effect";
 const AVAILABLE: &str = "status Synced=True/ReconcileSuccess: ; Ready=True/Available: ";
 const WAITS: &str = "status Synced=True/ReconcileSuccess: ; \
     Ready=False/Waiting: Claim is waiting for composite resource to become Ready";
@@ -386,10 +387,29 @@ fn a_claim_goes_when_its_composite_resource_is_gone_for_good() {
         lost_create: Some(at("2026-01-01T00:59:00Z")),
         ..memory.clone()
     };
-    assert_eq!(decided(&gone, &lost), "rest until 2026-01-01T01:01:00Z");
+    let reported = |of: &Snapshot, end: &str| {
+        let mut of = of.clone();
+        of.claim.object["status"]["conditions"][0]["message"] = json!(format!(
+            "composite resource \"shop-8x5fk\" is gone; until {end} {LATE}"
+        ));
+        of
+    };
+    let status = |end: &str| {
+        format!(
+            "status Synced=True/ReconcileSuccess: ; Ready=False/Deleting: composite resource \"shop-8x5fk\" is gone; until {end} {LATE}"
+        )
+    };
+    let end = "2026-01-01T01:01:00Z";
+    assert_eq!(decided(&gone, &lost), status(end));
+    assert_eq!(decided(&reported(&gone, end), &lost), format!("rest until {end}"));
     // Another leader may have sent one.
     gone.term_began = at("2026-01-01T00:59:30Z");
-    assert_eq!(decided(&gone, &memory), "rest until 2026-01-01T01:01:30Z");
+    let end = "2026-01-01T01:01:30Z";
+    assert_eq!(decided(&gone, &memory), status(end));
+    assert_eq!(
+        decided(&reported(&gone, end), &memory),
+        format!("rest until {end}")
+    );
     // But not after it was there.
     let seen = ClaimMemory {
         created: Some(at("2026-01-01T00:00:01Z")),

@@ -75,7 +75,10 @@ impl Standing {
         let in_use = of.ours().filter(|xr| !xr.is_deleting() && rules::is_in_use(xr));
         let waits_for = match in_use {
             Some(xr) => in_use_message(xr),
-            None => of.removal().or_else(|| of.error()).unwrap_or_default().to_owned(),
+            None => of
+                .removal()
+                .or_else(|| of.error())
+                .map_or_else(|| late_create(of).unwrap_or_default(), ToOwned::to_owned),
         };
         Self {
             report: Report {
@@ -145,6 +148,16 @@ impl Standing {
         let goes_on = stored(READY, "reason").is_some_and(|reason| reason == ready.reason.as_str());
         is_fine && says_more && (is_first || goes_on)
     }
+}
+
+/// What is waited for once the composite resource is gone.
+fn late_create(of: &Facts) -> Option<String> {
+    let end = rules::creates_end(of).filter(|end| of.ours().is_none() && of.snapshot.now < *end)?;
+    Some(format!(
+        "composite resource {:?} is gone; until {} a create of it that was sent before may still take effect",
+        of.snapshot.name,
+        end.strftime("%Y-%m-%dT%H:%M:%SZ")
+    ))
 }
 
 /// Of a composite resource that the claim does not delete yet.

@@ -200,7 +200,15 @@ fn said_by(object: &LiveObject) -> Option<String> {
         let message = one["message"].as_str().filter(|message| !message.is_empty())?;
         Some(format!("{type_}={status} {}: {message}", one["reason"].as_str()?))
     };
-    said(DELETION_BLOCKED, "True").or_else(|| said("Synced", "False"))
+    // What passes by itself is no error, and stands in the message alone.
+    let answer = || {
+        let synced = conditions.iter().find(|one| one["type"] == "Synced")?;
+        let message = synced["message"].as_str().filter(|message| !message.is_empty())?;
+        Some(message.to_owned())
+    };
+    said(DELETION_BLOCKED, "True")
+        .or_else(|| said("Synced", "False"))
+        .or_else(answer)
 }
 
 /// What is to be left behind: a person asks for it by annotation.

@@ -147,6 +147,23 @@ fn what_an_object_says_of_its_deletion_is_passed_on() {
     );
 }
 
+/// What may pass by itself is no error of the managed resource; it is what everybody waits for all the same.
+#[test]
+fn an_answer_of_the_cloud_that_may_pass_is_passed_on_too() {
+    let mut world = held(&["b"]);
+    let id = composed(&world)["b"].clone();
+    world.api.edit(&id, |mut object| {
+        object["status"]["conditions"] = json!([
+            {"type": "Synced", "status": "True", "reason": "ReconcileSuccess", "message": "delete failed: not empty"},
+        ]);
+        Some(object)
+    });
+    pass(&mut world, 11);
+    let (_, reason, message) = condition(&world, "DeletionBlocked").unwrap();
+    assert_eq!(reason, "ExternalError");
+    assert!(message.contains(": delete failed: not empty. See:"), "{message}");
+}
+
 #[test]
 fn a_deletion_past_its_deadline_is_overdue_and_goes_on() {
     for (annotation, early, late) in [(None, 890, 20), (Some("30s"), 25, 10)] {
