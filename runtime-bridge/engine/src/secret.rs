@@ -9,6 +9,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use bridge_core::external::Secrets;
 use http::Request;
 use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use parking_lot::Mutex;
 use serde::Deserialize;
 
@@ -37,6 +38,8 @@ pub struct SecretData {
     pub version: u64,
     /// Decoded values by key.
     pub data: Secrets,
+    /// Uid of what controls it.
+    pub controller: Option<String>,
 }
 
 /// Why a Secret could not be read.
@@ -207,6 +210,9 @@ impl SecretReader {
             uid: wire.metadata.uid,
             version: parse_version(Some(&wire.metadata.resource_version)).unwrap_or_default(),
             data: Secrets(data),
+            controller: (wire.metadata.owner_references.into_iter())
+                .find(|owner| owner.controller == Some(true))
+                .map(|owner| owner.uid),
         })
     }
 }
@@ -223,6 +229,8 @@ struct Wire {
 struct WireMeta {
     uid: String,
     resource_version: String,
+    #[serde(default)]
+    owner_references: Vec<OwnerReference>,
 }
 
 #[cfg(test)]

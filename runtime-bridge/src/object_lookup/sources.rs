@@ -118,6 +118,7 @@ impl SecretSource for Reader {
             uid: secret.metadata.uid,
             version: secret.metadata.resource_version.parse().unwrap_or_default(),
             data: Secrets(data),
+            controller: None,
         }))
     }
 

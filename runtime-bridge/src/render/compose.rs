@@ -184,6 +184,7 @@ impl Course {
             strays,
             required: BTreeMap::new(),
             secrets: BTreeMap::new(),
+            secrets_watched: true,
             connection_keys: Arc::default(),
             is_unwatched: false,
             run: RunState::None,
@@ -303,7 +304,7 @@ impl Course {
                 version: self.version,
                 changed: false,
             })),
-            Action::DeleteSecret(_) => Performed::SecretDeleted,
+            Action::DeleteSecret(_) => Performed::SecretDeleted(Ok(())),
             Action::RemoveFinalizer => Performed::FinalizerRemoved(true),
         }
     }

@@ -306,13 +306,16 @@ fn a_connection_secret_is_copied_before_the_claim_is_ready() {
         target: Some(8),
     });
     assert_eq!(decided(&of, &memory), "propagate connection Secret mine");
-    memory.failed_secret = Some(FailedWrite {
-        desired: None,
-        message: "cannot establish control of existing connection secret".to_owned(),
-        is_conflict: false,
-        failures: 1,
-        retry_at: at("2026-01-01T01:00:06Z"),
-    });
+    memory.failed_secret = Some((
+        of.secrets,
+        FailedWrite {
+            desired: None,
+            message: "cannot establish control of existing connection secret".to_owned(),
+            is_conflict: false,
+            failures: 1,
+            retry_at: at("2026-01-01T01:00:06Z"),
+        },
+    ));
     assert!(decided(&of, &memory).starts_with(
         "status Synced=False/ReconcileError: cannot propagate connection details from composite resource: \
          cannot establish control of existing connection secret"

@@ -36,8 +36,8 @@ pub struct ClaimMemory {
     pub(super) failed: Option<FailedWrite>,
     /// The deletion of the composite resource that failed.
     pub(super) failed_deletion: Option<FailedWrite>,
-    /// The copy of the connection Secret that failed.
-    pub(super) failed_secret: Option<FailedWrite>,
+    /// The copy of the connection Secret that failed, and how the two were known then: what somebody did since is worth another try.
+    pub(super) failed_secret: Option<(Option<SecretVersions>, FailedWrite)>,
     /// Uid of the composite resource, and what the API server, or who stands before it, made of desired fields: not fought.
     pub(super) altered: Option<(String, Vec<Difference>)>,
     /// The last write of the claim beside its status.

@@ -225,7 +225,9 @@ pub(super) fn record<A>(
                     },
                     message: failure.message,
                 };
-                memory.failed_secret = Some(failed(memory.failed_secret.as_ref(), None, &failure, moment));
+                let former = memory.failed_secret.as_ref().map(|(_, former)| former);
+                let failed = failed(former, None, &failure, moment);
+                memory.failed_secret = Some((snapshot.secrets, failed));
             }
         },
         (Action::Delete(_), Performed::Deleted(result)) => match result {
@@ -273,15 +275,24 @@ fn claim_written(memory: &mut ClaimMemory, snapshot: &Snapshot, write: &ClaimWri
     memory.last_write = Some(write.clone());
 }
 
-/// The claim named another composite resource than the one that it has.
+/// The claim names another composite resource than the one that it has, or none any more.
 fn set_back(snapshot: &Snapshot, write: &ClaimWrite) -> Option<Event> {
-    let named = snapshot.claim.composite()?;
+    let claim = &snapshot.claim;
     let name = write.spec["resourceRef"]["name"].as_str()?;
-    let message = format!(
-        "spec.resourceRef named composite resource {named:?}, but this claim is bound to {name:?}: it is set back; delete {name:?} first to \
-         bind another one"
-    );
-    (named != name).then(|| Event::warning(ClaimEvent::BindCompositeResource, &message))
+    let is_bound = matches!(&snapshot.xr, ObjectState::Exists(xr) if Bond::of(claim, xr) == Bond::Ours);
+    if !is_bound || !claim.has_finalizer() || claim.composite() == Some(name) {
+        return None;
+    }
+    let message = match claim.composite() {
+        Some(other) => format!(
+            "spec.resourceRef named composite resource {other:?}, but this claim is bound to {name:?}: it is set back; to bind {other:?}, create \
+             another claim"
+        ),
+        None => format!(
+            "spec.resourceRef was taken off, but this claim is bound to composite resource {name:?}: it is set back"
+        ),
+    };
+    Some(Event::warning(ClaimEvent::BindCompositeResource, &message))
 }
 
 fn observed(

@@ -163,7 +163,13 @@ fn late_create(of: &Facts) -> Option<String> {
 /// Of a composite resource that the claim does not delete yet.
 fn in_use_message(xr: &LiveObject) -> String {
     format!(
-        "composite resource {:?} is in use (label {}): it is deleted once no usage of it is left",
+        "composite resource {:?} is in use: it is deleted once no usage of it is left. If there is none, take the label off: kubectl label {}.{} {} {}-",
+        xr.name(),
+        xr.object["kind"].as_str().unwrap_or_default(),
+        xr.object["apiVersion"]
+            .as_str()
+            .and_then(|api_version| api_version.split_once('/'))
+            .map_or("", |(group, _)| group),
         xr.name(),
         names::IN_USE
     )
@@ -208,17 +214,18 @@ fn problem(of: &Facts) -> Option<(ClaimEvent, String)> {
         let message = format!("{CANNOT_BIND}: cannot update the claim: {}", refused.message);
         return Some((ClaimEvent::BindCompositeResource, message));
     }
-    let told = |failed: &Option<FailedWrite>| {
-        let failed = failed.as_ref().filter(|failed| !failed.is_conflict)?;
+    let told = |failed: Option<&FailedWrite>| {
+        let failed = failed.filter(|failed| !failed.is_conflict)?;
         Some(failed.message.clone())
     };
-    if let Some(message) = told(&of.memory.failed) {
+    if let Some(message) = told(of.memory.failed.as_ref()) {
         return Some((
             ClaimEvent::BindCompositeResource,
             format!("{CANNOT_BIND}: {message}"),
         ));
     }
-    let secret = told(&of.memory.failed_secret).filter(|_| of.due_secret().is_some())?;
+    let secret = of.memory.failed_secret.as_ref().map(|(_, failed)| failed);
+    let secret = told(secret).filter(|_| of.due_secret().is_some())?;
     Some((
         ClaimEvent::PropagateConnectionSecret,
         format!("{CANNOT_PROPAGATE}: {secret}"),

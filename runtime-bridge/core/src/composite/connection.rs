@@ -14,6 +14,7 @@ use super::{
     snapshot::RunState,
 };
 use crate::{
+    back_off::policies,
     definition::Scope,
     function::{ResourceMatch, ResourceSelector, SecretData},
 };
@@ -114,36 +115,86 @@ pub(super) struct Published {
     pub digest: ContentDigest,
     pub version: u64,
     pub at: Timestamp,
+    /// How often the same was written again, as somebody had changed it.
+    pub repeats: u32,
+}
+
+/// A publication that failed: the same is not tried again at once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct FailedPublication {
+    pub secret: SecretName,
+    /// What was known of the Secret: whatever a person did since is worth another try.
+    pub version: Option<u64>,
+    pub digest: ContentDigest,
+    /// For people.
+    pub message: String,
+    /// Another writer was faster: nothing is wrong.
+    pub is_conflict: bool,
+    /// In a row.
+    pub failures: u32,
+    pub retry_at: Timestamp,
 }
 
 /// What was written is shown by its watch within this time.
 const SHOWN_WITHIN: Duration = Duration::from_secs(5);
 
-/// What is to be published, and is not.
-pub(super) fn due(of: &Context) -> Option<Publication> {
-    let publication = desired(of)?;
-    let is_published = of.memory.published.as_ref().is_some_and(|known| {
-        known.secret == publication.secret
-            && known.digest == ContentDigest::of_secret(&publication.data)
-            && match of.snapshot.secrets.get(&known.secret).copied().flatten() {
-                Some(version) => version <= known.version,
-                None => of.snapshot.now < known.at + SHOWN_WITHIN,
-            }
-    });
-    (!is_published).then_some(publication)
+/// Who changes the Secret back after so long does not fight for it.
+const PEACE: Duration = Duration::from_mins(10);
+
+impl Published {
+    /// The same was published again at `now`.
+    pub fn repeats_at(&self, now: Timestamp) -> u32 {
+        if now < self.at + PEACE {
+            self.repeats.saturating_add(1)
+        } else {
+            0
+        }
+    }
+
+    /// When it is written again though it was written before: who else writes it is not fought without end.
+    fn again_at(&self) -> Timestamp {
+        match self.repeats {
+            0 => self.at,
+            repeats => self.at + policies::API.wait(repeats, 0.0),
+        }
+    }
 }
 
-/// When it is known again whether the Secret is as it was published.
-pub(super) fn shown_at(of: &Context) -> Option<Timestamp> {
-    let known = of.memory.published.as_ref()?;
-    let is_shown = of
-        .snapshot
-        .secrets
-        .get(&known.secret)
-        .copied()
-        .flatten()
-        .is_some();
-    (!is_shown).then_some(known.at + SHOWN_WITHIN)
+/// What is to be published, and is not; `Err`: until when it waits.
+pub(super) fn due(of: &Context) -> Option<Result<Publication, Timestamp>> {
+    let publication = desired(of)?;
+    let digest = ContentDigest::of_secret(&publication.data);
+    let (now, shown) = (of.snapshot.now, version(of, &publication.secret));
+    let known = of.memory.published.as_ref();
+    let known = known.filter(|known| known.secret == publication.secret && known.digest == digest);
+    if let Some(known) = known {
+        match shown {
+            Some(version) if version <= known.version => return None,
+            None if !of.snapshot.secrets_watched => return None,
+            None if now < known.at + SHOWN_WITHIN => return Some(Err(known.at + SHOWN_WITHIN)),
+            Some(_) | None if now < known.again_at() => return Some(Err(known.again_at())),
+            Some(_) | None => {}
+        }
+    }
+    let failed = of.memory.failed_publication.as_ref();
+    let same = failed.filter(|failed| {
+        failed.secret == publication.secret && failed.version == shown && failed.digest == digest
+    });
+    match same {
+        Some(failed) if now < failed.retry_at => Some(Err(failed.retry_at)),
+        _ => Some(Ok(publication)),
+    }
+}
+
+/// Why what is to be published is not, if that is no matter of a moment.
+pub(super) fn failure<'a>(of: &'a Context) -> Option<&'a FailedPublication> {
+    let failed = of.memory.failed_publication.as_ref()?;
+    (!failed.is_conflict && due(of).is_some()).then_some(failed)
+}
+
+/// Version of a Secret, if it is known.
+pub(super) fn version(of: &super::facts::Facts, secret: &SecretName) -> Option<u64> {
+    of.snapshot.secrets.get(secret).copied().flatten()
 }
 
 fn desired(of: &Context) -> Option<Publication> {
@@ -191,6 +242,27 @@ mod tests {
         assert_eq!(secret_of(&object(Value::Null, json!({"name": "a"}))), None);
         assert_eq!(secret_of(&object(json!("home"), json!({"name": ""}))), None);
         assert_eq!(secret_of(&object(json!("home"), Value::Null)), None);
+    }
+
+    #[test]
+    fn who_else_writes_the_secret_is_not_fought_without_end() {
+        let at = |time: &str| -> Timestamp { time.parse().unwrap() };
+        let published = |repeats| Published {
+            secret: secret("n", "a"),
+            digest: ContentDigest::of_secret(&SecretData::default()),
+            version: 1,
+            at: at("2026-01-01T00:00:00Z"),
+            repeats,
+        };
+        let waits = [0, 1, 2, 5, 100].map(|repeats| {
+            let wait = published(repeats)
+                .again_at()
+                .duration_since(at("2026-01-01T00:00:00Z"));
+            wait.as_secs()
+        });
+        assert_eq!(waits, [0, 1, 2, 16, 60]);
+        assert_eq!(published(3).repeats_at(at("2026-01-01T00:09:59Z")), 4);
+        assert_eq!(published(3).repeats_at(at("2026-01-01T00:10:00Z")), 0);
     }
 
     #[test]

@@ -65,6 +65,7 @@ impl Machine for CompositeMachine {
         snapshot.seen = additions.seen;
         snapshot.required = additions.required;
         snapshot.secrets = additions.secrets;
+        snapshot.secrets_watched = additions.secrets_watched;
         snapshot.is_unwatched = additions.is_unwatched;
         snapshot.now = additions.now;
     }
@@ -159,6 +160,8 @@ pub struct Additions {
         std::collections::BTreeMap<super::pipeline::Lookup, Result<super::digest::ContentDigest, String>>,
     /// Versions of the [Secrets that count](super::secrets_that_count).
     pub secrets: super::SecretVersions,
+    /// Secrets are watched: of one without a version there is none.
+    pub secrets_watched: bool,
     /// Some object that counts is of a kind that is not watched now.
     pub is_unwatched: bool,
     /// Wall clock, when all of it was in.

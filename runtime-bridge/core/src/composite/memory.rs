@@ -7,9 +7,9 @@ use serde_json::Value;
 
 use super::{
     ObjectId,
-    connection::Published,
+    connection::{FailedPublication, Published},
     decision::CompositeWrite,
-    digest::{BodyDigest, ContentDigest},
+    digest::BodyDigest,
     movement::Movement,
     present::Difference,
 };
@@ -64,8 +64,8 @@ pub struct CompositeMemory {
     pub(super) published: Option<Published>,
     /// When connection details were written, until the status says so.
     pub(super) published_at: Option<Timestamp>,
-    /// The publication that failed: its digest, and how.
-    pub(super) failed_publication: Option<(ContentDigest, FailedDeletion)>,
+    /// The publication that failed.
+    pub(super) failed_publication: Option<FailedPublication>,
     /// The connection Secret was deleted, or is left to the garbage collector.
     pub(super) secret_deleted: bool,
     /// How its deletion moves.

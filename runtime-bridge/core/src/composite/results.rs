@@ -6,7 +6,7 @@ use jiff::Timestamp;
 
 use super::{
     ObjectId,
-    connection::{Publication, Published},
+    connection::{FailedPublication, Publication, Published},
     decision::{Action, Deletion},
     desired::ComposedResource,
     digest::ContentDigest,
@@ -48,8 +48,8 @@ pub enum Performed {
     Released(Vec<Result<(), WriteFailure>>),
     /// Of [`Action::Publish`].
     Published(Result<PublishedSecret, WriteFailure>),
-    /// Of [`Action::DeleteSecret`]: it is gone, is somebody else's, or cannot be deleted.
-    SecretDeleted,
+    /// Of [`Action::DeleteSecret`]: it is gone, or somebody else's; `Err`: the API server refuses, and why.
+    SecretDeleted(Result<(), String>),
     /// Of [`Action::WriteStatus`].
     StatusWritten {
         /// The `resourceVersion` that stands now.
@@ -303,9 +303,17 @@ pub(super) fn record<A>(
             record_events::status_written(memory, &write.events);
         }
         (Action::Publish(publication), Performed::Published(result)) => {
-            published(memory, publication, result, moment);
+            published(memory, snapshot, publication, result, moment);
         }
-        (Action::DeleteSecret(_), Performed::SecretDeleted) => memory.secret_deleted = true,
+        (Action::DeleteSecret(secret), Performed::SecretDeleted(result)) => {
+            memory.secret_deleted = true;
+            if let Err(why) = result {
+                let message = format!("connection Secret {secret} is left to the garbage collector: {why}");
+                memory
+                    .events
+                    .push(Event::warning(CompositeEvent::PublishConnectionSecret, &message));
+            }
+        }
         (Action::RemoveFinalizer, Performed::FinalizerRemoved(gone)) => return Follow::End(gone),
         (Action::Run(_), Performed::RunBegan) => {}
         (action, performed) => panic!("{action} does not end with {performed:?}"),
@@ -359,6 +367,7 @@ fn released(
 
 fn published(
     memory: &mut CompositeMemory,
+    snapshot: &Snapshot,
     publication: &Publication,
     result: Result<PublishedSecret, WriteFailure>,
     moment: &Moment,
@@ -367,11 +376,14 @@ fn published(
     match result {
         Ok(secret) => {
             memory.failed_publication = None;
+            let former = memory.published.take();
+            let same = former.filter(|former| former.secret == publication.secret && former.digest == digest);
             memory.published = Some(Published {
                 secret: publication.secret.clone(),
                 digest,
                 version: secret.version,
                 at: moment.now,
+                repeats: same.map_or(0, |same| same.repeats_at(moment.now)),
             });
             if secret.changed {
                 memory.published_at = Some(moment.now);
@@ -383,20 +395,23 @@ fn published(
         }
         Err(failure) => {
             let former = memory.failed_publication.as_ref();
-            let failures = former.map_or(0, |(_, former)| former.failures).saturating_add(1);
-            let is_conflict = failure.kind == WriteFailureKind::Conflict;
-            let policy = match failure.kind {
-                WriteFailureKind::Conflict => policies::API_CONFLICT,
-                WriteFailureKind::Rejected => policies::API_REJECTED,
-                _ => policies::API,
+            let failures = former.map_or(0, |former| former.failures).saturating_add(1);
+            let (is_conflict, policy) = match failure.kind {
+                WriteFailureKind::Conflict | WriteFailureKind::AlreadyExists => {
+                    (true, policies::API_CONFLICT)
+                }
+                WriteFailureKind::Rejected => (false, policies::API_REJECTED),
+                WriteFailureKind::NotDone | WriteFailureKind::Unknown => (false, policies::API),
             };
-            let failed = FailedDeletion {
+            memory.failed_publication = Some(FailedPublication {
+                version: snapshot.secrets.get(&publication.secret).copied().flatten(),
+                secret: publication.secret.clone(),
+                digest,
                 message: format!("cannot publish connection details: {}", failure.message),
                 is_conflict,
                 failures,
                 retry_at: moment.now + policy.wait(failures, moment.jitter),
-            };
-            memory.failed_publication = Some((digest, failed));
+            });
         }
     }
 }

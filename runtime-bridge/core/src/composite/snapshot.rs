@@ -34,6 +34,8 @@ pub struct Snapshot {
     pub required: BTreeMap<Lookup, Result<ContentDigest, String>>,
     /// Versions of the Secrets that count.
     pub secrets: SecretVersions,
+    /// Secrets are watched: of one without a version there is none.
+    pub secrets_watched: bool,
     /// Keys of its connection Secret that its definition lets out; empty: all.
     pub connection_keys: Arc<BTreeSet<String>>,
     /// Some object that counts is of a kind that is not watched now.

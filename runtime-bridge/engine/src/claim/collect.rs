@@ -13,6 +13,7 @@ use bridge_core::{
 
 use super::reconciler::ClaimReconciler;
 use crate::{
+    api_error::ApiError,
     composite::{Finder, live},
     object::{Key, Object},
 };
@@ -54,9 +55,14 @@ impl ClaimReconciler {
                 break;
             }
         }
-        if let Some(name) = self.bound_elsewhere(claim, &found.1) {
-            let state = finder.see(&reference(terms, &name), None).await;
-            found = (name, state);
+        let is_watched = finder.is_watched(&terms.api_version(), terms.kind.kind());
+        match self.bound_elsewhere(claim, &found.1, is_watched).await {
+            Ok(None) => {}
+            Ok(Some(name)) => {
+                let state = finder.see(&reference(terms, &name), None).await;
+                found = (name, state);
+            }
+            Err(error) => found.1 = ObjectState::Unknown(error.to_string()),
         }
         let (name, xr) = found;
         let secrets = match &xr {
@@ -76,22 +82,35 @@ impl ClaimReconciler {
                 source: version(&refs.source_namespace, &refs.source),
                 target: version(claim.namespace(), &refs.target),
             }),
-            is_unwatched: !finder.is_watched(&terms.api_version(), terms.kind.kind()),
+            is_unwatched: !is_watched,
             now: self.shared.clock.now(),
             name,
             xr,
         }
     }
 
-    /// The composite resource that the claim bound, if that is not what is known under the name that it has.
-    fn bound_elsewhere(&self, claim: &Claim, named: &ObjectState) -> Option<String> {
-        if matches!(named, ObjectState::Exists(xr) if Bond::of(claim, xr) == Bond::Ours) {
-            return None;
+    /// The composite resource that the claim bound, if that is not what is known under the name that it has. The store knows all of them only while
+    /// they are watched.
+    async fn bound_elsewhere(
+        &self,
+        claim: &Claim,
+        named: &ObjectState,
+        is_watched: bool,
+    ) -> Result<Option<String>, ApiError> {
+        match named {
+            ObjectState::KindGone | ObjectState::Unknown(_) => return Ok(None),
+            ObjectState::Exists(xr) if Bond::of(claim, xr) == Bond::Ours => return Ok(None),
+            ObjectState::Exists(_) | ObjectState::Absent => {}
         }
-        let all = self.shared.store.list(&self.composites().kind);
+        let composites = self.composites();
+        let all = if is_watched {
+            self.shared.store.list(&composites.kind)
+        } else {
+            self.shared.writer.list_live(&composites, None).await?
+        };
         let is_noted = |xr: &&Arc<Object>| xr.annotation(names::CLAIM_UID) == Some(claim.uid());
         let noted: Vec<_> = all.iter().filter(is_noted).map(|xr| live(xr)).collect();
-        bound_elsewhere(claim, &noted)
+        Ok(bound_elsewhere(claim, &noted))
     }
 
     /// The composite resource of a name, past the store.

@@ -55,6 +55,7 @@ impl ClaimReconciler {
         match end {
             End::Gone => {
                 self.memories.forget(&first.key(), Some(first.uid()));
+                self.shared.secret_users.forget(&first.key());
                 Next::idle()
             }
             End::Rest(rest) => match rest.wake {

@@ -58,5 +58,6 @@ impl ClaimReconciler {
 
     pub(super) fn stop(&self) {
         self.stopped.store(true, Ordering::SeqCst);
+        self.shared.secret_users.forget_kind(&self.api.kind);
     }
 }

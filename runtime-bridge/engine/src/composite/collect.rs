@@ -16,6 +16,7 @@ use super::{find::Finder, reconciler::CompositeReconciler};
 use crate::{
     object::{Key, Object},
     random,
+    watch::WatchState,
 };
 
 /// Reads under way at once for one composite resource.
@@ -34,6 +35,7 @@ impl CompositeReconciler {
             strays: self.strays(&xr),
             required: BTreeMap::new(),
             secrets: BTreeMap::new(),
+            secrets_watched: false,
             connection_keys: self.connection_keys(),
             is_unwatched: false,
             run,
@@ -86,12 +88,16 @@ impl CompositeReconciler {
             &selectors,
         );
         let user = Key::new(self.api.kind.clone(), home, snapshot.xr.name());
+        let watch = self.shared.secrets.state();
         let secrets = self.see_secrets(&user, secrets);
+        // What a list brings is not told once the list is complete.
+        let are_listed = !secrets.is_empty() && matches!(watch, WatchState::Syncing(_));
         let mut is_unwatched = snapshot
             .xr
             .refs
             .iter()
             .any(|one| !finder.is_watched(&one.api_version, &one.kind));
+        is_unwatched |= are_listed;
         let mut required = BTreeMap::new();
         for selector in selectors {
             is_unwatched |= !finder.is_watched(&selector.api_version, &selector.kind);
@@ -100,6 +106,7 @@ impl CompositeReconciler {
         }
         Additions {
             seen,
+            secrets_watched: watch == WatchState::Live,
             secrets,
             required,
             is_unwatched,

@@ -10,6 +10,7 @@ use bridge_core::{
     external::Secrets,
     function::{Observed, SecretData},
 };
+use futures::{StreamExt, stream};
 
 use super::{objects::failure, reconciler::CompositeReconciler, secret_users::key};
 use crate::{
@@ -18,6 +19,9 @@ use crate::{
     secret::SecretError,
     write::{PublishError, Published},
 };
+
+/// Reads under way at once for one composite resource.
+const READS: usize = 16;
 
 impl CompositeReconciler {
     /// What is known of the Secrets that count for a composite resource, whose changes are its turn from now on.
@@ -33,41 +37,53 @@ impl CompositeReconciler {
             .collect()
     }
 
-    /// The same with connection details. Of a composite resource only those count that it publishes itself: whoever makes one may name any Secret.
+    /// The same with connection details. Of each object only those count that are in a Secret which it controls: whoever makes it may name any Secret.
     pub(super) async fn with_connection_details(
         &self,
         observed: Arc<Observed>,
     ) -> Result<Arc<Observed>, RunFailure> {
         let xr = Composite::parse(observed.composite.object.clone(), self.terms().scope);
-        let mut named = Vec::new();
-        for (name, resource) in &observed.resources {
-            named.extend(secret_of(&resource.object).map(|secret| (name.clone(), secret)));
-        }
-        let own = own_secret(&xr);
-        if named.is_empty() && own.is_none() {
+        let own = own_secret(&xr).map(|secret| (None, xr.uid().to_owned(), secret));
+        let composed = observed.resources.iter().filter_map(|(name, resource)| {
+            let uid = resource.object["metadata"]["uid"].as_str()?;
+            Some((Some(name.clone()), uid.to_owned(), secret_of(&resource.object)?))
+        });
+        let named: Vec<_> = own.into_iter().chain(composed).collect();
+        if named.is_empty() {
             return Ok(observed);
         }
+        let details: Vec<_> = stream::iter(named)
+            .map(|(name, uid, secret)| async move { (name, self.controlled(&secret, &uid).await) })
+            .buffer_unordered(READS)
+            .collect()
+            .await;
         let mut observed = Observed::clone(&observed);
-        if let Some(secret) = own {
-            let details = self
-                .shared
-                .connection_secrets
-                .controlled(&key(&secret), xr.uid())
-                .await;
-            let details = details.map_err(|error| failed("the composite resource".to_owned(), &error))?;
-            observed.composite.connection_details = SecretData(details.unwrap_or_default());
-        }
-        for (name, secret) in named {
-            let details = match self.shared.secrets.read(&secret.namespace, &secret.name).await {
-                Ok(secret) => SecretData(secret.data.0.clone()),
-                Err(SecretError::NotFound { .. }) => continue,
-                Err(error) => return Err(failed(format!("composed resource {name:?}"), &error)),
+        for (name, details) in details {
+            let (resource, of) = match &name {
+                None => (Some(&mut observed.composite), "the composite resource".to_owned()),
+                Some(name) => (
+                    observed.resources.get_mut(name),
+                    format!("composed resource {name:?}"),
+                ),
             };
-            if let Some(resource) = observed.resources.get_mut(&name) {
+            let details = details.map_err(|error| RunFailure::ConnectionDetails {
+                of,
+                why: error.to_string(),
+            })?;
+            if let Some(resource) = resource {
                 resource.connection_details = details;
             }
         }
         Ok(Arc::new(observed))
+    }
+
+    /// What is in a Secret that the object with this uid controls.
+    async fn controlled(&self, secret: &SecretName, uid: &str) -> Result<SecretData, SecretError> {
+        match self.shared.secrets.read(&secret.namespace, &secret.name).await {
+            Ok(secret) if secret.controller.as_deref() == Some(uid) => Ok(SecretData(secret.data.0.clone())),
+            Ok(_) | Err(SecretError::NotFound { .. }) => Ok(SecretData::default()),
+            Err(error) => Err(error),
+        }
     }
 
     pub(super) async fn publish(
@@ -92,22 +108,18 @@ impl CompositeReconciler {
         }
     }
 
-    /// What nobody may delete is left to the garbage collector.
-    pub(super) async fn delete_secret(&self, xr: &Object, secret: &SecretName) -> Result<(), ApiError> {
+    /// What the bridge may not delete is left to the garbage collector: the inner `Err` says why.
+    pub(super) async fn delete_secret(
+        &self,
+        xr: &Object,
+        secret: &SecretName,
+    ) -> Result<Result<(), String>, ApiError> {
         let secrets = &self.shared.connection_secrets;
         match secrets.delete_controlled(&key(secret), xr.uid()).await {
-            Err(error) if error.is_refusal() => {
-                tracing::warn!(object = %xr.key(), %secret, %error, "the connection Secret is left to the garbage collector");
-                Ok(())
+            Err(error) if matches!(error, ApiError::Forbidden(_)) || error.is_refusal() => {
+                Ok(Err(error.to_string()))
             }
-            done => done,
+            deleted => deleted.map(Ok),
         }
-    }
-}
-
-fn failed(of: String, error: &dyn std::error::Error) -> RunFailure {
-    RunFailure::ConnectionDetails {
-        of,
-        why: error.to_string(),
     }
 }

@@ -159,7 +159,7 @@ impl CompositeReconciler {
             Action::Publish(publication) => Ok(Performed::Published(self.publish(object, publication).await)),
             Action::DeleteSecret(secret) => {
                 let deleted = self.delete_secret(object, secret).await;
-                deleted.map(|()| Performed::SecretDeleted)
+                deleted.map(Performed::SecretDeleted)
             }
             Action::WriteStatus(write) => {
                 let mut new = Object::clone(object);

@@ -62,10 +62,12 @@ impl CompositeReconciler {
     pub(super) fn stop(&self) {
         self.stopped.store(true, Ordering::SeqCst);
         self.runs.end_all();
+        self.shared.secret_users.forget_kind(&self.api.kind);
     }
 
     pub(super) fn forget(&self, key: &Key, uid: &str) {
         self.runs.end(uid);
+        self.shared.connection_secrets.forget(uid);
         self.shared.secret_users.forget(key);
     }
 }

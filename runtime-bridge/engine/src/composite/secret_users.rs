@@ -8,12 +8,15 @@ use std::{
 use bridge_core::{
     composite::SecretName,
     queue::{Priority, Wake},
+    watch_plan::GroupKind,
 };
 use parking_lot::Mutex;
 
 use crate::{
+    dispatch::spread,
     engine::Engine,
     object::{ApiType, Key},
+    random,
     store::Listener,
     watch::Subscription,
 };
@@ -63,6 +66,17 @@ impl SecretUsers {
         self.set(user, BTreeSet::new());
     }
 
+    /// None counts for any of this kind.
+    pub(crate) fn forget_kind(&self, kind: &GroupKind) {
+        let users = self.users.lock();
+        let of_kind = users.by_user.keys().filter(|user| user.kind() == kind);
+        let of_kind: Vec<Key> = of_kind.cloned().collect();
+        drop(users);
+        for user in of_kind {
+            self.forget(&user);
+        }
+    }
+
     /// For whom a Secret counts.
     fn of(&self, secret: &Key) -> Vec<Key> {
         let users = self.users.lock();
@@ -80,11 +94,13 @@ impl SecretUsers {
         let (users, clock) = (Arc::clone(self), Arc::clone(&engine.clock));
         let dispatcher = Arc::clone(&engine.dispatcher);
         let listener: Arc<Listener> = Arc::new(move |change| {
-            let wake = Wake {
-                at: clock.now(),
-                priority: Priority::Dependency,
-            };
-            for user in users.of(&change.key) {
+            let users = users.of(&change.key);
+            let (now, spread) = (clock.now(), spread(users.len()));
+            for user in users {
+                let wake = Wake {
+                    at: now + spread.mul_f64(random::fraction()),
+                    priority: Priority::Dependency,
+                };
                 dispatcher.enqueue(&user, wake);
             }
         });
@@ -101,8 +117,6 @@ pub(super) fn key(secret: &SecretName) -> Key {
 
 #[cfg(test)]
 mod tests {
-    use bridge_core::watch_plan::GroupKind;
-
     use super::*;
 
     #[test]

@@ -147,7 +147,7 @@ fn names_another(change: &Change) -> bool {
 }
 
 /// Over how long the turns of so many dependants are spread: a Secret that rotates must not make a whole account observe at once.
-fn spread(dependants: usize) -> Duration {
+pub(crate) fn spread(dependants: usize) -> Duration {
     match u32::try_from(dependants) {
         Ok(few) if few <= AT_ONCE => Duration::ZERO,
         Ok(many) => (FOR_EACH * many).min(LONGEST_SPREAD),

@@ -5,6 +5,8 @@ mod marks;
 mod shared;
 mod steps;
 
+pub(crate) use marks::spread;
+
 use std::{
     collections::BTreeMap,
     sync::{

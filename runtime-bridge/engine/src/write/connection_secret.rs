@@ -132,26 +132,6 @@ impl ConnectionSecrets {
         Ok((published, version))
     }
 
-    /// The data of a Secret that the object with this uid controls; `None`: there is no such Secret.
-    pub async fn controlled(
-        &self,
-        key: &Key,
-        controller: &str,
-    ) -> Result<Option<BTreeMap<String, Vec<u8>>>, ApiError> {
-        let secret = match self.read(&ApiType::secrets(), key).await {
-            Ok(secret) => secret,
-            Err(ApiError::NotFound(_)) => return Ok(None),
-            Err(error) => return Err(error),
-        };
-        if secret.controller() != Some(controller) {
-            return Ok(None);
-        }
-        // What the API server stores is base64.
-        let decoded = secret.data.into_iter();
-        let decoded = decoded.filter_map(|(name, value)| Some((name, STANDARD.decode(value).ok()?)));
-        Ok(Some(decoded.collect()))
-    }
-
     /// Deletes a Secret that the object with this uid controls. Another's is left alone.
     pub async fn delete_controlled(&self, key: &Key, controller: &str) -> Result<(), ApiError> {
         let api = Arc::new(ApiType::secrets());

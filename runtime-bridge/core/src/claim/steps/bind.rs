@@ -98,7 +98,8 @@ pub(in super::super) fn apply(of: &Facts) -> Flow {
 pub(in super::super) fn propagate(of: &Facts) -> Flow {
     let Some(refs) = of.due_secret() else { return NEXT };
     let failed = of.memory.failed_secret.as_ref();
-    if failed.is_some_and(|failed| of.snapshot.now < failed.retry_at) {
+    let same = failed.filter(|(versions, _)| *versions == of.snapshot.secrets);
+    if same.is_some_and(|(_, failed)| of.snapshot.now < failed.retry_at) {
         return NEXT;
     }
     if !rules::is_verified(of) {

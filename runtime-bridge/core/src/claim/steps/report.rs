@@ -26,7 +26,12 @@ pub(in super::super) fn rest(of: &Facts) -> Rest {
     let now = of.snapshot.now;
     let failed =
         |failed: &Option<super::super::memory::FailedWrite>| failed.as_ref().map(|failed| failed.retry_at);
-    let secret = failed(&of.memory.failed_secret).filter(|_| of.due_secret().is_some());
+    let secret = of
+        .memory
+        .failed_secret
+        .as_ref()
+        .map(|(_, failed)| failed.retry_at);
+    let secret = secret.filter(|_| of.due_secret().is_some());
     let unwatched = of.snapshot.is_unwatched.then(|| now + LOOK_AGAIN);
     let absent = matches!(of.snapshot.xr, ObjectState::Absent);
     let read = of.memory.failed_read.filter(|_| absent);

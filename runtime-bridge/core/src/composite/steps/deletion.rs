@@ -120,8 +120,7 @@ pub(in super::super) fn delete_secret(of: &Context) -> Flow {
     let Some(secret) = own_secret(&of.snapshot.xr) else {
         return NEXT;
     };
-    let exists = of.snapshot.secrets.get(&secret).is_some_and(Option::is_some);
-    if !is_over(of) || !exists || of.memory.secret_deleted {
+    if !is_over(of) || of.memory.secret_deleted {
         return NEXT;
     }
     act(Action::DeleteSecret(secret))

@@ -8,7 +8,6 @@ use super::super::{
     decision::Action,
     desired::ComposedResource,
     differences::{change, missing},
-    digest::ContentDigest,
     due::due,
     live::{ObjectState, Ownership},
     outcome::{self, Flow, NEXT, act, earliest, until},
@@ -25,15 +24,10 @@ use crate::{
 
 /// Before it is ready: whoever waits for that reads them.
 pub(in super::super) fn publish(of: &Context) -> Flow {
-    let Some(publication) = connection::due(of) else {
-        return NEXT;
-    };
-    let digest = ContentDigest::of_secret(&publication.data);
-    let failed = of.memory.failed_publication.as_ref();
-    if failed.is_some_and(|(failed, how)| *failed == digest && of.snapshot.now < how.retry_at) {
-        return NEXT;
+    match connection::due(of) {
+        Some(Ok(publication)) => act(Action::Publish(publication)),
+        Some(Err(_)) | None => NEXT,
     }
-    act(Action::Publish(publication))
 }
 
 pub(in super::super) fn write_status(of: &Context) -> Flow {
@@ -57,7 +51,10 @@ pub(in super::super) fn write_status(of: &Context) -> Flow {
             ),
             None => synced(of, plan, &problems),
         }),
-        ready: Some(ready(desired, &unready)),
+        // Whoever waits for it goes on with what is published.
+        ready: connection::failure(of)
+            .is_none()
+            .then(|| ready(desired, &unready)),
         conditions: Some(outcome.conditions.clone()),
         fatal: false,
         // The API server refused it: the rest is told without.
@@ -77,16 +74,9 @@ pub(in super::super) fn write_status(of: &Context) -> Flow {
         let message = format!("Composed resource {name:?} is not yet valid");
         events.push(Event::normal(CompositeEvent::ComposeResources, &message));
     }
-    if let Some((_, failed)) = of
-        .memory
-        .failed_publication
-        .as_ref()
-        .filter(|(_, failed)| !failed.is_conflict)
-    {
-        events.push(Event::warning(
-            CompositeEvent::PublishConnectionSecret,
-            &failed.message,
-        ));
+    if let Some(failed) = connection::failure(of) {
+        let event = Event::warning(CompositeEvent::PublishConnectionSecret, &failed.message);
+        events.push(event);
     }
     for (id, name) in &plan.replaced {
         let message = format!(
@@ -131,11 +121,7 @@ pub(in super::super) fn rest(of: &Context) -> Rest {
     let rejected = rejected
         .and_then(|rejected| rejected.retry_at)
         .map(|at| at.max(of.snapshot.now));
-    let publication = of.memory.failed_publication.as_ref();
-    let publication = publication
-        .map(|(_, failed)| failed.retry_at)
-        .filter(|at| *at > of.snapshot.now);
-    let shown = connection::shown_at(of).filter(|at| *at > of.snapshot.now);
+    let publication = connection::due(of).and_then(Result::err);
     until(earliest([
         due(of),
         retry,
@@ -144,7 +130,6 @@ pub(in super::super) fn rest(of: &Context) -> Rest {
         unwatched,
         rejected,
         publication,
-        shown,
     ]))
 }
 
@@ -220,10 +205,8 @@ fn synced(of: &Context, plan: &Plan, problems: &BTreeMap<&str, String>) -> Condi
         let failed = of.memory.failed_deletions.get(of.object(id)?.uid())?;
         (!failed.is_conflict).then(|| failed.message.clone())
     });
-    let publication = of.memory.failed_publication.as_ref();
-    let publication = publication.filter(|(_, failed)| !failed.is_conflict && connection::due(of).is_some());
     let failed = parts.len();
-    parts.extend(publication.map(|(_, failed)| failed.message.clone()));
+    parts.extend(connection::failure(of).map(|failed| failed.message.clone()));
     parts.extend(deletions);
     if problems.is_empty() && failed == parts.len() {
         ConditionReport {

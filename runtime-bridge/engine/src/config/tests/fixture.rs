@@ -167,6 +167,7 @@ impl SecretSource for Shared {
             uid: "secret".to_owned(),
             version: *version,
             data: data.clone(),
+            controller: None,
         }))
     }
 

@@ -141,7 +141,7 @@ async fn a_secret_of_somebody_else_is_left_alone_and_named() {
     stage.create(&secrets, &foreign).await;
     let xr = json!({
         "apiVersion": "shop.example.org/v1", "kind": "XPurchase", "metadata": {"name": "x"},
-        "spec": {"values": {"connect": "u"}, "writeConnectionSecretToRef": {"name": "theirs", "namespace": namespace}},
+        "spec": {"values": {"connect": "u", "own": "?"}, "writeConnectionSecretToRef": {"name": "theirs", "namespace": namespace}},
     });
     stage.create("/apis/shop.example.org/v1/xpurchases", &xr).await;
     let path = "/apis/shop.example.org/v1/xpurchases/x";
@@ -157,7 +157,23 @@ async fn a_secret_of_somebody_else_is_left_alone_and_named() {
     bridge.rests().await;
     let theirs = format!("{secrets}/theirs");
     assert!(holds(&stage.admin.get(&theirs).await.unwrap(), &[("user", "t")]));
-    // Not even shown to functions, and let go with the composite resource.
+    // It is not even shown to functions.
+    assert_eq!(stage.values(&namespace).await, [""]);
+    // Another one that is named is taken at once.
+    let change = json!({"spec": {"writeConnectionSecretToRef": {"name": "its"}}});
+    stage.admin.patch(path, &change).await.unwrap();
+    stage
+        .object(&format!("{secrets}/its"), |secret| {
+            holds(secret, &[("user", "u")])
+        })
+        .await;
+    stage.ready(path).await;
+    stage
+        .admin
+        .patch(path, &json!({"spec": {"values": {"connect": "v"}}}))
+        .await
+        .unwrap();
+    stage.values_become(&namespace, &["user"]).await;
     stage.admin.delete(path).await.unwrap();
     stage.gone(path).await;
     assert!(holds(&stage.admin.get(&theirs).await.unwrap(), &[("user", "t")]));

@@ -70,16 +70,22 @@ impl Functions for ConfigMaps {
                 connect(name, value, request, &mut desired);
                 continue;
             }
-            let value = if name == "require" {
-                requirements = required(value);
-                &shown(request)
-            } else {
-                value
+            let own = &request.observed.composite.connection_details.0;
+            let value = match name.as_str() {
+                "require" => {
+                    requirements = required(value);
+                    shown(request)
+                }
+                // What it is shown of its own connection details.
+                "own" => json!(own.keys().cloned().collect::<Vec<_>>().join(",")),
+                _ => value.clone(),
             };
             let mut object = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"value": value}});
-            // What is cluster-scoped composes where its claim is.
-            let claim = &request.observed.composite.object["spec"]["claimRef"];
-            if let Some(namespace) = claim["namespace"].as_str() {
+            // What is cluster-scoped composes where its claim is, or its Secret.
+            let spec = &request.observed.composite.object["spec"];
+            let places =
+                ["claimRef", "writeConnectionSecretToRef"].map(|field| spec[field]["namespace"].as_str());
+            if let Some(namespace) = places.into_iter().flatten().next() {
                 object["metadata"]["namespace"] = namespace.into();
             }
             let resource = Resource {

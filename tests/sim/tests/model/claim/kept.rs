@@ -173,7 +173,8 @@ fn of_a_composite_resource_in_use_nothing_is_deleted_until_nothing_uses_it() {
         (
             "Deleting",
             &*format!(
-                "composite resource {name:?} is in use (label crossplane.io/in-use): it is deleted once no usage of it is left"
+                "composite resource {name:?} is in use: it is deleted once no usage of it is left. If there is none, take the label off: \
+                 kubectl label XShop.example.org {name} crossplane.io/in-use-"
             )
         )
     );

@@ -334,6 +334,7 @@ impl World {
             strays,
             required: BTreeMap::new(),
             secrets: BTreeMap::new(),
+            secrets_watched: true,
             connection_keys: Arc::default(),
             is_unwatched: false,
             run: self.run.clone(),
@@ -359,6 +360,7 @@ impl World {
                 .collect(),
             required: BTreeMap::new(),
             secrets: BTreeMap::new(),
+            secrets_watched: true,
             is_unwatched: false,
             now: self.now,
         }
