@@ -236,8 +236,17 @@ func checkFailure(failure *pb.Failure) *check.Violation {
 func (a *answerTo) broken(ctx context.Context, violation *check.Violation) *pb.Failure {
 	text := violation.Error()
 	a.secrets.redact(&text)
-	Logger(ctx).Error("the plugin's answer breaks the contract", "violation", text)
+	a.logBroken(ctx, text)
 	return invalidAnswer("%s", text).wire()
+}
+
+// logBroken tells the author which code it is.
+func (a *answerTo) logBroken(ctx context.Context, violation string) {
+	logger := Logger(ctx)
+	if a.kind != nil {
+		logger = logger.With("source", a.kind.source)
+	}
+	logger.Error("the plugin's answer breaks the contract", "violation", violation)
 }
 
 // failure is an error's, in form and without secrets; or the status that stands in its stead.
@@ -253,7 +262,7 @@ func (a *answerTo) failure(ctx context.Context, err error) (*pb.Failure, error) 
 	var own *Failure
 	switch isOwn := errors.As(err, &own); {
 	case isOwn && failure.reason == reasonInvalidAnswer:
-		Logger(ctx).Error("the plugin's answer breaks the contract", "violation", wire.GetMessage())
+		a.logBroken(ctx, wire.GetMessage())
 	case !isOwn && failure.code == CodeInternal:
 		logBug(ctx, err)
 	}

@@ -279,8 +279,8 @@ func checkRequired(kinds []servedKind) error {
 		for _, example := range kind.published().wire.GetExamples() {
 			for _, required := range example.GetRequires() {
 				if !there[required] {
-					return fmt.Errorf("kind %s: example %q requires %q, which no kind has",
-						kind.published().wire.GetResourceType().GetKind(), example.GetName(), required)
+					return fmt.Errorf("kind %s (%s): example %q requires %q, which no kind has",
+						kind.published().wire.GetResourceType().GetKind(), kind.published().source, example.GetName(), required)
 				}
 			}
 		}

@@ -115,6 +115,31 @@ func TestABugIsLoggedWithItsTypeOrPlaceAndNoText(t *testing.T) {
 	}
 }
 
+func TestAnAnswerThatBreaksTheContractIsLoggedWithFieldTypeAndFile(t *testing.T) {
+	log := &logBuffer{}
+	plugin := plugged(crossbridge.Serve(smallKind(), stateful{}))
+	plugin.Logger = slog.New(slog.NewTextHandler(log, nil))
+	call, _ := deletesOf(t, plugin, time.Minute)
+	outcome, err := call()
+	if err != nil || outcome.GetFailure().GetReason() != "InvalidAnswer" {
+		t.Errorf("%v, %v", outcome, err)
+	}
+	for _, word := range []string{"provider_state", "crossbridge_test.stateful at ", "guard_test.go:", "call=Delete kind=Widget"} {
+		if !strings.Contains(log.text(), word) {
+			t.Errorf("the log says %q, and not %q", log.text(), word)
+		}
+	}
+}
+
+// stateful is a kind whose state no bridge stores.
+type stateful struct{ small[sized, sized] }
+
+func (stateful) Delete(_ context.Context, request *crossbridge.DeleteRequest[sized, sized]) (*crossbridge.Outcome[sized, sized], error) {
+	outcome := request.Completed()
+	outcome.ProviderState = strings.Repeat("x", 5000)
+	return outcome, nil
+}
+
 func TestAMappingThatPanicsSaysNothing(t *testing.T) {
 	log := &logBuffer{}
 	plugin := plugged(crossbridge.Serve(smallKind(), ending{how: func(context.Context) error { return errors.New("odd") }}))

@@ -151,6 +151,7 @@ type Example struct {
 // published is a kind, complete and checked.
 type published struct {
 	wire        *pb.ResourceKind
+	source      string
 	digest      string
 	namePattern *regexp.Regexp
 	sensitive   []string

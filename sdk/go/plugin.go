@@ -162,11 +162,13 @@ func (p *Plugin) buildKinds() ([]servedKind, error) {
 		}
 		kind, err := declared.build(p)
 		if err != nil {
-			return nil, fmt.Errorf("kind %s: %w", declared.name, err)
+			return nil, fmt.Errorf("kind %s (%s): %w", declared.name, declared.source, err)
 		}
+		kind.published().source = declared.source
 		for _, other := range kinds {
 			if typeText(other.published().wire.GetResourceType()) == typeText(kind.published().wire.GetResourceType()) {
-				return nil, fmt.Errorf("kind %s is registered twice", typeText(kind.published().wire.GetResourceType()))
+				return nil, fmt.Errorf("kind %s is registered twice: by %s, and by %s",
+					typeText(kind.published().wire.GetResourceType()), other.published().source, declared.source)
 			}
 		}
 		kinds = append(kinds, kind)

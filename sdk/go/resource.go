@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"runtime"
 )
 
 // Resource is one kind of external resource: P is the type of its parameters, S that of its status. Their JSON is the user's YAML; their schema becomes
@@ -78,14 +79,20 @@ func (ObserveOnly[P, S]) Create(context.Context, *CreateRequest[P, S]) (*Outcome
 
 // Served is a kind with the code that serves it: an item of [Plugin.Kinds].
 type Served struct {
-	name  string
-	build func(*Plugin) (servedKind, error)
+	name string
+	// The type of its code, and the line that serves it: for the log, and for messages to its author.
+	source string
+	build  func(*Plugin) (servedKind, error)
 }
 
 // Serve joins a kind with its code; the types of parameters and status are those of its methods. A mistake in the declarations surfaces when the plugin
 // starts.
 func Serve[P, S any](kind Kind, resource Resource[P, S]) Served {
-	return Served{kind.Kind, func(plugin *Plugin) (servedKind, error) { return newServed(plugin, kind, resource) }}
+	source := fmt.Sprintf("%T", resource)
+	if _, file, line, known := runtime.Caller(1); known {
+		source += fmt.Sprintf(" at %s:%d", file, line)
+	}
+	return Served{kind.Kind, source, func(plugin *Plugin) (servedKind, error) { return newServed(plugin, kind, resource) }}
 }
 
 // optional finds a method that is optional; one of that name and another form is a mistake.

@@ -44,21 +44,20 @@ func newServed[P, S any](_ *Plugin, kind Kind, resource Resource[P, S]) (servedK
 	if resource == nil {
 		return nil, errors.New("its resource is nil")
 	}
-	fail := func(err error) (servedKind, error) { return nil, fmt.Errorf("%T: %w", resource, err) }
 	poller, canPoll, err := optional[Poller[P, S]](resource, "Poll")
 	if err != nil {
-		return fail(err)
+		return nil, err
 	}
 	lister, canList, err := optional[Lister[P]](resource, "List")
 	if err != nil {
-		return fail(err)
+		return nil, err
 	}
 	if kind.ListFilter != nil && !canList {
-		return fail(errors.New("it has a list filter, and no method List"))
+		return nil, errors.New("it has a list filter, and no method List")
 	}
 	published, err := publish(&kind, resource, reflect.TypeFor[P](), reflect.TypeFor[S]())
 	if err != nil {
-		return fail(err)
+		return nil, err
 	}
 	published.canPoll, published.canList = canPoll, canList
 	return &served[P, S]{resource, poller, lister, published}, nil

@@ -196,6 +196,20 @@ func TestAMistakeInTheTypesNamesFieldAndType(t *testing.T) {
 	}
 }
 
+func TestAMistakeNamesTypeAndFile(t *testing.T) {
+	misfits := smallKind()
+	misfits.Plural = "Widgets"
+	once := crossbridge.Serve(smallKind(), small[sized, sized]{})
+	for what, plugin := range map[string]*crossbridge.Plugin{
+		"a mistake in a declaration": plugged(crossbridge.Serve(misfits, small[sized, sized]{})),
+		"a kind that is there twice": plugged(once, once),
+	} {
+		t.Run(what, func(t *testing.T) {
+			mentions(t, plugin.Check(), []string{"Widget", "crossbridge_test.small[", "vectors_mistakes_test.go:"})
+		})
+	}
+}
+
 func TestEndpointVectors(t *testing.T) {
 	for _, vector := range vectors(t, "endpoints")["endpoints"].([]any) {
 		vector := vector.(map[string]any)

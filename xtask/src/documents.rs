@@ -14,7 +14,7 @@ use crate::reliability::between;
 type Table = (&'static str, &'static str, fn() -> String);
 
 /// The page, the mark of the table in it, and what writes it.
-const TABLES: [Table; 7] = [
+const TABLES: [Table; 8] = [
     ("docs/conditions.md", "conditions", conditions),
     ("docs/conditions.md", "stops", stops),
     ("docs/conditions.md", "events", events),
@@ -22,6 +22,35 @@ const TABLES: [Table; 7] = [
     ("docs/provider-config.md", "conditions", config_conditions),
     ("docs/provider-config.md", "problems", problems),
     ("docs/retries.md", "policies", retries),
+    ("docs/plugin-author-guide.md", "plugins", plugins),
+];
+
+/// The file of a new plugin's kind in each language: its name, that of its highlighting, the synchronous and the asynchronous one.
+const PLUGINS: [(&str, &str, &str, &str); 4] = [
+    (
+        "Rust",
+        "rust",
+        "examples/files-plugin/src/main.rs",
+        "runtime-bridge/src/new_plugin/scaffold/asynchronous/rust/src/main.rs",
+    ),
+    (
+        "Python",
+        "python",
+        "runtime-bridge/src/new_plugin/scaffold/python/plugin.py",
+        "runtime-bridge/src/new_plugin/scaffold/asynchronous/python/plugin.py",
+    ),
+    (
+        "Go",
+        "go",
+        "runtime-bridge/src/new_plugin/scaffold/go/plugin.go",
+        "runtime-bridge/src/new_plugin/scaffold/asynchronous/go/plugin.go",
+    ),
+    (
+        "TypeScript",
+        "ts",
+        "runtime-bridge/src/new_plugin/scaffold/typescript/src/plugin.ts",
+        "runtime-bridge/src/new_plugin/scaffold/asynchronous/typescript/src/plugin.ts",
+    ),
 ];
 
 fn conditions() -> String {
@@ -117,6 +146,30 @@ fn retries() -> String {
         let _ = writeln!(table, "| {what} | `{policy}` | {flag}|");
     }
     table
+}
+
+/// How long the same plugin is in each language, and the plugin.
+fn plugins() -> String {
+    let code = |path: &str| {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(path);
+        let text = fs::read_to_string(path).unwrap();
+        text.replace("__NAME__", "files").replace("__KIND__", "File")
+    };
+    let row = |what: &str, cells: &dyn Fn(usize) -> String| {
+        let cells: Vec<String> = (0..PLUGINS.len()).map(cells).collect();
+        format!("| {what} | {} |\n", cells.join(" | "))
+    };
+    let lines = |text: &str| text.lines().count().to_string();
+    let mut page = row("", &|at| PLUGINS[at].0.to_owned());
+    page += &row("---", &|_| "---".to_owned()).replace(' ', "");
+    page += &row("lines of the synchronous kind", &|at| lines(&code(PLUGINS[at].2)));
+    page += &row("lines of the asynchronous kind", &|at| {
+        lines(&code(PLUGINS[at].3))
+    });
+    for (language, highlighting, path, _) in PLUGINS {
+        let _ = write!(page, "\n### {language}\n\n```{highlighting}\n{}```\n", code(path));
+    }
+    page
 }
 
 #[test]

@@ -28,6 +28,9 @@ pub struct NewPluginArgs {
     /// Its kind, in PascalCase.
     #[arg(long, env = "CROSSBRIDGE_KIND", value_name = "KIND", default_value = "File", value_parser = kind)]
     pub kind: String,
+    /// Its kind takes longer to create than a call should wait: Create hands out an operation, which is polled.
+    #[arg(long, env = "CROSSBRIDGE_ASYNCHRONOUS")]
+    pub asynchronous: bool,
     /// The SDK instead of its released version: its folder in a checkout, sdk/LANG; for Python also a wheel, for TypeScript a tarball.
     #[arg(long, env = "CROSSBRIDGE_SDK_PATH", value_name = "PATH")]
     pub sdk_path: Option<PathBuf>,
@@ -60,7 +63,13 @@ fn name(text: &str) -> Result<String, String> {
 }
 
 /// Names of types in the files that are written.
-const TAKEN: [&str; 4] = ["Parameters", "ProviderConfig", "Settings", "Status"];
+const TAKEN: [&str; 5] = [
+    "Parameters",
+    "Preparation",
+    "ProviderConfig",
+    "Settings",
+    "Status",
+];
 
 fn kind(text: &str) -> Result<String, String> {
     let is_pascal_case = text.starts_with(|first: char| first.is_ascii_uppercase())
@@ -96,6 +105,7 @@ pub fn run(args: &NewPluginArgs) -> Result<(), NewPluginError> {
     let names = Names {
         plugin: &args.name,
         kind: &args.kind,
+        is_asynchronous: args.asynchronous,
     };
     for (path, text) in template::files(args.lang, &names, sdk.as_deref()) {
         write(&folder.join(path), &text)?;

@@ -14,6 +14,8 @@ pub(super) struct Names<'a> {
     pub(super) plugin: &'a str,
     /// Of its kind: `Bucket`.
     pub(super) kind: &'a str,
+    /// Creating takes longer than a call.
+    pub(super) is_asynchronous: bool,
 }
 
 /// The files of a new plugin: their texts, by their paths below its folder.
@@ -27,11 +29,13 @@ pub(super) fn files(language: Language, names: &Names<'_>, sdk: Option<&Path>) -
             .replace("__FILE__", language.main_file())
             .replace("__STEPS__", &steps)
     };
-    let mut files: BTreeMap<String, String> = ["shared", language.folder()]
-        .into_iter()
-        .flat_map(|folder| below(format!("{SCAFFOLD}/{folder}/")))
-        .map(|(path, text)| (path.to_owned(), own(text)))
-        .collect();
+    let scaffold = |folder: &str| {
+        let files = below(format!("{SCAFFOLD}/{folder}/"));
+        files.map(|(path, text)| (path.to_owned(), own(text)))
+    };
+    let mut files: BTreeMap<String, String> = BTreeMap::new();
+    files.extend(scaffold("shared"));
+    files.extend(scaffold(language.folder()));
     files.extend(
         below("deploy/bridge.yaml").map(|(_, text)| ("deploy.yaml".to_owned(), deployed(text, names))),
     );
@@ -41,6 +45,9 @@ pub(super) fn files(language: Language, names: &Names<'_>, sdk: Option<&Path>) -
         files.retain(|path, _| !path.starts_with("manifests/"));
         files.extend(example.map(|(path, text)| (path.to_owned(), of_example(text, names))));
         files.insert("Cargo.toml".to_owned(), manifest(names.plugin, &sdk));
+    }
+    if names.is_asynchronous {
+        files.extend(scaffold(&format!("asynchronous/{}", language.folder())));
     }
     files
 }
@@ -121,7 +128,18 @@ mod tests {
     const NAMES: Names<'_> = Names {
         plugin: "acme",
         kind: "Bucket",
+        is_asynchronous: false,
     };
+    const ASYNCHRONOUS: Names<'_> = Names {
+        is_asynchronous: true,
+        ..NAMES
+    };
+
+    /// Every plugin that can be created.
+    fn plugins() -> impl Iterator<Item = (Language, &'static Names<'static>)> {
+        let both = |language| [(language, &NAMES), (language, &ASYNCHRONOUS)];
+        Language::ALL.into_iter().flat_map(both)
+    }
 
     #[test]
     fn no_other_name_is_left() {
@@ -136,8 +154,8 @@ mod tests {
             "kind: File",
             "aws",
         ];
-        for language in Language::ALL {
-            let files = files(language, &NAMES, None);
+        for (language, names) in plugins() {
+            let files = files(language, names, None);
             for (path, text) in &files {
                 for word in FORMER {
                     assert!(
@@ -159,11 +177,12 @@ mod tests {
 
     #[test]
     fn every_plugin_has_what_one_needs() {
-        for language in Language::ALL {
-            let files = files(language, &NAMES, None);
+        for (language, names) in plugins() {
+            let files = files(language, names, None);
             for path in [
                 "README.md",
                 "Dockerfile",
+                ".dockerignore",
                 "deploy.yaml",
                 "manifests/1-config.yaml",
                 ".gitignore",
@@ -181,10 +200,23 @@ mod tests {
 
     #[test]
     fn a_kind_is_a_page_of_code() {
-        for language in Language::ALL {
-            let files = files(language, &NAMES, None);
+        for (language, names) in plugins() {
+            let files = files(language, names, None);
             let lines = files[language.main_file()].lines().count();
-            assert!(lines <= 90, "{language:?}: {lines}");
+            let most = if names.is_asynchronous { 140 } else { 90 };
+            assert!(lines <= most, "{language:?}: {lines} of {most}");
+        }
+    }
+
+    #[test]
+    fn an_asynchronous_kind_is_polled() {
+        for (language, names) in plugins() {
+            let code = &files(language, names, None)[language.main_file()];
+            assert_eq!(
+                code.to_lowercase().contains(" poll("),
+                names.is_asynchronous,
+                "{language:?}"
+            );
         }
     }
 

@@ -48,6 +48,15 @@ def test_a_mistake_names_kind_class_and_file():
     assert "test_mistakes.py:" in said
 
 
+def test_a_kind_that_is_registered_twice_names_both_classes():
+    class Other(Whole):
+        pass
+
+    both = r"registered twice: by class Whole in .*test_mistakes.py:\d+, and by class .*Other in .*test_mistakes.py:"
+    with pytest.raises(sdk.DeclarationError, match=both):
+        sdk.Plugin("things.example.org", "1.0.0", [Whole(), Other()]).declared()
+
+
 def test_a_method_of_another_signature_is_found_at_start():
     class Odd(Whole):
         async def create(self, call): ...

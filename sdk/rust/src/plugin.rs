@@ -52,6 +52,7 @@ impl Plugin {
     }
 
     /// Serves this kind; a mistake in its declarations surfaces when the plugin starts.
+    #[track_caller]
     pub fn resource<R: Resource>(mut self, resource: R) -> Self {
         let served = PublishedKind::of::<R>()
             .map(|published| Box::new(Served::new(resource, published)) as Box<dyn ServedKind>);
@@ -125,8 +126,12 @@ impl Plugin {
         for kind in self.kinds {
             let kind = kind?;
             let resource_type = kind.published().rules.resource_type.clone();
-            if kinds.insert(resource_type.clone(), kind).is_some() {
-                return Err(format!("kind {resource_type} is registered twice"));
+            let source = kind.published().source.clone();
+            if let Some(other) = kinds.insert(resource_type.clone(), kind) {
+                let other = &other.published().source;
+                return Err(format!(
+                    "kind {resource_type} is registered twice: by {other}, and by {source}"
+                ));
             }
         }
         check_required_examples(&kinds)?;
@@ -185,7 +190,7 @@ fn check_required_examples(kinds: &Kinds) -> Result<(), String> {
                 .map(move |example| format!("{kind}/{}", example.name))
         })
         .collect();
-    for rules in kinds.values().map(|kind| &kind.published().rules) {
+    for PublishedKind { rules, source, .. } in kinds.values().map(|kind| kind.published()) {
         for example in &rules.examples {
             if let Some(missing) = example
                 .requires
@@ -193,7 +198,7 @@ fn check_required_examples(kinds: &Kinds) -> Result<(), String> {
                 .find(|required| !names.contains(*required))
             {
                 return Err(format!(
-                    "kind {}: example {:?} requires {missing:?}, which no kind has",
+                    "kind {}: example {:?} requires {missing:?}, which no kind has ({source})",
                     rules.resource_type.kind, example.name
                 ));
             }

@@ -96,6 +96,8 @@ fn a_mistake_names_the_kind_and_the_place() {
         let problem = declared.expect_err(told);
         assert!(problem.starts_with("kind Thing: "), "{problem}");
         assert!(problem.contains(told), "{problem}");
+        let source = concat!("Thing at ", file!(), ":");
+        assert!(problem.contains(source), "{problem}");
     }
 }
 

@@ -83,8 +83,11 @@ function declared(declaration: PluginDeclaration): Declared {
   const kinds = declaration.kinds.map((kind) => PublishedKind.of(kind));
   if (kinds.length === 0) throw new DeclarationError("the plugin has no kind: give it one in kinds");
   kinds.sort((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1));
-  const twice = kinds.find((kind, index) => kinds[index + 1]?.typeName === kind.typeName);
-  if (twice !== undefined) throw new DeclarationError(`kind ${twice.typeName} is registered twice`);
+  kinds.forEach((kind, index) => {
+    const next = kinds[index + 1];
+    if (next?.typeName !== kind.typeName) return;
+    throw new DeclarationError(`kind ${kind.typeName} is registered twice: at ${kind.declaredAt}, and at ${next.declaredAt}`);
+  });
   checkRequiredExamples(kinds);
   return {
     declaration,
@@ -115,12 +118,12 @@ function settingsSchema(settings: z.ZodType<object> | undefined): JsonObject | u
 /** An example can only require one that is there. */
 function checkRequiredExamples(kinds: readonly PublishedKind[]): void {
   const names = new Set(kinds.flatMap(({ wire }) => wire.examples.map(({ name }) => `${wire.resourceType?.kind}/${name}`)));
-  for (const { wire } of kinds) {
+  for (const { wire, declaredAt } of kinds) {
     for (const { name, requires } of wire.examples) {
       const missing = requires.find((example) => !names.has(example));
       if (missing !== undefined) {
         throw new DeclarationError(
-          `kind ${wire.resourceType?.kind}: example ${JSON.stringify(name)} requires ${JSON.stringify(missing)}, which no kind has`,
+          `kind ${wire.resourceType?.kind}: example ${JSON.stringify(name)} requires ${JSON.stringify(missing)}, which no kind has (${declaredAt})`,
         );
       }
     }

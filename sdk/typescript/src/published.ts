@@ -56,6 +56,8 @@ export class PublishedKind {
   private constructor(
     readonly kind: AnyKind,
     readonly wire: ResourceKind,
+    /** The file and line that declare it; empty: not known. */
+    readonly declaredAt: string,
     private readonly namePattern: RegExp | undefined,
   ) {
     this.parameters = kind.parameters;
@@ -77,7 +79,7 @@ export class PublishedKind {
       const wire = published(declaration);
       checkKind(wire);
       checkMethods(declaration);
-      const kind = new PublishedKind(declaration, wire, namePattern(declaration));
+      const kind = new PublishedKind(declaration, wire, declaredAt, namePattern(declaration));
       kind.checkExamples();
       return kind;
     } catch (error) {

@@ -3,9 +3,11 @@
 //! ```text
 //! cargo build --release --workspace --bins
 //! target/release/bridge-bench memory --buckets 1000
+//! target/release/bridge-bench observe
 //! ```
 
 mod memory;
+mod observe;
 
 use clap::{Parser, Subcommand};
 
@@ -24,11 +26,18 @@ enum What {
         #[arg(long, default_value_t = 1000)]
         buckets: usize,
     },
+    /// An Observe of what does not change, by the same small plugin in each language.
+    Observe {
+        /// Calls of each plugin.
+        #[arg(long, default_value_t = 20_000)]
+        calls: u32,
+    },
 }
 
 #[tokio::main]
 async fn main() {
     match Arguments::parse().what {
         What::Memory { buckets } => memory::measure(buckets).await,
+        What::Observe { calls } => observe::measure(calls).await,
     }
 }

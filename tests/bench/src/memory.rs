@@ -79,7 +79,7 @@ fn print_memory(stack: &Stack, with: &str) {
 }
 
 /// `VmRSS` of a process, as the kernel reports it.
-fn resident_mb(process: &Process) -> f64 {
+pub(crate) fn resident_mb(process: &Process) -> f64 {
     let status =
         fs::read_to_string(format!("/proc/{}/status", process.id())).expect("the process runs, on Linux");
     let kb = status

@@ -9,6 +9,7 @@ use bridge_control_plane::process::ScratchDir;
 
 use crate::{
     build::{BuildError, build_in_copy, program, run},
+    lint::lint,
     sdk, source,
 };
 
@@ -127,7 +128,7 @@ impl Language {
         }
     }
 
-    /// Builds it, and runs its own tests: what is built has passed them.
+    /// Builds it, and runs its own tests and the linters: what is built has passed them.
     pub(crate) async fn compile(self, at: &Path, package: &Path) -> Result<(), BuildError> {
         let package = package.display().to_string();
         match self {
@@ -147,7 +148,8 @@ impl Language {
                 run(program(at, ".venv/bin/python", &tests)).await
             }
             Self::Go => {
-                run(program(at, "go", &["vet", "./..."])).await?;
+                let module = format!("-replace=crossbridge.dev/sdk/go={package}");
+                run(program(at, "go", &["mod", "edit", &module])).await?;
                 run(program(at, "go", &["test", "./..."])).await?;
                 run(program(at, "go", &["build", "-o", "plugin", "."])).await
             }
@@ -167,7 +169,8 @@ impl Language {
                 run(program(at, "npm", &["run", "--silent", "build"])).await?;
                 run(program(at, "npm", &["test", "--silent"])).await
             }
-        }
+        }?;
+        lint(self, at).await
     }
 
     /// The command line that starts it.

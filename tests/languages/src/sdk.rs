@@ -5,13 +5,16 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use bridge_control_plane::process::ScratchDir;
+
 use crate::{
     BuildError, Language,
     build::{install_if_changed, locked, program, run, synchronized},
+    lint::UNFORMATTED,
     source,
 };
 
-/// Builds the SDK of a language once, with its tests, vectors, types and linters, and packs it: a wheel, a tarball, or the folder of a module.
+/// Builds the SDK of a language once, with its tests, vectors, types and linters, and packs it: a wheel, a tarball, or a module, unpacked.
 ///
 /// # Errors
 /// The output of the tool that failed.
@@ -68,8 +71,18 @@ async fn pack(language: Language, at: &Path) -> Result<(), BuildError> {
             let wheel = packed(language, at)?.display().to_string();
             run(program(at, ".venv/bin/pip", &wheel_install(&wheel))).await
         }
-        // A module is its source.
-        Language::Go => Ok(()),
+        Language::Go => {
+            let published = published(at);
+            let folder = published.display().to_string();
+            let version = concat!("v", env!("CARGO_PKG_VERSION"));
+            run(program(
+                &at.join("tools"),
+                "go",
+                &["run", "./module", version, &folder],
+            ))
+            .await?;
+            download(&published, version).await
+        }
         Language::TypeScript => {
             run(program(at, "npm", &["run", "--silent", "build"])).await?;
             let pack = [
@@ -82,6 +95,23 @@ async fn pack(language: Language, at: &Path) -> Result<(), BuildError> {
             run(program(at, "npm", &pack)).await
         }
     }
+}
+
+/// What `go get` downloads, and the module that is in it. It stands beside the source, of which it would be a part.
+fn published(at: &Path) -> PathBuf {
+    at.with_extension("published")
+}
+
+/// Downloads the module as `go get` does, with nothing in the cache but what is published here.
+async fn download(published: &Path, version: &str) -> Result<(), BuildError> {
+    let scratch = ScratchDir::new("crossbridge-module-").map_err(BuildError::file("a scratch folder"))?;
+    let module = format!("crossbridge.dev/sdk/go@{version}");
+    let go = program(scratch.path(), "go", &["mod", "download", &module])
+        .env("GOPROXY", format!("file://{}", published.join("proxy").display()))
+        .env("GONOSUMDB", "crossbridge.dev")
+        .env("GOMODCACHE", scratch.path().join("cache"))
+        .env("GOFLAGS", "-modcacherw");
+    run(go).await
 }
 
 /// Installs a wheel, and nothing that it needs.
@@ -108,7 +138,7 @@ async fn verify(language: Language, at: &Path) -> Result<(), BuildError> {
         Language::Go => &[
             &["go", "vet", "./..."],
             &["go", "tool", "-modfile=tools/go.mod", "staticcheck", "./..."],
-            &["sh", "-c", "test -z \"$(gofmt -l .)\""],
+            &["sh", "-c", UNFORMATTED],
             &["go", "test", "./..."],
         ],
         Language::TypeScript => &[&["npm", "test", "--silent"], &["npm", "run", "--silent", "lint"]],
@@ -121,11 +151,11 @@ async fn verify(language: Language, at: &Path) -> Result<(), BuildError> {
     Ok(())
 }
 
-/// The wheel, the tarball, or the module's folder.
+/// The wheel, the tarball, or the folder of the module as it is published.
 fn packed(language: Language, at: &Path) -> Result<PathBuf, BuildError> {
     let extension = match language {
         Language::Python => "whl",
-        Language::Go => return Ok(at.to_owned()),
+        Language::Go => return Ok(published(at).join("module")),
         Language::TypeScript => "tgz",
     };
     let dist = at.join("dist");
@@ -136,4 +166,50 @@ fn packed(language: Language, at: &Path) -> Result<PathBuf, BuildError> {
         status: "success".to_owned(),
         said: format!("no .{extension} is in {}", dist.display()),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::folder;
+    use crate::{Language, source};
+
+    #[test]
+    fn versions_are_in_step() {
+        let version = env!("CARGO_PKG_VERSION");
+        let read = |path| source::read(source::repository().join(path)).expect("a file");
+        let own = |language: Language, file: &str| source::read(folder(language).join(file)).expect("a file");
+        let expected = [
+            (
+                own(Language::Python, "pyproject.toml"),
+                format!("\nversion = \"{version}\"\n"),
+            ),
+            (
+                own(Language::TypeScript, "package.json"),
+                format!("\n  \"version\": \"{version}\",\n"),
+            ),
+            (
+                own(Language::TypeScript, "package-lock.json"),
+                format!("\"name\": \"@crossbridge/sdk\",\n  \"version\": \"{version}\",\n"),
+            ),
+            // A tag sdk/go/vVERSION is its version; who depends on it names that.
+            (
+                read("examples/go-plugin/go.mod"),
+                format!("\nrequire crossbridge.dev/sdk/go v{version}\n"),
+            ),
+        ];
+        for (text, line) in expected {
+            assert!(text.contains(&line), "{line:?} is not in:\n{text}");
+        }
+        let workspace = read("Cargo.toml");
+        for name in ["crossbridge-proto", "crossbridge-sdk", "crossbridge-types"] {
+            let line = workspace
+                .lines()
+                .find(|line| line.starts_with(&format!("{name} = ")));
+            let line = line.unwrap_or_default();
+            assert!(
+                line.ends_with(&format!(", version = \"{version}\" }}")),
+                "{name}: {line}"
+            );
+        }
+    }
 }

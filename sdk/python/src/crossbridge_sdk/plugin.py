@@ -110,7 +110,7 @@ class Plugin:
         for resource in self.resources:
             kind = PublishedKind(resource)
             if kind.type in kinds:
-                raise DeclarationError(f"kind {kind.type} is registered twice")
+                raise DeclarationError(f"kind {kind.type} is registered twice: by {kinds[kind.type].place}, and by {kind.place}")
             kinds[kind.type] = kind
         if not kinds:
             raise DeclarationError("the plugin has no kind: give it at least one resource")
@@ -178,7 +178,7 @@ def _check_required_examples(kinds: Sequence[PublishedKind]) -> None:
             for required in example.requires:
                 if required not in names:
                     name = quoted(example.name)
-                    raise DeclarationError(f"kind {kind.kind.kind}: example {name} requires {quoted(required)}, which no kind has")
+                    raise DeclarationError(f"kind {kind.kind.kind}: example {name} requires {quoted(required)}, which no kind has ({kind.place})")
 
 
 @contextlib.contextmanager

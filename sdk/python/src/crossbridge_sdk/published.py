@@ -59,7 +59,12 @@ class PublishedKind:
             raise self._wrong(f"{type(error).__name__}: {error}") from error
 
     def _wrong(self, problem: str) -> DeclarationError:
-        return DeclarationError(f"kind {self.kind.kind}: {problem} ({place(type(self.resource))})")
+        return DeclarationError(f"kind {self.kind.kind}: {problem} ({self.place})")
+
+    @property
+    def place(self) -> str:
+        """Returns the class and its file, for messages to its author."""
+        return place(type(self.resource))
 
     def _build(self, resource: type[Resource[Any, Any]]) -> None:
         kind = self.kind

@@ -22,7 +22,7 @@ pub struct Operation(types::Operation);
 
 impl Operation {
     /// An operation that creates. The handle is not empty, has at most 4 KiB, holds no secrets, and stays the same from poll to poll
-    /// unless it must change: each change costs the bridge a write.
+    /// unless it must change: each change costs the bridge a write. [`handle::encode`](crate::handle::encode) writes one.
     pub fn create(handle: impl Into<String>) -> Self {
         Self::new(OperationVerb::Create, handle)
     }

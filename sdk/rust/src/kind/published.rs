@@ -1,6 +1,6 @@
 //! A kind as it is published, and what its rules require of a call.
 
-use std::fmt::Write;
+use std::{fmt::Write, panic::Location};
 
 use crossbridge_proto::v1alpha1 as wire;
 use crossbridge_types::{
@@ -23,6 +23,8 @@ pub(crate) struct PublishedKind {
     pub(crate) rules: types::Kind,
     pub(crate) digest: String,
     pub(crate) listable: bool,
+    /// The type that serves it, and the line that registers it: for the log.
+    pub(crate) source: String,
     name_pattern: Option<Regex>,
 }
 
@@ -31,7 +33,9 @@ impl PublishedKind {
     ///
     /// # Errors
     /// A sentence on the first mistake.
+    #[track_caller]
     pub(crate) fn of<R: Resource>() -> Result<Self, String> {
+        let source = format!("{} at {}", std::any::type_name::<R>(), Location::caller());
         let kind = R::kind();
         let name = kind
             .wire
@@ -39,10 +43,10 @@ impl PublishedKind {
             .as_ref()
             .map(|kind| kind.kind.clone())
             .unwrap_or_default();
-        Self::build::<R>(kind).map_err(|problem| format!("kind {name}: {problem}"))
+        Self::build::<R>(kind, &source).map_err(|problem| format!("kind {name}: {problem} ({source})"))
     }
 
-    fn build<R: Resource>(kind: Kind) -> Result<Self, String> {
+    fn build<R: Resource>(kind: Kind, source: &str) -> Result<Self, String> {
         let Kind {
             mut wire,
             listable,
@@ -61,6 +65,7 @@ impl PublishedKind {
             wire,
             rules,
             listable,
+            source: source.to_owned(),
         };
         published.check_examples::<R>()?;
         Ok(published)

@@ -18,7 +18,7 @@ pub(super) fn observe_response(
 ) -> Result<ObserveResult, Status> {
     let checked = result.and_then(|observed| match check_observe(kind, call, redaction, &observed) {
         Ok(()) => Ok(observed),
-        Err(violation) => Err(broken(&violation)),
+        Err(violation) => Err(broken(&violation, Some(kind))),
     });
     let mut response = match checked {
         Ok(observed) => observed,
@@ -93,7 +93,7 @@ fn checked_outcome(
     let Err(violation) = checked else {
         return Ok(outcome);
     };
-    let failure = well_formed(broken(&violation))?;
+    let failure = well_formed(broken(&violation, Some(kind)))?;
     // What is well formed goes along: names and keys may be given only once.
     let mut salvaged = Outcome {
         external_name: std::mem::take(&mut outcome.external_name),
@@ -174,8 +174,9 @@ fn failed(failure: types::Failure) -> Outcome {
 }
 
 /// The plugin's author has a bug.
-pub(super) fn broken(violation: &Violation) -> Failure {
-    tracing::error!(%violation, "the plugin's answer breaks the contract");
+pub(super) fn broken(violation: &Violation, kind: Option<&PublishedKind>) -> Failure {
+    let source = kind.map(|kind| kind.source.as_str());
+    tracing::error!(%violation, source, "the plugin's answer breaks the contract");
     Failure::internal(format!("the plugin's answer breaks the contract: {violation}")).reason("InvalidAnswer")
 }
 
@@ -185,6 +186,6 @@ pub(super) fn well_formed(failure: Failure) -> Result<types::Failure, Status> {
     match checked.check() {
         Ok(()) => Ok(checked),
         // Built from constants and a path: in form.
-        Err(violation) => broken(&violation.within("failure")).into_types(),
+        Err(violation) => broken(&violation.within("failure"), None).into_types(),
     }
 }

@@ -37,7 +37,8 @@ impl Service {
         };
         let listed = self.guarded(deadline, kind.list(&call, list)).await;
         let listed = listed.map_err(|failure| redaction.any(failure))?;
-        listed.check().map_err(|violation| answer::broken(&violation))?;
+        let broken = |violation| answer::broken(&violation, Some(kind.published()));
+        listed.check().map_err(broken)?;
         Ok(listed)
     }
 }

@@ -7,6 +7,7 @@ mod mistakes;
 mod names;
 mod plugin_service;
 mod process;
+mod readme;
 mod secrets;
 mod standard_services;
 mod support;

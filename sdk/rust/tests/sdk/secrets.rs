@@ -6,6 +6,7 @@ use std::{
 };
 
 use crate::support::{Plugin as TestPlugin, create, observe, soon};
+use crossbridge_proto::v1alpha1 as wire;
 use crossbridge_sdk::{Create, Resource, async_trait, prelude::*};
 use serde_json::json;
 use tracing_subscriber::fmt::MakeWriter;
@@ -89,8 +90,9 @@ impl Resource for Chatty {
         Err(Failure::internal(format!("{update:?}")))
     }
 
-    async fn delete(&self, _: &Call, delete: &Delete<Parameters>) -> Result<Outcome<Self>, Failure> {
-        Err(Failure::internal(format!("{delete:?}")))
+    /// No bridge stores so much state.
+    async fn delete(&self, _: &Call, _: &Delete<Parameters>) -> Result<Outcome<Self>, Failure> {
+        Ok(Outcome::completed().provider_state("x".repeat(5000)))
     }
 }
 
@@ -129,8 +131,16 @@ async fn no_secret_is_logged() -> Result<(), Box<dyn std::error::Error>> {
         created.outcome.expect("an outcome").connection_details["password"],
         CANARY.as_bytes()
     );
-    let found = client.observe(observe(target, &json!({}))).await?.into_inner();
+    let found = client
+        .observe(observe(target.clone(), &json!({})))
+        .await?
+        .into_inner();
     assert!(found.result.is_some());
+    let request = wire::DeleteRequest {
+        target: Some(target),
+        ..Default::default()
+    };
+    client.delete(soon(request)).await?;
     plugin.stop().await;
 
     let text = log.text();
@@ -139,6 +149,9 @@ async fn no_secret_is_logged() -> Result<(), Box<dyn std::error::Error>> {
         "call_id=\"call-1\"",
         "trace_id=\"4bf92f3577b34da6a3ce929d0e0e4736\"",
         "external_name=\"a\"",
+        // An answer that breaks the contract: the field, the type and the file.
+        "violation=provider_state has 5000 bytes",
+        concat!("::Chatty at ", file!(), ":"),
     ] {
         assert!(text.contains(told), "the log contains {told}");
     }

@@ -21,14 +21,18 @@ export interface AnswerContext {
   sentName: string;
   recordedName: string;
   secrets: readonly string[];
+  broken: Broken;
 }
 
+/** Reports an answer that breaks the contract to the plugin's author; the failure that leaves in its place. */
+export type Broken = (violation: Violation) => Failure;
+
 /** The plugin's author has a bug. */
-export const broken = (violation: Violation): Failure =>
+export const invalidAnswer = (violation: Violation): Failure =>
   Failure.internal(`the plugin's answer breaks the contract: ${violation.message}`, { reason: "InvalidAnswer" });
 
 /** A failure for the body, in form and without secrets. */
-export function failureOf(failure: Failure, secrets: readonly string[]): WireFailure {
+export function failureOf(failure: Failure, secrets: readonly string[], broken: Broken): WireFailure {
   const wire = wireFailure(failure);
   try {
     within("failure", () => {
@@ -141,7 +145,7 @@ export function finished(outcome: Outcome, verb: Verb, context: AnswerContext): 
     return outcome;
   } catch (error) {
     if (!(error instanceof Violation)) throw error;
-    return salvaged(outcome, verb, context, broken(error));
+    return salvaged(outcome, verb, context, context.broken(error));
   }
 }
 
@@ -188,7 +192,7 @@ function salvaged(former: Outcome, verb: Verb, context: AnswerContext, failure: 
   const outcome = create(OutcomeSchema, {
     canonicalId: former.canonicalId,
     connectionDetails: Object.fromEntries<Outcome["connectionDetails"][string]>(declared),
-    result: { case: "failure", value: failureOf(failure, context.secrets) },
+    result: { case: "failure", value: failureOf(failure, context.secrets, context.broken) },
   });
   for (const name of [former.externalName, context.recordedName, ""]) {
     outcome.externalName = name;

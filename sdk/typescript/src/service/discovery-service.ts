@@ -39,7 +39,7 @@ export function listExternal(service: Service, request: pb.ListExternalRequest, 
       checkListed(page);
       return page;
     },
-    (failure, secrets) => create(pb.ListExternalResponseSchema, { failure: failureOf(failure, secrets) }),
-    service.declared.kinds.find(({ wire }) => wire.resourceType?.kind === resourceType?.kind)?.kind.errors ?? {},
+    (failure, secrets, broken) => create(pb.ListExternalResponseSchema, { failure: failureOf(failure, secrets, broken) }),
+    service.author(resourceType),
   );
 }

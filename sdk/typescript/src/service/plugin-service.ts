@@ -75,6 +75,6 @@ export function checkConfig(service: Service, request: pb.CheckConfigRequest, ar
       );
       return create(pb.CheckConfigResponseSchema, { identity: identity ?? "" });
     },
-    (failure, secrets) => create(pb.CheckConfigResponseSchema, { failure: failureOf(failure, secrets) }),
+    (failure, secrets, broken) => create(pb.CheckConfigResponseSchema, { failure: failureOf(failure, secrets, broken) }),
   );
 }

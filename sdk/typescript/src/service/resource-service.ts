@@ -8,16 +8,15 @@ import { CreateCall, DeleteCall, ObserveCall, PollCall, RecordedName, type Resou
 import { Effect as WireEffect, FailureCode as WireCode } from "../contract/crossbridge/provider/v1alpha1/failure_pb.js";
 import { type Outcome as WireOutcome, OutcomeSchema } from "../contract/crossbridge/provider/v1alpha1/outcome_pb.js";
 import * as pb from "../contract/crossbridge/provider/v1alpha1/resource_service_pb.js";
-import type { DesiredState, Target } from "../contract/crossbridge/provider/v1alpha1/target_pb.js";
+import type { DesiredState } from "../contract/crossbridge/provider/v1alpha1/target_pb.js";
 
-import type { ErrorTable } from "../errors.js";
 import { Failure, Rejection } from "../failure.js";
 import type { JsonObject } from "../json.js";
 import type { PublishedKind, Verb } from "../published.js";
 import { problemText, read } from "../schema/document.js";
 import { Secrets } from "../secrets.js";
-import { atMost, pointer, STATE_LIMIT, uuid, Violation } from "../violation.js";
-import { type AnswerContext, broken, checkObserved, failureOf, finished } from "./answer.js";
+import { atMost, pointer, STATE_LIMIT, uuid } from "../violation.js";
+import { type AnswerContext, type Broken, checkObserved, failureOf, finished } from "./answer.js";
 import type { Arrival } from "./metadata.js";
 import { observed, outcome } from "./outgoing.js";
 import { objectOf } from "./request.js";
@@ -93,9 +92,9 @@ const POLL: Method<pb.PollOperationRequest> = {
 };
 
 export function observe(service: Service, request: pb.ObserveRequest, arrival: Arrival): Promise<pb.ObserveResponse> {
-  const failed = (failure: Failure, secrets: readonly string[]): pb.ObserveResponse => {
+  const failed = (failure: Failure, secrets: readonly string[], broken: Broken): pb.ObserveResponse => {
     logFailure(service, failure);
-    return create(pb.ObserveResponseSchema, { result: { case: "failure", value: failureOf(failure, secrets) } });
+    return create(pb.ObserveResponseSchema, { result: { case: "failure", value: failureOf(failure, secrets, broken) } });
   };
   return service.call(
     callOf(OBSERVE, request, arrival),
@@ -109,7 +108,7 @@ export function observe(service: Service, request: pb.ObserveRequest, arrival: A
       });
     },
     failed,
-    errorsOf(service, request),
+    service.author(request.target?.resourceType),
   );
 }
 
@@ -124,11 +123,11 @@ const change =
         logOutcome(service, wire);
         return response(wire);
       },
-      (failure, secrets) => {
+      (failure, secrets, broken) => {
         logFailure(service, failure);
-        return response(create(OutcomeSchema, { result: { case: "failure", value: failureOf(failure, secrets) } }));
+        return response(create(OutcomeSchema, { result: { case: "failure", value: failureOf(failure, secrets, broken) } }));
       },
-      errorsOf(service, request),
+      service.author(request.target?.resourceType),
     );
 
 export const createResource = change(CREATE, (outcome) => create(pb.CreateResponseSchema, { outcome }));
@@ -156,9 +155,6 @@ function callOf<R extends Request>({ rpc, verb, schema, form }: Method<R>, reque
   };
 }
 
-const errorsOf = (service: Service, { target }: { target?: Target | undefined }): ErrorTable =>
-  service.declared.kinds.find(({ wire }) => wire.resourceType?.kind === target?.resourceType?.kind)?.kind.errors ?? {};
-
 /** Everything that can reject the call before the author's code runs. */
 function begin<R extends Request>(service: Service, method: Method<R>, { request, metadata, arrival, secrets }: Accepted<R>): Begun {
   const { target } = request;
@@ -179,7 +175,13 @@ function begin<R extends Request>(service: Service, method: Method<R>, { request
     kind,
     json,
     recorded,
-    answer: () => ({ kind, sentName: target.externalName, recordedName: recorded.name, secrets }),
+    answer: () => ({
+      kind,
+      sentName: target.externalName,
+      recordedName: recorded.name,
+      secrets,
+      broken: service.broken(service.author(target.resourceType)),
+    }),
     run: () =>
       service.guarded(common, arrival.cancelled, (context) =>
         method.run(
@@ -204,23 +206,18 @@ async function ended(service: Service, { kind, json, recorded, answer, run }: Be
   const hasNews = (name: string): boolean => name !== "" && (verb === "create" || name !== answer().sentName);
   try {
     const { outcome: wire, failure } = outcome(kind, verb, await run(), json);
-    if (failure !== undefined) wire.result = { case: "failure", value: failureOf(failure, secrets) };
+    if (failure !== undefined) wire.result = { case: "failure", value: failureOf(failure, secrets, answer().broken) };
     return wire;
   } catch (error) {
-    let failure = error instanceof Violation ? logged(service, error) : service.failure(error, kind.kind.errors);
+    let failure = service.failure(error, service.author(kind.wire.resourceType));
     if (failure instanceof Rejection) {
       if (!hasNews(recorded.name)) throw failure;
       // A status means that nothing was done, and cannot carry a name.
       const text = `the call ended in the gRPC status ${status[failure.status]} after the upstream had given a name: ${failure.message}`;
       failure = Failure.internal(text, { reason: "StatusAfterName" });
     }
-    return create(OutcomeSchema, { result: { case: "failure", value: failureOf(failure, secrets) } });
+    return create(OutcomeSchema, { result: { case: "failure", value: failureOf(failure, secrets, answer().broken) } });
   }
-}
-
-function logged(service: Service, violation: Violation): Failure {
-  service.log.error("the plugin's answer breaks the contract", { field: violation.field });
-  return broken(violation);
 }
 
 /**

@@ -15,7 +15,7 @@ import type { Declared } from "../plugin.js";
 import { type PublishedKind, typeNameOf } from "../published.js";
 import { scrubbed, Secrets } from "../secrets.js";
 import { Violation } from "../violation.js";
-import { broken } from "./answer.js";
+import { type Broken, invalidAnswer } from "./answer.js";
 import { guarded, Permits } from "./guard.js";
 import { type Arrival, CallMetadata } from "./metadata.js";
 import { checkRequest, objectOf } from "./request.js";
@@ -27,6 +27,12 @@ export interface Accepted<R> {
   arrival: Arrival;
   /** What may stand in no text that leaves. */
   secrets: readonly string[];
+}
+
+/** The code that a call is for: what its errors mean, and where it stands. */
+export interface Author {
+  errors?: ErrorTable;
+  declaredAt?: string | undefined;
 }
 
 /** What all services share. */
@@ -83,8 +89,8 @@ export class Service {
   async call<R extends Message, A>(
     { rpc, schema, request, arrival, check, fields = {} }: Call<R>,
     work: (accepted: Accepted<R>) => Promise<A>,
-    failed: (failure: Failure, secrets: readonly string[]) => A,
-    errors: ErrorTable = {},
+    failed: (failure: Failure, secrets: readonly string[], broken: Broken) => A,
+    author: Author = {},
   ): Promise<A> {
     const secrets = secretsOf(request);
     const id = arrival.metadata("crossbridge-call-id") ?? "";
@@ -101,20 +107,31 @@ export class Service {
           },
         );
       } catch (error) {
-        const failure = this.failure(error, errors);
-        if (failure instanceof Failure) return failed(failure, secrets);
+        const failure = this.failure(error, author);
+        if (failure instanceof Failure) return failed(failure, secrets, this.broken(author));
         this.log.info("rejected", { code: status[failure.status], message: scrubbed(failure.message, secrets) });
         throw new Rejection(failure.status, scrubbed(failure.message, secrets));
       }
     });
   }
 
+  /** Of this author's code: logs which field it is. */
+  broken({ declaredAt }: Author): Broken {
+    return (violation) => {
+      this.log.error("the plugin's answer breaks the contract", { field: violation.field, declared_at: declaredAt });
+      return invalidAnswer(violation);
+    };
+  }
+
+  /** The code that serves a type, if one does. */
+  author(type: { group: string; version: string; kind: string } | undefined): Author {
+    const kind = this.declared.kinds.find(({ typeName }) => typeName === typeNameOf(type));
+    return { errors: kind?.kind.errors ?? {}, declaredAt: kind?.declaredAt };
+  }
+
   /** What an error means, by the tables of the kind and the plugin; a bug is logged by its type and place. */
-  failure(error: unknown, errors: ErrorTable = {}): Failure | Rejection {
-    if (error instanceof Violation) {
-      this.log.error("the plugin's answer breaks the contract", { field: error.field });
-      return broken(error);
-    }
+  failure(error: unknown, { errors = {}, declaredAt }: Author = {}): Failure | Rejection {
+    if (error instanceof Violation) return this.broken({ declaredAt })(error);
     const failure = asFailure(error, { ...this.declared.declaration.errors, ...errors });
     if (!(failure instanceof Bug)) return failure;
     const [type = "", ...places] = failure.places;

@@ -98,6 +98,8 @@ describe("mistakes", () => {
 });
 
 test("a mistake names the file and the line of the declaration", async () => {
-  const served = serve(widget({ plural: "Widgets" }), { endpoint: "nonsense", signal: AbortSignal.abort() });
-  await assert.rejects(served, /kind Widget \(.*mistakes\.test\.js:\d+\): plural is malformed/);
+  const declared = (declaration: PluginDeclaration) => serve(declaration, { endpoint: "nonsense", signal: AbortSignal.abort() });
+  await assert.rejects(declared(widget({ plural: "Widgets" })), /kind Widget \(.*mistakes\.test\.js:\d+\): plural is malformed/);
+  const twice = /kind Widget\S* is registered twice: at \S*mistakes\.test\.js:\d+, and at \S*mistakes\.test\.js:\d+/;
+  await assert.rejects(declared(plugin(WIDGET, WIDGET)), twice);
 });

@@ -125,3 +125,14 @@ test("the log has a call's id, trace, kind and owner", LIMIT, async () => {
   assert.match(child.said, /completed rpc=Create call_id=call-1 kind=Thing owner=shop\/a external_name=a trace_id=4bf92f3577b34da6a3ce929d0e0e4736/);
   client.close();
 });
+
+test("an answer that breaks the contract is logged with its field and where its kind is declared", LIMIT, async () => {
+  const child = start();
+  await child.says("serving");
+  const client = await child.client();
+  const result = (await createThing(client, "endless-state")).outcome?.result;
+  assert.equal(result?.case === "failure" && result.value.reason, "InvalidAnswer");
+  await child.says("breaks the contract");
+  assert.match(child.said, /breaks the contract rpc=Create kind=Thing .* field=provider_state declared_at=\S*process\/plugin\.js:\d+/);
+  client.close();
+});

@@ -1,144 +1,30 @@
-//! The real bridge drives the plugins: objects go Ready, change and go, and a killed plugin creates nothing twice.
+//! The real bridge drives the plugins: objects go Ready, change and go, and killed processes create nothing twice.
 
+mod processes;
+mod soak;
 mod test_object;
+mod upstream;
 
 use std::{
     fs,
     path::{Path, PathBuf},
     sync::mpsc::channel,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
-use bridge_control_plane::{
-    ControlPlane, Options,
-    process::{Output, Process, ScratchDir, Spawn},
-};
+use bridge_control_plane::process::{Output, Process, ScratchDir, Spawn};
 use bridge_languages::{Language, Session, binary};
 use kube::{
-    Api, Client, Config,
-    api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams},
-    config::{KubeConfigOptions, Kubeconfig},
-    core::{ApiResource, GroupVersionKind},
+    api::{DeleteParams, DynamicObject, Patch, PatchParams},
     runtime::wait::await_condition,
 };
 use serde_json::{Value, json};
 
-use crate::test_object::{TestObject, condition, count, is_true, test_objects};
+use crate::processes::{Cluster, Plugin, group};
+use crate::test_object::{TestObject, condition, is_true, test_objects};
 
 const DOCUMENT: &str = include_str!("../../../../docs/debugging.md");
 const LIMIT: Duration = Duration::from_mins(2);
-
-/// A plugin's process, and where it is.
-struct Plugin {
-    command: String,
-    endpoint: String,
-    process: Process,
-}
-
-impl Plugin {
-    async fn start(language: Language, folder: &Path) -> Self {
-        let command = language.example().await.unwrap_or_else(|error| panic!("{error}"));
-        let endpoint = format!("unix://{}/{}.sock", folder.display(), language.name());
-        Self {
-            process: run(&command, &endpoint),
-            command,
-            endpoint,
-        }
-    }
-
-    async fn kill(&mut self) {
-        self.process.kill();
-        self.process.wait_for(LIMIT).await.expect("it has ended");
-        self.process = run(&self.command, &self.endpoint);
-    }
-}
-
-fn run(command: &str, endpoint: &str) -> Process {
-    let mut words = command.split(' ');
-    Spawn::new(words.next().unwrap_or_default())
-        .args(words)
-        .env("PROVIDER_PLUGIN_ENDPOINT", endpoint)
-        .spawn()
-        .expect("the plugin starts")
-}
-
-struct Cluster {
-    plane: ControlPlane,
-    client: Client,
-}
-
-impl Cluster {
-    async fn start() -> Self {
-        let plane = ControlPlane::start(Options::default())
-            .await
-            .expect("a control plane");
-        let config = Kubeconfig::read_from(plane.kubeconfig()).expect("a kubeconfig");
-        let config = Config::from_custom_kubeconfig(config, &KubeConfigOptions::default()).await;
-        // A build of the whole workspace includes two providers: one must be named. An error means that it is.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let client = Client::try_from(config.expect("a usable kubeconfig")).expect("a client");
-        Self { plane, client }
-    }
-
-    fn api(&self, group: &str, version: &str, kind: &str) -> Api<DynamicObject> {
-        let resource = match kind {
-            "Loaf" => {
-                ApiResource::from_gvk_with_plural(&GroupVersionKind::gvk(group, version, kind), "loaves")
-            }
-            _ => ApiResource::from_gvk(&GroupVersionKind::gvk(group, version, kind)),
-        };
-        Api::namespaced_with(self.client.clone(), "default", &resource)
-    }
-
-    /// Creates it as soon as its kind is served.
-    async fn create(&self, group: &str, version: &str, kind: &str, object: Value) {
-        let mut object = object;
-        object["apiVersion"] = json!(if group.is_empty() {
-            version.to_owned()
-        } else {
-            format!("{group}/{version}")
-        });
-        object["kind"] = json!(kind);
-        let object: DynamicObject = serde_json::from_value(object).expect("an object");
-        let api = self.api(group, version, kind);
-        let begun = Instant::now();
-        loop {
-            match api.create(&PostParams::default(), &object).await {
-                Err(kube::Error::Api(status)) if status.code == 404 && begun.elapsed() < LIMIT => {
-                    tokio::time::sleep(Duration::from_millis(50)).await;
-                }
-                created => {
-                    created.unwrap_or_else(|error| panic!("{kind}: {error}"));
-                    return;
-                }
-            }
-        }
-    }
-
-    async fn configure(&self, group: &str, folder: &Path) {
-        let secret = json!({ "metadata": { "name": group }, "stringData": { "key": "sesame" } });
-        self.create("", "v1", "Secret", secret).await;
-        let credentials = match group {
-            "garden.example.org" => {
-                json!({ "source": "Secret", "secretRef": { "namespace": "default", "name": group } })
-            }
-            _ => json!({ "source": "None" }),
-        };
-        let config = json!({
-            "metadata": { "name": "default" },
-            "spec": { "settings": { "folder": folder }, "credentials": credentials },
-        });
-        self.create(group, "v1alpha1", "ProviderConfig", config).await;
-    }
-}
-
-fn group(language: Language) -> &'static str {
-    match language {
-        Language::Python => "garden.example.org",
-        Language::Go => "press.example.org",
-        Language::TypeScript => "bakery.example.org",
-    }
-}
 
 /// What a command of the bridge prints; it must succeed.
 async fn output_of(arguments: &[&str]) -> String {
@@ -220,7 +106,7 @@ impl Testbed {
             let spec = json!({ "providerConfigRef": reference, "forProvider": case.parameters });
             let object = json!({ "metadata": { "name": "one" }, "spec": spec });
             self.cluster
-                .create(case.group, "v1alpha1", case.kind, object)
+                .create(case.group(), "v1alpha1", case.kind, object)
                 .await;
         }
     }
@@ -275,7 +161,7 @@ impl Testbed {
         let (_, plugin) = self
             .plugins
             .iter()
-            .find(|(language, _)| case.group == group(*language))
+            .find(|(language, _)| case.language == *language)
             .expect("its plugin");
         let printed = output_of(&[
             "call",
@@ -376,7 +262,7 @@ async fn objects_pass_their_lifecycle_in_every_language() {
     for case in &test_objects {
         case.until(&testbed.cluster, "ready", |object| is_true(object, "Ready"))
             .await;
-        assert_eq!(count(&testbed.folder(case.group), case.kind), 1, "{}", case.kind);
+        assert_eq!(case.count(&testbed.folder(case.group())), 1, "{}", case.kind);
     }
     for case in &test_objects {
         testbed.change(case).await;
@@ -385,7 +271,7 @@ async fn objects_pass_their_lifecycle_in_every_language() {
     }
     testbed.delete(&test_objects).await;
     for case in test_objects.iter().filter(|case| case.deletes_files()) {
-        assert_eq!(count(&testbed.folder(case.group), case.kind), 0, "{}", case.kind);
+        assert_eq!(case.count(&testbed.folder(case.group())), 0, "{}", case.kind);
     }
     // Last: it is still being created when the bridge stops.
     testbed.sessions().await;

@@ -1,15 +1,20 @@
 //! The objects that the plugins manage, and their state.
 
-use std::{fs, path::Path};
+use std::path::Path;
 
+use bridge_languages::Language;
 use kube::{Api, api::DynamicObject, runtime::wait::await_condition};
 use serde_json::{Value, json};
 
-use crate::{Cluster, LIMIT};
+use crate::{
+    LIMIT,
+    processes::{Cluster, group},
+    upstream::externals,
+};
 
 /// An object that a plugin manages, and the change that the test applies.
 pub(crate) struct TestObject {
-    pub(crate) group: &'static str,
+    pub(crate) language: Language,
     pub(crate) kind: &'static str,
     pub(crate) parameters: Value,
     pub(crate) change: Value,
@@ -18,14 +23,14 @@ pub(crate) struct TestObject {
 }
 
 pub(crate) fn test_objects() -> [TestObject; 6] {
-    let object = |group, kind, parameters, change, takes_a_while| TestObject {
-        group,
+    let object = |language, kind, parameters, change, takes_a_while| TestObject {
+        language,
         kind,
         parameters,
         change,
         takes_a_while,
     };
-    let (python, go, typescript) = ("garden.example.org", "press.example.org", "bakery.example.org");
+    let [python, go, typescript] = Language::ALL;
     [
         object(
             python,
@@ -78,8 +83,18 @@ impl TestObject {
         matches!(self.kind, "Bed" | "Page" | "Book")
     }
 
+    pub(crate) fn group(&self) -> &'static str {
+        group(self.language)
+    }
+
+    /// How many were ever created, as far as the upstream remembers it.
+    pub(crate) fn count(&self, folder: &Path) -> usize {
+        let all = externals(self.language, folder).into_iter();
+        all.filter(|external| external.kind == self.kind).count()
+    }
+
     pub(crate) fn api(&self, cluster: &Cluster) -> Api<DynamicObject> {
-        cluster.api(self.group, "v1alpha1", self.kind)
+        cluster.api(self.group(), "v1alpha1", self.kind)
     }
 
     pub(crate) async fn until(
@@ -107,45 +122,4 @@ pub(crate) fn condition<'a>(object: &'a DynamicObject, of: &str) -> Option<&'a V
 
 pub(crate) fn is_true(object: &DynamicObject, of: &str) -> bool {
     condition(object, of).is_some_and(|condition| condition["status"] == "True")
-}
-
-/// How many resources of a kind exist, counted in their files.
-pub(crate) fn count(folder: &Path, kind: &str) -> usize {
-    let names = |below: &str| -> Vec<String> {
-        let entries = fs::read_dir(folder.join(below)).map(|entries| entries.flatten().collect::<Vec<_>>());
-        let names = entries.unwrap_or_default().into_iter();
-        names
-            .map(|entry| entry.file_name().to_string_lossy().into_owned())
-            .collect()
-    };
-    match kind {
-        // A process that is killed leaves a draft behind, which counts for nothing.
-        "Page" | "Book" => {
-            let names = names(&format!("{}s", kind.to_lowercase()));
-            names.iter().filter(|name| !name.starts_with('.')).count()
-        }
-        // Every resource has one first version.
-        "Recipe" | "Loaf" => {
-            let below = if kind == "Loaf" { "loaves" } else { "recipes" };
-            names(below)
-                .iter()
-                .filter(|name| name.ends_with(".1.json"))
-                .count()
-        }
-        _ => {
-            let query = format!(
-                "import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute('SELECT count(*) FROM {}s').fetchone()[0])",
-                kind.to_lowercase()
-            );
-            let output = std::process::Command::new("python3")
-                .args(["-c", &query])
-                .arg(folder.join("garden.db"))
-                .output()
-                .expect("python3 runs");
-            String::from_utf8_lossy(&output.stdout)
-                .trim()
-                .parse()
-                .expect("a number")
-        }
-    }
 }

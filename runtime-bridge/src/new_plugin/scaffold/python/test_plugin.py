@@ -1,4 +1,4 @@
-"""The plugin in this process: a file lives and goes, and a kill inside create leaves one."""
+"""The plugin in this process: a file lives and goes, and an existing one is kept."""
 
 import tempfile
 import unittest
@@ -6,6 +6,7 @@ from pathlib import Path
 
 from crossbridge_sdk import FailureCode
 from crossbridge_sdk.testing import Harness
+
 from plugin import __KIND__, plugin
 
 

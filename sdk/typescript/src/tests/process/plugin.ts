@@ -8,7 +8,9 @@ const thing = kind({
   group: "things.example.org",
   version: "v1",
   kind: "Thing",
-  parameters: z.object({ mood: z.enum(["good", "waits", "throws", "throws-later", "rejects-later", "ignores", "throws-after"]).optional() }),
+  parameters: z.object({
+    mood: z.enum(["good", "waits", "throws", "throws-later", "rejects-later", "ignores", "throws-after", "endless-state"]).optional(),
+  }),
   externalName: { source: "user", example: "a" },
   createRecovery: ["name"],
   examples: [{ name: "good", externalName: "a", create: {} }],
@@ -38,6 +40,8 @@ const thing = kind({
           throw new RangeError("swordfish");
         }, 50);
         return completed();
+      case "endless-state":
+        return completed(undefined, { providerState: "x".repeat(5000) });
       default:
         return completed();
     }

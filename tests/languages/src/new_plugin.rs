@@ -1,0 +1,188 @@
+//! Plugins as `runtime-bridge new-plugin` writes them, on the SDKs as authors install them.
+
+use std::{
+    fs,
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
+};
+
+use bridge_control_plane::process::Spawn;
+
+use crate::{
+    BuildError, Language, binary,
+    build::{output, program, run},
+    crates::packed_crates,
+    lint::lint,
+    source, target,
+};
+
+/// A language that a plugin can be created in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Author {
+    /// One in Rust.
+    Rust,
+    /// One in another language.
+    Other(Language),
+}
+
+/// A plugin in a folder of its own.
+#[derive(Debug)]
+pub struct NewPlugin {
+    /// The name that it was given.
+    pub name: String,
+    author: Author,
+    scratch: PathBuf,
+    /// The command lines that were printed, save the last, which needs a cluster.
+    lines: Vec<String>,
+}
+
+impl Author {
+    /// Every one of them.
+    pub const ALL: [Self; 4] = [
+        Self::Rust,
+        Self::Other(Language::Python),
+        Self::Other(Language::Go),
+        Self::Other(Language::TypeScript),
+    ];
+
+    /// In lower case, as `--lang` takes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rust => "rust",
+            Self::Other(language) => language.name(),
+        }
+    }
+}
+
+impl NewPlugin {
+    /// Runs `new-plugin` in an empty folder. In Rust the plugin names the released version of the SDK, and cargo is configured to take what
+    /// was packed for it; else `--sdk-path` names what was packed: a wheel, a tarball, or the folder of a module.
+    ///
+    /// # Errors
+    /// What the tool said that failed.
+    ///
+    /// # Panics
+    /// If other lines are printed than those that build and judge it.
+    pub async fn create(
+        author: Author,
+        name: &str,
+        is_asynchronous: bool,
+        scratch: &Path,
+    ) -> Result<Self, BuildError> {
+        let command = Spawn::new(binary("runtime-bridge"))
+            .args([
+                "new-plugin",
+                name,
+                "--kind",
+                "Shelf",
+                "--lang",
+                author.name(),
+                "--dir",
+            ])
+            .arg(scratch.join("plugin"))
+            .args(is_asynchronous.then_some("--asynchronous"));
+        let command = match author {
+            Author::Rust => {
+                let config = scratch.join(".cargo/config.toml");
+                write(&config, &packed_crates().await?)?;
+                command
+            }
+            Author::Other(language) => command.arg("--sdk-path").arg(language.sdk().await?),
+        };
+        let mut lines: Vec<String> = output(command)
+            .await?
+            .lines()
+            .filter_map(|line| Some(line.strip_prefix("  ")?.to_owned()))
+            .collect();
+        let last = lines.pop().unwrap_or_default();
+        assert!(last.starts_with("runtime-bridge dev "), "{last}");
+        Ok(Self {
+            name: name.to_owned(),
+            author,
+            scratch: scratch.to_owned(),
+            lines,
+        })
+    }
+
+    /// Where it is.
+    pub fn folder(&self) -> PathBuf {
+        self.scratch.join("plugin")
+    }
+
+    /// Runs the lines as they are printed, save that the plugin's data is in a folder of its own, and those that the filter leaves out.
+    ///
+    /// # Errors
+    /// What they said, when one fails.
+    pub async fn run_printed_commands(&self, is_run: impl Fn(&str) -> bool) -> Result<(), BuildError> {
+        let data = self.scratch.join("data").display().to_string();
+        let lines: Vec<&str> = self
+            .lines
+            .iter()
+            .map(String::as_str)
+            .filter(|line| is_run(line))
+            .collect();
+        let script = lines.join("\n").replace(&format!("/tmp/{}", self.name), &data);
+        if self.author == Author::Rust {
+            self.keep_what_cargo_built()?;
+        }
+        let kit = binary("provider-conformance");
+        let path = format!(
+            "{}:{}",
+            kit.parent().unwrap_or(Path::new("/")).display(),
+            std::env::var("PATH").unwrap_or_default()
+        );
+        let shell = Spawn::new("bash")
+            .args(["-euc", &script])
+            .env("PATH", path)
+            .env("CARGO_NET_OFFLINE", "true")
+            .env("CARGO_PROFILE_DEV_DEBUG", "false")
+            // Whoever times the tests asks for it; cargo would build for it anew.
+            .env_remove("RUSTC_BOOTSTRAP")
+            .current_dir(&self.scratch);
+        run(shell).await
+    }
+
+    /// The versions that are here already, and what was built of them the last time.
+    fn keep_what_cargo_built(&self) -> Result<(), BuildError> {
+        let lock = self.folder().join("Cargo.lock");
+        fs::copy(source::repository().join("Cargo.lock"), &lock).map_err(BuildError::file(&lock))?;
+        let made = target().join("languages/rust");
+        fs::create_dir_all(&made).map_err(BuildError::file(&made))?;
+        let link = self.folder().join("target");
+        symlink(&made, &link).map_err(BuildError::file(&link))
+    }
+
+    /// The command line that starts it, once it is built.
+    pub fn command(&self) -> String {
+        let folder = self.folder();
+        let folder = folder.display();
+        match self.author {
+            // Not by the link: it ends with the folder.
+            Author::Rust => target()
+                .join(format!("languages/rust/debug/{}-plugin", self.name))
+                .display()
+                .to_string(),
+            Author::Other(Language::Python) => format!("{folder}/.venv/bin/{}-plugin", self.name),
+            Author::Other(Language::Go) => format!("{folder}/plugin"),
+            Author::Other(Language::TypeScript) => format!("node {folder}/dist/main.js"),
+        }
+    }
+
+    /// Runs the formatter, the linters and the type checker of its language.
+    ///
+    /// # Errors
+    /// What they found.
+    pub async fn lint(&self) -> Result<(), BuildError> {
+        match self.author {
+            Author::Rust => run(program(&self.folder(), "cargo", &["fmt", "--check"])).await,
+            Author::Other(language) => lint(language, &self.folder()).await,
+        }
+    }
+}
+
+fn write(path: &Path, text: &str) -> Result<(), BuildError> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(BuildError::file(folder))?;
+    }
+    fs::write(path, text).map_err(BuildError::file(path))
+}

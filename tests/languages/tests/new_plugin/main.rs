@@ -1,0 +1,100 @@
+//! What `runtime-bridge new-plugin` writes builds on the SDKs as they are published, passes linters and the kit as it is, and serves from the layout
+//! of its Dockerfile; and the lines that it prints work.
+
+mod dockerfile;
+
+use std::{fs, os::unix::fs::symlink, path::Path};
+
+use bridge_control_plane::process::ScratchDir;
+use bridge_languages::{Author, KitRun, Language, NewPlugin, target};
+
+use crate::dockerfile::Dockerfile;
+
+fn scratch() -> ScratchDir {
+    ScratchDir::new("crossbridge-new-plugin-").expect("a folder")
+}
+
+async fn conforms(author: Author, name: &str, is_asynchronous: bool, scratch: &Path) -> NewPlugin {
+    let plugin = NewPlugin::create(author, name, is_asynchronous, scratch)
+        .await
+        .unwrap_or_else(|error| panic!("{error}"));
+    // The kit is among them, and follows below with all hooks: once with both is enough.
+    let is_run = |line: &str| !is_asynchronous || !line.starts_with("provider-conformance ");
+    let ran = plugin.run_printed_commands(is_run).await;
+    ran.unwrap_or_else(|error| panic!("{error}"));
+    plugin.lint().await.unwrap_or_else(|error| panic!("{error}"));
+    let judged = KitRun::new(&plugin.command(), false).verdict().await;
+    let is_polled = |finding: &String| finding == "Shelf operation/handle-stable";
+    assert_eq!(judged.passed.iter().any(is_polled), is_asynchronous);
+    plugin
+}
+
+/// Builds it by the instructions of its Dockerfile, without a container, and has the kit start what would be in the image.
+async fn serves_from_its_image(author: Author, plugin: &NewPlugin, scratch: &Path) {
+    let dockerfile = Dockerfile::read(&plugin.folder());
+    dockerfile.check();
+    let root = scratch.join("image");
+    let prepare = |context: &Path| {
+        if author == Author::Rust {
+            symlink(target().join("languages/rust"), context.join("target")).expect("it is linked");
+        }
+    };
+    let command = dockerfile.build(&plugin.folder(), &root, prepare).await;
+    fs::rename(plugin.folder(), scratch.join("elsewhere")).expect("it is moved");
+    let judged = KitRun::new(&command, false)
+        .args(["--only", "info,kinds,process/sigterm-exits-0"])
+        .verdict()
+        .await;
+    let finding = "plugin process/sigterm-exits-0".to_owned();
+    assert!(judged.passed.contains(&finding), "{judged:#?}");
+}
+
+async fn a_new_plugin_conforms(author: Author) {
+    let scratch = scratch();
+    let plugin = conforms(author, "acme-2", false, scratch.path()).await;
+    serves_from_its_image(author, &plugin, scratch.path()).await;
+}
+
+async fn a_new_asynchronous_plugin_conforms(author: Author) {
+    conforms(author, "acme-3", true, scratch().path()).await;
+}
+
+#[tokio::test]
+async fn a_new_plugin_in_python_conforms() {
+    a_new_plugin_conforms(Author::Other(Language::Python)).await;
+}
+
+#[tokio::test]
+async fn a_new_plugin_in_go_conforms() {
+    a_new_plugin_conforms(Author::Other(Language::Go)).await;
+}
+
+#[tokio::test]
+async fn a_new_plugin_in_typescript_conforms() {
+    a_new_plugin_conforms(Author::Other(Language::TypeScript)).await;
+}
+
+#[tokio::test]
+async fn a_new_plugin_in_rust_conforms() {
+    a_new_plugin_conforms(Author::Rust).await;
+}
+
+#[tokio::test]
+async fn a_new_asynchronous_plugin_in_python_conforms() {
+    a_new_asynchronous_plugin_conforms(Author::Other(Language::Python)).await;
+}
+
+#[tokio::test]
+async fn a_new_asynchronous_plugin_in_go_conforms() {
+    a_new_asynchronous_plugin_conforms(Author::Other(Language::Go)).await;
+}
+
+#[tokio::test]
+async fn a_new_asynchronous_plugin_in_typescript_conforms() {
+    a_new_asynchronous_plugin_conforms(Author::Other(Language::TypeScript)).await;
+}
+
+#[tokio::test]
+async fn a_new_asynchronous_plugin_in_rust_conforms() {
+    a_new_asynchronous_plugin_conforms(Author::Rust).await;
+}
