@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use bridge_core::back_off::policies;
+use bridge_core::limits;
 use bridge_core::reasons::{
     ConditionReason, DeletionReason, NormalEvent, ProblemReason, StopReason, WarningEvent,
 };
@@ -14,10 +15,11 @@ use crate::reliability::between;
 type Table = (&'static str, &'static str, fn() -> String);
 
 /// The page, the mark of the table in it, and what writes it.
-const TABLES: [Table; 7] = [
+const TABLES: [Table; 8] = [
     ("docs/conditions.md", "conditions", conditions),
     ("docs/conditions.md", "stops", stops),
     ("docs/conditions.md", "events", events),
+    ("docs/contract.md", "limits", limits),
     ("docs/deletion.md", "reasons", deletion_reasons),
     ("docs/provider-config.md", "conditions", config_conditions),
     ("docs/provider-config.md", "problems", problems),
@@ -102,6 +104,14 @@ fn problems() -> String {
     for reason in ProblemReason::ALL {
         let (name, meaning, remedy) = (reason.as_str(), reason.meaning(), reason.remedy());
         let _ = writeln!(table, "| `{name}` | {meaning} | {remedy} |");
+    }
+    table
+}
+
+fn limits() -> String {
+    let mut table = "| what | limit |\n|---|---|\n".to_owned();
+    for limits::Row { what, limit } in limits::ALL {
+        let _ = writeln!(table, "| {what} | {limit} |");
     }
     table
 }
