@@ -34,6 +34,8 @@ impl<E: ProvideErrorMetadata + Error + Send + 'static> ServiceError for E {}
 pub(crate) struct Requests {
     deadline: Deadline,
     changed: AtomicBool,
+    /// The region that they go to, if it is not the config's own: the account may not be enabled there.
+    elsewhere: Option<String>,
 }
 
 impl Requests {
@@ -41,6 +43,15 @@ impl Requests {
         Self {
             deadline,
             changed: AtomicBool::new(false),
+            elsewhere: None,
+        }
+    }
+
+    /// The same, which go to this region, and not to that of the config.
+    pub(crate) fn elsewhere(self, region: Option<String>) -> Self {
+        Self {
+            elsewhere: region,
+            ..self
         }
     }
 
@@ -103,7 +114,7 @@ impl Requests {
         }
         match tokio::time::timeout(time, request).await {
             Ok(Ok(response)) => Ok(response),
-            Ok(Err(error)) => Err(ApiError::from_sdk(action, &error)),
+            Ok(Err(error)) => Err(ApiError::from_sdk(action, &error).in_region(self.elsewhere.as_deref())),
             Err(_) => Err(ApiError::timed_out(action, time)),
         }
     }

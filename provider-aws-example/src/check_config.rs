@@ -13,5 +13,5 @@ pub(crate) async fn check_config(sessions: Arc<Sessions>, call: ConfigCall) -> R
     let settings: Settings = call.config.settings()?;
     settings.check()?;
     let session = sessions.global(&call.config, settings.home_region()).await?;
-    session.account(&Requests::new(call.deadline)).await
+    session.ask_account(&Requests::new(call.deadline)).await
 }

@@ -30,7 +30,10 @@ impl<'a> CallContext<'a> {
         region: Option<&str>,
     ) -> Result<Self, Failure> {
         let session = sessions.regional(&call.config, region).await?;
-        Ok(Self::new(call, session))
+        let elsewhere = (session.region != session.settings.home_region()).then(|| session.region.clone());
+        let mut context = Self::new(call, session);
+        context.requests = context.requests.elsewhere(elsewhere);
+        Ok(context)
     }
 
     /// For a service with one endpoint in the whole partition.

@@ -1,14 +1,13 @@
-//! Credentials: the keys of a config, a credentials file, or the identity of the environment; and a role on top.
+//! Credentials: the keys of a config, those of a credentials file, or the identity of the environment; and a role on top.
 
 use aws_config::SdkConfig;
 use aws_config::default_provider::credentials::DefaultCredentialsChain;
-use aws_config::profile::ProfileFileCredentialsProvider;
 use aws_config::sts::AssumeRoleProvider;
 use aws_credential_types::Credentials;
 use aws_credential_types::provider::SharedCredentialsProvider;
-use aws_runtime::env_config::file::{EnvConfigFileKind, EnvConfigFiles};
 use crossbridge_sdk::{Config, Failure};
 
+use crate::credentials_file;
 use crate::settings::{
     ACCESS_KEY_ID, AssumeRole, CREDENTIALS_FILE, SECRET_ACCESS_KEY, SESSION_TOKEN, Settings,
 };
@@ -35,7 +34,8 @@ async fn base(config: &Config, sdk: &SdkConfig) -> Result<SharedCredentialsProvi
         return Ok(SharedCredentialsProvider::new(chain.build().await));
     }
     if config.credential(CREDENTIALS_FILE).is_some() && config.credential(ACCESS_KEY_ID).is_none() {
-        return Ok(file(config.required_credential(CREDENTIALS_FILE)?));
+        let keys = credentials_file::keys(config.required_credential(CREDENTIALS_FILE)?)?;
+        return Ok(SharedCredentialsProvider::new(keys));
     }
     let token = config
         .credential(SESSION_TOKEN)
@@ -48,18 +48,6 @@ async fn base(config: &Config, sdk: &SdkConfig) -> Result<SharedCredentialsProvi
         None,
         "ProviderConfig",
     )))
-}
-
-/// The profile `default` of a credentials file, whatever the environment of the plugin says.
-fn file(text: &str) -> SharedCredentialsProvider {
-    let files = EnvConfigFiles::builder()
-        .with_contents(EnvConfigFileKind::Credentials, text)
-        .build();
-    let profile = ProfileFileCredentialsProvider::builder()
-        .profile_name("default")
-        .profile_files(files)
-        .build();
-    SharedCredentialsProvider::new(profile)
 }
 
 async fn assumed(

@@ -154,9 +154,14 @@ impl Session {
 
     /// The account that the credentials belong to; AWS is asked once for each session.
     pub(crate) async fn account(&self, requests: &Requests) -> Result<String, Failure> {
-        if let Some(account) = self.account.get() {
-            return Ok(account.clone());
+        match self.account.get() {
+            Some(account) => Ok(account.clone()),
+            None => self.ask_account(requests).await,
         }
+    }
+
+    /// Likewise, and AWS is asked now: whether it still accepts the credentials.
+    pub(crate) async fn ask_account(&self, requests: &Requests) -> Result<String, Failure> {
         let sts = self.client(aws_sdk_sts::Client::new);
         let identity = requests
             .read("sts:GetCallerIdentity", sts.get_caller_identity().send())

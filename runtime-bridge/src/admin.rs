@@ -1,5 +1,7 @@
 //! The admin endpoint: `/livez`, `/readyz`, `/metrics`, `/debug/state`, `/debug/objects`.
 
+mod connections;
+
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::{
@@ -85,22 +87,49 @@ pub async fn bind(address: SocketAddr) -> Result<TcpListener, BindError> {
     Ok(listener)
 }
 
+/// Who may ask for `/debug`, which tells of the objects of all namespaces.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DebugAccess {
+    /// Who connects over loopback: processes of the same pod, and `kubectl port-forward`.
+    Loopback,
+    /// Whoever reaches the address.
+    Everyone,
+}
+
 /// Answers until it is stopped.
-pub async fn serve(listener: TcpListener, bridge: Arc<dyn Introspect>, stop: CancellationToken) {
-    let routes = Router::new()
+pub async fn serve(
+    listener: TcpListener,
+    bridge: Arc<dyn Introspect>,
+    debug: DebugAccess,
+    stop: CancellationToken,
+) {
+    let probed = Router::new()
         .route("/livez", get(liveness))
         .route("/readyz", get(readiness))
-        .route("/metrics", get(metrics))
-        .route("/debug/state", get(state))
-        .route(
-            "/debug/objects/{group}/{kind}/{namespace}/{name}/{uid}",
-            get(object),
-        )
-        .with_state(bridge);
-    let served = axum::serve(listener, routes).with_graceful_shutdown(stop.cancelled_owned());
-    if let Err(error) = served.await {
-        tracing::error!(%error, "failed to serve the admin endpoint: probes and metrics get no answer until a restart");
-    }
+        .route("/metrics", get(metrics));
+    let asked = Router::new().route("/debug/state", get(state)).route(
+        "/debug/objects/{group}/{kind}/{namespace}/{name}/{uid}",
+        get(object),
+    );
+    let with_debug = probed.clone().merge(asked).with_state(Arc::clone(&bridge));
+    let without = probed.route("/debug/{*path}", get(forbidden)).with_state(bridge);
+    let routes = move |from: SocketAddr| {
+        if may_debug(debug, from) {
+            with_debug.clone()
+        } else {
+            without.clone()
+        }
+    };
+    connections::serve(listener, routes, stop).await;
+}
+
+fn may_debug(debug: DebugAccess, from: SocketAddr) -> bool {
+    debug == DebugAccess::Everyone || from.ip().to_canonical().is_loopback()
+}
+
+async fn forbidden() -> Response {
+    let why = "/debug is answered over loopback only: use kubectl port-forward, or start the bridge with --debug-remote\n";
+    (StatusCode::FORBIDDEN, why).into_response()
 }
 
 async fn liveness(State(bridge): State<Arc<dyn Introspect>>) -> Response {
@@ -154,6 +183,8 @@ async fn object(
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
     use super::*;
 
     struct Broken;
@@ -178,6 +209,52 @@ mod tests {
         fn object(&self, _: &Key, _: &str) -> Seen {
             Seen::default()
         }
+    }
+
+    async fn served(debug: DebugAccess) -> (SocketAddr, CancellationToken) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let stop = CancellationToken::new();
+        tokio::spawn(serve(listener, Arc::new(Broken), debug, stop.clone()));
+        (address, stop)
+    }
+
+    async fn asked(address: SocketAddr, path: &str) -> String {
+        let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+        let request = format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        answer.lines().next().unwrap_or_default().to_owned()
+    }
+
+    #[tokio::test]
+    async fn debug_is_answered_over_loopback_alone() {
+        let router = |from: &str| {
+            let from: SocketAddr = from.parse().unwrap();
+            may_debug(DebugAccess::Loopback, from)
+        };
+        assert!(router("127.0.0.1:1") && router("[::1]:1") && router("[::ffff:127.0.0.1]:1"));
+        assert!(!router("10.0.0.7:1") && !router("[::ffff:10.0.0.7]:1") && !router("[fd00::7]:1"));
+        assert!(may_debug(DebugAccess::Everyone, "10.0.0.7:1".parse().unwrap()));
+        let (address, _stop) = served(DebugAccess::Loopback).await;
+        assert_eq!(asked(address, "/debug/state").await, "HTTP/1.1 200 OK");
+        assert_eq!(asked(address, "/livez").await, "HTTP/1.1 503 Service Unavailable");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_sends_no_request_is_let_go_and_keeps_nobody_out() {
+        let (address, _stop) = served(DebugAccess::Loopback).await;
+        let mut silent = Vec::new();
+        for _ in 0..connections::MOST {
+            let mut stream = tokio::net::TcpStream::connect(address).await.unwrap();
+            stream.write_all(b"GET /livez HTTP/1.1\r\n").await.unwrap();
+            silent.push(stream);
+        }
+        // All places are taken until the first of them is given up.
+        assert_eq!(asked(address, "/livez").await, "HTTP/1.1 503 Service Unavailable");
+        let mut rest = Vec::new();
+        silent.remove(0).read_to_end(&mut rest).await.unwrap();
     }
 
     #[tokio::test]

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use crate::{
     definitions::Definitions,
     manifests::yaml_document,
-    plugins::{CallMetrics, PluginArgs, PluginsError},
+    plugins::{CallMetrics, Groups, PluginArgs, PluginsError},
 };
 
 /// The plugins whose CRDs are printed.
@@ -26,10 +26,10 @@ pub struct CrdsArgs {
 impl CrdsArgs {
     /// Something is printed.
     pub fn check(&self) -> Result<(), String> {
-        if self.plugins.endpoints.is_empty() && !self.compositions {
+        if self.plugins.addresses.is_empty() && !self.compositions {
             return Err("nothing to print: give --plugin <ENDPOINT>, --compositions, or both".to_owned());
         }
-        Ok(())
+        self.plugins.check()
     }
 }
 
@@ -53,17 +53,17 @@ pub enum CrdsError {
 /// Prints the CRDs of compositions, if wanted, and of all plugins. A kind that cannot be served is left out, and is an error in the end.
 pub async fn run(args: CrdsArgs) -> Result<(), CrdsError> {
     let until = Instant::now() + args.plugins.startup_timeout;
-    let (plugins, _) = args
-        .plugins
-        .connect(until, &CallMetrics::new(&Metrics::new()))
-        .await?;
+    let calls = CallMetrics::new(&Metrics::new());
+    let plugins = args.plugins.connect_all(until, &calls).await?;
     let mut refused = Vec::new();
     let mut output = io::stdout().lock();
     for crd in CROSSPLANE.into_iter().filter(|_| args.compositions) {
         output.write_all(yaml_document(serde_yaml_ng::from_str(crd)?)?.as_bytes())?;
     }
     for plugin in plugins {
-        let definitions = Definitions::of(&plugin.served());
+        let served = plugin.served();
+        let groups = Groups::of(&served.info.name, &args.plugins.allow_group);
+        let definitions = Definitions::of(&served, &groups);
         let configs = definitions.configs.into_iter().map(|(_, crd)| crd);
         let kinds = definitions.kinds.into_iter().map(|(_, crd)| crd);
         for crd in configs.chain(kinds) {

@@ -11,6 +11,8 @@ use bridge_plugin::Served;
 use clap::ValueEnum;
 use serde_json::Value;
 
+use crate::plugins::Groups;
+
 /// What becomes of CRDs in the cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum CrdMode {
@@ -50,8 +52,8 @@ pub struct Definitions {
 }
 
 impl Definitions {
-    /// Creates the CRDs of what a plugin serves.
-    pub fn of(served: &Served) -> Self {
+    /// Creates the CRDs of what a plugin serves, as far as it may serve them: in its own groups and in these.
+    pub fn of(served: &Served, groups: &Groups) -> Self {
         let name = |kind: &str| {
             let resource_type = ResourceType {
                 group: served.info.name.clone(),
@@ -78,6 +80,13 @@ impl Definitions {
             });
         }
         for kind in &served.kinds {
+            if let Some(why) = groups.refusal(&served.info.name, &kind.resource_type) {
+                definitions.refused.push(Refused {
+                    kind: kind.resource_type.clone(),
+                    why,
+                });
+                continue;
+            }
             match crd::managed(kind) {
                 Ok(crd) => definitions.kinds.push((Arc::clone(kind), crd)),
                 Err(refused) => definitions.refused.push(Refused {

@@ -1,8 +1,15 @@
 //! Logs go to standard error, as text or JSON.
 
-use std::io::IsTerminal;
+use std::{
+    fmt::{self, Write as _},
+    io::IsTerminal,
+};
 
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::{
+    EnvFilter,
+    field::MakeExt,
+    fmt::format::{Writer, debug_fn},
+};
 
 use crate::cli::{LogArgs, LogFormat};
 
@@ -14,8 +21,51 @@ pub fn start(args: &LogArgs) {
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal());
+    let fields = debug_fn(
+        |writer: &mut Writer<'_>, field: &tracing::field::Field, value: &dyn fmt::Debug| {
+            write_field(writer, field.name(), value)
+        },
+    );
     match args.log_format {
-        LogFormat::Text => logs.init(),
+        LogFormat::Text => logs.fmt_fields(fields.delimited(" ")).init(),
+        // It escapes by itself.
         LogFormat::Json => logs.json().flatten_event(true).init(),
+    }
+}
+
+/// On one line, whatever a plugin or an upstream has said: what it quotes is no line of the log, and nothing that a terminal obeys.
+fn write_field(writer: &mut dyn fmt::Write, name: &str, value: &dyn fmt::Debug) -> fmt::Result {
+    if name != "message" {
+        write!(writer, "{name}=")?;
+    }
+    let mut text = String::new();
+    write!(text, "{value:?}")?;
+    for letter in text.chars() {
+        if letter.is_control() {
+            write!(writer, "{}", letter.escape_default())?;
+        } else {
+            writer.write_char(letter)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_field_begins_a_line_or_commands_a_terminal() {
+        let written = |name: &str, value: &str| {
+            let mut text = String::new();
+            write_field(&mut text, name, &format_args!("{value}")).unwrap();
+            text
+        };
+        let forged = "x\n2026-01-01 ERROR forged\u{1b}[31m";
+        assert_eq!(
+            written("error", forged),
+            "error=x\\n2026-01-01 ERROR forged\\u{1b}[31m"
+        );
+        assert_eq!(written("message", "two\twords é"), "two\\twords é");
     }
 }

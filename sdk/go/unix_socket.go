@@ -27,7 +27,7 @@ func (s *unixSocket) Close() error {
 	return s.UnixListener.Close()
 }
 
-// listenUnix creates a socket that only its owner can reach. A file left behind by a process that has ended is replaced.
+// listenUnix creates a socket that only its owner can reach; in a folder with the setgid bit, its group too. A file left behind by a process that has ended is replaced.
 func listenUnix(path string) (net.Listener, error) {
 	if err := rejectInUse(path); err != nil {
 		return nil, err
@@ -51,7 +51,12 @@ func listenUnix(path string) (net.Listener, error) {
 }
 
 func place(temporary, path string) (fs.FileInfo, error) {
-	if err := os.Chmod(temporary, 0o600); err != nil {
+	mode := fs.FileMode(0o600)
+	// The bridge then runs as another user of the folder's group.
+	if folder, err := os.Stat(filepath.Dir(temporary)); err == nil && folder.Mode()&fs.ModeSetgid != 0 {
+		mode = 0o660
+	}
+	if err := os.Chmod(temporary, mode); err != nil {
 		return nil, err
 	}
 	info, err := os.Lstat(temporary)

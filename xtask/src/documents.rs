@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use bridge_core::back_off::policies;
+use bridge_core::limits;
 use bridge_core::reasons::{
     ConditionReason, DeletionReason, NormalEvent, ProblemReason, StopReason, WarningEvent,
 };
@@ -18,6 +19,7 @@ const TABLES: [Table; 8] = [
     ("docs/conditions.md", "conditions", conditions),
     ("docs/conditions.md", "stops", stops),
     ("docs/conditions.md", "events", events),
+    ("docs/contract.md", "limits", limits),
     ("docs/deletion.md", "reasons", deletion_reasons),
     ("docs/provider-config.md", "conditions", config_conditions),
     ("docs/provider-config.md", "problems", problems),
@@ -131,6 +133,14 @@ fn problems() -> String {
     for reason in ProblemReason::ALL {
         let (name, meaning, remedy) = (reason.as_str(), reason.meaning(), reason.remedy());
         let _ = writeln!(table, "| `{name}` | {meaning} | {remedy} |");
+    }
+    table
+}
+
+fn limits() -> String {
+    let mut table = "| what | limit |\n|---|---|\n".to_owned();
+    for limits::Row { what, limit } in limits::ALL {
+        let _ = writeln!(table, "| {what} | {limit} |");
     }
     table
 }

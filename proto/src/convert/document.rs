@@ -1,6 +1,6 @@
 //! JSON objects that travel as text.
 
-use crossbridge_types::{Document, Rule, Violation};
+use crossbridge_types::{Document, Rule, Violation, check, limits};
 use serde_json::Value;
 
 use crate::v1alpha1 as wire;
@@ -10,6 +10,7 @@ pub(super) fn parse_object(text: &str, field: &str) -> Result<Document, Violatio
     if text.is_empty() {
         return Err(Violation::new(field, Rule::Required));
     }
+    check::json_text(text, field)?;
     let malformed = |problem: String| Violation::new(field, Rule::NotAnObject { problem });
     // Syntax errors quote nothing of the text; errors of type would.
     match serde_json::from_str(text) {
@@ -42,6 +43,7 @@ impl wire::Document {
 
 /// A schema that is REQUIRED. Whether it is structural is its kind's check.
 pub(super) fn required_schema(text: &str, field: &str) -> Result<Value, Violation> {
+    check::at_most(text, limits::SCHEMA, field)?;
     parse_object(text, field).map(Value::Object)
 }
 

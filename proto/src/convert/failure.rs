@@ -1,6 +1,6 @@
 //! Why something did not work.
 
-use crossbridge_types::{Effect, Failure, FailureCode, FieldViolation, Violation};
+use crossbridge_types::{Effect, Failure, FailureCode, FieldViolation, Violation, limits};
 
 use super::scalar;
 use crate::v1alpha1 as wire;
@@ -13,18 +13,18 @@ impl TryFrom<wire::Failure> for Failure {
             code: wire.code().into(),
             effect: wire.effect().into(),
             reason: wire.reason,
-            message: wire.message,
+            message: limits::cut(wire.message),
             retry_after: scalar::advice(wire.retry_after, "retry_after")?,
             violations: wire
                 .violations
                 .into_iter()
                 .map(|violation| FieldViolation {
                     path: violation.path,
-                    message: violation.message,
+                    message: limits::cut(violation.message),
                 })
                 .collect(),
-            upstream_code: wire.upstream_code,
-            upstream_request_id: wire.upstream_request_id,
+            upstream_code: limits::cut(wire.upstream_code),
+            upstream_request_id: limits::cut(wire.upstream_request_id),
             existing_external_name: wire.existing_external_name,
         };
         failure.check()?;

@@ -1,6 +1,8 @@
 //! What Observe can report.
 
-use crossbridge_types::{Absent, FieldDiff, Observation, ObserveResult, Rule, Secrets, Violation, Warning};
+use crossbridge_types::{
+    Absent, FieldDiff, Observation, ObserveResult, Rule, Secrets, Violation, Warning, check, limits,
+};
 use serde_json::Value;
 
 use super::{document, nested, scalar};
@@ -57,7 +59,7 @@ impl TryFrom<wire::Observation> for Observation {
             parameters: document::required(wire.parameters, "parameters")?,
             status: document::optional(wire.status, "status")?,
             ready: wire.ready,
-            ready_message: wire.ready_message,
+            ready_message: limits::cut(wire.ready_message),
             diffs: nested::each(wire.diffs, "diffs")?,
             connection_details: Secrets(wire.connection_details.into_iter().collect()),
             etag: wire.etag,
@@ -117,6 +119,7 @@ fn json_text(text: &str, field: &str) -> Result<Option<Value>, Violation> {
     if text.is_empty() {
         return Ok(None);
     }
+    check::json_text(text, field)?;
     serde_json::from_str(text)
         .map(Some)
         .map_err(|_| Violation::new(field, Rule::Malformed { form: "JSON text" }))
@@ -140,7 +143,7 @@ impl TryFrom<wire::Warning> for Warning {
     fn try_from(wire: wire::Warning) -> Result<Self, Violation> {
         Ok(Self {
             reason: wire.reason,
-            message: wire.message,
+            message: limits::cut(wire.message),
         })
     }
 }

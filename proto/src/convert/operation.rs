@@ -1,6 +1,6 @@
 //! Work upstream that outlasts a call.
 
-use crossbridge_types::{Operation, OperationVerb, Rule, Violation};
+use crossbridge_types::{Operation, OperationVerb, Rule, Violation, limits};
 
 use super::scalar;
 use crate::v1alpha1 as wire;
@@ -24,7 +24,7 @@ impl TryFrom<wire::Operation> for Operation {
                     Violation::new("progress_percent", Rule::OutOfRange { range: "0 to 100" })
                 })?,
                 phase: wire.phase,
-                message: wire.message,
+                message: limits::cut(wire.message),
                 poll_driven: wire.poll_driven,
                 upstream_operation_id: wire.upstream_operation_id,
             };

@@ -2,7 +2,7 @@
 
 use crossbridge_types::{
     Config, ConfigVerdict, CredentialKey, DEFAULT_CONCURRENT_CALLS, DEFAULT_MESSAGE_BYTES, KindPage,
-    PluginInfo, Violation, check,
+    PluginInfo, Violation, check, limits,
 };
 
 use super::{document, nested, scalar};
@@ -31,7 +31,7 @@ impl TryFrom<wire::GetPluginInfoResponse> for PluginInfo {
                 .into_iter()
                 .map(|key| CredentialKey {
                     name: key.name,
-                    description: key.description,
+                    description: limits::cut(key.description),
                     required: key.required,
                 })
                 .collect(),
@@ -79,10 +79,12 @@ impl TryFrom<wire::ListResourceKindsResponse> for KindPage {
     fn try_from(wire: wire::ListResourceKindsResponse) -> Result<Self, Violation> {
         let summary = |(index, summary): (usize, wire::ResourceKindSummary)| {
             check::required(&summary.digest, "digest")
+                .and_then(|()| check::name(&summary.digest, "digest"))
                 .and_then(|()| nested::required(summary.resource_type, "resource_type"))
                 .map(|resource_type| (resource_type, summary.digest))
                 .map_err(|violation| violation.within(format_args!("kinds[{index}]")))
         };
+        check::name(&wire.next_page_token, "next_page_token")?;
         Ok(Self {
             kinds: wire
                 .kinds
@@ -108,6 +110,7 @@ impl TryFrom<wire::CheckConfigResponse> for ConfigVerdict {
     type Error = Violation;
 
     fn try_from(wire: wire::CheckConfigResponse) -> Result<Self, Violation> {
+        check::name(&wire.identity, "identity")?;
         Ok(match nested::optional(wire.failure, "failure")? {
             Some(failure) => Self::Unusable(failure),
             None => Self::Usable {

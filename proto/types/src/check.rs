@@ -4,7 +4,9 @@
 //! All of them: the field is missing, too long, out of form, or given twice.
 #![allow(clippy::missing_errors_doc)] // Said above, once.
 
-use crate::{Rule, Violation};
+use serde_json::Value;
+
+use crate::{Document, Rule, Violation, limits};
 
 /// Condition reasons, metric labels and Kubernetes names share this length, in bytes.
 pub const LABEL_LIMIT: usize = 63;
@@ -35,6 +37,48 @@ pub fn at_most(value: &str, limit: usize, field: &str) -> Result<(), Violation> 
         ));
     }
     Ok(())
+}
+
+/// A name or an id that a plugin gives: at most 1 KiB, without control characters; may be empty.
+pub fn name(value: &str, field: &str) -> Result<(), Violation> {
+    at_most(value, limits::NAME, field)?;
+    form(
+        !value.contains(char::is_control),
+        "without control characters",
+        field,
+    )
+}
+
+/// At most so many items.
+pub fn count<T>(items: &[T], limit: usize, field: &str) -> Result<(), Violation> {
+    let count = items.len();
+    if count > limit {
+        return Err(Violation::new(field, Rule::TooMany { count, limit }));
+    }
+    Ok(())
+}
+
+/// The text of a JSON document, before it is parsed: at most 32768 values.
+pub fn json_text(text: &str, field: &str) -> Result<(), Violation> {
+    let (count, limit) = (limits::values_in(text), limits::VALUES);
+    if count > limit {
+        return Err(Violation::new(field, Rule::TooMany { count, limit }));
+    }
+    Ok(())
+}
+
+/// A JSON document: at most 64 levels.
+pub fn document(document: &Document, field: &str) -> Result<(), Violation> {
+    document.values().try_for_each(|value| shallow(value, field))
+}
+
+/// A JSON value: at most 64 levels.
+pub fn shallow(value: &Value, field: &str) -> Result<(), Violation> {
+    if limits::is_shallow(value) {
+        return Ok(());
+    }
+    let limit = limits::DEPTH;
+    Err(Violation::new(field, Rule::TooDeep { limit }))
 }
 
 /// Whether a field has its form.

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt};
 
-use crate::{Document, Violation, check};
+use crate::{Document, Kind, Rule, Violation, check, limits};
 
 /// Secret values by key. `Debug` prints the keys only.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -17,11 +17,33 @@ impl fmt::Debug for Secrets {
 }
 
 impl Secrets {
-    /// Checks that each key can be a key of a Secret.
-    pub(crate) fn check_connection_keys(&self) -> Result<(), Violation> {
+    /// Checks that each key can be a key of a Secret, and that all can be written into one.
+    pub(crate) fn check_connection_details(&self) -> Result<(), Violation> {
+        const FIELD: &str = "connection_details";
+        let length = self.0.iter().map(|(key, value)| key.len() + value.len()).sum();
+        let limit = limits::CONNECTION_DETAILS;
+        if length > limit {
+            return Err(Violation::new(FIELD, Rule::TooLong { length, limit }));
+        }
         self.0
             .keys()
-            .try_for_each(|key| check::secret_key(key, &format!("connection_details[{key:?}]")))
+            .try_for_each(|key| check::secret_key(key, &format!("{FIELD}[{key:?}]")))
+    }
+
+    /// Checks that a kind declares each key.
+    ///
+    /// # Errors
+    /// The first that it does not.
+    pub fn check_declared(&self, kind: &Kind) -> Result<(), Violation> {
+        let is_declared = |key: &str| kind.connection_keys.iter().any(|declared| declared.name == key);
+        match self.0.keys().find(|key| !is_declared(key)) {
+            None => Ok(()),
+            Some(key) => {
+                let why = "the kind does not declare it among its connection_keys".to_owned();
+                let field = format!("connection_details[{key:?}]");
+                Err(Violation::new(field, Rule::NotAllowed { why }))
+            }
+        }
     }
 }
 

@@ -52,7 +52,10 @@ impl Listed {
     /// The first that has none.
     pub fn check(&self) -> Result<(), Violation> {
         check::each(&self.items, "items", |item| {
-            check::required(&item.external_name, "external_name")
+            check::required(&item.external_name, "external_name")?;
+            check::name(&item.external_name, "external_name")?;
+            check::name(&item.canonical_id, "canonical_id")?;
+            check::name(&item.found_marker, "found_marker")
         })
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Violation, check};
+use crate::{Violation, check, limits};
 
 /// Why a call did not work. Each code has exactly one reaction of the bridge, which `failure.proto` documents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -82,8 +82,11 @@ impl Failure {
     pub fn check(&self) -> Result<(), Violation> {
         check::pascal_case(&self.reason, "reason")?;
         check::required(&self.message, "message")?;
+        check::name(&self.existing_external_name, "existing_external_name")?;
+        check::count(&self.violations, limits::VIOLATIONS, "violations")?;
         check::each(&self.violations, "violations", |violation| {
             if !violation.path.is_empty() {
+                check::name(&violation.path, "path")?;
                 check::pointer(&violation.path, "path")?;
             }
             check::required(&violation.message, "message")

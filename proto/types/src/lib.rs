@@ -11,6 +11,7 @@ mod desired;
 mod discovery;
 mod failure;
 pub mod kind;
+pub mod limits;
 mod observation;
 mod operation;
 mod outcome;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::{Document, Failure, Operation, Secrets, Violation, check};
+use crate::{Document, Failure, Operation, Secrets, Violation, check, limits};
 
 /// The answer to Observe, or why there is none.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,7 +27,8 @@ impl ObserveResult {
             Self::Found(observation) => check::required(&observation.external_name, "external_name")
                 .and_then(|()| observation.check())
                 .map_err(|violation| violation.within("observation")),
-            Self::Absent(_) => Ok(()),
+            Self::Absent(absent) => check::name(&absent.external_name, "external_name")
+                .map_err(|violation| violation.within("absent")),
             Self::Failed(failure) => failure.check().map_err(|violation| violation.within("failure")),
         }
     }
@@ -76,11 +77,19 @@ impl Observation {
     /// # Errors
     /// The first field that breaks a rule.
     pub fn check(&self) -> Result<(), Violation> {
+        check::name(&self.external_name, "external_name")?;
+        check::name(&self.canonical_id, "canonical_id")?;
+        check::name(&self.etag, "etag")?;
+        check::name(&self.found_marker, "found_marker")?;
         check::at_most(&self.provider_state, check::STATE_LIMIT, "provider_state")?;
-        check::each(&self.diffs, "diffs", |diff| check::pointer(&diff.path, "path"))?;
-        self.connection_details.check_connection_keys()?;
+        check::document(&self.parameters, "parameters")?;
+        if let Some(status) = &self.status {
+            check::document(status, "status")?;
+        }
+        check::each(&self.diffs, "diffs", FieldDiff::check)?;
+        self.connection_details.check_connection_details()?;
         check::optional(self.operation.as_ref(), "operation", Operation::check)?;
-        check::each(&self.warnings, "warnings", Warning::check)
+        Warning::check_all(&self.warnings)
     }
 }
 
@@ -104,6 +113,18 @@ pub struct FieldDiff {
     pub needs_replacement: bool,
 }
 
+impl FieldDiff {
+    fn check(&self) -> Result<(), Violation> {
+        check::pointer(&self.path, "path")?;
+        for (value, field) in [(&self.desired, "desired_json"), (&self.observed, "observed_json")] {
+            if let Some(value) = value {
+                check::shallow(value, field)?;
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Not an error, worth an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Warning {
@@ -114,6 +135,12 @@ pub struct Warning {
 }
 
 impl Warning {
+    /// Checks those of one answer.
+    pub(crate) fn check_all(warnings: &[Self]) -> Result<(), Violation> {
+        check::count(warnings, limits::WARNINGS, "warnings")?;
+        check::each(warnings, "warnings", Self::check)
+    }
+
     /// Checks that both texts are there and in form.
     ///
     /// # Errors

@@ -47,6 +47,7 @@ impl Operation {
     pub fn check(&self) -> Result<(), Violation> {
         check::required(&self.handle, "handle")?;
         check::at_most(&self.handle, check::STATE_LIMIT, "handle")?;
+        check::name(&self.upstream_operation_id, "upstream_operation_id")?;
         if self.progress_percent.is_some_and(|percent| percent > 100) {
             return Err(Violation::new(
                 "progress_percent",

@@ -50,9 +50,11 @@ impl Outcome {
     /// # Errors
     /// The first field that breaks a rule.
     pub fn check(&self) -> Result<(), Violation> {
+        check::name(&self.external_name, "external_name")?;
+        check::name(&self.canonical_id, "canonical_id")?;
         check::at_most(&self.provider_state, check::STATE_LIMIT, "provider_state")?;
-        self.connection_details.check_connection_keys()?;
-        check::each(&self.warnings, "warnings", Warning::check)?;
+        self.connection_details.check_connection_details()?;
+        Warning::check_all(&self.warnings)?;
         match &self.result {
             OutcomeResult::Completed(completed) => {
                 check::optional(completed.observation.as_ref(), "observation", Observation::check)

@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
-use crate::{Failure, ResourceType, Rule, Violation, check, kind::check_schema};
+use crate::{Failure, ResourceType, Rule, Violation, check, kind::check_schema, limits};
 
 /// Calls that a plugin takes at once, where it declares no limit.
 pub const DEFAULT_CONCURRENT_CALLS: usize = 256;
 
 /// Largest message that a plugin takes, in bytes, where it declares no limit.
-pub const DEFAULT_MESSAGE_BYTES: usize = 4 << 20;
+pub const DEFAULT_MESSAGE_BYTES: usize = limits::ANSWER;
 
 /// What a plugin is, as reported in the handshake.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,11 +51,18 @@ impl PluginInfo {
     /// The first rule that is broken.
     pub fn check(&self) -> Result<(), Violation> {
         check::dns_subdomain(&self.name, check::LABEL_LIMIT, "name")?;
+        check::at_most(&self.version, check::LABEL_LIMIT, "version")?;
         check::semantic_version(&self.version, "version")?;
         if self.contract_versions.is_empty() {
             return Err(Violation::new("contract_versions", Rule::Required));
         }
+        check::count(&self.contract_versions, limits::RULES, "contract_versions")?;
+        check::each(&self.contract_versions, "contract_versions", |version| {
+            check::name(version, "")
+        })?;
         check::required(&self.instance_id, "instance_id")?;
+        check::name(&self.instance_id, "instance_id")?;
+        check::count(&self.credential_keys, limits::RULES, "credential_keys")?;
         if let Some(schema) = &self.config_schema {
             check_schema(schema, "config_schema_json")?;
         }

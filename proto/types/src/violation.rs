@@ -33,6 +33,20 @@ pub enum Rule {
         /// Most bytes that it may have.
         limit: usize,
     },
+    /// More items than its limit.
+    #[error("has {count} items; at most {limit} are allowed")]
+    TooMany {
+        /// Items that it has.
+        count: usize,
+        /// Most items that it may have.
+        limit: usize,
+    },
+    /// JSON that is nested too deeply.
+    #[error("is nested too deeply; at most {limit} levels are allowed")]
+    TooDeep {
+        /// Most levels that it may have.
+        limit: usize,
+    },
     /// A number or a duration outside its range.
     #[error("is out of range: {range} is allowed")]
     OutOfRange {

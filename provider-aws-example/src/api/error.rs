@@ -113,6 +113,23 @@ impl ApiError {
         }
     }
 
+    /// AWS does not know an account's keys in a region that is not enabled for it. `elsewhere`: such a region; whether the keys are good is
+    /// asked in the config's own.
+    pub(super) fn in_region(mut self, elsewhere: Option<&str>) -> Self {
+        let is_unknown = matches!(
+            self.code.as_str(),
+            "UnrecognizedClientException" | "InvalidClientTokenId" | "AuthFailure"
+        );
+        if let Some(region) = elsewhere.filter(|_| is_unknown) {
+            self.class = ErrorClass::PermissionDenied;
+            self.message = format!(
+                "the region {region} may not be enabled for the account: {}",
+                self.message
+            );
+        }
+        self
+    }
+
     pub(super) fn with_effect(mut self, effect: Effect) -> Self {
         self.effect = effect;
         self
@@ -288,6 +305,18 @@ mod tests {
         fn meta(&self) -> &ErrorMetadata {
             &self.0
         }
+    }
+
+    #[test]
+    fn unknown_keys_elsewhere_are_a_region_that_is_not_enabled() {
+        let unknown = || error(400, r#"{"__type": "UnrecognizedClientException"}"#);
+        let home = Failure::from(unknown().in_region(None));
+        assert_eq!(home.code(), Some(FailureCode::Unauthenticated));
+        let elsewhere = Failure::from(unknown().in_region(Some("ap-east-1")));
+        assert_eq!(elsewhere.code(), Some(FailureCode::PermissionDenied));
+        assert!(elsewhere.to_string().contains("ap-east-1"), "{elsewhere}");
+        let wrong = error(403, r#"{"__type": "SignatureDoesNotMatch"}"#).in_region(Some("ap-east-1"));
+        assert_eq!(Failure::from(wrong).code(), Some(FailureCode::Unauthenticated));
     }
 
     fn error(status: u16, body: &str) -> ApiError {

@@ -19,7 +19,7 @@ pub mod revision;
 pub mod rule;
 pub mod watch_plan;
 
-pub use crossbridge_types::kind;
+pub use crossbridge_types::{kind, limits};
 pub use error_chain::error_chain;
 
 /// What a plugin is asked, and what it can answer: the contract's types.

@@ -56,6 +56,8 @@ pub struct Controller {
     pub reconciler: Arc<dyn Reconcile>,
     /// Why it is watched, for people.
     pub reason: String,
+    /// Who shares a limit of passes with it: its plugin; `None`: nobody.
+    pub owner: Option<Arc<str>>,
 }
 
 /// What is known of an object.
@@ -168,13 +170,19 @@ impl Engine {
             edges,
             reconciler,
             reason,
+            owner,
         } = controller;
         let edges = self.store.register_edges(&api.kind, edges);
         let dispatcher = Arc::clone(&self.dispatcher);
         let listener: Arc<Listener> = Arc::new(move |change: &_| dispatcher.changed(change));
-        Served::new(api.kind.clone(), &self.dispatcher, reconciler, edges, || {
-            self.subscribe(&api, &reason, &listener)
-        })
+        Served::new(
+            api.kind.clone(),
+            owner,
+            &self.dispatcher,
+            reconciler,
+            edges,
+            || self.subscribe(&api, &reason, &listener),
+        )
     }
 
     /// Watches a kind for as long as the answer is kept. The listener is called where changes come in: it must be quick.

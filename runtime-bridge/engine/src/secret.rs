@@ -1,4 +1,4 @@
-//! Secrets: never cached whole. A watch of their metadata tells versions; data is read when it is needed.
+//! Secrets. A watch of their metadata tells versions; data is read when it is needed, and kept while it is used, up to a limit in bytes.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -28,6 +28,9 @@ const TTL: SignedDuration = SignedDuration::from_secs(10);
 
 /// Data that nobody asked for in this time is let go.
 const UNUSED: SignedDuration = SignedDuration::from_mins(15);
+
+/// Data that is kept of all Secrets together, in bytes. What was asked for least lately is let go first, and read anew when it is asked for.
+const MOST_KEPT: usize = 64 << 20;
 
 /// The data of one Secret at one version. `Debug` prints keys only.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -81,8 +84,46 @@ type Slot = Arc<SingleFlight<Option<Cached>, SecretError>>;
 
 #[derive(Default)]
 struct Slots {
-    by_key: HashMap<Key, (Slot, Timestamp)>,
+    by_key: HashMap<Key, Used>,
     swept: Option<Timestamp>,
+    /// Bytes of all together.
+    kept: usize,
+}
+
+struct Used {
+    slot: Slot,
+    at: Timestamp,
+    bytes: usize,
+}
+
+impl Slots {
+    fn remove(&mut self, keys: &[Key]) {
+        for key in keys {
+            if let Some(used) = self.by_key.remove(key) {
+                self.kept = self.kept.saturating_sub(used.bytes);
+            }
+        }
+    }
+
+    /// Who reads a Secret that is let go here goes on with what it has.
+    fn keep(&mut self, key: &Key, bytes: usize) {
+        let Some(used) = self.by_key.get_mut(key) else {
+            return;
+        };
+        self.kept = self.kept.saturating_sub(used.bytes) + bytes;
+        used.bytes = bytes;
+        while self.kept > MOST_KEPT {
+            let others = self
+                .by_key
+                .iter()
+                .filter(|(of, used)| *of != key && used.bytes > 0);
+            let Some((oldest, _)) = others.min_by_key(|(_, used)| used.at) else {
+                return;
+            };
+            let oldest = oldest.clone();
+            self.remove(&[oldest]);
+        }
+    }
 }
 
 struct Cached {
@@ -128,6 +169,8 @@ impl SecretReader {
         match self.read_live(&key).await {
             Ok(data) => {
                 let data = Arc::new(data);
+                let bytes = data.data.0.iter().map(|(name, value)| name.len() + value.len());
+                self.slots.lock().keep(&key, bytes.sum());
                 *turn.shared() = Some(Cached {
                     data: Arc::clone(&data),
                     read,
@@ -180,17 +223,19 @@ impl SecretReader {
             .swept
             .is_none_or(|swept| now.duration_since(swept) > UNUSED / 4)
         {
-            slots
-                .by_key
-                .retain(|_, (_, used)| now.duration_since(*used) < UNUSED);
+            let unused = slots.by_key.iter();
+            let unused = unused.filter(|(_, used)| now.duration_since(used.at) >= UNUSED);
+            let unused: Vec<Key> = unused.map(|(key, _)| key.clone()).collect();
+            slots.remove(&unused);
             slots.swept = Some(now);
         }
-        let (slot, used) = slots
-            .by_key
-            .entry(key.clone())
-            .or_insert_with(|| (Slot::default(), now));
-        *used = now;
-        Arc::clone(slot)
+        let used = slots.by_key.entry(key.clone()).or_insert_with(|| Used {
+            slot: Slot::default(),
+            at: now,
+            bytes: 0,
+        });
+        used.at = now;
+        Arc::clone(&used.slot)
     }
 
     async fn read_live(&self, key: &Key) -> Result<SecretData, ApiError> {
@@ -246,6 +291,28 @@ mod tests {
 
     use super::*;
     use crate::{client::DEADLINE, clock::SystemClock, metrics::Metrics};
+
+    #[test]
+    fn the_data_that_is_kept_is_bounded() {
+        let mut slots = Slots::default();
+        let key = |n: i64| Key::secret("ns", &n.to_string());
+        for n in 0..100 {
+            let at = Timestamp::from_second(n).unwrap();
+            slots.by_key.insert(
+                key(n),
+                Used {
+                    slot: Slot::default(),
+                    at,
+                    bytes: 0,
+                },
+            );
+            slots.keep(&key(n), 1 << 20);
+        }
+        assert_eq!((slots.by_key.len(), slots.kept), (64, MOST_KEPT));
+        assert!(slots.by_key.contains_key(&key(36)) && !slots.by_key.contains_key(&key(35)));
+        slots.keep(&key(99), MOST_KEPT + 1);
+        assert_eq!(slots.by_key.len(), 1, "the one that is used now stays");
+    }
 
     #[tokio::test(start_paused = true)]
     async fn many_who_read_a_secret_that_cannot_be_read_do_not_wait_for_each_other() {

@@ -1,30 +1,49 @@
-//! What is checked of an answer beside its own form: whether it fits what was sent.
+//! What is checked of an answer beside its own form: whether it fits what was sent, and what the kind declares.
 
-use bridge_core::external::{Call, Failure, ObserveResult, Outcome};
+use bridge_core::{
+    external::{Call, Failure, ObserveResult, Outcome, OutcomeResult},
+    kind::{DiffMode, Kind},
+};
 use crossbridge_proto::v1alpha1 as wire;
 use crossbridge_types::{ConfigVerdict, Rule, Violation};
 
 pub(crate) type Answered<T> = Result<T, Violation>;
 
-/// The answer to Observe; where the plugin compares, it must report the result, as otherwise nothing would ever be updated.
-pub(crate) fn observed(answer: wire::ObserveResponse, plugin_compares: bool) -> Answered<ObserveResult> {
+/// The answer to Observe; where the plugin compares, it must report the result, as otherwise nothing would ever be updated. `kind`: as it is
+/// published; `None`: the plugin does not publish it any more.
+pub(crate) fn observed(answer: wire::ObserveResponse, kind: Option<&Kind>) -> Answered<ObserveResult> {
     let result = ObserveResult::try_from(answer)?;
-    match &result {
-        ObserveResult::Found(found) if plugin_compares && found.up_to_date.is_none() => {
+    if let (ObserveResult::Found(found), Some(kind)) = (&result, kind) {
+        if kind.capabilities.diff_mode == DiffMode::Plugin && found.up_to_date.is_none() {
             let when = "where the plugin compares";
-            Err(Violation::new("up_to_date", Rule::RequiredWhere { when }))
+            return Err(Violation::new("up_to_date", Rule::RequiredWhere { when }));
         }
-        ObserveResult::Found(_) | ObserveResult::Absent(_) | ObserveResult::Failed(_) => Ok(result),
+        found
+            .connection_details
+            .check_declared(kind)
+            .map_err(|violation| violation.within("observation"))?;
     }
+    Ok(result)
 }
 
 /// The answer to a call, which must fit what was sent.
-pub(crate) fn outcome<A>(answer: A, call: &Call) -> Answered<Outcome>
+pub(crate) fn outcome<A>(answer: A, call: &Call, kind: Option<&Kind>) -> Answered<Outcome>
 where
     Outcome: TryFrom<A, Error = Violation>,
 {
     let outcome = Outcome::try_from(answer)?;
     outcome.check_answer(call.operation_verb(), &call.target.external_name)?;
+    if let Some(kind) = kind {
+        outcome.connection_details.check_declared(kind)?;
+        if let OutcomeResult::Completed(completed) = &outcome.result
+            && let Some(observation) = &completed.observation
+        {
+            observation
+                .connection_details
+                .check_declared(kind)
+                .map_err(|violation| violation.within("completed.observation"))?;
+        }
+    }
     Ok(outcome)
 }
 

@@ -7,7 +7,7 @@ use bridge_core::{
     external::{
         Answer, Call, CallError, Config, DesiredState, Failure, ObserveResult, Outcome, Target, Verb,
     },
-    kind::DiffMode,
+    kind::Kind,
     port::{External, Permit},
 };
 use bridge_transport::{Channels, Guarded, Now};
@@ -15,7 +15,7 @@ use crossbridge_proto::v1alpha1::{
     CheckConfigRequest, CreateRequest, DeleteRequest, ObserveRequest, PollOperationRequest, UpdateRequest,
     plugin_service_client::PluginServiceClient, resource_service_client::ResourceServiceClient,
 };
-use crossbridge_types::Violation;
+use crossbridge_types::{Violation, limits};
 use jiff::Timestamp;
 use prost::Message;
 use tokio::{
@@ -27,12 +27,16 @@ use tonic::{Request, Response, Status, transport::Channel};
 use crate::{
     HandshakeError, Options, Supervision,
     answer::{self, Answered},
-    handshake::{Handshake, MOST_ANSWER_BYTES},
+    handshake::Handshake,
     observer::{CallObserver, CallRecord, Describe},
+    secrets::SentSecrets,
     send::{self, send},
     state::PluginState,
     status,
 };
+
+/// Of one answer: the longest message that is read, with what frames it.
+pub(crate) const MOST_RECEIVED: usize = limits::ANSWER + (64 << 10);
 
 /// A plugin, as many tasks share it: the bridge calls it through [`External`]. Clones are the same plugin.
 #[derive(Clone)]
@@ -90,24 +94,25 @@ impl Plugin {
         self.state.clone()
     }
 
-    /// Whether the plugin compares desired and observed state itself, for this kind.
-    fn compares(&self, target: &Target) -> bool {
-        let served = &self.state.borrow().served;
-        let kind = served
-            .kinds
-            .iter()
-            .find(|kind| kind.resource_type == target.resource_type);
-        kind.is_some_and(|kind| kind.capabilities.diff_mode == DiffMode::Plugin)
+    /// The kind of a target, as the plugin publishes it now.
+    fn kind(&self, target: &Target) -> Option<Arc<Kind>> {
+        let served = Arc::clone(&self.state.borrow().served);
+        let mut kinds = served.kinds.iter();
+        kinds
+            .find(|kind| kind.resource_type == target.resource_type)
+            .map(Arc::clone)
     }
 
     fn resources(&self, deadline: Timestamp) -> ResourceServiceClient<Guarded> {
         let channel = self.channels.now().until(deadline, Arc::clone(&self.now));
-        ResourceServiceClient::new(channel).max_decoding_message_size(MOST_ANSWER_BYTES)
+        let channel = channel.at_most(MOST_RECEIVED);
+        ResourceServiceClient::new(channel).max_decoding_message_size(limits::ANSWER)
     }
 
     fn plugin_service(&self, deadline: Timestamp) -> PluginServiceClient<Guarded> {
         let channel = self.channels.now().until(deadline, Arc::clone(&self.now));
-        PluginServiceClient::new(channel).max_decoding_message_size(MOST_ANSWER_BYTES)
+        let channel = channel.at_most(MOST_RECEIVED);
+        PluginServiceClient::new(channel).max_decoding_message_size(limits::ANSWER)
     }
 
     /// Waits until the plugin takes one call more: only one that takes a single call at a time lets any wait here.
@@ -154,15 +159,18 @@ impl Plugin {
             .map_err(|violation| status::not_sent(violation.to_string()))?;
         let request = Q::try_from(call).map_err(|violation| status::not_sent(violation.to_string()))?;
         let client = self.resources(call.deadline);
-        self.call(
-            method,
-            Some(&call.target),
-            request,
-            call.deadline,
-            |answer| answer::outcome(answer, call),
-            |request| send(client, request),
-        )
-        .await
+        let secrets = SentSecrets::of(&call.target.config, Some(&call.desired));
+        let answer = self
+            .call(
+                method,
+                Some(&call.target),
+                request,
+                call.deadline,
+                |answer| answer::outcome(answer, call, self.kind(&call.target).as_deref()),
+                |request| send(client, request),
+            )
+            .await;
+        secrets.hide_in(answer)
     }
 
     /// One call, reported to the observer: sent only before its deadline, its answer checked.
@@ -234,15 +242,18 @@ impl External for Plugin {
         let request = ObserveRequest::of(target, desired)
             .map_err(|violation| status::not_sent(violation.to_string()))?;
         let mut client = self.resources(deadline);
-        self.call(
-            "Observe",
-            Some(target),
-            request,
-            deadline,
-            |answer| answer::observed(answer, self.compares(target)),
-            |request| async move { client.observe(request).await },
-        )
-        .await
+        let secrets = SentSecrets::of(&target.config, Some(desired));
+        let result = self
+            .call(
+                "Observe",
+                Some(target),
+                request,
+                deadline,
+                |answer| answer::observed(answer, self.kind(target).as_deref()),
+                |request| async move { client.observe(request).await },
+            )
+            .await;
+        secrets.hide_in(result)
     }
 
     async fn execute(&self, call: &Call) -> Answer {
@@ -302,14 +313,17 @@ impl External for Plugin {
             ));
         };
         let mut client = self.plugin_service(deadline);
-        self.call(
-            "CheckConfig",
-            None,
-            request,
-            deadline,
-            answer::config_checked,
-            |request| async move { client.check_config(request).await },
-        )
-        .await
+        let secrets = SentSecrets::of(config, None);
+        let verdict = self
+            .call(
+                "CheckConfig",
+                None,
+                request,
+                deadline,
+                answer::config_checked,
+                |request| async move { client.check_config(request).await },
+            )
+            .await;
+        secrets.hide_in(verdict)
     }
 }

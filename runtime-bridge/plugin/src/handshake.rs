@@ -1,6 +1,14 @@
 //! Who answers, and what it serves.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    future::Future,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
 use bridge_core::kind::{PluginInfo, ResourceType};
 use bridge_transport::{Channels, EndpointError, Guarded, status};
@@ -8,8 +16,10 @@ use crossbridge_proto::v1alpha1::{
     GetPluginInfoRequest, GetResourceKindRequest, ListResourceKindsRequest,
     plugin_service_client::PluginServiceClient,
 };
-use crossbridge_types::KindPage;
+use crossbridge_types::{KindPage, limits};
 use futures::{StreamExt, TryStreamExt, stream};
+use prost::Message;
+use tokio::time::timeout;
 use tonic::{Code, Request, Status};
 use tonic_health::pb::{
     HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient,
@@ -17,6 +27,7 @@ use tonic_health::pb::{
 
 use crate::{
     CONTRACT_VERSION,
+    call::MOST_RECEIVED,
     kind::{self, InvalidInfo},
     send::identify,
     state::{RejectedKind, Served},
@@ -28,11 +39,8 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 /// Kinds fetched at once.
 const FETCHES: usize = 8;
 
-/// Enough for any plugin, and an end for one that pages for ever.
-const MOST_PAGES: usize = 10_000;
-
-/// Largest answer that is received, in bytes. A kind with its schemas is well below.
-pub(crate) const MOST_ANSWER_BYTES: usize = 16 * 1024 * 1024;
+/// As many as there may be kinds: an end for a plugin that pages for ever.
+const MOST_PAGES: usize = limits::KINDS;
 
 /// Why a plugin cannot be served.
 #[derive(Debug, thiserror::Error)]
@@ -51,6 +59,15 @@ pub enum HandshakeError {
     /// It listens, and its health is `NOT_SERVING`.
     #[error("the plugin at {endpoint} reports that it is not serving")]
     NotServing {
+        /// The plugin's endpoint.
+        endpoint: String,
+    },
+    /// It answers each question, and does not come to an end.
+    #[error(
+        "the plugin at {endpoint} did not say within {} s what it serves",
+        limits::HANDSHAKE_WITHIN.as_secs()
+    )]
+    Slow {
         /// The plugin's endpoint.
         endpoint: String,
     },
@@ -121,6 +138,7 @@ impl HandshakeError {
             Self::Unreachable { .. }
             | Self::NotServing { .. }
             | Self::Silent { .. }
+            | Self::Slow { .. }
             | Self::Broken { .. } => true,
             Self::Failed { code, .. } => matches!(
                 *code,
@@ -144,9 +162,32 @@ pub(crate) struct Handshake {
 impl Handshake {
     /// Who answers, and every kind. Kinds that `known` has under the same digest are not fetched again.
     pub(crate) async fn all(&self, known: Option<&Served>) -> Result<Served, HandshakeError> {
-        self.health().await?;
-        let info = self.info().await?;
-        self.kinds(info, known).await
+        let all = async {
+            self.health().await?;
+            let info = self.info().await?;
+            self.kinds(info, known).await
+        };
+        self.bounded(all).await
+    }
+
+    /// The contract's time for all of it.
+    async fn bounded<T>(
+        &self,
+        asked: impl Future<Output = Result<T, HandshakeError>>,
+    ) -> Result<T, HandshakeError> {
+        let slow = |_| HandshakeError::Slow {
+            endpoint: self.endpoint.clone(),
+        };
+        timeout(limits::HANDSHAKE_WITHIN, asked).await.map_err(slow)?
+    }
+
+    /// Every kind of a plugin that was known already, in the same time.
+    pub(crate) async fn kinds_again(
+        &self,
+        info: PluginInfo,
+        known: &Served,
+    ) -> Result<Served, HandshakeError> {
+        self.bounded(self.kinds(info, Some(known))).await
     }
 
     /// Standard health. A plugin that does not serve it is asked the next question all the same.
@@ -184,14 +225,11 @@ impl Handshake {
     }
 
     /// Every kind, fetched where `known` does not have it.
-    pub(crate) async fn kinds(
-        &self,
-        info: PluginInfo,
-        known: Option<&Served>,
-    ) -> Result<Served, HandshakeError> {
-        let summaries = self.summaries().await?;
+    async fn kinds(&self, info: PluginInfo, known: Option<&Served>) -> Result<Served, HandshakeError> {
+        let received = AtomicUsize::new(0);
+        let summaries = self.summaries(&received).await?;
         let fetched: Vec<Fetched> = stream::iter(summaries)
-            .map(|(resource_type, digest)| self.kind(resource_type, digest, known))
+            .map(|(resource_type, digest)| self.kind(resource_type, digest, known, &received))
             .buffer_unordered(FETCHES)
             .try_collect()
             .await?;
@@ -214,7 +252,10 @@ impl Handshake {
     }
 
     /// Lists every page of the published kinds, as their digests by type.
-    async fn summaries(&self) -> Result<BTreeMap<ResourceType, String>, HandshakeError> {
+    async fn summaries(
+        &self,
+        received: &AtomicUsize,
+    ) -> Result<BTreeMap<ResourceType, String>, HandshakeError> {
         const METHOD: &str = "ListResourceKinds";
         let mut summaries = BTreeMap::new();
         let mut page_token = String::new();
@@ -227,12 +268,16 @@ impl Handshake {
             let page = answer
                 .map_err(|status| self.failed(METHOD, &status))?
                 .into_inner();
+            self.count(METHOD, received, &page)?;
             let page =
                 KindPage::try_from(page).map_err(|violation| self.invalid(METHOD, violation.to_string()))?;
             for (resource_type, digest) in page.kinds {
                 let listed = resource_type.to_string();
                 if summaries.insert(resource_type, digest).is_some() {
                     return Err(self.invalid(METHOD, format!("{listed} is listed twice")));
+                }
+                if summaries.len() > limits::KINDS {
+                    return Err(self.invalid(METHOD, format!("more than {} kinds", limits::KINDS)));
                 }
             }
             page_token = page.next_page_token;
@@ -248,6 +293,7 @@ impl Handshake {
         resource_type: ResourceType,
         digest: String,
         known: Option<&Served>,
+        received: &AtomicUsize,
     ) -> Result<Fetched, HandshakeError> {
         if let Some(known) = known.and_then(|served| find(served, &resource_type, &digest)) {
             return Ok(known);
@@ -259,6 +305,7 @@ impl Handshake {
         let answer = answer
             .map_err(|status| self.failed("GetResourceKind", &status))?
             .into_inner();
+        self.count("GetResourceKind", received, &answer)?;
         Ok(kind::kind(answer, &resource_type, &digest)
             .map(Arc::new)
             .map_err(|why| RejectedKind {
@@ -268,8 +315,24 @@ impl Handshake {
             }))
     }
 
+    /// Adds up what was received.
+    fn count(
+        &self,
+        method: &'static str,
+        received: &AtomicUsize,
+        answer: &impl Message,
+    ) -> Result<(), HandshakeError> {
+        let size = answer.encoded_len();
+        if received.fetch_add(size, Ordering::Relaxed) + size > limits::HANDSHAKE {
+            let why = format!("more than {} MiB in all", limits::HANDSHAKE >> 20);
+            return Err(self.invalid(method, why));
+        }
+        Ok(())
+    }
+
     fn client(&self) -> PluginServiceClient<Guarded> {
-        PluginServiceClient::new(self.channels.now()).max_decoding_message_size(MOST_ANSWER_BYTES)
+        PluginServiceClient::new(self.channels.now().at_most(MOST_RECEIVED))
+            .max_decoding_message_size(limits::ANSWER)
     }
 
     fn failed(&self, method: &'static str, status: &Status) -> HandshakeError {

@@ -10,6 +10,7 @@ mod handshake;
 mod kind;
 mod observer;
 mod random;
+mod secrets;
 mod send;
 mod state;
 mod status;

@@ -136,7 +136,7 @@ impl Supervision {
             instance = info.instance_id,
             "the plugin was restarted"
         );
-        let served = self.handshake.kinds(info, Some(&before.served)).await?;
+        let served = self.handshake.kinds_again(info, &before.served).await?;
         self.state.send_replace(before.renewed(served));
         Ok(())
     }

@@ -12,7 +12,7 @@ use bridge_core::{
 };
 use bridge_engine::{
     clock::SystemClock,
-    config::{ConfigOptions, ConfigResolver, LocalHost, SecretSource},
+    config::{ConfigOptions, ConfigPolicy, ConfigResolver, LocalHost, SecretSource},
     managed::ownership_marker,
     object::Object,
 };
@@ -54,7 +54,7 @@ pub(super) async fn request(args: &CallArgs, object: &str, method: &Method) -> R
         objects: Arc::new(reader.clone()),
         secrets: Arc::new(reader.clone()),
         host: Arc::new(LocalHost),
-        namespaced_host: false,
+        policy: ConfigPolicy::default(),
         backoff: policies::CONFIG,
         clock: Arc::new(SystemClock),
     });

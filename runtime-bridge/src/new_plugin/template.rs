@@ -67,6 +67,7 @@ fn deployed(text: &str, names: &Names<'_>) -> String {
     let lines: Vec<&str> = text.lines().filter(|line| !is_of_service(line)).collect();
     (lines.join("\n") + "\n")
         .replace(GROUP, &format!("      - {}.example.org\n", names.plugin))
+        .replace("aws.crossbridge.dev=", &format!("{}.example.org=", names.plugin))
         .replace("bridge-aws", &format!("bridge-{}", names.plugin))
         .replace("provider-aws-example", &format!("{}-plugin", names.plugin))
         .replace("deploy/bridge.yaml", "deploy.yaml")

@@ -1,18 +1,24 @@
 //! The plugins of a bridge: connected, known by name, watched over.
 #![allow(clippy::doc_markdown)] // Some comments are help texts.
 
+mod address;
 mod calls;
+mod groups;
+mod link;
 mod recent;
 mod tls;
 
 use std::{sync::Arc, time::Duration};
 
-use bridge_plugin::{Endpoint, HandshakeError, Options, Plugin, Served, Supervision};
+use bridge_plugin::{Endpoint, EndpointError, HandshakeError, Options, Plugin, Served, Supervision};
 use clap::Args;
 use futures::future::try_join_all;
 use tokio::time::Instant;
 
+pub use address::{AddressError, OfPlugin, PluginAddress};
 pub use calls::CallMetrics;
+pub use groups::Groups;
+pub use link::{PluginLink, Standing, any_connected};
 pub use recent::{RecentCall, RecentCalls};
 pub use tls::TlsArgs;
 
@@ -22,19 +28,38 @@ use crate::retry_until::retry_until;
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Plugins")]
 pub struct PluginArgs {
-    /// Where a plugin listens: unix:///path, https://host:port (mutual TLS), or http://127.0.0.1:port. Give it once per plugin; in the
-    /// environment variable they are separated by commas.
+    /// Where a plugin listens: unix:///path, https://host:port (mutual TLS), or http://127.0.0.1:port; with NAME= before it, what it must call
+    /// itself: one of another name is not served. Give it once per plugin; in the environment variable they are separated by commas.
     #[arg(
         long = "plugin",
         env = "CROSSBRIDGE_PLUGIN",
-        value_name = "ENDPOINT",
+        value_name = "[NAME=]ENDPOINT",
         value_delimiter = ','
     )]
-    pub endpoints: Vec<Endpoint>,
+    pub addresses: Vec<PluginAddress>,
+    /// The numeric user that the plugin of this name runs as. What listens at its Unix socket under another user is not connected to.
+    #[arg(
+        long,
+        env = "CROSSBRIDGE_PLUGIN_UID",
+        value_name = "NAME=UID",
+        value_delimiter = ',',
+        value_parser = address::user
+    )]
+    pub plugin_uid: Vec<OfPlugin<u32>>,
+    /// An API group in which the plugin of this name may serve kinds, beside those that are its name or end in a dot and its name.
+    #[arg(
+        long,
+        env = "CROSSBRIDGE_ALLOW_GROUP",
+        value_name = "NAME=GROUP",
+        value_delimiter = ',',
+        value_parser = address::group
+    )]
+    pub allow_group: Vec<OfPlugin<String>>,
     /// TLS files, for `https://` endpoints.
     #[command(flatten)]
     pub tls: TlsArgs,
-    /// How long a plugin or an API server that is not there yet is waited for at start.
+    /// How long plugins or an API server that are not there yet are waited for at start. Once one plugin is served, the others are connected
+    /// to whenever they are there.
     #[arg(
         long,
         env = "CROSSBRIDGE_STARTUP_TIMEOUT",
@@ -46,6 +71,7 @@ pub struct PluginArgs {
 }
 
 /// One plugin that answers.
+#[derive(Clone)]
 pub struct Connected {
     /// The endpoint at which it answered.
     pub endpoint: Endpoint,
@@ -60,12 +86,12 @@ impl Connected {
     }
 }
 
-/// Why the plugins cannot be served.
-#[derive(Debug, thiserror::Error)]
+/// Why a plugin cannot be served.
+#[derive(Debug, Clone, thiserror::Error)]
 pub enum PluginsError {
     /// A plugin cannot be reached, or what answers is none.
     #[error(transparent)]
-    Handshake(#[from] HandshakeError),
+    Handshake(Arc<HandshakeError>),
     /// Two are the same.
     #[error("{first} and {second} are both the plugin {name}")]
     SamePlugin {
@@ -76,71 +102,111 @@ pub enum PluginsError {
         /// Address of the other.
         second: String,
     },
-    /// Two serve the same kind.
-    #[error("{first} and {second} both serve {kind}")]
-    SameKind {
-        /// The kind that both publish.
-        kind: String,
-        /// Name of one plugin.
-        first: String,
-        /// Name of the other.
-        second: String,
+    /// The operator has said what it must be called.
+    #[error("what listens at {endpoint} calls itself {found}, and must be the plugin {name}")]
+    OtherName {
+        /// Where it listens.
+        endpoint: String,
+        /// What `--plugin` says.
+        name: String,
+        /// What it says.
+        found: String,
     },
 }
 
-impl PluginArgs {
-    /// Connects to all at once; those that are not there yet are waited for.
-    pub async fn connect(
-        &self,
-        until: Instant,
-        calls: &Arc<CallMetrics>,
-    ) -> Result<(Vec<Connected>, Vec<Supervision>), PluginsError> {
-        let connecting = self.endpoints.iter().map(|endpoint| {
-            let mut options = Options::new(endpoint.clone());
-            options.tls = self.tls.files();
-            options.bridge_version = env!("CARGO_PKG_VERSION").into();
-            options.observer = Arc::clone(calls) as _;
-            async move {
-                let what = format!("the plugin at {endpoint}");
-                let connect = || Plugin::connect(options.clone());
-                let (plugin, supervision) =
-                    retry_until(&what, until, HandshakeError::is_temporary, connect).await?;
-                let endpoint = endpoint.clone();
-                Ok::<_, HandshakeError>((Connected { endpoint, plugin }, supervision))
-            }
-        });
-        let (connected, supervisions): (Vec<_>, Vec<_>) = try_join_all(connecting).await?.into_iter().unzip();
-        check_distinct(&connected)?;
-        Ok((connected, supervisions))
+impl From<HandshakeError> for PluginsError {
+    fn from(error: HandshakeError) -> Self {
+        Self::Handshake(Arc::new(error))
     }
 }
 
-/// No plugin twice, and no kind from two plugins.
-fn check_distinct(plugins: &[Connected]) -> Result<(), PluginsError> {
-    for (i, second) in plugins.iter().enumerate() {
-        for first in &plugins[..i] {
-            let (one, other) = (first.served(), second.served());
-            if one.info.name == other.info.name {
+impl PluginsError {
+    /// Whether trying again may help: it is not there yet, or not ready.
+    pub fn is_temporary(&self) -> bool {
+        matches!(self, Self::Handshake(error) if error.is_temporary())
+    }
+}
+
+impl PluginArgs {
+    /// What flags must be to one another.
+    pub fn check(&self) -> Result<(), String> {
+        for OfPlugin { plugin, .. } in &self.plugin_uid {
+            let mut of_it = self
+                .addresses
+                .iter()
+                .filter(|address| address.name.as_ref() == Some(plugin));
+            let Some(address) = of_it.next() else {
+                return Err(format!(
+                    "--plugin-uid names {plugin}, and no --plugin does: write --plugin {plugin}=unix:///path"
+                ));
+            };
+            self.endpoint(address).map_err(|error| error.to_string())?;
+        }
+        Ok(())
+    }
+
+    /// With the user that must listen there.
+    fn endpoint(&self, address: &PluginAddress) -> Result<Endpoint, EndpointError> {
+        let endpoint = address.endpoint.clone();
+        let mut users = self.plugin_uid.iter();
+        match users.find(|user| address.name.as_ref() == Some(&user.plugin)) {
+            Some(user) => endpoint.of_user(user.value),
+            None => Ok(endpoint),
+        }
+    }
+
+    fn options(&self, address: &PluginAddress, calls: &Arc<CallMetrics>) -> Result<Options, PluginsError> {
+        let endpoint = self.endpoint(address).map_err(HandshakeError::from)?;
+        let mut options = Options::new(endpoint);
+        options.tls = self.tls.files();
+        options.bridge_version = env!("CARGO_PKG_VERSION").into();
+        options.observer = Arc::clone(calls) as _;
+        Ok(options)
+    }
+
+    /// Connects to all at once; those that are not there yet are waited for.
+    pub async fn connect_all(
+        &self,
+        until: Instant,
+        calls: &Arc<CallMetrics>,
+    ) -> Result<Vec<Connected>, PluginsError> {
+        let connecting = self.addresses.iter().map(|address| async move {
+            let options = self.options(address, calls)?;
+            let what = format!("the plugin at {}", address.endpoint);
+            let connect = || connect(address, options.clone());
+            let (connected, _) = retry_until(&what, until, PluginsError::is_temporary, connect).await?;
+            Ok::<_, PluginsError>(connected)
+        });
+        let connected = try_join_all(connecting).await?;
+        for (i, second) in connected.iter().enumerate() {
+            let name = &second.served().info.name;
+            let mut before = connected[..i].iter();
+            if let Some(first) = before.find(|first| first.served().info.name == *name) {
                 return Err(PluginsError::SamePlugin {
-                    name: one.info.name.clone(),
+                    name: name.clone(),
                     first: first.endpoint.to_string(),
                     second: second.endpoint.to_string(),
                 });
             }
-            let both = one.kinds.iter().find(|kind| {
-                other.kinds.iter().any(|another| {
-                    (&another.resource_type.group, &another.plural)
-                        == (&kind.resource_type.group, &kind.plural)
-                })
-            });
-            if let Some(kind) = both {
-                return Err(PluginsError::SameKind {
-                    kind: kind.resource_type.to_string(),
-                    first: one.info.name.clone(),
-                    second: other.info.name.clone(),
-                });
-            }
         }
+        Ok(connected)
     }
-    Ok(())
+}
+
+/// Connects to one. Its own name counts if the operator has said none.
+async fn connect(
+    address: &PluginAddress,
+    options: Options,
+) -> Result<(Connected, Supervision), PluginsError> {
+    let (plugin, supervision) = Plugin::connect(options).await?;
+    let endpoint = address.endpoint.clone();
+    let found = plugin.state().borrow().served.info.name.clone();
+    match &address.name {
+        Some(name) if *name != found => Err(PluginsError::OtherName {
+            endpoint: endpoint.to_string(),
+            name: name.clone(),
+            found,
+        }),
+        _ => Ok((Connected { endpoint, plugin }, supervision)),
+    }
 }

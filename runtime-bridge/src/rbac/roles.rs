@@ -153,7 +153,7 @@ fn system() -> Value {
             &["secrets"],
             &["get", "list", "watch", "create", "patch", "delete"],
         ),
-        rule("", &["events"], &["create", "patch"]),
+        rule("", &["events"], &["create"]),
         json!({
             "apiGroups": ["coordination.k8s.io"], "resources": ["leases"],
             "resourceNames": ["crossplane-leader-election-core"], "verbs": ["get"],

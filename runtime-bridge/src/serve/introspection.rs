@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 
 use crate::{
     admin::{Introspect, Planned, Seen},
-    plugins::{CallMetrics, Connected},
+    plugins::{CallMetrics, Connected, PluginLink, Standing},
 };
 
 /// How many calls are reported for one object.
@@ -32,7 +32,7 @@ pub struct Introspection {
     metrics: Arc<Metrics>,
     calls: Arc<CallMetrics>,
     leading: Family<Vec<(&'static str, String)>, Gauge>,
-    plugins: OnceLock<Vec<Connected>>,
+    plugins: OnceLock<Vec<PluginLink>>,
     leadership: OnceLock<Leadership>,
     running: RwLock<Option<ActiveInstance>>,
     /// Whether compositions are served, for people; empty: it is not known yet, or nobody asked for them.
@@ -69,8 +69,8 @@ impl Introspection {
         }
     }
 
-    /// Sets the plugins, once all have answered. A second call has no effect.
-    pub fn connected(&self, plugins: Vec<Connected>) {
+    /// Sets the plugins that are configured. A second call has no effect.
+    pub fn set_plugins(&self, plugins: Vec<PluginLink>) {
         let _ = self.plugins.set(plugins);
     }
 
@@ -83,8 +83,8 @@ impl Introspection {
         self.leadership.get().map(Leadership::state)
     }
 
-    /// Empty before they have answered.
-    pub fn plugins(&self) -> &[Connected] {
+    /// Those that are configured, whether or not they answer.
+    pub fn plugins(&self) -> &[PluginLink] {
         self.plugins.get().map(Vec::as_slice).unwrap_or_default()
     }
 
@@ -178,15 +178,7 @@ impl Introspect for Introspection {
         let Some(running) = running.as_ref().filter(|running| running.prepared) else {
             return vec![("startup".into(), Err("not finished".into()))];
         };
-        let links = self.plugins().iter().map(|connected| {
-            let state = connected.plugin.state();
-            let state = state.borrow();
-            let answers = match &state.link {
-                ConnectionStatus::Up => Ok(()),
-                ConnectionStatus::Down { since, why } => Err(format!("no answer since {since:.0}: {why}")),
-            };
-            (format!("plugin {}", state.served.info.name), answers)
-        });
+        let links = those_that_serve(self.plugins().iter().map(answers).collect());
         let leadership = self.leadership();
         let leads = leadership.as_ref().is_none_or(|leadership| leadership.leads);
         let kinds = running.kinds.iter().filter_map(|(kind, status)| {
@@ -198,7 +190,7 @@ impl Introspect for Introspection {
         // Somebody else's core is no reason to take this bridge out of service: its plugins' kinds are served.
         let compositions = Some(self.compositions.read().clone()).filter(|standing| !standing.is_empty());
         let compositions = compositions.map(|standing| (format!("compositions: {standing}"), Ok(())));
-        let checks = links.chain(kinds).chain(watches).chain(election);
+        let checks = links.into_iter().chain(kinds).chain(watches).chain(election);
         checks.chain(compositions).collect()
     }
 
@@ -245,6 +237,36 @@ impl Introspect for Introspection {
             calls: self.calls.recent.of(uid, CALLS),
         }
     }
+}
+
+/// Whether a plugin answers.
+fn answers(link: &PluginLink) -> (String, Result<(), String>) {
+    let unknown = || format!("plugin at {}", link.endpoint);
+    match link.standing() {
+        Standing::Asked => (unknown(), Err("it has not answered yet".to_owned())),
+        Standing::Failed(error) => (unknown(), Err(error.to_string())),
+        Standing::Connected(connected) => {
+            let state = connected.plugin.state();
+            let state = state.borrow();
+            let answers = match &state.link {
+                ConnectionStatus::Up => Ok(()),
+                ConnectionStatus::Down { since, why } => Err(format!("no answer since {since:.0}: {why}")),
+            };
+            (format!("plugin {}", state.served.info.name), answers)
+        }
+    }
+}
+
+/// One plugin that does not answer is shown, and takes no bridge out of service that serves another one.
+fn those_that_serve(plugins: Vec<(String, Result<(), String>)>) -> Vec<(String, Result<(), String>)> {
+    if plugins.iter().all(|(_, answers)| answers.is_err()) {
+        return plugins;
+    }
+    let shown = |(plugin, answers): (String, Result<(), String>)| match answers {
+        Ok(()) => (plugin, Ok(())),
+        Err(why) => (format!("{plugin}: {why}; the others are served"), Ok(())),
+    };
+    plugins.into_iter().map(shown).collect()
 }
 
 /// Why a kind keeps the bridge from being ready. What is wrong with a definition is the leader's to mend: a standby is ready all the same.
@@ -314,7 +336,17 @@ fn watched(state: EngineState) -> Vec<(String, Result<(), String>)> {
     std::iter::once(definitions).chain(kinds).collect()
 }
 
-fn plugin(connected: &Connected) -> Value {
+fn plugin(link: &PluginLink) -> Value {
+    match link.standing() {
+        Standing::Connected(connected) => connected_plugin(&connected),
+        Standing::Failed(error) => {
+            json!({ "endpoint": link.endpoint, "link": { "failed": error.to_string() } })
+        }
+        Standing::Asked => json!({ "endpoint": link.endpoint, "link": "asked" }),
+    }
+}
+
+fn connected_plugin(connected: &Connected) -> Value {
     let state = connected.plugin.state();
     let state = state.borrow();
     let info = &state.served.info;
@@ -375,6 +407,16 @@ mod tests {
         let checks = watched(state(WatchState::Live, kinds));
         let shown = "watch Deployment.apps: forbidden: no; what needs it waits".to_owned();
         assert_eq!(checks[1], (shown, Ok(())));
+    }
+
+    #[test]
+    fn a_plugin_that_is_down_takes_no_bridge_out_of_service_that_serves_another() {
+        let down = || ("plugin a".to_owned(), Err("no answer".to_owned()));
+        let up = || ("plugin b".to_owned(), Ok(()));
+        assert_eq!(those_that_serve(vec![down()]), [down()]);
+        let shown = "plugin a: no answer; the others are served".to_owned();
+        assert_eq!(those_that_serve(vec![down(), up()]), [(shown, Ok(())), up()]);
+        assert_eq!(those_that_serve(Vec::new()), []);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 #![allow(clippy::doc_markdown)] // Some comments are help texts.
 
 mod backoffs;
+mod change_pace;
 mod election;
 mod introspection;
 mod plugin_source;
@@ -16,6 +17,7 @@ use bridge_engine::{
     api_error::ApiError,
     client::ConnectError,
     clock::SystemClock,
+    config::ConfigPolicy,
     lease::Leadership,
     managed::{DigestKeyError, ManagedMetrics},
     metrics::Metrics,
@@ -33,11 +35,11 @@ pub use self::{
 };
 use self::{election::ElectionArgs, plugin_source::PluginSource, served_compositions::ServedCompositions};
 use crate::{
-    admin::{self, BindError},
+    admin::{self, BindError, DebugAccess},
     cluster::ClusterArgs,
     compositions::CompositionArgs,
     definitions::CrdMode,
-    plugins::{CallMetrics, PluginArgs, PluginsError},
+    plugins::{CallMetrics, PluginArgs, PluginsError, any_connected},
 };
 
 /// All flags of `serve`.
@@ -58,9 +60,10 @@ pub struct ServeArgs {
 impl ServeArgs {
     /// Something is served, and flags that need each other are there.
     pub fn check(&self) -> Result<(), String> {
-        if self.plugins.endpoints.is_empty() && !self.compositions.compositions {
+        if self.plugins.addresses.is_empty() && !self.compositions.compositions {
             return Err("nothing to serve: give --plugin <ENDPOINT>, --compositions, or both".to_owned());
         }
+        self.plugins.check()?;
         self.compositions.check()
     }
 }
@@ -68,6 +71,7 @@ impl ServeArgs {
 /// How resources are managed.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Behaviour")]
+#[allow(clippy::struct_excessive_bools)] // Flags.
 pub struct BehaviourArgs {
     /// What becomes of CRDs in the cluster.
     #[arg(
@@ -133,6 +137,14 @@ pub struct BehaviourArgs {
     /// ClusterProviderConfigs always may. Whoever can write a ProviderConfig can then send them wherever its settings point.
     #[arg(long, env = "CROSSBRIDGE_NAMESPACED_HOST_CREDENTIALS")]
     pub namespaced_host_credentials: bool,
+    /// Let ProviderConfigs of a namespace give a plugin no credentials, so that it acts as itself: as the identity of its pod. Whoever can
+    /// write a ProviderConfig can then do what the plugin can.
+    #[arg(long, env = "CROSSBRIDGE_NAMESPACED_AMBIENT_CREDENTIALS")]
+    pub namespaced_ambient_credentials: bool,
+    /// Let ProviderConfigs of a namespace say by settings.endpoint where a plugin's calls go. Whoever can write a ProviderConfig can then reach
+    /// what the plugin's pod can reach.
+    #[arg(long, env = "CROSSBRIDGE_NAMESPACED_ENDPOINTS")]
+    pub namespaced_endpoints: bool,
     /// Where /livez, /readyz, /metrics and /debug/state are answered. Port 0: a free one, which is logged.
     #[arg(
         long,
@@ -141,9 +153,29 @@ pub struct BehaviourArgs {
         default_value = admin::DEFAULT_ADDRESS
     )]
     pub admin_address: SocketAddr,
+    /// Answer /debug/state and /debug/objects to whoever reaches the admin address, and not over loopback alone. They tell of the objects of
+    /// all namespaces.
+    #[arg(long, env = "CROSSBRIDGE_DEBUG_REMOTE")]
+    pub debug_remote: bool,
 }
 
 impl BehaviourArgs {
+    fn debug_access(&self) -> DebugAccess {
+        if self.debug_remote {
+            DebugAccess::Everyone
+        } else {
+            DebugAccess::Loopback
+        }
+    }
+
+    fn config_policy(&self) -> ConfigPolicy {
+        ConfigPolicy {
+            namespaced_host: self.namespaced_host_credentials,
+            namespaced_ambient: self.namespaced_ambient_credentials,
+            namespaced_endpoint: self.namespaced_endpoints,
+        }
+    }
+
     fn settings(&self) -> Settings {
         Settings {
             poll: self.poll,
@@ -203,12 +235,15 @@ pub async fn run(args: ServeArgs) -> Result<(), ServeError> {
     tokio::spawn(admin::serve(
         listener,
         Arc::clone(&bridge) as _,
+        args.behaviour.debug_access(),
         background.clone(),
     ));
 
     let until = Instant::now() + args.plugins.startup_timeout;
+    let links = args.plugins.links(&calls, &background);
+    bridge.set_plugins(links.clone());
     let connecting = async {
-        let plugins = async { Ok::<_, ServeError>(args.plugins.connect(until, &calls).await?) };
+        let plugins = async { Ok::<_, ServeError>(any_connected(&links, until).await?) };
         let cluster = async {
             let clients = args.cluster.connect(&metrics, until).await?;
             let identity = Identity::read(&clients, &args.cluster.own_namespace(), until).await?;
@@ -221,12 +256,8 @@ pub async fn run(args: ServeArgs) -> Result<(), ServeError> {
         () = stop.cancelled() => return Ok(()),
         connected = connecting => connected?,
     };
-    let ((plugins, supervisions), (clients, identity)) = connected;
-    for supervision in supervisions {
-        tokio::spawn(supervision.run(background.clone()));
-    }
+    let ((), (clients, identity)) = connected;
     let (elector, leadership) = args.election.begin(&clients, &args.cluster)?;
-    bridge.connected(plugins);
     bridge.set_leadership(&leadership);
     let led = CancellationToken::new();
     let election = elector.map(|elector| tokio::spawn(elector.run(led.clone())));
@@ -265,8 +296,8 @@ pub async fn run_engine(
 ) -> Result<(), ServeError> {
     let (shared, engine, gate) = process.engine();
     bridge.started(&engine);
-    let sources = bridge.plugins().iter().map(|connected| {
-        let source = PluginSource::new(connected, process, &engine, &shared);
+    let sources = bridge.plugins().iter().map(|link| {
+        let source = PluginSource::new(link, process, &engine, &shared);
         Box::new(source) as Box<dyn KindSource>
     });
     let mut registry = Registry::new(

@@ -4,7 +4,7 @@ use std::{collections::HashMap, sync::Arc};
 
 use bridge_core::{back_off::BackoffPolicy, kind::Kind};
 use bridge_engine::{
-    config::{ConfigOptions, ConfigResolver, ConfigUsage, LocalHost, keep_while_used},
+    config::{ConfigOptions, ConfigPolicy, ConfigResolver, ConfigUsage, LocalHost, keep_while_used},
     engine::Engine,
     managed::{ManagedReconciler, Shared},
     ports::External,
@@ -13,19 +13,40 @@ use bridge_engine::{
 use bridge_plugin::{PluginState, Served};
 use futures::future::{BoxFuture, pending};
 use serde_json::Value;
-use tokio::sync::watch;
+use tokio::{
+    sync::watch,
+    time::{Instant, sleep_until},
+};
 
-use super::ProcessContext;
-use crate::{definitions::Definitions, plugins::Connected};
+use super::{ProcessContext, change_pace::ChangePace};
+use crate::{
+    definitions::Definitions,
+    plugins::{Connected, Groups, PluginLink, Standing},
+};
 
-/// The kinds of one plugin, and its two config kinds, as it publishes them now.
+/// The kinds of one plugin, and its two config kinds, as it publishes them now; none before it is connected.
 pub(super) struct PluginSource {
-    state: watch::Receiver<PluginState>,
-    external: Arc<dyn External>,
+    link: PluginLink,
+    parts: Parts,
+    connected: Option<ConnectedSource>,
+}
+
+/// What kinds are served with.
+#[derive(Clone)]
+struct Parts {
     engine: Arc<Engine>,
     shared: Arc<Shared>,
-    namespaced_host: bool,
+    options: ConfigPolicy,
     backoff: BackoffPolicy,
+}
+
+/// The kinds of a plugin that answers.
+struct ConnectedSource {
+    state: watch::Receiver<PluginState>,
+    external: Arc<dyn External>,
+    groups: Groups,
+    parts: Parts,
+    pace: ChangePace,
     /// What the plugin served when it was asked last.
     seen: Option<Arc<Served>>,
     /// As it was published then.
@@ -43,18 +64,57 @@ struct Published {
 
 impl PluginSource {
     pub(super) fn new(
-        connected: &Connected,
+        link: &PluginLink,
         process: &ProcessContext,
         engine: &Arc<Engine>,
         shared: &Arc<Shared>,
     ) -> Self {
         Self {
+            link: link.clone(),
+            parts: Parts {
+                engine: Arc::clone(engine),
+                shared: Arc::clone(shared),
+                options: process.behaviour.config_policy(),
+                backoff: process.behaviour.backoffs.config_backoff,
+            },
+            connected: None,
+        }
+    }
+}
+
+impl KindSource for PluginSource {
+    fn changed(&self) -> BoxFuture<'static, ()> {
+        match &self.connected {
+            Some(connected) => connected.changed(),
+            None => Box::pin(self.link.clone().until_connected()),
+        }
+    }
+
+    fn wanted(&mut self) -> Wanted {
+        if let (None, Standing::Connected(connected)) = (&self.connected, self.link.standing()) {
+            let groups = self.link.groups(&connected.served().info.name);
+            self.connected = Some(ConnectedSource::new(&connected, groups, self.parts.clone()));
+        }
+        self.connected
+            .as_mut()
+            .map_or_else(Wanted::default, ConnectedSource::wanted)
+    }
+
+    fn accepted(&mut self, kinds: &[Arc<DesiredKind>]) {
+        if let Some(connected) = &mut self.connected {
+            connected.accepted(kinds);
+        }
+    }
+}
+
+impl ConnectedSource {
+    fn new(connected: &Connected, groups: Groups, parts: Parts) -> Self {
+        Self {
             state: connected.plugin.state(),
             external: Arc::new(connected.plugin.clone()),
-            engine: Arc::clone(engine),
-            shared: Arc::clone(shared),
-            namespaced_host: process.behaviour.namespaced_host_credentials,
-            backoff: process.behaviour.backoffs.config_backoff,
+            groups,
+            parts,
+            pace: ChangePace::default(),
             seen: None,
             published: None,
             usage: None,
@@ -65,12 +125,12 @@ impl PluginSource {
         Arc::new(ConfigResolver::new(ConfigOptions {
             plugin: served.info.clone(),
             external: Arc::clone(&self.external),
-            objects: Arc::new(Arc::downgrade(&self.engine)),
-            secrets: Arc::clone(&self.engine.secrets) as _,
+            objects: Arc::new(Arc::downgrade(&self.parts.engine)),
+            secrets: Arc::clone(&self.parts.engine.secrets) as _,
             host: Arc::new(LocalHost),
-            namespaced_host: self.namespaced_host,
-            backoff: self.backoff,
-            clock: Arc::clone(&self.engine.clock),
+            policy: self.parts.options,
+            backoff: self.parts.backoff,
+            clock: Arc::clone(&self.parts.engine.clock),
         }))
     }
 
@@ -93,7 +153,7 @@ impl PluginSource {
             let is_same = |kind: &Kind| known.get(&kind.resource_type) == Some(&kind);
             (same.crd == *crd && kind.is_none_or(is_same)).then(|| Arc::clone(same))
         };
-        let definitions = Definitions::of(&served);
+        let definitions = Definitions::of(&served, &self.groups);
         let source = &served.info.name;
         let mut kinds = Vec::new();
         for (name, crd) in definitions.configs {
@@ -111,8 +171,9 @@ impl PluginSource {
                 let name = kind.resource_type.to_string();
                 let (external, configs) = (Arc::clone(&self.external), Arc::clone(&configs) as _);
                 let version = &served.info.version;
-                let reconciler = ManagedReconciler::new(&self.shared, kind, external, configs, version);
-                let controller = reconciler.controller(&format!("{name} is served"));
+                let reconciler = ManagedReconciler::new(&self.parts.shared, kind, external, configs, version);
+                let mut controller = reconciler.controller(&format!("{name} is served"));
+                controller.owner = Some(source.as_str().into());
                 Arc::new(DesiredKind {
                     name,
                     source: source.clone(),
@@ -132,14 +193,26 @@ impl PluginSource {
     }
 }
 
-impl KindSource for PluginSource {
+impl ConnectedSource {
     fn changed(&self) -> BoxFuture<'static, ()> {
-        Box::pin(until_other(self.state.clone(), self.seen.clone(), |state| {
-            &state.served
-        }))
+        let other = until_other(self.state.clone(), self.seen.clone(), |state| &state.served);
+        let not_before = self.pace.may_change_at();
+        Box::pin(async move {
+            other.await;
+            if let Some(not_before) = not_before {
+                sleep_until(not_before).await;
+            }
+        })
     }
 
+    /// What it wants now; as long as it has changed too often, what it wanted last.
     fn wanted(&mut self) -> Wanted {
+        let now = Instant::now();
+        if let Some(published) = &self.published
+            && self.pace.may_change_at().is_some_and(|at| now < at)
+        {
+            return published.wanted();
+        }
         let seen = Arc::clone(&self.state.borrow_and_update().served);
         let served = essence(&seen);
         self.seen = Some(seen);
@@ -148,19 +221,18 @@ impl KindSource for PluginSource {
             Some(former) if former.served == served => former,
             former => {
                 if former.is_some() {
+                    let next = self.pace.changed(now).map(|wait| wait.as_secs());
                     tracing::info!(
                         plugin = served.info.name,
                         version = served.info.version,
+                        next_change_after_seconds = next,
                         "the plugin publishes something else"
                     );
                 }
                 self.publish(served, former)
             }
         };
-        let wanted = Wanted {
-            kinds: published.kinds.clone(),
-            rejected: published.rejected.clone(),
-        };
+        let wanted = published.wanted();
         self.published = Some(published);
         wanted
     }
@@ -173,7 +245,16 @@ impl KindSource for PluginSource {
             .filter_map(|kind| Some(Arc::clone(&kind.controller.as_ref()?.api)));
         match &self.usage {
             Some((of, usage)) if of == plugin => usage.publish(users),
-            _ => self.usage = Some((plugin.clone(), keep_while_used(&self.engine, plugin, users))),
+            _ => self.usage = Some((plugin.clone(), keep_while_used(&self.parts.engine, plugin, users))),
+        }
+    }
+}
+
+impl Published {
+    fn wanted(&self) -> Wanted {
+        Wanted {
+            kinds: self.kinds.clone(),
+            rejected: self.rejected.clone(),
         }
     }
 }

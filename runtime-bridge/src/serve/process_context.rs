@@ -101,7 +101,7 @@ impl ProcessContext {
     }
 }
 
-/// No kind and no account takes more than half of all permits, and one kind of one account no more than half of that.
+/// No plugin, no kind and no account takes more than half of all permits, and one kind of one account no more than half of that.
 fn limits(total: u16) -> Limits {
     let total = usize::from(total);
     Limits {
@@ -109,5 +109,6 @@ fn limits(total: u16) -> Limits {
         per_kind: total.div_ceil(2),
         per_flow: total.div_ceil(2),
         per_kind_in_flow: total.div_ceil(4),
+        per_owner: total.div_ceil(2),
     }
 }

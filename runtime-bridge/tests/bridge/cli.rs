@@ -135,6 +135,69 @@ async fn missing_tls_files_are_reported_at_once() {
 }
 
 #[tokio::test]
+async fn a_plugin_that_calls_itself_otherwise_is_not_served() {
+    let notes = Notes::start();
+    let pinned = |name: &str| format!("{name}={}", notes.endpoint());
+    let ran = run(&["crds", "--plugin", &pinned("memos.example.org")]).await;
+    assert_eq!(ran.code, Some(1));
+    assert!(
+        ran.stderr
+            .contains("calls itself notes.example.org, and must be the plugin memos.example.org"),
+        "{}",
+        ran.stderr
+    );
+    let ran = run(&["crds", "--plugin", &pinned("notes.example.org")]).await;
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+}
+
+#[tokio::test]
+async fn a_plugin_of_another_user_is_not_connected_to() {
+    let notes = Notes::start();
+    let pinned = format!("notes.example.org={}", notes.endpoint());
+    let arguments = |uid: &str| {
+        [
+            "crds",
+            "--startup-timeout",
+            "0s",
+            "--plugin",
+            &pinned,
+            "--plugin-uid",
+            uid,
+        ]
+        .map(ToOwned::to_owned)
+    };
+    let own = std::os::unix::fs::MetadataExt::uid(&std::fs::metadata("/proc/self").unwrap());
+    let run_as = async |uid: u32| {
+        let arguments = arguments(&format!("notes.example.org={uid}"));
+        run(&arguments.each_ref().map(String::as_str)).await
+    };
+    let refused = run_as(own + 1).await;
+    assert_eq!(refused.code, Some(1));
+    let why = format!("runs as user {own}, and must run as user {}", own + 1);
+    assert!(refused.stderr.contains(&why), "{}", refused.stderr);
+    let served = run_as(own).await;
+    assert_eq!(served.code, Some(0), "{}", served.stderr);
+}
+
+#[tokio::test]
+async fn the_user_of_a_plugin_needs_its_name() {
+    let ran = run(&[
+        "crds",
+        "--plugin",
+        "unix:///run/plugin.sock",
+        "--plugin-uid",
+        "notes.example.org=1",
+    ])
+    .await;
+    assert_eq!(ran.code, Some(2), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("--plugin notes.example.org=unix:///path"),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[tokio::test]
 async fn the_same_plugin_twice_is_an_error() {
     let (first, second) = (Notes::start(), Notes::start());
     let ran = run(&[

@@ -66,6 +66,7 @@ struct Note(Arc<Wall>);
 struct Board(Arc<Wall>);
 struct Sticker(Arc<Wall>);
 struct Memo(Arc<Wall>);
+struct Decoy(Arc<Wall>);
 
 fn kind(name: &str) -> Kind {
     kind_of("notes.example.org", name)
@@ -159,6 +160,7 @@ resource!(Note, kind("Note"));
 resource!(Board, kind("Board").cluster_scoped());
 resource!(Sticker, kind("Sticker"));
 resource!(Memo, kind_of("memos.example.org", "Memo"));
+resource!(Decoy, kind_of("evil.example.org", "Decoy"));
 
 /// Served from this process until it is dropped.
 pub struct Notes {
@@ -178,6 +180,20 @@ impl Notes {
         notes
     }
 
+    /// A plugin that publishes a kind of the notes' plugin, and one of its own.
+    pub fn evil() -> Self {
+        let mut evil = Self {
+            folder: tempfile::tempdir().unwrap(),
+            wall: Arc::default(),
+            served: None,
+        };
+        let plugin = Plugin::new("evil.example.org", "1.0.0")
+            .resource(Note(Arc::clone(&evil.wall)))
+            .resource(Decoy(Arc::clone(&evil.wall)));
+        evil.serve(plugin);
+        evil
+    }
+
     /// Another plugin, of memos.
     pub fn memos() -> Self {
         let mut memos = Self {
@@ -185,9 +201,13 @@ impl Notes {
             wall: Arc::default(),
             served: None,
         };
-        let plugin = Plugin::new("memos.example.org", "1.0.0").resource(Memo(Arc::clone(&memos.wall)));
-        memos.serve(plugin);
+        memos.serve_memos();
         memos
+    }
+
+    pub fn serve_memos(&mut self) {
+        let plugin = Plugin::new("memos.example.org", "1.0.0").resource(Memo(Arc::clone(&self.wall)));
+        self.serve(plugin);
     }
 
     pub async fn stop(&mut self) {

@@ -5,7 +5,10 @@ use std::{fmt, net::IpAddr, path::PathBuf, str::FromStr, time::Duration};
 use bridge_core::error_chain;
 use tonic::transport::{Channel, ClientTlsConfig, Endpoint as TonicEndpoint, Uri};
 
-use crate::tls::{TlsFiles, Unreadable};
+use crate::{
+    peer,
+    tls::{TlsFiles, Unreadable},
+};
 
 /// An endpoint that does not accept a connection by then is unreachable.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -19,8 +22,8 @@ pub struct Endpoint(Transport);
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum Transport {
-    /// Path of the socket.
-    Unix(PathBuf),
+    /// Path of the socket, and the user whose process listens there; `None`: whoever does.
+    Unix(PathBuf, Option<u32>),
     /// `http://` to a loopback address, without TLS.
     Plain(Uri),
     MutualTls(Uri),
@@ -63,6 +66,12 @@ pub enum EndpointError {
         /// What is wrong with the files, without their contents.
         why: String,
     },
+    /// Nothing says which user's process listens there.
+    #[error("who listens at {endpoint} cannot be checked: only a Unix socket tells its user")]
+    NoUser {
+        /// The endpoint.
+        endpoint: Endpoint,
+    },
     /// The name has no address.
     #[error("cannot resolve {host}: {why}")]
     Unresolved {
@@ -89,7 +98,7 @@ impl FromStr for Endpoint {
         if let Some(path) = text.strip_prefix("unix://") {
             let absolute = path.starts_with('/') && path.len() > 1;
             return if absolute {
-                Ok(Self(Transport::Unix(path.into())))
+                Ok(Self(Transport::Unix(path.into(), None)))
             } else {
                 Err(malformed())
             };
@@ -113,7 +122,7 @@ impl FromStr for Endpoint {
 impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Transport::Unix(path) => write!(f, "unix://{}", path.display()),
+            Transport::Unix(path, _) => write!(f, "unix://{}", path.display()),
             Transport::Plain(uri) | Transport::MutualTls(uri) => {
                 f.write_str(uri.to_string().trim_end_matches('/'))
             }
@@ -127,11 +136,32 @@ impl Endpoint {
     /// No HTTP/2 keep-alive: gRPC servers in Go and C close a connection that pings more often than every five minutes. TCP's keep-alive
     /// finds out that the other machine is down.
     pub fn channel(&self, tls: Option<&TlsFiles>) -> Result<Channel, EndpointError> {
-        let Transport::MutualTls(_) = &self.0 else {
-            return Ok(self.unconnected(self.to_string())?.connect_lazy());
-        };
-        let config = self.files(tls)?.config()?;
-        Ok(self.with_tls(self.to_string(), config)?.connect_lazy())
+        match &self.0 {
+            Transport::Unix(path, Some(user)) => {
+                let endpoint = self.unconnected("http://plugin".to_owned())?;
+                Ok(peer::channel(&endpoint, path.clone(), *user))
+            }
+            Transport::Unix(_, None) | Transport::Plain(_) => {
+                Ok(self.unconnected(self.to_string())?.connect_lazy())
+            }
+            Transport::MutualTls(_) => {
+                let config = self.files(tls)?.config()?;
+                Ok(self.with_tls(self.to_string(), config)?.connect_lazy())
+            }
+        }
+    }
+
+    /// The same, where only a process of this user is connected to.
+    ///
+    /// # Errors
+    /// It is no Unix socket.
+    pub fn of_user(self, user: u32) -> Result<Self, EndpointError> {
+        match self.0 {
+            Transport::Unix(path, _) => Ok(Self(Transport::Unix(path, Some(user)))),
+            other => Err(EndpointError::NoUser {
+                endpoint: Self(other),
+            }),
+        }
     }
 
     /// The host and port of one with TLS.

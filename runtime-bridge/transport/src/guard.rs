@@ -32,12 +32,19 @@ pub struct CompressedAnswer(String);
 #[error("the deadline of the call passed before it could be sent")]
 pub struct DeadlinePassed;
 
+/// The server sends on and on.
+#[derive(Debug, thiserror::Error)]
+#[error("the answer has more than {0} bytes")]
+pub struct EndlessAnswer(usize);
+
 /// A [`Channel`] whose compressed answers are errors without a gRPC code of their own, and which sends no message after the deadline.
 #[derive(Clone)]
 pub struct Guarded {
     channel: Channel,
     /// `None`: gRPC's own deadline is enough.
     deadline: Option<Deadline>,
+    /// Of an answer, in bytes; `None`: the limit of a message is enough.
+    at_most: Option<usize>,
 }
 
 /// An absolute deadline, and the clock that it is measured by.
@@ -59,6 +66,17 @@ impl Guarded {
         Self {
             channel,
             deadline: None,
+            at_most: None,
+        }
+    }
+
+    /// A channel whose answers are cut off after so many bytes, all messages of one answer together: what follows the first is read only to find
+    /// the status behind it.
+    #[must_use]
+    pub fn at_most(self, bytes: usize) -> Self {
+        Self {
+            at_most: Some(bytes),
+            ..self
         }
     }
 
@@ -93,6 +111,7 @@ impl Service<http::Request<Body>> for Guarded {
                 })
             }),
         };
+        let at_most = self.at_most;
         let answer = self.channel.call(request);
         Box::pin(async move {
             let answer = answer.await;
@@ -104,9 +123,56 @@ impl Service<http::Request<Body>> for Guarded {
                 Some(encoding) if encoding != "identity" => {
                     Err(CompressedAnswer(String::from_utf8_lossy(encoding.as_bytes()).into_owned()).into())
                 }
-                _ => Ok(answer),
+                _ => Ok(match at_most {
+                    None => answer,
+                    Some(limit) => answer.map(|body| {
+                        Body::new(Answer {
+                            body,
+                            left: limit,
+                            limit,
+                        })
+                    }),
+                }),
             }
         })
+    }
+}
+
+/// An answer that ends, one way or the other.
+struct Answer {
+    body: Body,
+    left: usize,
+    limit: usize,
+}
+
+impl HttpBody for Answer {
+    type Data = Bytes;
+    type Error = BoxError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        let Some(frame) = ready!(Pin::new(&mut self.body).poll_frame(cx)) else {
+            return Poll::Ready(None);
+        };
+        let frame = frame?;
+        let length = frame.data_ref().map_or(0, Bytes::len);
+        match self.left.checked_sub(length) {
+            Some(left) => {
+                self.left = left;
+                Poll::Ready(Some(Ok(frame)))
+            }
+            None => Poll::Ready(Some(Err(EndlessAnswer(self.limit).into()))),
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
     }
 }
 
@@ -142,5 +208,44 @@ impl HttpBody for Message {
 
     fn size_hint(&self) -> SizeHint {
         self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sends one message after the other, and never says how the call has ended.
+    struct Endless;
+
+    impl HttpBody for Endless {
+        type Data = Bytes;
+        type Error = BoxError;
+
+        fn poll_frame(
+            self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+        ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+            Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(&[0; 5])))))
+        }
+    }
+
+    #[tokio::test]
+    async fn an_answer_without_end_is_cut_off() {
+        let mut answer = Answer {
+            body: Body::new(Endless),
+            left: 1000,
+            limit: 1000,
+        };
+        let mut received = 0;
+        let error = loop {
+            let frame = std::future::poll_fn(|cx| Pin::new(&mut answer).poll_frame(cx)).await;
+            match frame.unwrap() {
+                Ok(frame) => received += frame.data_ref().map_or(0, Bytes::len),
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(received, 1000);
+        assert_eq!(error.to_string(), "the answer has more than 1000 bytes");
     }
 }

@@ -5,6 +5,7 @@ mod channel;
 mod clock;
 mod endpoint;
 mod guard;
+mod peer;
 mod route;
 pub mod status;
 mod tls;

@@ -72,6 +72,14 @@ def test_a_signal_ends_the_plugin_with_exit_code_0(tmp_path, number):
         assert list(tmp_path.iterdir()) == []
 
 
+def test_a_folder_with_the_setgid_bit_lets_its_group_connect(tmp_path):
+    tmp_path.chmod(0o2770)
+    path = tmp_path / "p.sock"
+    with process(f"unix://{path}"), unix(path) as channel:
+        assert info(channel).name == "vectors.example.org"
+        assert path.stat().st_mode & 0o777 == 0o660
+
+
 def test_a_stale_socket_is_replaced_and_one_in_use_is_not(tmp_path):
     path = tmp_path / "plugin.sock"
     with socket.socket(socket.AF_UNIX) as stale:

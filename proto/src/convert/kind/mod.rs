@@ -6,7 +6,7 @@ mod tests;
 
 use crossbridge_types::{
     Capabilities, Comparison, ConnectionKey, Example, FieldRule, Kind, Mutability, NameRules, NameSource,
-    PrinterColumn, ReferenceRule, ResourceType, Rule, Timeouts, Violation,
+    PrinterColumn, ReferenceRule, ResourceType, Rule, Timeouts, Violation, limits,
 };
 
 use super::{document, nested, scalar};
@@ -41,7 +41,7 @@ impl TryFrom<wire::ResourceKind> for Kind {
             short_names: wire.short_names,
             categories: wire.categories,
             namespaced: wire.namespaced,
-            description: wire.description,
+            description: limits::cut(wire.description),
             parameters_schema: document::required_schema(
                 &wire.parameters_schema_json,
                 "parameters_schema_json",
@@ -80,7 +80,7 @@ impl From<wire::ConnectionKey> for ConnectionKey {
     fn from(wire: wire::ConnectionKey) -> Self {
         Self {
             name: wire.name,
-            description: wire.description,
+            description: limits::cut(wire.description),
             one_time: wire.one_time,
         }
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::{Rule, Violation};
+use crate::{Rule, Violation, check};
 
 /// Longest timeout of one call that a plugin may declare.
 const CALL_LIMIT: Duration = Duration::from_mins(1);
@@ -68,6 +68,7 @@ impl Capabilities {
     /// # Errors
     /// The first rule that is broken.
     pub(super) fn check(&self) -> Result<(), Violation> {
+        check::name(&self.rate_limit_group, "rate_limit_group")?;
         let required = |field, when| Err(Violation::new(field, Rule::RequiredWhere { when }));
         if self.create_recovery.contains(&CreateRecovery::Marker) && !self.holds_marker {
             return required("holds_marker", "with MARKER");

@@ -26,6 +26,18 @@ pub struct Example {
 impl Example {
     pub(super) fn check(&self) -> Result<(), Violation> {
         check::required(&self.name, "name")?;
+        check::name(&self.name, "name")?;
+        check::name(&self.external_name, "external_name")?;
+        let documents = [
+            (&self.create_parameters, "create_parameters"),
+            (&self.update_parameters, "update_parameters"),
+            (&self.invalid_parameters, "invalid_parameters"),
+        ];
+        for (document, field) in documents {
+            if let Some(document) = document {
+                check::document(document, field)?;
+            }
+        }
         self.sensitive_values
             .keys()
             .try_for_each(|pointer| check::pointer(pointer, &format!("sensitive_values[{pointer:?}]")))

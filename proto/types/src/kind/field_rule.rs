@@ -58,6 +58,7 @@ pub struct ReferenceRule {
 
 impl FieldRule {
     pub(super) fn check(&self) -> Result<(), Violation> {
+        check::name(&self.path, "path")?;
         check::pointer(&self.path, "path")?;
         check::optional(self.reference.as_ref(), "reference", ReferenceRule::check)
     }

@@ -18,7 +18,7 @@ pub use name_rules::{NameRules, NameSource};
 pub(crate) use schema::check as check_schema;
 
 pub use crate::plugin::{CredentialKey, PluginInfo};
-use crate::{Rule, Violation, check};
+use crate::{Rule, Violation, check, limits};
 
 /// OpenAPI types of a printer column.
 const COLUMN_TYPES: [&str; 5] = ["integer", "number", "string", "boolean", "date"];
@@ -43,6 +43,12 @@ impl ResourceType {
         check::api_group(&self.group, "group")?;
         check::dns_label(&self.version, "version")?;
         check::pascal_case(&self.kind, "kind")
+    }
+
+    /// Whether the group is the plugin's own: its name, or one that ends in a dot and its name.
+    pub fn is_of_plugin(&self, plugin: &str) -> bool {
+        let before = self.group.strip_suffix(plugin);
+        before.is_some_and(|before| before.is_empty() || before.ends_with('.'))
     }
 }
 
@@ -107,6 +113,8 @@ pub struct PrinterColumn {
 impl PrinterColumn {
     fn check(&self) -> Result<(), Violation> {
         check::required(&self.name, "name")?;
+        check::name(&self.name, "name")?;
+        check::name(&self.json_path, "json_path")?;
         check::required(&self.data_type, "data_type")?;
         check::required(&self.json_path, "json_path")?;
         check::form(
@@ -143,6 +151,7 @@ impl Kind {
             .check()
             .map_err(|violation| violation.within("resource_type"))?;
         self.check_names()?;
+        self.check_counts()?;
         schema::check(&self.parameters_schema, "parameters_schema_json")?;
         schema::check(&self.status_schema, "status_schema_json")?;
         if let Some(filter) = &self.list_filter_schema {
@@ -176,6 +185,15 @@ impl Kind {
         })?;
         self.check_recovery()?;
         self.check_examples()
+    }
+
+    fn check_counts(&self) -> Result<(), Violation> {
+        check::count(&self.short_names, limits::RULES, "short_names")?;
+        check::count(&self.categories, limits::RULES, "categories")?;
+        check::count(&self.printer_columns, limits::RULES, "printer_columns")?;
+        check::count(&self.field_rules, limits::RULES, "field_rules")?;
+        check::count(&self.connection_keys, limits::RULES, "connection_keys")?;
+        check::count(&self.examples, limits::RULES, "examples")
     }
 
     fn check_names(&self) -> Result<(), Violation> {

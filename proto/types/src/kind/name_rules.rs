@@ -29,6 +29,8 @@ pub struct NameRules {
 impl NameRules {
     pub(super) fn check(&self) -> Result<(), Violation> {
         check::required(&self.example, "example")?;
+        check::name(&self.example, "example")?;
+        check::name(&self.pattern, "pattern")?;
         if self.max_length > 0 {
             check::at_most(&self.example, self.max_length, "example")?;
         }

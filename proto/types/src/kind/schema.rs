@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::{Rule, Violation};
+use crate::{Rule, Violation, check};
 
 /// Keywords that a structural schema never has, anywhere.
 const FORBIDDEN: [&str; 12] = [
@@ -25,6 +25,7 @@ const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "st
 
 /// Checks that a whole schema is structural.
 pub(crate) fn check(schema: &Value, field: &str) -> Result<(), Violation> {
+    check::shallow(schema, field)?;
     check_whole(schema)
         .map_err(|(pointer, problem)| Violation::new(field, Rule::NotStructural { pointer, problem }))
 }

@@ -71,6 +71,8 @@ policies! {
         "the inspection of a definition that failed";
     RUN = seconds(1, 30), "",
         "the run of a composite resource's pipeline that failed";
+    PUBLICATION = seconds(60, 900).without_jitter(), "",
+        "a change of the kinds of a plugin, from the third within ten minutes on: what it published last is served meanwhile";
     PLUGIN = millis(200, 10_000), "",
         "the question to a plugin whether it is there";
     FUNCTION = seconds(1, 30), "",

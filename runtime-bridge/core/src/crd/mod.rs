@@ -39,7 +39,8 @@ pub use managed::managed;
 pub use rejection::{KindRejected, Rejection};
 pub use sensitive::{SecretRef, SecretRefError, SplitParameters, split_secret_refs};
 pub use version::{
-    BRIDGE_VERSION, PLUGIN, PLUGIN_VERSION, is_noted, newer, note_plugin, note_versions, serves_all,
+    BRIDGE_VERSION, PLUGIN, PLUGIN_VERSION, is_noted, newer, note_plugin, note_versions, other_owner,
+    serves_all,
 };
 
 /// Label on each CRD that the bridge made; its value is [`MANAGED_BY`]. A CRD without it is never overwritten.

@@ -21,6 +21,12 @@ pub fn note_plugin(crd: &mut Value, plugin: &str) {
     crd["metadata"]["annotations"][PLUGIN] = json!(plugin);
 }
 
+/// Another plugin whose CRD the found one is; `None`: it is that of the wanted one's plugin, or of none.
+pub fn other_owner<'a>(wanted: &Value, found: &'a Value) -> Option<&'a str> {
+    let wanted = noted(wanted, PLUGIN)?;
+    noted(found, PLUGIN).filter(|owner| *owner != wanted)
+}
+
 /// Notes the versions on a CRD that is to be written.
 pub fn note_versions(crd: &mut Value, plugin: &str, bridge: &str) {
     crd["metadata"]["annotations"][PLUGIN_VERSION] = json!(plugin);
@@ -192,6 +198,24 @@ mod tests {
         note_plugin(&mut ours, "example.org");
         assert!(is_noted(&ours, &ours));
         assert!(!is_noted(&ours, &crd("1.2.0", "0.3.0")));
+    }
+
+    #[test]
+    fn a_crd_of_another_plugin_is_told_apart() {
+        let of = |plugin| {
+            let mut crd = crd("1.2.0", "0.3.0");
+            note_plugin(&mut crd, plugin);
+            crd
+        };
+        let (ours, theirs) = (of("example.org"), of("evil.example.org"));
+        assert_eq!(other_owner(&ours, &theirs), Some("evil.example.org"));
+        assert_eq!(other_owner(&ours, &ours), None);
+        assert_eq!(other_owner(&ours, &crd("1.0.0", "0.1.0")), None, "it notes none");
+        assert_eq!(
+            other_owner(&crd("1.0.0", "0.1.0"), &theirs),
+            None,
+            "a definition's"
+        );
     }
 
     #[test]

@@ -7,7 +7,10 @@ use crate::{
     kind::{Comparison, DiffMode, FieldRule, Kind, Mutability},
 };
 
-use super::quantity::Quantity;
+use super::{
+    list_index::{ByKeys, ByValue},
+    quantity::Quantity,
+};
 
 /// What differs, in the order of the wish. In the plugin's own diff mode, what the plugin says.
 pub fn differences(kind: &Kind, desired: &Document, observation: &Observation) -> Vec<FieldDiff> {
@@ -31,7 +34,7 @@ pub fn differences_by_rules(
 ) -> Vec<FieldDiff> {
     let mut found = Vec::new();
     let mut walk = Walk {
-        rules,
+        rules: rules.iter().map(|rule| (steps(&rule.path), rule)).collect(),
         found: &mut found,
     };
     walk.object(
@@ -92,7 +95,8 @@ fn of_the_plugin(up_to_date: Option<bool>, diffs: &[FieldDiff]) -> Vec<FieldDiff
 }
 
 struct Walk<'a> {
-    rules: &'a [FieldRule],
+    /// With the steps of their paths.
+    rules: Vec<(Vec<String>, &'a FieldRule)>,
     found: &'a mut Vec<FieldDiff>,
 }
 
@@ -105,7 +109,8 @@ impl Walk<'_> {
         schema: &Value,
         immutable: bool,
     ) {
-        let rule = self.rules.iter().find(|rule| matches(&rule.path, path));
+        let of_place = self.rules.iter().find(|(steps, _)| matches(steps, path));
+        let rule = of_place.map(|(_, rule)| *rule);
         let comparison = rule.map(|rule| rule.comparison).unwrap_or_default();
         if desired.is_null() || comparison == Comparison::WriteOnly || rule.is_some_and(|rule| rule.sensitive)
         {
@@ -180,22 +185,16 @@ impl Walk<'_> {
                 .as_array()
                 .map(|keys| keys.iter().filter_map(Value::as_str).collect())
                 .unwrap_or_default();
+            let by_keys = ByKeys::new(fact, &keys);
             desired
                 .iter()
-                .map(|one| {
-                    fact.iter()
-                        .find(|other| keys.iter().all(|key| one.get(key) == other.get(key)))
-                        .map(|other| (one, other))
-                })
+                .map(|one| by_keys.find(one).map(|other| (one, other)))
                 .collect()
         } else if is(schema, "x-kubernetes-list-type", "set") {
+            let by_value = ByValue::new(fact);
             desired
                 .iter()
-                .map(|one| {
-                    fact.iter()
-                        .find(|other| equal(one, other, Comparison::Json))
-                        .map(|other| (one, other))
-                })
+                .map(|one| by_value.find(one).map(|other| (one, other)))
                 .collect()
         } else {
             Some(desired.iter().zip(fact).collect())
@@ -235,18 +234,21 @@ fn pointer(path: &[String]) -> String {
         .collect()
 }
 
-/// Does the rule's path, with `*` for any step, name this place?
-fn matches(rule: &str, path: &[String]) -> bool {
-    let mut steps = rule.split('/').skip(1);
-    let mut place = path.iter();
-    loop {
-        match (steps.next(), place.next()) {
-            (None, None) => return !rule.is_empty(),
-            (Some("*"), Some(_)) => {}
-            (Some(step), Some(here)) if step.replace("~1", "/").replace("~0", "~") == *here => {}
-            _ => return false,
-        }
-    }
+fn steps(path: &str) -> Vec<String> {
+    let escaped = path.split('/').skip(1);
+    escaped
+        .map(|step| step.replace("~1", "/").replace("~0", "~"))
+        .collect()
+}
+
+/// Do the steps, with `*` for any step, name this place?
+fn matches(steps: &[String], place: &[String]) -> bool {
+    !steps.is_empty()
+        && steps.len() == place.len()
+        && steps
+            .iter()
+            .zip(place)
+            .all(|(step, here)| step == "*" || step == here)
 }
 
 fn equal(desired: &Value, fact: &Value, comparison: Comparison) -> bool {
@@ -268,7 +270,7 @@ fn equal(desired: &Value, fact: &Value, comparison: Comparison) -> bool {
 }
 
 /// As JSON, where 1 and 1.0 are one number.
-fn same_json(one: &Value, other: &Value) -> bool {
+pub(super) fn same_json(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(a), Value::Number(b)) => {
             a == b || ((a.is_f64() || b.is_f64()) && a.as_f64() == b.as_f64())

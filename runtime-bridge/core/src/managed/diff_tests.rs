@@ -7,7 +7,7 @@ use super::*;
 fn paths(schema: &Value, rules: &[FieldRule], desired: &Value, fact: &Value) -> Vec<String> {
     let mut found = Vec::new();
     let mut walk = Walk {
-        rules,
+        rules: rules.iter().map(|rule| (steps(&rule.path), rule)).collect(),
         found: &mut found,
     };
     walk.object(
@@ -34,6 +34,32 @@ fn rule(path: &str) -> FieldRule {
         path: path.to_owned(),
         ..FieldRule::default()
     }
+}
+
+#[test]
+fn long_lists_are_compared_in_one_walk() {
+    const ITEMS: u32 = 100_000;
+    let schema = |list: Value| json!({"properties": {"l": list}});
+    let set = schema(json!({"x-kubernetes-list-type": "set"}));
+    let numbers: Vec<u32> = (0..ITEMS).collect();
+    let reversed: Vec<f64> = (0..ITEMS).rev().map(f64::from).collect();
+    let none: Vec<String> = Vec::new();
+    assert_eq!(
+        paths(&set, &[], &json!({"l": numbers}), &json!({"l": reversed})),
+        none
+    );
+    let map = schema(json!({"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"]}));
+    let item = |k: u32| json!({"k": k, "v": k % 2});
+    let (desired, mut fact): (Vec<Value>, Vec<Value>) = (
+        numbers.iter().map(|k| item(*k)).collect(),
+        (0..ITEMS).rev().map(item).collect(),
+    );
+    fact[0]["v"] = json!(7);
+    let last = format!("/l/{}/v", ITEMS - 1);
+    assert_eq!(
+        paths(&map, &[], &json!({"l": desired}), &json!({"l": fact})),
+        [last]
+    );
 }
 
 #[test]

@@ -30,6 +30,7 @@ mod failure;
 mod initial_schedule;
 mod intervals;
 mod last_observation;
+mod list_index;
 mod machine;
 pub mod names;
 mod ownership;

@@ -19,6 +19,15 @@ pub struct Policies {
 }
 
 impl Policies {
+    /// Do nothing: what the user wants is not known.
+    pub const NOTHING: Self = Self {
+        create: false,
+        update: false,
+        delete: false,
+        late_initialize: false,
+        paused: true,
+    };
+
     /// From `spec`. An absent list means `["*"]`; `deletionPolicy` (cluster-scoped kinds) orphans only while the list is the default one,
     /// as crossplane-runtime's legacy resolver has it.
     pub fn of(spec: &Value) -> Self {

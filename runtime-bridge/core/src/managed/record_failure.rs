@@ -1,6 +1,7 @@
 //! What the memory takes in when a call did not work: how it is reported, and when the next one may go.
 
 use crate::external::{CallError, Failure, Verb};
+use crate::limits;
 use crate::reasons::WarningEvent;
 
 use super::{
@@ -70,7 +71,9 @@ impl ReconcileMemory {
         });
     }
 
-    fn fail(&mut self, retry_state: RetryState) {
+    /// What is told of it is bounded: it becomes a condition's message, and is written at each change.
+    fn fail(&mut self, mut retry_state: RetryState) {
+        retry_state.message = limits::cut(retry_state.message);
         if !retry_state.waiting {
             self.events.push(Event::warning(
                 event_reason(retry_state.verb),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use serde_json::Value;
 
 use crate::external::{CallError, Observation, ObserveResult, Verb};
 
@@ -38,8 +39,9 @@ impl ReconcileMemory {
         let name = &asked.target.external_name;
         let inputs = ReconcileInputs::of(snapshot);
         let found = match look {
-            Ok(ObserveResult::Found(observation)) => {
+            Ok(ObserveResult::Found(mut observation)) => {
                 self.observed.end_absence();
+                self.take_once(&mut observation);
                 ObservedState::Exists(Arc::from(observation))
             }
             Ok(ObserveResult::Absent(absent)) => {
@@ -75,8 +77,6 @@ impl ReconcileMemory {
             self.retry_state = None;
         }
         if let ObservedState::Exists(observation) = &found {
-            self.connection.keep(&observation.connection_details);
-            self.queue_warnings(&observation.warnings);
             self.clear_resolved(snapshot, observation);
             self.adopt_operation(snapshot, observation);
         }
@@ -95,6 +95,24 @@ impl ReconcileMemory {
             next,
             beside: asked.beside.clone(),
         });
+    }
+
+    /// Takes out of an observation what it is told for once: it would be kept a second time for as long as the observation.
+    pub(super) fn take_once(&mut self, observation: &mut Observation) {
+        self.connection
+            .keep(&std::mem::take(&mut observation.connection_details));
+        self.queue_warnings(&std::mem::take(&mut observation.warnings));
+    }
+
+    /// The pass is over. An observation that is large is not kept beyond it, as there is one for each object: whoever needs it observes again.
+    pub fn shed(&mut self) {
+        let is_large = match self.observed.last_state() {
+            Some(ObservedState::Exists(observation)) => !is_small(observation),
+            Some(ObservedState::Absent(_)) | None => false,
+        };
+        if is_large {
+            self.observed.forget_last();
+        }
     }
 
     /// A look may find an operation that nobody here knows of: it is followed like one of ours.
@@ -136,6 +154,38 @@ impl ReconcileMemory {
     }
 }
 
+/// What an observation may weigh that is kept for each object, about as bytes in memory.
+const KEPT: usize = 64 << 10;
+
+fn is_small(observation: &Observation) -> bool {
+    let documents = [Some(&observation.parameters), observation.status.as_ref()];
+    let mut left = KEPT;
+    let mut fits = |value: &Value| fits(value, &mut left);
+    documents
+        .into_iter()
+        .flatten()
+        .all(|document| document.values().all(&mut fits))
+        && observation.diffs.iter().all(|diff| {
+            let values = [diff.desired.as_ref(), diff.observed.as_ref()];
+            values.into_iter().flatten().all(&mut fits)
+        })
+}
+
+/// Whether there is room for it in what is left, which it takes.
+fn fits(value: &Value, left: &mut usize) -> bool {
+    const EACH: usize = 48;
+    let own = EACH + value.as_str().map_or(0, str::len);
+    let Some(rest) = left.checked_sub(own) else {
+        return false;
+    };
+    *left = rest;
+    match value {
+        Value::Array(items) => items.iter().all(|item| fits(item, left)),
+        Value::Object(fields) => fields.values().all(|field| fits(field, left)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
+    }
+}
+
 /// The call that the object's record holds.
 pub(super) fn recorded(snapshot: &Snapshot) -> Option<Attempt> {
     match &*snapshot.managed.record() {
@@ -149,5 +199,30 @@ pub(super) fn incarnation(snapshot: &Snapshot) -> u32 {
     match &*snapshot.managed.record() {
         Stored::Owned(record) => record.incarnation,
         Stored::None | Stored::Unreadable(_) => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn observation(parameters: &Value) -> Observation {
+        Observation {
+            parameters: parameters.as_object().cloned().unwrap_or_default(),
+            ..Observation::default()
+        }
+    }
+
+    #[test]
+    fn an_observation_is_weighed_as_it_lies_in_memory() {
+        assert!(is_small(&observation(&json!({"a": "x".repeat(KEPT / 2)}))));
+        assert!(!is_small(&observation(&json!({"a": "x".repeat(KEPT)}))));
+        // Two bytes each as text.
+        assert!(!is_small(&observation(&json!({"a": vec![0; 2000]}))));
+        let mut of_status = observation(&json!({}));
+        of_status.status = observation(&json!({"a": "x".repeat(KEPT)})).parameters.into();
+        assert!(!is_small(&of_status));
     }
 }

@@ -202,8 +202,7 @@ impl ReconcileMemory {
         if observation.canonical_id.is_empty() {
             observation.canonical_id.clone_from(&outcome.canonical_id);
         }
-        self.connection.keep(&observation.connection_details);
-        self.queue_warnings(&observation.warnings);
+        self.take_once(&mut observation);
         let next = next_observation(snapshot, &observation);
         self.observed.record(LastObservation {
             // It was seen when the call ran, however long the answer lay (trace 3).

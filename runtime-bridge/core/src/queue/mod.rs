@@ -10,6 +10,7 @@ mod running;
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt::Debug,
+    sync::Arc,
 };
 
 use jiff::{SignedDuration, Timestamp};
@@ -29,6 +30,8 @@ pub struct Limits {
     pub per_flow: usize,
     /// Of one kind in one lane: what hangs there starves neither the kind's other lanes nor the lane's other kinds.
     pub per_kind_in_flow: usize,
+    /// Of all kinds of one owner together: what hangs there leaves the rest to others.
+    pub per_owner: usize,
 }
 
 /// A key whose pass is to begin now. It stays in flight until [`Queue::finish`].
@@ -74,6 +77,8 @@ pub struct Queue<K, G, L> {
     waiting: BTreeSet<(Timestamp, u64, K)>,
     ready: Ready<K, G, L>,
     running: RunningCounts<G, L>,
+    /// Whose a kind is: a plugin's. Kinds of nobody share nothing.
+    owners: BTreeMap<G, Arc<str>>,
     /// Keys without a turn that are held back all the same: a mark until then gives them none sooner.
     held_back: BTreeSet<(Timestamp, K)>,
     /// Grows with each new turn: first come, first served.
@@ -118,10 +123,41 @@ where
             waiting: BTreeSet::new(),
             ready: Ready::default(),
             running: RunningCounts::default(),
+            owners: BTreeMap::new(),
             held_back: BTreeSet::new(),
             order: 0,
             taken: 0,
         }
+    }
+
+    /// Whose a kind is from now on.
+    pub fn set_owner(&mut self, kind: &G, owner: Option<Arc<str>>) {
+        match owner {
+            Some(owner) => self.owners.insert(kind.clone(), owner),
+            None => self.owners.remove(kind),
+        };
+    }
+
+    /// Passes in flight of all kinds of an owner.
+    fn running_of(&self, owner: &str) -> usize {
+        let kinds = self.owners.iter().filter(|(_, of)| of.as_ref() == owner);
+        kinds
+            .map(|(kind, _)| self.running.kinds.get(kind).copied().unwrap_or(0))
+            .sum()
+    }
+
+    /// Owners whose passes in flight are as many as they may be.
+    fn full_owners(&self) -> BTreeSet<Arc<str>> {
+        let owners: BTreeSet<&Arc<str>> = self
+            .running
+            .kinds
+            .keys()
+            .filter_map(|kind| self.owners.get(kind))
+            .collect();
+        let full = owners
+            .into_iter()
+            .filter(|owner| self.running_of(owner) >= self.limits.per_owner);
+        full.cloned().collect()
     }
 
     /// Gives a key a turn, or makes the one it has earlier and more urgent. `flow` counts for a key that is new; afterwards
@@ -172,8 +208,12 @@ where
         if self.running.total >= self.limits.total {
             return None;
         }
-        let (limits, running) = (self.limits, &self.running);
-        let kind_may = |kind: &G| running.kinds.get(kind).copied().unwrap_or(0) < limits.per_kind;
+        let full = self.full_owners();
+        let (limits, running, owners) = (self.limits, &self.running, &self.owners);
+        let kind_may = |kind: &G| {
+            running.kinds.get(kind).copied().unwrap_or(0) < limits.per_kind
+                && owners.get(kind).is_none_or(|owner| !full.contains(owner))
+        };
         let flow_may = |kind: &G, flow: &L| {
             running.flows.get(flow).copied().unwrap_or(0) < limits.per_flow
                 && running.of_kind_in_flow(kind, flow) < limits.per_kind_in_flow

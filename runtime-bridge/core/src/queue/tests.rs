@@ -13,6 +13,7 @@ const PLENTY: Limits = Limits {
     per_kind: 100,
     per_flow: 100,
     per_kind_in_flow: 100,
+    per_owner: 100,
 };
 
 fn at(second: i64) -> Timestamp {
@@ -229,6 +230,7 @@ fn limits_affect_their_own_kind_and_flow_alone() {
         per_kind: 2,
         per_flow: 1,
         per_kind_in_flow: 1,
+        per_owner: 100,
     });
     mark(&mut queue, 1, 'a', 1);
     mark(&mut queue, 2, 'a', 1);
@@ -254,6 +256,7 @@ fn a_hanging_kind_leaves_permits_for_its_flow() {
         per_kind: 4,
         per_flow: 4,
         per_kind_in_flow: 2,
+        per_owner: 100,
     });
     for key in 0..5 {
         mark(&mut queue, key, 'a', 1);
@@ -329,4 +332,27 @@ fn a_clock_that_is_set_back_delays_nothing() {
     assert_eq!(take(&mut queue, 0), Some(3));
     assert_eq!((take(&mut queue, 29), take(&mut queue, 30)), (None, Some(2)));
     assert_eq!((take(&mut queue, 59), take(&mut queue, 60)), (None, Some(1)));
+}
+
+#[test]
+fn the_kinds_of_one_owner_take_no_more_than_its_share() {
+    let mut queue = TestQueue::new(Limits {
+        total: 4,
+        per_owner: 2,
+        ..PLENTY
+    });
+    queue.set_owner(&'a', Some("hangs".into()));
+    queue.set_owner(&'b', Some("hangs".into()));
+    queue.set_owner(&'c', Some("works".into()));
+    for (key, kind) in [(1, 'a'), (2, 'a'), (3, 'b'), (4, 'b')] {
+        mark(&mut queue, key, kind, key);
+    }
+    assert_eq!(take_all(&mut queue, 0).len(), 2);
+    mark(&mut queue, 5, 'c', 5);
+    mark(&mut queue, 6, 'd', 6);
+    assert_eq!(take_all(&mut queue, 0), [5, 6], "also kinds of nobody");
+    queue.finish(&1, None, None, None);
+    assert_eq!(take_all(&mut queue, 1).len(), 1);
+    queue.set_owner(&'b', None);
+    assert_eq!(queue.running(), 4);
 }

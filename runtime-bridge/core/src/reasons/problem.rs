@@ -18,6 +18,10 @@ reasons! {
             => "add the key to the Secret, or name another",
         SecretNotText = "the value in the Secret is not UTF-8 text"
             => "store text under the key that the message names",
+        ParametersTooDeep = "`spec.forProvider` is nested more than 64 levels deep"
+            => "nest it less deeply",
+        SecretsTooLarge = "the values of all Secrets that the object refers to are larger than 4 MiB together"
+            => "refer to smaller ones, or to fewer",
         SecretNotRead = "the Secret cannot be read"
             => "create it if it does not exist; else the API server did not let the bridge read it: see its rights, or its health",
         ProviderConfigNotRead = "the config cannot be read"
@@ -30,8 +34,10 @@ reasons! {
             => "see its Deployment",
         CredentialsFileNotRead = "the bridge cannot read the file within 10 s"
             => "see its Deployment",
-        CredentialsSourceForbidden = "a config of a namespace names a variable or file of the bridge"
-            => "use a Secret or a ClusterProviderConfig, or start the bridge with `--namespaced-host-credentials`",
+        CredentialsSourceForbidden = "a config of a namespace names a variable or file of the bridge, or gives the plugin no credentials"
+            => "use a Secret or a ClusterProviderConfig, or start the bridge with the flag that the message names",
+        EndpointForbidden = "a config of a namespace sets `settings.endpoint`"
+            => "leave it out or use a ClusterProviderConfig, or start the bridge with `--namespaced-endpoints`",
         ProviderConfigNotChecked = "the plugin did not answer CheckConfig"
             => "nothing: it is asked again",
     }

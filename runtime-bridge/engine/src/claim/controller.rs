@@ -27,6 +27,7 @@ impl ClaimReconciler {
     pub fn controller(self: &Arc<Self>, reason: &str) -> Controller {
         let composites = self.composites();
         Controller {
+            owner: None,
             api: Arc::clone(&self.api),
             edges: dependencies::edges(&composites.kind, &composites.version),
             reconciler: Arc::new(QueuedReconciler(Arc::clone(self))),

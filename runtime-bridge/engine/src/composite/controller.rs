@@ -27,6 +27,7 @@ impl CompositeReconciler {
     /// As the engine serves it.
     pub fn controller(self: &Arc<Self>, reason: &str) -> Controller {
         Controller {
+            owner: None,
             api: Arc::clone(&self.api),
             edges: dependencies::edges(self.terms().scope),
             reconciler: Arc::new(QueuedReconciler(Arc::clone(self))),

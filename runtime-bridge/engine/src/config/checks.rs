@@ -1,5 +1,6 @@
 //! Whether a config is good: `CheckConfig` is asked once per revision while it goes well, and less and less often while it does not. A call
-//! that is refused for its config counts like a check that was.
+//! that is refused for its config is a reason to ask: one object, whose region is not enabled, holds up no other. Where the plugin checks no
+//! configs, such a call counts like a check that went wrong.
 
 use std::time::Duration;
 
@@ -25,7 +26,22 @@ pub(super) struct Checks {
     /// While it is rejected.
     backoff: BackoffPolicy,
     failed: Mutex<Option<Failed>>,
+    doubt: Mutex<Option<Doubt>>,
+    passed: Mutex<Option<Passed>>,
     read_afresh: Mutex<Option<ReadAfresh>>,
+}
+
+/// A call was refused for its config, and the plugin was not asked yet whether the config is at fault.
+struct Doubt {
+    revision: String,
+    failure: Failure,
+    since: Timestamp,
+}
+
+/// The last check that went well.
+struct Passed {
+    revision: String,
+    at: Timestamp,
 }
 
 /// The last time that credentials had expired, and were read afresh for it.
@@ -51,6 +67,8 @@ impl Checks {
         Self {
             backoff,
             failed: Mutex::default(),
+            doubt: Mutex::default(),
+            passed: Mutex::default(),
             read_afresh: Mutex::default(),
         }
     }
@@ -77,17 +95,30 @@ impl Checks {
         }
         let error = match external.check_config(config, now + CHECK_WITHIN).await {
             Ok(Ok(identity)) => {
-                self.pass();
+                self.take_doubt(config);
+                // What was sent before it was asked tells nothing that it did not know.
+                self.pass(config, now);
                 return Ok(identity);
             }
-            Ok(Err(failure)) => ConfigError::Rejected {
-                config: key.clone(),
-                failure: Box::new(failure),
-            },
-            // A plugin that does not check configs knows no identities either.
+            Ok(Err(failure)) => {
+                self.take_doubt(config);
+                ConfigError::Rejected {
+                    config: key.clone(),
+                    failure: Box::new(failure),
+                }
+            }
+            // A plugin that does not check configs knows no identities either, and calls alone can tell.
             Err(CallError::Rejected { code, .. }) if code == "UNIMPLEMENTED" => {
-                self.pass();
-                return Ok(String::new());
+                let Some(doubt) = self.take_doubt(config) else {
+                    self.go_on();
+                    return Ok(String::new());
+                };
+                let error = ConfigError::Rejected {
+                    config: key.clone(),
+                    failure: Box::new(doubt.failure),
+                };
+                self.fail(config, error.clone(), doubt.since);
+                return Err(error);
             }
             Err(source) => ConfigError::NotChecked {
                 config: key.clone(),
@@ -98,31 +129,43 @@ impl Checks {
         Err(error)
     }
 
-    /// A call that began then was refused for its config.
+    /// A call that began then was refused for its config. Whether that is news: then the config is read and checked afresh.
     pub(super) fn rejected(
         &self,
-        key: &Key,
         config: &Config,
         failure: &Failure,
         began: Timestamp,
         now: Timestamp,
-    ) {
+    ) -> bool {
         if reaction(failure.code) == Reaction::RereadCredentials && self.may_read_afresh(config, began, now) {
-            return;
+            return true;
         }
         // Answers of calls that were on their way together are one failure, not many.
-        let known = self
+        let has_failed = self
             .failed
             .lock()
             .as_ref()
             .is_some_and(|failed| failed.revision == config.revision && began < failed.since);
-        if !known {
-            let error = ConfigError::Rejected {
-                config: key.clone(),
-                failure: Box::new(failure.clone()),
-            };
-            self.fail(config, error, now);
+        let has_passed = self
+            .passed
+            .lock()
+            .as_ref()
+            .is_some_and(|passed| passed.revision == config.revision && began < passed.at);
+        if has_failed || has_passed {
+            return false;
         }
+        *self.doubt.lock() = Some(Doubt {
+            revision: config.revision.clone(),
+            failure: failure.clone(),
+            since: now,
+        });
+        true
+    }
+
+    /// The doubt about this revision, which ends here.
+    fn take_doubt(&self, config: &Config) -> Option<Doubt> {
+        let doubt = self.doubt.lock().take();
+        doubt.filter(|doubt| doubt.revision == config.revision)
     }
 
     /// Once; and not again if what was read afresh is refused soon after.
@@ -142,7 +185,15 @@ impl Checks {
         }
     }
 
-    fn pass(&self) {
+    fn pass(&self, config: &Config, at: Timestamp) {
+        *self.passed.lock() = Some(Passed {
+            revision: config.revision.clone(),
+            at,
+        });
+        self.go_on();
+    }
+
+    fn go_on(&self) {
         if let Some(failed) = self.failed.lock().as_mut() {
             failed.passed = true;
         }

@@ -10,7 +10,7 @@ use bridge_core::external::Secrets;
 use serde_json::Value;
 
 use super::{
-    ConfigError,
+    ConfigError, ConfigPolicy,
     host::{Content, Host},
     spec::{ConfigSpec, SecretKey, Source},
 };
@@ -29,7 +29,7 @@ pub(super) enum CredentialsLocation {
 }
 
 impl CredentialsLocation {
-    pub(super) fn of(config: &Object, spec: &ConfigSpec, namespaced_host: bool) -> Result<Self, ConfigError> {
+    pub(super) fn of(config: &Object, spec: &ConfigSpec, policy: ConfigPolicy) -> Result<Self, ConfigError> {
         let key = config.key();
         let lacks = |field: &str| ConfigError::Invalid {
             config: key.clone(),
@@ -50,7 +50,7 @@ impl CredentialsLocation {
             }
         };
         let on_host = matches!(location, Self::Variable(_) | Self::Path(_));
-        if on_host && config.namespace().is_some() && !namespaced_host {
+        if on_host && !policy.allows_host(config) {
             return Err(ConfigError::HostForbidden { config: key });
         }
         Ok(location)

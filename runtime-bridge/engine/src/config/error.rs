@@ -75,6 +75,24 @@ pub enum ConfigError {
         /// Which config.
         config: Key,
     },
+    /// A config of a namespace leaves it to the plugin as whom it acts.
+    #[error(
+        "the {config} gives the plugin no credentials, so that it would act as itself, which a config of a namespace may do only if the \
+         bridge was started with --namespaced-ambient-credentials: use a Secret with credentials, or a ClusterProviderConfig"
+    )]
+    AmbientForbidden {
+        /// Which config.
+        config: Key,
+    },
+    /// A config of a namespace says where calls go.
+    #[error(
+        "the {config} sets settings.endpoint, which a config of a namespace may do only if the bridge was started with \
+         --namespaced-endpoints: leave it out, or use a ClusterProviderConfig"
+    )]
+    EndpointForbidden {
+        /// Which config.
+        config: Key,
+    },
     /// The plugin needs a credential that is not there.
     #[error("the {config} gives no credential {name:?}, which the plugin needs: {keys}")]
     CredentialMissing {
@@ -127,7 +145,10 @@ impl ConfigError {
             Self::Secret { .. } => ProblemReason::SecretNotRead,
             Self::SecretKeyMissing { .. } => ProblemReason::SecretKeyMissing,
             Self::Host { source, .. } => source.reason(),
-            Self::HostForbidden { .. } => ProblemReason::CredentialsSourceForbidden,
+            Self::HostForbidden { .. } | Self::AmbientForbidden { .. } => {
+                ProblemReason::CredentialsSourceForbidden
+            }
+            Self::EndpointForbidden { .. } => ProblemReason::EndpointForbidden,
             Self::CredentialMissing { .. } => ProblemReason::CredentialMissing,
             Self::Rejected { failure, .. } => return Reason::of_plugin(&failure.reason),
             Self::NotChecked { .. } => ProblemReason::ProviderConfigNotChecked,
@@ -136,11 +157,57 @@ impl ConfigError {
     }
 }
 
+impl ConfigError {
+    /// What an object that refers to the config is told. Of a config of the cluster, which objects of every namespace refer to, where its
+    /// credentials lie is its own condition's to say.
+    fn of_object(&self) -> String {
+        match self {
+            Self::Secret { config, .. }
+            | Self::SecretKeyMissing { config, .. }
+            | Self::Host { config, .. }
+                if config.namespace().is_none() =>
+            {
+                format!("the {config} cannot read its credentials: its condition Ready says why")
+            }
+            Self::CredentialMissing { config, name, .. } if config.namespace().is_none() => {
+                format!("the {config} gives no credential {name:?}, which the plugin needs")
+            }
+            _ => self.to_string(),
+        }
+    }
+}
+
 impl From<&ConfigError> for Problem {
     fn from(error: &ConfigError) -> Self {
         Self {
             reason: error.reason().into(),
-            message: error.to_string(),
+            message: error.of_object(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bridge_core::watch_plan::GroupKind;
+
+    use super::*;
+
+    #[test]
+    fn where_the_credentials_of_the_cluster_lie_is_not_told_to_tenants() {
+        let missing = |namespace: Option<&str>| {
+            let kind = GroupKind::new("example.org", "Config");
+            let error = ConfigError::Secret {
+                config: Key::new(kind, namespace, "default"),
+                source: SecretError::NotFound {
+                    namespace: "operators".to_owned(),
+                    name: "keys".to_owned(),
+                },
+            };
+            Problem::from(&error)
+        };
+        let told = missing(None);
+        assert_eq!(told.reason, "SecretNotFound");
+        assert!(!told.message.contains("operators"), "{told:?}");
+        assert!(missing(Some("team")).message.contains("operators/keys"));
     }
 }

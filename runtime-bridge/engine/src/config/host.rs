@@ -12,6 +12,14 @@ use bridge_core::reasons::ProblemReason;
 /// No credential is longer.
 const MOST_BYTES: u64 = 1 << 20;
 
+/// Folders of which no file is read.
+const OWN: [&str; 4] = [
+    "/proc",
+    "/sys",
+    "/run/secrets/kubernetes.io",
+    "/var/run/secrets/kubernetes.io",
+];
+
 /// Why a variable or file gives no credentials.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HostError {
@@ -82,6 +90,7 @@ impl Host for LocalHost {
 
     fn content(&self, path: &str) -> Result<Content, HostError> {
         let read = || -> io::Result<Content> {
+            reject_own(Path::new(path))?;
             if fs::metadata(path)?.is_dir() {
                 directory(path)
             } else {
@@ -100,6 +109,16 @@ impl Host for LocalHost {
     }
 }
 
+/// Wherever links lead: the bridge's token and what the kernel tells of processes are nobody's credentials.
+fn reject_own(path: &Path) -> io::Result<()> {
+    let path = fs::canonicalize(path)?;
+    if OWN.iter().any(|own| path.starts_with(own)) {
+        let why = "it belongs to the bridge itself";
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
+    }
+    Ok(())
+}
+
 /// Names that begin with a dot are the mount's own affairs: `..data` of a projected Secret.
 fn directory(path: &str) -> io::Result<Content> {
     let mut files = BTreeMap::new();
@@ -115,6 +134,7 @@ fn directory(path: &str) -> io::Result<Content> {
 
 /// Not a pipe, which would be waited for.
 fn file(path: &Path) -> io::Result<Vec<u8>> {
+    reject_own(path)?;
     if !fs::metadata(path)?.is_file() {
         return Err(io::Error::new(
             io::ErrorKind::InvalidInput,
@@ -134,6 +154,29 @@ fn file(path: &Path) -> io::Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_belongs_to_the_bridge_is_not_read_by_any_path() {
+        let folder = std::env::temp_dir().join(format!("crossbridge-host-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let link = folder.join("link");
+        std::os::unix::fs::symlink("/proc/self/environ", &link).unwrap();
+        let link = link.to_string_lossy().into_owned();
+        let own = "it belongs to the bridge itself";
+        for path in [
+            "/proc/self/environ",
+            "/tmp/../proc/self/environ",
+            &link,
+            &folder.to_string_lossy(),
+        ] {
+            let error = LocalHost.content(path).err().map(|error| error.to_string());
+            assert!(
+                error.as_ref().is_some_and(|error| error.contains(own)),
+                "{path}: {error:?}"
+            );
+        }
+        fs::remove_dir_all(folder).unwrap();
+    }
 
     #[test]
     fn what_is_no_regular_file_is_not_opened() {

@@ -105,6 +105,7 @@ pub fn keep_while_used(
     users.publish(published);
     let configs = [config_api(plugin), cluster_config_api(plugin)].map(|api| {
         engine.serve(Controller {
+            owner: None,
             api: Arc::new(api),
             edges: Arc::new([Edge::references(Arc::new(|config: &Object| {
                 secret_of(config).into_iter().collect()

@@ -9,12 +9,12 @@ use bridge_core::{
     kind::PluginInfo,
     managed::Problem,
 };
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 
 use super::{
-    ConfigError, ConfigObjects, Host, HostError, SecretSource,
+    ConfigError, ConfigObjects, ConfigPolicy, Host, HostError, SecretSource,
     checks::Checks,
     condition,
     credentials::{self, CredentialsLocation},
@@ -52,8 +52,8 @@ pub struct ConfigOptions {
     pub secrets: Arc<dyn SecretSource>,
     /// Variables and files.
     pub host: Arc<dyn Host>,
-    /// A config of a namespace may name variables and files of the bridge.
-    pub namespaced_host: bool,
+    /// What configs of a namespace may do.
+    pub policy: ConfigPolicy,
     /// While a config is rejected.
     pub backoff: BackoffPolicy,
     /// The time.
@@ -68,8 +68,16 @@ pub struct ConfigResolver {
     slots: Mutex<HashMap<Key, Arc<Slot>>>,
 }
 
+/// A config that nobody asked for in this time is forgotten, with its credentials.
+const UNUSED: SignedDuration = SignedDuration::from_mins(15);
+
+/// Settings and credentials of all configs together that are kept, in bytes; those that were asked for least lately are forgotten first.
+const MOST_KEPT: usize = 32 << 20;
+
 /// One config.
 struct Slot {
+    /// When it was asked for last, and how many bytes it keeps.
+    used: Mutex<(Timestamp, usize)>,
     known: Mutex<Option<CachedConfig>>,
     checks: Checks,
     /// Many who ask at once cause one read and one check.
@@ -86,8 +94,9 @@ struct Unread {
 }
 
 impl Slot {
-    fn new(backoff: BackoffPolicy) -> Self {
+    fn new(backoff: BackoffPolicy, now: Timestamp) -> Self {
         Self {
+            used: Mutex::new((now, 0)),
             known: Mutex::default(),
             checks: Checks::new(backoff),
             reads: SingleFlight::default(),
@@ -134,8 +143,7 @@ impl ConfigResolver {
             }
             Lookup::Unavailable(source) => return Err(ConfigError::NotRead { config: key, source }),
         };
-        let new = || Arc::new(Slot::new(self.options.backoff));
-        let slot = Arc::clone(self.slots.lock().entry(key).or_insert_with(new));
+        let slot = self.slot(key);
         if let Some(known) = self.still_known(&slot, &config)
             && !self.is_report_due(&slot)
         {
@@ -149,7 +157,12 @@ impl ConfigResolver {
         } else {
             turn.begin();
             match self.read(&slot, &config).await {
-                Ok(known) => Ok(Arc::clone(&slot.known.lock().insert(known).config)),
+                Ok(known) => {
+                    slot.used.lock().1 = size(&known.config);
+                    let config = Arc::clone(&slot.known.lock().insert(known).config);
+                    forget_unused(&mut self.slots.lock(), self.options.clock.now());
+                    Ok(config)
+                }
                 Err(error) => {
                     turn.fail(Unread {
                         uid: config.uid().to_owned(),
@@ -170,6 +183,19 @@ impl ConfigResolver {
             self.options.objects.wake(&object.key(), at);
         }
         resolved
+    }
+
+    fn slot(&self, key: Key) -> Arc<Slot> {
+        let now = self.options.clock.now();
+        let mut slots = self.slots.lock();
+        if let Some(slot) = slots.get(&key) {
+            slot.used.lock().0 = now;
+            return Arc::clone(slot);
+        }
+        forget_unused(&mut slots, now);
+        let slot = Arc::new(Slot::new(self.options.backoff, now));
+        slots.insert(key, Arc::clone(&slot));
+        slot
     }
 
     /// Tells what became of a config in its status. A write that failed is tried again after a while, by the next who asks.
@@ -232,12 +258,16 @@ impl ConfigResolver {
             config: key.clone(),
             why,
         })?;
-        let location = CredentialsLocation::of(object, &spec, self.options.namespaced_host)?;
+        let policy = self.options.policy;
+        policy.check_settings(object, spec.settings.as_ref())?;
+        let location = CredentialsLocation::of(object, &spec, policy)?;
         let on_host = matches!(
             location,
             CredentialsLocation::Variable(_) | CredentialsLocation::Path(_)
         );
         let (credentials, secret) = self.credentials(&key, location).await?;
+        let takes_credentials = !self.options.plugin.credential_keys.is_empty();
+        policy.check_credentials(object, credentials.0.is_empty(), takes_credentials)?;
         self.check_keys(&key, &credentials)?;
         let mut config = Config {
             id: object.uid().to_owned(),
@@ -358,22 +388,45 @@ impl ConfigSource for ConfigResolver {
     }
 
     fn rejected(&self, config: &Config, failure: &Failure, began: Timestamp) {
-        let slots: Vec<(Key, Arc<Slot>)> = self
-            .slots
-            .lock()
-            .iter()
-            .map(|(key, slot)| (key.clone(), Arc::clone(slot)))
-            .collect();
-        for (key, slot) in slots {
+        let slots: Vec<Arc<Slot>> = self.slots.lock().values().map(Arc::clone).collect();
+        for slot in slots {
             let mut known = slot.known.lock();
-            let is_this = |known: &mut CachedConfig| {
+            let is_this = |known: &CachedConfig| {
                 known.config.id == config.id && known.config.revision == config.revision
             };
             // Of a revision that is not in use any more it says nothing.
-            if known.take_if(is_this).is_some() {
-                let now = self.options.clock.now();
-                slot.checks.rejected(&key, config, failure, began, now);
-            }
+            let now = self.options.clock.now();
+            known.take_if(|known| is_this(known) && slot.checks.rejected(config, failure, began, now));
+        }
+    }
+}
+
+/// Bytes of what is kept of a config.
+fn size(config: &Config) -> usize {
+    let credentials = config.credentials.0.iter();
+    let credentials: usize = credentials.map(|(name, value)| name.len() + value.len()).sum();
+    let settings = config.settings.as_ref().map(serde_json::to_string);
+    let settings = settings.and_then(Result::ok).map_or(0, |settings| settings.len());
+    credentials + settings
+}
+
+/// Forgets configs that nobody uses, and the least used ones if all are too large together. Who asks for one of them again has it read anew.
+fn forget_unused(slots: &mut HashMap<Key, Arc<Slot>>, now: Timestamp) {
+    slots.retain(|_, slot| now.duration_since(slot.used.lock().0) < UNUSED);
+    let mut by_use: Vec<(Timestamp, usize, Key)> = slots
+        .iter()
+        .map(|(key, slot)| {
+            let (used, bytes) = *slot.used.lock();
+            (used, bytes, key.clone())
+        })
+        .collect();
+    by_use.sort_by_key(|(used, ..)| std::cmp::Reverse(*used));
+    let mut kept = 0;
+    for (at, (_, bytes, key)) in by_use.iter().enumerate() {
+        kept += bytes;
+        // The one that is used now stays, however large it is.
+        if at > 0 && kept > MOST_KEPT {
+            slots.remove(key);
         }
     }
 }

@@ -5,7 +5,9 @@ pub(crate) mod write_pace;
 
 use std::time::Duration;
 
-use bridge_core::crd::{MANAGED_BY, MANAGED_BY_LABEL, differences, is_noted, newer, serves_all};
+use bridge_core::crd::{
+    MANAGED_BY, MANAGED_BY_LABEL, PLUGIN, differences, is_noted, newer, other_owner, serves_all,
+};
 use http::{Method, Request, header};
 use serde_json::Value;
 use tokio::time::Instant;
@@ -49,6 +51,17 @@ pub enum CrdError {
         name: String,
         /// Where, as JSON Pointers.
         at: Vec<String>,
+    },
+    /// It is another plugin's, whatever it looks like.
+    #[error(
+        "the CRD {name} belongs to the plugin {owner}, as its annotation {PLUGIN} says, and is left alone. If that plugin is gone for \
+         good, hand the CRD over with `kubectl annotate crd {name} {PLUGIN}-`"
+    )]
+    OtherPlugin {
+        /// Its name.
+        name: String,
+        /// The plugin that it belongs to.
+        owner: String,
     },
     /// It is as it should be, and the API server does not serve it, or not yet.
     #[error("the CRD {name} is not established: {why}")]
@@ -176,6 +189,12 @@ fn step(name: &str, definition: &Value, live: Option<&Value>) -> Result<Step, Cr
     let Some(live) = live else {
         return Ok(Step::Write);
     };
+    if let Some(owner) = other_owner(definition, live) {
+        return Err(CrdError::OtherPlugin {
+            name: name.to_owned(),
+            owner: owner.to_owned(),
+        });
+    }
     let at = differences(definition, live);
     let ours = live["metadata"]["labels"][MANAGED_BY_LABEL] == MANAGED_BY;
     match (at.is_empty(), ours) {

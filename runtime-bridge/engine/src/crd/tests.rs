@@ -3,7 +3,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use bridge_core::crd::note_versions;
+use bridge_core::crd::{note_plugin, note_versions};
 use http::{Response, StatusCode};
 use http_body_util::BodyExt;
 use kube::client::Body;
@@ -171,6 +171,30 @@ async fn a_check_leaves_what_is_newer_whoever_made_it() {
         matches!(brought.found, Err(CrdError::Missing { .. })),
         "{brought:?}"
     );
+}
+
+#[tokio::test]
+async fn the_crd_of_another_plugin_is_neither_served_nor_written() {
+    let of = |scope: &str, plugin: &str| {
+        let mut definition = definition(scope, "1.1.0");
+        note_plugin(&mut definition, plugin);
+        definition
+    };
+    let wanted = of("Namespaced", "evil.example.org");
+    for scope in ["Cluster", "Namespaced"] {
+        for may_write in [MayWrite::Yes, MayWrite::Never] {
+            let theirs = of(scope, "example.org");
+            let (brought, writes) = brought(&wanted, Some(theirs), may_write).await;
+            let error = CrdError::OtherPlugin {
+                name: "notes".to_owned(),
+                owner: "example.org".to_owned(),
+            };
+            assert_eq!((brought.found, writes), (Err(error), Vec::new()));
+        }
+    }
+    let nobodys = definition("Cluster", "1.0.0");
+    let (_, writes) = brought(&wanted, Some(nobodys), MayWrite::Yes).await;
+    assert_eq!(writes.len(), 1, "one of an older bridge, which noted no plugin");
 }
 
 #[tokio::test]

@@ -69,6 +69,7 @@ impl DefinitionReconciler {
     /// As the engine serves it.
     pub fn controller(self: &Arc<Self>, reason: &str) -> Controller {
         Controller {
+            owner: None,
             api: api(),
             edges: Arc::new([]),
             reconciler: Arc::clone(self) as _,

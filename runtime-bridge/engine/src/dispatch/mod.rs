@@ -79,6 +79,17 @@ impl Dispatcher {
 
     /// Who reconciles a kind from now on.
     pub fn register(&self, kind: &GroupKind, reconciler: Arc<dyn Reconcile>) -> Registration {
+        self.register_of(kind, None, reconciler)
+    }
+
+    /// Likewise, of a kind that shares a limit of passes with others of its owner.
+    pub fn register_of(
+        &self,
+        kind: &GroupKind,
+        owner: Option<Arc<str>>,
+        reconciler: Arc<dyn Reconcile>,
+    ) -> Registration {
+        self.shared.queue.lock().set_owner(kind, owner);
         let registration = Registration(self.shared.next_registration.fetch_add(1, Ordering::Relaxed));
         self.shared
             .reconcilers
@@ -101,7 +112,10 @@ impl Dispatcher {
         self.shared.metrics.queued.remove(&label);
         self.shared.metrics.in_flight.remove(&label);
         drop(reconcilers);
-        self.shared.queue.lock().retain(|_, of| of != kind);
+        let mut queue = self.shared.queue.lock();
+        queue.retain(|_, of| of != kind);
+        queue.set_owner(kind, None);
+        drop(queue);
         self.shared.scheduled.lock().retain(|key| key.kind() != kind);
         self.shared
             .consecutive_failures

@@ -33,6 +33,7 @@ impl Default for DispatchOptions {
             per_kind: 64,
             per_flow: 64,
             per_kind_in_flow: 32,
+            per_owner: 64,
         };
         Self {
             limits,

@@ -144,6 +144,7 @@ fn waiting_harness(total: usize, script: impl Into<VecDeque<ScriptedResult>>) ->
             per_kind: total,
             per_flow: total,
             per_kind_in_flow: total,
+            per_owner: total,
         },
         pass_timeout: TIMEOUT,
     };

@@ -2,7 +2,7 @@
 
 mod recent;
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use http::{Method, Request, header};
 use k8s_openapi::{
@@ -25,6 +25,9 @@ use crate::{
 
 /// Events that wait to be sent; more are dropped and counted.
 const WAITING: usize = 1_000;
+
+/// Of those, so many may be about objects of one API group: a flood of one plugin leaves room for others.
+const WAITING_OF_GROUP: usize = 500;
 
 /// The API server takes no longer `message`.
 const LONGEST_MESSAGE: usize = 1_024;
@@ -52,6 +55,7 @@ pub struct EventRecorder {
     recent: Mutex<Recent>,
     sender: Mutex<Option<mpsc::Sender<Event>>>,
     worker: Mutex<Option<JoinHandle<()>>>,
+    waiting: Arc<Mutex<HashMap<String, usize>>>,
     clock: Arc<dyn Clock>,
     metrics: Arc<Metrics>,
     instance: String,
@@ -67,8 +71,11 @@ impl EventRecorder {
     ) -> Arc<Self> {
         let (sender, mut waiting) = mpsc::channel::<Event>(WAITING);
         let counted = Arc::clone(&metrics);
+        let of_groups = Arc::new(Mutex::new(HashMap::<String, usize>::new()));
+        let left = Arc::clone(&of_groups);
         let worker = tokio::spawn(async move {
             while let Some(event) = waiting.recv().await {
+                leave(&mut left.lock(), group_of(&event));
                 let outcome = match send(&client, &event).await {
                     Ok(()) => "sent",
                     Err(error) => {
@@ -83,6 +90,7 @@ impl EventRecorder {
             recent: Mutex::default(),
             sender: Mutex::new(Some(sender)),
             worker: Mutex::new(Some(worker)),
+            waiting: of_groups,
             clock,
             metrics,
             instance: instance.to_owned(),
@@ -111,18 +119,39 @@ impl EventRecorder {
             self.count("repeated");
             return;
         }
+        if !recent.has_room(object.uid(), now) {
+            self.count("too_many_of_object");
+            return;
+        }
         let event = self.event(component.into(), object, event_type, reason, message, Time(now));
-        let sent = self
-            .sender
-            .lock()
-            .as_ref()
-            .is_some_and(|sender| sender.try_send(event).is_ok());
+        let sent = self.send_later(event);
         // What was dropped was not said.
         if sent {
             recent.remember(what, now);
         } else {
             self.count("overflowed");
         }
+    }
+
+    /// Whether there is room for it among those that wait.
+    fn send_later(&self, event: Event) -> bool {
+        let group = group_of(&event).to_owned();
+        let mut waiting = self.waiting.lock();
+        let of_group = waiting.entry(group.clone()).or_default();
+        if *of_group >= WAITING_OF_GROUP {
+            return false;
+        }
+        // Before it is sent, as it may be received at once.
+        *of_group += 1;
+        let sent = self
+            .sender
+            .lock()
+            .as_ref()
+            .is_some_and(|sender| sender.try_send(event).is_ok());
+        if !sent {
+            leave(&mut waiting, &group);
+        }
+        sent
     }
 
     /// Takes no more events, and waits until those that are waiting are sent, but not longer than `limit`.
@@ -186,6 +215,21 @@ impl EventRecorder {
     }
 }
 
+/// The API group of the object that an event is about.
+fn group_of(event: &Event) -> &str {
+    let version = event.involved_object.api_version.as_deref().unwrap_or_default();
+    version.split_once('/').map_or("", |(group, _)| group)
+}
+
+fn leave(waiting: &mut HashMap<String, usize>, group: &str) {
+    if let Some(count) = waiting.get_mut(group) {
+        *count -= 1;
+        if *count == 0 {
+            waiting.remove(group);
+        }
+    }
+}
+
 async fn send(client: &ApiClient, event: &Event) -> Result<(), ApiError> {
     let namespace = event.metadata.namespace.as_deref().unwrap_or("default");
     let body = serde_json::to_vec(event).map_err(|e| ApiError::Unusable(e.to_string()))?;
@@ -201,6 +245,8 @@ async fn send(client: &ApiClient, event: &Event) -> Result<(), ApiError> {
 fn event_name(object: &str, unique: u64) -> String {
     const LONGEST: usize = 253 - ".".len() - 16;
     let object: String = object.chars().take(LONGEST).collect();
+    // Names have labels between dots, each of which ends with a letter or digit.
+    let object = object.trim_end_matches(['.', '-']);
     format!("{object}.{unique:016x}")
 }
 
@@ -238,17 +284,35 @@ mod tests {
             DEADLINE,
         );
         let recorder = EventRecorder::start(client, Arc::new(SystemClock), Arc::clone(&metrics), "test");
-        let json = json!({"metadata": {"name": "a", "uid": "u", "resourceVersion": "1"}});
-        let object = Object::decode(&Arc::new(ApiType::secrets()), &json.to_string()).unwrap();
         let counted = |outcome| metrics.events.get_or_create(&EventLabels { outcome }).get();
+        let record = |number: usize| {
+            let object = object(&ApiType::secrets(), &number.to_string());
+            recorder.record(&object, EventType::Normal, "Reason", "message");
+        };
         let mut recorded = 0;
         while counted("overflowed") == 0 {
-            recorder.record(&object, EventType::Normal, "Reason", &recorded.to_string());
+            record(recorded);
             recorded += 1;
         }
-        recorder.record(&object, EventType::Normal, "Reason", &(recorded - 1).to_string());
+        record(recorded - 1);
         assert_eq!((counted("overflowed"), counted("repeated")), (2, 0));
-        recorder.record(&object, EventType::Normal, "Reason", "0");
+        record(0);
         assert_eq!(counted("repeated"), 1);
+        // Another group's are dropped only when its own share is used up.
+        let other = object(&ApiType::definitions(), "other");
+        recorder.record(&other, EventType::Normal, "Reason", "message");
+        assert_eq!(counted("overflowed"), 2);
+    }
+
+    fn object(api: &ApiType, name: &str) -> Object {
+        let json = json!({"metadata": {"name": name, "uid": name, "resourceVersion": "1"}});
+        Object::decode(&Arc::new(api.clone()), &json.to_string()).unwrap()
+    }
+
+    #[test]
+    fn the_name_of_an_event_is_a_name() {
+        let object = format!("{}.b", "a".repeat(235));
+        let name = event_name(&object, 1);
+        assert_eq!(name, format!("{}.{:016x}", "a".repeat(235), 1));
     }
 }

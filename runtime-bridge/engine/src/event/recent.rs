@@ -11,10 +11,25 @@ const WINDOW: SignedDuration = SignedDuration::from_mins(10);
 /// So many are remembered; then those that are no longer needed are let go, and if that does not help, all.
 const REMEMBERED: usize = 20_000;
 
+/// Different events of one object that may come at once.
+const AT_ONCE: u32 = 25;
+
+/// Then one more in this time.
+const ONE_MORE: SignedDuration = SignedDuration::from_mins(1);
+
 /// What was said lately.
 #[derive(Debug, Default)]
 pub(super) struct Recent {
     recorded: HashMap<EventDigest, Timestamp>,
+    /// By the object's uid.
+    rooms: HashMap<u64, Room>,
+}
+
+/// How many events more an object may have.
+#[derive(Debug)]
+struct Room {
+    left: u32,
+    since: Timestamp,
 }
 
 /// What is said of an object, as a digest.
@@ -37,6 +52,26 @@ impl Recent {
             .is_none_or(|then| now.duration_since(*then) >= WINDOW)
     }
 
+    /// Whether the object may have one event more now, which it then has.
+    pub(super) fn has_room(&mut self, uid: &str, now: Timestamp) -> bool {
+        if self.rooms.len() >= REMEMBERED {
+            self.rooms.retain(|_, room| room.after(now).left < AT_ONCE);
+            if self.rooms.len() >= REMEMBERED {
+                self.rooms.clear();
+            }
+        }
+        let mut hasher = DefaultHasher::new();
+        uid.hash(&mut hasher);
+        let room = self.rooms.entry(hasher.finish()).or_insert(Room {
+            left: AT_ONCE,
+            since: now,
+        });
+        *room = room.after(now);
+        let has_room = room.left > 0;
+        room.left = room.left.saturating_sub(1);
+        has_room
+    }
+
     /// It is said now.
     pub(super) fn remember(&mut self, what: EventDigest, now: Timestamp) {
         if self.recorded.len() >= REMEMBERED {
@@ -49,9 +84,31 @@ impl Recent {
     }
 }
 
+impl Room {
+    fn after(&self, now: Timestamp) -> Self {
+        let gained = now.duration_since(self.since).as_secs() / ONE_MORE.as_secs();
+        let gained = u32::try_from(gained.max(0)).unwrap_or(u32::MAX);
+        let left = self.left.saturating_add(gained).min(AT_ONCE);
+        let since = if gained == 0 { self.since } else { now };
+        Self { left, since }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_object_has_no_more_than_its_share() {
+        let mut recent = Recent::default();
+        let count =
+            |recent: &mut Recent, uid: &str, now| (0..100).filter(|_| recent.has_room(uid, now)).count();
+        assert_eq!(count(&mut recent, "u", START), 25);
+        assert_eq!(count(&mut recent, "v", START), 25, "another has its own");
+        let later = |minutes| START + SignedDuration::from_mins(minutes);
+        assert_eq!(count(&mut recent, "u", later(3)), 3);
+        assert_eq!(count(&mut recent, "u", later(300)), 25);
+    }
 
     const START: Timestamp = Timestamp::UNIX_EPOCH;
 

@@ -64,6 +64,7 @@ impl ManagedReconciler {
         let mut claims = shared.claims.lock();
         let conflicting_object = claims.conflicting_object(snapshot, &config, memory, &title, &neighbours);
         drop(claims);
+        let conflicting_object = conflicting_object.map(|other| self.shown_to(object, other));
         SnapshotAdditions {
             desired,
             config,
@@ -71,6 +72,19 @@ impl ManagedReconciler {
             conflicting_object,
             now,
         }
+    }
+
+    /// The title of another object, as the user of this one may know it: names of other namespaces are for the log.
+    fn shown_to(&self, object: &Object, other: String) -> String {
+        let Some(namespace) = object.namespace() else {
+            return other;
+        };
+        let kind = &self.kind.resource_type.kind;
+        if other.starts_with(&format!("{kind} {namespace}/")) {
+            return other;
+        }
+        tracing::debug!(object = %object.key(), other, "an object of another namespace has the same external resource");
+        format!("a {kind} of another namespace")
     }
 
     fn name_of(&self, object: &Object) -> String {

@@ -36,6 +36,7 @@ impl ManagedReconciler {
         // Weak, as the store keeps it, which the reconciler holds.
         let of = Arc::downgrade(self);
         Controller {
+            owner: None,
             api: Arc::clone(&self.api),
             edges: Arc::new([Edge::references(Arc::new(move |object: &Object| {
                 of.upgrade().map(|of| of.references(object)).unwrap_or_default()

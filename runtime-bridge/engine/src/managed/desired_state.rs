@@ -6,6 +6,7 @@ use bridge_core::{
     crd::{SecretRef, split_secret_refs},
     external::{Document, Secrets},
     kind::Kind,
+    limits,
     managed::{Problem, ResolvedDesiredState},
     reasons::ProblemReason,
 };
@@ -16,6 +17,9 @@ use crate::{
     object::{Key, Object},
     secret::SecretReader,
 };
+
+/// Values of Secrets that one object may refer to, in bytes, each as often as it does: no message is larger, and they are copied into one.
+const MOST_SENSITIVE: usize = limits::ANSWER;
 
 /// Reads the wish of an object, and the Secrets that it points to.
 pub(super) async fn read(
@@ -30,9 +34,19 @@ pub(super) async fn read(
         .get("forProvider")
         .and_then(Value::as_object)
         .unwrap_or(&empty);
+    if !for_provider.values().all(limits::is_shallow) {
+        return Err(problem(
+            ProblemReason::ParametersTooDeep,
+            format!(
+                "spec.forProvider is nested more than {} levels deep",
+                limits::DEPTH
+            ),
+        ));
+    }
     let split = split_secret_refs(kind, for_provider)
         .map_err(|error| problem(ProblemReason::InvalidSecretReference, error.to_string()))?;
     let mut sensitive = Secrets::default();
+    let mut room = MOST_SENSITIVE;
     for (pointer, reference) in &split.secret_refs {
         let namespace = namespace_of(object, reference);
         let secret = secrets.read(namespace, &reference.name).await.map_err(|error| {
@@ -59,6 +73,15 @@ pub(super) async fn read(
                 ),
             ));
         }
+        room = room.checked_sub(value.len()).ok_or_else(|| {
+            problem(
+                ProblemReason::SecretsTooLarge,
+                format!(
+                    "the values of the Secrets to which spec.forProvider refers are larger than {} MiB together",
+                    MOST_SENSITIVE >> 20
+                ),
+            )
+        })?;
         sensitive.0.insert(pointer.clone(), value.clone());
     }
     let text = serde_json::to_string(&split.parameters).unwrap_or_default();

@@ -47,6 +47,7 @@ pub(super) async fn run(
         let next = of.drive(&first, &mut memory).await;
         of.publish_pending_details(&first, &mut memory).await;
         of.count(&first, &memory);
+        memory.shed();
         next
     }
     .instrument(span)

@@ -36,7 +36,11 @@ pub(super) fn managed(object: &Object) -> Managed {
         deletion: object.meta.deletion_timestamp.as_ref().map(|time| time.0),
         finalizers: object.meta.finalizers.clone().unwrap_or_default(),
         annotations: object.meta.annotations.clone().unwrap_or_default().into(),
-        policies: Policies::of(&spec),
+        policies: if object.has_readable_spec() {
+            Policies::of(&spec)
+        } else {
+            Policies::NOTHING
+        },
         wants_connection_secret: connection_secret(object).is_some(),
         status: Status::read(&object.status_value()),
     }
@@ -87,6 +91,24 @@ pub fn ownership_marker(cluster_id: &str, uid: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_a_spec_that_cannot_be_read_nothing_is_done() {
+        let api = std::sync::Arc::new(crate::object::ApiType::secrets());
+        let depth = 200;
+        let spec = format!(
+            r#"{{"managementPolicies": ["Observe"], "deletionPolicy": "Orphan", "forProvider": {}1{}}}"#,
+            r#"{"a":"#.repeat(depth),
+            "}".repeat(depth)
+        );
+        let metadata = r#"{"name": "a", "uid": "u", "resourceVersion": "1"}"#;
+        let text = format!(r#"{{"metadata": {metadata}, "spec": {spec}}}"#);
+        let object = Object::decode(&api, &text).unwrap();
+        let found = managed(&object).policies;
+        assert!(found.paused && !found.delete && !found.create, "{found:?}");
+        let plain = Object::decode(&api, &format!(r#"{{"metadata": {metadata}, "spec": {{}}}}"#)).unwrap();
+        assert!(managed(&plain).policies.delete);
+    }
 
     #[test]
     fn a_marker_fits_everywhere() {

@@ -158,6 +158,11 @@ impl Object {
         parse(self.spec.as_deref())
     }
 
+    /// Whether `spec` can be read: JSON that is nested too deeply cannot, and what it says is then not known.
+    pub fn has_readable_spec(&self) -> bool {
+        self.spec.is_none() || !self.spec_value().is_null()
+    }
+
     /// The whole object, as it is written.
     pub fn to_value(&self) -> Value {
         // What was decoded can be encoded.

@@ -84,6 +84,7 @@ impl CompositionReconciler {
             }]
         };
         Controller {
+            owner: None,
             api: compositions(),
             edges: Arc::new([
                 Edge::owned().with_interest(Interest::All),

@@ -83,6 +83,7 @@ impl RevisionReconciler {
             }]
         };
         Controller {
+            owner: None,
             api: revisions(),
             edges: Arc::new([
                 Edge::selections(Arc::new(functions)).with_interest(Interest::All),

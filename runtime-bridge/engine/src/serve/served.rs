@@ -27,12 +27,13 @@ pub struct Served {
 impl Served {
     pub(crate) fn new(
         kind: GroupKind,
+        owner: Option<Arc<str>>,
         dispatcher: &Arc<Dispatcher>,
         reconciler: Arc<dyn Reconcile>,
         edges: RegisteredEdges,
         subscribe: impl FnOnce() -> Subscription,
     ) -> Self {
-        let registration = dispatcher.register(&kind, Arc::clone(&reconciler));
+        let registration = dispatcher.register_of(&kind, owner, Arc::clone(&reconciler));
         Self {
             kind,
             dispatcher: Arc::clone(dispatcher),

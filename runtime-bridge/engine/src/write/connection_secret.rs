@@ -221,6 +221,12 @@ impl ConnectionSecrets {
                     uid: owner.uid().to_owned(),
                 });
             }
+            // Also one that only has plain owners: with ours it would be deleted with our object.
+            None if owners.iter().any(|reference| reference.uid != owner.uid()) => {
+                return Err(PublishError::NotControlled {
+                    uid: owner.uid().to_owned(),
+                });
+            }
             None if secret.secret_type != CONNECTION_SECRET_TYPE => {
                 return Err(PublishError::Uncontrolled {
                     secret_type: secret.secret_type.clone(),

@@ -163,6 +163,19 @@ async fn what_is_not_ours_is_not_touched() {
     assert_eq!(publishing.live("opaque").await["data"], json!({"a": "YQ=="}));
     assert_eq!(publishing.live("controlled").await["data"], Value::Null);
 
+    // Also one that only has a plain owner: with ours it would be deleted with our object.
+    let mut plain = serde_json::to_value(other.controller_reference()).unwrap();
+    plain["controller"] = json!(false);
+    plain["blockOwnerDeletion"] = json!(false);
+    let owned = json!({"type": CONNECTION_SECRET_TYPE, "data": {"a": "YQ=="}, "metadata": {"ownerReferences": [plain]}});
+    publishing.theirs("owned", owned).await;
+    let refused = publishing.publish("owned", &[("a", "b")]).await.unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        format!("existing secret is not controlled by UID {uid:?}")
+    );
+    assert_eq!(publishing.live("owned").await["data"], json!({"a": "YQ=="}));
+
     // Made for connection details, and nobody's: for example after a restore.
     publishing
         .theirs(

@@ -122,6 +122,7 @@ impl RealHarness {
         let (engine, gate) = engine(kubeconfig).await;
         let (begins, passes) = mpsc::unbounded_channel();
         let controller = Controller {
+            owner: None,
             api: Arc::clone(&kind.api),
             edges: Arc::new([Edge::references(Arc::new(|bucket| {
                 let secret = bucket.spec_value()["secret"].as_str().map(ToOwned::to_owned);

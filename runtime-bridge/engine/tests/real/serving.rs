@@ -161,6 +161,7 @@ impl Setting {
             source: source.to_owned(),
             crd,
             controller: Some(Controller {
+                owner: None,
                 api: Arc::clone(&kind.api),
                 edges: Arc::new([]),
                 reconciler: Arc::clone(&self.reconciler) as _,

@@ -4,4 +4,5 @@
 mod calls;
 mod fake;
 mod handshake;
+mod hostile;
 mod transport;

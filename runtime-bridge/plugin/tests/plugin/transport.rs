@@ -232,6 +232,30 @@ async fn certificates_that_were_renewed_are_taken_up() {
     server.shutdown_background();
 }
 
+#[tokio::test]
+async fn an_authority_that_is_withdrawn_is_trusted_no_longer() {
+    let (former, next) = (Authority::new(), Authority::new());
+    let folder = tempfile::tempdir().unwrap();
+    let (server, address) = serve(&former, "127.0.0.1:0".parse().unwrap());
+    let mut options = Options::new(format!("https://{address}").parse().unwrap());
+    options.tls = Some(former.files(folder.path(), &former));
+    options.check_every = Duration::from_millis(20);
+    let (plugin, supervision) = Plugin::connect(options).await.unwrap();
+    let stop = CancellationToken::new();
+    let supervised = tokio::spawn(supervision.run(stop.clone()));
+    // The connection lives, and its server goes on as it was.
+    next.files(folder.path(), &next);
+    let mut state = plugin.state();
+    let down = state.wait_for(|state| matches!(state.link, ConnectionStatus::Down { .. }));
+    tokio::time::timeout(Duration::from_secs(30), down)
+        .await
+        .expect("it is not trusted")
+        .unwrap();
+    stop.cancel();
+    supervised.await.unwrap();
+    server.shutdown_background();
+}
+
 /// Connections to a socket, each of which waits for a permit.
 fn gated(socket: &Path, gate: &Arc<Semaphore>, connects: &Arc<Notify>) -> Channel {
     let (socket, gate, connects) = (socket.to_owned(), Arc::clone(gate), Arc::clone(connects));

@@ -44,9 +44,11 @@ const (
 	FailureCode_FAILURE_CODE_CONFLICT FailureCode = 6
 	// Back off and retry, reported as waiting and not as an error: something else must come first.
 	FailureCode_FAILURE_CODE_DEPENDENCY_NOT_READY FailureCode = 7
-	// Every object of this config waits until its revision changes or CheckConfig, tried with backoff, succeeds: settings are wrong.
+	// Settings are wrong. If CheckConfig fails, too, every object of this config waits until its revision changes or CheckConfig succeeds; else
+	// this object alone.
 	FailureCode_FAILURE_CODE_INVALID_CONFIG FailureCode = 8
-	// Every object of this config waits until its revision changes or CheckConfig, tried with backoff, succeeds: credentials are rejected.
+	// Credentials are rejected. If CheckConfig fails, too, every object of this config waits until its revision changes or CheckConfig succeeds;
+	// else this object alone.
 	FailureCode_FAILURE_CODE_UNAUTHENTICATED FailureCode = 9
 	// The bridge reads the credentials afresh and repeats once; then as UNAUTHENTICATED.
 	FailureCode_FAILURE_CODE_CREDENTIALS_EXPIRED FailureCode = 10

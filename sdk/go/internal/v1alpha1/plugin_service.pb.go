@@ -26,12 +26,21 @@
 // - A field that holds secrets is marked debug_redact. Nothing else may hold any, texts and handles included.
 //
 // How a plugin is run:
-// - The environment variable PROVIDER_PLUGIN_ENDPOINT names its address: `unix:///path` (mode 0600; a socket left behind by a process
-//   that has ended is replaced, one that is served by another is not), `http://127.0.0.1:port` on loopback, or `https://host:port` with
+// - The environment variable PROVIDER_PLUGIN_ENDPOINT names its address: `unix:///path` (mode 0600, or 0660 in a folder with the setgid bit; a
+//   socket left behind by a process that has ended is replaced, one that is served by another is not), `http://127.0.0.1:port` on loopback, or `https://host:port` with
 //   mutual TLS from the PEM files that PROVIDER_PLUGIN_TLS_CERT, PROVIDER_PLUGIN_TLS_KEY and PROVIDER_PLUGIN_TLS_CA (of the clients) name.
 // - Beside these services it serves grpc.health.v1 (for the service "" and for each of these) and reflection (v1, v1alpha or both),
 //   under any `:authority`.
 // - At SIGTERM it reports NOT_SERVING, begins no further call, lets those that run end, and exits with 0.
+//
+// How large what it says may be. More is a failure of that answer, kind or plugin, which names the field:
+// - A name, an id, an etag, a marker, a digest: 1 KiB, without control characters. A handle, a provider state: 4 KiB.
+// - A text for people is cut at 4 KiB, and control characters in it are replaced.
+// - An answer: 4 MiB; its warnings: 16; its connection details: 1 MiB together, under keys that the kind declares; its violations: 64.
+// - Kinds: 512. Of a kind, each schema: 256 KiB; its field rules: 256, and likewise its columns, connection keys, examples and names.
+// - JSON: nested 64 levels deep, 32768 values in a document. GetPluginInfo and all kinds together: 30 s, 64 MiB.
+//
+// A kind's group is the plugin's name, or ends in a dot and that name, unless the operator allows others.
 
 package providerv1alpha1
 

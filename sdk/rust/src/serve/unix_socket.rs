@@ -1,4 +1,4 @@
-//! A Unix socket that only its owner can reach, and that leaves no file behind.
+//! A Unix socket that only its owner can reach, or the group of a folder that says so, and that leaves no file behind.
 
 use std::{
     fs::{self, Permissions},
@@ -29,7 +29,7 @@ pub(super) struct SocketFile {
 }
 
 impl UnixSocket {
-    /// Binds a socket of mode 0600. A file left behind by a process that has ended is replaced.
+    /// Binds a socket of mode 0600; in a folder with the setgid bit, 0660. A file left behind by a process that has ended is replaced.
     ///
     /// # Errors
     /// [`ServeError::Socket`]: another process listens there, or the file is no socket, or it cannot be created.
@@ -64,8 +64,15 @@ fn beside(path: &Path) -> PathBuf {
     path.with_file_name(format!(".{}-{number}", process::id()))
 }
 
+/// A folder whose files are its group's by the setgid bit: the bridge then runs as another user of that group.
+fn is_shared(folder: &Path) -> io::Result<bool> {
+    Ok(fs::metadata(folder)?.mode() & 0o2000 != 0)
+}
+
 fn place(temporary: &Path, path: &Path) -> io::Result<(u64, u64)> {
-    fs::set_permissions(temporary, Permissions::from_mode(0o600))?;
+    let shared = temporary.parent().map_or(Ok(false), is_shared)?;
+    let mode = if shared { 0o660 } else { 0o600 };
+    fs::set_permissions(temporary, Permissions::from_mode(mode))?;
     let metadata = fs::symlink_metadata(temporary)?;
     fs::rename(temporary, path)?;
     Ok((metadata.dev(), metadata.ino()))

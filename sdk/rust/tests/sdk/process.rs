@@ -113,6 +113,18 @@ async fn a_signal_lets_running_calls_end_with_exit_code_0() -> TestResult {
 }
 
 #[tokio::test]
+async fn a_folder_with_the_setgid_bit_lets_its_group_connect() -> TestResult {
+    let (folder, socket) = folder();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o2770))?;
+    let process = Process::start(&at(&socket), &[]);
+    connect(unix(&socket)).await;
+    assert_eq!(fs::metadata(&socket)?.permissions().mode() & 0o777, 0o660);
+    process.signal("TERM").await;
+    assert_eq!(process.end().await.0, Some(0));
+    Ok(())
+}
+
+#[tokio::test]
 async fn a_stale_socket_is_replaced() -> TestResult {
     let (_folder, socket) = folder();
     drop(UnixListener::bind(&socket)?);

@@ -1,6 +1,6 @@
-// A Unix socket that only its owner can reach, and that leaves no file behind.
+// A Unix socket that only its owner can reach, or the group of a folder that says so, and that leaves no file behind.
 
-import { chmod, lstat, rename, unlink } from "node:fs/promises";
+import { chmod, lstat, rename, stat, unlink } from "node:fs/promises";
 import { connect } from "node:net";
 import { dirname, join } from "node:path";
 
@@ -15,7 +15,7 @@ export interface SocketFile {
 let bound = 0;
 
 /**
- * Binds a socket of mode 0600 by `listen`. A file left behind by a process that has ended is replaced.
+ * Binds a socket of mode 0600 by `listen`; in a folder with the setgid bit, 0660. A file left behind by a process that has ended is replaced.
  *
  * @throws ServeError another process listens there, or the file is no socket, or it cannot be created
  */
@@ -29,7 +29,9 @@ export async function bindSocket(path: string, listen: (path: string) => Promise
     await unlink(temporary).catch(() => undefined);
     await listen(temporary);
     try {
-      await chmod(temporary, 0o600);
+      // With the setgid bit the bridge runs as another user of the folder's group.
+      const shared = ((await stat(dirname(path))).mode & 0o2000) !== 0;
+      await chmod(temporary, shared ? 0o660 : 0o600);
       const { dev, ino } = await lstat(temporary);
       await rename(temporary, path);
       return { remove: () => removeIfOurs(path, dev, ino) };

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { lstat, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, lstat, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -45,6 +45,15 @@ test("SIGTERM lets a running call end, and the exit code is 0", LIMIT, async () 
   assert.equal(await child.end(), 0, child.said);
   await assert.rejects(lstat(socket), { code: "ENOENT" });
   client.close();
+});
+
+test("a folder with the setgid bit lets its group connect", LIMIT, async () => {
+  await chmod(folder, 0o2770);
+  const child = start();
+  await child.says("serving");
+  assert.equal((await lstat(socket)).mode & 0o777, 0o660);
+  child.process.kill("SIGTERM");
+  assert.equal(await child.end(), 0, child.said);
 });
 
 test("a stale socket is replaced, one in use is not", LIMIT, async () => {

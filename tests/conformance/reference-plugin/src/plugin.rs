@@ -88,7 +88,11 @@ impl PluginService for ReferencePlugin {
             () => LIMIT,
         };
         Ok(Response::new(wire::GetPluginInfoResponse {
-            name: kinds::GROUP.to_owned(),
+            name: if self.on("kinds/group-of-plugin") {
+                "other.example.org".to_owned()
+            } else {
+                kinds::GROUP.to_owned()
+            },
             version: if self.on("info/well-formed") {
                 "one"
             } else {

@@ -13,7 +13,7 @@ use bridge_engine::{
 };
 use bridge_plugin::{Endpoint, Options, Plugin};
 use runtime_bridge::{
-    plugins::{CallMetrics, Connected},
+    plugins::{CallMetrics, Connected, PluginLink},
     serve::{Identity, Introspection, ProcessContext, run_engine},
 };
 use tokio::time::Instant;
@@ -108,7 +108,7 @@ async fn serve(
         compositions: None,
     };
     let bridge = Arc::new(Introspection::new(&metrics, &CallMetrics::new(&metrics)));
-    bridge.connected(vec![connected]);
+    bridge.set_plugins(vec![PluginLink::connected(connected)]);
     bridge.set_leadership(&leadership);
     *environment.bridge.lock() = Some(Arc::clone(&bridge));
     let ended = run_engine(&process, &bridge, stop).await;

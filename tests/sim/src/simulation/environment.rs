@@ -148,7 +148,10 @@ fn behaviour(settings: &Settings) -> BehaviourArgs {
         drain_timeout: Duration::from_mins(1),
         max_concurrent_reconciles: 128,
         namespaced_host_credentials: false,
+        namespaced_ambient_credentials: false,
+        namespaced_endpoints: false,
         admin_address: SocketAddr::from(([127, 0, 0, 1], 0)),
+        debug_remote: false,
     }
 }
 

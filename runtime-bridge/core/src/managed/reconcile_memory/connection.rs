@@ -4,6 +4,7 @@ use jiff::Timestamp;
 
 use crate::external::Secrets;
 use crate::kind::Kind;
+use crate::limits;
 
 /// What this process knows of connection details that are given once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,13 +39,20 @@ impl ConnectionMemory {
     pub(in crate::managed) fn keep(&mut self, details: &Secrets) -> bool {
         let mut new = false;
         for (key, value) in &details.0 {
-            if self.details.0.get(key) != Some(value) {
+            if self.details.0.get(key) != Some(value) && self.has_room(key, value) {
                 self.details.0.insert(key.clone(), value.clone());
                 new = true;
             }
         }
         self.offered &= !new;
         new
+    }
+
+    /// Whether one Secret can hold it beside the others: more cannot be published, and is not kept.
+    fn has_room(&self, key: &str, value: &[u8]) -> bool {
+        let others = self.details.0.iter().filter(|(other, _)| *other != key);
+        let others: usize = others.map(|(key, value)| key.len() + value.len()).sum();
+        others + key.len() + value.len() <= limits::CONNECTION_DETAILS
     }
 
     /// Takes in what may never come again.
@@ -91,5 +99,22 @@ impl ConnectionMemory {
         self.problem
             .as_ref()
             .map(|(message, retry)| (message.as_str(), *retry))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_is_kept_than_one_secret_holds() {
+        let mut memory = ConnectionMemory::default();
+        let details = |key: &str, size: usize| Secrets([(key.to_owned(), vec![0; size])].into());
+        for key in 0..10 {
+            memory.keep(&details(&key.to_string(), 200 << 10));
+        }
+        assert_eq!(memory.details().0.len(), 5);
+        assert!(memory.keep(&details("0", 10)), "what is known may change");
+        assert_eq!(memory.details().0["0"].len(), 10);
     }
 }

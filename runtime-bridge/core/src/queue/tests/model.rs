@@ -216,7 +216,7 @@ proptest! {
         ops in prop::collection::vec(op(), 0..120),
         (total, per_kind, per_flow, per_kind_in_flow) in (1..6_usize, 1..4_usize, 1..4_usize, 1..4_usize),
     ) {
-        let limits = Limits { total, per_kind, per_flow, per_kind_in_flow };
+        let limits = Limits { total, per_kind, per_flow, per_kind_in_flow, per_owner: total };
         let mut queue = TestQueue::new(limits);
         let mut model = Model::default();
         for op in ops {

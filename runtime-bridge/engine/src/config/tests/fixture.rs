@@ -19,8 +19,8 @@ use crate::{
     api_error::ApiError,
     clock::Clock,
     config::{
-        ConfigObjects, ConfigOptions, ConfigResolver, Host, HostError, SecretSource, cluster_config_api,
-        config_api, host::Content,
+        ConfigObjects, ConfigOptions, ConfigPolicy, ConfigResolver, Host, HostError, SecretSource,
+        cluster_config_api, config_api, host::Content,
     },
     engine::Lookup,
     object::{ApiType, Key, Object},
@@ -97,6 +97,13 @@ impl Shared {
     }
 
     pub(super) fn resolver(&self, namespaced_host: bool) -> ConfigResolver {
+        self.resolver_by(ConfigPolicy {
+            namespaced_host,
+            ..ConfigPolicy::default()
+        })
+    }
+
+    pub(super) fn resolver_by(&self, policy: ConfigPolicy) -> ConfigResolver {
         ConfigResolver::new(ConfigOptions {
             plugin: PluginInfo {
                 name: PLUGIN.to_owned(),
@@ -117,7 +124,7 @@ impl Shared {
             objects: Arc::new(self.clone()),
             secrets: Arc::new(self.clone()),
             host: Arc::new(self.clone()),
-            namespaced_host,
+            policy,
             backoff: policies::CONFIG,
             clock: Arc::new(self.clone()),
         })

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use self::fixture::{PLUGIN, Shared, bucket, cluster_wide, object};
-use super::{ConfigError, ConfigResolver, cluster_config_api, host::Content, secret_of};
+use super::{ConfigError, ConfigPolicy, ConfigResolver, cluster_config_api, host::Content, secret_of};
 use crate::{
     api_error::ApiError,
     managed::ConfigSource,
@@ -177,6 +177,92 @@ async fn a_config_of_a_namespace_reads_its_own_namespace_and_not_the_host() {
         .await
         .unwrap();
     assert_eq!(credentials(&config), BTreeMap::from([("token", "of host")]));
+}
+
+#[tokio::test]
+async fn a_config_of_a_namespace_never_acts_as_the_plugin_itself() {
+    let shared = Shared::default();
+    shared
+        .fixture()
+        .files
+        .insert("/empty".to_owned(), Content::Directory(BTreeMap::new()));
+    let reference = json!({ "name": "keys" });
+    let ways = [
+        json!({ "source": "None" }),
+        json!({ "source": "InjectedIdentity" }),
+        json!({ "source": "Secret", "secretRef": reference }),
+        json!({ "source": "Secret", "secretRef": { "name": "keys", "key": "json" } }),
+        json!({ "source": "Filesystem", "fs": { "path": "/empty" } }),
+    ];
+    // The operator's permission for files is none for this.
+    let resolver = shared.resolver(true);
+    for (generation, way) in (1..).zip(ways.clone()) {
+        let data: &[(&str, &str)] = if way["secretRef"]["key"].is_null() {
+            &[]
+        } else {
+            &[("json", "{}")]
+        };
+        shared.secret(u64::try_from(generation).unwrap(), data);
+        shared.config(Some("team"), generation, &json!({ "credentials": way }));
+        let asker = bucket("ProviderConfig");
+        assert_eq!(
+            reason(&resolver, &asker).await,
+            "CredentialsSourceForbidden",
+            "{way}"
+        );
+    }
+    assert_eq!(shared.counts().1, 0, "the plugin was never asked");
+    let allowed = shared.resolver_by(ConfigPolicy {
+        namespaced_ambient: true,
+        ..ConfigPolicy::default()
+    });
+    shared.config(Some("team"), 9, &json!({ "credentials": ways[0] }));
+    allowed.config_of(&bucket("ProviderConfig")).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_config_of_a_namespace_names_no_endpoint() {
+    let shared = Shared::default();
+    shared.secret(1, &[("token", "of team")]);
+    let spec = json!({
+        "settings": { "endpoint": "http://169.254.169.254" },
+        "credentials": { "source": "Secret", "secretRef": { "name": "keys", "namespace": "team" } },
+    });
+    shared.config(Some("team"), 1, &spec);
+    shared.config(None, 1, &spec);
+    let resolver = shared.resolver(false);
+    assert_eq!(
+        reason(&resolver, &bucket("ProviderConfig")).await,
+        "EndpointForbidden"
+    );
+    assert_eq!(shared.counts(), (0, 0), "nothing was read for it");
+    resolver.config_of(&cluster_wide()).await.unwrap();
+    let allowed = shared.resolver_by(ConfigPolicy {
+        namespaced_endpoint: true,
+        ..ConfigPolicy::default()
+    });
+    allowed.config_of(&bucket("ProviderConfig")).await.unwrap();
+}
+
+#[tokio::test]
+async fn configs_that_nobody_asks_for_are_forgotten_with_their_credentials() {
+    let shared = Shared::default();
+    let large = "x".repeat(20 << 20);
+    let resolver = shared.resolver(false);
+    shared.secret(1, &[("token", &large)]);
+    shared.config(None, 1, &with_secret(None));
+    let first = resolver.config_of(&cluster_wide()).await.unwrap();
+    let forgotten = Arc::downgrade(&first);
+    drop(first);
+    assert!(forgotten.upgrade().is_some(), "it is kept while it is used");
+    shared.wait(1);
+    let reference = json!({ "name": "keys" });
+    let spec = json!({ "credentials": { "source": "Secret", "secretRef": reference } });
+    shared.config(Some("team"), 1, &spec);
+    resolver.config_of(&bucket("ProviderConfig")).await.unwrap();
+    assert!(forgotten.upgrade().is_none(), "both are too large together");
+    let read = resolver.config_of(&cluster_wide()).await.unwrap();
+    assert_eq!(read.credentials.0["token"].len(), large.len(), "read anew");
 }
 
 #[tokio::test]

@@ -133,11 +133,13 @@ async fn a_rejected_call_suspends_its_config_until_a_check_succeeds() {
     resolver.config_of(&cluster_wide()).await.unwrap();
     assert_eq!(shared.counts(), (1, 1));
 
+    shared.fixture().verdict = Some(Ok(Err(refusal())));
     for _ in 0..32 {
         resolver.rejected(&config, &refusal(), shared.now());
     }
     assert_eq!(reason(&resolver, &cluster_wide()).await, "BadKey");
-    assert_eq!(shared.counts(), (2, 1), "read afresh, and not asked at once");
+    assert_eq!(shared.counts(), (2, 2), "read afresh, and asked once");
+    shared.fixture().verdict = None;
     let condition = shared.fixture().reported.last().cloned().unwrap();
     assert_eq!(
         (&condition["status"], &condition["reason"]),
@@ -147,7 +149,7 @@ async fn a_rejected_call_suspends_its_config_until_a_check_succeeds() {
     assert_eq!(reason(&resolver, &cluster_wide()).await, "BadKey");
     shared.wait(1);
     resolver.config_of(&cluster_wide()).await.unwrap();
-    assert_eq!(shared.counts().1, 2, "a burst of 32 was one failure");
+    assert_eq!(shared.counts().1, 3, "a burst of 32 was one failure");
     let condition = shared.fixture().reported.last().cloned().unwrap();
     assert_eq!(condition["status"], "True");
 }
@@ -172,8 +174,10 @@ async fn expired_credentials_are_read_afresh_once_before_they_hold_their_config(
     let config = resolver.config_of(&cluster_wide()).await.unwrap();
 
     shared.wait(1);
+    shared.fixture().verdict = Some(Ok(Err(refusal())));
     resolver.rejected(&config, &expired, shared.now());
     assert_eq!(reason(&resolver, &cluster_wide()).await, "BadKey");
+    shared.fixture().verdict = None;
     shared.wait(5);
     let config = resolver.config_of(&cluster_wide()).await.unwrap();
     shared.wait(900);
@@ -184,11 +188,14 @@ async fn expired_credentials_are_read_afresh_once_before_they_hold_their_config(
         .expect("those that expire later are read afresh again");
 }
 
-/// `CheckConfig` says nothing, or yes; calls say no.
-async fn is_refused_by_calls_alone(verdict: Option<Result<Result<String, Failure>, CallError>>) {
+#[tokio::test]
+async fn a_plugin_that_checks_no_configs_is_believed_by_its_calls() {
     let shared = Shared::default();
     shared.config(None, 1, &json!({}));
-    shared.fixture().verdict = verdict;
+    shared.fixture().verdict = Some(Err(CallError::Rejected {
+        code: "UNIMPLEMENTED".to_owned(),
+        message: String::new(),
+    }));
     let resolver = shared.resolver(false);
     for wait in [5, 10, 20] {
         let before = shared.now();
@@ -205,13 +212,23 @@ async fn is_refused_by_calls_alone(verdict: Option<Result<Result<String, Failure
 }
 
 #[tokio::test]
-async fn a_suspension_ends_when_check_config_succeeds_or_is_absent() {
-    let unimplemented = CallError::Rejected {
-        code: "UNIMPLEMENTED".to_owned(),
-        message: String::new(),
-    };
-    is_refused_by_calls_alone(Some(Err(unimplemented))).await;
-    is_refused_by_calls_alone(None).await;
+async fn rejected_calls_of_one_object_hold_no_other_while_the_config_is_good() {
+    let shared = Shared::default();
+    shared.config(None, 1, &with_secret(None));
+    shared.secret(1, &[("token", "canary")]);
+    let resolver = shared.resolver(false);
+    for times in 1..=5 {
+        let config = resolver.config_of(&cluster_wide()).await.unwrap();
+        assert_eq!(shared.counts().1, times);
+        resolver.rejected(&config, &refusal(), shared.now());
+        // What was sent before the plugin was asked is no news.
+        let began = shared.now() - SignedDuration::from_secs(1);
+        let config = resolver.config_of(&cluster_wide()).await.unwrap();
+        resolver.rejected(&config, &refusal(), began);
+        resolver.config_of(&cluster_wide()).await.unwrap();
+        assert_eq!(shared.counts().1, times + 1, "asked once for each that is");
+        shared.wait(5);
+    }
 }
 
 #[tokio::test]

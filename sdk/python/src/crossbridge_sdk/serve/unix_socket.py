@@ -1,4 +1,4 @@
-"""A Unix socket that only its owner can reach, and that leaves no file behind."""
+"""A Unix socket that only its owner can reach, or the group of a folder that says so, and that leaves no file behind."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ logger = logging.getLogger("crossbridge_sdk")
 
 @contextlib.contextmanager
 def bound(path: Path, bind: Callable[[str], object]) -> Iterator[None]:
-    """Binds a socket of mode 0600, and removes its file in the end. A file left behind by a process that has ended is replaced."""
+    """Binds a socket of mode 0600 (in a folder with the setgid bit: 0660), and removes its file in the end. A file left behind by a process
+    that has ended is replaced."""
     _reject_if_in_use(path)
     # Bound under another name first, so that no process ever finds it with a wider mode, and a stale file goes in the same step. Its name
     # holds our process id: an existing file was left by one that has ended.
@@ -28,7 +29,9 @@ def bound(path: Path, bind: Callable[[str], object]) -> Iterator[None]:
     try:
         temporary.unlink(missing_ok=True)
         bind(f"unix:{quote(str(temporary))}")
-        temporary.chmod(0o600)
+        # With the setgid bit the bridge runs as another user of the folder's group.
+        shared = path.parent.stat().st_mode & stat.S_ISGID
+        temporary.chmod(0o660 if shared else 0o600)
         ours = temporary.lstat()
         temporary.rename(path)
     except (OSError, RuntimeError) as error:

@@ -6,7 +6,7 @@ use std::{
 };
 
 use crossbridge_proto::v1alpha1 as wire;
-use crossbridge_types::{Kind, KindPage, ResourceType};
+use crossbridge_types::{Kind, KindPage, ResourceType, limits};
 use prost::Message;
 use tonic::Code;
 
@@ -22,7 +22,7 @@ use crate::{
 const ANSWER_WITHIN: std::time::Duration = std::time::Duration::from_secs(5);
 
 /// Enough for any plugin, and an end for one that pages for ever.
-const MOST_PAGES: usize = 10_000;
+const MOST_PAGES: usize = limits::KINDS;
 
 assertions! {
     PAGES = "kinds/pages", Core, "ListResourceKindsRequest.page_size",
@@ -40,6 +40,9 @@ assertions! {
     MISSING = "kinds/missing-type-rejected", Core, "GetResourceKindRequest.resource_type",
         "GetResourceKind without a type is INVALID_ARGUMENT that names resource_type.",
         "Check REQUIRED fields first, and name the field in the status.";
+    GROUP = "kinds/group-of-plugin", Core, "plugin_service.proto",
+        "The group of each kind is the plugin's name, or ends in a dot and that name.",
+        "Derive the groups from the name: no bridge serves others unless its operator allows them.";
     FORM = "kinds/well-formed", Core, "ResourceKind",
         "Everything that a kind declares is set, well formed and consistent.",
         "Set the field that is named.";
@@ -52,7 +55,7 @@ assertions! {
 pub(crate) const PER_KIND: &[&Assertion] = ALL.split_at(FOR_ALL_KINDS).1;
 
 /// How many of them are about all kinds together: the first ones.
-const FOR_ALL_KINDS: usize = 5;
+const FOR_ALL_KINDS: usize = 6;
 
 pub(crate) const SUITE: Suite<RunContext> = Suite {
     assertions: ALL.split_at(FOR_ALL_KINDS).0,
@@ -85,6 +88,16 @@ async fn run(run_ctx: &RunContext) -> Result<(), Stop> {
         digests = digests.and(same_digest(resource_type, &first, &second, digest, now));
     }
     run_ctx.judge(DIGESTS, digests);
+
+    let plugin = &run_ctx.info()?.name;
+    let mut types = whole.kinds.iter().map(|(resource_type, _)| resource_type);
+    let foreign = types.find(|resource_type| !resource_type.is_of_plugin(plugin));
+    run_ctx.judge(
+        GROUP,
+        foreign.map_or(Ok(()), |foreign| {
+            Err(format!("{foreign} is not of a group of the plugin {plugin}"))
+        }),
+    );
 
     let unknown = ResourceType {
         group: "conformance.example.org".to_owned(),

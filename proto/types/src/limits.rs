@@ -1,0 +1,186 @@
+//! How large what a plugin says may be. What is over its limit is a failure of that answer, kind or plugin, which names the field; texts for people
+//! are cut instead. Every number of the contract's limits stands here.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+/// One line of the contract's table of limits.
+#[derive(Debug, Clone, Copy)]
+pub struct Row {
+    /// What is limited.
+    pub what: &'static str,
+    /// The number, with its unit, and what becomes of more.
+    pub limit: &'static str,
+}
+
+/// External names, ids, etags, markers, digests and the like, in bytes.
+pub const NAME: usize = 1 << 10;
+
+/// Texts for people, in bytes: what is longer is cut.
+pub const TEXT: usize = 4 << 10;
+
+/// Warnings of one answer.
+pub const WARNINGS: usize = 16;
+
+/// Fields at fault that one failure names.
+pub const VIOLATIONS: usize = 64;
+
+/// Connection details of one answer, in bytes, names included.
+pub const CONNECTION_DETAILS: usize = 1 << 20;
+
+/// One answer, in bytes.
+pub const ANSWER: usize = 4 << 20;
+
+/// Kinds of one plugin.
+pub const KINDS: usize = 512;
+
+/// Each schema of a kind, and that of the settings, in bytes.
+pub const SCHEMA: usize = 256 << 10;
+
+/// Field rules of a kind; and its columns, keys, examples, names.
+pub const RULES: usize = 256;
+
+/// Nesting of a JSON document.
+pub const DEPTH: usize = 64;
+
+/// Values in one JSON document: each takes many times the room of its text.
+pub const VALUES: usize = 32 << 10;
+
+/// All that a plugin says of itself and of its kinds, in bytes.
+pub const HANDSHAKE: usize = 64 << 20;
+
+/// How long it may take to say that.
+pub const HANDSHAKE_WITHIN: Duration = Duration::from_secs(30);
+
+/// The table of the documents.
+pub const ALL: &[Row] = &[
+    Row {
+        what: "external name, id, etag, found marker, digest, instance id, page token, key",
+        limit: "1 KiB, without control characters",
+    },
+    Row {
+        what: "text for people: message, description, upstream code and request id",
+        limit: "4 KiB; what is longer is cut, and control characters are replaced",
+    },
+    Row {
+        what: "warnings of an answer",
+        limit: "16",
+    },
+    Row {
+        what: "field violations of a failure",
+        limit: "64",
+    },
+    Row {
+        what: "connection details of an answer",
+        limit: "1 MiB together, under keys that the kind declares",
+    },
+    Row {
+        what: "answer of a plugin",
+        limit: "4 MiB",
+    },
+    Row {
+        what: "kinds of a plugin",
+        limit: "512",
+    },
+    Row {
+        what: "schema",
+        limit: "256 KiB",
+    },
+    Row {
+        what: "field rules of a kind; likewise its columns, connection keys, examples, short names, categories; credential keys",
+        limit: "256 of each",
+    },
+    Row {
+        what: "nesting of a JSON document",
+        limit: "64",
+    },
+    Row {
+        what: "values in a JSON document, those of lists and objects included",
+        limit: "32768",
+    },
+    Row {
+        what: "GetPluginInfo, ListResourceKinds and GetResourceKind of a plugin, all together",
+        limit: "30 s, 64 MiB",
+    },
+];
+
+/// A text for people: what is too long is cut, and what a terminal would obey is replaced.
+#[must_use]
+pub fn cut(text: String) -> String {
+    let is_fine = |letter: char| !letter.is_control() || letter == '\n' || letter == '\t';
+    let text = if text.chars().all(is_fine) {
+        text
+    } else {
+        let shown = |letter: char| {
+            if is_fine(letter) {
+                letter
+            } else {
+                char::REPLACEMENT_CHARACTER
+            }
+        };
+        text.chars().map(shown).collect()
+    };
+    if text.len() <= TEXT {
+        return text;
+    }
+    let end = text.floor_char_boundary(TEXT - '…'.len_utf8());
+    format!("{}…", &text[..end])
+}
+
+/// How many values a JSON text holds at least, without parsing it. Exact where it is well formed and no list or object is empty.
+#[must_use]
+pub fn values_in(text: &str) -> usize {
+    let (mut count, mut in_string, mut is_escaped) = (0, false, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if in_string => is_escaped = true,
+            b'"' => in_string = !in_string,
+            b',' | b'[' | b'{' if !in_string => count += 1,
+            _ => {}
+        }
+    }
+    count
+}
+
+/// Whether a JSON value is nested no deeper than [`DEPTH`].
+#[must_use]
+pub fn is_shallow(value: &Value) -> bool {
+    fits(value, DEPTH)
+}
+
+fn fits(value: &Value, most: usize) -> bool {
+    match value {
+        Value::Array(items) => most > 0 && items.iter().all(|item| fits(item, most - 1)),
+        Value::Object(fields) => most > 0 && fields.values().all(|field| fits(field, most - 1)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_cut_between_letters_and_keeps_its_lines() {
+        assert_eq!(cut("two\nlines\t".to_owned()), "two\nlines\t");
+        assert_eq!(cut("\u{1b}[31mred\r".to_owned()), "\u{fffd}[31mred\u{fffd}");
+        let long = cut("é".repeat(TEXT));
+        assert!(long.len() <= TEXT && long.ends_with("é…"), "{}", long.len());
+        assert_eq!(cut("x".repeat(TEXT)).len(), TEXT);
+    }
+
+    #[test]
+    fn values_are_counted_outside_texts() {
+        assert_eq!(values_in(r#"{"a": [1, 2, {"b": "x,[{\\\","}], "c,": null}"#), 6);
+        assert_eq!(values_in(""), 0);
+    }
+
+    #[test]
+    fn nesting_is_counted() {
+        let nested = |levels: usize| (0..levels).fold(Value::Null, |inner, _| Value::Array(vec![inner]));
+        assert!(is_shallow(&nested(DEPTH)));
+        assert!(!is_shallow(&nested(DEPTH + 1)));
+    }
+}

@@ -1,0 +1,256 @@
+//! Secret values that were sent must not come back in a text that people read: a plugin that quotes what it was given, or an upstream that does,
+//! would put them into conditions, events and logs.
+
+use base64::{
+    Engine,
+    engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD},
+};
+use bridge_core::external::{
+    CallError, Config, DesiredState, Failure, Observation, ObserveResult, Operation, Outcome, OutcomeResult,
+    Warning,
+};
+
+/// Shorter values occur in texts by chance, and are no secrets that withstand guessing.
+const SHORTEST: usize = 6;
+
+/// The message of a gRPC status travels in headers, of which all together are no longer.
+const MOST_STATUS: usize = 16 << 10;
+
+/// What stands in place of a value.
+const HIDDEN: &str = "[redacted]";
+
+/// The secret values of one call.
+pub(crate) struct SentSecrets<'a> {
+    config: &'a Config,
+    desired: Option<&'a DesiredState>,
+}
+
+impl<'a> SentSecrets<'a> {
+    pub(crate) fn of(config: &'a Config, desired: Option<&'a DesiredState>) -> Self {
+        Self { config, desired }
+    }
+
+    /// The same answer or error, its texts without the values.
+    pub(crate) fn hide_in<T: Texts>(&self, result: Result<T, CallError>) -> Result<T, CallError> {
+        // Most answers have no text.
+        let mut forms = None;
+        let mut hide = |text: &mut String| {
+            if !text.is_empty() {
+                hide(forms.get_or_insert_with(|| self.forms()), text);
+            }
+        };
+        match result {
+            Ok(mut answer) => {
+                answer.each_text(&mut hide);
+                Ok(answer)
+            }
+            Err(mut error) => {
+                let (CallError::Rejected { message, .. } | CallError::Unknown { message, .. }) = &mut error;
+                hide(message);
+                Err(error)
+            }
+        }
+    }
+
+    /// All forms of all values, the longest first. No text is longer than the contract lets it be, and so is no value in it.
+    fn forms(&self) -> Vec<String> {
+        let sensitive = self
+            .desired
+            .into_iter()
+            .flat_map(|desired| desired.sensitive.0.values());
+        let values = self.config.credentials.0.values().chain(sensitive);
+        let mut forms: Vec<String> = values
+            .filter(|value| (SHORTEST..=MOST_STATUS).contains(&value.len()))
+            .flat_map(|value| forms(value))
+            .collect();
+        forms.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        forms.dedup();
+        forms
+    }
+}
+
+fn hide(forms: &[String], text: &mut String) {
+    for form in forms {
+        if text.contains(form.as_str()) {
+            *text = text.replace(form.as_str(), HIDDEN);
+        }
+    }
+}
+
+/// As it is, without white space around it, in base64 and as a part of a URL. Credentials are seldom anything but text.
+fn forms(value: &[u8]) -> Vec<String> {
+    let mut forms = vec![
+        STANDARD.encode(value),
+        STANDARD_NO_PAD.encode(value),
+        URL_SAFE.encode(value),
+        URL_SAFE_NO_PAD.encode(value),
+    ];
+    if let Ok(text) = std::str::from_utf8(value) {
+        // As it stands in a quoted text of JSON or Rust.
+        let quoted = serde_json::Value::String(text.to_owned()).to_string();
+        let trimmed = text.trim();
+        forms.extend([
+            text.to_owned(),
+            quoted.trim_matches('"').to_owned(),
+            url_encoded(text.as_bytes(), "%20"),
+            url_encoded(text.as_bytes(), "+"),
+        ]);
+        if trimmed.len() >= SHORTEST && trimmed != text {
+            forms.push(trimmed.to_owned());
+            forms.push(STANDARD.encode(trimmed));
+            forms.push(url_encoded(trimmed.as_bytes(), "%20"));
+        }
+    }
+    forms
+}
+
+fn url_encoded(value: &[u8], space: &str) -> String {
+    let mut encoded = String::with_capacity(value.len());
+    for &byte in value {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                encoded.push(char::from(byte));
+            }
+            b' ' => encoded.push_str(space),
+            _ => encoded.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    encoded
+}
+
+/// The texts of an answer that people read.
+pub(crate) trait Texts {
+    fn each_text(&mut self, change: &mut dyn FnMut(&mut String));
+}
+
+impl Texts for Failure {
+    fn each_text(&mut self, change: &mut dyn FnMut(&mut String)) {
+        change(&mut self.message);
+        change(&mut self.upstream_code);
+        change(&mut self.upstream_request_id);
+        for violation in &mut self.violations {
+            change(&mut violation.message);
+        }
+    }
+}
+
+impl Texts for Operation {
+    fn each_text(&mut self, change: &mut dyn FnMut(&mut String)) {
+        change(&mut self.message);
+        change(&mut self.upstream_operation_id);
+    }
+}
+
+impl Texts for Vec<Warning> {
+    fn each_text(&mut self, change: &mut dyn FnMut(&mut String)) {
+        for warning in self {
+            change(&mut warning.message);
+        }
+    }
+}
+
+impl Texts for Observation {
+    fn each_text(&mut self, change: &mut dyn FnMut(&mut String)) {
+        change(&mut self.ready_message);
+        self.warnings.each_text(change);
+        if let Some(operation) = &mut self.operation {
+            operation.each_text(change);
+        }
+    }
+}
+
+impl Texts for ObserveResult {
+    fn each_text(&mut self, change: &mut dyn FnMut(&mut String)) {
+        match self {
+            Self::Found(observation) => observation.each_text(change),
+            Self::Absent(_) => {}
+            Self::Failed(failure) => failure.each_text(change),
+        }
+    }
+}
+
+impl Texts for Outcome {
+    fn each_text(&mut self, change: &mut dyn FnMut(&mut String)) {
+        self.warnings.each_text(change);
+        match &mut self.result {
+            OutcomeResult::Completed(completed) => {
+                if let Some(observation) = &mut completed.observation {
+                    observation.each_text(change);
+                }
+            }
+            OutcomeResult::Operation(operation) => operation.each_text(change),
+            OutcomeResult::Failure(failure) => failure.each_text(change),
+        }
+    }
+}
+
+impl Texts for Result<String, Failure> {
+    fn each_text(&mut self, change: &mut dyn FnMut(&mut String)) {
+        match self {
+            Ok(identity) => change(identity),
+            Err(failure) => failure.each_text(change),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bridge_core::external::Secrets;
+
+    use super::*;
+
+    fn sent(values: &[&str]) -> Config {
+        let values = values.iter().enumerate();
+        let credentials = values.map(|(n, value)| (n.to_string(), value.as_bytes().to_vec()));
+        Config {
+            id: "id".to_owned(),
+            revision: "1".to_owned(),
+            settings_digest: String::new(),
+            identity: String::new(),
+            settings: None,
+            credentials: Secrets(credentials.collect()),
+            credentials_expire: None,
+        }
+    }
+
+    fn hidden(config: &Config, text: &str) -> String {
+        let error = CallError::Unknown {
+            code: "INTERNAL".to_owned(),
+            message: text.to_owned(),
+        };
+        match SentSecrets::of(config, None).hide_in(Err::<ObserveResult, _>(error)) {
+            Err(CallError::Unknown { message, .. }) => message,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_value_is_hidden_in_every_form_that_a_text_may_have() {
+        let secrets = sent(&["s3cr3t&key/+ \"x\"\n"]);
+        let forms = [
+            "s3cr3t&key/+ \"x\"",
+            "s3cr3t&key/+ \"x\"\n",
+            "s3cr3t&key/+ \\\"x\\\"\\n",
+            "czNjcjN0JmtleS8rICJ4Igo=",
+            "czNjcjN0JmtleS8rICJ4Ig==",
+            "s3cr3t%26key%2F%2B%20%22x%22",
+            "s3cr3t%26key%2F%2B+%22x%22%0A",
+        ];
+        for form in forms {
+            let text = hidden(&secrets, &format!("denied for <{form}>"));
+            assert!(
+                text.starts_with("denied for <[redacted]") && !text.contains("3cr3t"),
+                "{form}: {text}"
+            );
+        }
+    }
+
+    #[test]
+    fn of_two_values_the_longer_one_goes_first_and_short_ones_stay() {
+        let secrets = sent(&["canary", "canary-long", "eu"]);
+        assert_eq!(
+            hidden(&secrets, "canary-long canary eu"),
+            "[redacted] [redacted] eu"
+        );
+    }
+}

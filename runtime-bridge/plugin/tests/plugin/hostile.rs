@@ -1,0 +1,266 @@
+//! A plugin that says too much, too long, or what it was told in confidence.
+
+use bridge_core::{
+    external::{CallError, ObserveResult},
+    limits,
+    port::External,
+};
+use bridge_plugin::{HandshakeError, Plugin};
+use crossbridge_proto::v1alpha1::{
+    ConnectionKey, Document, Effect, Failure, FailureCode as WireCode, FieldViolation, Observation,
+    ObserveResponse, Warning, observe_response,
+};
+use serde_json::json;
+use tonic::Status;
+
+use crate::fake::{Fake, Say, Script, desired, in_seconds, kind, target};
+
+fn found(observation: Observation) -> Say<ObserveResponse> {
+    Say::Answer(ObserveResponse {
+        result: Some(observe_response::Result::Observation(Observation {
+            external_name: if observation.external_name.is_empty() {
+                "logs".into()
+            } else {
+                observation.external_name
+            },
+            parameters: Some(
+                observation
+                    .parameters
+                    .unwrap_or_else(|| Document { json: "{}".into() }),
+            ),
+            ..observation
+        })),
+    })
+}
+
+async fn observed(say: Say<ObserveResponse>) -> Result<ObserveResult, CallError> {
+    let mut script = Script {
+        observe: say,
+        ..Script::default()
+    };
+    let bucket = &mut script.kinds.get_mut("Bucket").unwrap().1;
+    bucket.connection_keys = vec![ConnectionKey {
+        name: "url".into(),
+        ..ConnectionKey::default()
+    }];
+    let fake = Fake::start(script);
+    let plugin = fake.connect().await;
+    plugin.observe(&target(), &desired(), in_seconds(30)).await
+}
+
+async fn refused(say: Say<ObserveResponse>) -> String {
+    match observed(say).await {
+        Err(CallError::Unknown { code, message }) if code == "INVALID_ANSWER" => message,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn an_answer_over_a_limit_is_a_failure_that_names_the_field() {
+    let nested = format!(r#"{{"a": {}1{}}}"#, "[".repeat(70), "]".repeat(70));
+    let warning = Warning {
+        reason: "Odd".into(),
+        message: "It is.".into(),
+    };
+    let cases = [
+        (
+            "observation.external_name has 307200 bytes",
+            Observation {
+                external_name: "x".repeat(300 << 10),
+                ..Observation::default()
+            },
+        ),
+        (
+            "observation.etag is malformed: it must be without control characters",
+            Observation {
+                etag: "a\u{1b}[2J".into(),
+                ..Observation::default()
+            },
+        ),
+        (
+            "observation.warnings has 17 items; at most 16",
+            Observation {
+                warnings: vec![warning; 17],
+                ..Observation::default()
+            },
+        ),
+        (
+            "observation.parameters is nested too deeply",
+            Observation {
+                parameters: Some(Document { json: nested.clone() }),
+                ..Observation::default()
+            },
+        ),
+        (
+            "observation.parameters.json has 40001 items; at most 32768",
+            Observation {
+                parameters: Some(Document {
+                    json: json!({ "a": vec![0; 40_000] }).to_string(),
+                }),
+                ..Observation::default()
+            },
+        ),
+        (
+            "observation.status is nested too deeply",
+            Observation {
+                status: Some(Document { json: nested }),
+                ..Observation::default()
+            },
+        ),
+        (
+            r#"connection_details["random"] is not allowed: the kind does not declare it"#,
+            Observation {
+                connection_details: [("random".to_owned(), vec![1])].into(),
+                ..Observation::default()
+            },
+        ),
+        (
+            "observation.connection_details has 1048580 bytes",
+            Observation {
+                connection_details: [("url".to_owned(), vec![0; (1 << 20) + 1])].into(),
+                ..Observation::default()
+            },
+        ),
+    ];
+    for (expected, observation) in cases {
+        let message = refused(found(observation)).await;
+        assert!(message.contains(expected), "{expected}: {message}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_of_more_than_4_mib_is_not_read() {
+    let large = Document {
+        json: json!({ "a": "x".repeat(limits::ANSWER) }).to_string(),
+    };
+    let answer = observed(found(Observation {
+        parameters: Some(large),
+        ..Observation::default()
+    }))
+    .await;
+    let Err(CallError::Unknown { message, .. }) = answer else {
+        panic!("{answer:?}");
+    };
+    assert!(message.contains("too large"), "{message}");
+}
+
+#[tokio::test]
+async fn a_long_text_is_cut_and_commands_no_terminal() {
+    let answer = observed(found(Observation {
+        ready_message: format!("\u{1b}[31m{}", "x".repeat(1 << 20)),
+        connection_details: [("url".to_owned(), vec![1])].into(),
+        ..Observation::default()
+    }))
+    .await;
+    let Ok(ObserveResult::Found(found)) = answer else {
+        panic!("{answer:?}");
+    };
+    assert!(found.ready_message.len() <= limits::TEXT);
+    assert!(found.ready_message.starts_with("\u{fffd}[31m"));
+}
+
+#[tokio::test]
+async fn values_that_were_sent_come_back_in_no_text() {
+    let failure = Failure {
+        code: WireCode::PermissionDenied.into(),
+        effect: Effect::None.into(),
+        reason: "Denied".into(),
+        message: "the token canary is wrong".into(),
+        violations: vec![FieldViolation {
+            path: "/password".into(),
+            message: "Y2FuYXJ5 is too short".into(),
+        }],
+        upstream_request_id: "for=canary".into(),
+        ..Failure::default()
+    };
+    let result = Some(observe_response::Result::Failure(failure));
+    let answer = observed(Say::Answer(ObserveResponse { result })).await;
+    let Ok(ObserveResult::Failed(failure)) = answer else {
+        panic!("{answer:?}");
+    };
+    assert_eq!(failure.message, "the token [redacted] is wrong");
+    assert_eq!(failure.violations[0].message, "[redacted] is too short");
+    assert_eq!(failure.upstream_request_id, "for=[redacted]");
+    let status = Status::internal("panicked at canary: Secrets { token: \"canary\" }");
+    let error = observed(Say::Status(status)).await.unwrap_err();
+    assert!(!error.to_string().contains("canary"), "{error}");
+    assert!(error.to_string().contains("panicked at [redacted]"), "{error}");
+}
+
+async fn handshake(script: Script) -> HandshakeError {
+    let fake = Fake::start(script);
+    match Plugin::connect(fake.options()).await {
+        Ok(_) => panic!("the handshake succeeded"),
+        Err(error) => error,
+    }
+}
+
+#[tokio::test]
+async fn a_plugin_of_more_than_512_kinds_is_rejected() {
+    let mut script = Script {
+        page: 100,
+        ..Script::default()
+    };
+    script.kinds = (0..=limits::KINDS)
+        .map(|n| (format!("Kind{n}"), ("1".to_owned(), kind(&format!("Kind{n}")))))
+        .collect();
+    let error = handshake(script).await;
+    assert!(error.to_string().contains("more than 512 kinds"), "{error}");
+}
+
+#[tokio::test]
+async fn a_plugin_that_pages_without_end_is_rejected() {
+    let error = handshake(Script {
+        page: 0,
+        ..Script::default()
+    })
+    .await;
+    assert!(error.to_string().contains("more than 512 pages"), "{error}");
+}
+
+#[tokio::test]
+async fn a_kind_over_a_limit_is_left_out_alone() {
+    let mut script = Script::default();
+    let queue = &mut script.kinds.get_mut("Queue").unwrap().1;
+    let long = "x".repeat(limits::SCHEMA);
+    queue.parameters_schema_json = json!({"type": "object", "description": long}).to_string();
+    let table = &mut script.kinds.get_mut("Table").unwrap().1;
+    table.short_names = (0..=limits::RULES).map(|n| format!("t{n}")).collect();
+    let fake = Fake::start(script);
+    let plugin = fake.connect().await;
+    let served = plugin.state().borrow().served.clone();
+    let kinds: Vec<&str> = served
+        .kinds
+        .iter()
+        .map(|kind| kind.resource_type.kind.as_str())
+        .collect();
+    assert_eq!(kinds, ["Bucket"]);
+    let why: Vec<&str> = served
+        .refused
+        .iter()
+        .map(|refused| refused.why.as_str())
+        .collect();
+    assert!(
+        why[0].contains("parameters_schema_json has") && why[0].contains("at most 262144"),
+        "{why:?}"
+    );
+    assert!(why[1].contains("short_names has 257 items"), "{why:?}");
+}
+
+#[tokio::test]
+async fn all_kinds_together_are_bounded() {
+    let mut script = Script {
+        page: 512,
+        ..Script::default()
+    };
+    let description = "x".repeat(limits::ANSWER - (1 << 20));
+    script.kinds = (0..25)
+        .map(|n| {
+            let mut kind = kind(&format!("Kind{n}"));
+            kind.description.clone_from(&description);
+            (format!("Kind{n}"), ("1".to_owned(), kind))
+        })
+        .collect();
+    let error = handshake(script).await;
+    assert!(error.to_string().contains("more than 64 MiB in all"), "{error}");
+}

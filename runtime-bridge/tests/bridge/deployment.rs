@@ -1,0 +1,155 @@
+//! What the manifests give to whom: a plugin gets nothing that is the bridge's.
+
+use std::collections::BTreeSet;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+const MANIFESTS: [(&str, &str); 2] = [
+    ("bridge.yaml", include_str!("../../../deploy/bridge.yaml")),
+    (
+        "compositions.yaml",
+        include_str!("../../../deploy/compositions.yaml"),
+    ),
+];
+
+const BRIDGE: &str = "bridge";
+
+fn documents(text: &str) -> Vec<Value> {
+    let documents = serde_yaml_ng::Deserializer::from_str(text);
+    documents.map(|one| Value::deserialize(one).unwrap()).collect()
+}
+
+fn items(value: &Value) -> impl Iterator<Item = &Value> {
+    value.as_array().into_iter().flatten()
+}
+
+/// The pod of a Deployment.
+fn pod(text: &str) -> Value {
+    let all = documents(text);
+    let deployment = all.iter().find(|one| one["kind"] == "Deployment").unwrap();
+    deployment["spec"]["template"]["spec"].clone()
+}
+
+fn containers(pod: &Value) -> Vec<&Value> {
+    items(&pod["initContainers"])
+        .chain(items(&pod["containers"]))
+        .collect()
+}
+
+/// Names of the volumes that hold a token of the `ServiceAccount`.
+fn tokens(pod: &Value) -> BTreeSet<&str> {
+    let has_token = |volume: &&Value| {
+        items(&volume["projected"]["sources"]).any(|source| source.get("serviceAccountToken").is_some())
+    };
+    items(&pod["volumes"])
+        .filter(has_token)
+        .map(|volume| volume["name"].as_str().unwrap())
+        .collect()
+}
+
+#[test]
+fn the_token_is_mounted_in_the_container_of_the_bridge_alone() {
+    for (file, text) in MANIFESTS {
+        let pod = pod(text);
+        assert_eq!(pod["automountServiceAccountToken"], false, "{file}");
+        let tokens = tokens(&pod);
+        assert_eq!(tokens.len(), 1, "{file}");
+        for container in containers(&pod) {
+            let mounts: Vec<&Value> = items(&container["volumeMounts"])
+                .filter(|mount| tokens.contains(mount["name"].as_str().unwrap()))
+                .collect();
+            if container["name"] != BRIDGE {
+                assert_eq!(mounts, Vec::<&Value>::new(), "{file}: {}", container["name"]);
+                continue;
+            }
+            assert_eq!(mounts.len(), 1, "{file}");
+            assert_eq!(mounts[0]["readOnly"], true, "{file}");
+            assert_eq!(
+                mounts[0]["mountPath"], "/var/run/secrets/kubernetes.io/serviceaccount",
+                "{file}"
+            );
+        }
+    }
+}
+
+#[test]
+fn no_two_containers_may_write_to_one_folder() {
+    for (file, text) in MANIFESTS {
+        let pod = pod(text);
+        let mut written = BTreeSet::new();
+        for container in containers(&pod) {
+            assert_eq!(
+                container["securityContext"]["readOnlyRootFilesystem"], true,
+                "{file}"
+            );
+            for mount in items(&container["volumeMounts"]) {
+                let volume = mount["name"].as_str().unwrap();
+                let may_write = mount["readOnly"] != true;
+                assert!(
+                    !may_write || written.insert(volume.to_owned()),
+                    "{file}: {volume}"
+                );
+                assert!(!may_write || container["name"] != BRIDGE, "{file}: {volume}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_plugin_runs_as_a_user_of_its_own_whom_the_bridge_checks() {
+    let pod = pod(MANIFESTS[0].1);
+    let common = &pod["securityContext"]["runAsUser"];
+    let user = |container: &Value| match &container["securityContext"]["runAsUser"] {
+        Value::Null => common.clone(),
+        own => own.clone(),
+    };
+    let users: BTreeSet<String> = containers(&pod)
+        .into_iter()
+        .map(|container| user(container).to_string())
+        .collect();
+    assert_eq!(users.len(), containers(&pod).len(), "{users:?}");
+    let variable = |container: &str, name: &str| {
+        let container = *containers(&pod)
+            .iter()
+            .find(|one| one["name"] == container)
+            .unwrap();
+        let found = items(&container["env"]).find(|variable| variable["name"] == name);
+        found.unwrap()["value"].as_str().unwrap().to_owned()
+    };
+    let served = variable("plugin", "PROVIDER_PLUGIN_ENDPOINT");
+    assert_eq!(
+        variable(BRIDGE, "CROSSBRIDGE_PLUGIN"),
+        format!("aws.crossbridge.dev={served}")
+    );
+    assert_eq!(
+        variable(BRIDGE, "CROSSBRIDGE_PLUGIN_UID"),
+        "aws.crossbridge.dev=65533"
+    );
+    let plugin = items(&pod["initContainers"]).next().unwrap();
+    assert_eq!(user(plugin), json!(65533));
+    let folder = plugin["volumeMounts"][0]["mountPath"].as_str().unwrap();
+    assert!(served.starts_with(&format!("unix://{folder}/")), "{served}");
+}
+
+#[test]
+fn every_container_is_limited_and_no_network_reaches_more_than_it_needs() {
+    for (file, text) in MANIFESTS {
+        let pod = pod(text);
+        for container in containers(&pod) {
+            let limits = &container["resources"]["limits"];
+            assert!(limits["memory"].is_string(), "{file}: {}", container["name"]);
+        }
+        let all = documents(text);
+        let policy = all.iter().find(|one| one["kind"] == "NetworkPolicy").unwrap();
+        let deployment = all.iter().find(|one| one["kind"] == "Deployment").unwrap();
+        assert_eq!(
+            policy["spec"]["podSelector"], deployment["spec"]["selector"],
+            "{file}"
+        );
+        let ingress: Vec<&Value> = items(&policy["spec"]["ingress"]).collect();
+        assert_eq!(ingress.len(), 1, "{file}");
+        assert_eq!(ingress[0]["ports"], json!([{ "port": "admin" }]), "{file}");
+        assert!(ingress[0]["from"].is_array(), "{file}");
+    }
+}
