@@ -19,8 +19,10 @@ logger = logging.getLogger("crossbridge_sdk")
 
 @contextlib.contextmanager
 def bound(path: Path, bind: Callable[[str], object]) -> Iterator[None]:
-    """Binds a socket of mode 0600 (in a folder with the setgid bit: 0660), and removes its file in the end. A file left behind by a process
-    that has ended is replaced."""
+    """Binds a socket of mode 0600 (in a folder with the setgid bit: 0660), and removes its file in the end.
+
+    A file left behind by a process that has ended is replaced.
+    """
     _reject_if_in_use(path)
     # Bound under another name first, so that no process ever finds it with a wider mode, and a stale file goes in the same step. Its name
     # holds our process id: an existing file was left by one that has ended.
