@@ -26,6 +26,7 @@ impl UsageReconciler {
     /// As the engine serves it.
     pub(super) fn controller(self: &Arc<Self>, reason: &str) -> Controller {
         Controller {
+            owner: None,
             api: Arc::clone(&self.api),
             edges: dependencies::edges(),
             reconciler: Arc::new(QueuedReconciler(Arc::clone(self))),
