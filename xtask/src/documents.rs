@@ -7,7 +7,8 @@ use std::path::Path;
 use bridge_core::back_off::policies;
 use bridge_core::limits;
 use bridge_core::reasons::{
-    ConditionReason, DeletionReason, NormalEvent, ProblemReason, StopReason, WarningEvent,
+    ConditionReason, DeletionReason, NormalEvent, ProblemReason, StopReason, UsageEvent, UsageReason,
+    WarningEvent,
 };
 
 use crate::reliability::between;
@@ -15,10 +16,12 @@ use crate::reliability::between;
 type Table = (&'static str, &'static str, fn() -> String);
 
 /// The page, the mark of the table in it, and what writes it.
-const TABLES: [Table; 8] = [
+const TABLES: [Table; 10] = [
     ("docs/conditions.md", "conditions", conditions),
     ("docs/conditions.md", "stops", stops),
     ("docs/conditions.md", "events", events),
+    ("docs/conditions.md", "usages", usage_reasons),
+    ("docs/conditions.md", "usage events", usage_events),
     ("docs/contract.md", "limits", limits),
     ("docs/deletion.md", "reasons", deletion_reasons),
     ("docs/provider-config.md", "conditions", config_conditions),
@@ -124,6 +127,23 @@ fn deletion_reasons() -> String {
     for reason in DeletionReason::ALL {
         let (name, meaning, remedy) = (reason.as_str(), reason.meaning(), reason.remedy());
         let _ = writeln!(table, "| `{name}` | {meaning} | {remedy} |");
+    }
+    table
+}
+
+fn usage_reasons() -> String {
+    let mut table = "| reason of `Ready=False` | meaning | what to do |\n|---|---|---|\n".to_owned();
+    for reason in UsageReason::ALL {
+        let (name, meaning, remedy) = (reason.as_str(), reason.meaning(), reason.remedy());
+        let _ = writeln!(table, "| `{name}` | {meaning} | {remedy} |");
+    }
+    table
+}
+
+fn usage_events() -> String {
+    let mut table = "| reason | meaning |\n|---|---|\n".to_owned();
+    for event in UsageEvent::ALL {
+        let _ = writeln!(table, "| `{}` | {} |", event.as_str(), event.meaning());
     }
     table
 }

@@ -1,4 +1,4 @@
-//! The composition layer: definitions, compositions, revisions, composite resources and claims, served together.
+//! The composition layer: definitions, compositions, revisions, composite resources, claims and usages, served together.
 
 use std::{sync::Arc, time::Duration};
 
@@ -15,6 +15,7 @@ use crate::{
     definition::{DefinedTypes, DefinitionReconciler},
     engine::Engine,
     lease::Leadership,
+    protection::{Guard, ServedUsages},
     revision::{CompositionReconciler, RevisionReconciler},
     serve::Served,
     shell::Detached,
@@ -33,6 +34,8 @@ pub struct CompositionOptions {
     pub leadership: Leadership,
     /// Reconciles that nothing cuts off.
     pub detached: Detached,
+    /// What refuses deletions of objects in use.
+    pub guard: Arc<dyn Guard>,
 }
 
 /// Serves compositions until it is dropped. Kinds that the cluster does not have yet are waited for.
@@ -42,6 +45,7 @@ pub struct CompositionLayer {
     detached: Detached,
     _follow: AbortOnDropHandle<()>,
     _claims: OfferedClaims,
+    _usages: ServedUsages,
     _served: Vec<Served>,
 }
 
@@ -71,6 +75,7 @@ impl CompositionLayer {
             detached,
             _follow: DefinitionReconciler::follow(engine),
             _claims: OfferedClaims::serve(engine, &composites),
+            _usages: ServedUsages::serve(engine, &composites, &options.guard, REASON),
             _served: vec![
                 engine.serve(revisions.controller(REASON)),
                 engine.serve(compositions.controller(REASON)),

@@ -98,6 +98,9 @@ mod tests {
                 "environmentconfigs.apiextensions.crossplane.io",
                 "functions.pkg.crossplane.io",
                 "functionrevisions.pkg.crossplane.io",
+                "usages.protection.crossplane.io",
+                "clusterusages.protection.crossplane.io",
+                "usages.apiextensions.crossplane.io",
             ]
         );
     }

@@ -141,6 +141,15 @@ fn system() -> Value {
             ],
             &["update"],
         ),
+        // Compositions compose them, too.
+        rule("protection.crossplane.io", &["usages", "clusterusages"], &WRITE),
+        rule(
+            "protection.crossplane.io",
+            &["usages/status", "clusterusages/status"],
+            &["update"],
+        ),
+        rule(crossplane, &["usages"], &WRITE),
+        rule(crossplane, &["usages/status"], &["update"]),
         rule("pkg.crossplane.io", &["functions", "functionrevisions"], &READ),
         rule(
             "apiextensions.k8s.io",

@@ -9,9 +9,9 @@ use std::{
 use bridge_core::{
     composite::{
         Action, Basis, Chosen, ComposedResource, Composite, CompositeIdentity, CompositeMachine,
-        CompositeMemory, DesiredContext, LiveObject, Lookup, Next, ObjectId, ObjectState, ObservedName,
-        Ownership, Performed, Pipeline, PublishedSecret, ResourceRef, RunInput, RunOutcome, RunStart,
-        RunState, Selected, Settings, Snapshot, Strictness, desired_resources, names,
+        CompositeMemory, DesiredContext, InUse, LiveObject, Lookup, Next, ObjectId, ObjectState,
+        ObservedName, Ownership, Performed, Pipeline, PublishedSecret, ResourceRef, RunInput, RunOutcome,
+        RunStart, RunState, Selected, Settings, Snapshot, Strictness, desired_resources, names,
     },
     driver::{Leadership, Machine, Moment},
     managed::{Decision, Event},
@@ -186,6 +186,7 @@ impl Course {
             secrets: BTreeMap::new(),
             secrets_watched: true,
             connection_keys: Arc::default(),
+            in_use: InUse::default(),
             is_unwatched: false,
             run: RunState::None,
             namespaced: BTreeMap::new(),

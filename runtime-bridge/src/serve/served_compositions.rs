@@ -6,6 +6,7 @@ use bridge_core::composite::Settings;
 use bridge_engine::{
     composition_layer::{CompositionLayer, CompositionOptions},
     engine::Engine,
+    protection::{FixedGuard, GuardState},
 };
 use futures::future::join;
 
@@ -91,6 +92,9 @@ impl<'a> ServedCompositions<'a> {
             revision_history_limit: REVISION_HISTORY_LIMIT,
             leadership: self.process.leadership.clone(),
             detached: self.process.detached.clone(),
+            guard: Arc::new(FixedGuard::new(GuardState::NotProved {
+                message: "nothing refuses deletions of what is in use".to_owned(),
+            })),
         };
         let functions = Arc::clone(&compositions.client) as _;
         let layer = self

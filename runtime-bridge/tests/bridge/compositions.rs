@@ -28,13 +28,16 @@ use crate::{
 
 const LIMIT: Duration = Duration::from_mins(1);
 
-pub const CRDS: [&str; 6] = [
+pub const CRDS: [&str; 9] = [
+    "clusterusages.protection.crossplane.io",
     "compositeresourcedefinitions.apiextensions.crossplane.io",
     "compositionrevisions.apiextensions.crossplane.io",
     "compositions.apiextensions.crossplane.io",
     "environmentconfigs.apiextensions.crossplane.io",
     "functionrevisions.pkg.crossplane.io",
     "functions.pkg.crossplane.io",
+    "usages.apiextensions.crossplane.io",
+    "usages.protection.crossplane.io",
 ];
 
 /// A function on a socket of its own, until it is dropped.
@@ -316,7 +319,7 @@ async fn a_function_of_the_cluster_is_reached_once_it_is_annotated() {
     create(&cluster.definitions(), theirs).await;
     let bridge = Bridge::start_without_plugins(&cluster, &["--compositions"]).await;
     define(&cluster).await;
-    let theirs = cluster.definitions().get(CRDS[3]).await.unwrap();
+    let theirs = cluster.definitions().get(CRDS[4]).await.unwrap();
     assert_eq!(theirs.data["spec"]["names"]["shortNames"], json!(["theirs"]));
     assert_eq!(theirs.metadata.generation, Some(1));
     create(&orders(&cluster), order("a", 2)).await;

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use bridge_core::reasons::{ConditionReason, NormalEvent, ProblemReason, StopReason, WarningEvent};
+use bridge_core::reasons::{
+    ConditionReason, NormalEvent, ProblemReason, StopReason, UsageEvent, UsageReason, WarningEvent,
+};
 
 use super::root;
 use super::tokens::tokens;
@@ -62,6 +64,14 @@ fn every_reason_is_given_somewhere() {
         paths(
             "NormalEvent",
             NormalEvent::ALL.iter().map(|one| one.as_str()).collect(),
+        ),
+        paths(
+            "UsageReason",
+            UsageReason::ALL.iter().map(|one| one.as_str()).collect(),
+        ),
+        paths(
+            "UsageEvent",
+            UsageEvent::ALL.iter().map(|one| one.as_str()).collect(),
         ),
         paths(
             "WarningEvent",

@@ -46,7 +46,7 @@ pub(super) fn is_in_step(of: &Facts, body: &CompositeBody) -> bool {
 fn labels(of: &Facts) -> Map<String, Value> {
     let claim = &of.snapshot.claim;
     let mut labels = crossing(&claim.object["metadata"]["labels"]);
-    labels.remove(names::IN_USE);
+    labels.remove(composite_names::IN_USE);
     // The composite resource's own: what it composes is named and found by it.
     labels.remove(composite_names::COMPOSITE);
     labels.insert(composite_names::CLAIM_NAME.to_owned(), claim.name().into());

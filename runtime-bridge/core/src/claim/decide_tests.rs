@@ -118,6 +118,18 @@ fn without_authority_nothing_is_done() {
 }
 
 #[test]
+fn a_composite_resource_in_use_is_not_deleted_with_its_claim() {
+    let mut of = deleting(bound(ready), true);
+    assert_eq!(decided(&of, &verified()), "delete composite resource shop-8x5fk");
+    of.in_use = Some("ClusterUsage keep: why".to_owned());
+    assert_eq!(
+        decided(&of, &verified()),
+        "status Synced=True/ReconcileSuccess: ; \
+         Ready=False/Deleting: composite resource \"shop-8x5fk\" is in use by ClusterUsage keep: why"
+    );
+}
+
+#[test]
 fn a_claim_names_its_composite_resource_before_it_exists() {
     let none = ClaimMemory::default();
     assert_eq!(decided(&snapshot(), &none), "write finalizer, composite resource");

@@ -31,6 +31,8 @@ pub struct Additions {
     pub xr: ObjectState,
     /// How the two connection Secrets are known, if there are to be two.
     pub secrets: Option<SecretVersions>,
+    /// By what the composite resource is in use, for people; `None`: it is not.
+    pub in_use: Option<String>,
     /// Composite resources are not watched now.
     pub is_unwatched: bool,
     /// Wall clock, when all of it was in.
@@ -74,6 +76,7 @@ impl Machine for ClaimMachine {
         snapshot.name = additions.name;
         snapshot.xr = additions.xr;
         snapshot.secrets = additions.secrets;
+        snapshot.in_use = additions.in_use;
         snapshot.is_unwatched = additions.is_unwatched;
         snapshot.now = additions.now;
     }

@@ -28,7 +28,10 @@ pub(super) fn is_first_create(of: &Facts) -> bool {
 
 /// It may be deleted with the claim: the claim bound it, and nothing uses it. Of who bound it before, whatever the name, it is another's.
 pub(super) fn may_delete(of: &Facts) -> bool {
-    of.ours().is_some_and(|xr| !xr.is_deleting() && !is_in_use(xr))
+    let is_used = |xr: &LiveObject| {
+        is_in_use(xr) || (of.snapshot.in_use.is_some() && !Rule::InUseIsNotDeleted.is_off())
+    };
+    of.ours().is_some_and(|xr| !xr.is_deleting() && !is_used(xr))
 }
 
 /// Whoever guards what is in use refuses its deletion.

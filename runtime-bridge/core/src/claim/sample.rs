@@ -82,6 +82,7 @@ pub fn snapshot() -> Snapshot {
         xr: ObjectState::Absent,
         choice: None,
         secrets: None,
+        in_use: None,
         is_unwatched: false,
         term_began: "2025-12-31T00:00:00Z".parse().unwrap(),
         may_act: true,

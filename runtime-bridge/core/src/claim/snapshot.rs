@@ -25,6 +25,8 @@ pub struct Snapshot {
     pub choice: Option<Selected>,
     /// How the two connection Secrets are known, if there are to be two.
     pub secrets: Option<SecretVersions>,
+    /// By what the composite resource is in use, for people; `None`: it is not.
+    pub in_use: Option<String>,
     /// Composite resources are not watched now.
     pub is_unwatched: bool,
     /// When this process began to lead.

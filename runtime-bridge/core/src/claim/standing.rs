@@ -72,10 +72,13 @@ impl Standing {
             }
             None => ConditionReport::yes(ConditionReason::ReconcileSuccess),
         };
-        let in_use = of.ours().filter(|xr| !xr.is_deleting() && rules::is_in_use(xr));
-        let waits_for = match in_use {
-            Some(xr) => in_use_message(xr),
-            None => of
+        let in_use = of
+            .ours()
+            .filter(|xr| !xr.is_deleting() && (of.snapshot.in_use.is_some() || rules::is_in_use(xr)));
+        let waits_for = match (in_use, &of.snapshot.in_use) {
+            (Some(_), Some(by)) => format!("composite resource {:?} is in use by {by}", of.snapshot.name),
+            (Some(xr), None) => in_use_message(xr),
+            (None, _) => of
                 .removal()
                 .or_else(|| of.error())
                 .map_or_else(|| late_create(of).unwrap_or_default(), ToOwned::to_owned),

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::{
     ObjectId,
     context::Context,
+    in_use,
     live::{LiveObject, ObjectState},
     names, rules,
     status::{ConditionReport, DELETION_BLOCKED},
@@ -114,7 +115,7 @@ struct Blocker {
 fn blocker(of: &Context, remaining: &[ObjectId]) -> Option<Blocker> {
     let blockers = remaining.iter().filter_map(|id| {
         let (rank, reason, what) = match of.seen(id)? {
-            ObjectState::Exists(object) => hold_of(of, object)?,
+            ObjectState::Exists(object) => hold_of(of, id, object)?,
             ObjectState::Unknown(why) => (4, DeletionReason::Unreachable, format!("cannot be read: {why}")),
             // A create of it may still land: that ends by itself.
             ObjectState::Absent | ObjectState::KindGone => return None,
@@ -161,7 +162,19 @@ fn blocker(of: &Context, remaining: &[ObjectId]) -> Option<Blocker> {
 }
 
 /// Why an object that exists does not go.
-fn hold_of(of: &Context, object: &LiveObject) -> Option<(u8, DeletionReason, String)> {
+fn hold_of(of: &Context, id: &ObjectId, object: &LiveObject) -> Option<(u8, DeletionReason, String)> {
+    if let Some(usage) = in_use::usage_of(of, id, object).filter(|_| !object.is_deleting()) {
+        let cycle = in_use::cycle_of(of, usage);
+        return Some(if cycle.is_empty() {
+            (1, DeletionReason::InUse, format!("is in use by {}", usage.text()))
+        } else {
+            (
+                1,
+                DeletionReason::Cycle,
+                format!("waits for itself, as these usages form a cycle: {cycle}"),
+            )
+        });
+    }
     let failed = of.memory.failed_deletions.get(object.uid());
     if let Some(failed) = failed.filter(|failed| !failed.is_conflict) {
         let is_used = object.label(names::IN_USE) == Some("true");

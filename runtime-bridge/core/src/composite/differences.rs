@@ -5,6 +5,7 @@ use super::{
     decision::{Change, Deletion},
     desired::ComposedResource,
     digest::Written,
+    in_use,
     live::{LiveObject, ObjectState, Ownership},
     plan::Plan,
     present, rules,
@@ -17,7 +18,8 @@ pub(super) fn obsolete(of: &Context) -> impl Iterator<Item = Deletion> {
     obsolete.filter_map(|(id, reference)| {
         let object = of
             .object(id)
-            .filter(|object| rules::may_delete(of.snapshot, of.memory, object))?;
+            .filter(|object| rules::may_delete(of.snapshot, of.memory, object))
+            .filter(|object| in_use::usage_of(of, id, object).is_none())?;
         Some(Deletion {
             reference: reference.clone(),
             id: id.clone(),

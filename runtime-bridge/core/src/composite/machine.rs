@@ -66,6 +66,7 @@ impl Machine for CompositeMachine {
         snapshot.required = additions.required;
         snapshot.secrets = additions.secrets;
         snapshot.secrets_watched = additions.secrets_watched;
+        snapshot.in_use = additions.in_use;
         snapshot.is_unwatched = additions.is_unwatched;
         snapshot.now = additions.now;
     }
@@ -162,6 +163,8 @@ pub struct Additions {
     pub secrets: super::SecretVersions,
     /// Secrets are watched: of one without a version there is none.
     pub secrets_watched: bool,
+    /// What of all that is in use.
+    pub in_use: super::snapshot::InUse,
     /// Some object that counts is of a kind that is not watched now.
     pub is_unwatched: bool,
     /// Wall clock, when all of it was in.

@@ -34,6 +34,7 @@ mod differences;
 mod digest;
 mod due;
 mod facts;
+mod in_use;
 mod live;
 mod machine;
 mod memory;
@@ -85,7 +86,7 @@ pub use present::{Difference, Seen, differences};
 pub use requires::StepRequirements;
 pub use resource_ref::ResourceRef;
 pub use results::{Performed, PublishedSecret, WriteFailure, WriteFailureKind};
-pub use snapshot::{Basis, ChoiceProblem, Chosen, RunState, Settings, Snapshot};
+pub use snapshot::{Basis, ChoiceProblem, Chosen, InUse, RunState, Settings, Snapshot};
 pub(crate) use status::{
     ConditionReport, READY, SYNCED, Stamp as ConditionStamp, differs as status_differs, in_order,
     stored_conditions,

@@ -8,7 +8,7 @@ use std::{
 
 use jiff::Timestamp;
 
-use crate::{reasons::CompositeEvent, watch_plan::GroupKind};
+use crate::{protection::UsageView, reasons::CompositeEvent, watch_plan::GroupKind};
 
 use super::{
     Composite, ObjectId, ResourceRef,
@@ -38,6 +38,8 @@ pub struct Snapshot {
     pub secrets_watched: bool,
     /// Keys of its connection Secret that its definition lets out; empty: all.
     pub connection_keys: Arc<BTreeSet<String>>,
+    /// What of all that is in use.
+    pub in_use: InUse,
     /// Some object that counts is of a kind that is not watched now.
     pub is_unwatched: bool,
     /// The run of its pipeline.
@@ -54,6 +56,15 @@ pub struct Snapshot {
     pub jitter: f64,
     /// Wall clock.
     pub now: Timestamp,
+}
+
+/// What is known of usages.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct InUse {
+    /// Those that name an object of the composite resource.
+    pub usages: Vec<UsageView>,
+    /// Uids of what waits until the composite resource is gone: what controls it, what controls that, and so on, and their claims.
+    pub ancestors: BTreeSet<String>,
 }
 
 /// A composition and the revision of it that is used.

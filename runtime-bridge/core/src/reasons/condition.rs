@@ -44,7 +44,8 @@ reasons! {
     /// Why the deletion of a composite resource does not go on: conditions `DeletionBlocked` and `DeletionOverdue`.
     DeletionReason {
         Forbidden = "the API server does not delete an object; the message is its own" => "give the bridge the right, or change the policy that refuses",
-        InUse = "an object is in use" => "delete what uses it, or its usage",
+        InUse = "an object is in use; the message names the usage" => "delete what uses it, or its usage",
+        Cycle = "usages form a cycle, so that each of several objects waits for another; the message names them" => "delete one of the usages; if all of them are being deleted, take the finalizer off one",
         ExternalError = "an object that is being deleted says why it does not go, mostly the last answer of its cloud" => "see the message: often something must be emptied or let go there",
         Finalizers = "an object is being deleted, and waits for who set its finalizers" => "find out why their controller does not take them off",
         Unreachable = "an object cannot be read, so that it may still exist" => "see the message",

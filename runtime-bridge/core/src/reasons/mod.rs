@@ -10,6 +10,7 @@ mod definition;
 mod event;
 mod problem;
 mod stop;
+mod usage;
 
 use std::{borrow::Cow, fmt};
 
@@ -20,6 +21,7 @@ pub use definition::{DefinitionEvent, DefinitionReason};
 pub use event::{NormalEvent, WarningEvent};
 pub use problem::ProblemReason;
 pub use stop::StopReason;
+pub use usage::{UsageEvent, UsageReason};
 
 /// One reason as it is written: PascalCase.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -194,4 +194,21 @@ rules! {
     ClaimDeletionIsSeenFirst: "no composite resource is deleted before the status of its claim says why", [Module("claim")];
     ClaimOutlivesComposite: "a claim stays until its composite resource is gone", [Module("claim")];
     ClaimOutlivesCreates: "a claim stays until no create of its composite resource can land any more", [Module("claim")];
+
+    // Usages
+    UsageRecordsFirst: "a used object is labelled only when its usage names it by uid", [Module("protection")];
+    UsageIsVerified: "a used object is labelled only upon a version of its usage that was verified in this term", [Module("protection")];
+    UsageOutlivesUsing: "under the deletion of its controller a usage stays until the using object is gone", [Module("protection")];
+    DecomposedUsageLeaves: "a usage whose controller lives goes at once", [Module("protection")];
+    ControllerIsReadLive: "that the controller of a usage lives counts only when a read past the caches shows it", [Module("protection")];
+    ParentIsNotWaitedFor: "a usage does not wait for what waits for it", [Module("protection")];
+    BulkDeletionKeepsOrder: "a usage without controller waits for a using object that is deleted with it", [Module("protection")];
+    UsingIsOneObject: "the using object is the one with the uid that was found first", [Module("protection")];
+    GoneIsReadLive: "the used or the using object is gone only when a read past the caches finds it so", [Module("protection")];
+    LabelOutlivesOtherUsages: "the label of a used object stays while another usage holds it", [Module("protection")];
+    UsageOutlivesLabel: "a usage stays until its used object is not held by it any more", [Module("protection")];
+    ReadyNeedsGuard: "a usage is ready only while the guard is proved", [Module("protection")];
+    ReplayBelongsToTeardown: "a refused deletion is repeated only as part of what asked for it", [Module("protection")];
+    InUseIsNotDeleted: "no composed object is deleted that a usage protects", [Module("composite")];
+    OwnUsageGoesLast: "a usage whose using object is its composite resource is deleted after all else", [Module("composite")];
 }

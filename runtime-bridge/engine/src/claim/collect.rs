@@ -9,6 +9,7 @@ use bridge_core::{
     },
     composite::{ObjectState, ResourceRef, SecretName},
     definition::Terms,
+    protection::UsageView,
 };
 
 use super::reconciler::ClaimReconciler;
@@ -16,6 +17,7 @@ use crate::{
     api_error::ApiError,
     composite::{Finder, live},
     object::{Key, Object},
+    protection::StoredUsages,
 };
 
 impl ClaimReconciler {
@@ -32,6 +34,7 @@ impl ClaimReconciler {
             name: String::new(),
             xr: ObjectState::Absent,
             secrets: None,
+            in_use: None,
             is_unwatched: false,
             term_began: shared.term_began(),
             may_act: false,
@@ -77,7 +80,12 @@ impl ClaimReconciler {
         self.shared.secret_users.set(&user, counts.collect());
         let version =
             |namespace: &str, name: &str| self.shared.secrets.version(&Key::secret(namespace, name));
+        let in_use = match &xr {
+            ObjectState::Exists(_) => self.in_use(&name),
+            _ => None,
+        };
         Additions {
+            in_use,
             secrets: secrets.map(|refs| SecretVersions {
                 source: version(&refs.source_namespace, &refs.source),
                 target: version(claim.namespace(), &refs.target),
@@ -111,6 +119,14 @@ impl ClaimReconciler {
         let is_noted = |xr: &&Arc<Object>| xr.annotation(names::CLAIM_UID) == Some(claim.uid());
         let noted: Vec<_> = all.iter().filter(is_noted).map(|xr| live(xr)).collect();
         Ok(bound_elsewhere(claim, &noted))
+    }
+
+    /// By what the composite resource of a name is in use.
+    fn in_use(&self, name: &str) -> Option<String> {
+        let store = &self.shared.store;
+        let xr = store.get(&Key::new(self.composites().kind.clone(), None, name))?;
+        let usages = StoredUsages::new(store).protecting(&xr);
+        usages.first().map(UsageView::text)
     }
 
     /// The composite resource of a name, past the store.

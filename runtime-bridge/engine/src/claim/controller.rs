@@ -9,6 +9,7 @@ use super::{dependencies, pass, reconciler::ClaimReconciler};
 use crate::{
     engine::Controller,
     object::{Key, Object},
+    protection::are_usages_known,
     reconcile::{Next, Reconcile, ReconcileRequest},
     store::Change,
 };
@@ -50,7 +51,9 @@ impl Reconcile for QueuedReconciler {
             return Next::idle();
         };
         // What this process has not read yet is no news for the status. To take down, no composition is needed.
-        if !object.is_deleting() && !of.shared.has_read_all() {
+        let is_read = object.is_deleting() || of.shared.has_read_all();
+        // What is in use is known only once all usages are.
+        if !is_read || !are_usages_known(&of.shared.watches) {
             return Next::busy(now() + NOT_YET, request.priority);
         }
         let (Some(memory), _) = of.memories.take(&object) else {

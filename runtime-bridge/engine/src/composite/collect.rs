@@ -4,10 +4,11 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use bridge_core::{
     composite::{
-        Additions, Composite, Lookup, ObjectId, ObjectState, ResourceRef, RunState, Snapshot, names,
+        Additions, Composite, InUse, Lookup, ObjectId, ObjectState, ResourceRef, RunState, Snapshot, names,
         requires, secrets_that_count,
     },
     function::ResourceSelector,
+    protection::UsageView,
     watch_plan::GroupKind,
 };
 use futures::{StreamExt, stream};
@@ -15,6 +16,7 @@ use futures::{StreamExt, stream};
 use super::{find::Finder, reconciler::CompositeReconciler};
 use crate::{
     object::{Key, Object},
+    protection::{StoredUsages, ancestors},
     random,
     watch::WatchState,
 };
@@ -37,6 +39,7 @@ impl CompositeReconciler {
             secrets: BTreeMap::new(),
             secrets_watched: false,
             connection_keys: self.connection_keys(),
+            in_use: InUse::default(),
             is_unwatched: false,
             run,
             namespaced,
@@ -105,12 +108,35 @@ impl CompositeReconciler {
             required.insert(Lookup::Resources(selector), found.map(|found| found.digest()));
         }
         Additions {
+            in_use: self.in_use(snapshot, &seen),
             seen,
             secrets_watched: watch == WatchState::Live,
             secrets,
             required,
             is_unwatched,
             now: self.shared.clock.now(),
+        }
+    }
+
+    /// The usages that name an object that was seen.
+    fn in_use(&self, snapshot: &Snapshot, seen: &BTreeMap<ObjectId, ObjectState>) -> InUse {
+        let store = &self.shared.store;
+        let stored = StoredUsages::new(store);
+        if stored.is_empty() {
+            return InUse::default();
+        }
+        let keys = seen
+            .keys()
+            .map(|id| Key::new(id.group_kind(), id.namespace.as_deref(), &id.name));
+        let usages: BTreeMap<String, UsageView> = keys
+            .flat_map(|key| stored.about(&key))
+            .map(|usage| (usage.uid.clone(), usage))
+            .collect();
+        let name = snapshot.xr.name();
+        let xr = store.get(&Key::new(self.api.kind.clone(), snapshot.xr.namespace(), name));
+        InUse {
+            usages: usages.into_values().collect(),
+            ancestors: xr.map(|xr| ancestors(store, &xr)).unwrap_or_default(),
         }
     }
 

@@ -33,7 +33,7 @@ impl<'a> Finder<'a> {
     }
 
     /// How the objects of a kind are addressed; `Err`: what is known instead.
-    pub(super) fn api(&self, api_version: &str, kind: &str) -> Result<Arc<ApiType>, ObjectState> {
+    pub(crate) fn api(&self, api_version: &str, kind: &str) -> Result<Arc<ApiType>, ObjectState> {
         match self.shared.watches.resolve(api_version, kind) {
             Ok(resolved) => Ok(resolved.api),
             Err(Unresolved::NotServed(_)) => Err(ObjectState::KindGone),
@@ -170,16 +170,26 @@ impl<'a> Finder<'a> {
                     namespace: namespace.map(ToOwned::to_owned),
                     labels: labels.clone(),
                 };
-                let objects = if !api.is_metadata_only() && self.is_live(&api) {
-                    self.shared.store.list(&api.kind)
-                } else {
-                    let listed = self.shared.writer.list_live(&api, namespace).await;
-                    listed.map_err(|error| error.to_string())?
-                };
+                let objects = self.list(&api, namespace).await?;
                 let selected = objects.iter().filter(|object| selection.matches(object));
                 Ok(selected.map(|object| object.to_value()).collect())
             }
         }
+    }
+
+    /// All objects of a kind, in one namespace or everywhere.
+    pub(crate) async fn list(
+        &self,
+        api: &Arc<ApiType>,
+        namespace: Option<&str>,
+    ) -> Result<Vec<Arc<Object>>, String> {
+        if api.is_metadata_only() || !self.is_live(api) {
+            let listed = self.shared.writer.list_live(api, namespace).await;
+            return listed.map_err(|error| error.to_string());
+        }
+        let mut objects = self.shared.store.list(&api.kind);
+        objects.retain(|object| namespace.is_none() || object.namespace() == namespace);
+        Ok(objects)
     }
 
     /// What a requirement finds without asking anybody; `Err`: that is not known.
@@ -223,7 +233,7 @@ impl<'a> Finder<'a> {
     }
 }
 
-pub(super) fn key_of(api: &ApiType, reference: &ResourceRef, home: Option<&str>) -> Key {
+pub(crate) fn key_of(api: &ApiType, reference: &ResourceRef, home: Option<&str>) -> Key {
     let namespace = home.or(reference.namespace.as_deref()).filter(|_| api.namespaced);
     Key::new(api.kind.clone(), namespace, &reference.name)
 }

@@ -17,7 +17,7 @@ mod schema;
 mod secret_users;
 mod shared;
 
-pub(crate) use find::Finder;
+pub(crate) use find::{Finder, key_of};
 pub(crate) use objects::{GuardedApply, failure, live};
 pub use reconciler::CompositeReconciler;
 pub use shared::{CompositeOptions, CompositeShared};

@@ -18,6 +18,7 @@ use crate::{
     engine::{Controller, Engine},
     event::{EventRecorder, EventType},
     object::{Key, Object},
+    protection::are_usages_known,
     reconcile::{Next, Reconcile, ReconcileRequest},
     shell::Retries,
     store::Store,
@@ -37,7 +38,7 @@ const NOT_YET: Duration = Duration::from_secs(1);
 /// Reconciles definitions, and serves what they define.
 pub struct DefinitionReconciler {
     engine: Weak<Engine>,
-    store: Arc<Store>,
+    pub(super) store: Arc<Store>,
     events: Arc<EventRecorder>,
     retries: Retries,
     pub(super) clock: Arc<dyn Clock>,
@@ -122,7 +123,9 @@ impl Reconcile for DefinitionReconciler {
             .watches
             .definitions_controlled_by(definition.uid())
             .is_some();
-        if !self.may_act() || !are_crds_known {
+        // What is in use is known only once all usages are.
+        let are_usages_known = !definition.is_deleting() || are_usages_known(&engine.watches);
+        if !self.may_act() || !are_crds_known || !are_usages_known {
             return Next::at(self.clock.now() + NOT_YET, Priority::Dependency);
         }
         let result = if definition.is_deleting() {

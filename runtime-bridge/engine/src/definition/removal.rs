@@ -21,6 +21,7 @@ use crate::{
     engine::Engine,
     event::EventType,
     object::{ApiType, Object},
+    protection::StoredUsages,
     reconcile::Next,
     store::Listener,
     watch::WatchState,
@@ -218,7 +219,10 @@ impl DefinitionReconciler {
             propagation: Propagation::Background,
         };
         let key = object.key();
-        let error = if self.may_act() {
+        let usages = StoredUsages::new(&self.store).protecting(object);
+        let error = if let Some(usage) = usages.first() {
+            ApiError::Denied(format!("it is in use by {}", usage.text()))
+        } else if self.may_act() {
             // Another one has its name: the next look shows it.
             match self.writer.delete(api, &key, deletion).await {
                 Ok(_) | Err(ApiError::Conflict(_) | ApiError::NotFound(_)) => return None,

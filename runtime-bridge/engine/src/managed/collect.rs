@@ -2,13 +2,17 @@
 
 use std::sync::Arc;
 
-use bridge_core::managed::{
-    Fresh, Managed, Neighbour, Neighbours, Problem, ReconcileMemory, Snapshot, SnapshotAdditions,
+use bridge_core::{
+    managed::{
+        Blocker, Fresh, Managed, Neighbour, Neighbours, Problem, ReconcileMemory, Snapshot, SnapshotAdditions,
+    },
+    protection::names::{IN_USE, IN_USE_BY},
 };
 
 use super::{reconciler::ManagedReconciler, view};
 use crate::{
     object::{Key, Object},
+    protection::{StoredUsages, are_usages_known},
     random,
 };
 
@@ -27,7 +31,7 @@ impl ManagedReconciler {
             bare: super::desired_state::bare(&self.kind, object),
             config: Err(unasked),
             suspension: None,
-            blocker: None,
+            blocker: self.blocker(object),
             conflicting_object: None,
             // The driver asks for the lease.
             may_act: false,
@@ -41,6 +45,25 @@ impl ManagedReconciler {
             },
             now: shared.clock.now(),
         }
+    }
+
+    /// Who uses an object that is being deleted: its external resource stays as long.
+    fn blocker(&self, object: &Object) -> Option<Blocker> {
+        if !object.is_deleting() {
+            return None;
+        }
+        let shared = &self.shared;
+        let usages = StoredUsages::new(&shared.store).protecting(object);
+        let by = match usages.first() {
+            Some(usage) => usage.text(),
+            // Its usages are another process's to see to: their mark tells.
+            None if !are_usages_known(&shared.watches) && object.label(IN_USE) == Some("true") => {
+                object.annotation(IN_USE_BY).unwrap_or("a usage").to_owned()
+            }
+            None => return None,
+        };
+        let message = format!("in use by {by}");
+        Some(Blocker { message })
     }
 
     /// What has to be asked for, which may take long.

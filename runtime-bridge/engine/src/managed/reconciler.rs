@@ -31,12 +31,14 @@ use crate::{
     secret::SecretReader,
     shell::{Detached, Memories},
     store::Store,
+    watch::Watches,
     write::{ConnectionSecrets, Writer},
 };
 
 /// What the managed-resource controllers of a process share.
 pub struct Shared {
     pub(super) store: Arc<Store>,
+    pub(super) watches: Arc<Watches>,
     pub(super) writer: Writer,
     pub(super) connection_secrets: Arc<ConnectionSecrets>,
     pub(super) events: Arc<EventRecorder>,
@@ -80,6 +82,7 @@ impl Shared {
     ) -> Arc<Self> {
         Arc::new(Self {
             store: Arc::clone(&engine.store),
+            watches: Arc::clone(&engine.watches),
             writer: engine.writer.clone(),
             connection_secrets: Arc::clone(&engine.connection_secrets),
             events: Arc::clone(&engine.events),
@@ -103,6 +106,7 @@ impl Shared {
     fn for_kind(&self) -> Arc<Self> {
         Arc::new(Self {
             store: Arc::clone(&self.store),
+            watches: Arc::clone(&self.watches),
             writer: self.writer.clone(),
             connection_secrets: Arc::clone(&self.connection_secrets),
             events: Arc::clone(&self.events),

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use bridge_core::{external::Secrets, managed::names, queue::Priority};
+use bridge_core::{external::Secrets, managed::names, queue::Priority, watch_plan::GroupKind};
 use bridge_engine::object::Key;
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -48,6 +48,47 @@ async fn deleting_is_shown_though_the_config_cannot_be_read() {
     stage.admin.delete(&stage.path("one")).await.unwrap();
     stage.value("one", "Ready", "Deleting").await;
     process.configs.0.send_replace(true);
+    within(async {
+        while stage.admin.get(&stage.path("one")).await.is_ok() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    })
+    .await;
+    assert!(stage.outside.things.lock().is_empty());
+}
+
+/// Its usages are another process's to see to: the mark of its object tells.
+#[tokio::test]
+async fn what_is_in_use_keeps_its_external_resource() {
+    let stage = RealHarness::new().await;
+    let usages: Value =
+        serde_yaml_ng::from_str(include_str!("../../../core/src/crd/crossplane/usage.yaml")).unwrap();
+    // Other tests of this control plane may have created it.
+    drop(stage.admin.create(crate::admin::DEFINITIONS, &usages).await);
+    let process = stage.process().await;
+    stage.create("one", json!({})).await;
+    stage.value("one", "Ready", "Available").await;
+    let kind = GroupKind::new("protection.crossplane.io", "Usage");
+    until("the definition is known", || {
+        process.engine.watches.is_defined(&kind) == Some(true)
+    })
+    .await;
+    let mark = |label: Value, by: Value| {
+        json!({"metadata": {
+            "labels": {"crossplane.io/in-use": label}, "annotations": {"crossbridge.dev/in-use-by": by},
+        }})
+    };
+    let held = mark(json!("true"), json!("Usage team/keep: why"));
+    stage.admin.patch(&stage.path("one"), &held).await.unwrap();
+    stage.admin.delete(&stage.path("one")).await.unwrap();
+    stage.value("one", "Ready", "Deleting").await;
+    let object = stage.admin.get(&stage.path("one")).await.unwrap();
+    let conditions = object["status"]["conditions"].as_array().unwrap();
+    let ready = conditions.iter().find(|one| one["type"] == "Ready").unwrap();
+    assert_eq!(ready["message"], "in use by Usage team/keep: why");
+    assert!(stage.outside.things.lock().contains_key("one"));
+    let free = mark(Value::Null, Value::Null);
+    stage.admin.patch(&stage.path("one"), &free).await.unwrap();
     within(async {
         while stage.admin.get(&stage.path("one")).await.is_ok() {
             tokio::time::sleep(Duration::from_millis(20)).await;

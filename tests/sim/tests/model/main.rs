@@ -23,6 +23,7 @@ mod explore;
 mod failures;
 mod operations;
 mod policies;
+mod protection;
 mod random;
 mod secrets;
 mod stops;

@@ -102,8 +102,11 @@ pub(in super::super) fn wait(of: &Facts) -> Flow {
             written => return written,
         }
     }
-    // Of what the claim does not name nobody tells it.
-    let is_unseen = of.unknown().is_some() || of.snapshot.is_unwatched || !rules::is_named(of);
+    // Of what the claim does not name nobody tells it; a usage that has not marked the composite resource yet goes without a trace there.
+    let is_unseen = of.unknown().is_some()
+        || of.snapshot.is_unwatched
+        || !rules::is_named(of)
+        || of.snapshot.in_use.is_some();
     let unseen = is_unseen.then(|| now + LOOK_AGAIN);
     let ends = of.ours().is_none().then(|| rules::creates_end(of)).flatten();
     let failed = of.memory.failed_deletion.as_ref().map(|failed| failed.retry_at);

@@ -7,6 +7,7 @@ use super::super::{
     connection::own_secret,
     context::Context,
     decision::{Action, Deletion},
+    in_use,
     live::{ObjectState, Ownership},
     names,
     outcome::{Flow, NEXT, act, rest, write_status},
@@ -77,7 +78,9 @@ pub(in super::super) fn delete(of: &Context) -> Flow {
                 .object(&id)
                 .filter(|object| rules::may_delete(of.snapshot, of.memory, object))
                 // Its release has failed just now.
-                .filter(|object| !rules::is_released(&of.snapshot.xr, object.uid()))?;
+                .filter(|object| !rules::is_released(&of.snapshot.xr, object.uid()))
+                .filter(|object| in_use::usage_of(of, &id, object).is_none())
+                .filter(|object| !in_use::goes_last(of, &id, object))?;
             Some(Deletion {
                 uid: object.uid().to_owned(),
                 resource_version: object.resource_version().to_owned(),
@@ -157,7 +160,13 @@ pub(in super::super) fn wait(of: &Context) -> Flow {
     let is_unknown = of
         .ids()
         .any(|(id, _)| matches!(of.seen(&id), Some(ObjectState::Unknown(_)) | None));
-    let unknown = (is_unknown || of.snapshot.is_unwatched).then(|| of.snapshot.now + LOOK_AGAIN);
+    // A usage that has not marked its object yet goes without a trace there.
+    let is_in_use = of.ids().any(|(id, _)| {
+        let object = of.object(&id);
+        object.is_some_and(|object| in_use::usage_of(of, &id, object).is_some())
+    });
+    let is_unseen = is_unknown || of.snapshot.is_unwatched || is_in_use;
+    let unknown = is_unseen.then(|| of.snapshot.now + LOOK_AGAIN);
     let hindrance = blocked::hindrance(of, &remaining(of));
     let all = ends.chain(retries).chain(reads).chain([unknown, hindrance.wake]);
     let wake = all.flatten().filter(|at| *at > of.snapshot.now).min();

@@ -3,12 +3,13 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use super::super::{
-    connection,
+    ObjectId, connection,
     context::Context,
     decision::Action,
     desired::ComposedResource,
     differences::{change, missing},
     due::due,
+    in_use,
     live::{ObjectState, Ownership},
     outcome::{self, Flow, NEXT, act, earliest, until},
     plan::Plan,
@@ -19,6 +20,7 @@ use super::super::{
 use crate::{
     function::{DesiredState, Readiness},
     managed::{Event, Rest},
+    protection::UsageView,
     reasons::{CompositeEvent, ConditionReason},
 };
 
@@ -109,6 +111,7 @@ pub(in super::super) fn rest(of: &Context) -> Rest {
     let reads = earliest(reads);
     // Nothing tells when its kind is served, or what becomes of objects that are not watched.
     let is_unwatched = of.snapshot.is_unwatched
+        || in_use_yet(of).next().is_some()
         || of
             .snapshot
             .seen
@@ -201,6 +204,11 @@ fn synced(of: &Context, plan: &Plan, problems: &BTreeMap<&str, String>) -> Condi
             names_of(&left)
         ));
     }
+    let used = in_use_yet(of).map(|(id, usage)| {
+        let by = usage.text();
+        format!("{id} is not desired any more, and stays as long as it is in use by {by}")
+    });
+    parts.extend(used);
     let deletions = plan.obsolete.iter().filter_map(|(id, _)| {
         let failed = of.memory.failed_deletions.get(of.object(id)?.uid())?;
         (!failed.is_conflict).then(|| failed.message.clone())
@@ -216,6 +224,15 @@ fn synced(of: &Context, plan: &Plan, problems: &BTreeMap<&str, String>) -> Condi
     } else {
         ConditionReport::no(ConditionReason::ReconcileError, parts.join("; "))
     }
+}
+
+/// What is not desired any more, and cannot go yet.
+fn in_use_yet<'c>(of: &'c Context) -> impl Iterator<Item = (&'c ObjectId, &'c UsageView)> {
+    let obsolete = of.plan.iter().flat_map(|plan| &plan.obsolete);
+    obsolete.filter_map(|(id, _)| {
+        let object = of.object(id).filter(|object| !object.is_deleting())?;
+        Some((id, in_use::usage_of(of, id, object)?))
+    })
 }
 
 /// From the last response alone (I18).

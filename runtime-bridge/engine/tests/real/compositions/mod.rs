@@ -6,6 +6,7 @@ mod connection_details;
 mod definitions;
 mod edited_claims;
 mod stage;
+mod usages;
 
 use serde_json::{Value, json};
 

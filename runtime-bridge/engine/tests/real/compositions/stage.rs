@@ -16,6 +16,7 @@ use bridge_engine::{
     composition_layer::{CompositionLayer, CompositionOptions},
     engine::Engine,
     lease::Leadership,
+    protection::{FixedGuard, GuardState},
     shell::Detached,
 };
 use jiff::Timestamp;
@@ -35,11 +36,14 @@ pub const REVISIONS: &str = "/apis/apiextensions.crossplane.io/v1/compositionrev
 
 pub const CLAIM: &str = "Purchase";
 
-const CROSSPLANE: [&str; 4] = [
+const CROSSPLANE: [&str; 7] = [
     include_str!("../../../../core/src/crd/crossplane/definition.yaml"),
     include_str!("../../../../core/src/crd/crossplane/composition.yaml"),
     include_str!("../../../../core/src/crd/crossplane/revision.yaml"),
     include_str!("../../../../core/src/crd/crossplane/environment_config.yaml"),
+    include_str!("../../../../core/src/crd/crossplane/usage.yaml"),
+    include_str!("../../../../core/src/crd/crossplane/cluster_usage.yaml"),
+    include_str!("../../../../core/src/crd/crossplane/legacy_usage.yaml"),
 ];
 
 /// Desires a `ConfigMap` for each entry of `spec.values`. Of the entry `require` it holds what bears that label, and what the schema of its
@@ -66,6 +70,14 @@ impl Functions for ConfigMaps {
         let values = request.observed.composite.object["spec"]["values"].as_object();
         let mut requirements = Requirements::default();
         for (name, value) in values.into_iter().flatten() {
+            if name == "usage" {
+                let usage = Resource {
+                    ready: Readiness::Ready,
+                    ..Resource::of(usage(value, request))
+                };
+                desired.resources.insert(name.clone(), usage);
+                continue;
+            }
             if ["connect", "nest"].contains(&name.as_str()) {
                 connect(name, value, request, &mut desired);
                 continue;
@@ -81,6 +93,10 @@ impl Functions for ConfigMaps {
                 _ => value.clone(),
             };
             let mut object = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"value": value}});
+            // So that a usage can name them.
+            if name == "app" || name == "db" {
+                object["metadata"]["name"] = format!("shop-{name}").into();
+            }
             // What is cluster-scoped composes where its claim is, or its Secret.
             let spec = &request.observed.composite.object["spec"];
             let places =
@@ -127,6 +143,23 @@ fn connect(name: &str, value: &Value, request: &RunRequest, desired: &mut Desire
     }
     let composite = desired.composite.get_or_insert_default();
     composite.connection_details.0.extend(details);
+}
+
+/// A usage of the composed `db` by `app`, or by the composite resource.
+fn usage(by: &Value, request: &RunRequest) -> Value {
+    let composite = &request.observed.composite.object;
+    let by = if by == "parent" {
+        json!({
+            "apiVersion": composite["apiVersion"], "kind": composite["kind"],
+            "resourceRef": {"name": composite["metadata"]["name"]},
+        })
+    } else {
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "resourceRef": {"name": "shop-app"}})
+    };
+    json!({
+        "apiVersion": "protection.crossplane.io/v1beta1", "kind": "Usage", "metadata": {"name": "shop-usage"},
+        "spec": {"of": {"apiVersion": "v1", "kind": "ConfigMap", "resourceRef": {"name": "shop-db"}}, "by": by},
+    })
 }
 
 fn required(label: &Value) -> Requirements {
@@ -181,6 +214,7 @@ impl Bridge {
             revision_history_limit: 2,
             leadership: Leadership::unopposed(),
             detached: Detached::default(),
+            guard: Arc::new(FixedGuard::new(GuardState::Proved)),
         };
         Self {
             layer: Some(CompositionLayer::start(&engine, Arc::new(ConfigMaps), options)),

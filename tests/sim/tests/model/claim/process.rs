@@ -337,6 +337,7 @@ impl World {
                 changes: Vec::new(),
             }),
             secrets: None,
+            in_use: None,
             is_unwatched: false,
             term_began: self.term_began,
             may_act: false,
@@ -365,6 +366,7 @@ impl World {
             name: found.0,
             xr: found.1,
             secrets: None,
+            in_use: None,
             is_unwatched: false,
             now: self.now,
         }

@@ -7,6 +7,7 @@ mod behaviour;
 mod blocked;
 mod explore;
 mod faults;
+mod in_use;
 mod kept;
 mod life;
 mod process;

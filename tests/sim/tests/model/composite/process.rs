@@ -4,8 +4,8 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use bridge_core::{
     composite::{
-        Action, Additions, Basis, Chosen, Composite, CompositeMachine, CompositeMemory, LiveObject, Next,
-        ObjectId, ObjectState, Performed, Pipeline, PipelineSpec, ResourceRef, RunInput, RunOutcome,
+        Action, Additions, Basis, Chosen, Composite, CompositeMachine, CompositeMemory, InUse, LiveObject,
+        Next, ObjectId, ObjectState, Performed, Pipeline, PipelineSpec, ResourceRef, RunInput, RunOutcome,
         RunState, Selected, Settings, Snapshot, WriteFailure, WriteFailureKind, names,
     },
     driver::{ApiFailure, ApiFailureKind, Driver, Effect, End, Input, Leadership, Moment, Permit},
@@ -86,6 +86,8 @@ pub struct World {
     pub refuses_deletions: bool,
     /// A person edits the composite resource while the next run goes on.
     pub edit_during_run: Option<fn(&mut Value)>,
+    /// What is in use, as the watches show it.
+    pub in_use: fn(&Api) -> InUse,
 }
 
 enum Outcome {
@@ -119,6 +121,7 @@ impl World {
             refuses_status: None,
             refuses_deletions: false,
             edit_during_run: None,
+            in_use: |_| InUse::default(),
         }
     }
 
@@ -336,11 +339,13 @@ impl World {
             secrets: BTreeMap::new(),
             secrets_watched: true,
             connection_keys: Arc::default(),
+            in_use: InUse::default(),
             is_unwatched: false,
             run: self.run.clone(),
             namespaced: BTreeMap::from([
                 (GroupKind::new("", "ConfigMap"), true),
                 (GroupKind::new("", "Secret"), true),
+                (GroupKind::new("protection.crossplane.io", "Usage"), true),
             ]),
             term_began: self.term_began,
             may_act: false,
@@ -361,6 +366,7 @@ impl World {
             required: BTreeMap::new(),
             secrets: BTreeMap::new(),
             secrets_watched: true,
+            in_use: (self.in_use)(&self.view),
             is_unwatched: false,
             now: self.now,
         }

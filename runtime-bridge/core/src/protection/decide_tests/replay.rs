@@ -1,0 +1,73 @@
+//! Deletions that were refused.
+
+use super::*;
+
+/// Nothing uses the resource any more, and its label is off.
+fn left(edit: impl FnOnce(&mut Snapshot, &mut LiveObject)) -> String {
+    let mut of = deleting();
+    of.usage.0.object["spec"]["replayDeletion"] = true.into();
+    using(&mut of, ObjectState::KindGone);
+    let mut object = bare();
+    edit(&mut of, &mut object);
+    of.used = Known::Object(sample::reference("Db", "db"), sample::exists(object));
+    first(&of)
+}
+
+const DELETES: &str = "delete Db db";
+const GOES: &str = "remove finalizer";
+
+#[test]
+fn what_has_lost_its_owner_is_deleted_with_the_last_usage() {
+    assert_eq!(left(|_, _| {}), GOES);
+    for owner in [ControllerState::Gone, ControllerState::Going { orphans: false }] {
+        assert_eq!(left(|of, _| of.owner = owner.clone()), DELETES);
+        let unasked = left(|of, _| {
+            of.owner = owner.clone();
+            of.usage.0.object["spec"]["replayDeletion"] = false.into();
+        });
+        assert_eq!(unasked, GOES);
+        let is_deleting = left(|of, object| {
+            of.owner = owner.clone();
+            object.object["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z".into();
+        });
+        assert_eq!(is_deleting, GOES);
+    }
+    for owner in [
+        ControllerState::Lives,
+        ControllerState::Going { orphans: true },
+        ControllerState::Unknown("why".to_owned()),
+    ] {
+        assert_eq!(left(|of, _| of.owner = owner), GOES);
+    }
+}
+
+#[test]
+fn a_refused_deletion_is_done_if_it_is_of_this_teardown() {
+    let attempted = |at: Option<&str>, policy: &str| {
+        left(|_, object| {
+            object.object["metadata"]["annotations"] =
+                json!({names::ATTEMPT: policy, names::ATTEMPTED_AT: at});
+        })
+    };
+    assert_eq!(attempted(Some("2026-01-01T00:50:00Z"), "Background"), DELETES);
+    assert_eq!(attempted(Some("2026-01-01T00:59:30Z"), "Foreground"), DELETES);
+    assert_eq!(attempted(Some("2026-01-01T00:48:00Z"), "Background"), GOES);
+    assert_eq!(attempted(Some("2026-01-01T00:58:00Z"), "Whatever"), GOES);
+    assert_eq!(attempted(None, "Background"), GOES);
+    // It was refused on account of something else.
+    let before = left(|of, object| {
+        of.usage.0.object["metadata"]["creationTimestamp"] = "2026-01-01T00:55:00Z".into();
+        object.object["metadata"]["annotations"] =
+            json!({names::ATTEMPT: "Background", names::ATTEMPTED_AT: "2026-01-01T00:54:00Z"});
+    });
+    assert_eq!(before, GOES);
+}
+
+#[test]
+fn the_label_goes_first() {
+    let mut of = deleting();
+    of.usage.0.object["spec"]["replayDeletion"] = true.into();
+    of.owner = ControllerState::Gone;
+    using(&mut of, ObjectState::KindGone);
+    assert_eq!(first(&of), LETS_GO);
+}

@@ -1,0 +1,273 @@
+//! How a usage stands: what its status says once all that can be done is done.
+
+use serde_json::{Map, Value};
+
+use super::{
+    decision::{MarkWrite, StatusWrite},
+    facts::{Facts, Fate},
+    holding,
+    mark::Mark,
+    names,
+    rules::{self, Course},
+    snapshot::Resolution,
+    usage::{Naming, Side, Which},
+    view::UsageView,
+};
+use crate::{
+    composite::{ConditionReport, ConditionStamp, READY, in_order, status_differs, stored_conditions},
+    managed::Event,
+    reasons::{ConditionReason, UsageEvent, UsageReason},
+    rule::Rule,
+};
+
+/// What the status is to say, and the events that go with it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Standing {
+    /// `None`: as it was.
+    pub ready: Option<ConditionReport>,
+    pub events: Vec<Event>,
+}
+
+impl Standing {
+    pub fn of(of: &Facts) -> Self {
+        if of.snapshot.usage.is_deleting() {
+            return Self::deleting(of);
+        }
+        if let Some((event, message)) = problem(of) {
+            return Self::no(UsageReason::ResourceNotFound, event, message);
+        }
+        let failed = of.memory.failed.as_ref().filter(|failed| !failed.is_conflict);
+        if let Some(failed) = failed.filter(|_| due_mark(of).is_some()) {
+            let message = format!("cannot label the used resource as in use: {}", failed.message);
+            return Self::no(UsageReason::NotMarked, UsageEvent::AddInUseLabel, message);
+        }
+        if !is_protecting(of) {
+            return Self {
+                ready: None,
+                events: Vec::new(),
+            };
+        }
+        match &of.snapshot.guard {
+            Err(why) if !Rule::ReadyNeedsGuard.is_off() => Self {
+                ready: Some(ConditionReport::no(UsageReason::GuardNotProved, why)),
+                events: Vec::new(),
+            },
+            _ => Self::ready(of),
+        }
+    }
+
+    fn no(reason: UsageReason, event: UsageEvent, message: String) -> Self {
+        Self {
+            events: vec![Event::warning(event, &message)],
+            ready: Some(ConditionReport::no(reason, message)),
+        }
+    }
+
+    fn ready(of: &Facts) -> Self {
+        let message = match of.snapshot.cycle.as_str() {
+            "" => String::new(),
+            cycle => format!("these usages form a cycle, in which each object waits for another: {cycle}"),
+        };
+        let available = ConditionReport::yes(ConditionReason::Available);
+        Self {
+            ready: Some(ConditionReport { message, ..available }),
+            events: vec![Event::normal(
+                UsageEvent::UsageConfigured,
+                "Usage configured successfully.",
+            )],
+        }
+    }
+
+    fn deleting(of: &Facts) -> Self {
+        let (message, event) = match rules::course(of) {
+            Course::WaitsForUsing => {
+                let mut message = waits_for_using(of);
+                let event = Event::normal(UsageEvent::WaitingUsingDeleted, &message);
+                if !of.snapshot.cycle.is_empty() {
+                    message += &format!(" These usages form a cycle: {}.", of.snapshot.cycle);
+                }
+                (message, event)
+            }
+            Course::WaitsForKnowledge(why) => {
+                let event = Event::warning(UsageEvent::GetUsingResource, &why);
+                (why, event)
+            }
+            Course::Reads(_) => match of.unread() {
+                Some(why) => {
+                    let message = format!("cannot read what it waits for: {why}");
+                    let event = Event::warning(UsageEvent::GetUsingResource, &message);
+                    (message, event)
+                }
+                None => {
+                    return Self {
+                        ready: None,
+                        events: Vec::new(),
+                    };
+                }
+            },
+            Course::WaitsForBulk(_) => {
+                return Self {
+                    ready: None,
+                    events: Vec::new(),
+                };
+            }
+            Course::Goes => match going(of) {
+                Some((event, message)) => {
+                    let event = Event::warning(event, &message);
+                    (message, event)
+                }
+                None => {
+                    return Self {
+                        ready: None,
+                        events: Vec::new(),
+                    };
+                }
+            },
+        };
+        Self {
+            ready: Some(ConditionReport::no(ConditionReason::Deleting, message)),
+            events: vec![event],
+        }
+    }
+
+    /// The whole status; `None`: it is stored already, as far as the API server takes it.
+    pub fn to_write(&self, of: &Facts) -> Option<StatusWrite> {
+        let ready = self.ready.as_ref()?;
+        let usage = &of.snapshot.usage;
+        let mut status: Map<String, Value> = usage.status().as_object().cloned().unwrap_or_default();
+        let mut conditions = stored_conditions(usage.status());
+        let stamp = ConditionStamp {
+            generation: usage.generation(),
+            now: of.snapshot.now,
+        };
+        let value = if ready.value { "True" } else { "False" };
+        stamp.set(
+            &mut conditions,
+            READY,
+            value,
+            ready.reason.as_str(),
+            &ready.message,
+            true,
+        );
+        status.insert("conditions".to_owned(), Value::Array(in_order(conditions)));
+        let status = Value::Object(status);
+        let is_echoed = of
+            .memory
+            .status_echo
+            .as_ref()
+            .is_some_and(|echo| !status_differs(&status, &echo.0) && echo.1 == *usage.status());
+        (status_differs(&status, usage.status()) && !is_echoed).then(|| StatusWrite {
+            status,
+            events: self.events.clone(),
+        })
+    }
+}
+
+/// What keeps a usage that may go.
+fn going(of: &Facts) -> Option<(UsageEvent, String)> {
+    let failed = of.memory.failed.as_ref().filter(|failed| !failed.is_conflict);
+    match (of.fate(Side::Used), failed) {
+        (Fate::Unknown(why), _) => Some((
+            UsageEvent::GetUsedResource,
+            format!("cannot get used resource: {why}"),
+        )),
+        (Fate::Unseen, _) => {
+            let why = of.unread()?;
+            Some((
+                UsageEvent::GetUsedResource,
+                format!("cannot get used resource: {why}"),
+            ))
+        }
+        (Fate::Exists(_, object), Some(failed)) => {
+            let is_held = Mark::of(object).held_by.contains(of.snapshot.usage.uid());
+            Some(if is_held {
+                let message = format!("cannot take the label off the used resource: {}", failed.message);
+                (UsageEvent::RemoveInUseLabel, message)
+            } else {
+                let message = format!("cannot delete the used resource: {}", failed.message);
+                (UsageEvent::ReplayDeletion, message)
+            })
+        }
+        (Fate::Nothing | Fate::Gone | Fate::Exists(..), _) => None,
+    }
+}
+
+/// In Crossplane's words.
+fn waits_for_using(of: &Facts) -> String {
+    let naming = of.snapshot.usage.naming(Side::Using);
+    let kind = naming
+        .as_ref()
+        .map(|naming| naming.kind.clone())
+        .unwrap_or_default();
+    let name = match of.fate(Side::Using) {
+        Fate::Exists(reference, _) => reference.name.clone(),
+        _ => String::new(),
+    };
+    format!("Waiting for the using resource (which is a \"{kind}\" named \"{name}\") to be deleted.")
+}
+
+/// Why nothing is protected, or not what is named.
+fn problem(of: &Facts) -> Option<(UsageEvent, String)> {
+    let side = |side: Side, resolution: &Resolution| {
+        let event = match side {
+            Side::Used => UsageEvent::GetUsedResource,
+            Side::Using => UsageEvent::GetUsingResource,
+        };
+        let cannot = |why: &str| (event, format!("cannot get {}: {why}", side.name()));
+        match resolution {
+            Resolution::Found(..) => None,
+            Resolution::Absent(reference) => Some(cannot(&format!("{} does not exist", reference.id(None)))),
+            Resolution::KindGone(why) | Resolution::Unknown(why) | Resolution::Invalid(why) => {
+                Some(cannot(why))
+            }
+            Resolution::Unmatched => {
+                let naming = of.snapshot.usage.naming(side)?;
+                Some((UsageEvent::ResolveSelectors, unmatched(side, &naming)))
+            }
+        }
+    };
+    let used = side(Side::Used, &of.snapshot.of);
+    used.or_else(|| side(Side::Using, of.snapshot.by.as_ref().filter(|_| !of.has_using())?))
+}
+
+fn unmatched(side: Side, naming: &Naming) -> String {
+    let Which::Selector(selector) = &naming.which else {
+        return String::new();
+    };
+    let labels: Vec<String> = selector
+        .labels
+        .iter()
+        .map(|(name, value)| format!("{name:?}:{value:?}"))
+        .collect();
+    let mut message = format!(
+        "cannot resolve selector at \"spec.{}.resourceSelector\": no {:?} found matching labels: map[{}]",
+        side.field(),
+        naming.kind,
+        labels.join(" ")
+    );
+    if selector.same_controller {
+        message += " and with same controller reference";
+    }
+    message
+}
+
+/// What the used resource is still to bear; `None`: it bears it.
+pub(super) fn due_mark(of: &Facts) -> Option<MarkWrite> {
+    let (reference, object) = match of.fate(Side::Used) {
+        Fate::Exists(reference, object) => (reference, object),
+        _ if Rule::UsageRecordsFirst.is_off() => of.found()?,
+        _ => return None,
+    };
+    let usages: Vec<UsageView> = std::iter::once(UsageView::of(&of.snapshot.usage))
+        .chain(of.snapshot.others.iter().cloned())
+        .collect();
+    let mark = holding::joined(&Mark::of(object), of.snapshot.usage.uid(), &usages);
+    MarkWrite::of(reference, object, mark)
+}
+
+/// The used resource bears all that it is to bear, and is the one that is named.
+fn is_protecting(of: &Facts) -> bool {
+    let is_recorded =
+        of.snapshot.usage.annotation(names::RECORD).is_some() || Rule::UsageRecordsFirst.is_off();
+    is_recorded && of.found().is_some() && due_mark(of).is_none()
+}

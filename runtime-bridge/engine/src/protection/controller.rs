@@ -1,0 +1,92 @@
+//! A reconciler of usages as the engine serves it.
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use bridge_core::queue::Priority;
+
+use super::{dependencies, kinds::are_usages_known, pass, reconciler::UsageReconciler};
+use crate::{
+    engine::Controller,
+    object::{Key, Object},
+    reconcile::{Next, Reconcile, ReconcileRequest},
+    store::Change,
+};
+
+/// An object whose former reconcile has not ended gets its turn after this.
+const STILL_BUSY: Duration = Duration::from_secs(1);
+
+/// What is not known yet is looked at again after this.
+const NOT_YET: Duration = Duration::from_millis(250);
+
+/// What an honest reconcile may take: several writes, each with its own deadline.
+const LONGEST: Duration = Duration::from_mins(5);
+
+impl UsageReconciler {
+    /// As the engine serves it.
+    pub(super) fn controller(self: &Arc<Self>, reason: &str) -> Controller {
+        Controller {
+            owner: None,
+            api: Arc::clone(&self.api),
+            edges: dependencies::edges(),
+            reconciler: Arc::new(QueuedReconciler(Arc::clone(self))),
+            reason: reason.to_owned(),
+        }
+    }
+}
+
+/// Hands each turn to a task of its own, so that nothing that it has begun is ever cut off.
+struct QueuedReconciler(Arc<UsageReconciler>);
+
+#[async_trait]
+impl Reconcile for QueuedReconciler {
+    async fn reconcile(&self, key: &Key, request: ReconcileRequest) -> Next {
+        let of = &self.0;
+        let now = || of.shared.clock.now();
+        let Some(object) = of.shared.store.get(key) else {
+            of.memories.forget(key, None);
+            return Next::idle();
+        };
+        // Which usages an object has is known only once all of them are.
+        let watches = &of.shared.watches;
+        if !watches.is_discovery_read() || !are_usages_known(watches) {
+            return Next::busy(now() + NOT_YET, request.priority);
+        }
+        let (Some(memory), _) = of.memories.take(&object) else {
+            return Next::busy(now() + STILL_BUSY, request.priority);
+        };
+        let uid = object.uid().to_owned();
+        let run = pass::run(Arc::clone(of), object, memory);
+        let Some(task) = of.shared.detached.spawn(&uid, run) else {
+            return Next::busy(now() + STILL_BUSY, request.priority);
+        };
+        match task.await {
+            Ok(next) => next,
+            // Counted and logged by the engine like any other panic.
+            Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+            Err(_) => Next::at(now() + STILL_BUSY, Priority::OperationPoll),
+        }
+    }
+
+    /// Whoever else writes its status: it is the bridge's.
+    fn wake_priority(&self, _: &Change) -> Option<Priority> {
+        // Its end, too: what is remembered of it is let go.
+        Some(Priority::UserChange)
+    }
+
+    fn forget(&self, object: &Object) {
+        self.0.memories.forget(&object.key(), Some(object.uid()));
+    }
+
+    fn stop(&self) {
+        self.0.stop();
+    }
+
+    fn flow(&self, object: &Object) -> String {
+        object.namespace().unwrap_or_default().to_owned()
+    }
+
+    fn longest_pass(&self) -> Duration {
+        LONGEST
+    }
+}

@@ -1,0 +1,73 @@
+//! From what a usage names to the object that it means.
+
+use std::sync::Arc;
+
+use bridge_core::{
+    composite::{LiveObject, ObjectState},
+    protection::{Naming, Resolution, Selector, Which, select},
+};
+
+use super::reconciler::UsageReconciler;
+use crate::{
+    composite::{Finder, live},
+    object::ApiType,
+    watch::Unresolved,
+};
+
+impl UsageReconciler {
+    /// What is named now. `controller`: uid of what controls the usage.
+    pub(super) async fn resolve(&self, naming: &Naming, controller: Option<&str>) -> Resolution {
+        let api = match self.shared.watches.resolve(&naming.api_version, &naming.kind) {
+            Ok(resolved) => resolved.api,
+            Err(Unresolved::NotServed(_)) => {
+                let (kind, version) = (&naming.kind, &naming.api_version);
+                return Resolution::KindGone(format!("the cluster does not serve {kind} in {version}"));
+            }
+            Err(Unresolved::OtherVersion(why)) => return Resolution::KindGone(why),
+            Err(Unresolved::Unknown(why)) => return Resolution::Unknown(why),
+        };
+        if api.namespaced && naming.namespace.is_none() {
+            return Resolution::Invalid(format!(
+                "{} is namespaced: what is in a namespace is protected by a Usage of that namespace",
+                api.kind
+            ));
+        }
+        match &naming.which {
+            Which::Name(name) => {
+                let reference = naming.reference(name, api.namespaced);
+                let finder = Finder::new(&self.shared);
+                match finder.see(&reference, None).await {
+                    ObjectState::Exists(object) => Resolution::Found(reference, object),
+                    ObjectState::Absent => Resolution::Absent(reference),
+                    ObjectState::KindGone => {
+                        let (kind, version) = (&naming.kind, &naming.api_version);
+                        Resolution::KindGone(format!("the cluster does not serve {kind} in {version}"))
+                    }
+                    ObjectState::Unknown(why) => Resolution::Unknown(why),
+                }
+            }
+            Which::Selector(selector) => self.select(naming, selector, &api, controller).await,
+        }
+    }
+
+    async fn select(
+        &self,
+        naming: &Naming,
+        selector: &Selector,
+        api: &Arc<ApiType>,
+        controller: Option<&str>,
+    ) -> Resolution {
+        let namespace = naming.namespace.as_deref().filter(|_| api.namespaced);
+        let finder = Finder::new(&self.shared);
+        let objects = match finder.list(api, namespace).await {
+            Ok(objects) => objects,
+            Err(why) => return Resolution::Unknown(why),
+        };
+        let objects: Vec<LiveObject> = objects.iter().map(|object| live(object)).collect();
+        let Some(found) = select(selector, controller, &objects) else {
+            return Resolution::Unmatched;
+        };
+        let name = found.object["metadata"]["name"].as_str().unwrap_or_default();
+        Resolution::Found(naming.reference(name, api.namespaced), Box::new(found.clone()))
+    }
+}

@@ -1,0 +1,216 @@
+//! What is in use, by the usages that the store shows.
+
+use std::time::Duration;
+
+use bridge_core::{
+    composite::{InUse, LiveObject, ObjectId},
+    protection::{Identity, Record, Usage, UsageView, is_usage, names},
+};
+use serde_json::{Value, json};
+
+use super::{
+    api::Api,
+    life::{Step, act, composed, configmaps},
+    process::{World, composite},
+};
+
+fn usages(api: &Api) -> InUse {
+    let usages = api.objects.iter().filter(|(id, _)| is_usage(&id.group, &id.kind));
+    let views = usages.map(|(_, object)| {
+        UsageView::of(&Usage(LiveObject {
+            object: object.clone(),
+        }))
+    });
+    InUse {
+        usages: views.collect(),
+        ancestors: [].into(),
+    }
+}
+
+/// Two composed objects.
+fn two() -> World {
+    let mut world = World::new(configmaps);
+    world.in_use = usages;
+    act(&mut world, Step::Create(&[("a", "1"), ("b", "1")]));
+    world.settle().unwrap();
+    world
+}
+
+fn usage_id(name: &str) -> ObjectId {
+    ObjectId {
+        group: "protection.crossplane.io".to_owned(),
+        kind: "Usage".to_owned(),
+        namespace: Some("team".to_owned()),
+        name: name.to_owned(),
+    }
+}
+
+fn named(id: &ObjectId) -> Value {
+    json!({"apiVersion": "v1", "kind": id.kind, "resourceRef": {"name": id.name}})
+}
+
+fn usage(name: &str, of: &ObjectId, by: Option<&ObjectId>) -> Value {
+    let mut usage = json!({
+        "apiVersion": "protection.crossplane.io/v1beta1", "kind": "Usage",
+        "metadata": {"name": name, "namespace": "team"},
+        "spec": {"of": named(of), "reason": "why"},
+    });
+    if let Some(by) = by {
+        usage["spec"]["by"] = named(by);
+    }
+    usage
+}
+
+fn blocked(world: &World) -> (String, String) {
+    let condition = composite(world).unwrap().condition("DeletionBlocked").cloned();
+    let condition = condition.unwrap_or_default();
+    let text = |field: &str| condition[field].as_str().unwrap_or_default().to_owned();
+    (text("reason"), text("message"))
+}
+
+fn pass(world: &mut World, seconds: u64) {
+    let until = world.now + Duration::from_secs(seconds);
+    world.settle_until(until).unwrap();
+    world.now = world.now.max(until);
+}
+
+fn deletes(world: &World) -> Vec<&String> {
+    world
+        .api
+        .writes
+        .iter()
+        .filter(|write| write.starts_with("delete"))
+        .collect()
+}
+
+#[test]
+fn what_is_in_use_outlives_the_rest_and_is_named() {
+    let mut world = two();
+    let (a, b) = (composed(&world)["a"].clone(), composed(&world)["b"].clone());
+    world
+        .api
+        .put_foreign(&usage_id("protect"), usage("protect", &a, None));
+    act(&mut world, Step::Delete);
+    pass(&mut world, 12);
+    assert_eq!(deletes(&world), [&format!("delete {b}")]);
+    let (reason, message) = blocked(&world);
+    assert_eq!(reason, "InUse");
+    assert!(
+        message.starts_with(&format!("{a} is in use by Usage team/protect.")),
+        "{message}"
+    );
+    act(&mut world, Step::Restart);
+    pass(&mut world, 12);
+    assert_eq!(deletes(&world), [&format!("delete {b}")]);
+    world.api.edit(&usage_id("protect"), |_| None);
+    world.settle().unwrap();
+    assert_eq!((world.api.xr, world.api.objects.len()), (None, 0));
+}
+
+#[test]
+fn what_is_in_use_is_not_decomposed() {
+    let mut world = two();
+    let a = composed(&world)["a"].clone();
+    world
+        .api
+        .put_foreign(&usage_id("protect"), usage("protect", &a, None));
+    act(&mut world, Step::Edit(&[("b", "1")]));
+    pass(&mut world, 12);
+    assert!(world.api.objects.contains_key(&a));
+    let synced = composite(&world).unwrap().condition("Synced").cloned().unwrap();
+    let message =
+        format!("{a} is not desired any more, and stays as long as it is in use by Usage team/protect");
+    assert_eq!(
+        (&synced["status"], &synced["message"]),
+        (&json!("True"), &json!(message))
+    );
+    world.api.edit(&usage_id("protect"), |_| None);
+    pass(&mut world, 12);
+    assert!(!world.api.objects.contains_key(&a));
+    let synced = composite(&world).unwrap().condition("Synced").cloned().unwrap();
+    assert_eq!(synced["message"], "");
+}
+
+#[test]
+fn a_cycle_of_usages_is_named_and_not_broken() {
+    let mut world = two();
+    let (a, b) = (composed(&world)["a"].clone(), composed(&world)["b"].clone());
+    for (name, of, by) in [("one", &a, &b), ("two", &b, &a)] {
+        world.api.put_foreign(&usage_id(name), usage(name, of, Some(by)));
+    }
+    act(&mut world, Step::Delete);
+    pass(&mut world, 12);
+    assert!(deletes(&world).is_empty());
+    let (reason, message) = blocked(&world);
+    assert_eq!(reason, "Cycle");
+    assert!(
+        message.contains("these usages form a cycle: Usage team/one, Usage team/two"),
+        "{message}"
+    );
+    world.api.edit(&usage_id("one"), |_| None);
+    pass(&mut world, 12);
+    assert_eq!(deletes(&world), [&format!("delete {a}")]);
+}
+
+/// A usage that the composite resource composed for itself would else be waited for by what it protects, and wait for the composite resource.
+#[test]
+fn a_usage_by_its_own_composite_resource_goes_after_all_else() {
+    let mut world = two();
+    let (a, b) = (composed(&world)["a"].clone(), composed(&world)["b"].clone());
+    let hold = |world: &mut World, finalizers: Value| {
+        world.api.edit(&b, |mut object| {
+            let is_over = !object["metadata"]["deletionTimestamp"].is_null() && finalizers == json!([]);
+            object["metadata"]["finalizers"] = finalizers;
+            (!is_over).then_some(object)
+        });
+    };
+    hold(&mut world, json!(["test/held"]));
+    let own = usage_id("own");
+    // As its composition desires it.
+    world.api.put_foreign(&own, usage("own", &a, None));
+    let xr = composite(&world).unwrap().object.clone();
+    let identity = |id: &ObjectId, uid: &Value| {
+        let reference = json!({"apiVersion": "v1", "kind": id.kind, "namespace": "team", "name": id.name});
+        Identity {
+            reference: bridge_core::composite::ResourceRef::parse(&reference).unwrap(),
+            uid: uid.as_str().unwrap().to_owned(),
+        }
+    };
+    let of = identity(&a, &world.api.objects[&a]["metadata"]["uid"]);
+    let by = Some(identity(&usage_id("parent"), &xr["metadata"]["uid"]));
+    world.api.edit(&own, |mut usage| {
+        let metadata = &mut usage["metadata"];
+        metadata["finalizers"] = json!([names::FINALIZER]);
+        metadata["annotations"] = json!({
+            names::RECORD: Record { of, by }.to_string(),
+            "crossplane.io/composition-resource-name": "own",
+        });
+        metadata["ownerReferences"] = json!([{
+            "apiVersion": xr["apiVersion"], "kind": xr["kind"], "name": xr["metadata"]["name"],
+            "uid": xr["metadata"]["uid"], "controller": true,
+        }]);
+        Some(usage)
+    });
+    let uid = world.api.objects[&own]["metadata"]["uid"].clone();
+    world.api.edit(&a, |mut object| {
+        object["metadata"]["annotations"][names::HELD_BY] = uid;
+        Some(object)
+    });
+    act(&mut world, Step::Delete);
+    pass(&mut world, 3);
+    assert_eq!(deletes(&world), [&format!("delete {b}")]);
+    hold(&mut world, json!([]));
+    pass(&mut world, 10);
+    assert_eq!(
+        deletes(&world),
+        [&format!("delete {b}"), &format!("delete {own}")]
+    );
+    // It lets its object go, and goes.
+    world.api.edit(&a, |mut object| {
+        object["metadata"]["annotations"][names::HELD_BY] = Value::Null;
+        Some(object)
+    });
+    world.api.edit(&own, |_| None);
+    world.settle().unwrap();
+    assert_eq!((world.api.xr, world.api.objects.len()), (None, 0));
+}
