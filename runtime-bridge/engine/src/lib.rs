@@ -19,6 +19,7 @@ pub mod managed;
 pub mod metrics;
 pub mod object;
 pub mod ports;
+pub mod protection;
 mod random;
 pub mod reconcile;
 pub mod revision;

@@ -1,0 +1,5 @@
+//! Usages: what they protect is not deleted.
+
+mod guard;
+
+pub use guard::{FixedGuard, Guard, GuardState};
