@@ -13,6 +13,7 @@ pub mod lease;
 pub mod managed;
 pub mod managed_fields;
 pub mod port;
+pub mod protection;
 pub mod queue;
 pub mod reasons;
 pub mod revision;

@@ -61,6 +61,7 @@ impl<'a> ServedCompositions<'a> {
     }
 
     fn off(&self, why: &str) {
+        self.bridge.set_usage_guard(None);
         let message = format!("off: {why}");
         if self.bridge.set_compositions(&message) {
             tracing::error!(
@@ -83,6 +84,11 @@ impl<'a> ServedCompositions<'a> {
         // Else what runs right after the start would be told that its functions listen nowhere.
         sources.until_read().await;
         compositions.endpoints.set(sources.endpoints());
+        let leadership = &self.process.leadership;
+        let guard = compositions
+            .guard
+            .start(self.engine, &compositions.namespace, leadership);
+        self.bridge.set_usage_guard(Some(guard.changes()));
         let options = CompositionOptions {
             settings: Settings {
                 deletion_deadline: compositions.deletion_deadline,

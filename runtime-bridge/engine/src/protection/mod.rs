@@ -2,4 +2,4 @@
 
 mod guard;
 
-pub use guard::{FixedGuard, Guard, GuardState};
+pub use guard::{FixedGuard, Guard, GuardOptions, GuardState, UsageGuard, WebhookOptions};

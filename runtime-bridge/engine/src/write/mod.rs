@@ -5,6 +5,7 @@ mod connection_secret;
 mod current;
 mod delete;
 mod finalizer;
+mod merge;
 mod propagated_secret;
 mod release;
 
@@ -19,6 +20,7 @@ pub use self::{
     connection_secret::{CONNECTION_SECRET_TYPE, ConnectionSecrets, PublishError, Published},
     delete::{Deleted, Deletion, Propagation},
     finalizer::{Finalized, Still},
+    merge::Guarded,
     propagated_secret::{PropagateError, PropagatedSecret},
     release::Release,
 };

@@ -3,6 +3,7 @@
 mod bad_input;
 mod claims;
 mod definitions;
+mod guard;
 mod stage;
 
 use serde_json::{Value, json};

@@ -1,0 +1,3 @@
+//! Usages: what is in use is not deleted.
+
+pub mod guard;
