@@ -41,6 +41,9 @@ const FIELD_MANAGER: &str = "crossbridge.dev/usages";
 const INSPECT_WATCHED: Duration = Duration::from_mins(10);
 const INSPECT_UNWATCHED: Duration = Duration::from_secs(30);
 
+/// Failures in a row before one is logged: an API server takes a moment to take up what was written.
+const REPORTED_AFTER: u32 = 4;
+
 /// Where and when the guard is kept.
 #[derive(Debug, Clone)]
 pub struct GuardOptions {
@@ -213,6 +216,10 @@ impl Keeper {
             }
             Err(problem) => {
                 self.failures = self.failures.saturating_add(1);
+                if self.failures == REPORTED_AFTER {
+                    let why = &problem.message;
+                    tracing::warn!(why, "deletions of what is in use may not be refused, will retry");
+                }
                 if self.proved.is_none() || !problem.is_transient {
                     self.proved = None;
                     self.report(GuardState::NotProved {
@@ -229,12 +236,8 @@ impl Keeper {
         self.state.send_if_modified(|known| {
             let is_new = *known != state;
             if is_new {
-                match &state {
-                    GuardState::Proved => tracing::info!("deletions of what is in use are refused"),
-                    GuardState::NotProved { message } if self.leadership.leads() => {
-                        tracing::warn!(why = message, "deletions of what is in use may not be refused");
-                    }
-                    GuardState::NotProved { .. } => {}
+                if state == GuardState::Proved {
+                    tracing::info!("deletions of what is in use are refused");
                 }
                 *known = state;
             }
