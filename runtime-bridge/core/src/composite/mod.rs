@@ -83,7 +83,7 @@ pub use present::{Difference, Seen, differences};
 pub use requires::StepRequirements;
 pub use resource_ref::ResourceRef;
 pub use results::{Performed, WriteFailure, WriteFailureKind};
-pub use snapshot::{Basis, ChoiceProblem, Chosen, RunState, Settings, Snapshot};
+pub use snapshot::{Basis, ChoiceProblem, Chosen, Reservation, RunState, Settings, Snapshot};
 pub(crate) use status::{
     ConditionReport, READY, SYNCED, Stamp as ConditionStamp, differs as status_differs, in_order,
     stored_conditions,

@@ -33,6 +33,8 @@ pub struct Snapshot {
     pub run: RunState,
     /// Whether kinds of desired resources are namespaced; what is missing is not served.
     pub namespaced: BTreeMap<GroupKind, bool>,
+    /// By kind and external name, of those that the last run desires: who has it and is still being deleted.
+    pub reserved: BTreeMap<(GroupKind, String), Vec<Reservation>>,
     /// When this process began to lead.
     pub term_began: Timestamp,
     /// Something new may be begun.
@@ -43,6 +45,17 @@ pub struct Snapshot {
     pub jitter: f64,
     /// Wall clock.
     pub now: Timestamp,
+}
+
+/// An object that is still being deleted: what is outside of the same name may go with it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reservation {
+    /// The object.
+    pub id: ObjectId,
+    /// Its uid.
+    pub uid: String,
+    /// Since when it is being deleted.
+    pub since: Option<Timestamp>,
 }
 
 /// A composition and the revision of it that is used.

@@ -4,6 +4,7 @@ mod bad_input;
 mod claims;
 mod definitions;
 mod guard;
+mod reserved;
 mod stage;
 
 use serde_json::{Value, json};

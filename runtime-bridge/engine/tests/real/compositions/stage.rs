@@ -73,6 +73,9 @@ impl Functions for ConfigMaps {
                 value
             };
             let mut object = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"value": value}});
+            if let Some(external_name) = value.as_str().and_then(|value| value.strip_prefix("outside:")) {
+                object["metadata"]["annotations"] = json!({"crossplane.io/external-name": external_name});
+            }
             // What is cluster-scoped composes where its claim is.
             let claim = &request.observed.composite.object["spec"]["claimRef"];
             if let Some(namespace) = claim["namespace"].as_str() {

@@ -10,3 +10,4 @@ mod faults;
 mod kept;
 mod life;
 mod process;
+mod reserved;
