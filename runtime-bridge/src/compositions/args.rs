@@ -8,7 +8,7 @@ use bridge_function::{Client, EndpointTable, Options};
 use bridge_plugin::TlsFiles;
 use clap::Args;
 
-use super::Compositions;
+use super::{Compositions, GuardChoice, UsageGuardArgs};
 
 /// Whether compositions are served, and where their functions listen.
 #[derive(Debug, Clone, Args)]
@@ -53,6 +53,10 @@ pub struct CompositionArgs {
         value_parser = crate::duration::parse_positive
     )]
     pub deletion_deadline: Duration,
+    // Not a doc comment: that would be the help of its flags.
+    #[command(flatten)]
+    #[allow(missing_docs)]
+    pub usage_guard: UsageGuardArgs,
     /// Keep responses of functions for as long as their TTL says, and answer equal requests with them.
     #[arg(
         long,
@@ -105,12 +109,13 @@ impl CompositionArgs {
             (false, Some(name)) => Err(format!(
                 "--function {name}=… is for --compositions, which is not given"
             )),
-            _ => Ok(()),
+            (false, None) => Ok(()),
+            (true, _) => self.usage_guard.check(),
         }
     }
 
-    /// How functions are reached, if compositions are served.
-    pub fn compositions(&self) -> Option<Compositions> {
+    /// How functions are reached, if compositions are served. `namespace`: the bridge's own.
+    pub fn compositions(&self, namespace: &str) -> Option<Compositions> {
         if !self.compositions {
             return None;
         }
@@ -127,6 +132,9 @@ impl CompositionArgs {
             client: Arc::new(Client::new(options)),
             metrics,
             deletion_deadline: self.deletion_deadline,
+            // What is wrong with it was reported before anything began.
+            guard: self.usage_guard.choice().unwrap_or(GuardChoice::None),
+            namespace: namespace.to_owned(),
             unless_crossplane_in: (!self.beside_crossplane).then(|| self.crossplane_namespace.clone()),
         })
     }
@@ -161,9 +169,9 @@ mod tests {
 
     #[test]
     fn without_the_flag_no_function_is_called() {
-        assert!(line(&[]).compositions().is_none());
+        assert!(line(&[]).compositions("n").is_none());
         let compositions = line(&["--compositions", "--function", "f=unix:/f"])
-            .compositions()
+            .compositions("n")
             .unwrap();
         assert_eq!(
             compositions.flags,

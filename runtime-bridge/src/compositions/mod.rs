@@ -4,6 +4,7 @@ mod args;
 mod definitions;
 mod endpoints;
 mod other_core;
+mod usage_guard;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -15,6 +16,7 @@ pub use self::{
     definitions::install,
     endpoints::EndpointSources,
     other_core::OtherCore,
+    usage_guard::{GuardChoice, UsageGuardArgs},
 };
 
 /// How functions are reached.
@@ -29,6 +31,10 @@ pub struct Compositions {
     pub metrics: FunctionMetrics,
     /// After so long a deletion is overdue.
     pub deletion_deadline: Duration,
+    /// What refuses deletions of what is in use.
+    pub guard: GuardChoice,
+    /// The bridge's own namespace.
+    pub namespace: String,
     /// Namespace of Crossplane's core, beside which nothing is served; `None`: it does not matter.
     pub unless_crossplane_in: Option<String>,
 }

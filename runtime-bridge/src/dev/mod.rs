@@ -49,9 +49,12 @@ use crate::manifests;
 const USAGE: i32 = 2;
 
 /// What the bridge does unless flags or the environment set it: two may run side by side, and what it does is reported here anyway.
-const SERVE_DEFAULTS: [(&str, &str); 2] = [
+const SERVE_DEFAULTS: [(&str, &str); 4] = [
     ("CROSSBRIDGE_ADMIN_ADDRESS", "127.0.0.1:0"),
     ("CROSSBRIDGE_LOG_LEVEL", "warn"),
+    // Of --usage-guard=webhook: the API server of the command reaches the bridge directly.
+    ("CROSSBRIDGE_WEBHOOK_HOST", "127.0.0.1"),
+    ("CROSSBRIDGE_WEBHOOK_PORT", "0"),
 ];
 
 /// What `runtime-bridge dev` is asked to do.

@@ -1,5 +1,6 @@
 //! The roles themselves.
 
+use bridge_core::protection::guard::names::{POLICY, WEBHOOK_CONFIGURATION};
 use serde_json::{Value, json};
 
 use super::RbacError;
@@ -157,6 +158,25 @@ fn system() -> Value {
             &["get", "list", "watch", "create", "update", "delete"],
         ),
         rule("apiregistration.k8s.io", &["apiservices"], &READ),
+        // The guard of usages; that of the other kind is removed.
+        rule(
+            "admissionregistration.k8s.io",
+            &[
+                "validatingadmissionpolicies",
+                "validatingadmissionpolicybindings",
+                "validatingwebhookconfigurations",
+            ],
+            &["get", "list", "watch", "create"],
+        ),
+        json!({
+            "apiGroups": ["admissionregistration.k8s.io"],
+            "resources": ["validatingadmissionpolicies", "validatingadmissionpolicybindings"],
+            "resourceNames": [POLICY], "verbs": ["update", "delete"],
+        }),
+        json!({
+            "apiGroups": ["admissionregistration.k8s.io"], "resources": ["validatingwebhookconfigurations"],
+            "resourceNames": [WEBHOOK_CONFIGURATION], "verbs": ["update", "delete"],
+        }),
         rule(
             "",
             &["secrets"],

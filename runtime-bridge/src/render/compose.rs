@@ -190,6 +190,7 @@ impl Course {
             is_unwatched: false,
             run: RunState::None,
             namespaced: BTreeMap::new(),
+            reserved: BTreeMap::new(),
             term_began: NOW - Duration::from_hours(1),
             may_act: true,
             settings: Arc::new(settings()),

@@ -10,6 +10,7 @@ use bridge_engine::{
     lease::{Leadership, LeadershipState},
     metrics::Metrics,
     object::{ApiType, Key},
+    protection::GuardState,
     serve::{KindReport, KindStatus},
     state::{EngineState, KindState},
     watch::WatchState,
@@ -18,6 +19,7 @@ use bridge_plugin::ConnectionStatus;
 use parking_lot::RwLock;
 use prometheus_client::metrics::{family::Family, gauge::Gauge};
 use serde_json::{Value, json};
+use tokio::sync::watch;
 
 use crate::{
     admin::{Introspect, Planned, Seen},
@@ -37,6 +39,7 @@ pub struct Introspection {
     running: RwLock<Option<ActiveInstance>>,
     /// Whether compositions are served, for people; empty: it is not known yet, or nobody asked for them.
     compositions: RwLock<String>,
+    usage_guard: RwLock<Option<watch::Receiver<GuardState>>>,
 }
 
 struct ActiveInstance {
@@ -66,6 +69,7 @@ impl Introspection {
             leadership: OnceLock::new(),
             running: RwLock::default(),
             compositions: RwLock::default(),
+            usage_guard: RwLock::default(),
         }
     }
 
@@ -94,6 +98,19 @@ impl Introspection {
         let is_new = *known != standing;
         standing.clone_into(&mut known);
         is_new
+    }
+
+    /// What refuses deletions of what is in use; `None`: usages are not served.
+    pub fn set_usage_guard(&self, guard: Option<watch::Receiver<GuardState>>) {
+        *self.usage_guard.write() = guard;
+    }
+
+    fn usage_guard(&self) -> Option<String> {
+        let guard = self.usage_guard.read();
+        Some(match &*guard.as_ref()?.borrow() {
+            GuardState::Proved => "in force".to_owned(),
+            GuardState::NotProved { message } => format!("not proved: {message}"),
+        })
     }
 
     /// Reports on this engine from now on.
@@ -190,8 +207,11 @@ impl Introspect for Introspection {
         // Somebody else's core is no reason to take this bridge out of service: its plugins' kinds are served.
         let compositions = Some(self.compositions.read().clone()).filter(|standing| !standing.is_empty());
         let compositions = compositions.map(|standing| (format!("compositions: {standing}"), Ok(())));
+        // Neither is its guard, as API servers reach a webhook only while its bridge is ready.
+        let guard = self.usage_guard();
+        let guard = guard.map(|standing| (format!("usage guard: {standing}"), Ok(())));
         let checks = links.into_iter().chain(kinds).chain(watches).chain(election);
-        checks.chain(compositions).collect()
+        checks.chain(compositions).chain(guard).collect()
     }
 
     fn metrics(&self) -> String {
@@ -220,6 +240,7 @@ impl Introspect for Introspection {
             "leadership": self.leadership(),
             "plugins": plugins,
             "compositions": *self.compositions.read(),
+            "usageGuard": self.usage_guard(),
             "kinds": running.map(|running| &running.kinds),
             "engine": running.map(|running| running.engine.state()),
         })

@@ -262,7 +262,7 @@ pub async fn run(args: ServeArgs) -> Result<(), ServeError> {
     let led = CancellationToken::new();
     let election = elector.map(|elector| tokio::spawn(elector.run(led.clone())));
 
-    let compositions = args.compositions.compositions();
+    let compositions = args.compositions.compositions(&args.cluster.own_namespace());
     if let Some(compositions) = &compositions {
         metrics.register(|registry| compositions.metrics.register(registry));
     }

@@ -6,7 +6,6 @@ use bridge_core::composite::Settings;
 use bridge_engine::{
     composition_layer::{CompositionLayer, CompositionOptions},
     engine::Engine,
-    protection::{FixedGuard, GuardState},
 };
 use futures::future::join;
 
@@ -62,6 +61,7 @@ impl<'a> ServedCompositions<'a> {
     }
 
     fn off(&self, why: &str) {
+        self.bridge.set_usage_guard(None);
         let message = format!("off: {why}");
         if self.bridge.set_compositions(&message) {
             tracing::error!(
@@ -84,6 +84,11 @@ impl<'a> ServedCompositions<'a> {
         // Else what runs right after the start would be told that its functions listen nowhere.
         sources.until_read().await;
         compositions.endpoints.set(sources.endpoints());
+        let leadership = &self.process.leadership;
+        let guard = compositions
+            .guard
+            .start(self.engine, &compositions.namespace, leadership);
+        self.bridge.set_usage_guard(Some(guard.changes()));
         let options = CompositionOptions {
             settings: Settings {
                 deletion_deadline: compositions.deletion_deadline,
@@ -92,9 +97,7 @@ impl<'a> ServedCompositions<'a> {
             revision_history_limit: REVISION_HISTORY_LIMIT,
             leadership: self.process.leadership.clone(),
             detached: self.process.detached.clone(),
-            guard: Arc::new(FixedGuard::new(GuardState::NotProved {
-                message: "nothing refuses deletions of what is in use".to_owned(),
-            })),
+            guard,
         };
         let functions = Arc::clone(&compositions.client) as _;
         let layer = self

@@ -111,6 +111,7 @@ async fn the_rights_that_deploy_and_rbac_give_are_enough() {
     .await;
     define(&cluster).await;
     bridge.until_ready().await;
+    until_guarded(&bridge).await;
     create(&orders(&cluster), order("a", 2)).await;
     ready(&cluster, "a").await;
     assert_eq!(values(&composed(&cluster).await), ["1", "2"]);
@@ -140,11 +141,55 @@ async fn the_rights_that_deploy_and_rbac_give_are_enough() {
     let name = "orders.shop.example.org";
     remove(crossplane(&cluster, "v2", "CompositeResourceDefinition"), name).await;
     until_gone(cluster.definitions(), name).await;
-    let metrics = bridge.get("/metrics").await.1;
-    let forbidden: Vec<&str> = metrics
-        .lines()
-        .filter(|line| line.contains("code=\"403\""))
-        .collect();
-    assert_eq!(forbidden, Vec::<&str>::new());
+    assert_eq!(forbidden(&bridge).await, [TRIAL]);
     assert_eq!(bridge.stop().await, Some(0));
+
+    // The webhook takes the place of the policy.
+    let bridge = Bridge::spawn(
+        &kubeconfig,
+        &[
+            "--compositions",
+            "--namespace",
+            "crossbridge-system",
+            "--usage-guard=webhook",
+            "--webhook-port=0",
+            "--webhook-host=127.0.0.1",
+        ],
+    )
+    .await;
+    until_guarded(&bridge).await;
+    // An API server may still refuse by the former policy for a moment.
+    let forbidden = forbidden(&bridge).await;
+    assert!(forbidden.iter().all(|one| one == TRIAL), "{forbidden:?}");
+    assert_eq!(bridge.stop().await, Some(0));
+}
+
+/// The one request that is to be refused with 403: the trial of the policy.
+const TRIAL: &str = "delete configmaps";
+
+/// What was refused with 403, by verb and resource.
+async fn forbidden(bridge: &Bridge) -> Vec<String> {
+    let metrics = bridge.get("/metrics").await.1;
+    let lines = metrics.lines().filter(|line| line.contains("code=\"403\""));
+    lines
+        .map(|line| {
+            let label = |name: &str| {
+                let value = line.split(&format!("{name}=\"")).nth(1);
+                value.and_then(|value| value.split('"').next()).unwrap_or(line)
+            };
+            format!("{} {}", label("verb"), label("resource"))
+        })
+        .collect()
+}
+
+async fn until_guarded(bridge: &Bridge) {
+    let mut checks = String::new();
+    for _ in 0..600 {
+        checks = bridge.get("/readyz").await.1;
+        if checks.contains("[+] usage guard: in force") {
+            return;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    }
+    panic!("the guard is not in force: {checks}");
 }

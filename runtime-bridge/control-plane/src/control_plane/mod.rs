@@ -24,6 +24,8 @@ const SERVER_NAMES: [&str; 4] = ["localhost", "127.0.0.1", "kubernetes.default.s
 pub struct Options {
     /// Also a kube-controller-manager, with the controllers for namespaces, garbage, service accounts and aggregated roles.
     pub controller_manager: bool,
+    /// More flags of the kube-apiserver.
+    pub api_server_flags: Vec<String>,
     /// How long each program may take until it is ready.
     pub ready_within: Duration,
 }
@@ -32,6 +34,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             controller_manager: false,
+            api_server_flags: Vec::new(),
             ready_within: Duration::from_mins(2),
         }
     }
@@ -220,7 +223,7 @@ impl ControlPlane {
     }
 
     async fn run_api_server(&mut self) -> Result<(), StartError> {
-        let program = programs::kube_apiserver(&self.assets, self.port);
+        let program = programs::kube_apiserver(&self.assets, self.port).args(&self.options.api_server_flags);
         let api_server = Component::start("kube-apiserver", program, self.directory.path())?;
         self.until_served("/readyz", &api_server).await?;
         self.api_server = Some(api_server);

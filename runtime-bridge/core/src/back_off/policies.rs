@@ -69,6 +69,8 @@ policies! {
         "the inspection of a definition after a write, as another writer may want it otherwise";
     INSPECTION = seconds(1, 300), "",
         "the inspection of a definition that failed";
+    GUARD = millis(250, 60_000), "",
+        "the trial that proves the guard of usages, and the writes of its objects";
     RUN = seconds(1, 30), "",
         "the run of a composite resource's pipeline that failed";
     PUBLICATION = seconds(60, 900).without_jitter(), "",

@@ -10,9 +10,9 @@ use serde_json::Value;
 
 use super::{
     ObjectId, ResourceRef,
-    connection::{Publication, SecretName},
     desired::ComposedResource,
     pipeline::PipelineSpec,
+    publication::{Publication, SecretName},
     requires::StepRequirements,
     snapshot::Basis,
 };

@@ -98,6 +98,13 @@ pub struct ComposedResource {
     pub body: Value,
 }
 
+impl ComposedResource {
+    /// Name of what is outside, if that is desired.
+    pub fn external_name(&self) -> Option<&str> {
+        self.body["metadata"]["annotations"][names::EXTERNAL_NAME].as_str()
+    }
+}
+
 /// Shows no content: it may be a Secret.
 impl fmt::Debug for ComposedResource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::{connection, context::Context, outcome::earliest, snapshot::RunState};
+use super::{context::Context, outcome::earliest, secrets, snapshot::RunState};
 use crate::back_off::policies;
 
 /// When the pipeline is to run again; `None`: when something changes.
@@ -32,7 +32,7 @@ pub(super) fn due(of: &Context) -> Option<Timestamp> {
     // What changes does not make a run that failed succeed at once.
     let changed = differs.then(|| if failed { back_off } else { *at + settle });
     // What it waits for may have come.
-    let secret = connection::has_news(&basis.secrets, &now.secrets).then(|| *at + settle);
+    let secret = secrets::has_news(&basis.secrets, &now.secrets).then(|| *at + settle);
     let repeated = match &outcome.result {
         Ok(_) => {
             let interval = outcome.ttl.or_else(|| of.snapshot.xr.poll_interval());

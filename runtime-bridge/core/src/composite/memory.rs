@@ -7,11 +7,11 @@ use serde_json::Value;
 
 use super::{
     ObjectId,
-    connection::{FailedPublication, Published},
     decision::CompositeWrite,
     digest::BodyDigest,
     movement::Movement,
     present::Difference,
+    publication::{FailedPublication, Published},
 };
 use crate::managed::Event;
 

@@ -13,8 +13,8 @@
 //! choose                                        composition and revision
 //! pipeline/*                                    runs the functions of a composition, without I/O
 //! desired                                       composed resources from what the functions desire
-//! present  requires  name                       comparison, stored requirements, names
-//! digest                                        equality of content
+//! secrets  present  requires  name              comparison, stored requirements, names
+//! publication  digest                           the connection Secret, equality of content
 //! xr  live  resource_ref  object_id  names      data
 //! ```
 
@@ -46,6 +46,7 @@ mod outcome;
 mod pipeline;
 mod plan;
 mod present;
+mod publication;
 mod record_events;
 pub mod requires;
 mod resource_ref;
@@ -53,6 +54,7 @@ mod results;
 mod rules;
 #[cfg(test)]
 mod sample;
+mod secrets;
 mod snapshot;
 mod status;
 mod steps;
@@ -64,7 +66,6 @@ mod xr;
 pub use choose::{
     Choice, ChoiceChange, Chosen as ChosenRevision, Library, Missing, Preferences, Selected, choose,
 };
-pub use connection::{Publication, SecretName, SecretVersions, own_secret, secret_of, secrets_that_count};
 pub use decide::decide;
 pub use decision::{Action, Change, CompositeWrite, Deletion, RunStart, StatusWrite};
 pub use desired::{
@@ -83,10 +84,12 @@ pub use pipeline::{
     RunInput, RunOutcome, StepFailure, StepResult, StepSpec, Violation,
 };
 pub use present::{Difference, Seen, differences};
+pub use publication::{Publication, SecretName, SecretVersions};
 pub use requires::StepRequirements;
 pub use resource_ref::ResourceRef;
 pub use results::{Performed, PublishedSecret, WriteFailure, WriteFailureKind};
-pub use snapshot::{Basis, ChoiceProblem, Chosen, InUse, RunState, Settings, Snapshot};
+pub use secrets::{own_secret, secret_of, secrets_that_count};
+pub use snapshot::{Basis, ChoiceProblem, Chosen, InUse, Reservation, RunState, Settings, Snapshot};
 pub(crate) use status::{
     ConditionReport, READY, SYNCED, Stamp as ConditionStamp, differs as status_differs, in_order,
     stored_conditions,

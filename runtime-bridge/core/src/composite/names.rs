@@ -11,6 +11,9 @@ pub const CLAIM_NAMESPACE: &str = "crossplane.io/claim-namespace";
 /// Annotation of a composed resource: its composition resource name.
 pub const RESOURCE_NAME: &str = "crossplane.io/composition-resource-name";
 
+/// Annotation: name of what is outside.
+pub const EXTERNAL_NAME: &str = "crossplane.io/external-name";
+
 /// `"true"` pauses.
 pub const PAUSED: &str = "crossplane.io/paused";
 /// Annotation of a composite resource: Go duration between looks at it though nothing changed.

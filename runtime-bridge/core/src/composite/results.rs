@@ -6,7 +6,6 @@ use jiff::Timestamp;
 
 use super::{
     ObjectId,
-    connection::{FailedPublication, Publication, Published},
     decision::{Action, Deletion},
     desired::ComposedResource,
     digest::ContentDigest,
@@ -14,7 +13,9 @@ use super::{
     live::{LiveObject, ObjectState, Ownership},
     memory::{CompositeMemory, FailedDeletion, FailedWrite},
     movement::Movement,
-    present, record_events,
+    present,
+    publication::{FailedPublication, Publication, Published},
+    record_events,
     snapshot::Snapshot,
     status,
 };

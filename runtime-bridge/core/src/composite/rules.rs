@@ -4,10 +4,11 @@ use jiff::Timestamp;
 
 use super::{
     Composite, ObjectId,
+    desired::ComposedResource,
     live::{ObjectState, Ownership},
     memory::CompositeMemory,
     names,
-    snapshot::Snapshot,
+    snapshot::{Reservation, Snapshot},
 };
 use crate::rule::Rule;
 
@@ -70,6 +71,19 @@ pub(super) fn is_gone_with_owner(snapshot: &Snapshot, memory: &CompositeMemory, 
         && memory.seen.contains(id)
         && !memory.lost_creates.contains_key(id);
     was_read || is_gone_for_good(snapshot, memory, id)
+}
+
+/// Another object of its kind and external name is still being deleted: created beside it, what is outside would be deleted with that one.
+pub(super) fn reserved_by<'s>(
+    snapshot: &'s Snapshot,
+    resource: &ComposedResource,
+) -> Option<&'s Reservation> {
+    if Rule::ExternalNameIsReserved.is_off() {
+        return None;
+    }
+    let name = resource.external_name()?.to_owned();
+    let reserved = snapshot.reserved.get(&(resource.id.group_kind(), name))?;
+    reserved.iter().find(|one| one.id != resource.id)
 }
 
 /// It may be written or deleted: the composite resource controls it.

@@ -13,10 +13,10 @@ use crate::{protection::UsageView, reasons::CompositeEvent, watch_plan::GroupKin
 use super::{
     Composite, ObjectId, ResourceRef,
     choose::Selected,
-    connection::SecretVersions,
     digest::ContentDigest,
     live::ObjectState,
     pipeline::{Lookup, PipelineSpec, RunOutcome},
+    publication::SecretVersions,
 };
 
 /// The reconcile input of a composite resource.
@@ -46,6 +46,8 @@ pub struct Snapshot {
     pub run: RunState,
     /// Whether kinds of desired resources are namespaced; what is missing is not served.
     pub namespaced: BTreeMap<GroupKind, bool>,
+    /// By kind and external name, of those that the last run desires: who has it and is still being deleted.
+    pub reserved: BTreeMap<(GroupKind, String), Vec<Reservation>>,
     /// When this process began to lead.
     pub term_began: Timestamp,
     /// Something new may be begun.
@@ -65,6 +67,17 @@ pub struct InUse {
     pub usages: Vec<UsageView>,
     /// Uids of what waits until the composite resource is gone: what controls it, what controls that, and so on, and their claims.
     pub ancestors: BTreeSet<String>,
+}
+
+/// An object that is still being deleted: what is outside of the same name may go with it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reservation {
+    /// The object.
+    pub id: ObjectId,
+    /// Its uid.
+    pub uid: String,
+    /// Since when it is being deleted.
+    pub since: Option<Timestamp>,
 }
 
 /// A composition and the revision of it that is used.

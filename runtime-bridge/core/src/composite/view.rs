@@ -5,11 +5,11 @@ use std::{collections::BTreeMap, sync::Arc};
 use serde_json::{Map, Value, json};
 
 use super::{
-    connection,
     digest::{ContentDigest, for_functions},
     facts::Facts,
     names,
     pipeline::Lookup,
+    secrets,
     snapshot::{Basis, Chosen},
     status::OURS,
     write,
@@ -67,7 +67,7 @@ pub(super) fn basis(of: &Facts, chosen: &Chosen) -> Basis {
         desired: ContentDigest::of_value(&desired),
         observed: ContentDigest::of_all(observed),
         required,
-        secrets: connection::of_basis(of),
+        secrets: secrets::of_basis(xr, &of.snapshot.secrets),
     }
 }
 

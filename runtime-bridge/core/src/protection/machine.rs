@@ -39,6 +39,8 @@ pub struct Additions {
     pub controller: ControllerState,
     /// What owns the used resource.
     pub owner: ControllerState,
+    /// What waits until the used resource is gone: uids of what controls it, of what controls that, and so on, and of their claims.
+    pub ancestors: std::collections::BTreeSet<String>,
     /// Other usages that protect the used resource.
     pub others: Vec<UsageView>,
     /// Uids of usages that hold it, and that are known to be gone.
@@ -90,6 +92,7 @@ impl Machine for UsageMachine {
         snapshot.controller = additions.controller;
         snapshot.owner = additions.owner;
         snapshot.others = additions.others;
+        snapshot.ancestors.extend(additions.ancestors);
         snapshot.gone = additions.gone;
         snapshot.is_unwatched = additions.is_unwatched;
         snapshot.now = additions.now;

@@ -21,6 +21,7 @@ mod decide;
 mod decide_tests;
 mod decision;
 mod facts;
+pub mod guard;
 mod holding;
 mod machine;
 mod mark;

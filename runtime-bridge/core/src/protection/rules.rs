@@ -69,14 +69,14 @@ pub(super) fn course(of: &Facts) -> Course {
             lives.map_or_else(unread, |_| Course::WaitsForUsing)
         }
         Some(ControllerState::None) => match lives {
-            _ if Rule::BulkDeletionKeepsOrder.is_off() => Course::Goes,
+            _ if is_parent(of) || Rule::BulkDeletionKeepsOrder.is_off() => Course::Goes,
             Err(why) => unread(why),
             Ok(_) => bulk(of, began),
         },
     }
 }
 
-/// What uses the resource waits for the usage to go.
+/// What uses the resource waits for the usage, or for the used resource, to go.
 fn is_parent(of: &Facts) -> bool {
     let using = of.snapshot.usage.using_uid();
     using.is_some_and(|uid| of.snapshot.ancestors.contains(&uid)) && !Rule::ParentIsNotWaitedFor.is_off()

@@ -181,6 +181,7 @@ rules! {
     CompositeOutlivesComposed: "a composite resource stays until all that it composed is gone", [Module("composite")];
     OrphansAreNotDeleted: "while the finalizer orphan is on, nothing is deleted", [Module("composite")];
     FormerKindStays: "an object of a former kind stays until it is deleted by hand", [Module("composite")];
+    ExternalNameIsReserved: "nothing is created while another object of its external name is being deleted", [Module("composite")];
     AlteredIsNotFought: "what the API server makes of a field is not fought", [Module("composite")];
     ResultOfWhatIsDesired: "a result counts only for what is desired now", [Module("composite")];
 

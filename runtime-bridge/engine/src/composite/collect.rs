@@ -4,8 +4,8 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use bridge_core::{
     composite::{
-        Additions, Composite, InUse, Lookup, ObjectId, ObjectState, ResourceRef, RunState, Snapshot, names,
-        requires, secrets_that_count,
+        Additions, Composite, InUse, Lookup, ObjectId, ObjectState, Reservation, ResourceRef, RunState,
+        Snapshot, names, requires, secrets_that_count,
     },
     function::ResourceSelector,
     protection::UsageView,
@@ -31,6 +31,7 @@ impl CompositeReconciler {
         let xr = Composite::parse(object.to_value(), self.terms().scope);
         let run = self.runs.state(object.uid(), self.right().term);
         let namespaced = self.namespaced(&run);
+        let reserved = self.reserved(&run);
         Snapshot {
             choice: self.choose(&xr),
             seen: BTreeMap::new(),
@@ -43,6 +44,7 @@ impl CompositeReconciler {
             is_unwatched: false,
             run,
             namespaced,
+            reserved,
             term_began: shared.term_began(),
             may_act: false,
             settings: Arc::clone(&shared.settings),
@@ -160,6 +162,39 @@ impl CompositeReconciler {
         namespaced
     }
 
+    /// Who has an external name that the last run desires, and is still being deleted; of all kinds that are watched.
+    fn reserved(&self, run: &RunState) -> BTreeMap<(GroupKind, String), Vec<Reservation>> {
+        let RunState::Ended { outcome, .. } = run else {
+            return BTreeMap::new();
+        };
+        let Ok(desired) = &outcome.result else {
+            return BTreeMap::new();
+        };
+        let finder = Finder::new(&self.shared);
+        let store = &self.shared.store;
+        let mut reserved = BTreeMap::new();
+        for resource in desired.resources.values() {
+            let object = &resource.object;
+            let text = |name: &str| object[name].as_str().unwrap_or_default();
+            let Some(name) = object["metadata"]["annotations"][names::EXTERNAL_NAME].as_str() else {
+                continue;
+            };
+            let Ok(api) = finder.api(text("apiVersion"), text("kind")) else {
+                continue;
+            };
+            let keys = store.with_external_name(&api.kind, name);
+            let held = keys.iter().filter_map(|key| store.get(key));
+            let held: Vec<Reservation> = held
+                .filter(|object| object.is_deleting())
+                .map(|object| reservation(&object))
+                .collect();
+            if !held.is_empty() {
+                reserved.insert((api.kind.clone(), name.to_owned()), held);
+            }
+        }
+        reserved
+    }
+
     /// What names it as its controller and is not among its references, of all kinds that are watched.
     fn strays(&self, xr: &Composite) -> Vec<ResourceRef> {
         let home = xr.namespace();
@@ -181,5 +216,19 @@ impl CompositeReconciler {
         strays
             .filter(|stray| !xr.refs.iter().any(|one| one.id(home) == stray.id(home)))
             .collect()
+    }
+}
+
+fn reservation(object: &Object) -> Reservation {
+    let kind = &object.api.kind;
+    Reservation {
+        id: ObjectId {
+            group: kind.group().to_owned(),
+            kind: kind.kind().to_owned(),
+            namespace: object.namespace().map(ToOwned::to_owned),
+            name: object.name().to_owned(),
+        },
+        uid: object.uid().to_owned(),
+        since: object.meta.deletion_timestamp.as_ref().map(|time| time.0),
     }
 }

@@ -17,7 +17,7 @@ use bridge_core::{
 use super::{
     guard::GuardState,
     reconciler::UsageReconciler,
-    stored::{StoredUsages, ancestors, keys},
+    stored::{StoredUsages, ancestors, ancestors_of, keys},
 };
 use crate::{composite::Finder, object::Object};
 
@@ -101,6 +101,10 @@ impl UsageReconciler {
             .as_ref()
             .map(|(id, object)| self.others(usage, id, object))
             .unwrap_or_default();
+        let ancestors = object
+            .as_ref()
+            .map(|(id, object)| ancestors_of(&self.shared.store, id, object))
+            .unwrap_or_default();
         let gone = object.map(|(_, object)| self.gone(object)).unwrap_or_default();
         let finder = Finder::new(&self.shared);
         let watched = |one: &ResourceRef| finder.is_watched(&one.api_version, &one.kind);
@@ -117,6 +121,7 @@ impl UsageReconciler {
             controller,
             owner,
             others,
+            ancestors,
             gone,
             now: self.shared.clock.now(),
         }

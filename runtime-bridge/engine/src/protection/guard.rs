@@ -1,6 +1,16 @@
 //! What refuses deletes of objects in use, whoever asks: no usage is ready before it is proved.
 
+mod keeper;
+mod kept_object;
+mod trial;
+mod webhook;
+
 use tokio::sync::watch;
+
+pub use self::{
+    keeper::{GuardOptions, UsageGuard},
+    webhook::WebhookOptions,
+};
 
 /// Whether deletes of what is labelled as in use are refused now.
 #[derive(Debug, Clone, PartialEq, Eq)]

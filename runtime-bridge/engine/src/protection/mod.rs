@@ -13,7 +13,7 @@ mod reconciler;
 mod resolve;
 mod stored;
 
-pub use guard::{FixedGuard, Guard, GuardState};
+pub use guard::{FixedGuard, Guard, GuardOptions, GuardState, UsageGuard, WebhookOptions};
 pub(crate) use kinds::are_usages_known;
 pub use kinds::usage_kinds;
 pub(crate) use layer::ServedUsages;

@@ -112,6 +112,21 @@ pub(crate) fn ancestors(store: &Store, object: &Object) -> BTreeSet<String> {
     ancestors
 }
 
+/// Likewise, of an object that was read.
+pub(super) fn ancestors_of(store: &Store, id: &ObjectId, object: &LiveObject) -> BTreeSet<String> {
+    let api_version = object.object["apiVersion"].as_str().unwrap_or_default();
+    let stored = find(store, api_version, &id.kind, id.namespace.as_deref(), &id.name);
+    let stored = stored.filter(|stored| stored.uid() == object.uid());
+    let Some(stored) = stored else {
+        // Its kind is not watched: what controls it is known all the same.
+        let controller = object
+            .controller()
+            .and_then(|controller| controller["uid"].as_str());
+        return controller.map(ToOwned::to_owned).into_iter().collect();
+    };
+    ancestors(store, &stored)
+}
+
 /// Uid of the claim that a composite resource refers to.
 fn claim_of(store: &Store, object: &Object) -> Option<String> {
     let reference = &object.spec_value()["claimRef"];

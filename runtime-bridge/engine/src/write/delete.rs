@@ -90,6 +90,23 @@ impl Writer {
         }
     }
 
+    /// Tries whether one object could be deleted, which deletes nothing.
+    ///
+    /// # Errors
+    /// Those that the deletion would have.
+    pub async fn try_delete(&self, api: &Arc<ApiType>, key: &Key, uid: &str) -> Result<(), ApiError> {
+        let path = api.object_path(key)?;
+        let options = json!({
+            "kind": "DeleteOptions",
+            "apiVersion": "v1",
+            "preconditions": {"uid": uid},
+            "dryRun": ["All"],
+        });
+        self.send("delete", Method::DELETE, api, &path, "application/json", &options)
+            .await
+            .map(drop)
+    }
+
     /// The answer is a `Status` if the object is gone, else the object; of some kinds it is the object in either case, as it was last.
     fn take_in_deleted(
         &self,

@@ -113,6 +113,7 @@ pub(in super::super) fn create(of: &Context) -> Flow {
         .filter(|(name, resource)| !is_held_back(of, name, resource))
         .filter(|(_, resource)| !of.memory.name_taken.contains(&resource.id))
         .filter(|(_, resource)| rules::may_create(of.snapshot, of.memory, &resource.id))
+        .filter(|(_, resource)| rules::reserved_by(of.snapshot, resource).is_none())
         .map(|(_, resource)| resource.clone())
         .take(of.snapshot.settings.writes)
         .collect();

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use super::super::{
     ObjectId, blocked,
-    connection::own_secret,
     context::Context,
     decision::{Action, Deletion},
     in_use,
@@ -12,6 +11,7 @@ use super::super::{
     names,
     outcome::{Flow, NEXT, act, rest, write_status},
     rules,
+    secrets::own_secret,
     status::{ConditionReport, READY, Report, names_of},
 };
 use crate::{reasons::ConditionReason, rule::Rule};

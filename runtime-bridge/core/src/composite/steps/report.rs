@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use jiff::Timestamp;
+
 use super::super::{
     ObjectId, connection,
     context::Context,
@@ -125,6 +127,9 @@ pub(in super::super) fn rest(of: &Context) -> Rest {
         .and_then(|rejected| rejected.retry_at)
         .map(|at| at.max(of.snapshot.now));
     let publication = connection::due(of).and_then(Result::err);
+    let is_reserved = missing(of).any(|(_, resource)| rules::reserved_by(of.snapshot, resource).is_some());
+    // Nothing refers to who has the name.
+    let reserved = is_reserved.then(|| of.snapshot.now + LOOK_AGAIN);
     until(earliest([
         due(of),
         retry,
@@ -133,7 +138,30 @@ pub(in super::super) fn rest(of: &Context) -> Rest {
         unwatched,
         rejected,
         publication,
+        reserved,
     ]))
+}
+
+/// The object of its name, or another one of its external name, is still being deleted: which, and since when.
+fn awaited(of: &Context, name: &str, resource: &ComposedResource) -> Option<String> {
+    let since = |since: Option<Timestamp>| since.map(|at| format!(" since {at:.0}")).unwrap_or_default();
+    if let Some(object) = of.object(&resource.id).filter(|object| object.is_deleting()) {
+        return Some(format!(
+            "{} (uid {}) is being deleted{}, and is created anew when it is gone",
+            resource.id,
+            object.uid(),
+            since(object.deletion_time())
+        ));
+    }
+    missing(of).find(|(missing, _)| *missing == name)?;
+    let holder = rules::reserved_by(of.snapshot, resource)?;
+    Some(format!(
+        "{} is created when {} (uid {}) is gone, which has the same external name and is being deleted{}",
+        resource.id,
+        holder.id,
+        holder.uid,
+        since(holder.since)
+    ))
 }
 
 /// What is not watched is looked at again after this.
@@ -166,6 +194,9 @@ fn problem(of: &Context, name: &str, resource: &ComposedResource) -> Option<Stri
     {
         return Some(failed.message.clone());
     }
+    if let Some(awaited) = awaited(of, name, resource) {
+        return Some(awaited);
+    }
     match of.seen(&resource.id)? {
         ObjectState::KindGone => Some(format!(
             "the cluster does not serve {} in {}",
@@ -184,7 +215,6 @@ fn problem(of: &Context, name: &str, resource: &ComposedResource) -> Option<Stri
                 resource.id,
                 super::super::names::RESOURCE_NAME
             )),
-            Ownership::Ours if object.is_deleting() => Some(format!("{} is being deleted", resource.id)),
             Ownership::Ours | Ownership::Uncontrolled => None,
         },
     }
@@ -195,6 +225,14 @@ fn synced(of: &Context, plan: &Plan, problems: &BTreeMap<&str, String>) -> Condi
     if !problems.is_empty() {
         let names: Vec<&str> = problems.keys().copied().collect();
         parts.push(format!("Unsynced resources: {}", names_of(&names)));
+    }
+    let awaited: Vec<String> = plan
+        .composable()
+        .filter_map(|(name, resource)| awaited(of, name, resource))
+        .collect();
+    if !awaited.is_empty() {
+        let awaited: Vec<&str> = awaited.iter().map(String::as_str).collect();
+        parts.push(names_of(&awaited));
     }
     if !plan.replaced.is_empty() {
         let left: Vec<String> = plan.replaced.iter().map(|(id, _)| id.to_string()).collect();

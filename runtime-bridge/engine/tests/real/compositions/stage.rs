@@ -93,6 +93,9 @@ impl Functions for ConfigMaps {
                 _ => value.clone(),
             };
             let mut object = json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"value": value}});
+            if let Some(external_name) = value.as_str().and_then(|value| value.strip_prefix("outside:")) {
+                object["metadata"]["annotations"] = json!({"crossplane.io/external-name": external_name});
+            }
             // So that a usage can name them.
             if name == "app" || name == "db" {
                 object["metadata"]["name"] = format!("shop-{name}").into();

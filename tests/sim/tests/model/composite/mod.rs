@@ -11,3 +11,4 @@ mod in_use;
 mod kept;
 mod life;
 mod process;
+mod reserved;

@@ -5,8 +5,8 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use bridge_core::{
     composite::{
         Action, Additions, Basis, Chosen, Composite, CompositeMachine, CompositeMemory, InUse, LiveObject,
-        Next, ObjectId, ObjectState, Performed, Pipeline, PipelineSpec, ResourceRef, RunInput, RunOutcome,
-        RunState, Selected, Settings, Snapshot, WriteFailure, WriteFailureKind, names,
+        Next, ObjectId, ObjectState, Performed, Pipeline, PipelineSpec, Reservation, ResourceRef, RunInput,
+        RunOutcome, RunState, Selected, Settings, Snapshot, WriteFailure, WriteFailureKind, names,
     },
     driver::{ApiFailure, ApiFailureKind, Driver, Effect, End, Input, Leadership, Moment, Permit},
     function::{DesiredState, RunRequest, RunResponse},
@@ -347,6 +347,7 @@ impl World {
                 (GroupKind::new("", "Secret"), true),
                 (GroupKind::new("protection.crossplane.io", "Usage"), true),
             ]),
+            reserved: self.reserved(),
             term_began: self.term_began,
             may_act: false,
             settings: Arc::new(Settings::default()),
@@ -354,6 +355,28 @@ impl World {
             now: self.now,
             xr,
         }
+    }
+
+    /// Whatever is desired: the machine asks for what it desires alone.
+    fn reserved(&self) -> BTreeMap<(GroupKind, String), Vec<Reservation>> {
+        let mut reserved: BTreeMap<_, Vec<Reservation>> = BTreeMap::new();
+        for (id, object) in &self.view.objects {
+            let object = LiveObject {
+                object: object.clone(),
+            };
+            if let Some(name) = object
+                .annotation(names::EXTERNAL_NAME)
+                .filter(|_| object.is_deleting())
+            {
+                let holders = reserved.entry((id.group_kind(), name.to_owned())).or_default();
+                holders.push(Reservation {
+                    id: id.clone(),
+                    uid: object.uid().to_owned(),
+                    since: object.deletion_time(),
+                });
+            }
+        }
+        reserved
     }
 
     fn additions(&self, snapshot: &Snapshot) -> Additions {

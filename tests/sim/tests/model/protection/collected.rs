@@ -101,6 +101,11 @@ impl World {
             owner: object.as_ref().map_or(ControllerState::None, |(_, object)| {
                 self.controller(&object.object)
             }),
+            ancestors: object
+                .as_ref()
+                .and_then(|(_, object)| Some(object.controller()?["uid"].as_str()?.to_owned()))
+                .into_iter()
+                .collect(),
             others: others.unwrap_or_default(),
             gone: BTreeSet::new(),
             is_unwatched: false,

@@ -1,0 +1,97 @@
+//! One object of the guard in the cluster: brought, and put back.
+
+use std::sync::Arc;
+
+use bridge_core::protection::guard::{GuardWrite, plan_write};
+use bridge_core::watch_plan::GroupKind;
+use serde_json::Value;
+use tokio::time::Instant;
+
+use crate::{
+    api_error::ApiError,
+    crd::write_pace::WritePace,
+    object::{ApiType, Key, Object},
+    write::Writer,
+};
+
+/// A kind by which the API server is told whom to ask.
+pub(super) fn admission_api(kind: &str, plural: &str) -> Arc<ApiType> {
+    Arc::new(ApiType {
+        kind: GroupKind::new("admissionregistration.k8s.io", kind),
+        version: "v1".to_owned(),
+        plural: plural.to_owned(),
+        namespaced: false,
+    })
+}
+
+/// An object of the guard.
+pub(super) struct KeptObject {
+    pub(super) api: Arc<ApiType>,
+    pub(super) key: Key,
+    /// The answer to the last write.
+    accepted: Option<Value>,
+    pace: WritePace,
+}
+
+/// What was found, or written, and by when else.
+pub(super) enum Brought {
+    /// It is as it should be: its uid, and its generation.
+    InPlace(String, i64),
+    /// Another writer wants it otherwise, again and again: it is not written before.
+    NotBefore(Instant),
+}
+
+impl KeptObject {
+    pub(super) fn new(api: Arc<ApiType>, name: &str) -> Self {
+        Self {
+            key: Key::new(api.kind.clone(), None, name),
+            api,
+            accepted: None,
+            pace: WritePace::default(),
+        }
+    }
+
+    /// Creates it or puts it back. Read past the store, whose watch may lag.
+    pub(super) async fn bring(
+        &mut self,
+        writer: &Writer,
+        wanted: &Value,
+        may_act: impl Fn() -> bool,
+    ) -> Result<Brought, ApiError> {
+        let found = match writer.get_live(&self.api, &self.key).await {
+            Ok(found) => Some(found),
+            Err(ApiError::NotFound(_)) => None,
+            Err(error) => return Err(error),
+        };
+        let value = found.as_ref().map(|found| found.to_value());
+        let write = plan_write(wanted, value.as_ref(), self.accepted.as_ref());
+        if let (GuardWrite::Keep, Some(found)) = (&write, &found) {
+            return Ok(in_place(found));
+        }
+        let now = Instant::now();
+        let not_before = self.pace.may_write_at(now);
+        if not_before > now {
+            return Ok(Brought::NotBefore(not_before));
+        }
+        if !may_act() {
+            return Err(ApiError::NotSent);
+        }
+        self.pace.written(now);
+        let written = match write {
+            GuardWrite::Update(object) => {
+                let object = Object::decode(&self.api, &object.to_string())
+                    .map_err(|error| ApiError::Unusable(error.to_string()))?;
+                tracing::warn!(object = %self.key, "the guard of usages was changed: it is put back");
+                writer.put(&object).await?
+            }
+            GuardWrite::Create(object) => writer.create_document(&self.api, None, &object).await?,
+            GuardWrite::Keep => return Err(ApiError::Conflict("it is gone again".to_owned())),
+        };
+        self.accepted = Some(written.to_value());
+        Ok(in_place(&written))
+    }
+}
+
+fn in_place(object: &Object) -> Brought {
+    Brought::InPlace(object.uid().to_owned(), object.generation())
+}
