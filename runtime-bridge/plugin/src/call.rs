@@ -35,9 +35,6 @@ use crate::{
     status,
 };
 
-/// Of one answer: the longest message that is read, with what frames it.
-pub(crate) const MOST_RECEIVED: usize = limits::ANSWER + (64 << 10);
-
 /// A plugin, as many tasks share it: the bridge calls it through [`External`]. Clones are the same plugin.
 #[derive(Clone)]
 pub struct Plugin {
@@ -105,13 +102,13 @@ impl Plugin {
 
     fn resources(&self, deadline: Timestamp) -> ResourceServiceClient<Guarded> {
         let channel = self.channels.now().until(deadline, Arc::clone(&self.now));
-        let channel = channel.at_most(MOST_RECEIVED);
+        let channel = channel.at_most(send::MOST_RECEIVED);
         ResourceServiceClient::new(channel).max_decoding_message_size(limits::ANSWER)
     }
 
     fn plugin_service(&self, deadline: Timestamp) -> PluginServiceClient<Guarded> {
         let channel = self.channels.now().until(deadline, Arc::clone(&self.now));
-        let channel = channel.at_most(MOST_RECEIVED);
+        let channel = channel.at_most(send::MOST_RECEIVED);
         PluginServiceClient::new(channel).max_decoding_message_size(limits::ANSWER)
     }
 

@@ -27,9 +27,8 @@ use tonic_health::pb::{
 
 use crate::{
     CONTRACT_VERSION,
-    call::MOST_RECEIVED,
     kind::{self, InvalidInfo},
-    send::identify,
+    send::{MOST_RECEIVED, identify},
     state::{RejectedKind, Served},
 };
 

@@ -2,7 +2,7 @@
 
 use std::{future::Future, time::Duration};
 
-use bridge_core::external::CallError;
+use bridge_core::{external::CallError, limits};
 use bridge_transport::{Now, status::name};
 use jiff::Timestamp;
 use prost::Message;
@@ -13,6 +13,9 @@ use tonic::{
 };
 
 use crate::{answer::Answered, random, state::PluginState, status};
+
+/// Of one answer: the longest message that is read, with what frames it.
+pub(crate) const MOST_RECEIVED: usize = limits::ANSWER + (64 << 10);
 
 /// Sends a request and checks its answer.
 pub(crate) async fn send<Q, A, T, F>(

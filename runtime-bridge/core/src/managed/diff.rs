@@ -1,6 +1,6 @@
 //! Is what exists what is wished for? Every wished leaf must be there and be equal; what nobody wished for does not count.
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::{
     external::{Document, FieldDiff, Observation},
@@ -10,6 +10,7 @@ use crate::{
 use super::{
     list_index::{ByKeys, ByValue},
     quantity::Quantity,
+    same_json::same_json,
 };
 
 /// What differs, in the order of the wish. In the plugin's own diff mode, what the plugin says.
@@ -267,27 +268,6 @@ fn equal(desired: &Value, fact: &Value, comparison: Comparison) -> bool {
         },
         Comparison::Json | Comparison::WriteOnly => same_json(desired, fact),
     }
-}
-
-/// As JSON, where 1 and 1.0 are one number.
-pub(super) fn same_json(one: &Value, other: &Value) -> bool {
-    match (one, other) {
-        (Value::Number(a), Value::Number(b)) => {
-            a == b || ((a.is_f64() || b.is_f64()) && a.as_f64() == b.as_f64())
-        }
-        (Value::Array(a), Value::Array(b)) => {
-            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_json(a, b))
-        }
-        (Value::Object(a), Value::Object(b)) => same_object(a, b),
-        _ => one == other,
-    }
-}
-
-fn same_object(one: &Map<String, Value>, other: &Map<String, Value>) -> bool {
-    one.len() == other.len()
-        && one
-            .iter()
-            .all(|(key, value)| other.get(key).is_some_and(|there| same_json(value, there)))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::Value;
 
-use super::diff::same_json;
+use super::same_json::same_json;
 
 /// The items of a list of type `map`, by its keys. Of several with the same keys the first counts.
 pub(super) struct ByKeys<'a, 'k> {

@@ -51,6 +51,7 @@ mod resource_report;
 mod retry_state;
 mod rules;
 mod running;
+mod same_json;
 mod snapshot;
 pub mod status;
 mod status_echo;

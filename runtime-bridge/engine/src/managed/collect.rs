@@ -87,7 +87,13 @@ impl ManagedReconciler {
         let mut claims = shared.claims.lock();
         let conflicting_object = claims.conflicting_object(snapshot, &config, memory, &title, &neighbours);
         drop(claims);
-        let conflicting_object = conflicting_object.map(|other| self.shown_to(object, other));
+        let conflicting_object = conflicting_object.map(|other| {
+            let shown = shown_in(object.namespace(), &self.kind.resource_type.kind, &other);
+            if shown != other {
+                tracing::debug!(object = %object.key(), other, "an object of another namespace has the same external resource");
+            }
+            shown
+        });
         SnapshotAdditions {
             desired,
             config,
@@ -97,25 +103,22 @@ impl ManagedReconciler {
         }
     }
 
-    /// The title of another object, as the user of this one may know it: names of other namespaces are for the log.
-    fn shown_to(&self, object: &Object, other: String) -> String {
-        let Some(namespace) = object.namespace() else {
-            return other;
-        };
-        let kind = &self.kind.resource_type.kind;
-        if other.starts_with(&format!("{kind} {namespace}/")) {
-            return other;
-        }
-        tracing::debug!(object = %object.key(), other, "an object of another namespace has the same external resource");
-        format!("a {kind} of another namespace")
-    }
-
     fn name_of(&self, object: &Object) -> String {
         let kind = &self.kind.resource_type.kind;
         match object.namespace() {
             Some(namespace) => format!("{kind} {namespace}/{}", object.name()),
             None => format!("{kind} {}", object.name()),
         }
+    }
+}
+
+/// The title of another object, as the users of a namespace may know it: names of other namespaces are for the log.
+fn shown_in(namespace: Option<&str>, kind: &str, other: &str) -> String {
+    match namespace {
+        Some(namespace) if !other.starts_with(&format!("{kind} {namespace}/")) => {
+            format!("a {kind} of another namespace")
+        }
+        _ => other.to_owned(),
     }
 }
 
@@ -150,5 +153,23 @@ impl Neighbours for StoredNeighbours<'_> {
         let namespace = Some(namespace).filter(|namespace| !namespace.is_empty());
         let key = Key::new(self.of.api.kind.clone(), namespace, name);
         self.of.shared.store.get(&key).map(|other| self.neighbour(&other))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_of_other_namespaces_are_not_named() {
+        assert_eq!(
+            shown_in(Some("team"), "Bucket", "Bucket team/logs"),
+            "Bucket team/logs"
+        );
+        assert_eq!(
+            shown_in(Some("team"), "Bucket", "Bucket team-b/logs"),
+            "a Bucket of another namespace"
+        );
+        assert_eq!(shown_in(None, "Bucket", "Bucket logs"), "Bucket logs");
     }
 }
