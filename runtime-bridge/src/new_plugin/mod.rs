@@ -30,7 +30,7 @@ pub struct NewPluginArgs {
     #[arg(long, value_name = "KIND", default_value = "File", value_parser = kind)]
     pub kind: String,
     /// Its kind takes longer to create than a call should wait: Create hands out an operation, which is polled.
-    #[arg(long, env = "CROSSBRIDGE_ASYNCHRONOUS")]
+    #[arg(long)]
     pub asynchronous: bool,
     /// The SDK instead of its released version: its folder in a checkout, sdk/LANG; for Python also a wheel, for TypeScript a tarball.
     #[arg(long, value_name = "PATH")]

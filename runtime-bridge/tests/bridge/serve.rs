@@ -99,7 +99,7 @@ async fn an_object_reports_its_config_error_until_fixed() {
         &api,
         "groceries",
         "without a credential",
-        says("CredentialMissing", "is missing credential"),
+        says("CredentialMissing", "gives no credential"),
     )
     .await;
     assert!(!format!("{lacking:?}").contains("canary"));
