@@ -387,10 +387,8 @@ async fn a_context_that_does_not_exist_is_named_with_those_that_do() {
 async fn a_call_that_is_answered_with_a_failure_exits_with_3() {
     let notes = Notes::start();
     let endpoint = notes.endpoint();
-    let target = r#"{"target": {"resourceType": {"group": "notes.example.org", "version": "v1alpha1", "kind": "Note"},
-        "externalName": "a", "ownershipMarker": "m", "config": {"configId": "c", "revision": "1", "settings": {"author": "me"}},
-        "owner": {"namespace": "n", "name": "a", "uid": "u", "generation": 1}}, "desired": {"parameters": {"title": "There is none."}}}"#;
-    let ran = run(&["call", "update", "--endpoint", &endpoint, "--data", target]).await;
+    let config = r#"{"config": {"configId": "c", "revision": "1", "settings": {"nonsense": 1}}}"#;
+    let ran = run(&["call", "checkconfig", "--endpoint", &endpoint, "--data", config]).await;
     assert_eq!(ran.code, Some(3), "{ran:?}");
     assert!(ran.stdout.contains("\"failure\""), "{}", ran.stdout);
 
