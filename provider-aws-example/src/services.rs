@@ -59,3 +59,7 @@ macro_rules! define_registration {
 }
 
 for_each_service!(define_registration);
+
+#[cfg(test)]
+#[path = "services_tests.rs"]
+mod tests;

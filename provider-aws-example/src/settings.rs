@@ -83,17 +83,20 @@ fn duration(text: &str) -> Option<Duration> {
     }
 }
 
-/// The keys that credentials may have. No key at all means the identity of the environment that the plugin runs in.
-pub(crate) fn credential_keys() -> [CredentialKey; 4] {
-    [
-        CredentialKey::new(ACCESS_KEY_ID, "AWS access key id"),
-        CredentialKey::new(SECRET_ACCESS_KEY, "AWS secret access key"),
-        CredentialKey::new(SESSION_TOKEN, "Session token of temporary keys"),
-        CredentialKey::new(
-            CREDENTIALS_FILE,
-            "Instead of the others: an AWS credentials file, of which the profile \"default\" is used",
-        ),
-    ]
+/// The keys that credentials may have, and what each is. No key at all means the identity of the environment that the plugin runs in.
+pub(crate) const CREDENTIAL_KEYS: [(&str, &str); 4] = [
+    (ACCESS_KEY_ID, "AWS access key id"),
+    (SECRET_ACCESS_KEY, "AWS secret access key"),
+    (SESSION_TOKEN, "Session token of temporary keys"),
+    (
+        CREDENTIALS_FILE,
+        "Instead of the others: an AWS credentials file, of which the profile \"default\" is used",
+    ),
+];
+
+/// As the plugin publishes them.
+pub(crate) fn credential_keys() -> [CredentialKey; CREDENTIAL_KEYS.len()] {
+    CREDENTIAL_KEYS.map(|(name, description)| CredentialKey::new(name, description))
 }
 
 #[cfg(test)]

@@ -2,7 +2,12 @@
 
 mod connections;
 
-use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{
+    io,
+    net::{IpAddr, Ipv4Addr, SocketAddr},
+    sync::Arc,
+    time::Duration,
+};
 
 use axum::{
     Router,
@@ -29,6 +34,12 @@ pub const NO_NAMESPACE: &str = "-";
 
 /// Loopback: an exec probe reaches it, other pods do not.
 pub const DEFAULT_ADDRESS: &str = "127.0.0.1:8081";
+
+/// The same.
+pub const DEFAULT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8081);
+
+/// The file beside the kubeconfig of `runtime-bridge dev` that says where its bridge answers.
+pub const ADDRESS_FILE: &str = "bridge-admin-address";
 
 /// What a running bridge reports about itself.
 pub trait Introspect: Send + Sync + 'static {
@@ -104,6 +115,7 @@ pub async fn serve(
     stop: CancellationToken,
 ) {
     let probed = Router::new()
+        .route("/", get(index))
         .route("/livez", get(liveness))
         .route("/readyz", get(readiness))
         .route("/metrics", get(metrics));
@@ -130,6 +142,13 @@ fn may_debug(debug: DebugAccess, from: SocketAddr) -> bool {
 async fn forbidden() -> Response {
     let why = "/debug is answered over loopback only: use kubectl port-forward, or start the bridge with --debug-remote\n";
     (StatusCode::FORBIDDEN, why).into_response()
+}
+
+/// All paths, for people.
+const PATHS: &str = "/livez\n/readyz\n/metrics\n/debug/state\n/debug/objects/GROUP/KIND/NAMESPACE/NAME/UID (NAMESPACE is - for cluster-scoped objects)\n";
+
+async fn index() -> &'static str {
+    PATHS
 }
 
 async fn liveness(State(bridge): State<Arc<dyn Introspect>>) -> Response {

@@ -1,7 +1,7 @@
 //! The command line: its commands, and the flags that all of them share.
 #![allow(clippy::doc_markdown)] // These comments are the help texts.
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use tracing_subscriber::EnvFilter;
 
 use crate::{
@@ -18,8 +18,8 @@ use crate::{
 #[command(
     name = "runtime-bridge",
     version,
-    after_help = "Exit codes: 0 all went well, 1 something failed while running, 2 the command line is wrong.\n\
-        Every flag can be given as the environment variable that its description names."
+    after_help = "Exit codes: 0 all went well, 1 something failed while running, 2 the command line is wrong, 3 `call` was answered with a Failure.\n\
+        Flags of `serve`, `healthcheck` and of logging can be given as the environment variable that their description names."
 )]
 pub struct Cli {
     #[command(flatten)]
@@ -54,6 +54,28 @@ pub enum Command {
     Version,
 }
 
+/// Commands that run in a pod and are configured by its environment. Others are typed by people, and take nothing from what happens to be set.
+const OF_A_POD: [&str; 2] = ["serve", "healthcheck"];
+
+/// The command line with its environment variables, which are for programs in a pod alone.
+pub fn command() -> clap::Command {
+    let names: Vec<String> = Cli::command()
+        .get_subcommands()
+        .map(|one| one.get_name().to_owned())
+        .filter(|name| !OF_A_POD.contains(&name.as_str()))
+        .collect();
+    names.iter().fold(Cli::command(), |command, name| {
+        command.mut_subcommand(name, |one| {
+            one.mut_args(|argument| argument.env(None::<&'static str>))
+        })
+    })
+}
+
+/// Reads the command line, or ends the process with what is wrong with it.
+pub fn parse() -> Cli {
+    Cli::from_arg_matches(&command().get_matches()).unwrap_or_else(|error| error.exit())
+}
+
 impl Command {
     /// What flags must be to one another, beyond what each must be.
     pub fn check(&self) -> Result<(), String> {
@@ -71,7 +93,7 @@ impl Command {
 /// What is logged, to standard error.
 #[derive(Debug, Args)]
 pub struct LogArgs {
-    /// Least level that is logged: error, warn, info, debug, trace; also by module, as in info,bridge_plugin=debug.
+    /// Minimum level that is logged: error, warn, info, debug, trace; also by module, as in info,bridge_plugin=debug.
     #[arg(
         long,
         global = true,
@@ -111,36 +133,32 @@ fn log_level(text: &str) -> Result<String, String> {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
-    use super::Cli;
+    use super::{OF_A_POD, command};
 
     #[test]
     fn the_command_line_is_well_formed() {
-        Cli::command().debug_assert();
+        command().debug_assert();
     }
 
     #[test]
-    fn every_flag_has_an_environment_variable_and_a_description() {
-        for command in Cli::command().get_subcommands() {
+    fn flags_of_a_pod_have_environment_variables_and_others_have_none() {
+        for command in command().get_subcommands() {
             for flag in command.get_arguments().filter(|flag| flag.get_long().is_some()) {
-                let name = format!("{} --{}", command.get_name(), flag.get_long().unwrap_or_default());
+                let long = flag.get_long().unwrap_or_default();
+                let name = format!("{} --{long}", command.get_name());
                 let variable = flag
                     .get_env()
                     .map(|variable| variable.to_string_lossy().into_owned());
-                // Where two commands mean different things by one flag, the variable's name distinguishes them.
-                let long = match name.as_str() {
-                    "call --namespace" | "trace --namespace" => "object-namespace",
-                    "function-certs --host" => "function-host",
-                    "function-certs --dir" => "function-certs-dir",
-                    "function-certs --days" => "function-certs-days",
-                    "render --timeout" => "render-timeout",
-                    "call --timeout" => "call-timeout",
-                    "healthcheck --timeout" => "healthcheck-timeout",
-                    _ => flag.get_long().unwrap_or_default(),
-                };
-                let expected = format!("CROSSBRIDGE_{}", long.replace('-', "_").to_uppercase());
-                assert_eq!(variable, Some(expected), "{name}");
+                let expected = OF_A_POD.contains(&command.get_name()).then(|| {
+                    // Where two commands mean different things by one flag, the variable's name distinguishes them.
+                    let long = if name == "healthcheck --timeout" {
+                        "healthcheck-timeout"
+                    } else {
+                        long
+                    };
+                    format!("CROSSBRIDGE_{}", long.replace('-', "_").to_uppercase())
+                });
+                assert_eq!(variable, expected, "{name}");
                 assert!(flag.get_help().is_some(), "{name}");
             }
         }

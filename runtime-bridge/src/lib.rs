@@ -16,6 +16,7 @@ mod logging;
 mod manifests;
 mod new_plugin;
 mod object_lookup;
+mod output;
 pub mod plugins;
 mod rbac;
 mod render;
@@ -26,15 +27,15 @@ mod trace;
 use std::{error::Error, process::ExitCode};
 
 use bridge_core::error_chain;
-use clap::{CommandFactory, Parser, error::ErrorKind};
+use clap::error::ErrorKind;
 
-use crate::cli::{Cli, Command};
+use crate::cli::Command;
 
 /// The program: reads the command line, and runs its command.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = cli::parse();
     if let Err(why) = cli.command.check() {
-        Cli::command()
+        cli::command()
             .error(ErrorKind::MissingRequiredArgument, why)
             .exit();
     }
@@ -50,12 +51,12 @@ pub fn main() -> ExitCode {
     // Nothing that still hangs somewhere may hold up the exit.
     runtime.shutdown_background();
     match ended {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => failed(error.as_ref()),
     }
 }
 
-async fn run(command: Command) -> Result<(), Box<dyn Error>> {
+async fn run(command: Command) -> Result<ExitCode, Box<dyn Error>> {
     match command {
         Command::Serve(args) => serve::run(*args).await?,
         Command::Crds(args) => crds::run(args).await?,
@@ -63,13 +64,20 @@ async fn run(command: Command) -> Result<(), Box<dyn Error>> {
         Command::FunctionCerts(args) => function_certs::run(&args)?,
         Command::Dev(args) => dev::run(args).await?,
         Command::NewPlugin(args) => new_plugin::run(&args)?,
-        Command::Call(args) => call::run(*args).await?,
+        Command::Call(args) => return Ok(call::run(*args).await?),
         Command::Render(args) => render::run(*args).await?,
         Command::Trace(args) => trace::run(args).await?,
         Command::Healthcheck(args) => healthcheck::run(args).await?,
-        Command::Version => println!("{} {}", env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION")),
+        Command::Version => {
+            output::print(concat!(
+                env!("CARGO_PKG_NAME"),
+                " ",
+                env!("CARGO_PKG_VERSION"),
+                "\n"
+            ))?;
+        }
     }
-    Ok(())
+    Ok(ExitCode::SUCCESS)
 }
 
 /// On one line, causes included: it is what a person sees in the logs of a pod that does not start.

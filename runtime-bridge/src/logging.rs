@@ -13,10 +13,22 @@ use tracing_subscriber::{
 
 use crate::cli::{LogArgs, LogFormat};
 
+/// What dependencies log of errors that the bridge gets from them, and logs itself with what follows.
+const REPEATED: [&str; 1] = ["kube_client::client::builder"];
+
+/// Unless whoever sets the level asks for them.
+fn directives(level: &str) -> String {
+    let repeated = REPEATED.iter().filter(|target| {
+        let (of_crate, _) = target.split_once("::").unwrap_or((target, ""));
+        !level.contains(of_crate)
+    });
+    repeated.fold(level.to_owned(), |all, target| format!("{all},{target}=off"))
+}
+
 /// Installs the global subscriber; must be called once, before anything logs.
 pub fn start(args: &LogArgs) {
     // Checked when the command line was read.
-    let filter = EnvFilter::builder().parse_lossy(&args.log_level);
+    let filter = EnvFilter::builder().parse_lossy(directives(&args.log_level));
     let logs = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
@@ -67,5 +79,11 @@ mod tests {
             "error=x\\n2026-01-01 ERROR forged\\u{1b}[31m"
         );
         assert_eq!(written("message", "two\twords é"), "two\\twords é");
+    }
+
+    #[test]
+    fn what_the_bridge_logs_itself_is_not_logged_twice_unless_asked_for() {
+        assert_eq!(directives("info"), "info,kube_client::client::builder=off");
+        assert_eq!(directives("info,kube_client=debug"), "info,kube_client=debug");
     }
 }

@@ -1,5 +1,7 @@
 //! Kubernetes objects in manifest files and folders of them.
 
+mod yaml_1_1;
+
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -42,6 +44,19 @@ pub enum ManifestError {
         /// The parser's error.
         cause: serde_yaml_ng::Error,
     },
+    /// The text means something else to kubectl.
+    #[error(
+        "line {line} of {}: kubectl reads a plain {word} as a boolean: write \"{word}\" for the text, else true or false",
+        file.display()
+    )]
+    Ambiguous {
+        /// The file.
+        file: PathBuf,
+        /// From 1.
+        line: usize,
+        /// The scalar.
+        word: String,
+    },
     /// The document is YAML, and no Kubernetes object.
     #[error("{origin} is no Kubernetes object: {missing}")]
     NotAnObject {
@@ -61,6 +76,9 @@ pub fn read(paths: &[PathBuf]) -> Result<Vec<Document>, ManifestError> {
                 path: file.clone(),
                 cause,
             })?;
+            if let Some((line, word)) = yaml_1_1::boolean(&text) {
+                return Err(ManifestError::Ambiguous { file, line, word });
+            }
             documents.extend(split(&file, &text)?);
         }
     }
@@ -161,6 +179,51 @@ mod tests {
             documents[1].origin.starts_with("document 2 of "),
             "{}",
             documents[1].origin
+        );
+    }
+
+    #[test]
+    fn examples_and_documents_mean_the_same_to_kubectl() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let mut texts = Vec::new();
+        let mut folders = vec![root.join("examples"), root.join("deploy"), root.join("docs")];
+        while let Some(folder) = folders.pop() {
+            for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+                let end = path.extension().and_then(|end| end.to_str()).unwrap_or_default();
+                if path.is_dir() && !path.ends_with("node_modules") {
+                    folders.push(path);
+                } else if end == "yaml" {
+                    texts.push((path.clone(), fs::read_to_string(&path).unwrap()));
+                } else if end == "md" {
+                    let page = fs::read_to_string(&path).unwrap();
+                    let blocks = page
+                        .split("```yaml\n")
+                        .skip(1)
+                        .filter_map(|rest| rest.split("```").next());
+                    texts.extend(blocks.map(|block| (path.clone(), block.to_owned())));
+                }
+            }
+        }
+        assert!(texts.len() > 20, "{}", texts.len());
+        for (path, text) in texts {
+            assert_eq!(yaml_1_1::boolean(&text), None, "{}", path.display());
+        }
+    }
+
+    #[test]
+    fn what_kubectl_reads_otherwise_is_refused_with_its_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("table.yaml");
+        fs::write(
+            &file,
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {type: N}\n",
+        )
+        .unwrap();
+        let error = read(&[file]).unwrap_err().to_string();
+        assert!(
+            error.starts_with("line 4 of ")
+                && error.ends_with("write \"N\" for the text, else true or false"),
+            "{error}"
         );
     }
 

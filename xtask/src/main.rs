@@ -36,7 +36,11 @@ struct Arguments {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Show the main job: real resources going Ready, and surviving a `kill -9`.
-    Demo,
+    Demo {
+        /// Delete nothing in the end, and go on until Ctrl-C: to play with it.
+        #[arg(long)]
+        keep: bool,
+    },
     /// Show a claim: composed by a function, changed through two kills, and deleted in order.
     DemoCompositions,
     /// Build what is needed, lint, and run all tests.
@@ -111,7 +115,7 @@ async fn main() -> ExitCode {
 
 async fn run(command: Command) -> Result<(), Failure> {
     match command {
-        Command::Demo => demo::run_all().await,
+        Command::Demo { keep } => demo::run_all(keep).await,
         Command::DemoCompositions => demo::compositions::run_all().await,
         Command::Test { which: Which::All } => test::run_all().await,
         Command::Test { which: Which::Quick } => test::run_quick().await,

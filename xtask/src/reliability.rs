@@ -18,7 +18,7 @@ use crate::{Failure, crash_matrix, rules, simulate};
 /// What is shown of a result that has one: file, field, and what it is called.
 const SHOWN: [(&str, &str, &str); 10] = [
     ("rules", "out", "rules of the machine switched off, one at a time"),
-    ("rules", "missed", "of them missed by a test"),
+    ("rules", "missed", "of them detected by a test"),
     (SIMULATION, "seeds", "seeds of the whole bridge in virtual time"),
     (SIMULATION, "violations", "violated invariants in them"),
     (MATRIX, "cases", "cases of the crash matrix, all of it"),

@@ -40,8 +40,11 @@ impl Resource for File {
         Ok(file.status(status).ready().into())
     }
     async fn create(&self, call: &Call, create: &Create<Parameters>) -> Result<Outcome<Self>, Failure> {
-        let file = fs::File::create_new(path(call)?).await;
-        save(file, &create.desired.parameters).await
+        save(
+            fs::File::create_new(path(call)?).await,
+            &create.desired.parameters,
+        )
+        .await
     }
     async fn update(&self, call: &Call, update: &Update<Parameters>) -> Result<Outcome<Self>, Failure> {
         let file = fs::File::options().write(true).open(path(call)?).await;
@@ -55,11 +58,13 @@ impl Resource for File {
     }
 }
 
+fn folder(config: &Config) -> Result<PathBuf, Failure> {
+    let Settings { folder } = config.settings()?;
+    let missing = |_| Failure::invalid_config(format!("folder {} does not exist", folder.display()));
+    folder.canonicalize().map_err(missing)
+}
 fn path(call: &Call) -> Result<PathBuf, Failure> {
-    let settings: Settings = call.config.settings()?;
-    let missing = |_| Failure::invalid_config("the folder does not exist");
-    let folder = settings.folder.canonicalize().map_err(missing)?;
-    Ok(folder.join(&call.target.external_name))
+    Ok(folder(&call.config)?.join(&call.target.external_name))
 }
 async fn save(file: io::Result<fs::File>, desired: &Parameters) -> Result<Outcome<File>, Failure> {
     let mut file = file.map_err(|error| match error.kind() {
@@ -74,8 +79,9 @@ async fn save(file: io::Result<fs::File>, desired: &Parameters) -> Result<Outcom
 
 #[tokio::main]
 async fn main() -> Result<(), ServeError> {
-    let plugin = Plugin::new("files.example.org", env!("CARGO_PKG_VERSION"));
-    plugin.settings::<Settings>().resource(File).serve().await
+    let plugin = Plugin::new("files.example.org", env!("CARGO_PKG_VERSION")).settings::<Settings>();
+    let plugin = plugin.check_config(|call| async move { folder(&call.config).map(|_| String::new()) });
+    plugin.resource(File).serve().await
 }
 #[cfg(test)]
 mod tests;

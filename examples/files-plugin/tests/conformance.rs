@@ -28,7 +28,6 @@ const NOT_JUDGED: &[&str] = &[
     "File calls/unsupported-unimplemented",
     "File config/bad-credentials-code",
     "File config/bad-credentials-never-absent",
-    "File config/check-agrees-with-calls",
     "File create/deleted-not-recreated",
     "File create/invalid-example-rejected",
     "File create/invalid-field-named",

@@ -164,7 +164,7 @@ fn it_fits_on_a_page() {
         .split_once("#[cfg(test)]")
         .expect("its tests come last");
     let lines = page.lines().count();
-    assert!(lines < 80, "{lines} lines");
+    assert!(lines < 90, "{lines} lines");
 }
 
 #[test]

@@ -106,6 +106,12 @@ pub enum CallError {
         /// What the plugin said.
         message: String,
     },
+    /// Nothing was done: the plugin cannot be reached, and the call was never sent.
+    #[error("the plugin is not available: {message}")]
+    Unreachable {
+        /// The error of the connection and its causes.
+        message: String,
+    },
     /// Whether it had an effect is unknown: every other status, a broken connection, an answer that breaks the contract.
     #[error("the outcome of the call is not known ({code}): {message}")]
     Unknown {

@@ -2,7 +2,7 @@
 
 mod create;
 mod kind;
-mod model;
+pub(super) mod model;
 mod read;
 mod write;
 

@@ -29,7 +29,8 @@ impl fmt::Debug for Permit {
 }
 
 /// The external system behind one plugin. Every call carries an absolute deadline, and nothing is sent at it or later:
-/// an implementation that finds it passed answers [`CallError::Rejected`] with code `NOT_SENT`.
+/// an implementation that finds it passed answers [`CallError::Rejected`] with code `NOT_SENT`. One that cannot reach the
+/// plugin answers [`CallError::Unreachable`].
 ///
 /// The calls that a plugin takes at once are counted here and nowhere else. Whoever calls [`observe`](Self::observe) or
 /// [`execute`](Self::execute) holds a [`Permit`] until the answer is there, taken before the deadline is computed, so that no call spends its

@@ -168,17 +168,17 @@ impl Metrics {
             r.register("objects", "Objects in the store", self.objects.clone());
             r.register(
                 "queue_depth",
-                "Objects whose turn has come and that wait for it",
+                "Objects that are due and wait in the queue",
                 self.queued.clone(),
             );
-            r.register("in_flight", "Passes that run", self.in_flight.clone());
-            r.register("passes", "Passes ended, by how", self.passes.clone());
-            r.register("pass_seconds", "How long a pass took", self.pass_seconds.clone());
+            r.register("in_flight", "Reconciles in progress", self.in_flight.clone());
+            r.register("passes", "Reconciles, by result", self.passes.clone());
             r.register(
-                "events",
-                "Kubernetes events, by what became of them",
-                self.events.clone(),
+                "pass_seconds",
+                "Duration of a reconcile",
+                self.pass_seconds.clone(),
             );
+            r.register("events", "Kubernetes events, by result", self.events.clone());
         });
     }
 }

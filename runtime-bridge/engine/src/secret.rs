@@ -6,7 +6,7 @@ use std::{
 };
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use bridge_core::external::Secrets;
+use bridge_core::{external::Secrets, reasons::ProblemReason};
 use http::Request;
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
@@ -66,6 +66,16 @@ pub enum SecretError {
         /// Why.
         source: ApiError,
     },
+}
+
+impl SecretError {
+    /// The reason of a condition.
+    pub fn reason(&self) -> ProblemReason {
+        match self {
+            Self::NotFound { .. } => ProblemReason::SecretNotFound,
+            Self::Api { .. } => ProblemReason::SecretNotRead,
+        }
+    }
 }
 
 /// Reads Secrets, each at most once per version.

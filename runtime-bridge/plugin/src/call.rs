@@ -192,6 +192,7 @@ impl Plugin {
         let code = match &result {
             Ok(_) => "OK",
             Err(CallError::Rejected { code, .. } | CallError::Unknown { code, .. }) => code,
+            Err(CallError::Unreachable { .. }) => status::NOT_SENT,
         };
         if status::triggers_recheck(code) {
             self.recheck.notify_one();

@@ -91,6 +91,7 @@ impl Describe for CallError {
     fn described(&self) -> String {
         match self {
             Self::Rejected { code, .. } => format!("rejected: {code}"),
+            Self::Unreachable { .. } => "not sent: the plugin is not available".to_owned(),
             Self::Unknown { code, .. } => format!("outcome unknown: {code}"),
         }
     }

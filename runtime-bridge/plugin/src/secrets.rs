@@ -45,7 +45,9 @@ impl<'a> SentSecrets<'a> {
                 Ok(answer)
             }
             Err(mut error) => {
-                let (CallError::Rejected { message, .. } | CallError::Unknown { message, .. }) = &mut error;
+                let (CallError::Rejected { message, .. }
+                | CallError::Unreachable { message }
+                | CallError::Unknown { message, .. }) = &mut error;
                 hide(message);
                 Err(error)
             }

@@ -20,7 +20,9 @@ pub(crate) fn classify(status: &Status) -> CallError {
         return not_sent(DeadlinePassed.to_string());
     }
     if never_connected(status) {
-        return not_sent(format!("cannot connect to the plugin: {}", text(status)));
+        return CallError::Unreachable {
+            message: text(status),
+        };
     }
     let message = text(status);
     if timed_out(status) {

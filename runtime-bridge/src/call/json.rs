@@ -23,6 +23,14 @@ fn is_document(object: &Map<String, Value>) -> bool {
     object.len() == 1 && object.get("json").is_some_and(Value::is_string)
 }
 
+/// Whether the answer, or the outcome in it, is a Failure.
+pub(super) fn is_failure(answer: &DynamicMessage) -> bool {
+    let is_set = |message: &DynamicMessage| message.has_field_by_name("failure");
+    let outcome = answer.get_field_by_name("outcome");
+    let outcome = outcome.as_ref().and_then(|value| value.as_message().map(is_set));
+    is_set(answer) || outcome.unwrap_or(false)
+}
+
 /// A message as JSON, its documents parsed into objects.
 pub(super) fn with_documents(message: &DynamicMessage, show_secrets: bool) -> Value {
     let options = SerializeOptions::new().use_enum_numbers(false);
@@ -110,17 +118,17 @@ mod tests {
     fn documents_are_objects_to_the_last_digit() {
         let method = Method::find("Observe").expect("a method");
         let request = json!({ "desired": { "parameters": { "size": 9_007_199_254_740_993_i64 } } });
-        let message = method.request(&request).expect("a request");
+        let message = method.request(&request, false).expect("a request");
         assert_eq!(method.print(&message, false), request);
         let as_text = json!({ "desired": { "parameters": { "json": r#"{"size":9007199254740993}"# } } });
-        assert_eq!(method.request(&as_text).expect("a request"), message);
+        assert_eq!(method.request(&as_text, false).expect("a request"), message);
     }
 
     #[test]
     fn secrets_are_redacted_unless_requested() {
         let method = Method::find("CheckConfig").expect("a method");
         let request = json!({ "config": { "configId": "c", "credentials": { "key": "c2VzYW1l" } } });
-        let message = method.request(&request).expect("a request");
+        let message = method.request(&request, false).expect("a request");
         assert_eq!(method.print(&message, true), request);
         let shown = json!({ "config": { "configId": "c", "credentials": { "key": "left out" } } });
         assert_eq!(method.print(&message, false), shown);
@@ -130,7 +138,7 @@ mod tests {
     fn unknown_fields_and_methods_are_rejected() {
         let method = Method::find("Observe").expect("a method");
         let error = method
-            .request(&json!({ "tarjet": {} }))
+            .request(&json!({ "tarjet": {} }), false)
             .expect_err("no such field")
             .to_string();
         assert!(

@@ -2,11 +2,14 @@
 
 use std::time::Duration;
 
+use bridge_core::error_chain;
 use bridge_plugin::with_metadata;
 use crossbridge_proto::FILE_DESCRIPTOR_SET;
 use jiff::Timestamp;
 use prost::Message;
-use prost_reflect::{DescriptorPool, DynamicMessage, MessageDescriptor, MethodDescriptor};
+use prost_reflect::{
+    DescriptorPool, DeserializeOptions, DynamicMessage, MessageDescriptor, MethodDescriptor,
+};
 use serde_json::Value;
 use tonic::{
     Status,
@@ -32,7 +35,7 @@ impl Method {
         let all: Vec<MethodDescriptor> = ours
             .flat_map(|service| service.methods().collect::<Vec<_>>())
             .collect();
-        match all.iter().find(|method| method.name() == name) {
+        match all.iter().find(|method| method.name().eq_ignore_ascii_case(name)) {
             Some(method) => Ok(Self(method.clone())),
             None => Err(CallError::Method {
                 name: name.to_owned(),
@@ -49,12 +52,15 @@ impl Method {
         self.0.input().name().to_owned()
     }
 
-    pub(super) fn request(&self, value: &Value) -> Result<DynamicMessage, CallError> {
+    pub(super) fn request(&self, value: &Value, lenient: bool) -> Result<DynamicMessage, CallError> {
         let input = self.0.input();
         let written = json::with_texts(value, &input);
-        DynamicMessage::deserialize(input, &written).map_err(|error| CallError::Request {
-            message: self.request_name(),
-            why: error.to_string(),
+        let options = DeserializeOptions::new().deny_unknown_fields(!lenient);
+        DynamicMessage::deserialize_with_options(input, &written, &options).map_err(|error| {
+            CallError::Request {
+                message: self.request_name(),
+                why: error.to_string(),
+            }
         })
     }
 
@@ -83,14 +89,21 @@ impl Method {
         // The plugin's log names the call by it.
         eprintln!("call {id}");
         let mut client = Grpc::new(channel);
-        client
-            .ready()
-            .await
-            .map_err(|error| failed(&Status::unavailable(error.to_string())))?;
+        client.ready().await.map_err(|error| CallError::Unreachable {
+            endpoint: String::new(),
+            why: error_chain(&error),
+        })?;
         let answered = client.unary(request, path, Dynamic(self.0.output())).await;
-        answered
-            .map(tonic::Response::into_inner)
-            .map_err(|status| failed(&status))
+        answered.map(tonic::Response::into_inner).map_err(|status| {
+            // A status of the plugin has no cause on this side.
+            match std::error::Error::source(&status) {
+                Some(cause) => CallError::Unreachable {
+                    endpoint: String::new(),
+                    why: error_chain(cause),
+                },
+                None => failed(&status),
+            }
+        })
     }
 }
 

@@ -7,6 +7,7 @@ mod method;
 
 use std::{
     io::{self, Read},
+    process::ExitCode,
     time::Duration,
 };
 
@@ -17,13 +18,14 @@ use serde_json::Value;
 use self::{fill::Filled, method::Method};
 use crate::{
     object_lookup::{ObjectLookupArgs, ObjectLookupError},
+    output::print,
     plugins::TlsArgs,
 };
 
 /// What to call, and where.
 #[derive(Debug, Clone, Args)]
 pub struct CallArgs {
-    /// Method of the contract: GetPluginInfo, Observe, PollOperation, …
+    /// Method of the contract: GetPluginInfo, Observe, PollOperation, … Upper and lower case are the same.
     #[arg(value_name = "METHOD")]
     pub method: String,
     /// Fill target, config, desired state and handle from this live object: KIND/NAME. Calls that change something are only printed then, as the
@@ -31,28 +33,29 @@ pub struct CallArgs {
     #[arg(value_name = "KIND/NAME")]
     pub object: Option<String>,
     /// Where the plugin listens: unix:///path, https://host:port, or http://127.0.0.1:port.
-    #[arg(long, env = "CROSSBRIDGE_ENDPOINT", value_name = "ENDPOINT")]
+    #[arg(long, value_name = "ENDPOINT")]
     pub endpoint: Endpoint,
     /// The request as JSON; `-`: from standard input. Documents may be objects instead of text.
     #[arg(
         long,
         short,
-        env = "CROSSBRIDGE_DATA",
         value_name = "JSON",
         default_value = "{}",
         conflicts_with = "object"
     )]
     pub data: String,
+    /// Leave out fields of the request that its message does not have, as of the document of another method.
+    #[arg(long)]
+    pub allow_unknown_fields: bool,
     /// Print the request instead of sending it.
-    #[arg(long, env = "CROSSBRIDGE_PRINT_REQUEST")]
+    #[arg(long)]
     pub print_request: bool,
     /// Print secrets, too, which are left out otherwise.
-    #[arg(long, env = "CROSSBRIDGE_SHOW_SECRETS")]
+    #[arg(long)]
     pub show_secrets: bool,
     /// Deadline of the call; at most 60 s for one that changes something.
     #[arg(
         long,
-        env = "CROSSBRIDGE_CALL_TIMEOUT",
         value_name = "DURATION",
         default_value = "30s",
         value_parser = crate::duration::parse_positive
@@ -77,7 +80,7 @@ pub enum CallError {
         known: Vec<String>,
     },
     /// The request is none.
-    #[error("the request is not a {message}: {why}")]
+    #[error("the request is no {message}: {why}")]
     Request {
         /// The name of the message that was expected.
         message: String,
@@ -105,6 +108,17 @@ pub enum CallError {
          --data if you must"
     )]
     Change(String),
+    /// The plugin cannot be reached, or the connection broke.
+    #[error("the connection to {endpoint} failed: {why}")]
+    Unreachable {
+        /// Where it was looked for.
+        endpoint: String,
+        /// The error of the connection.
+        why: String,
+    },
+    /// The answer cannot be printed.
+    #[error("cannot print the answer: {0}")]
+    Output(io::Error),
     /// The plugin answered with a gRPC status other than OK.
     #[error("{code}: {message}")]
     Status {
@@ -115,8 +129,11 @@ pub enum CallError {
     },
 }
 
+/// The exit code where the plugin answers with a Failure.
+const FAILURE: u8 = 3;
+
 /// Calls once, and prints the answer.
-pub async fn run(args: CallArgs) -> Result<(), CallError> {
+pub async fn run(args: CallArgs) -> Result<ExitCode, CallError> {
     let method = Method::find(&args.method)?;
     let Filled { request, changes } = match &args.object {
         Some(object) => fill::request(&args, object, &method).await?,
@@ -125,18 +142,36 @@ pub async fn run(args: CallArgs) -> Result<(), CallError> {
             changes: false,
         },
     };
-    let message = method.request(&request)?;
+    let message = method.request(&request, args.allow_unknown_fields)?;
+    let mut code = ExitCode::SUCCESS;
     let answer = if args.print_request {
         method.print(&message, args.show_secrets)
     } else if changes {
         return Err(CallError::Change(method.name().to_owned()));
     } else {
         let channel = args.endpoint.channel(args.tls.files().as_ref())?;
-        let answer = method.call(channel, message, args.timeout).await?;
+        let answer = method.call(channel, message, args.timeout).await;
+        let answer = answer.map_err(|error| error.at(&args.endpoint))?;
+        if json::is_failure(&answer) {
+            code = ExitCode::from(FAILURE);
+        }
         method.print(&answer, args.show_secrets)
     };
-    println!("{answer:#}");
-    Ok(())
+    print(&format!("{answer:#}\n")).map_err(CallError::Output)?;
+    Ok(code)
+}
+
+impl CallError {
+    /// Of a connection that did not come about: where.
+    fn at(self, endpoint: &Endpoint) -> Self {
+        match self {
+            Self::Unreachable { why, .. } => Self::Unreachable {
+                endpoint: endpoint.to_string(),
+                why,
+            },
+            other => other,
+        }
+    }
 }
 
 fn given(data: &str, method: &Method) -> Result<Value, CallError> {

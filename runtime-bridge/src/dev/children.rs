@@ -123,11 +123,11 @@ mod tests {
         let args = line(&[
             "--compositions",
             "--plugin-command",
-            "a",
+            "true",
             "--function-command",
             "f=b",
             "--plugin-command",
-            "c",
+            "true",
         ]);
         let children = Children::new(&args, Path::new("/d"));
         let names: Vec<&str> = children.all().map(|child| child.name.as_str()).collect();

@@ -1,6 +1,6 @@
 //! Commands of child processes, as flags give them.
 
-use std::path::Path;
+use std::{env, path::Path};
 
 use bridge_control_plane::process::Spawn;
 
@@ -32,6 +32,22 @@ impl ChildCommand {
             program,
             arguments: words.collect(),
         })
+    }
+
+    /// There is such a program: found now, and not when a control plane has been started for it.
+    pub fn check(&self) -> Result<(), String> {
+        let path = Path::new(&self.program);
+        let exists = if self.program.contains('/') {
+            path.is_file()
+        } else {
+            let folders = env::var_os("PATH").unwrap_or_default();
+            env::split_paths(&folders).any(|folder| folder.join(path).is_file())
+        };
+        if exists {
+            Ok(())
+        } else {
+            Err(format!("there is no program {:?}", self.program))
+        }
     }
 
     /// What starts it.

@@ -2,11 +2,13 @@
 //! whoever writes a plugin, a function or a composition.
 #![allow(clippy::doc_markdown, reason = "some comments are help texts")]
 
+mod admin;
 mod apply;
 mod changes;
 mod children;
 mod command;
 mod composed;
+mod leftovers;
 mod progress;
 mod state;
 mod supervise;
@@ -48,9 +50,8 @@ use crate::manifests;
 /// The bridge's exit code when its command line is wrong.
 const USAGE: i32 = 2;
 
-/// What the bridge does unless flags or the environment set it: two may run side by side, and what it does is reported here anyway.
-const SERVE_DEFAULTS: [(&str, &str); 4] = [
-    ("CROSSBRIDGE_ADMIN_ADDRESS", "127.0.0.1:0"),
+/// What the bridge does unless flags or the environment set it: what it does is reported here anyway.
+const SERVE_DEFAULTS: [(&str, &str); 3] = [
     ("CROSSBRIDGE_LOG_LEVEL", "warn"),
     // Of --usage-guard=webhook: the API server of the command reaches the bridge directly.
     ("CROSSBRIDGE_WEBHOOK_HOST", "127.0.0.1"),
@@ -64,30 +65,32 @@ pub struct DevArgs {
     /// ends. Can be given more than once.
     #[arg(
         long,
-        env = "CROSSBRIDGE_PLUGIN_COMMAND",
         value_name = "COMMAND",
         value_parser = ChildCommand::parse
     )]
     pub plugin_command: Vec<ChildCommand>,
     /// Serve compositions. No plugin needs to be given then.
-    #[arg(long, env = "CROSSBRIDGE_COMPOSITIONS")]
+    #[arg(long)]
     pub compositions: bool,
     /// Command that runs a composition function, in words as in a shell, behind the name that compositions call it by. {address} in it
     /// becomes the address at which it is to listen, unix:///path, and {socket} the path alone; it finds both in FUNCTION_ADDRESS and
     /// FUNCTION_SOCKET, too. It is started again when it ends. Can be given more than once.
     #[arg(
         long,
-        env = "CROSSBRIDGE_FUNCTION_COMMAND",
         value_name = "NAME='COMMAND'",
         value_parser = FunctionCommand::parse
     )]
     pub function_command: Vec<FunctionCommand>,
     /// Manifest file, or folder of them (*.yaml, *.yml, *.json, by name), to apply once their kinds are served. Can be given more
     /// than once.
-    #[arg(long, env = "CROSSBRIDGE_APPLY", value_name = "PATH")]
+    #[arg(long, value_name = "PATH")]
     pub apply: Vec<PathBuf>,
-    /// File that is kept up to date with the process ids and the kubeconfig, as JSON, for tools.
-    #[arg(long, env = "CROSSBRIDGE_STATE_FILE", value_name = "FILE")]
+    /// Folder of the control plane, which stays when this ends: the next start with it goes on with the same objects, and so with the same external
+    /// resources. Without it, all objects are gone in the end, and what they stand for is left.
+    #[arg(long, value_name = "DIR")]
+    pub keep: Option<PathBuf>,
+    /// File that is kept up to date with the process ids, the kubeconfig and the admin endpoint, as JSON, for tools.
+    #[arg(long, value_name = "FILE")]
     pub state_file: Option<PathBuf>,
     /// More flags for the bridge, as `runtime-bridge serve` takes them.
     #[arg(last = true, value_name = "SERVE FLAGS")]
@@ -107,6 +110,9 @@ impl DevArgs {
             .iter()
             .map(|function| function.name.as_str())
             .collect();
+        for command in &self.plugin_command {
+            command.check()?;
+        }
         names.sort_unstable();
         if let Some([name, ..]) = names.windows(2).find(|pair| pair[0] == pair[1]) {
             return Err(format!("--function-command says twice what runs \"{name}\""));
@@ -148,7 +154,7 @@ pub enum DevError {
     },
 }
 
-/// Runs until Ctrl-C or SIGTERM, and leaves nothing behind. A second one does not wait for the bridge to finish what it does.
+/// Runs until Ctrl-C or SIGTERM. No process is left then, and without `--keep` no file. A second one does not wait for the bridge to finish what it does.
 pub async fn run(args: DevArgs) -> Result<(), DevError> {
     let mut interrupt = signal(SignalKind::interrupt()).map_err(io("listen to signals"))?;
     let mut terminate = signal(SignalKind::terminate()).map_err(io("listen to signals"))?;
@@ -175,17 +181,27 @@ async fn until_stopped(args: &DevArgs, stop: &CancellationToken) -> Result<(), D
     let documents = manifests::read(&args.apply)?;
     let folder = ScratchDir::new("crossbridge-dev-").map_err(io("create a temporary folder"))?;
     progress.say("control plane", "starting");
+    let options = Options {
+        controller_manager: true,
+        directory: args.keep.clone(),
+        ..Options::default()
+    };
     let plane = tokio::select! {
-        plane = ControlPlane::start(Options { controller_manager: true, ..Options::default() }) => plane?,
+        plane = ControlPlane::start(options) => plane?,
         () = stop.cancelled() => return Ok(()),
     };
     let kubeconfig = plane.kubeconfig();
+    let admin = admin::choose(&args.serve_flags).map_err(io("find a free port"))?;
+    admin::write(&kubeconfig, admin).map_err(io("write the address of the bridge beside the kubeconfig"))?;
+    progress.say("control plane", "ready; in another terminal:");
+    progress.hint(&format!("export KUBECONFIG={}", shell_word(&kubeconfig)));
+    progress.hint(&format!("alias kubectl={}", shell_word(&plane.kubectl())));
     progress.say(
-        "control plane",
-        &format!("ready: export KUBECONFIG={}", kubeconfig.display()),
+        "bridge",
+        &format!("admin endpoint http://{admin}, which `runtime-bridge trace` finds by KUBECONFIG"),
     );
     let client = connect(&kubeconfig).await.map_err(DevError::Connect)?;
-    let state = StateFile::new(args.state_file.clone(), &kubeconfig, &plane.kubectl());
+    let state = StateFile::new(args.state_file.clone(), &kubeconfig, &plane.kubectl(), admin);
 
     let children = Children::new(args, folder.path());
     let end_children = CancellationToken::new();
@@ -212,7 +228,10 @@ async fn until_stopped(args: &DevArgs, stop: &CancellationToken) -> Result<(), D
                         None => serve.env(variable, value),
                     }
                 });
-            serve.args(&args.serve_flags)
+            // Unless a flag says otherwise.
+            serve
+                .env(admin::VARIABLE, admin.to_string())
+                .args(&args.serve_flags)
         };
         let ended = Supervised {
             name: "bridge".to_owned(),
@@ -233,7 +252,7 @@ async fn until_stopped(args: &DevArgs, stop: &CancellationToken) -> Result<(), D
         apply::all(&client, &documents, progress).await?;
         Ok(pending::<Infallible>().await)
     };
-    tokio::select! {
+    let ended = tokio::select! {
         result = &mut running => result,
         never = watch::narrate(&client, progress) => match never {},
         failed = applying => {
@@ -245,7 +264,15 @@ async fn until_stopped(args: &DevArgs, stop: &CancellationToken) -> Result<(), D
             running.await?;
             Err(failure)
         }
-    }
+    };
+    leftovers::report(&client, args.keep.as_deref(), progress).await;
+    ended
+}
+
+/// As a shell takes it.
+fn shell_word(path: &Path) -> String {
+    let text = path.display().to_string();
+    shlex::try_quote(&text).map_or_else(|_| text.clone(), Into::into)
 }
 
 async fn connect(kubeconfig: &Path) -> Result<Client, Box<dyn Error + Send + Sync>> {

@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeMap,
     fs, io,
+    net::SocketAddr,
     path::{Path, PathBuf},
 };
 
@@ -20,6 +21,8 @@ pub struct StateFile {
 struct State {
     kubeconfig: PathBuf,
     kubectl: PathBuf,
+    /// The admin endpoint of the bridge.
+    admin: String,
     /// By the name that is printed: `bridge`, `plugin` or `plugin 1`, `plugin 2`.
     processes: BTreeMap<String, Running>,
 }
@@ -32,10 +35,11 @@ struct Running {
 }
 
 impl StateFile {
-    pub fn new(path: Option<PathBuf>, kubeconfig: &Path, kubectl: &Path) -> Self {
+    pub fn new(path: Option<PathBuf>, kubeconfig: &Path, kubectl: &Path, admin: SocketAddr) -> Self {
         let state = State {
             kubeconfig: kubeconfig.to_owned(),
             kubectl: kubectl.to_owned(),
+            admin: format!("http://{admin}"),
             processes: BTreeMap::new(),
         };
         Self {
@@ -80,6 +84,7 @@ mod tests {
             Some(path.clone()),
             Path::new("/k/config"),
             Path::new("/k/kubectl"),
+            "127.0.0.1:8081".parse().unwrap(),
         );
         file.started("bridge", 10).unwrap();
         file.started("plugin", 11).unwrap();
@@ -88,6 +93,7 @@ mod tests {
         let expected = json!({
             "kubeconfig": "/k/config",
             "kubectl": "/k/kubectl",
+            "admin": "http://127.0.0.1:8081",
             "processes": {"bridge": {"pid": 10, "starts": 1}, "plugin": {"pid": 12, "starts": 2}},
         });
         assert_eq!(state, expected);

@@ -70,7 +70,7 @@ impl Supervised<'_> {
                 }
                 () = stop.cancelled() => {
                     let status = process.stop(GRACE).await;
-                    self.progress.say(&self.name, &format!("ended as asked ({status})"));
+                    self.progress.say(&self.name, &format!("stopped ({status})"));
                 }
             }
         }

@@ -110,7 +110,8 @@ fn watch(client: &Client, resource: &ApiResource, which: watcher::Config) -> Obj
         .boxed()
 }
 
-fn established(definition: &CustomResourceDefinition) -> Option<ApiResource> {
+/// How the objects of a CRD that is established are addressed.
+pub fn established(definition: &CustomResourceDefinition) -> Option<ApiResource> {
     let conditions = definition
         .status
         .iter()
@@ -159,7 +160,7 @@ impl Reported {
             .insert(definition.to_owned(), kind.to_owned())
             .is_none();
         if changes {
-            self.progress.say(kind, &format!("is served ({definition})"));
+            self.progress.say(kind, &format!("CRD {definition} established"));
         }
         changes
     }
@@ -173,7 +174,7 @@ impl Reported {
 
     fn no_longer_served(&mut self, definition: &str) {
         if let Some(kind) = self.kinds.remove(definition) {
-            self.progress.say(&kind, "is no longer served");
+            self.progress.say(&kind, "CRD removed");
         }
     }
 

@@ -26,6 +26,9 @@ const KEY: &str = "ca.key";
 /// Why certificates were not written.
 #[derive(Debug, thiserror::Error)]
 pub enum CertificateError {
+    /// Standard output cannot be written; the files are.
+    #[error("cannot print what was written: {0}")]
+    Output(io::Error),
     /// A file of the authority cannot be read.
     #[error("cannot read {}: {cause}", path.display())]
     Read {

@@ -14,6 +14,7 @@ use self::{
     authority::{Authority, Pair, Purpose},
     files::write,
 };
+use crate::output::print;
 
 /// The bridge's folder.
 const BRIDGE: &str = "bridge";
@@ -28,26 +29,14 @@ pub struct FunctionCertsArgs {
     pub name: String,
     /// Host by which the bridge reaches the function, as in its endpoint: a DNS name or an IP address. Can be given more than once; in the
     /// environment variable they are separated by commas.
-    #[arg(
-        long,
-        env = "CROSSBRIDGE_FUNCTION_HOST",
-        value_name = "HOST",
-        value_delimiter = ',',
-        default_value = "localhost"
-    )]
+    #[arg(long, value_name = "HOST", value_delimiter = ',', default_value = "localhost")]
     pub host: Vec<String>,
     /// Folder of all files. The certificate authority in it is kept; without one, one is created.
-    #[arg(
-        long,
-        env = "CROSSBRIDGE_FUNCTION_CERTS_DIR",
-        value_name = "DIR",
-        default_value = "tls"
-    )]
+    #[arg(long, value_name = "DIR", default_value = "tls")]
     pub dir: PathBuf,
     /// For how many days the certificates of function and bridge are valid. Run the command again to renew them.
     #[arg(
         long,
-        env = "CROSSBRIDGE_FUNCTION_CERTS_DAYS",
         value_name = "DAYS",
         default_value_t = 90,
         value_parser = clap::value_parser!(u16).range(1..=825)
@@ -84,7 +73,11 @@ pub fn run(args: &FunctionCertsArgs) -> Result<(), CertificateError> {
     if is_new {
         authority.store(&args.dir)?;
         let file = args.dir.join(authority::CERTIFICATE);
-        println!("{}: created, valid for {CA_YEARS} years", file.display());
+        print(&format!(
+            "{}: created, valid for {CA_YEARS} years\n",
+            file.display()
+        ))
+        .map_err(CertificateError::Output)?;
     }
     let until = today.saturating_add(i64::from(args.days).days());
     let function = authority.sign(&args.name, &Purpose::Server(&args.host), from, until)?;
@@ -93,13 +86,13 @@ pub fn run(args: &FunctionCertsArgs) -> Result<(), CertificateError> {
     store(&function_dir, &authority, &function)?;
     store(&bridge_dir, &authority, &bridge)?;
     let hosts = args.host.join(", ");
-    println!(
-        "{}: for the function at {hosts}: --tls-certs-dir",
-        function_dir.display()
+    let text = format!(
+        "{}: for the function at {hosts}: --tls-certs-dir\n{}: for the bridge: --function-tls-dir\n\
+         both are valid until {until}; this command renews them\n",
+        function_dir.display(),
+        bridge_dir.display()
     );
-    println!("{}: for the bridge: --function-tls-dir", bridge_dir.display());
-    println!("both are valid until {until}; this command renews them");
-    Ok(())
+    print(&text).map_err(CertificateError::Output)
 }
 
 /// First the key: who reads a new certificate finds its key.

@@ -12,6 +12,7 @@ use std::{
 use clap::Args;
 
 use self::{language::Language, template::Names};
+use crate::output::print;
 
 /// What to create, and where.
 #[derive(Debug, Clone, Args)]
@@ -20,19 +21,19 @@ pub struct NewPluginArgs {
     #[arg(value_name = "NAME", value_parser = name)]
     pub name: String,
     /// The language that it is written in.
-    #[arg(long, env = "CROSSBRIDGE_LANG", value_enum)]
+    #[arg(long, value_enum)]
     pub lang: Language,
     /// The folder to write it to, which must be empty or not exist; NAME-plugin, if not given.
-    #[arg(long, env = "CROSSBRIDGE_DIR", value_name = "FOLDER")]
+    #[arg(long, value_name = "FOLDER")]
     pub dir: Option<PathBuf>,
     /// Its kind, in PascalCase.
-    #[arg(long, env = "CROSSBRIDGE_KIND", value_name = "KIND", default_value = "File", value_parser = kind)]
+    #[arg(long, value_name = "KIND", default_value = "File", value_parser = kind)]
     pub kind: String,
     /// Its kind takes longer to create than a call should wait: Create hands out an operation, which is polled.
-    #[arg(long, env = "CROSSBRIDGE_ASYNCHRONOUS")]
+    #[arg(long)]
     pub asynchronous: bool,
     /// The SDK instead of its released version: its folder in a checkout, sdk/LANG; for Python also a wheel, for TypeScript a tarball.
-    #[arg(long, env = "CROSSBRIDGE_SDK_PATH", value_name = "PATH")]
+    #[arg(long, value_name = "PATH")]
     pub sdk_path: Option<PathBuf>,
 }
 
@@ -42,6 +43,9 @@ pub enum NewPluginError {
     /// There is something already.
     #[error("{} is not empty: name another folder with --dir", .0.display())]
     NotEmpty(PathBuf),
+    /// Standard output cannot be written; the files are.
+    #[error("cannot print what to do next: {0}")]
+    Output(io::Error),
     /// A file cannot be written.
     #[error("cannot write {}: {source}", path.display())]
     Write {
@@ -58,7 +62,7 @@ fn name(text: &str) -> Result<String, String> {
     if begins_and_ends && text.len() <= 40 && text.bytes().all(label) {
         Ok(text.to_owned())
     } else {
-        Err("a name is of a-z, 0-9 and -, begins with a letter, and has 40 of them at most".to_owned())
+        Err("must match [a-z][a-z0-9-]*, not end with -, and have at most 40 characters".to_owned())
     }
 }
 
@@ -76,9 +80,7 @@ fn kind(text: &str) -> Result<String, String> {
         && text.len() <= 40
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric());
     if !is_pascal_case {
-        return Err(
-            "a kind is of letters and digits, begins with a capital, and has 40 of them at most".to_owned(),
-        );
+        return Err("must match [A-Z][A-Za-z0-9]*, and have at most 40 characters".to_owned());
     }
     if TAKEN.contains(&text) {
         return Err(format!(
@@ -87,6 +89,13 @@ fn kind(text: &str) -> Result<String, String> {
     }
     Ok(text.to_owned())
 }
+
+/// Where the commands above come from.
+const TOOLS: &str = "
+runtime-bridge and provider-conformance are built in a checkout of Crossbridge:
+  cargo install --locked --path runtime-bridge
+  cargo install --locked --path tests/conformance
+";
 
 /// Writes the files, and reports what to do next.
 pub fn run(args: &NewPluginArgs) -> Result<(), NewPluginError> {
@@ -110,15 +119,16 @@ pub fn run(args: &NewPluginArgs) -> Result<(), NewPluginError> {
     for (path, text) in template::files(args.lang, &names, sdk.as_deref()) {
         write(&folder.join(path), &text)?;
     }
-    println!("{} is written. Then:\n", folder.display());
-    println!("  cd {}", folder.display());
-    for line in args.lang.next_steps(&args.name, sdk.as_deref()) {
-        println!("  {line}");
-    }
-    println!(
-        "\nThe repository of Crossbridge builds provider-conformance: cargo build --package provider-conformance"
+    let mut text = format!(
+        "Created {}. Next steps:\n\n  cd {}\n",
+        folder.display(),
+        folder.display()
     );
-    Ok(())
+    for line in args.lang.next_steps(&args.name, sdk.as_deref()) {
+        text.push_str(&format!("  {line}\n"));
+    }
+    text.push_str(TOOLS);
+    print(&text).map_err(NewPluginError::Output)
 }
 
 fn write(path: &Path, text: &str) -> Result<(), NewPluginError> {

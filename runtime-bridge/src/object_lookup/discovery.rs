@@ -89,6 +89,24 @@ impl Reader {
 
     /// The metadata of all objects of a kind, in one namespace or everywhere.
     pub async fn metadata(&self, api: &ApiType, namespace: Option<&str>) -> Result<Vec<Value>, ApiError> {
+        let items = self.list(api, namespace, Some(METADATA_LIST)).await?;
+        Ok(items
+            .into_iter()
+            .map(|mut item| item["metadata"].take())
+            .collect())
+    }
+
+    /// All objects of a kind, everywhere.
+    pub async fn objects(&self, api: &ApiType) -> Result<Vec<Value>, ApiError> {
+        self.list(api, None, None).await
+    }
+
+    async fn list(
+        &self,
+        api: &ApiType,
+        namespace: Option<&str>,
+        format: Option<&'static str>,
+    ) -> Result<Vec<Value>, ApiError> {
         let collection = api.collection_path(namespace.filter(|_| api.namespaced));
         let mut all = Vec::new();
         let mut from = String::new();
@@ -97,10 +115,13 @@ impl Reader {
                 "" => format!("{collection}?limit={PAGE}"),
                 from => format!("{collection}?limit={PAGE}&continue={from}"),
             };
-            let asked = accepting(&path, METADATA_LIST);
+            let asked = match format {
+                Some(format) => accepting(&path, format),
+                None => request(&path),
+            };
             let mut page: Value = self.client().call("list", &api.plural, asked).await?;
             if let Value::Array(items) = page["items"].take() {
-                all.extend(items.into_iter().map(|mut item| item["metadata"].take()));
+                all.extend(items);
             }
             match page["metadata"]["continue"].as_str() {
                 Some(next) if !next.is_empty() => next.clone_into(&mut from),

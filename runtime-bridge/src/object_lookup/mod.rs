@@ -29,19 +29,13 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(5);
 #[derive(Debug, Clone, Args)]
 pub struct ObjectLookupArgs {
     /// Namespace of the object; `default` if not given. Cluster-scoped objects have none.
-    #[arg(
-        long,
-        short,
-        env = "CROSSBRIDGE_OBJECT_NAMESPACE",
-        value_name = "NAME",
-        default_value = "default"
-    )]
+    #[arg(long, short, value_name = "NAME", default_value = "default")]
     pub namespace: String,
     /// Kubeconfig file. Without it: KUBECONFIG, else the pod's service account, else ~/.kube/config.
-    #[arg(long, env = "CROSSBRIDGE_KUBECONFIG", value_name = "FILE")]
+    #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
     /// Context of the kubeconfig; its current one if not given.
-    #[arg(long, env = "CROSSBRIDGE_CONTEXT", value_name = "NAME")]
+    #[arg(long, value_name = "NAME")]
     pub context: Option<String>,
 }
 
@@ -62,6 +56,9 @@ pub enum ObjectLookupError {
         /// The error of the request.
         source: ApiError,
     },
+    /// What was found cannot be printed.
+    #[error("cannot print what was found: {0}")]
+    Output(std::io::Error),
     /// What the API server returned is no object of the kind.
     #[error("cannot read {what}: {source}")]
     Decode {

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use bridge_core::{definition::Scope, kind::ResourceType};
+use bridge_core::{crd::PLUGIN, definition::Scope, kind::ResourceType};
 use bridge_engine::object::ApiType;
 use serde_json::Value;
 
@@ -34,6 +34,8 @@ impl FromStr for ObjectName {
 pub(super) struct Definition {
     pub(super) api: ApiType,
     pub(super) role: KindRole,
+    /// The plugin whose kind it is, where the CRD says so.
+    pub(super) plugin: Option<String>,
     names: Vec<String>,
 }
 
@@ -106,6 +108,7 @@ impl Definition {
         Some(Self {
             api: ApiType::new(&resource, &plural, spec["scope"] == "Namespaced"),
             role: KindRole::of(definition),
+            plugin: text(&definition["metadata"]["annotations"][PLUGIN]),
             names,
         })
     }

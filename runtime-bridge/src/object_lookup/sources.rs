@@ -4,7 +4,11 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use async_trait::async_trait;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use bridge_core::{external::Secrets, watch_plan::GroupKind};
+use bridge_core::{
+    crd::{CLUSTER_PROVIDER_CONFIG, PROVIDER_CONFIG},
+    external::Secrets,
+    watch_plan::GroupKind,
+};
 use bridge_engine::{
     api_error::ApiError,
     client::ApiClient,
@@ -23,14 +27,14 @@ use super::{KindRole, ObjectLookupError, name::Definition, request};
 pub struct Reader {
     client: ApiClient,
     /// Of kinds that have a CRD.
-    roles: Arc<BTreeMap<GroupKind, KindRole>>,
+    kinds: Arc<BTreeMap<GroupKind, Definition>>,
 }
 
 impl Reader {
     pub(super) fn new(client: ApiClient) -> Self {
         Self {
             client,
-            roles: Arc::default(),
+            kinds: Arc::default(),
         }
     }
 
@@ -38,15 +42,43 @@ impl Reader {
         &self.client
     }
 
-    /// Takes what kinds are to compositions from their CRDs.
+    /// Takes what kinds are from their CRDs.
     pub(super) fn know(&mut self, definitions: &[Definition]) {
-        let roles = definitions.iter().map(|one| (one.api.kind.clone(), one.role));
-        self.roles = Arc::new(roles.collect());
+        let kinds = definitions.iter().map(|one| (one.api.kind.clone(), one.clone()));
+        self.kinds = Arc::new(kinds.collect());
+    }
+
+    /// The plugin that serves a kind, and so the group of the configs that its objects refer to: as its CRD says, else the nearest group, from the
+    /// kind's own upwards, that has such a config.
+    pub fn plugin_of(&self, kind: &GroupKind, config: &str) -> Option<String> {
+        if let Some(plugin) = self.kinds.get(kind).and_then(|known| known.plugin.clone()) {
+            return Some(plugin);
+        }
+        let group = kind.group();
+        let above = group.match_indices('.').map(|(dot, _)| &group[dot + 1..]);
+        let mut groups = std::iter::once(group).chain(above);
+        let found = groups.find(|group| self.kinds.contains_key(&GroupKind::new(group, config)));
+        found.map(str::to_owned)
+    }
+
+    /// The kinds whose objects may refer to configs of a plugin.
+    pub fn users_of(&self, plugin: &str) -> Vec<ApiType> {
+        let is_user = |known: &&Definition| {
+            let kind = &known.api.kind;
+            let is_config =
+                kind.group() == plugin && [PROVIDER_CONFIG, CLUSTER_PROVIDER_CONFIG].contains(&kind.kind());
+            !is_config && self.plugin_of(kind, CLUSTER_PROVIDER_CONFIG).as_deref() == Some(plugin)
+        };
+        self.kinds
+            .values()
+            .filter(is_user)
+            .map(|known| known.api.clone())
+            .collect()
     }
 
     /// What the objects of a kind are to compositions.
     pub fn role(&self, kind: &GroupKind) -> KindRole {
-        self.roles.get(kind).copied().unwrap_or(KindRole::Other)
+        self.kinds.get(kind).map_or(KindRole::Other, |known| known.role)
     }
 }
 

@@ -3,31 +3,30 @@
 
 mod roles;
 
-use std::{
-    io::{self, Write},
-    path::PathBuf,
-};
+use std::{io, path::PathBuf};
 
 use clap::Args;
 
 use self::roles::{ComposedKind, DefinedKinds};
-use crate::manifests::{self, ManifestError, yaml_document};
+use crate::{
+    manifests::{self, ManifestError, yaml_document},
+    output::print,
+};
 
 /// What the bridge may do, and to what.
 #[derive(Debug, Args)]
 pub struct RbacArgs {
     /// Print the ClusterRoles of compositions.
-    #[arg(long, env = "CROSSBRIDGE_COMPOSITIONS")]
+    #[arg(long)]
     pub compositions: bool,
     /// Manifest file, or folder of them, with CompositeResourceDefinitions that are to be served: roles for their kinds are printed, for the
     /// bridge and for people. Other objects are left aside. Can be given more than once.
-    #[arg(long, env = "CROSSBRIDGE_DEFINITION", value_name = "PATH")]
+    #[arg(long, value_name = "PATH")]
     pub definition: Vec<PathBuf>,
     /// Resources that compositions compose or functions require: PLURAL, or PLURAL.GROUP, as in configmaps, deployments.apps,
     /// *.s3.aws.crossbridge.dev. Can be given more than once; in the environment variable they are separated by commas.
     #[arg(
         long,
-        env = "CROSSBRIDGE_COMPOSES",
         value_name = "RESOURCE",
         value_delimiter = ',',
         value_parser = ComposedKind::parse
@@ -63,7 +62,7 @@ pub enum RbacError {
     /// There is none.
     #[error("{} has no CompositeResourceDefinition", .0.display())]
     NoDefinition(PathBuf),
-    /// Standard output is closed, or full.
+    /// Standard output cannot be written.
     #[error("cannot write the roles: {0}")]
     Output(#[from] io::Error),
     /// A role is no YAML.
@@ -90,10 +89,7 @@ pub fn run(args: &RbacArgs) -> Result<(), RbacError> {
             return Err(RbacError::NoDefinition(path.clone()));
         }
     }
-    let mut output = io::stdout().lock();
-    for role in roles::of_bridge(&defined, &args.composes) {
-        output.write_all(yaml_document(role)?.as_bytes())?;
-    }
-    output.flush()?;
-    Ok(())
+    let roles = roles::of_bridge(&defined, &args.composes);
+    let documents: Result<String, _> = roles.into_iter().map(yaml_document).collect();
+    Ok(print(&documents?)?)
 }

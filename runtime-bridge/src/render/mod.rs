@@ -8,17 +8,15 @@ mod functions;
 mod inputs;
 mod output;
 
-use std::{
-    io::{self, Write},
-    path::PathBuf,
-    time::Duration,
-};
+use std::{path::PathBuf, time::Duration};
 
 use clap::Args;
 
 pub use self::error::RenderError;
 use self::{compose::compose, functions::RunningFunctions, inputs::Inputs, output::documents};
-use crate::{compositions::NamedEndpoint, dev::FunctionCommand, duration, manifests::yaml_document};
+use crate::{
+    compositions::NamedEndpoint, dev::FunctionCommand, duration, manifests::yaml_document, output::print,
+};
 
 /// What is rendered, and with which functions.
 #[derive(Debug, Args)]
@@ -34,56 +32,48 @@ pub struct RenderArgs {
     #[arg(value_name = "FUNCTIONS")]
     pub functions: Option<PathBuf>,
     /// Where a function listens: NAME=unix:///path, NAME=http://127.0.0.1:port, or NAME=host:port over TLS. It beats what its Function says. Can be given more than once.
-    #[arg(long, env = "CROSSBRIDGE_FUNCTION", value_name = "NAME=ENDPOINT", value_delimiter = ',', value_parser = NamedEndpoint::parse)]
+    #[arg(long, value_name = "NAME=ENDPOINT", value_delimiter = ',', value_parser = NamedEndpoint::parse)]
     pub function: Vec<NamedEndpoint>,
     /// Folder of the files tls.crt, tls.key and ca.crt, for functions that are reached over TLS.
-    #[arg(long, env = "CROSSBRIDGE_FUNCTION_TLS_DIR", value_name = "DIR")]
+    #[arg(long, value_name = "DIR")]
     pub function_tls_dir: Option<PathBuf>,
     /// Command that runs a function for as long as it takes, as `runtime-bridge dev` has it. Can be given more than once.
     #[arg(
         long,
-        env = "CROSSBRIDGE_FUNCTION_COMMAND",
         value_name = "NAME='COMMAND'",
         value_parser = FunctionCommand::parse
     )]
     pub function_command: Vec<FunctionCommand>,
     /// File or folder with composed resources as they are: each with the annotation crossplane.io/composition-resource-name.
-    #[arg(long, short, env = "CROSSBRIDGE_OBSERVED_RESOURCES", value_name = "PATH")]
+    #[arg(long, short, value_name = "PATH")]
     pub observed_resources: Vec<PathBuf>,
     /// File or folder with objects that functions may require.
-    #[arg(
-        long,
-        short = 'e',
-        visible_alias = "extra-resources",
-        env = "CROSSBRIDGE_REQUIRED_RESOURCES",
-        value_name = "PATH"
-    )]
+    #[arg(long, short = 'e', visible_alias = "extra-resources", value_name = "PATH")]
     pub required_resources: Vec<PathBuf>,
     /// File or folder with Secrets that the composition gives to functions as credentials.
-    #[arg(long, env = "CROSSBRIDGE_FUNCTION_CREDENTIALS", value_name = "PATH")]
+    #[arg(long, value_name = "PATH")]
     pub function_credentials: Vec<PathBuf>,
     /// File with the CompositeResourceDefinition: without it, the composite resource is not a legacy one.
-    #[arg(long, env = "CROSSBRIDGE_XRD", value_name = "FILE")]
+    #[arg(long, value_name = "FILE")]
     pub xrd: Option<PathBuf>,
     /// Value of the context that the first function finds, as YAML: KEY=VALUE. Can be given more than once.
-    #[arg(long, env = "CROSSBRIDGE_CONTEXT_VALUES", value_name = "KEY=VALUE", value_parser = inputs::pair)]
+    #[arg(long, value_name = "KEY=VALUE", value_parser = inputs::pair)]
     pub context_values: Vec<(String, String)>,
     /// The same, from files: KEY=FILE. Can be given more than once.
-    #[arg(long, env = "CROSSBRIDGE_CONTEXT_FILES", value_name = "KEY=FILE", value_parser = inputs::pair)]
+    #[arg(long, value_name = "KEY=FILE", value_parser = inputs::pair)]
     pub context_files: Vec<(String, String)>,
     /// Print results of functions and events, too.
-    #[arg(long, short = 'r', env = "CROSSBRIDGE_INCLUDE_FUNCTION_RESULTS")]
+    #[arg(long, short = 'r')]
     pub include_function_results: bool,
     /// Print the composite resource with all that was given, not only what is written to it.
-    #[arg(long, short = 'x', env = "CROSSBRIDGE_INCLUDE_FULL_XR")]
+    #[arg(long, short = 'x')]
     pub include_full_xr: bool,
     /// Print the context that the last function left, too.
-    #[arg(long, short = 'c', env = "CROSSBRIDGE_INCLUDE_CONTEXT")]
+    #[arg(long, short = 'c')]
     pub include_context: bool,
     /// For how long all functions together may take, their start included.
     #[arg(
         long,
-        env = "CROSSBRIDGE_RENDER_TIMEOUT",
         value_name = "DURATION",
         default_value = "1m",
         value_parser = duration::parse_positive
@@ -119,9 +109,7 @@ pub async fn run(args: RenderArgs) -> Result<(), RenderError> {
     for document in documents(&inputs, &rendered, &args) {
         text.push_str(&yaml_document(document)?);
     }
-    let mut output = io::stdout().lock();
-    output.write_all(text.as_bytes())?;
-    output.flush()?;
+    print(&text)?;
     if rendered.problems.is_empty() {
         Ok(())
     } else {

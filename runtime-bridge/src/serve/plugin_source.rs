@@ -4,7 +4,9 @@ use std::{collections::HashMap, sync::Arc};
 
 use bridge_core::{back_off::BackoffPolicy, kind::Kind};
 use bridge_engine::{
-    config::{ConfigOptions, ConfigPolicy, ConfigResolver, ConfigUsage, LocalHost, keep_while_used},
+    config::{
+        ConfigCheck, ConfigOptions, ConfigPolicy, ConfigResolver, ConfigUsage, LocalHost, keep_while_used,
+    },
     engine::Engine,
     managed::{ManagedReconciler, Shared},
     ports::External,
@@ -240,12 +242,16 @@ impl ConnectedSource {
     fn accepted(&mut self, kinds: &[Arc<DesiredKind>]) {
         let Some(published) = &self.published else { return };
         let plugin = &published.served.info.name;
+        let check = Arc::clone(&published.configs) as Arc<dyn ConfigCheck>;
         let users = kinds
             .iter()
             .filter_map(|kind| Some(Arc::clone(&kind.controller.as_ref()?.api)));
         match &self.usage {
-            Some((of, usage)) if of == plugin => usage.publish(users),
-            _ => self.usage = Some((plugin.clone(), keep_while_used(&self.parts.engine, plugin, users))),
+            Some((of, usage)) if of == plugin => usage.publish(users, &check),
+            _ => {
+                let usage = keep_while_used(&self.parts.engine, plugin, users, check);
+                self.usage = Some((plugin.clone(), usage));
+            }
         }
     }
 }

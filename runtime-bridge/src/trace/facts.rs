@@ -33,17 +33,6 @@ pub(super) struct Reference {
 impl Facts {
     pub(super) fn tree(&self) -> Tree {
         let object = &self.object;
-        let namespace = object
-            .namespace()
-            .map(|namespace| format!("{namespace}/"))
-            .unwrap_or_default();
-        let title = format!(
-            "{} {namespace}{} ({}, generation {})",
-            object.api.kind.kind(),
-            object.name(),
-            object.api.api_version(),
-            object.generation()
-        );
         let status = Status::read(&object.status_value());
         let deletion = object.meta.deletion_timestamp.as_ref();
         let deleting = deletion.map(|time| Tree::new(format!("being deleted since {}", self.ago(time.0))));
@@ -51,10 +40,10 @@ impl Facts {
             Some(name) => format!("external name: {name}"),
             None => "external name: none yet".to_owned(),
         };
-        Tree::new(title)
+        Tree::new(title(object))
             .with(deleting)
             .with([self.conditions(&status)])
-            .with([Tree::new(name), self.record(), self.operation(&status)])
+            .with([Tree::new(name), self.record(&status), self.operation(&status)])
             .with([Tree::new("refers to")
                 .with([self.reference()])
                 .with(self.secrets.iter().map(|line| Tree::new(line.as_str())))])
@@ -65,44 +54,30 @@ impl Facts {
         if status.conditions.is_empty() {
             return Tree::new("conditions: none yet");
         }
-        Tree::new("conditions").with(status.conditions.iter().map(|one| self.condition(one)))
+        let generation = self.object.generation();
+        Tree::new("conditions").with(
+            status
+                .conditions
+                .iter()
+                .map(|one| condition(one, generation, self.now)),
+        )
     }
 
-    fn condition(&self, condition: &Condition) -> Tree {
-        let Condition {
-            kind,
-            status,
-            reason,
-            message,
-            ..
-        } = condition;
-        let since = self.ago(condition.last_transition_time);
-        let message = if message.is_empty() {
-            String::new()
-        } else {
-            format!(": {message}")
-        };
-        let stale = match condition.observed_generation {
-            0 => String::new(),
-            seen if seen == self.object.generation() => String::new(),
-            seen => format!(" [of generation {seen}]"),
-        };
-        Tree::new(format!(
-            "{kind}={status} ({reason}), since {since}{message}{stale}"
-        ))
-    }
-
-    fn record(&self) -> Tree {
+    fn record(&self, status: &Status) -> Tree {
         let record = match Stored::read(self.object.annotation(names::RECORD), self.object.uid()) {
             Stored::None => return Tree::new("record: none, nothing was ever sent"),
             Stored::Unreadable(why) => return Tree::new(format!("record: cannot be read: {why}")),
             Stored::Owned(record) => record,
         };
+        // The status that names the token of a create confirms it.
+        let settled = record
+            .create()
+            .is_some_and(|intent| status.progress.create_token == intent.token);
         let mut lines = Vec::new();
         if record.external_name.is_empty() {
             lines.push(Tree::new("no name is known"));
         } else {
-            let how = match (record.confirmed, record.adopted) {
+            let how = match (record.confirmed || settled, record.adopted) {
                 (_, true) => "adopted",
                 (true, false) => "confirmed",
                 (false, false) => "sent",
@@ -112,20 +87,25 @@ impl Facts {
         if record.name_conflict {
             lines.push(Tree::new("name conflict: another resource has this name"));
         }
-        lines.extend(record.intent.as_ref().map(|intent| self.intent(intent)));
-        let identity = [record.config.identity.as_str(), "unknown identity"];
-        let identity = identity
-            .into_iter()
-            .find(|text| !text.is_empty())
-            .unwrap_or_default();
+        lines.extend(record.intent.as_ref().map(|intent| self.intent(intent, settled)));
+        let identity = match record.config.identity.as_str() {
+            "" => "identity: not reported by the plugin".to_owned(),
+            identity => format!("called as {identity}"),
+        };
         lines.push(Tree::new(format!(
-            "called as {identity}, plugin version {}",
+            "{identity}, plugin version {}",
             record.plugin_version
         )));
         Tree::new("record").with(lines)
     }
 
-    fn intent(&self, intent: &Intent) -> Tree {
+    fn intent(&self, intent: &Intent, settled: bool) -> Tree {
+        if settled {
+            return Tree::new(format!(
+                "last Create: completed, begun {}",
+                self.ago(intent.started_at)
+            ));
+        }
         let parameters = match &intent.parameters {
             RecordedParameters::Whole(parameters) => serde_json::to_string(parameters).unwrap_or_default(),
             RecordedParameters::Digest(digest) => format!("too long to keep; digest {digest}"),
@@ -139,7 +119,7 @@ impl Facts {
             Tree::new(format!("answered by the operation {}{driven}", operation.handle))
         });
         let line = format!(
-            "unresolved {:?}, attempt {}, begun {}, nothing is sent after {}",
+            "unresolved {:?}, attempt {}, begun {}, deadline {}",
             intent.verb,
             intent.attempt,
             self.ago(intent.started_at),
@@ -194,8 +174,8 @@ impl Facts {
 
     fn calls(&self) -> Tree {
         match &self.seen {
-            Err(why) => Tree::new(format!("last calls: not known: {why}")),
-            Ok(seen) if seen.calls.is_empty() => Tree::new("last calls: none that the bridge remembers"),
+            Err(why) => Tree::new(format!("last calls: unavailable: {why}")),
+            Ok(seen) if seen.calls.is_empty() => Tree::new("last calls: none recorded"),
             Ok(seen) => Tree::new("last calls").with(seen.calls.iter().map(|call| self.call(call))),
         }
     }
@@ -275,6 +255,46 @@ impl Facts {
     fn at(&self, then: Timestamp) -> String {
         at(self.now, then)
     }
+}
+
+/// Kind, name, version and generation.
+pub(super) fn title(object: &Object) -> String {
+    let namespace = object
+        .namespace()
+        .map(|namespace| format!("{namespace}/"))
+        .unwrap_or_default();
+    format!(
+        "{} {namespace}{} ({}, generation {})",
+        object.api.kind.kind(),
+        object.name(),
+        object.api.api_version(),
+        object.generation()
+    )
+}
+
+/// One condition, of an object that has this generation now.
+pub(super) fn condition(condition: &Condition, generation: i64, now: Timestamp) -> Tree {
+    let Condition {
+        kind,
+        status,
+        reason,
+        message,
+        ..
+    } = condition;
+    let since = ago(now, condition.last_transition_time);
+    let message = if message.is_empty() {
+        String::new()
+    } else {
+        format!(": {message}")
+    };
+    let stale = match condition.observed_generation {
+        0 => String::new(),
+        seen if seen == generation => String::new(),
+        seen => format!(" [of generation {seen}]"),
+    };
+    Tree::new(format!(
+        "{kind}={status} ({reason}), since {since}{message}{stale}"
+    ))
 }
 
 /// When and why an object is reconciled next. `by_clock`: what that is for that no change caused.

@@ -102,7 +102,7 @@ fn a_trace_shows_all_facts_of_a_creation() {
         ├─ external name: three-men
         ├─ record
         │  ├─ name: three-men (sent)
-        │  ├─ unresolved Create, attempt 0, begun 10s ago, nothing is sent after in 20s
+        │  ├─ unresolved Create, attempt 0, begun 10s ago, deadline in 20s
         │  │  ├─ token: t
         │  │  ├─ sent: {"pages":3}
         │  │  └─ answered by the operation create/3/three-men, moves only when polled
@@ -140,7 +140,7 @@ fn missing_facts_are_named() {
         ├─ operation: none
         ├─ refers to
         │  └─ ClusterProviderConfig default: does not exist
-        ├─ last calls: not known: no bridge answers at 127.0.0.1:8081
+        ├─ last calls: unavailable: no bridge answers at 127.0.0.1:8081
         ├─ waits for: ClusterProviderConfig default to exist
         └─ next: not known
     "#]]
@@ -192,4 +192,22 @@ fn a_question_is_the_first_reason_to_wait() {
     );
     let synced = json!({ "conditions": [condition("Synced", "True", "ReconcileSuccess", "", 2)] });
     assert_eq!(waits(&json!({}), &synced), "waits for: nothing\n");
+}
+
+#[test]
+fn a_create_that_the_status_confirms_is_completed() {
+    let facts = Facts {
+        now: now(),
+        object: book(
+            &json!({ "crossplane.io/external-name": "three-men", "crossbridge.dev/record": RECORD }),
+            &json!({ "crossbridge": { "createToken": "t" } }),
+        ),
+        config: config(&json!({})),
+        secrets: Vec::new(),
+        seen: Ok(Seen::default()),
+    };
+    let tree = facts.tree().to_string();
+    assert!(tree.contains("name: three-men (confirmed)"), "{tree}");
+    assert!(tree.contains("last Create: completed, begun 10s ago"), "{tree}");
+    assert!(!tree.contains("unresolved"), "{tree}");
 }

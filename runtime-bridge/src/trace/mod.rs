@@ -2,11 +2,12 @@
 #![allow(clippy::doc_markdown)] // Some comments are help texts.
 
 mod composite;
+mod config;
 mod facts;
 mod references;
 mod tree;
 
-use std::net::SocketAddr;
+use std::{env, fs, net::SocketAddr, path::PathBuf};
 
 use bridge_engine::object::Object;
 use clap::{Args, ValueEnum};
@@ -21,6 +22,7 @@ use crate::{
     admin::{self, NO_NAMESPACE, Seen},
     healthcheck::ask,
     object_lookup::{KindRole, ObjectLookupArgs, ObjectLookupError, Reader},
+    output::print,
 };
 
 /// The object to explain, and where to ask for it.
@@ -32,22 +34,16 @@ pub struct TraceArgs {
     pub object: String,
     #[command(flatten)]
     pub live: ObjectLookupArgs,
-    /// Admin endpoint of the bridge, for its last calls and its plan. It listens on loopback: run this in its pod, or forward its port.
-    #[arg(long, env = "CROSSBRIDGE_ADMIN_ADDRESS", value_name = "ADDRESS", default_value = admin::DEFAULT_ADDRESS)]
-    pub admin_address: SocketAddr,
+    /// Admin endpoint of the bridge, for its last calls and its plan. It listens on loopback: run this in its pod, or forward its port. Without
+    /// it: that of `runtime-bridge dev`, which writes it beside its kubeconfig, else 127.0.0.1:8081.
+    #[arg(long, value_name = "ADDRESS")]
+    pub admin_address: Option<SocketAddr>,
     /// How it is printed.
-    #[arg(
-        long,
-        short,
-        env = "CROSSBRIDGE_OUTPUT",
-        value_name = "FORMAT",
-        default_value = "text",
-        value_enum
-    )]
+    #[arg(long, short, value_name = "FORMAT", default_value = "text", value_enum)]
     pub output: OutputFormat,
-    /// Look for objects that a composite resource controls and does not refer to among all kinds of the cluster. Without it: among the kinds
-    /// that it refers to.
-    #[arg(long, env = "CROSSBRIDGE_ALL_KINDS")]
+    /// Search objects that a composite resource controls and does not refer to among all kinds of the cluster. Without it: among the
+    /// kinds that it refers to.
+    #[arg(long)]
     pub all_kinds: bool,
 }
 
@@ -63,31 +59,47 @@ pub enum OutputFormat {
 /// Prints the tree of one object.
 pub async fn run(args: TraceArgs) -> Result<(), ObjectLookupError> {
     let (object, reader) = args.live.find(&args.object).await?;
-    if reader.role(&object.api.kind) != KindRole::Other {
-        print!("{}", composed(&args, &object, &reader).await);
-        return Ok(());
-    }
-    let facts = Facts {
-        now: Timestamp::now(),
-        config: references::config(&object, &reader).await,
-        secrets: references::secrets(&object, &reader).await,
-        seen: seen(&object, args.admin_address).await,
-        object,
-    };
-    let tree = facts.tree();
-    print!(
-        "{}",
-        if args.output == OutputFormat::Json {
-            json(&tree)
+    let address = args.admin_address.unwrap_or_else(|| admin_address(&args.live));
+    let text = if reader.role(&object.api.kind) == KindRole::Other {
+        let tree = if config::is_config(&object) {
+            config::tree(&object, &reader).await
         } else {
-            tree.to_string()
+            facts(object, &reader, address).await.tree()
+        };
+        match args.output {
+            OutputFormat::Json => json(&tree),
+            OutputFormat::Text => tree.to_string(),
         }
-    );
-    Ok(())
+    } else {
+        composed(&args, &object, &reader, address).await
+    };
+    print(&text).map_err(ObjectLookupError::Output)
+}
+
+/// That of `runtime-bridge dev`, where its kubeconfig is used.
+fn admin_address(live: &ObjectLookupArgs) -> SocketAddr {
+    let kubeconfig = live
+        .kubeconfig
+        .clone()
+        .or_else(|| env::var_os("KUBECONFIG").map(PathBuf::from));
+    let file = kubeconfig.and_then(|file| Some(file.parent()?.join(admin::ADDRESS_FILE)));
+    let written = file.and_then(|file| fs::read_to_string(file).ok());
+    let written = written.and_then(|text| text.trim().parse().ok());
+    written.unwrap_or(admin::DEFAULT)
+}
+
+async fn facts(object: Object, reader: &Reader, address: SocketAddr) -> Facts {
+    Facts {
+        now: Timestamp::now(),
+        config: references::config(&object, reader).await,
+        secrets: references::secrets(&object, reader).await,
+        seen: seen(&object, address).await,
+        object,
+    }
 }
 
 /// The tree of a composite resource or a claim.
-async fn composed(args: &TraceArgs, object: &Object, reader: &Reader) -> String {
+async fn composed(args: &TraceArgs, object: &Object, reader: &Reader, address: SocketAddr) -> String {
     let gather = Gather::new(reader, args.all_kinds);
     let root = gather.tree(&object.to_value()).await;
     if args.output == OutputFormat::Json {
@@ -102,11 +114,11 @@ async fn composed(args: &TraceArgs, object: &Object, reader: &Reader) -> String 
     if let Some(composed_by) = root.composed_by() {
         line(&composed_by);
     }
-    let seen = seen(object, args.admin_address).await;
+    let seen = seen(object, address).await;
     line(&next_reconcile(
         &seen,
         Timestamp::now(),
-        "it is looked at again, as a TTL, an interval or a wait ends,",
+        "it is reconciled, as a TTL, an interval or a wait ends,",
     ));
     let (mut searched, mut failed) = (Vec::new(), Vec::new());
     for (kind, result) in gather.searched().await {

@@ -15,30 +15,29 @@ use serde_json::Value;
 use super::facts::Reference;
 use crate::object_lookup::Reader;
 
-/// The config that it refers to. A plugin's configs are of the plugin's group, of which the object's group is, or is below.
+/// The config that it refers to, which is of the plugin's group.
 pub(super) async fn config(object: &Object, reader: &Reader) -> Reference {
     let spec = object.spec_value();
     let named = |field: &str, or: &str| spec["providerConfigRef"][field].as_str().unwrap_or(or).to_owned();
     let (kind, name) = (named("kind", CLUSTER_PROVIDER_CONFIG), named("name", "default"));
     let namespace = object.namespace().filter(|_| kind == PROVIDER_CONFIG);
-    let group = object.api.kind.group();
-    let mut found = Lookup::Direct(None);
-    let groups = group.match_indices('.').map(|(dot, _)| &group[dot + 1..]);
-    for group in std::iter::once(group).chain(groups) {
-        let key = Key::new(GroupKind::new(group, &kind), namespace, &name);
-        found = reader.get(&key).await;
-        if !matches!(found, Lookup::Direct(None)) {
-            break;
-        }
-    }
+    let plugin = reader.plugin_of(&object.api.kind, &kind);
     let place = namespace
         .map(|namespace| format!("{namespace}/"))
         .unwrap_or_default();
     Reference {
         name: format!("{kind} {place}{name}"),
-        object: match found {
-            Lookup::Live(found) | Lookup::Direct(found) => Ok(found),
-            Lookup::Unavailable(error) => Err(error.to_string()),
+        object: match plugin {
+            None => Err(format!(
+                "the cluster has no CRD of {kind} in the object's group or above it"
+            )),
+            Some(plugin) => {
+                let key = Key::new(GroupKind::new(&plugin, &kind), namespace, &name);
+                match reader.get(&key).await {
+                    Lookup::Live(found) | Lookup::Direct(found) => Ok(found),
+                    Lookup::Unavailable(error) => Err(error.to_string()),
+                }
+            }
         },
     }
 }
@@ -78,7 +77,7 @@ pub(super) async fn secrets(object: &Object, reader: &Reader) -> Vec<String> {
 fn named(spec: &Value, namespace: Option<&str>) -> Vec<SecretReference> {
     let mut found = Vec::new();
     find(&spec["forProvider"], "forProvider", namespace, &mut found);
-    found.extend(secret_of(
+    found.extend(secret_in(
         &spec["writeConnectionSecretToRef"],
         "writeConnectionSecretToRef",
         namespace,
@@ -99,7 +98,7 @@ fn find(value: &Value, path: &str, namespace: Option<&str>, found: &mut Vec<Secr
     };
     for (name, value) in children {
         let path = format!("{path}.{name}");
-        let secret = secret_of(value, &path, namespace).filter(|_| name.ends_with("SecretRef"));
+        let secret = secret_in(value, &path, namespace).filter(|_| name.ends_with("SecretRef"));
         match secret {
             Some(secret) => found.push(secret),
             None => find(value, &path, namespace, found),
@@ -107,7 +106,7 @@ fn find(value: &Value, path: &str, namespace: Option<&str>, found: &mut Vec<Secr
     }
 }
 
-fn secret_of(reference: &Value, field: &str, namespace: Option<&str>) -> Option<SecretReference> {
+fn secret_in(reference: &Value, field: &str, namespace: Option<&str>) -> Option<SecretReference> {
     let text = |name: &str| reference[name].as_str().map(str::to_owned);
     Some(SecretReference {
         field: field.to_owned(),

@@ -2,7 +2,10 @@
 
 use tokio::net::UnixListener;
 
-use crate::{notes::Notes, program::run};
+use crate::{
+    notes::Notes,
+    program::{BRIDGE, run},
+};
 
 #[tokio::test]
 async fn a_wrong_command_line_is_exit_code_2() {
@@ -303,4 +306,120 @@ async fn crds_are_printed_the_same_each_time() {
         names,
         expected.map(|plural| format!("{plural}.notes.example.org"))
     );
+}
+
+#[tokio::test]
+async fn each_crd_is_written_into_a_file_of_its_own() {
+    let notes = Notes::start();
+    let folder = tempfile::tempdir().unwrap();
+    let to = folder.path().join("crds");
+    let dir = to.display().to_string();
+    let ran = run(&["crds", "--plugin", &notes.endpoint(), "--output-dir", &dir]).await;
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), ""), "{}", ran.stderr);
+    let files = std::fs::read_dir(&to).unwrap();
+    let mut files: Vec<String> = files
+        .map(|file| file.unwrap().file_name().to_string_lossy().into_owned())
+        .collect();
+    files.sort_unstable();
+    let expected = ["boards", "clusterproviderconfigs", "notes", "providerconfigs"];
+    assert_eq!(
+        files,
+        expected.map(|plural| format!("{plural}.notes.example.org.yaml"))
+    );
+}
+
+#[tokio::test]
+async fn a_closed_pipe_is_no_error() {
+    let notes = Notes::start();
+    let scratch = tempfile::tempdir().unwrap();
+    let endpoint = notes.endpoint();
+    let commands = [
+        "version".to_owned(),
+        format!("crds --plugin {endpoint}"),
+        format!("call GetPluginInfo --endpoint {endpoint}"),
+        format!(
+            "new-plugin acme --lang python --dir {}",
+            scratch.path().join("acme").display()
+        ),
+    ];
+    for command in commands {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut program = tokio::process::Command::new(BRIDGE);
+        program
+            .args(command.split(' '))
+            .stdout(writer)
+            .stderr(std::process::Stdio::piped());
+        let output = program.spawn().unwrap().wait_with_output().await.unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(0), "{command}: {stderr}");
+        assert!(
+            !stderr.contains("panicked") && !stderr.contains("error"),
+            "{command}: {stderr}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_context_that_does_not_exist_is_named_with_those_that_do() {
+    let notes = Notes::start();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("kubeconfig");
+    let text = "apiVersion: v1\nkind: Config\ncurrent-context: a\nclusters: [{name: a, cluster: {server: 'https://127.0.0.1:1'}}]\n\
+        contexts: [{name: a, context: {cluster: a, user: a}}]\nusers: [{name: a, user: {token: a}}]\n";
+    std::fs::write(&file, text).unwrap();
+    let (file, endpoint) = (file.display().to_string(), notes.endpoint());
+    let flags = [
+        "--kubeconfig",
+        &file,
+        "--context",
+        "nope",
+        "--admin-address",
+        "127.0.0.1:0",
+    ];
+    let ran = run(&[&["serve", "--plugin", &endpoint][..], &flags].concat()).await;
+    assert_eq!(ran.code, Some(1));
+    let expected = format!("cannot use the kubeconfig {file}: it has no context \"nope\"; it has: a");
+    assert!(ran.stderr.contains(&expected), "{}", ran.stderr);
+}
+
+#[tokio::test]
+async fn a_call_that_is_answered_with_a_failure_exits_with_3() {
+    let notes = Notes::start();
+    let endpoint = notes.endpoint();
+    let config = r#"{"config": {"configId": "c", "revision": "1", "settings": {"nonsense": 1}}}"#;
+    let ran = run(&["call", "checkconfig", "--endpoint", &endpoint, "--data", config]).await;
+    assert_eq!(ran.code, Some(3), "{ran:?}");
+    assert!(ran.stdout.contains("\"failure\""), "{}", ran.stdout);
+
+    let gone = format!(
+        "unix://{}/none.sock",
+        tempfile::tempdir().unwrap().path().display()
+    );
+    let ran = run(&["call", "GetPluginInfo", "--endpoint", &gone]).await;
+    assert_eq!(ran.code, Some(1));
+    assert!(
+        ran.stderr.contains(&format!("the connection to {gone} failed")),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[tokio::test]
+async fn variables_configure_a_pod_and_not_commands_that_people_type() {
+    let notes = Notes::start();
+    let command = |arguments: &[&str]| {
+        let mut command = tokio::process::Command::new(BRIDGE);
+        command
+            .args(arguments)
+            .env("CROSSBRIDGE_SHOW_SECRETS", "true")
+            .env("CROSSBRIDGE_PRINT_REQUEST", "true");
+        command
+    };
+    let printed = command(&["call", "GetPluginInfo", "--endpoint", &notes.endpoint()])
+        .output()
+        .await
+        .unwrap();
+    let printed = String::from_utf8_lossy(&printed.stdout).into_owned();
+    assert!(printed.contains("notes.example.org"), "it was called: {printed}");
 }

@@ -91,7 +91,7 @@ async fn an_object_reports_its_config_error_until_fixed() {
         &api,
         "groceries",
         "without a config",
-        says("", "does not exist: create it"),
+        says("ProviderConfigNotFound", "does not exist: create it"),
     )
     .await;
     configure(&cluster, json!({ "wrong": "canary" })).await;
@@ -99,7 +99,7 @@ async fn an_object_reports_its_config_error_until_fixed() {
         &api,
         "groceries",
         "without a credential",
-        says("", "gives no credential"),
+        says("CredentialMissing", "gives no credential"),
     )
     .await;
     assert!(!format!("{lacking:?}").contains("canary"));

@@ -233,7 +233,7 @@ impl ProcessControl {
         let Some(hook) = &self.hooks.fault else {
             return Err(Stop::not_applicable("give --fault-cmd"));
         };
-        let status = run_hook(hook, what).await?;
+        let status = run_hook(&with_argument(hook), what).await?;
         if status.code() == Some(UNSUPPORTED_EXIT_CODE) {
             return Ok(false);
         }
@@ -400,6 +400,15 @@ fn succeeded(hook: &str, status: ExitStatus) -> Result<(), Stop> {
     Err(Stop::blocked(format!("the hook `{hook}` ended with {status}")))
 }
 
+/// A fault hook that names no argument, as a program's path alone does, is given it: else every action would be the same.
+fn with_argument(hook: &str) -> String {
+    if hook.contains('$') {
+        hook.to_owned()
+    } else {
+        format!("{hook} \"$1\"")
+    }
+}
+
 /// Runs a hook of the author's: a shell command that gets `argument` as `$1`.
 async fn run_hook(hook: &str, argument: &str) -> Result<ExitStatus, Stop> {
     let child = Command::new("sh")
@@ -416,5 +425,26 @@ async fn run_hook(hook: &str, argument: &str) -> Result<ExitStatus, Stop> {
             "the hook `{hook}` did not end within {} s",
             HOOK_LIMIT.as_secs()
         ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{run_hook, with_argument};
+
+    #[tokio::test]
+    async fn a_fault_hook_gets_its_action_though_it_names_no_argument() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let hook = folder.path().join("hook");
+        std::fs::write(&hook, "[ \"$1\" = upstream-down ]").expect("a hook");
+        for hook in [
+            format!("sh {}", hook.display()),
+            "[ \"$1\" = upstream-down ]".to_owned(),
+        ] {
+            let status = run_hook(&with_argument(&hook), "upstream-down")
+                .await
+                .expect("it runs");
+            assert!(status.success(), "{hook}: {status}");
+        }
     }
 }

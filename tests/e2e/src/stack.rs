@@ -10,7 +10,7 @@ use std::{
 use aws_emulator::AwsEmulator;
 use bridge_control_plane::{
     ControlPlane, Options as ControlPlaneOptions,
-    process::{Process, ScratchDir, Spawn},
+    process::{Output, Process, ScratchDir, Spawn},
 };
 use serde_json::{Value, json};
 use tokio::sync::{Semaphore, SemaphorePermit};
@@ -218,6 +218,53 @@ impl Stack {
     /// If it does not run.
     pub fn plugin(&self) -> &Process {
         self.plugin.as_ref().expect("a running plugin")
+    }
+
+    /// Runs `runtime-bridge trace` about an object; what it printed, as JSON.
+    ///
+    /// # Panics
+    /// If it fails.
+    pub async fn trace(&self, object: &str) -> Value {
+        let (send, lines) = std::sync::mpsc::channel();
+        let trace = Spawn::new(binary("runtime-bridge"))
+            .args([
+                "trace",
+                object,
+                "-o",
+                "json",
+                "--admin-address",
+                &self.admin,
+                "--kubeconfig",
+            ])
+            .arg(self.control_plane.kubeconfig())
+            .stdout(Output::lines(move |line| drop(send.send(line.to_owned()))))
+            .spawn()
+            .unwrap_or_else(|error| panic!("{error}"));
+        let ended = trace.wait_for(Duration::from_mins(1)).await;
+        assert!(ended.is_ok_and(|status| status.success()), "trace {object} fails");
+        let text: String = lines.iter().collect();
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
+    }
+
+    /// Runs the kubectl of the control plane's release as an administrator.
+    ///
+    /// # Panics
+    /// If it fails.
+    pub async fn kubectl(&self, arguments: &[&str]) {
+        let (send, lines) = std::sync::mpsc::channel();
+        let kubectl = Spawn::new(self.control_plane.kubectl())
+            .args(arguments)
+            .env("KUBECONFIG", self.control_plane.kubeconfig())
+            .stderr(Output::lines(move |line| drop(send.send(line.to_owned()))))
+            .spawn()
+            .unwrap_or_else(|error| panic!("{error}"));
+        let ended = kubectl.wait_for(Duration::from_mins(1)).await;
+        let succeeded = ended.is_ok_and(|status| status.success());
+        assert!(
+            succeeded,
+            "kubectl {arguments:?}: {}",
+            lines.iter().collect::<Vec<_>>().join("\n")
+        );
     }
 
     /// A page of the bridge's admin endpoint.

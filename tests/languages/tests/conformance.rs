@@ -52,7 +52,6 @@ const MARKER_ALONE: &[&str] = &["create/ten-concurrent-one-resource"];
 const NO_CREDENTIALS: &[&str] = &[
     "config/bad-credentials-code",
     "config/bad-credentials-never-absent",
-    "config/check-agrees-with-calls",
 ];
 const NAMED_BY_USER: &[&str] = &["observe/absent-reports-derived-name"];
 const NAMED_UPSTREAM: &[&str] = &[

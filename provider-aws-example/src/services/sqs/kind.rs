@@ -44,6 +44,7 @@ pub(super) fn definition() -> Kind {
             "/redrivePolicy/deadLetterTargetArn",
             Reference::to(GROUP, VERSION, "Queue").extract("/arn"),
         )
+        .printer_column("ARN", "string", ".status.atProvider.arn")
         .connection_key("url", "URL of the queue")
         .connection_key("arn", "ARN of the queue")
         .example(

@@ -4,8 +4,10 @@ mod files;
 mod programs;
 mod readiness;
 
+use std::fs::DirBuilder;
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -28,6 +30,8 @@ pub struct Options {
     pub api_server_flags: Vec<String>,
     /// How long each program may take until it is ready.
     pub ready_within: Duration,
+    /// The folder that it runs in and that stays: the next control plane there has what this one stored. `None`: a temporary one.
+    pub directory: Option<PathBuf>,
 }
 
 impl Default for Options {
@@ -36,6 +40,7 @@ impl Default for Options {
             controller_manager: false,
             api_server_flags: Vec::new(),
             ready_within: Duration::from_mins(2),
+            directory: None,
         }
     }
 }
@@ -79,14 +84,38 @@ pub enum StartError {
     Io(#[from] io::Error),
 }
 
+/// Where it runs.
+enum Directory {
+    Temporary(ScratchDir),
+    Kept(PathBuf),
+}
+
+impl Directory {
+    fn new(kept: Option<&Path>) -> io::Result<Self> {
+        let Some(kept) = kept else {
+            return ScratchDir::new("crossbridge-control-plane-").map(Self::Temporary);
+        };
+        DirBuilder::new().recursive(true).mode(0o700).create(kept)?;
+        // Its programs run elsewhere and are given its path.
+        kept.canonicalize().map(Self::Kept)
+    }
+
+    fn path(&self) -> &Path {
+        match self {
+            Self::Temporary(directory) => directory.path(),
+            Self::Kept(directory) => directory,
+        }
+    }
+}
+
 /// A running kube-apiserver with its etcd and, if wanted, a kube-controller-manager: on a free port of 127.0.0.1, with an
-/// authority of its own and RBAC on. Everything ends, and the files are removed, when this value is dropped or this process ends in any way.
+/// authority of its own and RBAC on. Everything ends, and a temporary folder is removed, when this value is dropped or this process ends in any way.
 pub struct ControlPlane {
     // In the order in which they are to end.
     controller_manager: Option<Component>,
     api_server: Option<Component>,
     etcd: Component,
-    directory: ScratchDir,
+    directory: Directory,
     authority: Authority,
     assets: Assets,
     options: Options,
@@ -103,7 +132,7 @@ impl ControlPlane {
             // Before anything is started, as the way out is another folder.
             assets.kube_controller_manager()?;
         }
-        let directory = ScratchDir::new("crossbridge-control-plane-")?;
+        let directory = Directory::new(options.directory.as_deref())?;
         let etcd = Component::start("etcd", programs::etcd(&assets), directory.path())?;
         let authority = Authority::new()?;
         let mut plane = Self {

@@ -41,6 +41,8 @@ policies! {
         "a call to the plugin, for which it is enough to wait; an Update after which the resource still differs";
     SLOW_CALL = seconds(30, 600), "--slow-backoff",
         "a call that a person must make possible: `PERMISSION_DENIED`, `QUOTA_EXCEEDED`";
+    REJECTED_CALL = seconds(600, 600), "",
+        "a call whose desired state the plugin rejects (`INVALID_SPEC`, `IMMUTABLE_FIELD`, `UNSUPPORTED`, `ALREADY_EXISTS`), unless spec, config or an annotation changes before: `crossplane.io/reconcile-requested-at` tries again at once";
     CONFIG = seconds(5, 300), "--config-backoff",
         "a config that the plugin or the external system rejects, and the calls of its objects";
     THROTTLE = seconds(2, 120), "--throttle-backoff",

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 pub(super) fn list() -> Value {
     json!({
         "type": "array",
-        "description": "How the object fares.",
+        "description": "Conditions of the object.",
         "x-kubernetes-list-type": "map",
         "x-kubernetes-list-map-keys": ["type"],
         "items": {

@@ -52,7 +52,7 @@ fn config(plugin: &PluginInfo, namespaced: bool) -> Value {
     ];
     let status = json!({
         "type": "object",
-        "description": "What is.",
+        "description": "Observed state of the resource.",
         "properties": {
             "conditions": condition::list(),
             "observedGeneration": {
@@ -93,7 +93,7 @@ fn spec(plugin: &PluginInfo, namespaced: bool) -> Value {
         required.insert(0, "credentials");
     }
     properties.insert("credentials".into(), credentials);
-    let mut spec = json!({ "type": "object", "description": "What is wished.", "properties": properties });
+    let mut spec = json!({ "type": "object", "description": "Desired state of the resource.", "properties": properties });
     if !required.is_empty() {
         spec["required"] = json!(required);
     }

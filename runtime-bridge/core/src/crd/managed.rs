@@ -60,7 +60,7 @@ fn build(kind: &Kind) -> Result<Value, Rejection> {
     let (for_provider, validations) = for_provider(kind)?;
     let mut spec = json!({
         "type": "object",
-        "description": "What is wished.",
+        "description": "Desired state of the resource.",
         "required": ["forProvider"],
         "properties": envelope(kind, for_provider),
     });
@@ -144,7 +144,7 @@ fn for_provider(kind: &Kind) -> Result<(Value, Vec<Value>), Rejection> {
         .map(required_rule)
         .collect::<Result<_, _>>()?;
     if schema.get("description").is_none() {
-        schema["description"] = json!("What the external resource should be.");
+        schema["description"] = json!("Parameters of the external resource.");
     }
     Ok((schema, validations))
 }

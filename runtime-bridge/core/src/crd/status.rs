@@ -8,7 +8,7 @@ use super::condition;
 pub(super) fn managed(at_provider: &Value) -> Value {
     json!({
         "type": "object",
-        "description": "What is.",
+        "description": "Observed state of the resource.",
         "properties": {
             "atProvider": at_provider,
             "conditions": condition::list(),

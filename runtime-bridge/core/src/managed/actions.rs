@@ -18,7 +18,9 @@ use super::{
     record::Record,
     record_format::Unreadable,
     report::Report,
-    resource_report, rules, running,
+    resource_report,
+    retry_state::RetryState,
+    rules, running,
     snapshot::Snapshot,
     status::ConditionValue,
 };
@@ -189,6 +191,35 @@ impl ReconcileContext<'_> {
         report.into_decision(self.snapshot, self.memory, rest)
     }
 
+    /// When a rejected call is tried again, or the resource is observed, whichever comes first.
+    pub fn next_try(&self, retry_state: &RetryState) -> Option<Timestamp> {
+        let ahead = |time: &Timestamp| *time > self.snapshot.now;
+        let next_observation = self.memory.observed.next().filter(ahead);
+        [next_observation, retry_state.rejected_until]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    /// How an object that is being deleted can go without its resource, behind what keeps it; nothing, unless it is being deleted.
+    pub fn way_out(&self) -> String {
+        let managed = &self.snapshot.managed;
+        if !self.deleting() {
+            return String::new();
+        }
+        let given = managed.annotation(names::ORPHAN);
+        let wrong = if given.is_empty() {
+            String::new()
+        } else {
+            format!(" (it says {given:?}, which is not the uid of this object)")
+        };
+        format!(
+            "; or annotate {}={}{wrong} to remove the object without deleting the external resource",
+            names::ORPHAN,
+            managed.uid
+        )
+    }
+
     /// A named stop: only a person, or a change of theirs, goes on from here.
     pub fn stop(&self, reason: StopReason, message: String) -> Decision {
         self.stop_with(Report::default(), reason, message)
@@ -208,15 +239,7 @@ impl ReconcileContext<'_> {
 
     /// Likewise, and the report says what there is all the same. A deletion that nobody can help can be ended without the resource.
     pub fn stop_with(&self, report: Report, reason: StopReason, message: String) -> Decision {
-        let message = if self.deleting() {
-            let uid = &self.snapshot.managed.uid;
-            format!(
-                "{message}; or annotate {}={uid} to let the object go, and leave what there may be",
-                names::ORPHAN
-            )
-        } else {
-            message
-        };
+        let message = message + &self.way_out();
         let event = Event::warning(reason, &message);
         let report = Report {
             event: Some(event),

@@ -40,6 +40,19 @@ pub(super) fn awaited(snapshot: &Snapshot, record: &Record) -> String {
     }
 }
 
+/// Why the approval that a person has written does not count, behind what is asked for; empty: there is none.
+pub(super) fn why_not_approved(snapshot: &Snapshot, record: &Record) -> String {
+    let given = snapshot.managed.annotation(names::APPROVE_REPLACEMENT);
+    let generation = snapshot.managed.generation;
+    match approvals_used(snapshot, record) {
+        _ if given.is_empty() => String::new(),
+        0 => format!("; the annotation says {given:?}, the generation is {generation}"),
+        used => format!(
+            "; the annotation says {given:?}, and {used} approval(s) of generation {generation} are used up"
+        ),
+    }
+}
+
 /// A person has approved that the resource is replaced, and that is not used up.
 pub(super) fn is_approved(snapshot: &Snapshot, record: &Record) -> bool {
     let awaited = if Rule::ApprovalIsUsedOnce.is_off() {

@@ -10,13 +10,14 @@ use crate::{
 /// What a failure makes the bridge do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reaction {
-    /// This object waits until the user changes something.
+    /// This object waits until the user changes something, or asks for another try. It is tried again rarely all the same: what the desired state
+    /// refers to may exist by then.
     WaitForUser,
-    /// Look again at once, then back off.
+    /// Observe again at once, then back off.
     Reobserve,
     /// Back off and retry.
     BackOff,
-    /// Told as waiting, not as an error; else like `BackOff`.
+    /// Reported as waiting, not as an error; else like `BackOff`.
     WaitForDependency,
     /// Retry slowly: a person must do something that we cannot see.
     RetrySlowly,

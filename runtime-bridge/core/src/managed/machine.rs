@@ -139,7 +139,10 @@ impl Machine for ManagedMachine {
         }
         match action {
             Action::WriteMetadata(change) => memory.begin_write(&snapshot.managed, change),
-            Action::Call(call) => memory.begin_call(call),
+            Action::Call(call) => {
+                memory.note_drift(snapshot, call);
+                memory.begin_call(call);
+            }
             // Before: afterwards there may be no object to speak of.
             Action::RemoveFinalizer(event) => memory.events.extend(event.clone()),
             Action::Observe(_) | Action::VerifyResourceVersion | Action::Publish | Action::WriteStatus(_) => {

@@ -40,6 +40,7 @@ mod quantity;
 mod reconcile_inputs;
 mod reconcile_memory;
 mod record;
+mod record_drift;
 mod record_failure;
 mod record_format;
 mod record_observation;

@@ -17,6 +17,13 @@ pub struct ReconcileInputs {
 }
 
 impl ReconcileInputs {
+    /// The desired state is the same: words of a person change nothing of it.
+    pub(super) fn desires_the_same(&self, other: &Self) -> bool {
+        self.generation == other.generation
+            && self.config_revision == other.config_revision
+            && self.sensitive_digest == other.sensitive_digest
+    }
+
     /// Of the world as it is.
     pub fn of(snapshot: &Snapshot) -> Self {
         let words = [

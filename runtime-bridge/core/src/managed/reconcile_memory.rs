@@ -2,6 +2,7 @@
 
 mod calls;
 mod connection;
+mod drift;
 mod observed;
 mod operation;
 mod version_proof;
@@ -24,6 +25,7 @@ use super::{
 use calls::CallMemory;
 use connection::ConnectionMemory;
 pub(super) use connection::PublishState;
+use drift::DriftMemory;
 use observed::ObservationMemory;
 use operation::OperationMemory;
 use version_proof::VersionProof;
@@ -42,6 +44,7 @@ pub struct ReconcileMemory {
     pub(super) retry_state: Option<RetryState>,
     /// Updates that the present wish has had: how many, and when the last.
     updates: Option<(ReconcileInputs, u32, Timestamp)>,
+    pub(super) drift: DriftMemory,
     /// Since when an object whose deletion was begun is to be let go without its resource.
     pub(super) leaving_since: Option<Timestamp>,
     /// What the API server made of the newest status, where it did not store it as it was sent.
@@ -163,10 +166,12 @@ impl ReconcileMemory {
         })
     }
 
-    /// This wish was refused for this verb, and waits for the user.
-    pub fn refused(&self, snapshot: &Snapshot, verb: Verb) -> Option<&RetryState> {
+    /// This desired state was rejected for this verb, and waits for the user, or for the next of a few tries.
+    pub fn rejected(&self, snapshot: &Snapshot, verb: Verb) -> Option<&RetryState> {
         self.retry_state.as_ref().filter(|retry_state| {
-            retry_state.for_these_inputs
+            retry_state
+                .rejected_until
+                .is_some_and(|until| until > snapshot.now)
                 && retry_state.verb == verb
                 && retry_state.inputs == ReconcileInputs::of(snapshot)
         })
@@ -197,6 +202,11 @@ impl ReconcileMemory {
             .as_ref()
             .filter(|(inputs, ..)| *inputs == ReconcileInputs::of(snapshot))
             .map(|(_, count, last)| (*count, *last))
+    }
+
+    /// This process has sent Updates for the object.
+    pub(super) fn has_updated(&self) -> bool {
+        self.updates.is_some()
     }
 
     /// The look, if it still tells the truth: nothing was changed since, the user wants the same, and its time is not over.

@@ -1,8 +1,7 @@
 //! What the memory takes in when a call did not work: how it is reported, and when the next one may go.
 
 use crate::external::{CallError, Failure, Verb};
-use crate::limits;
-use crate::reasons::WarningEvent;
+use crate::{back_off::policies, limits, reasons::WarningEvent};
 
 use super::{
     decision::Event,
@@ -33,8 +32,8 @@ impl ReconcileMemory {
             };
             message.push_str(&format!("; {field}: {}", violation.message));
         }
-        let for_these_inputs = reacts == Reaction::WaitForUser;
-        let wait = if for_these_inputs && verb == Verb::Observe {
+        let is_rejected = reacts == Reaction::WaitForUser;
+        let wait = if is_rejected && verb == Verb::Observe {
             poll_interval(snapshot)
         } else {
             delay(
@@ -51,14 +50,15 @@ impl ReconcileMemory {
             failures,
             until: Some(snapshot.now + wait),
             inputs: ReconcileInputs::of(snapshot),
-            for_these_inputs: for_these_inputs && verb != Verb::Observe,
+            rejected_until: (is_rejected && verb != Verb::Observe)
+                .then(|| snapshot.now + policies::REJECTED_CALL.wait(failures, snapshot.fresh.jitter)),
         });
     }
 
     /// A call brought no answer, or was refused as a bug.
     pub fn record_call_error(&mut self, snapshot: &Snapshot, verb: Verb, error: &CallError) {
         let failures = self.failures_of(verb) + 1;
-        self.fail(RetryState {
+        let retry_state = RetryState {
             verb,
             message: format!("{}: {error}", prefix(verb)),
             waiting: false,
@@ -67,8 +67,17 @@ impl ReconcileMemory {
                 snapshot.now + delay(&snapshot.settings.backoffs, None, failures, snapshot.fresh.jitter),
             ),
             inputs: ReconcileInputs::of(snapshot),
-            for_these_inputs: false,
-        });
+            rejected_until: None,
+        };
+        // It is the plugin that is away, not this object: it has one event for all of them.
+        if matches!(error, CallError::Unreachable { .. }) {
+            self.retry_state = Some(RetryState {
+                message: limits::cut(retry_state.message),
+                ..retry_state
+            });
+        } else {
+            self.fail(retry_state);
+        }
     }
 
     /// What is told of it is bounded: it becomes a condition's message, and is written at each change.

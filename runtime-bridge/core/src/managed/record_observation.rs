@@ -78,6 +78,7 @@ impl ReconcileMemory {
         }
         if let ObservedState::Exists(observation) = &found {
             self.clear_resolved(snapshot, observation);
+            self.note_in_sync(snapshot, observation);
             self.adopt_operation(snapshot, observation);
         }
         let next = match &found {
@@ -148,7 +149,7 @@ impl ReconcileMemory {
         });
         self.retry_state.take_if(|retry_state| match retry_state.verb {
             Verb::Create => true,
-            Verb::Update => as_wished && !retry_state.for_these_inputs,
+            Verb::Update => as_wished && retry_state.rejected_until.is_none(),
             Verb::Observe | Verb::Delete | Verb::Poll => false,
         });
     }

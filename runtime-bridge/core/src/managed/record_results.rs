@@ -55,8 +55,10 @@ impl ReconcileMemory {
         match &*rules::believed(call, answer) {
             Ok(outcome) => self.record_outcome(snapshot, call, outcome),
             Err(error) => {
-                if let CallError::Rejected { code, .. } = error {
+                if !matches!(error, CallError::Unknown { .. }) {
                     self.calls.record_answered(call);
+                }
+                if let CallError::Rejected { code, .. } = error {
                     // A handle that the plugin cannot read is of no more use; what it stood for is found by looking. The other codes speak of the
                     // plugin (it does not serve the type now, the call came late), and another answer may come.
                     if call.verb == Verb::Poll && code == "INVALID_ARGUMENT" {
@@ -137,7 +139,7 @@ impl ReconcileMemory {
             .as_ref()
             .is_ok_and(|desired| desired.parameters == call.desired.parameters);
         if let Some(retry_state) = self.retry_state.as_mut().filter(|_| call.verb == Verb::Create) {
-            retry_state.for_these_inputs &= same;
+            retry_state.rejected_until = retry_state.rejected_until.filter(|_| same);
         }
     }
 
@@ -181,6 +183,7 @@ impl ReconcileMemory {
                     NormalEvent::UpdatedExternalResource,
                     "Successfully requested update of external resource",
                 ));
+                self.report_drift();
             }
         }
         let Some(observation) = completed
@@ -203,6 +206,7 @@ impl ReconcileMemory {
             observation.canonical_id.clone_from(&outcome.canonical_id);
         }
         self.take_once(&mut observation);
+        self.note_in_sync(snapshot, &observation);
         let next = next_observation(snapshot, &observation);
         self.observed.record(LastObservation {
             // It was seen when the call ran, however long the answer lay (trace 3).
@@ -260,6 +264,7 @@ impl ReconcileMemory {
                         NormalEvent::UpdatedExternalResource,
                         "Successfully requested update of external resource",
                     ));
+                    self.report_drift();
                 } else if begun {
                     self.events.push(Event::normal(
                         NormalEvent::DeletedExternalResource,

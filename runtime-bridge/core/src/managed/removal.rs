@@ -17,6 +17,7 @@ use super::{
     record_format::RecordFormat,
     report::{Report, overdue},
     resolve_intent, rules,
+    status::ConditionValue,
 };
 
 /// How soon to look again at what should be gone.
@@ -31,10 +32,19 @@ pub(super) const BUSY: &str = "waiting until an earlier call can no longer take 
 pub(super) fn blocked(ctx: &ReconcileContext) -> Option<Decision> {
     let blocker = ctx.snapshot.blocker.as_ref()?;
     Some(ctx.wait(
-        Report::synced().blocked(blocker.message.clone()),
+        held(ctx, Report::synced(), &blocker.message),
         None,
         Purpose::Drift,
     ))
+}
+
+/// `Ready` says what is removed, and why: the object's deletion, or a replacement.
+fn held(ctx: &ReconcileContext, report: Report, message: &str) -> Report {
+    if ctx.deleting() {
+        report.blocked(message)
+    } else {
+        report.ready(ConditionValue::no(ConditionReason::Replacing, message))
+    }
 }
 
 /// Deletes what is there, unless that was done and shows no effect yet.
@@ -65,10 +75,10 @@ pub(super) fn remove(ctx: &ReconcileContext, observation: &Observation, began: T
 /// Send the Delete: guarded, one call at a time.
 pub(super) fn send(ctx: &ReconcileContext, name: &str, etag: &str) -> Decision {
     let snapshot = ctx.snapshot;
-    if let Some(retry_state) = ctx.memory.refused(snapshot, Verb::Delete) {
+    if let Some(retry_state) = ctx.memory.rejected(snapshot, Verb::Delete) {
         return ctx.wait(
-            Report::of_retry_state(Some(retry_state)).deleting(),
-            None,
+            held(ctx, Report::of_retry_state(Some(retry_state)), ""),
+            ctx.next_try(retry_state),
             Purpose::Drift,
         );
     }
@@ -86,7 +96,7 @@ pub(super) fn send(ctx: &ReconcileContext, name: &str, etag: &str) -> Decision {
         .record()
         .and_then(|record| rules::may_still_run_until(snapshot, record, ctx.memory));
     if let Some(over) = busy {
-        return ctx.wait(Report::synced().blocked(BUSY), Some(over), Purpose::Operation);
+        return ctx.wait(held(ctx, Report::synced(), BUSY), Some(over), Purpose::Operation);
     }
     if !rules::delete_needs_intent(snapshot) {
         return ctx.after_verification(name, Verb::Delete, |call| etag.clone_into(&mut call.etag));
@@ -152,7 +162,7 @@ pub(super) fn finish(ctx: &ReconcileContext, event: Option<Event>) -> Decision {
         .record()
         .and_then(|record| rules::may_still_run_until(snapshot, record, ctx.memory));
     if let Some(over) = busy.filter(|_| !Rule::FinalizerWaitsForCalls.is_off()) {
-        return ctx.wait(Report::synced().blocked(BUSY), Some(over), Purpose::Operation);
+        return ctx.wait(held(ctx, Report::synced(), BUSY), Some(over), Purpose::Operation);
     }
     Decision::Act(Action::RemoveFinalizer(event))
 }
@@ -181,5 +191,5 @@ pub(super) fn observe_later(
             format!("deletion goes on{overdue}"),
         )
     };
-    ctx.wait(report.blocked(message), Some(next), Purpose::Operation)
+    ctx.wait(held(ctx, report, message), Some(next), Purpose::Operation)
 }

@@ -104,11 +104,11 @@ fn of_create(
             }
         }
         // Nothing was done by this call: the same as a failure without effect.
-        Err(CallError::Rejected { .. }) if call.verb == Verb::Create => {
+        Err(CallError::Rejected { .. } | CallError::Unreachable { .. }) if call.verb == Verb::Create => {
             let refused = refusal();
             fail(snapshot, managed, &mut new, &mut annotations, call, &refused);
         }
-        Err(CallError::Rejected { .. } | CallError::Unknown { .. }) => {}
+        Err(CallError::Rejected { .. } | CallError::Unreachable { .. } | CallError::Unknown { .. }) => {}
     }
     Some((new, annotations))
 }

@@ -89,10 +89,10 @@ fn readiness(ctx: &ReconcileContext) -> Option<ConditionValue> {
     let replaced = ctx
         .record()
         .is_some_and(|record| approval::has_begun(ctx.snapshot, record, observation));
-    Some(if observation.deleting && replaced {
+    Some(if replaced {
         ConditionValue::no(
-            ConditionReason::Deleting,
-            "it is being deleted, so that another one takes its place",
+            ConditionReason::Replacing,
+            "it is being deleted, as approved, so that another one takes its place",
         )
     } else if observation.deleting {
         ConditionValue::no(

@@ -13,7 +13,7 @@ pub struct RetryState {
     pub verb: Verb,
     /// As it stands in the condition: `create failed: …`.
     pub message: String,
-    /// Told as waiting, not as an error.
+    /// Reported as waiting, not as an error.
     pub waiting: bool,
     /// How many in a row.
     pub failures: u32,
@@ -21,6 +21,6 @@ pub struct RetryState {
     pub until: Option<Timestamp>,
     /// What the user wanted when it failed.
     pub inputs: ReconcileInputs,
-    /// The same call is not tried again for this wish, though others are.
-    pub for_these_inputs: bool,
+    /// The same call is not tried again for this desired state before then, though others are; `None`: it is, as soon as `until` allows.
+    pub rejected_until: Option<Timestamp>,
 }

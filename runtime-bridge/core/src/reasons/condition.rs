@@ -7,9 +7,10 @@ reasons! {
         Unavailable = "it exists, and cannot be used; the message states why",
         Creating = "it does not exist yet, or its creation is not finished",
         Deleting = "the object is being deleted; the message names what blocks",
+        Replacing = "the resource is being deleted, as approved, so that another one takes its place",
         Waiting = "of a claim: its composite resource is not ready; the message is the error of the composite resource, if it has one",
         ReconcileSuccess = "the last reconcile succeeded. A message names what it waits for",
-        ReconcileError = "the message begins with the step that failed: `connect`, `observe`, `create`, `update`, `delete` or `operation failed`",
+        ReconcileError = "the message begins with the step that failed: `observe`, `create`, `update`, `delete` or `operation failed`. What fails before, `connect failed`, has the reasons of docs/provider-config.md",
         ReconcilePaused = "annotation `crossplane.io/paused: \"true\"`, or `managementPolicies: []`",
         WatchCircuitClosed = "of a composite resource: changes of what it composed come no faster than it can follow",
         Ongoing = "present while an operation runs, with phase and progress",
@@ -24,7 +25,9 @@ impl ConditionReason {
     pub const fn condition(self) -> (&'static str, &'static str) {
         match self {
             Self::Available | Self::Usable => ("Ready", "True"),
-            Self::Unavailable | Self::Creating | Self::Deleting | Self::Waiting => ("Ready", "False"),
+            Self::Unavailable | Self::Creating | Self::Deleting | Self::Replacing | Self::Waiting => {
+                ("Ready", "False")
+            }
             Self::ReconcileSuccess => ("Synced", "True"),
             Self::ReconcileError | Self::ReconcilePaused => ("Synced", "False"),
             Self::WatchCircuitClosed => ("Responsive", "True"),

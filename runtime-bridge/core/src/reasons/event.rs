@@ -5,6 +5,7 @@ reasons! {
     NormalEvent {
         CreatedExternalResource = "a Create succeeded, or began an operation",
         UpdatedExternalResource = "an Update succeeded, or began an operation",
+        CorrectedDrift = "the resource had been changed by another actor, and was updated to the desired state; the message names the fields",
         DeletedExternalResource = "a Delete succeeded, or began an operation",
         AdoptedExternalResource = "a resource that existed already is managed by this object from now on",
         ReplacingExternalResource = "the resource is deleted, as approved, so that another one takes its place",
@@ -27,6 +28,8 @@ reasons! {
         CannotUpdateManagedResource = "the API server rejects a write of the bridge until a person changes something",
         ConnectionDetailsLost = "connection details that are given once were lost, see the condition `ConnectionDetails`",
         ContradictoryAnswer = "a bug of the plugin: it reports that a creation had no effect, and what it created",
+        PluginUnavailable = "of a config: the plugin cannot be reached, so that nothing of its objects is observed or changed; one event for all of them",
+        RecreatingExternalResource = "the resource existed, was deleted by another actor, and is created anew" => "find out who deleted it",
         LeftExternalResource = "an object was deleted without its resource; the message names what was left, and why",
         UsageAccounting = "of a config: its deletion waits for the objects that the message names",
     }

@@ -33,6 +33,11 @@ impl Reason {
         Self(Cow::Owned(reason.to_owned()))
     }
 
+    /// The reason of what stands in the way of all calls: [`ProblemReason`]'s, or a plugin's.
+    pub fn of_problem(reason: &str) -> Self {
+        Self(Cow::Owned(reason.to_owned()))
+    }
+
     /// As it stands in conditions and events.
     pub fn as_str(&self) -> &str {
         &self.0

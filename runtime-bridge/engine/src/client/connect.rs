@@ -150,7 +150,9 @@ async fn load(options: &ConnectOptions) -> Result<Config, ConnectError> {
             file: path.display().to_string(),
             reason,
         };
+        std::fs::File::open(path).map_err(|error| failed(error.to_string()))?;
         let file = Kubeconfig::read_from(path).map_err(|e| failed(error_chain(&e)))?;
+        check_context(&file, options).map_err(failed)?;
         return Config::from_custom_kubeconfig(file, &chosen)
             .await
             .map_err(|e| failed(error_chain(&e)));
@@ -159,7 +161,31 @@ async fn load(options: &ConnectOptions) -> Result<Config, ConnectError> {
     if in_pod && options.context.is_none() && std::env::var_os("KUBECONFIG").is_none() {
         return Config::incluster().map_err(|e| ConnectError::NoConfig(error_chain(&e)));
     }
+    if let Ok(found) = Kubeconfig::read() {
+        let file = std::env::var("KUBECONFIG").unwrap_or_else(|_| "~/.kube/config".to_owned());
+        check_context(&found, options).map_err(|reason| ConnectError::Kubeconfig { file, reason })?;
+    }
     Config::from_kubeconfig(&chosen)
         .await
         .map_err(|e| ConnectError::NoConfig(error_chain(&e)))
+}
+
+/// The context that is asked for is there; else which are.
+fn check_context(file: &Kubeconfig, options: &ConnectOptions) -> Result<(), String> {
+    let Some(wanted) = &options.context else {
+        return Ok(());
+    };
+    let names: Vec<&str> = file
+        .contexts
+        .iter()
+        .map(|context| context.name.as_str())
+        .collect();
+    if names.contains(&wanted.as_str()) {
+        return Ok(());
+    }
+    let known = match names.as_slice() {
+        [] => "none".to_owned(),
+        names => names.join(", "),
+    };
+    Err(format!("it has no context {wanted:?}; it has: {known}"))
 }

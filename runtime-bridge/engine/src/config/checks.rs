@@ -16,10 +16,25 @@ use super::ConfigError;
 use crate::{clock::Clock, object::Key, ports::External};
 
 /// How long one call may take.
-const CHECK_WITHIN: Duration = Duration::from_secs(30);
+pub(super) const CHECK_WITHIN: Duration = Duration::from_secs(30);
 
 /// Where a check went well in between, a refused call counts as one in a row if it comes within this time after the last wait.
 const IN_A_ROW: Duration = Duration::from_mins(5);
+
+/// The code's own class decides: what passes by itself is no fault of the config.
+fn judged(config: &Key, failure: Failure) -> ConfigError {
+    let (config, failure) = (config.clone(), Box::new(failure));
+    match reaction(failure.code) {
+        Reaction::BackOff | Reaction::WaitForDependency | Reaction::SuspendGroup => {
+            ConfigError::NotDecided { config, failure }
+        }
+        Reaction::WaitForUser
+        | Reaction::Reobserve
+        | Reaction::RetrySlowly
+        | Reaction::SuspendConfig
+        | Reaction::RereadCredentials => ConfigError::Rejected { config, failure },
+    }
+}
 
 /// The checks of one config.
 pub(super) struct Checks {
@@ -102,10 +117,7 @@ impl Checks {
             }
             Ok(Err(failure)) => {
                 self.take_doubt(config);
-                ConfigError::Rejected {
-                    config: key.clone(),
-                    failure: Box::new(failure),
-                }
+                judged(key, failure)
             }
             // A plugin that does not check configs knows no identities either, and calls alone can tell.
             Err(CallError::Rejected { code, .. }) if code == "UNIMPLEMENTED" => {
@@ -223,6 +235,10 @@ impl Checks {
     fn wait(&self, times: u32, error: &ConfigError) -> Duration {
         let (policy, advised) = match error {
             ConfigError::Rejected { failure, .. } => (self.backoff, failure.retry_after.unwrap_or_default()),
+            ConfigError::NotDecided { failure, .. } => (
+                policies::CONFIG_UNANSWERED,
+                failure.retry_after.unwrap_or_default(),
+            ),
             _ => (policies::CONFIG_UNANSWERED, Duration::ZERO),
         };
         policy.wait_at_least(advised, times, 0.0)

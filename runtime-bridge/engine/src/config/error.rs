@@ -13,19 +13,22 @@ use crate::{api_error::ApiError, object::Key, secret::SecretError};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
     /// The managed resource does not say which.
-    #[error("spec.providerConfigRef cannot be read: {why}")]
+    #[error("spec.providerConfigRef is invalid: {why}")]
     InvalidReference {
         /// What is wrong with it.
         why: String,
     },
     /// There is none of that name.
-    #[error("the {config} does not exist: create it, or name another in spec.providerConfigRef")]
+    #[error(
+        "{} does not exist: create it, or name another in spec.providerConfigRef",
+        named(config)
+    )]
     NotFound {
         /// Which.
         config: Key,
     },
     /// The API server.
-    #[error("the {config} cannot be read: {source}")]
+    #[error("cannot read {}: {source}", named(config))]
     NotRead {
         /// Which.
         config: Key,
@@ -33,7 +36,7 @@ pub enum ConfigError {
         source: ApiError,
     },
     /// Its settings or credentials are not of the form that they must have.
-    #[error("the {config} cannot be read: {why}")]
+    #[error("{} is invalid: {why}", named(config))]
     Invalid {
         /// Which.
         config: Key,
@@ -41,7 +44,7 @@ pub enum ConfigError {
         why: String,
     },
     /// The Secret that it names cannot be read.
-    #[error("the {config} names a Secret for its credentials: {source}")]
+    #[error("{} cannot get its credentials: {source}{}", named(config), to_create(source))]
     Secret {
         /// Which config.
         config: Key,
@@ -49,7 +52,10 @@ pub enum ConfigError {
         source: SecretError,
     },
     /// The Secret lacks the key.
-    #[error("the {config} names key {key:?} of the Secret {secret}, which has no such key")]
+    #[error(
+        "{} refers to key {key:?} of the Secret {secret}, which has no such key: add it, or correct spec.credentials",
+        named(config)
+    )]
     SecretKeyMissing {
         /// Which config.
         config: Key,
@@ -59,7 +65,10 @@ pub enum ConfigError {
         key: String,
     },
     /// The variable or file cannot be read.
-    #[error("the {config} takes its credentials from where the bridge runs: {source}")]
+    #[error(
+        "{} cannot get its credentials from where the bridge runs: {source}",
+        named(config)
+    )]
     Host {
         /// Which config.
         config: Key,
@@ -68,8 +77,9 @@ pub enum ConfigError {
     },
     /// A config of a namespace names a variable or file of the bridge.
     #[error(
-        "the {config} takes its credentials from where the bridge runs, which a config of a namespace may do only if the bridge was \
-         started with --namespaced-host-credentials: use a Secret, or a ClusterProviderConfig"
+        "{} takes its credentials from where the bridge runs, which a config of a namespace may do only if the bridge was \
+         started with --namespaced-host-credentials: use a Secret, or a ClusterProviderConfig",
+        named(config)
     )]
     HostForbidden {
         /// Which config.
@@ -94,7 +104,10 @@ pub enum ConfigError {
         config: Key,
     },
     /// The plugin needs a credential that is not there.
-    #[error("the {config} gives no credential {name:?}, which the plugin needs: {keys}")]
+    #[error(
+        "{} is missing credential {name:?}, which the plugin needs: {keys}",
+        named(config)
+    )]
     CredentialMissing {
         /// Which config.
         config: Key,
@@ -104,7 +117,12 @@ pub enum ConfigError {
         keys: String,
     },
     /// The plugin, or the external system, does not accept it.
-    #[error("the {config} is not accepted: {}{}", failure.message, in_brackets(&failure.upstream_code))]
+    #[error(
+        "{} is not accepted: {}{}; correct its settings or credentials",
+        named(config),
+        failure.message.trim_end_matches('.'),
+        in_brackets(&failure.upstream_code)
+    )]
     Rejected {
         /// Which config.
         config: Key,
@@ -112,13 +130,38 @@ pub enum ConfigError {
         failure: Box<Failure>,
     },
     /// The plugin could not be asked.
-    #[error("the {config} could not be checked: {source}")]
+    #[error("{} could not be checked: {source}", named(config))]
     NotChecked {
         /// Which config.
         config: Key,
         /// Why not.
         source: CallError,
     },
+    /// The plugin was asked, and could not tell: its upstream is away, throttles, or took too long.
+    #[error("{} could not be checked: {}{}", named(config), failure.message.trim_end_matches('.'), in_brackets(&failure.upstream_code))]
+    NotDecided {
+        /// Which.
+        config: Key,
+        /// Why not.
+        failure: Box<Failure>,
+    },
+}
+
+/// Kind and name, as people write them.
+fn named(config: &Key) -> String {
+    let kind = config.kind().kind();
+    match config.namespace() {
+        Some(namespace) => format!("{kind} {namespace}/{}", config.name()),
+        None => format!("{kind} {}", config.name()),
+    }
+}
+
+/// What to do about a Secret.
+fn to_create(source: &SecretError) -> &'static str {
+    match source {
+        SecretError::NotFound { .. } => ": create it, or name another in spec.credentials",
+        SecretError::Api { .. } => "",
+    }
 }
 
 /// What the upstream calls it: people search for that.
@@ -138,11 +181,7 @@ impl ConfigError {
             Self::NotFound { .. } => ProblemReason::ProviderConfigNotFound,
             Self::NotRead { .. } => ProblemReason::ProviderConfigNotRead,
             Self::Invalid { .. } => ProblemReason::InvalidProviderConfig,
-            Self::Secret {
-                source: SecretError::NotFound { .. },
-                ..
-            } => ProblemReason::SecretNotFound,
-            Self::Secret { .. } => ProblemReason::SecretNotRead,
+            Self::Secret { source, .. } => source.reason(),
             Self::SecretKeyMissing { .. } => ProblemReason::SecretKeyMissing,
             Self::Host { source, .. } => source.reason(),
             Self::HostForbidden { .. } | Self::AmbientForbidden { .. } => {
@@ -151,7 +190,7 @@ impl ConfigError {
             Self::EndpointForbidden { .. } => ProblemReason::EndpointForbidden,
             Self::CredentialMissing { .. } => ProblemReason::CredentialMissing,
             Self::Rejected { failure, .. } => return Reason::of_plugin(&failure.reason),
-            Self::NotChecked { .. } => ProblemReason::ProviderConfigNotChecked,
+            Self::NotChecked { .. } | Self::NotDecided { .. } => ProblemReason::ProviderConfigNotChecked,
         };
         reason.into()
     }

@@ -1,4 +1,5 @@
-//! Keeps a config for as long as managed resources refer to it: without it, what they stand for could be neither seen nor deleted.
+//! Looks after configs: each is checked when it is created and whenever it changes, and kept for as long as managed resources refer to it.
+//! Without it, what they stand for could be neither observed nor deleted.
 //!
 //! A finalizer does it, which a config has only while it is used, so that none is left behind by a bridge that was taken away.
 //! Crossplane's `ProviderConfigUsage` objects are not needed for it: the store knows who refers to whom.
@@ -8,13 +9,16 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use bridge_core::{
     managed::{ConditionValue, Status},
-    queue::Priority,
+    queue::{Priority, Wake},
     reasons::{ConditionReason, WarningEvent},
 };
 use jiff::SignedDuration;
+use parking_lot::RwLock;
 use tokio::task::AbortHandle;
 
 use super::{
+    ConfigCheck,
+    checks::CHECK_WITHIN,
     reference::{cluster_config_api, config_api, secret_of},
     users::{ASKED_AT_ONCE, ConfigUsers},
 };
@@ -78,14 +82,23 @@ fn decide(config: &Object, used: bool, sure: bool) -> InUseStep {
 pub struct ConfigUsage {
     _configs: Vec<Served>,
     users: Arc<ConfigUsers>,
+    checks: Arc<CurrentCheck>,
     following: AbortHandle,
 }
+
+/// Who checks: another one, where the plugin is another version.
+type CurrentCheck = RwLock<Arc<dyn ConfigCheck>>;
 
 impl ConfigUsage {
     /// These kinds, which need not be served yet, are published now. One that was and is no longer counts all the same while the cluster defines
     /// it.
-    pub fn publish(&self, kinds: impl Iterator<Item = Arc<ApiType>>) {
+    pub fn publish(&self, kinds: impl Iterator<Item = Arc<ApiType>>, check: &Arc<dyn ConfigCheck>) {
         self.users.publish(kinds);
+        let is_new = !Arc::ptr_eq(&self.checks.read(), check);
+        if is_new {
+            *self.checks.write() = Arc::clone(check);
+            self.users.wake_configs();
+        }
     }
 }
 
@@ -100,7 +113,9 @@ pub fn keep_while_used(
     engine: &Engine,
     plugin: &str,
     published: impl Iterator<Item = Arc<ApiType>>,
+    check: Arc<dyn ConfigCheck>,
 ) -> ConfigUsage {
+    let checks = Arc::new(RwLock::new(check));
     let users = Arc::new(ConfigUsers::new(engine, plugin));
     users.publish(published);
     let configs = [config_api(plugin), cluster_config_api(plugin)].map(|api| {
@@ -113,6 +128,7 @@ pub fn keep_while_used(
             .with_priority(Arc::new(|_| Some(Priority::DriftPoll)))]),
             reconciler: Arc::new(InUse {
                 users: Arc::clone(&users),
+                checks: Arc::clone(&checks),
                 store: Arc::clone(&engine.store),
                 writer: engine.writer.clone(),
                 events: Arc::clone(&engine.events),
@@ -125,12 +141,14 @@ pub fn keep_while_used(
     ConfigUsage {
         _configs: configs.into(),
         users,
+        checks,
         following: following.abort_handle(),
     }
 }
 
 struct InUse {
     users: Arc<ConfigUsers>,
+    checks: Arc<CurrentCheck>,
     store: Arc<Store>,
     writer: Writer,
     events: Arc<EventRecorder>,
@@ -143,20 +161,45 @@ impl Reconcile for InUse {
         let Some(config) = self.store.get(key) else {
             return Next::idle();
         };
+        let mut next = self.keep(key, &config).await;
+        // As it is now: it may have its finalizer since.
+        if let Some(config) = self.store.get(key).filter(|config| !config.is_deleting()) {
+            let check = Arc::clone(&self.checks.read());
+            let again = check.check(&config).await;
+            let wake = again.map(|at| Wake {
+                at,
+                priority: Priority::DriftPoll,
+            });
+            next.wake = [next.wake, wake].into_iter().flatten().min_by_key(|wake| wake.at);
+        }
+        next
+    }
+
+    /// Before a finalizer goes, all objects of all kinds may be listed.
+    fn longest_pass(&self) -> Duration {
+        let rounds = self.users.count().div_ceil(ASKED_AT_ONCE);
+        let lists = LIST_WITHIN.saturating_mul(u32::try_from(rounds).unwrap_or(u32::MAX));
+        lists.saturating_add(CHECK_WITHIN)
+    }
+}
+
+impl InUse {
+    /// Puts the finalizer on, or takes it off.
+    async fn keep(&self, key: &Key, config: &Arc<Object>) -> Next {
         // In this order: a list that is completed in between brings users that are then counted.
         let sure = self.users.are_complete();
         let (users, count) = self.store.first_referring_to(key, NAMED);
-        let done = match decide(&config, count > 0, sure) {
+        let done = match decide(config, count > 0, sure) {
             InUseStep::Nothing => return Next::idle(),
             InUseStep::Ask => return self.again(),
-            InUseStep::AddFinalizer => self.writer(key).put(&held(&config)).await.map(drop),
+            InUseStep::AddFinalizer => self.writer(key).put(&held(config)).await.map(drop),
             // A watch that was interrupted is live before all that it missed is in.
             InUseStep::RemoveFinalizer => match self.users.any_live(&self.writer(key), key).await {
                 Ok(true) => return self.again(),
-                Ok(false) => self.release(&config).await,
+                Ok(false) => self.release(config).await,
                 Err(error) => Err(error),
             },
-            InUseStep::Report => self.report(&config, &users, count).await,
+            InUseStep::Report => self.report(config, &users, count).await,
         };
         match done {
             Ok(()) | Err(ApiError::NotFound(_)) => Next::idle(),
@@ -167,14 +210,6 @@ impl Reconcile for InUse {
         }
     }
 
-    /// Before a finalizer goes, all objects of all kinds may be listed.
-    fn longest_pass(&self) -> Duration {
-        let rounds = self.users.count().div_ceil(ASKED_AT_ONCE);
-        LIST_WITHIN.saturating_mul(u32::try_from(rounds).unwrap_or(u32::MAX))
-    }
-}
-
-impl InUse {
     fn writer(&self, config: &Key) -> Writer {
         self.writer.for_reconcile(config)
     }

@@ -17,6 +17,16 @@ use crate::{
     metrics::Metrics,
 };
 
+/// The check is tested with the resolver.
+struct NoCheck;
+
+#[async_trait]
+impl ConfigCheck for NoCheck {
+    async fn check(&self, _: &Arc<Object>) -> Option<Timestamp> {
+        None
+    }
+}
+
 fn config(held: bool, deleting: bool) -> Object {
     let json = json!({"metadata": {
         "name": "default", "uid": "u", "resourceVersion": "1",
@@ -147,6 +157,7 @@ async fn patches(
     users.publish(things(kinds));
     let in_use = InUse {
         users,
+        checks: Arc::new(RwLock::new(Arc::new(NoCheck))),
         store: Arc::clone(&engine.store),
         writer: engine.writer.clone(),
         events: Arc::clone(&engine.events),

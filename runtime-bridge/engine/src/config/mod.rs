@@ -23,6 +23,6 @@ pub use error::ConfigError;
 pub use host::{Host, HostError, LocalHost};
 pub use in_use::{ConfigUsage, FINALIZER, keep_while_used};
 pub use policy::ConfigPolicy;
-pub use reference::{cluster_config_api, config_api, secret_of};
-pub use resolver::{ConfigOptions, ConfigResolver};
+pub use reference::{cluster_config_api, config_api, config_of as referenced_config, secret_of};
+pub use resolver::{ConfigCheck, ConfigOptions, ConfigResolver};
 pub use sources::{ConfigObjects, SecretSource};

@@ -70,7 +70,7 @@ impl Default for Reference {
 }
 
 /// The config that a managed resource refers to. A cluster-scoped one can refer to nothing but a cluster-scoped config.
-pub(super) fn config_of(plugin: &str, object: &Object) -> Result<Key, ConfigError> {
+pub fn config_of(plugin: &str, object: &Object) -> Result<Key, ConfigError> {
     let invalid = |why: String| ConfigError::InvalidReference { why };
     let spec: Spec = match object.spec() {
         Some(spec) => serde_json::from_str(spec.get()).map_err(|error| invalid(error.to_string()))?,

@@ -35,6 +35,8 @@ use crate::{
 /// Tries to write a condition before others are let on; then again after a while.
 const REPORT_IMMEDIATELY: u32 = 3;
 const REPORT_INTERVAL: Duration = Duration::from_secs(10);
+/// Where another writer's version has not been seen yet.
+const REPORT_AFTER_CONFLICT: Duration = Duration::from_secs(1);
 
 /// Files are read within this time, so many at once.
 const HOST_DEADLINE: Duration = Duration::from_secs(10);
@@ -66,6 +68,13 @@ pub struct ConfigResolver {
     revisions: RevisionKey,
     host_reads: Arc<Semaphore>,
     slots: Mutex<HashMap<Key, Arc<Slot>>>,
+}
+
+/// Checks a config whenever it changes, whether or not anything refers to it.
+#[async_trait]
+pub trait ConfigCheck: Send + Sync + 'static {
+    /// Reads and checks this config, and reports what came of it in its status. When to do so again, if a change alone would not tell.
+    async fn check(&self, config: &Arc<Object>) -> Option<Timestamp>;
 }
 
 /// A config that nobody asked for in this time is forgotten, with its credentials.
@@ -144,19 +153,29 @@ impl ConfigResolver {
             Lookup::Unavailable(source) => return Err(ConfigError::NotRead { config: key, source }),
         };
         let slot = self.slot(key);
-        if let Some(known) = self.still_known(&slot, &config)
-            && !self.is_report_due(&slot)
+        let resolved = self.resolved(&slot, config).await;
+        if let Some(at) = again_at(&slot, &resolved) {
+            // Nothing that is watched would tell.
+            self.options.objects.wake(&object.key(), at);
+        }
+        resolved
+    }
+
+    /// Reads and checks a config, unless it is as it was, and reports what came of it.
+    async fn resolved(&self, slot: &Slot, config: Arc<Object>) -> Result<Arc<Config>, ConfigError> {
+        if let Some(known) = self.still_known(slot, &config)
+            && !self.is_report_due(slot)
         {
             return Ok(known);
         }
         let mut turn = slot.reads.queue().await;
-        let resolved = if let Some(known) = self.still_known(&slot, &config) {
+        let resolved = if let Some(known) = self.still_known(slot, &config) {
             Ok(known)
         } else if let Some(unread) = turn.failed_meanwhile().filter(|unread| unread.is_of(&config)) {
             Err(unread.error.clone())
         } else {
             turn.begin();
-            match self.read(&slot, &config).await {
+            match self.read(slot, &config).await {
                 Ok(known) => {
                     slot.used.lock().1 = size(&known.config);
                     let config = Arc::clone(&slot.known.lock().insert(known).config);
@@ -173,15 +192,7 @@ impl ConfigResolver {
                 }
             }
         };
-        self.report(&slot, config, &resolved).await;
-        let unchecked = matches!(
-            &resolved,
-            Err(ConfigError::Rejected { .. } | ConfigError::NotChecked { .. })
-        );
-        if let Some(at) = slot.checks.again_at().filter(|_| unchecked) {
-            // Nothing that is watched would tell.
-            self.options.objects.wake(&object.key(), at);
-        }
+        self.report(slot, config, &resolved).await;
         resolved
     }
 
@@ -219,7 +230,14 @@ impl ConfigResolver {
                 Ok(()) | Err(ApiError::NotFound(_)) => unreported = None,
                 Err(error) => {
                     tracing::debug!(config = %config.key(), %error, "its condition is not written yet");
-                    unreported = Some(now + REPORT_INTERVAL);
+                    let is_conflict = matches!(error, ApiError::Conflict(_));
+                    unreported = Some(
+                        now + if is_conflict {
+                            REPORT_AFTER_CONFLICT
+                        } else {
+                            REPORT_INTERVAL
+                        },
+                    );
                     if matches!(error, ApiError::Conflict(_))
                         && let Lookup::Live(Some(newer)) = self.options.objects.get(&config.key()).await
                         && newer.generation() == config.generation()
@@ -232,6 +250,10 @@ impl ConfigResolver {
             break;
         }
         *slot.unreported.lock() = unreported;
+        if let Some(at) = unreported {
+            // The next who asks may come much later.
+            self.options.objects.wake(&config.key(), at);
+        }
     }
 
     fn is_report_due(&self, slot: &Slot) -> bool {
@@ -370,6 +392,24 @@ impl ConfigResolver {
             }),
             _ => Ok(()),
         }
+    }
+}
+
+/// When a config that was not accepted, or not checked, may be checked again.
+fn again_at(slot: &Slot, resolved: &Result<Arc<Config>, ConfigError>) -> Option<Timestamp> {
+    let unchecked = matches!(
+        resolved,
+        Err(ConfigError::Rejected { .. } | ConfigError::NotChecked { .. } | ConfigError::NotDecided { .. })
+    );
+    slot.checks.again_at().filter(|_| unchecked)
+}
+
+#[async_trait]
+impl ConfigCheck for ConfigResolver {
+    async fn check(&self, config: &Arc<Object>) -> Option<Timestamp> {
+        let slot = self.slot(config.key());
+        let resolved = self.resolved(&slot, Arc::clone(config)).await;
+        again_at(&slot, &resolved)
     }
 }
 

@@ -156,7 +156,7 @@ impl ConfigUsers {
     }
 
     /// What counted as a user does not any more.
-    fn wake_configs(&self) {
+    pub(super) fn wake_configs(&self) {
         let wake = Wake {
             at: self.clock.now(),
             priority: Priority::DriftPoll,

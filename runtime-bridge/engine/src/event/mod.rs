@@ -1,4 +1,4 @@
-//! Kubernetes events: for people, once, and never in the way of anything.
+//! Kubernetes events: for people, each counted, and never in the way of anything.
 
 mod recent;
 
@@ -10,9 +10,11 @@ use k8s_openapi::{
     apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time},
 };
 use parking_lot::Mutex;
+use serde::Serialize;
+use serde_json::json;
 use tokio::{sync::mpsc, task::JoinHandle};
 
-use self::recent::{EventDigest, Recent};
+use self::recent::{EventDigest, Recent, Series};
 use crate::{
     api_error::ApiError,
     client::ApiClient,
@@ -97,7 +99,7 @@ impl EventRecorder {
         })
     }
 
-    /// Records that something happened to an object. The same again within ten minutes is only counted.
+    /// Records that something happened to an object. The same again within ten minutes is counted by the same event.
     pub fn record(&self, object: &Object, event_type: EventType, reason: &str, message: &str) {
         let component = format!("managed/{}", object.api.kind.kind().to_lowercase());
         self.record_as(component, object, event_type, reason, message);
@@ -115,21 +117,28 @@ impl EventRecorder {
         let now = self.clock.now();
         let what = EventDigest::of(object.uid(), reason, message);
         let mut recent = self.recent.lock();
-        if !recent.is_new(what, now) {
+        let again = recent.again(what, now);
+        if again.is_some() {
             self.count("repeated");
+        }
+        let series = again.unwrap_or_else(|| Series::new(random::suffix(), now));
+        if !series.is_due(now) {
+            recent.remember(what, series, false);
             return;
         }
-        if !recent.has_room(object.uid(), now) {
+        // One more of the same costs the object nothing: it is counted.
+        if again.is_none() && !recent.has_room(object.uid(), now) {
             self.count("too_many_of_object");
             return;
         }
-        let event = self.event(component.into(), object, event_type, reason, message, Time(now));
+        let event = self.event(component.into(), object, event_type, reason, message, series);
         let sent = self.send_later(event);
-        // What was dropped was not said.
-        if sent {
-            recent.remember(what, now);
-        } else {
+        if !sent {
             self.count("overflowed");
+        }
+        // A first one that was dropped was not recorded.
+        if sent || again.is_some() {
+            recent.remember(what, series, sent);
         }
     }
 
@@ -172,14 +181,14 @@ impl EventRecorder {
         event_type: EventType,
         reason: &str,
         message: &str,
-        now: Time,
+        series: Series,
     ) -> Event {
         let annotations = object
             .annotation(EXTERNAL_NAME)
             .map(|name| [("external-name".to_owned(), name.to_owned())].into());
         Event {
             metadata: ObjectMeta {
-                name: Some(event_name(object.name(), random::suffix())),
+                name: Some(event_name(object.name(), series.unique)),
                 // Where kubectl looks for those of cluster-scoped objects.
                 namespace: Some(object.namespace().unwrap_or("default").to_owned()),
                 annotations,
@@ -197,9 +206,9 @@ impl EventRecorder {
             reason: Some(reason.to_owned()),
             message: Some(shortened(message)),
             type_: Some(event_type.as_str().to_owned()),
-            count: Some(1),
-            first_timestamp: Some(now.clone()),
-            last_timestamp: Some(now),
+            count: Some(series.count),
+            first_timestamp: Some(Time(series.first)),
+            last_timestamp: Some(Time(series.last)),
             source: Some(EventSource {
                 component: Some(component.clone()),
                 host: None,
@@ -230,16 +239,42 @@ fn leave(waiting: &mut HashMap<String, usize>, group: &str) {
     }
 }
 
+/// Creates it, or counts it once more; one that has expired meanwhile is created.
 async fn send(client: &ApiClient, event: &Event) -> Result<(), ApiError> {
     let namespace = event.metadata.namespace.as_deref().unwrap_or("default");
-    let body = serde_json::to_vec(event).map_err(|e| ApiError::Unusable(e.to_string()))?;
-    let request = Request::builder()
-        .method(Method::POST)
-        .uri(format!("/api/v1/namespaces/{namespace}/events"))
-        .header(header::CONTENT_TYPE, "application/json")
-        .body(body)
-        .map_err(|e| ApiError::Unusable(e.to_string()))?;
+    let events = format!("/api/v1/namespaces/{namespace}/events");
+    if event.count.is_some_and(|count| count > 1) {
+        let name = event.metadata.name.as_deref().unwrap_or_default();
+        let counted = json!({"count": event.count, "lastTimestamp": event.last_timestamp});
+        let request = request(
+            Method::PATCH,
+            format!("{events}/{name}"),
+            "application/merge-patch+json",
+            &counted,
+        )?;
+        match client.call_text("patch", "events", request).await {
+            Err(ApiError::NotFound(_)) => {}
+            patched => return patched.map(drop),
+        }
+    }
+    let request = request(Method::POST, events, "application/json", event)?;
     client.call_text("create", "events", request).await.map(drop)
+}
+
+fn request(
+    method: Method,
+    uri: String,
+    format: &'static str,
+    body: &impl Serialize,
+) -> Result<Request<Vec<u8>>, ApiError> {
+    let unusable = |why: String| ApiError::Unusable(why);
+    let body = serde_json::to_vec(body).map_err(|error| unusable(error.to_string()))?;
+    Request::builder()
+        .method(method)
+        .uri(uri)
+        .header(header::CONTENT_TYPE, format)
+        .body(body)
+        .map_err(|error| unusable(error.to_string()))
 }
 
 fn event_name(object: &str, unique: u64) -> String {
@@ -267,7 +302,6 @@ mod tests {
 
     use http::Response;
     use kube::client::Body;
-    use serde_json::json;
 
     use super::*;
     use crate::{client::DEADLINE, clock::SystemClock, object::ApiType};

@@ -5,8 +5,12 @@ use std::{
 
 use jiff::{SignedDuration, Timestamp};
 
-/// Within this time, the same is no news.
+/// Within this time after the last, the same is counted by the same event.
 const WINDOW: SignedDuration = SignedDuration::from_mins(10);
+
+/// So many repeats are written at once; then no more than one in [`COUNTED_EVERY`], with all that came in between.
+const COUNTED_AT_ONCE: i32 = 10;
+const COUNTED_EVERY: SignedDuration = SignedDuration::from_mins(1);
 
 /// So many are remembered; then those that are no longer needed are let go, and if that does not help, all.
 const REMEMBERED: usize = 20_000;
@@ -17,10 +21,10 @@ const AT_ONCE: u32 = 25;
 /// Then one more in this time.
 const ONE_MORE: SignedDuration = SignedDuration::from_mins(1);
 
-/// What was said lately.
+/// What was recorded lately.
 #[derive(Debug, Default)]
 pub(super) struct Recent {
-    recorded: HashMap<EventDigest, Timestamp>,
+    recorded: HashMap<EventDigest, Series>,
     /// By the object's uid.
     rooms: HashMap<u64, Room>,
 }
@@ -30,6 +34,35 @@ pub(super) struct Recent {
 struct Room {
     left: u32,
     since: Timestamp,
+}
+
+/// One event, and how often it has happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Series {
+    /// What makes the name of the event object unique.
+    pub(super) unique: u64,
+    pub(super) first: Timestamp,
+    pub(super) count: i32,
+    pub(super) last: Timestamp,
+    written: Timestamp,
+}
+
+impl Series {
+    /// An event that happens for the first time.
+    pub(super) fn new(unique: u64, now: Timestamp) -> Self {
+        Self {
+            unique,
+            first: now,
+            count: 1,
+            last: now,
+            written: now,
+        }
+    }
+
+    /// Whether this count is to be written now, and not with a later one.
+    pub(super) fn is_due(&self, now: Timestamp) -> bool {
+        self.count <= COUNTED_AT_ONCE || now.duration_since(self.written) >= COUNTED_EVERY
+    }
 }
 
 /// What is said of an object, as a digest.
@@ -45,11 +78,14 @@ impl EventDigest {
 }
 
 impl Recent {
-    /// Whether it was not said within the window.
-    pub(super) fn is_new(&self, what: EventDigest, now: Timestamp) -> bool {
-        self.recorded
-            .get(&what)
-            .is_none_or(|then| now.duration_since(*then) >= WINDOW)
+    /// The event once more, if it happened within the window; else `None`: it is a new one.
+    pub(super) fn again(&self, what: EventDigest, now: Timestamp) -> Option<Series> {
+        let former = self.recorded.get(&what)?;
+        (now.duration_since(former.last) < WINDOW).then(|| Series {
+            count: former.count.saturating_add(1),
+            last: now,
+            ..*former
+        })
     }
 
     /// Whether the object may have one event more now, which it then has.
@@ -72,15 +108,18 @@ impl Recent {
         has_room
     }
 
-    /// It is said now.
-    pub(super) fn remember(&mut self, what: EventDigest, now: Timestamp) {
-        if self.recorded.len() >= REMEMBERED {
-            self.recorded.retain(|_, then| now.duration_since(*then) < WINDOW);
+    /// It has happened; `written`: the cluster is told so.
+    pub(super) fn remember(&mut self, what: EventDigest, series: Series, written: bool) {
+        let now = series.last;
+        if self.recorded.len() >= REMEMBERED && !self.recorded.contains_key(&what) {
+            self.recorded
+                .retain(|_, one| now.duration_since(one.last) < WINDOW);
             if self.recorded.len() >= REMEMBERED {
                 self.recorded.clear();
             }
         }
-        self.recorded.insert(what, now);
+        let written = if written { now } else { series.written };
+        self.recorded.insert(what, Series { written, ..series });
     }
 }
 
@@ -112,42 +151,53 @@ mod tests {
 
     const START: Timestamp = Timestamp::UNIX_EPOCH;
 
-    /// Says it, if it is news.
-    fn say(recent: &mut Recent, uid: &str, reason: &str, message: &str, now: Timestamp) -> bool {
+    /// Records it; its count, and whether that is written.
+    fn record(recent: &mut Recent, uid: &str, reason: &str, message: &str, now: Timestamp) -> (i32, bool) {
         let what = EventDigest::of(uid, reason, message);
-        let news = recent.is_new(what, now);
-        if news {
-            recent.remember(what, now);
-        }
-        news
+        let series = recent.again(what, now).unwrap_or_else(|| Series::new(1, now));
+        let written = series.is_due(now);
+        recent.remember(what, series, written);
+        (series.count, written)
     }
 
     #[test]
-    fn the_same_is_news_again_after_the_window() {
+    fn the_same_is_counted_until_it_stays_away_for_the_window() {
         let mut recent = Recent::default();
-        assert!(say(&mut recent, "u", "Created", "done", START));
-        assert!(!say(
-            &mut recent,
-            "u",
-            "Created",
-            "done",
-            START + SignedDuration::from_mins(9)
-        ));
-        assert!(say(
-            &mut recent,
-            "u",
-            "Created",
-            "done",
-            START + SignedDuration::from_mins(10)
-        ));
+        let mut at = |minutes| {
+            let now = START + SignedDuration::from_mins(minutes);
+            record(&mut recent, "u", "Created", "done", now)
+        };
+        assert_eq!(
+            [at(0), at(9), at(18), at(28)],
+            [(1, true), (2, true), (3, true), (1, true)]
+        );
     }
 
     #[test]
-    fn another_object_reason_or_message_is_news() {
+    fn many_repeats_are_written_once_a_minute_and_none_is_lost() {
+        let mut recent = Recent::default();
+        let written: Vec<i32> = (0..180)
+            .map(|second| {
+                record(
+                    &mut recent,
+                    "u",
+                    "Failed",
+                    "no",
+                    START + SignedDuration::from_secs(second),
+                )
+            })
+            .filter_map(|(count, written)| written.then_some(count))
+            .collect();
+        assert_eq!(written, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 70, 130]);
+    }
+
+    #[test]
+    fn another_object_reason_or_message_is_another_event() {
         let mut recent = Recent::default();
         for (uid, reason, message) in [("u", "R", "m"), ("v", "R", "m"), ("u", "S", "m"), ("u", "R", "n")] {
-            assert!(
-                say(&mut recent, uid, reason, message, START),
+            assert_eq!(
+                record(&mut recent, uid, reason, message, START),
+                (1, true),
                 "{uid} {reason} {message}"
             );
         }
@@ -157,7 +207,7 @@ mod tests {
     fn memory_is_bounded() {
         let mut recent = Recent::default();
         for n in 0..=REMEMBERED {
-            assert!(say(&mut recent, &n.to_string(), "R", "m", START));
+            assert_eq!(record(&mut recent, &n.to_string(), "R", "m", START).0, 1);
         }
         assert!(recent.recorded.len() <= REMEMBERED);
     }

@@ -180,14 +180,11 @@ impl Leadership {
         let now = self.leads();
         if leads.send_replace(now) != now {
             if now {
-                tracing::info!(lease, identity, "leading");
+                tracing::info!(lease, identity, "became leader");
+            } else if election.holder().is_empty() {
+                tracing::info!(lease, identity, "released the lease");
             } else {
-                tracing::warn!(
-                    lease,
-                    identity,
-                    holder = election.holder(),
-                    "not leading any more"
-                );
+                tracing::warn!(lease, identity, holder = election.holder(), "stopped leading");
             }
         } else if !now && former != election.holder() {
             tracing::info!(lease, identity, holder = election.holder(), "standing by");

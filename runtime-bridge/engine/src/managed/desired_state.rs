@@ -51,7 +51,7 @@ pub(super) async fn read(
         let namespace = namespace_of(object, reference);
         let secret = secrets.read(namespace, &reference.name).await.map_err(|error| {
             problem(
-                ProblemReason::SecretNotRead,
+                error.reason(),
                 format!("{error}, to which spec.forProvider{pointer} refers"),
             )
         })?;

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use bridge_core::reasons::{NormalEvent, WarningEvent};
 use prometheus_client::{
     encoding::EncodeLabelSet,
     metrics::{
+        counter::Counter,
         family::Family,
         gauge::Gauge,
         histogram::{Histogram, exponential_buckets},
@@ -19,6 +21,14 @@ pub(super) struct Gvk {
     pub(super) gvk: String,
 }
 
+/// What of drift was corrected, and how.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(super) struct CorrectedLabels {
+    gvk: String,
+    /// `update`: fields that differed; `create`: a resource that was gone.
+    by: &'static str,
+}
+
 type Histograms = Family<Gvk, Histogram>;
 
 /// The machine's metrics, for as long as the process lives.
@@ -30,6 +40,7 @@ pub struct ManagedMetrics {
     pub(super) exists: Family<Gvk, Gauge>,
     pub(super) ready: Family<Gvk, Gauge>,
     pub(super) synced: Family<Gvk, Gauge>,
+    corrected: Family<CorrectedLabels, Counter>,
 }
 
 fn short() -> Histogram {
@@ -53,8 +64,14 @@ impl ManagedMetrics {
             exists: Family::default(),
             ready: Family::default(),
             synced: Family::default(),
+            corrected: Family::default(),
         };
         metrics.register(|registry| {
+            registry.sub_registry_with_prefix("crossbridge").register(
+                "drift_corrected",
+                "Resources that another actor had changed or deleted, and that were updated or created anew",
+                made.corrected.clone(),
+            );
             let r = registry.sub_registry_with_prefix("crossplane_managed_resource");
             r.register(
                 "first_time_to_reconcile_seconds",
@@ -68,12 +85,12 @@ impl ManagedMetrics {
             );
             r.register(
                 "deletion_seconds",
-                "From the wish to delete to the end",
+                "Time from the request to delete until the object is gone",
                 made.deletion.clone(),
             );
             r.register(
                 "drift_seconds",
-                "ALPHA: From the last look that found a resource as wished to the update that put it right",
+                "ALPHA: Time from the last observation of a resource as desired to the update that corrected it",
                 made.drift.clone(),
             );
             r.register("exists", "Managed resources", made.exists.clone());
@@ -81,5 +98,21 @@ impl ManagedMetrics {
             r.register("synced", "Managed resources that are Synced", made.synced.clone());
         });
         Arc::new(made)
+    }
+
+    /// An event of this reason is emitted: some say that drift is corrected.
+    pub(super) fn count_drift(&self, gvk: &Gvk, reason: &str) {
+        let by = if reason == NormalEvent::CorrectedDrift.as_str() {
+            "update"
+        } else if reason == WarningEvent::RecreatingExternalResource.as_str() {
+            "create"
+        } else {
+            return;
+        };
+        let labels = CorrectedLabels {
+            gvk: gvk.gvk.clone(),
+            by,
+        };
+        self.corrected.get_or_create(&labels).inc();
     }
 }

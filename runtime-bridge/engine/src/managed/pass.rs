@@ -4,12 +4,13 @@ use std::{sync::Arc, time::Duration};
 
 use bridge_core::{
     driver::{ApiFailure, ApiFailureKind, Driver, Effect, End, Input, Moment, Retry},
-    external::{Answer, Failure, ObserveResult, OutcomeResult, Verb},
+    external::{Answer, CallError, Failure, ObserveResult, OutcomeResult, Verb},
     managed::{
         Action, Call, Event, ManagedMachine, MetadataChange, ObserveCall, Performed, Purpose, Reaction,
         ReconcileMemory, Rest, Snapshot, names, reaction, status,
     },
     queue::Priority,
+    reasons::WarningEvent,
 };
 use jiff::Timestamp;
 use tracing::Instrument;
@@ -168,7 +169,7 @@ impl ManagedReconciler {
         let writer = &self.shared.writer.for_reconcile(&object.key());
         let version = |object: Arc<Object>| Performed::Version(object.resource_version().to_string());
         let result = match action {
-            Action::Observe(asked) => Ok(Performed::Observed(self.observe(driver, asked).await)),
+            Action::Observe(asked) => Ok(Performed::Observed(self.observe(driver, object, asked).await)),
             Action::Call(call) => Ok(Performed::Answered(self.call(driver, object, call).await)),
             Action::VerifyResourceVersion => writer.get_live(&self.api, &object.key()).await.map(version),
             Action::WriteMetadata(change) => writer.put(&view::changed(object, change)).await.map(version),
@@ -202,8 +203,9 @@ impl ManagedReconciler {
     async fn observe(
         &self,
         driver: &ManagedDriver,
+        object: &Object,
         asked: &ObserveCall,
-    ) -> Result<ObserveResult, bridge_core::external::CallError> {
+    ) -> Result<ObserveResult, CallError> {
         let began = driver.began().unwrap_or_else(|| self.shared.clock.now());
         let look = self
             .external
@@ -213,7 +215,7 @@ impl ManagedReconciler {
             match &look {
                 Ok(ObserveResult::Failed(failure)) => self.record_failure_reach(snapshot, failure, began),
                 Ok(_) => self.worked(snapshot, began),
-                Err(_) => {}
+                Err(error) => self.report_unreachable(object, error),
             }
         }
         look
@@ -243,9 +245,23 @@ impl ManagedReconciler {
                     self.shared.counts.updated(object.uid(), self.shared.clock.now());
                 }
             }
-            Err(_) => {}
+            Err(error) => self.report_unreachable(object, error),
         }
         answer
+    }
+
+    /// One event for all objects of a config: a plugin that is away is no news of each of them.
+    fn report_unreachable(&self, object: &Object, error: &CallError) {
+        if !matches!(error, CallError::Unreachable { .. }) {
+            return;
+        }
+        let reason = WarningEvent::PluginUnavailable.as_str();
+        let configs = self.configs.references(object);
+        for config in configs.iter().filter_map(|key| self.shared.store.get(key)) {
+            self.shared
+                .events
+                .record(&config, EventType::Warning, reason, &error.to_string());
+        }
     }
 
     async fn remove_finalizer(&self, object: &Arc<Object>) -> Result<Performed, ApiError> {
@@ -345,6 +361,7 @@ impl ManagedReconciler {
 
     fn emit(&self, object: &Object, memory: &mut ReconcileMemory) {
         for event in memory.take_events() {
+            self.shared.metrics.count_drift(&self.gvk, &event.reason);
             self.record(object, &event);
         }
     }

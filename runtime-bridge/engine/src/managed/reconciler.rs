@@ -50,7 +50,7 @@ pub struct Shared {
     pub(super) counts: Counts,
     pub(super) settings: Arc<Settings>,
     pub(super) cluster_id: String,
-    metrics: Arc<ManagedMetrics>,
+    pub(super) metrics: Arc<ManagedMetrics>,
     leadership: Leadership,
     /// Of the process.
     draining: Arc<AtomicBool>,

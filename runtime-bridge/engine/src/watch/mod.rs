@@ -337,8 +337,11 @@ impl Shared {
             self.metrics.show_watch_state(kind, "gone");
         }
         if !plan.is_idle() {
-            tracing::info!(%plan, "watches change");
-            state.plan = plan.to_string();
+            let text = plan.to_string();
+            for change in text.lines() {
+                tracing::debug!(change, "watches change");
+            }
+            state.plan = text;
         }
         plan
     }

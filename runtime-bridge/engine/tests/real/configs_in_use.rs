@@ -1,11 +1,16 @@
 //! A config stays while objects refer to it, also objects of a kind that its plugin has withdrawn.
 
+use std::sync::Arc;
+
+use async_trait::async_trait;
 use bridge_core::crd::note_plugin;
 use bridge_engine::{
-    config::{ConfigUsage, FINALIZER, keep_while_used},
+    config::{ConfigCheck, ConfigUsage, FINALIZER, keep_while_used},
     crd,
     engine::Engine,
+    object::Object,
 };
+use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
@@ -13,6 +18,20 @@ use crate::{
     admin::{Admin, TestKind, plane},
     harness::{LIMIT, engine, within},
 };
+
+/// The plugin of these tests checks nothing.
+struct NoCheck;
+
+#[async_trait]
+impl ConfigCheck for NoCheck {
+    async fn check(&self, _: &Arc<Object>) -> Option<Timestamp> {
+        None
+    }
+}
+
+fn no_check() -> Arc<dyn ConfigCheck> {
+    Arc::new(NoCheck)
+}
 
 /// A plugin of its own, with one kind and a config `default`, which an object uses.
 struct Setting {
@@ -108,7 +127,7 @@ impl Setting {
     async fn process(&self, published: bool) -> Process {
         let (engine, gate) = engine(plane().await.kubeconfig()).await;
         let kinds = published.then(|| self.kind.api.clone());
-        let usage = keep_while_used(&engine, &self.plugin, kinds.into_iter());
+        let usage = keep_while_used(&engine, &self.plugin, kinds.into_iter(), no_check());
         Process {
             engine,
             usage,
@@ -153,7 +172,7 @@ async fn a_config_stays_for_objects_of_a_withdrawn_kind() {
     let setting = Setting::new().await;
     let process = setting.process(true).await;
     setting.held().await;
-    process.usage.publish(std::iter::empty());
+    process.usage.publish(std::iter::empty(), &no_check());
     setting.admin.delete(&setting.config()).await.unwrap();
     setting.blocked().await;
 
@@ -174,7 +193,9 @@ async fn a_process_that_starts_without_a_kind_keeps_its_config() {
 
     let process = setting.process(false).await;
     // Both are published again; nothing was lost meanwhile.
-    process.usage.publish(std::iter::once(setting.kind.api.clone()));
+    process
+        .usage
+        .publish(std::iter::once(setting.kind.api.clone()), &no_check());
     setting.blocked().await;
     // With the definition go the objects, and with them the config.
     setting.admin.delete(&setting.kind.path()).await.unwrap();

@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::harness::RealHarness;
 
 #[tokio::test]
-async fn an_event_is_what_people_expect_and_comes_once() {
+async fn an_event_is_what_people_expect_and_counts_its_repeats() {
     let stage = RealHarness::live().await;
     stage.create("a").await;
     let name = json!({"metadata": {"annotations": {"crossplane.io/external-name": "a-123"}}});
@@ -46,7 +46,7 @@ async fn an_event_is_what_people_expect_and_comes_once() {
         .unwrap();
     assert_eq!(
         (&created["type"], &created["message"], &created["count"]),
-        (&json!("Normal"), &json!(message), &json!(1))
+        (&json!("Normal"), &json!(message), &json!(3))
     );
     assert_eq!(
         created["metadata"]["annotations"],
@@ -68,7 +68,7 @@ async fn an_event_is_what_people_expect_and_comes_once() {
     assert!(text.ends_with("ä…") && text.len() <= 1_024, "{}", text.len());
     let metrics = stage.engine.encode_metrics();
     for line in [
-        r#"crossbridge_events_total{outcome="sent"} 2"#,
+        r#"crossbridge_events_total{outcome="sent"} 4"#,
         r#"crossbridge_events_total{outcome="repeated"} 2"#,
     ] {
         assert!(metrics.lines().any(|shown| shown == line), "{line} in\n{metrics}");

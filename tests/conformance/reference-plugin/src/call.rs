@@ -161,13 +161,12 @@ pub fn open(
         if faults.on("config/dead-upstream-never-absent") {
             return Err(reject(FailureCode::NotFound, ABSENT).into());
         }
-        return Err(failure(
-            FailureCode::Unavailable,
-            Effect::None,
-            "NoFolder",
-            "The folder is absent.",
-        )
-        .into());
+        let code = if faults.on("config/check-agrees-with-calls#settings") {
+            FailureCode::InvalidConfig
+        } else {
+            FailureCode::Unavailable
+        };
+        return Err(failure(code, Effect::None, "NoFolder", "The folder is absent.").into());
     }
     check_upstream(faults, &folder, call_kind)?;
     Ok(Upstream::of(&folder, kind)?)

@@ -207,6 +207,11 @@ impl PluginService for ReferencePlugin {
             {
                 None
             }
+            Err(Rejection::Failure(failure))
+                if self.on("config/check-agrees-with-calls#settings") && failure.reason == "NoFolder" =>
+            {
+                None
+            }
             Err(Rejection::Failure(failure)) => Some(*failure),
             Ok(_) if self.on("config/valid-accepted") => Some(reject(FailureCode::InvalidConfig, "Picky")),
             Ok(_) => None,

@@ -29,6 +29,7 @@ const VARIANTS: &[&str] = &[
     "config/dead-upstream-never-absent#list",
     "config/dead-upstream-never-absent#nameless",
     "config/dead-upstream-never-absent#poll",
+    "config/check-agrees-with-calls#settings",
     "config/new-revision-effective#credentials",
     "config/isolated#at-once",
     "config/isolated#unmarked",

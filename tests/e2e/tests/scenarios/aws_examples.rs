@@ -1,6 +1,10 @@
-//! Every manifest of `examples/aws` as it is: created, ready, deleted. No served kind is without one.
+//! Every manifest of `examples/aws` as it is: applied by kubectl, ready, explained by `trace`, deleted. No served kind is without one.
 
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
 
 use bridge_e2e::{Handle, Stack, StackOptions, condition, eventually, is_ready, is_synced};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
@@ -10,24 +14,22 @@ use serde_json::{Value, json};
 
 const GROUPS: &str = ".aws.crossbridge.dev";
 
-/// The objects in `examples/aws` that are of a served kind, in the order of the files.
-fn examples() -> Vec<Value> {
+/// The files of `examples/aws`.
+fn files() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/aws");
     let mut files: Vec<_> = fs::read_dir(folder)
         .expect("a folder of examples")
         .map(|entry| entry.expect("an entry").path())
         .collect();
     files.sort();
-    let texts = files
-        .iter()
-        .map(|file| fs::read_to_string(file).expect("a manifest"));
-    let objects = texts.flat_map(|text| {
-        serde_yaml_ng::Deserializer::from_str(&text)
-            .map(|document| Value::deserialize(document).expect("YAML"))
-            .collect::<Vec<Value>>()
-    });
-    objects
-        .filter(|object| group_of(object).ends_with(GROUPS))
+    files
+}
+
+/// The objects in a file.
+fn objects(file: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(file).expect("a manifest");
+    serde_yaml_ng::Deserializer::from_str(&text)
+        .map(|document| Value::deserialize(document).expect("YAML"))
         .collect()
 }
 
@@ -56,7 +58,8 @@ async fn every_example_becomes_ready_and_is_deleted() {
     let region = json!({"spec": {"settings": {"region": "eu-west-1"}}});
     stack.config("default").merge(region).await;
     // What others refer to comes after them: no order may matter.
-    let examples: Vec<Value> = examples().into_iter().rev().collect();
+    let files: Vec<PathBuf> = files().into_iter().rev().collect();
+    let examples: Vec<Value> = files.iter().flat_map(|file| objects(file)).collect();
     let kind_of = |object: &Value| object["kind"].as_str().unwrap_or_default().to_owned();
     let kinds: BTreeSet<(String, String)> = examples
         .iter()
@@ -68,7 +71,7 @@ async fn every_example_becomes_ready_and_is_deleted() {
     .await;
     let served = served_kinds(&stack).await;
 
-    let mut objects: Vec<Handle> = Vec::new();
+    let mut objects: Vec<(Handle, String)> = Vec::new();
     for example in examples {
         let (group, kind) = (group_of(&example).to_owned(), kind_of(&example));
         let served = served.iter().find(|served| served.0 == group && served.1 == kind);
@@ -78,18 +81,39 @@ async fn every_example_becomes_ready_and_is_deleted() {
         definition.until("to be established", is_established).await;
         let name = example["metadata"]["name"].as_str().expect("a name");
         let object = stack.cluster.object(&group, "v1alpha1", &kind, plural, name);
-        object.create(example.clone()).await;
-        objects.push(object);
+        objects.push((object, format!("{plural}.{group}/{name}")));
     }
-    for object in &objects {
+    // As a user does, whose kubectl reads YAML otherwise than others do.
+    for file in &files {
+        let file = file.to_str().expect("a path");
+        stack.kubectl(&["apply", "--validate=strict", "-f", file]).await;
+    }
+    for (object, _) in &objects {
         object
             .until("to be ready", |seen| is_ready(seen) && is_synced(seen))
             .await;
     }
-    for object in &objects {
+    for (_, name) in &objects {
+        let trace = stack.trace(name).await.to_string();
+        // Their groups are below the plugin's, whose config is meant.
+        assert!(
+            trace.contains("ClusterProviderConfig default") && trace.contains("Ready=True (Usable)"),
+            "{trace}"
+        );
+        assert!(
+            !trace.contains("unresolved") && trace.contains("waits for: nothing"),
+            "{trace}"
+        );
+    }
+    let trace = stack.trace("clusterproviderconfig/default").await.to_string();
+    assert!(
+        trace.contains(&format!("used by {} object(s)", objects.len())),
+        "{trace}"
+    );
+    for (object, _) in &objects {
         object.delete().await;
     }
-    for object in &objects {
+    for (object, _) in &objects {
         object.until_deleted().await;
     }
     let served = served_kinds(&stack).await.into_iter();

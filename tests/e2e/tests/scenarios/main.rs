@@ -6,6 +6,7 @@ mod credentials;
 mod crossplane_compatibility;
 mod definitions;
 mod distribution_survives;
+mod first_hour;
 mod lifecycle;
 mod manifests;
 mod steady_state;

@@ -490,6 +490,13 @@ fn a_replacement_waits_for_the_approval_of_its_generation() {
             "{}: approved was another change",
             subject.name
         );
+        assert!(
+            model
+                .message()
+                .ends_with("the annotation says \"1\", the generation is 2"),
+            "{}",
+            model.message()
+        );
         model.approve("2");
         model.ends_ready();
         assert_ne!(model.cloud.objects[0].id, first, "{}", subject.name);

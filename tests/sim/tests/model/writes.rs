@@ -115,7 +115,7 @@ fn a_long_change_is_one_status_more() {
 }
 
 #[test]
-fn drift_is_corrected_without_a_status_write() {
+fn drift_is_corrected_and_reported_without_a_status_write() {
     let mut model = Model::at_rest(&kinds::bucket());
     model.cloud.objects[0]
         .parameters
@@ -126,6 +126,59 @@ fn drift_is_corrected_without_a_status_write() {
     });
     assert_eq!(model.made()[0].parameters["size"], 1);
     assert_eq!(writes, Writes::default());
+    assert_eq!(drift(&model), ["Corrected drift in /size"]);
+}
+
+/// What was reported of drift.
+fn drift(model: &Model) -> Vec<&str> {
+    let reported = model.bridges.iter().flat_map(|bridge| &bridge.reported);
+    let drift = reported.filter(|event| event.reason == "CorrectedDrift");
+    drift.map(|event| event.message.as_str()).collect()
+}
+
+#[test]
+fn what_the_user_asks_for_is_no_drift() {
+    for subject in kinds::families() {
+        let mut model = Model::at_rest(&subject);
+        model.edit("size", json!(7));
+        model.ends_ready();
+        assert!(
+            model.events().contains(&"UpdatedExternalResource"),
+            "{}",
+            subject.name
+        );
+        assert!(drift(&model).is_empty(), "{}: {:?}", subject.name, drift(&model));
+    }
+}
+
+#[test]
+fn drift_is_reported_by_a_process_that_never_saw_it_otherwise() {
+    let mut model = Model::at_rest(&kinds::bucket());
+    model.cloud.objects[0]
+        .parameters
+        .insert("size".to_owned(), json!(5));
+    model.bridges[A].crash();
+    model.rest();
+    assert_eq!(drift(&model), ["Corrected drift in /size"]);
+}
+
+#[test]
+fn a_resource_that_is_created_anew_is_reported_each_time() {
+    for subject in kinds::families() {
+        let mut model = Model::at_rest(&subject);
+        for times in 1..3 {
+            model.advance(Duration::from_mins(10));
+            model.rest();
+            model.cloud.remove_by_hand(|_| true);
+            model.advance(Duration::from_mins(2));
+            model.ends_ready();
+            let events = model.events();
+            let recreated = events
+                .iter()
+                .filter(|event| **event == "RecreatingExternalResource");
+            assert_eq!(recreated.count(), times, "{}", subject.name);
+        }
+    }
 }
 
 #[test]

@@ -157,13 +157,22 @@ pub fn may_be_its_work(snapshot: &Snapshot, record: &Record, observation: &Obser
     }
 }
 
+/// What a person's word to adopt says instead of what is asked for, behind the question; empty: there is none.
+pub fn why_not_adopted(snapshot: &Snapshot) -> String {
+    match snapshot.managed.annotation(names::ADOPT) {
+        "" => String::new(),
+        given => format!("; the annotation says {given:?}"),
+    }
+}
+
 /// Why what was found is another's, and what to do; `None`: it is not, as far as one can tell.
 pub fn foreign_owner(snapshot: &Snapshot, observation: &Observation) -> Option<String> {
     let name = &observation.external_name;
     if let Ownership::Foreign(marker) = ownership(snapshot, observation) {
         return Some(format!(
-            "{name:?} bears the marker {marker} of another object; if that object is gone for good, annotate {}={marker}",
-            names::ADOPT
+            "{name:?} is owned by another object (marker {marker}); if that object is gone for good, annotate {}={marker}{}",
+            names::ADOPT,
+            why_not_adopted(snapshot)
         ));
     }
     let conflicting_object = conflicting_object(snapshot, observation)?;

@@ -31,11 +31,12 @@ pub fn stop_at_name_conflict(ctx: &ReconcileContext) -> Flow {
             Break(ctx.stop(
                 StopReason::AlreadyExists,
                 format!(
-                    "{:?} existed already when it was to be made; annotate {}={} if it shall be managed by this object, or choose another name with {}",
+                    "{:?} existed already when it was to be created; annotate {}={} to have it managed by this object, or choose another name with {}{}",
                     observation.external_name,
                     names::ADOPT,
                     observation.external_name,
-                    names::EXTERNAL_NAME
+                    names::EXTERNAL_NAME,
+                    rules::why_not_adopted(ctx.snapshot)
                 ),
             ))
         }

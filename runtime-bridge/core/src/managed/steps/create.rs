@@ -89,12 +89,12 @@ pub fn stay_absent(ctx: &ReconcileContext) -> Flow {
 
 /// The same desired state was rejected.
 pub fn wait_for_change(ctx: &ReconcileContext) -> Flow {
-    let rejected = ctx.memory.refused(ctx.snapshot, Verb::Create);
+    let rejected = ctx.memory.rejected(ctx.snapshot, Verb::Create);
     let Some(retry_state) = rejected.filter(|_| wanted(ctx).is_some()) else {
         return NEXT;
     };
     let report = Report::of_retry_state(Some(retry_state)).creating();
-    Break(ctx.wait(report, None, Purpose::Drift))
+    Break(ctx.wait(report, ctx.next_try(retry_state), Purpose::Drift))
 }
 
 /// Beside another that creates the same, nobody could tell afterwards whose it is (trace 45).
@@ -202,7 +202,26 @@ pub fn record_intent(ctx: &ReconcileContext) -> Flow {
     } else {
         annotations.insert(names::EXTERNAL_NAME.to_owned(), Some(name));
     }
-    Break(ctx.write_intent("record the intent to create", &record, annotations))
+    Break(
+        ctx.write_intent("record the intent to create", &record, annotations)
+            .telling(recreated(ctx)),
+    )
+}
+
+/// What was there, and what nobody here deleted, is created anew: somebody may want to know who did.
+fn recreated(ctx: &ReconcileContext) -> Option<Event> {
+    let former = ctx
+        .record()
+        .filter(|former| rules::confirmed(ctx.snapshot, former))?;
+    let replaced = former.replacement.as_ref().and_then(|one| one.replaces.as_ref());
+    if replaced.is_some() {
+        return None;
+    }
+    let message = format!(
+        "{:?} does not exist any more, though nothing here deleted it: it is created anew",
+        former.external_name
+    );
+    Some(Event::warning(WarningEvent::RecreatingExternalResource, &message))
 }
 
 /// The name that the resource will have; empty where the cloud gives it.

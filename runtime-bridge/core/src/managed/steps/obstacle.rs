@@ -17,7 +17,7 @@ use crate::managed::{
     status::SYNCED,
     step::{Flow, NEXT},
 };
-use crate::reasons::{ConditionReason, StopReason, WarningEvent};
+use crate::reasons::{Reason, StopReason, WarningEvent};
 
 /// The desired state cannot be read whole: what goes on by itself is followed all the same, and nothing else is done. A Delete needs no secrets,
 /// and must not wait for one that is gone.
@@ -125,11 +125,12 @@ pub fn back_off(ctx: &ReconcileContext) -> Flow {
 /// Something outside the object is in the way: no plugin call, but the conditions say so.
 fn report_external_problem(ctx: &ReconcileContext, problem: &Problem, until: Option<Timestamp>) -> Decision {
     let snapshot = ctx.snapshot;
-    let message = format!("{}: {}", problem.reason, problem.message);
+    let message = format!("{}{}", problem.message, ctx.way_out());
+    let event = format!("{}: {message}", problem.reason);
     let report = Report {
-        event: Some(Event::warning(WarningEvent::CannotConnectToProvider, &message)),
+        event: Some(Event::warning(WarningEvent::CannotConnectToProvider, &event)),
         ..Report::failed(
-            ConditionReason::ReconcileError,
+            Reason::of_problem(&problem.reason),
             format!("connect failed: {message}"),
         )
     };

@@ -87,9 +87,10 @@ pub fn ask(ctx: &ReconcileContext) -> Flow {
         return NEXT;
     };
     let message = format!(
-        "{fields} cannot be changed in place; change back, or annotate {}={} to delete the resource and create another",
+        "{fields} cannot be changed in place; change back, or annotate {}={} to delete the resource and create another{}",
         names::APPROVE_REPLACEMENT,
-        approval::awaited(ctx.snapshot, existing.record)
+        approval::awaited(ctx.snapshot, existing.record),
+        approval::why_not_approved(ctx.snapshot, existing.record)
     );
     Break(stop(ctx, existing, StopReason::ReplacementRequired, message))
 }

@@ -18,12 +18,12 @@ use crate::{external::Verb, kind::DiffMode, reasons::ConditionReason};
 /// The same desired state was rejected.
 pub fn wait_for_change(ctx: &ReconcileContext) -> Flow {
     let (Some(existing), Some(retry_state)) =
-        (ctx.existing(), ctx.memory.refused(ctx.snapshot, Verb::Update))
+        (ctx.existing(), ctx.memory.rejected(ctx.snapshot, Verb::Update))
     else {
         return NEXT;
     };
     let report = shown(ctx, existing.observation, Some(retry_state));
-    Break(ctx.wait(report, None, Purpose::Drift))
+    Break(ctx.wait(report, ctx.next_try(retry_state), Purpose::Drift))
 }
 
 pub fn wait_for_call(ctx: &ReconcileContext) -> Flow {

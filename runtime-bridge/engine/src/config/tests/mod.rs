@@ -12,7 +12,9 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use self::fixture::{PLUGIN, Shared, bucket, cluster_wide, object};
-use super::{ConfigError, ConfigPolicy, ConfigResolver, cluster_config_api, host::Content, secret_of};
+use super::{
+    ConfigCheck, ConfigError, ConfigPolicy, ConfigResolver, cluster_config_api, host::Content, secret_of,
+};
 use crate::{
     api_error::ApiError,
     managed::ConfigSource,
@@ -329,7 +331,7 @@ async fn what_became_of_a_config_is_its_condition_written_once_per_change() {
         .iter()
         .map(|condition| ["status", "reason", "message"].map(|field| condition[field].as_str().unwrap()))
         .collect();
-    let missing = "the ClusterProviderConfig.test.example.org default names a Secret for its credentials: the Secret team/keys does not exist";
+    let missing = "ClusterProviderConfig default cannot get its credentials: the Secret team/keys does not exist: create it, or name another in spec.credentials";
     assert_eq!(
         words,
         [
@@ -359,6 +361,17 @@ async fn a_condition_that_was_not_written_is_written_later() {
     shared.config(None, 2, &json!({}));
     shared.fixture().refusals = VecDeque::from([ApiError::Conflict(String::new())]);
     assert_eq!(reported().await, 2, "who was only not the first tries again");
+
+    shared.config(None, 3, &json!({}));
+    let conflict = || ApiError::Conflict(String::new());
+    shared.fixture().refusals = VecDeque::from([conflict(), conflict(), conflict()]);
+    assert_eq!(reported().await, 2);
+    assert_eq!(
+        shared.fixture().woken.last().map(String::as_str),
+        Some("default in 1 s")
+    );
+    shared.wait(1);
+    assert_eq!(reported().await, 3, "the version that stands is in by then");
 }
 
 #[tokio::test(start_paused = true)]

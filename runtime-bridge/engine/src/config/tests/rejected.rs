@@ -5,7 +5,7 @@ use jiff::SignedDuration;
 use serde_json::json;
 
 use super::{
-    ConfigError,
+    ConfigCheck, ConfigError,
     fixture::{Shared, cluster_wide},
     reason, with_secret,
 };
@@ -37,7 +37,7 @@ async fn a_rejected_config_backs_off_until_it_changes() {
     assert!(
         error
             .to_string()
-            .ends_with("is not accepted: The key is refused."),
+            .ends_with("is not accepted: The key is refused; correct its settings or credentials"),
         "{error}"
     );
     // 5 s, 10 s, 20 s, … at most 5 min.
@@ -152,6 +152,51 @@ async fn a_rejected_call_suspends_its_config_until_a_check_succeeds() {
     assert_eq!(shared.counts().1, 3, "a burst of 32 was one failure");
     let condition = shared.fixture().reported.last().cloned().unwrap();
     assert_eq!(condition["status"], "True");
+}
+
+#[tokio::test]
+async fn a_check_that_an_outage_cuts_short_rejects_nothing() {
+    for code in [
+        FailureCode::Unavailable,
+        FailureCode::Throttled,
+        FailureCode::Timeout,
+    ] {
+        let shared = Shared::default();
+        shared.config(None, 1, &json!({}));
+        shared.fixture().verdict = Some(Ok(Err(Failure { code, ..refusal() })));
+        let resolver = shared.resolver(false);
+        assert_eq!(
+            reason(&resolver, &cluster_wide()).await,
+            "ProviderConfigNotChecked",
+            "{code:?}"
+        );
+        shared.fixture().verdict = None;
+        // 1 s, and not 5.
+        shared.wait(1);
+        resolver.config_of(&cluster_wide()).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_config_is_checked_though_nothing_refers_to_it() {
+    let shared = Shared::default();
+    shared.config(None, 1, &with_secret(None));
+    shared.secret(1, &[("token", "bad")]);
+    shared.fixture().verdict = Some(Ok(Err(refusal())));
+    let resolver = shared.resolver(false);
+    let config = || shared.fixture().objects.values().next().cloned().unwrap();
+    let again = resolver.check(&config()).await;
+    assert_eq!(again, Some(shared.now() + SignedDuration::from_secs(5)));
+    assert_eq!(shared.fixture().reported.last().unwrap()["reason"], "BadKey");
+    shared.fixture().verdict = None;
+    shared.secret(2, &[("token", "good")]);
+    assert_eq!(resolver.check(&config()).await, None);
+    assert_eq!(
+        shared.fixture().reported.last().unwrap()["reason"],
+        "Usable",
+        "at once"
+    );
+    assert!(shared.fixture().woken.is_empty());
 }
 
 #[tokio::test]

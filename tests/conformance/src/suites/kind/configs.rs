@@ -23,8 +23,8 @@ assertions! {
         "Credentials that are rejected are UNAUTHENTICATED or PERMISSION_DENIED.",
         "Translate the upstream's 401 and 403.";
     CHECK_AGREES = "config/check-agrees-with-calls", Core, "PluginService.CheckConfig",
-        "Credentials with which Observe is UNAUTHENTICATED are rejected by CheckConfig too.",
-        "Ask the upstream who you are, as a call would: after a rejection the bridge goes on as soon as CheckConfig succeeds.";
+        "A config with which Observe is UNAUTHENTICATED or INVALID_CONFIG is rejected by CheckConfig too.",
+        "Ask the upstream who you are, and use each setting, as a call would: users look at the config first, and the bridge goes on as soon as CheckConfig succeeds.";
     DEAD = "config/dead-upstream-never-absent", Core, "Absent",
         "With settings that reach no server, what exists does not read as absent.",
         "An upstream that does not answer, or a folder that is absent, is a Failure.";
@@ -115,22 +115,36 @@ async fn bad_credentials(ctx: &KindContext, resource: TestResource) -> Result<Te
         ObserveResult::Absent(_) => {}
         observation => run_ctx.judge(BAD_CREDENTIALS_CODE, failed_with(observation, &codes)),
     }
-    match &report.observation {
-        ObserveResult::Failed(failure) if failure.code == FailureCode::Unauthenticated => {
-            let verdict = check(run_ctx, bad).await?;
+    check_agrees(ctx, &report.observation, bad).await?;
+    run_ctx.judge(BAD_CREDENTIALS, report.settled(ctx, &resource).await?);
+    absence::ensure_exists(ctx, resource).await
+}
+
+/// What Observe rejects for its config, CheckConfig rejects too.
+async fn check_agrees(
+    ctx: &KindContext,
+    observation: &ObserveResult,
+    config: wire::ConfigContext,
+) -> Result<(), Stop> {
+    let run_ctx = &ctx.run_ctx;
+    let of_config = [FailureCode::Unauthenticated, FailureCode::InvalidConfig];
+    match observation {
+        ObserveResult::Failed(failure) if of_config.contains(&failure.code) => {
+            let verdict = check(run_ctx, config).await?;
             let is_rejected = matches!(verdict, ConfigVerdict::Unusable(_));
             run_ctx.judge(
                 CHECK_AGREES,
-                holds(is_rejected, || "CheckConfig finds them usable".to_owned()),
+                holds(is_rejected, || {
+                    format!("Observe: {}: {}; CheckConfig finds the config usable", failure.reason, failure.message)
+                }),
             );
         }
         _ => run_ctx.not_applicable(
             CHECK_AGREES,
-            "Observe is not UNAUTHENTICATED with these credentials",
+            "Observe is neither UNAUTHENTICATED with rejected credentials nor INVALID_CONFIG with dead settings",
         ),
     }
-    run_ctx.judge(BAD_CREDENTIALS, report.settled(ctx, &resource).await?);
-    absence::ensure_exists(ctx, resource).await
+    Ok(())
 }
 
 async fn dead(ctx: &KindContext, resource: TestResource) -> Result<TestResource, Stop> {
@@ -139,7 +153,8 @@ async fn dead(ctx: &KindContext, resource: TestResource) -> Result<TestResource,
             .not_applicable(DEAD, "give --dead-setting: one that reaches no server");
         return Ok(resource);
     };
-    let report = absence::absence_report(ctx, &resource.clone().with_config(dead)).await?;
+    let report = absence::absence_report(ctx, &resource.clone().with_config(dead.clone())).await?;
+    check_agrees(ctx, &report.observation, dead).await?;
     ctx.run_ctx.judge(DEAD, not_found(&report.observation));
     ctx.run_ctx.judge(DEAD, report.settled(ctx, &resource).await?);
     absence::ensure_exists(ctx, resource).await

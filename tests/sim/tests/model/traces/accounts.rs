@@ -247,7 +247,7 @@ fn a_deletion_waiting_for_an_account_names_the_orphan_annotation() {
         let uid = model.object().managed.uid.clone();
         assert!(
             model.message().ends_with(&format!(
-                "annotate {}={uid} to let the object go, and leave what there may be",
+                "annotate {}={uid} to remove the object without deleting the external resource",
                 names::ORPHAN
             )),
             "{}",
