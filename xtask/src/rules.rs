@@ -318,6 +318,7 @@ mod tests {
             "runtime-bridge/core/src/composite",
             "runtime-bridge/core/src/driver",
             "runtime-bridge/core/src/managed",
+            "runtime-bridge/core/src/protection",
             "tests/sim/tests/model",
         ] {
             switches(&root.join(folder), &mut names);

@@ -116,7 +116,7 @@ mod tests {
         assert!(
             failure
                 .to_string()
-                .ends_with("Restore: it has 4123 bytes, and 4096 are allowed"),
+                .ends_with("Restore: it has 4122 bytes, and 4096 are allowed"),
             "{failure}"
         );
     }
