@@ -92,9 +92,8 @@ fn kind(text: &str) -> Result<String, String> {
 
 /// Where the commands above come from.
 const TOOLS: &str = "
-runtime-bridge and provider-conformance are built in a checkout of Crossbridge:
-  cargo install --locked --path runtime-bridge
-  cargo install --locked --path tests/conformance
+runtime-bridge and provider-conformance are built in a checkout of Crossbridge, by `cargo install --locked --path runtime-bridge`
+and `cargo install --locked --path tests/conformance`.
 ";
 
 /// Writes the files, and reports what to do next.

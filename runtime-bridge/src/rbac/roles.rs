@@ -182,7 +182,7 @@ fn system() -> Value {
             &["secrets"],
             &["get", "list", "watch", "create", "patch", "delete"],
         ),
-        rule("", &["events"], &["create"]),
+        rule("", &["events"], &["create", "patch"]),
         json!({
             "apiGroups": ["coordination.k8s.io"], "resources": ["leases"],
             "resourceNames": ["crossplane-leader-election-core"], "verbs": ["get"],

@@ -156,7 +156,10 @@ async fn a_plugin_that_calls_itself_otherwise_is_not_served() {
 #[tokio::test]
 async fn a_plugin_of_another_user_is_not_connected_to() {
     let notes = Notes::start();
+    // Whoever waits for it would wait for the other user, too.
     let pinned = format!("notes.example.org={}", notes.endpoint());
+    let ran = run(&["crds", "--plugin", &pinned]).await;
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let arguments = |uid: &str| {
         [
             "crds",

@@ -57,7 +57,7 @@ impl ManagedReconciler {
         let by = match usages.first() {
             Some(usage) => usage.text(),
             // Its usages are another process's to see to: their mark tells.
-            None if !are_usages_known(&shared.watches) && object.label(IN_USE) == Some("true") => {
+            None if object.label(IN_USE) == Some("true") && !are_usages_known(&shared.watches) => {
                 object.annotation(IN_USE_BY).unwrap_or("a usage").to_owned()
             }
             None => return None,

@@ -135,9 +135,14 @@ impl Watches {
         self.shared.discovery.condition().map(WatchState::from)
     }
 
+    /// Kinds are wanted that have no definition: what is served without one is read from now on.
+    pub fn need_discovery(&self) {
+        self.shared.discovery.need();
+    }
+
     /// Whether it is known of kinds without a definition what they are, or why that is not known. The first question begins to find out.
     pub fn is_discovery_read(&self) -> bool {
-        self.shared.discovery.need();
+        self.need_discovery();
         self.shared.discovery.is_read()
     }
 

@@ -125,7 +125,8 @@ fn outcome(answer: Answer) -> Result<Option<wire::Outcome>, Status> {
 
 pub fn completed(name: &str, already_done: bool) -> wire::Outcome {
     wire::Outcome {
-        external_name: name.to_owned(),
+        // One that the contract does not allow is not repeated.
+        external_name: name.replace(char::is_control, ""),
         result: Some(outcome::Result::Completed(wire::Completed {
             observation: None,
             already_done,

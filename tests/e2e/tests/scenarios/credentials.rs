@@ -32,13 +32,13 @@ async fn wrong_keys_create_nothing_and_name_the_fix() {
     let bucket = stack
         .bucket("rejected")
         .until("to report that it is not synced", |seen| {
-            reason(seen, "Synced") == "ReconcileError"
+            reason(seen, "Synced") == "Unauthenticated"
         })
         .await;
     stack
         .distribution("rejected")
         .until("to report that it is not synced", |seen| {
-            reason(seen, "Synced") == "ReconcileError"
+            reason(seen, "Synced") == "Unauthenticated"
         })
         .await;
     assert!(
@@ -124,7 +124,7 @@ async fn a_missing_config_is_named_and_awaited() {
             message(seen, "Synced").contains("later")
         })
         .await;
-    assert_eq!(reason(&seen, "Synced"), "ReconcileError");
+    assert_eq!(reason(&seen, "Synced"), "ProviderConfigNotFound");
     let mut config = stack.config("default").get().await.expect("the config");
     config["metadata"] = json!({});
     stack.config("later").create(config).await;

@@ -221,8 +221,14 @@ impl Testbed {
         ];
         let bash = Spawn::new("bash")
             .env("PATH", path.join(":"))
-            .env("KUBECONFIG", &kubeconfig)
-            .env("CROSSBRIDGE_ADMIN_ADDRESS", &self.admin);
+            .env("KUBECONFIG", &kubeconfig);
+        // As `dev` does.
+        let found = self
+            .cluster
+            .plane
+            .kubeconfig()
+            .with_file_name("bridge-admin-address");
+        std::fs::write(found, &self.admin).expect("the folder of the kubeconfig is the test's own");
         Session::of(DOCUMENT, "live").run(bash, place).await;
     }
 

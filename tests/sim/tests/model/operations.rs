@@ -275,7 +275,7 @@ fn a_running_operation_is_followed_while_a_secret_is_missing() {
             model.pass(A);
         }
         assert!(model.calls("poll") > polls, "{}", subject.name);
-        assert_eq!(model.value("Synced"), "False/ReconcileError", "{}", subject.name);
+        assert_eq!(model.value("Synced"), "False/SecretNotFound", "{}", subject.name);
         assert_eq!(model.calls("create"), 1, "{}", subject.name);
         model.secret_missing = false;
         model.ends_ready();

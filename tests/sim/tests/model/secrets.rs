@@ -157,7 +157,7 @@ fn a_missing_secret_stops_calls_but_no_deletion() {
     model.secret_missing = true;
     model.advance(Duration::from_secs(61));
     model.pass(A);
-    assert!(model.message().contains("SecretNotFound"));
+    assert_eq!(model.value("Synced"), "False/SecretNotFound");
     assert_eq!(model.value("Ready"), "True/Available", "what is there is there");
     model.ends_gone();
 }

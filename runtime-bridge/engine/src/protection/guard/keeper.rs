@@ -90,6 +90,8 @@ impl UsageGuard {
             ],
             GuardKind::Webhook => vec![KeptObject::new(webhooks, names::WEBHOOK_CONFIGURATION)],
         };
+        // Its kinds have no definitions, and nobody else may ask what is served without one.
+        engine.watches.need_discovery();
         let watched = objects.iter().map(|object| {
             let (key, notified) = (object.key.clone(), Arc::clone(&changed));
             let listener: Arc<Listener> = Arc::new(move |change: &_| {

@@ -242,7 +242,9 @@ async fn a_definition_deleted_while_no_bridge_ran_takes_its_claims() {
 async fn offers_no_claims(stage: &Stage) {
     let definition = format!("{DEFINITIONS}/xpurchases.{GROUP}");
     let edit = json!({"spec": {"claimNames": null}});
-    stage.admin.patch(&definition, &edit).await.unwrap();
+    // In the version that knows claims.
+    let claimed = definition.replace("/v2/", "/v1/");
+    stage.admin.patch(&claimed, &edit).await.unwrap();
     let ended = stage
         .condition(&definition, "Offered", "TerminatingCompositeResourceClaim")
         .await;

@@ -217,6 +217,15 @@ impl Api {
                 .ok()
         };
         let Some(controller) = usage.controller() else {
+            // What uses it waits until the used object is gone: none of the three would ever go.
+            let owned = self.by_uid(&record.of.uid).and_then(|used| {
+                let owners = used["metadata"]["ownerReferences"].as_array()?.iter();
+                let mut controllers = owners.filter(|owner| owner["controller"] == true);
+                controllers.next()?["uid"].as_str().map(ToOwned::to_owned)
+            });
+            if owned.as_deref() == by["metadata"]["uid"].as_str() {
+                return None;
+            }
             let own = time(&usage.object)?;
             let together =
                 time(by).is_some_and(|by| by.duration_since(own).abs() <= jiff::SignedDuration::from_secs(2));
