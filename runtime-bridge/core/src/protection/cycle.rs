@@ -74,6 +74,7 @@ mod tests {
             title: format!("Usage {uid}"),
             details: String::new(),
             is_deleting: false,
+            has_finalizer: true,
             of: Some(named(of)),
             by: Some(named(by)),
         }

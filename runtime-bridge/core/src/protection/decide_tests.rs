@@ -402,6 +402,7 @@ mod other_usages {
             title: format!("Usage team/{uid}"),
             details: "why".to_owned(),
             is_deleting,
+            has_finalizer: true,
             of: Some(NamedObject {
                 id: sample::reference("Db", "db").id(None),
                 uid: Some("uid-db".to_owned()),

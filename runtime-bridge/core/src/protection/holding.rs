@@ -21,8 +21,9 @@ pub(super) fn joined(mark: &Mark, uid: &str, usages: &[UsageView]) -> Mark {
 pub(super) fn left(mark: &Mark, uid: &str, gone: &BTreeSet<String>, others: &[UsageView]) -> Mark {
     let is_left = |one: &String| one != uid && !gone.contains(one);
     let held_by: BTreeSet<String> = mark.held_by.iter().filter(|one| is_left(one)).cloned().collect();
-    // Others that are about to hold it, such as those that Crossplane made.
-    let is_held = !held_by.is_empty() || others.iter().any(|other| !other.is_deleting);
+    // Others that are about to hold it, such as those that Crossplane made. One without a finalizer may go, and take nothing off.
+    let is_about_to = |other: &UsageView| !other.is_deleting && other.has_finalizer;
+    let is_held = !held_by.is_empty() || others.iter().any(is_about_to);
     if !is_held || Rule::LabelOutlivesOtherUsages.is_off() {
         return Mark::default();
     }
@@ -58,6 +59,7 @@ mod tests {
             title: format!("Usage {uid}"),
             details: "why".to_owned(),
             is_deleting,
+            has_finalizer: true,
             of: None,
             by: None,
         }
@@ -101,5 +103,10 @@ mod tests {
         // One that is about to hold it does, unless it goes, too.
         assert!(left(&marked(&["a"]), "a", &none, &[view("b", false)]).label);
         assert!(!left(&marked(&["a"]), "a", &none, &[view("b", true)]).label);
+        let new = UsageView {
+            has_finalizer: false,
+            ..view("b", false)
+        };
+        assert!(!left(&marked(&["a"]), "a", &none, &[new]).label);
     }
 }

@@ -18,6 +18,8 @@ pub struct UsageView {
     pub details: String,
     /// It is being deleted.
     pub is_deleting: bool,
+    /// It bears the finalizer of usages: before it goes, it lets its object go.
+    pub has_finalizer: bool,
     /// Name and uid of the used object, as far as they are known.
     pub of: Option<NamedObject>,
     /// Likewise of the using one.
@@ -81,6 +83,7 @@ impl UsageView {
             title: usage.title(),
             details: usage.annotation(names::DETAILS).unwrap_or_default().to_owned(),
             is_deleting: usage.is_deleting(),
+            has_finalizer: usage.has_finalizer(),
             of: named(Side::Used),
             by: named(Side::Using),
         }

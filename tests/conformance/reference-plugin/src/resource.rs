@@ -126,7 +126,11 @@ fn outcome(answer: Answer) -> Result<Option<wire::Outcome>, Status> {
 pub fn completed(name: &str, already_done: bool) -> wire::Outcome {
     wire::Outcome {
         // One that the contract does not allow is not repeated.
-        external_name: name.replace(char::is_control, ""),
+        external_name: if name.contains(char::is_control) {
+            String::new()
+        } else {
+            name.to_owned()
+        },
         result: Some(outcome::Result::Completed(wire::Completed {
             observation: None,
             already_done,
