@@ -67,12 +67,9 @@ func (__KIND__) Delete(ctx context.Context, r *sdk.DeleteRequest[parameters, sta
 }
 
 func path(ctx context.Context, call sdk.Call) (string, error) {
-	settings, err := sdk.Settings[settings](call.Config)
-	if entry, gone := os.Stat(settings.Folder); err == nil && (gone != nil || !entry.IsDir()) {
-		err = sdk.InvalidConfig("the folder does not exist")
-	}
+	folder, err := folder(call.Config)
 	// EnsureTime stands before what counts: nothing is begun after the deadline.
-	return filepath.Join(settings.Folder, call.ExternalName), errors.Join(err, sdk.EnsureTime(ctx))
+	return filepath.Join(folder, call.ExternalName), errors.Join(err, sdk.EnsureTime(ctx))
 }
 
 func write(ctx context.Context, call sdk.Call, flags int, desired parameters) error {

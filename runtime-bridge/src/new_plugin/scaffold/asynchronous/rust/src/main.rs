@@ -61,7 +61,7 @@ impl Resource for __KIND__ {
         if !name.is_empty() && *name != file {
             return Err(Failure::invalid_argument("handle", "is of another file"));
         }
-        prepared(&folder(call)?.join(file)).await
+        prepared(&folder(&call.config)?.join(file)).await
     }
     async fn update(&self, call: &Call, update: &Update<Parameters>) -> Result<Outcome<Self>, Failure> {
         let file = fs::File::options().write(true).open(path(call)?).await;
@@ -76,13 +76,13 @@ impl Resource for __KIND__ {
     }
 }
 
-fn folder(call: &Call) -> Result<PathBuf, Failure> {
-    let settings: Settings = call.config.settings()?;
+fn folder(config: &Config) -> Result<PathBuf, Failure> {
+    let settings: Settings = config.settings()?;
     let missing = |_| Failure::invalid_config("the folder does not exist");
     settings.folder.canonicalize().map_err(missing)
 }
 fn path(call: &Call) -> Result<PathBuf, Failure> {
-    Ok(folder(call)?.join(&call.target.external_name))
+    Ok(folder(&call.config)?.join(&call.target.external_name))
 }
 fn name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into()
@@ -126,8 +126,9 @@ async fn prepared(path: &Path) -> Result<Outcome<__KIND__>, Failure> {
 
 #[tokio::main]
 async fn main() -> Result<(), ServeError> {
-    let plugin = Plugin::new("__NAME__.example.org", env!("CARGO_PKG_VERSION"));
-    plugin.settings::<Settings>().resource(__KIND__).serve().await
+    let plugin = Plugin::new("__NAME__.example.org", env!("CARGO_PKG_VERSION")).settings::<Settings>();
+    let plugin = plugin.check_config(|call| async move { folder(&call.config).map(|_| String::new()) });
+    plugin.resource(__KIND__).serve().await
 }
 #[cfg(test)]
 mod tests;
