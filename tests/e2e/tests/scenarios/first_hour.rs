@@ -74,6 +74,12 @@ impl Dev {
     }
 
     async fn run(&self, program: &str, arguments: &[&str]) -> String {
+        let ran = self.ran(program, arguments).await;
+        ran.unwrap_or_else(|printed| panic!("{program} {arguments:?}: {printed}"))
+    }
+
+    /// What it printed; as an error if it failed.
+    async fn ran(&self, program: &str, arguments: &[&str]) -> Result<String, String> {
         let (send, lines) = channel();
         let errors = send.clone();
         let process = Spawn::new(program)
@@ -88,8 +94,27 @@ impl Dev {
             .await
             .unwrap_or_else(|error| panic!("{error}"));
         let printed = lines.iter().collect::<Vec<_>>().join("\n");
-        assert!(ended.success(), "{program} {arguments:?}: {ended}: {printed}");
-        printed
+        if ended.success() {
+            Ok(printed)
+        } else {
+            Err(format!("{ended}: {printed}"))
+        }
+    }
+
+    /// The fields of a kind, once the API server has them: it publishes the schema of a new kind some seconds after it
+    /// serves the kind.
+    async fn explain(&self, field: &str) -> String {
+        let begun = Instant::now();
+        loop {
+            match self.ran(&self.state("kubectl"), &["explain", field]).await {
+                Ok(explained) => return explained,
+                Err(printed) => assert!(
+                    printed.contains("couldn't find resource") && begun.elapsed() < LIMIT,
+                    "{printed}"
+                ),
+            }
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
     }
 
     async fn kubectl(&self, arguments: &[&str]) -> String {
@@ -109,6 +134,14 @@ impl Dev {
             self.process.wait_for(LIMIT).await.expect("it ends").code(),
             Some(0)
         );
+    }
+}
+
+async fn until_it_exists(file: &Path) {
+    let begun = Instant::now();
+    while !file.exists() {
+        assert!(begun.elapsed() < LIMIT, "{} is not made", file.display());
+        tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
 
@@ -140,7 +173,7 @@ async fn the_first_hour_is_as_the_readme_has_it() {
     dev.until("File default/notes.txt: Ready=True (Available)");
 
     assert!(dev.kubectl(&["get", "managed", "-A"]).await.contains("notes.txt"));
-    let explained = dev.kubectl(&["explain", "file.spec.forProvider"]).await;
+    let explained = dev.explain("file.spec.forProvider").await;
     assert!(explained.contains("content"), "{explained}");
     let trace = dev
         .run(
@@ -166,6 +199,8 @@ async fn the_first_hour_is_as_the_readme_has_it() {
         fs::remove_file(&file).expect("it is removed");
         dev.reconcile(&format!("absence-{round}")).await;
         dev.until("event Warning RecreatingExternalResource: \"notes.txt\" does not exist any more");
+        // It is told before it is done.
+        until_it_exists(&file).await;
     }
     // A folder that goes away is a config that is not usable: at once, and with what to do.
     let patch = r#"{"spec":{"settings":{"folder":"/nowhere/at/all"}}}"#;
