@@ -137,14 +137,6 @@ impl Dev {
     }
 }
 
-async fn until_it_exists(file: &Path) {
-    let begun = Instant::now();
-    while !file.exists() {
-        assert!(begun.elapsed() < LIMIT, "{} is not made", file.display());
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-}
-
 /// The manifests of the example, with a folder of the test's own.
 fn manifests(scratch: &Path, folder: &Path) -> PathBuf {
     let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/files-plugin/manifests");
@@ -199,8 +191,7 @@ async fn the_first_hour_is_as_the_readme_has_it() {
         fs::remove_file(&file).expect("it is removed");
         dev.reconcile(&format!("absence-{round}")).await;
         dev.until("event Warning RecreatingExternalResource: \"notes.txt\" does not exist any more");
-        // It is told before it is done.
-        until_it_exists(&file).await;
+        dev.until("File default/notes.txt: Ready=True (Available)");
     }
     // A folder that goes away is a config that is not usable: at once, and with what to do.
     let patch = r#"{"spec":{"settings":{"folder":"/nowhere/at/all"}}}"#;
