@@ -1,0 +1,227 @@
+//! A plugin whose kind is served, and whose answers are too large, too many, too late, or tell what they must not.
+
+use std::{
+    future::pending,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use bridge_hostile::{Attack, CANARY, HOSTILE, HostilePlugin, MINE, Scene, observed};
+use crossbridge_proto::v1alpha1::{
+    Document, Failure, FailureCode, Observation, ObserveRequest, ObserveResponse, Warning, observe_response,
+};
+use serde_json::json;
+use tonic::Status;
+
+/// Objects of the hostile plugin.
+const TRAPS: usize = 30;
+
+/// Something that was never said before.
+fn anew() -> u64 {
+    static SAID: AtomicU64 = AtomicU64::new(0);
+    SAID.fetch_add(1, Ordering::Relaxed)
+}
+
+const AT_ONCE: Option<prost_types::Duration> = Some(prost_types::Duration { seconds: 1, nanos: 0 });
+
+/// Nearly as much as an answer may have, never the same.
+struct Huge;
+
+#[tonic::async_trait]
+impl Attack for Huge {
+    async fn observe(&self, request: ObserveRequest) -> Result<ObserveResponse, Status> {
+        let many: Vec<u64> = vec![anew(); 30_000];
+        let document = json!({ "many": many, "long": "x".repeat(3 << 20) });
+        let observation = Observation {
+            parameters: Some(Document {
+                json: document.to_string(),
+            }),
+            observe_after: AT_ONCE,
+            ..Observation::default()
+        };
+        Ok(observed(&request, observation))
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn answers_as_large_as_can_be_fill_no_memory() {
+    let scene = Scene::with_plugin(|socket| HostilePlugin::serve(socket, Huge)).await;
+    scene.traps(TRAPS).await;
+    scene.until_all(HOSTILE, MINE, "evil", "Synced", "True").await;
+    scene.verdict("huge-answers").await;
+}
+
+/// Values under new keys, each time.
+struct NewKeys;
+
+#[tonic::async_trait]
+impl Attack for NewKeys {
+    async fn observe(&self, request: ObserveRequest) -> Result<ObserveResponse, Status> {
+        let observation = Observation {
+            connection_details: [(format!("key-{}", anew()), vec![b'x'; 900 << 10])].into(),
+            observe_after: AT_ONCE,
+            ..Observation::default()
+        };
+        Ok(observed(&request, observation))
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn connection_details_do_not_grow_without_end() {
+    let scene = Scene::with_plugin(|socket| HostilePlugin::serve(socket, NewKeys)).await;
+    scene.traps(TRAPS).await;
+    scene
+        .until_all(HOSTILE, MINE, "evil", "Synced", "the kind does not declare it")
+        .await;
+    scene.verdict("new-connection-keys").await;
+}
+
+/// Sixteen new warnings in each answer, which become events.
+struct Warnings;
+
+#[tonic::async_trait]
+impl Attack for Warnings {
+    async fn observe(&self, request: ObserveRequest) -> Result<ObserveResponse, Status> {
+        let warnings = (0..16).map(|_| Warning {
+            reason: "Odd".into(),
+            message: format!("{} {}", anew(), "x".repeat(1000)),
+        });
+        let observation = Observation {
+            warnings: warnings.collect(),
+            ready_message: format!("{} {}", anew(), "y".repeat(1 << 20)),
+            observe_after: AT_ONCE,
+            ..Observation::default()
+        };
+        Ok(observed(&request, observation))
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flood_of_warnings_fills_nothing() {
+    let scene = Scene::with_plugin(|socket| HostilePlugin::serve(socket, Warnings)).await;
+    scene.traps(TRAPS).await;
+    scene.until_all(HOSTILE, MINE, "evil", "Synced", "True").await;
+    scene.verdict("warnings").await;
+    let events = scene.list("", "v1", "Event").await;
+    let odd = events["items"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter(|event| event["reason"] == "Odd")
+        .count();
+    assert!(odd <= TRAPS * 30, "{odd} events of {TRAPS} objects");
+    let traps = scene.list(HOSTILE, "v1alpha1", MINE).await;
+    for trap in traps["items"].as_array().unwrap() {
+        let size = trap["status"].to_string().len();
+        assert!(size < 16 << 10, "a status of {size} bytes");
+    }
+}
+
+/// No answer, ever.
+struct Hanging;
+
+#[tonic::async_trait]
+impl Attack for Hanging {
+    async fn observe(&self, _: ObserveRequest) -> Result<ObserveResponse, Status> {
+        pending().await
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plugin_that_never_answers_takes_no_others_place() {
+    let scene = Scene::with_plugin(|socket| HostilePlugin::serve(socket, Hanging)).await;
+    scene.traps(200).await;
+    scene.verdict("no-answer").await;
+}
+
+/// Says in every text what it was told in confidence.
+struct Telltale;
+
+impl Telltale {
+    fn told(request: &ObserveRequest) -> String {
+        let target = request.target.clone().unwrap_or_default();
+        let config = target.config.unwrap_or_default();
+        let token = config.credentials.get("token").cloned().unwrap_or_default();
+        let desired = request.desired.clone().unwrap_or_default();
+        let password = desired.sensitive_values.get("/password").cloned();
+        format!(
+            "{} and {}",
+            String::from_utf8_lossy(&token),
+            password.unwrap_or_default()
+        )
+    }
+}
+
+#[tonic::async_trait]
+impl Attack for Telltale {
+    async fn observe(&self, request: ObserveRequest) -> Result<ObserveResponse, Status> {
+        let told = Self::told(&request);
+        assert!(told.contains(CANARY), "it was told");
+        match anew() % 3 {
+            0 => Err(Status::internal(format!("at {told}\n\u{1b}[2J"))),
+            1 => Ok(ObserveResponse {
+                result: Some(observe_response::Result::Failure(Failure {
+                    code: FailureCode::Internal.into(),
+                    reason: "Told".into(),
+                    message: told.clone(),
+                    upstream_code: told.clone(),
+                    upstream_request_id: told,
+                    ..Failure::default()
+                })),
+            }),
+            _ => {
+                let document = Document {
+                    json: json!({ "told": told, "password": told }).to_string(),
+                };
+                let observation = Observation {
+                    canonical_id: told.clone(),
+                    provider_state: told.clone(),
+                    parameters: Some(document.clone()),
+                    status: Some(document),
+                    ready_message: told.clone(),
+                    etag: told.clone(),
+                    warnings: vec![Warning {
+                        reason: "Told".into(),
+                        message: told,
+                    }],
+                    ..Observation::default()
+                };
+                Ok(observed(&request, observation))
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_told_in_confidence_is_told_nowhere() {
+    let scene = Scene::with_plugin(|socket| HostilePlugin::serve(socket, Telltale)).await;
+    scene.traps(TRAPS).await;
+    scene.until_all(HOSTILE, MINE, "evil", "Synced", "reason").await;
+    scene.verdict("tells-secrets").await;
+}
+
+/// What it says begins lines of the log, and commands terminals.
+struct Forger;
+
+#[tonic::async_trait]
+impl Attack for Forger {
+    async fn observe(&self, _: ObserveRequest) -> Result<ObserveResponse, Status> {
+        Err(Status::internal(
+            "x\n2026-01-01T00:00:00Z ERROR forged: \u{1b}[2J",
+        ))
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_line_of_the_log_is_forged() {
+    let scene = Scene::with_plugin(|socket| HostilePlugin::serve(socket, Forger)).await;
+    scene.traps(TRAPS).await;
+    scene.until_all(HOSTILE, MINE, "evil", "Synced", "forged").await;
+    scene.verdict("forged-log").await;
+    let log = scene.logged();
+    assert!(log.contains("forged"), "it is logged");
+    assert!(!log.contains("[2J") || !log.contains('\u{1b}'), "no escape");
+    assert!(
+        log.lines().all(|line| !line.starts_with("2026-01-01")),
+        "no line of its own"
+    );
+}

@@ -1,0 +1,6 @@
+//! Attacks of one plugin, one tenant, or one stranger: the good ones beside them are served as before.
+
+mod answers;
+mod handshake;
+mod outside;
+mod tenants;
