@@ -15,7 +15,7 @@ use crate::{
     definitions::Definitions,
     manifests::yaml_document,
     output::print,
-    plugins::{CallMetrics, Groups, PluginArgs, PluginsError},
+    plugins::{CallMetrics, PluginArgs, PluginsError},
 };
 
 /// The plugins whose CRDs are printed.
@@ -78,7 +78,7 @@ pub async fn run(args: CrdsArgs) -> Result<(), CrdsError> {
     }
     for plugin in plugins {
         let served = plugin.served();
-        let groups = Groups::of(&served.info.name, &args.plugins.allow_group);
+        let groups = args.plugins.groups();
         let definitions = Definitions::of(&served, &groups);
         let configs = definitions.configs.into_iter().map(|(_, crd)| crd);
         let kinds = definitions.kinds.into_iter().map(|(_, crd)| crd);

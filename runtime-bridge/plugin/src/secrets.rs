@@ -9,6 +9,7 @@ use bridge_core::external::{
     CallError, Config, DesiredState, Failure, Observation, ObserveResult, Operation, Outcome, OutcomeResult,
     Warning,
 };
+use serde_json::Value;
 
 /// Shorter values occur in texts by chance, and are no secrets that withstand guessing.
 const SHORTEST: usize = 6;
@@ -42,6 +43,7 @@ impl<'a> SentSecrets<'a> {
         match result {
             Ok(mut answer) => {
                 answer.each_text(&mut hide);
+                self.hide_sensitive_in(&mut answer);
                 Ok(answer)
             }
             Err(mut error) => {
@@ -54,21 +56,36 @@ impl<'a> SentSecrets<'a> {
         }
     }
 
-    /// All forms of all values, the longest first. No text is longer than the contract lets it be, and so is no value in it.
-    fn forms(&self) -> Vec<String> {
-        let sensitive = self
-            .desired
-            .into_iter()
-            .flat_map(|desired| desired.sensitive.0.values());
-        let values = self.config.credentials.0.values().chain(sensitive);
-        let mut forms: Vec<String> = values
-            .filter(|value| (SHORTEST..=MOST_STATUS).contains(&value.len()))
-            .flat_map(|value| forms(value))
-            .collect();
-        forms.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
-        forms.dedup();
-        forms
+    /// What is published as data shows no sensitive value of the object. Credentials may stand there: an account, a project or a subscription is one
+    /// of them in many clouds, and a part of every id.
+    fn hide_sensitive_in<T: Texts>(&self, answer: &mut T) {
+        let mut forms = None;
+        if self.sensitive().next().is_some() {
+            answer.each_published(&mut |text| {
+                hide(forms.get_or_insert_with(|| all_forms(self.sensitive())), text);
+            });
+        }
     }
+
+    fn sensitive(&self) -> impl Iterator<Item = &'a Vec<u8>> {
+        let desired = self.desired.into_iter();
+        desired.flat_map(|desired| desired.sensitive.0.values())
+    }
+
+    fn forms(&self) -> Vec<String> {
+        all_forms(self.config.credentials.0.values().chain(self.sensitive()))
+    }
+}
+
+/// All forms of all values, the longest first. No text is longer than the contract lets it be, and so is no value in it.
+fn all_forms<'a>(values: impl Iterator<Item = &'a Vec<u8>>) -> Vec<String> {
+    let mut forms: Vec<String> = values
+        .filter(|value| (SHORTEST..=MOST_STATUS).contains(&value.len()))
+        .flat_map(|value| forms(value))
+        .collect();
+    forms.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+    forms.dedup();
+    forms
 }
 
 fn hide(forms: &[String], text: &mut String) {
@@ -89,7 +106,7 @@ fn forms(value: &[u8]) -> Vec<String> {
     ];
     if let Ok(text) = std::str::from_utf8(value) {
         // As it stands in a quoted text of JSON or Rust.
-        let quoted = serde_json::Value::String(text.to_owned()).to_string();
+        let quoted = Value::String(text.to_owned()).to_string();
         let trimmed = text.trim();
         forms.extend([
             text.to_owned(),
@@ -123,6 +140,18 @@ fn url_encoded(value: &[u8], space: &str) -> String {
 /// The texts of an answer that people read.
 pub(crate) trait Texts {
     fn each_text(&mut self, change: &mut dyn FnMut(&mut String));
+
+    /// Each text of the data that stands in the object's status for everybody to read.
+    fn each_published(&mut self, _: &mut dyn FnMut(&mut String)) {}
+}
+
+fn each_string(value: &mut Value, change: &mut dyn FnMut(&mut String)) {
+    match value {
+        Value::String(text) => change(text),
+        Value::Array(items) => items.iter_mut().for_each(|item| each_string(item, change)),
+        Value::Object(fields) => fields.values_mut().for_each(|field| each_string(field, change)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
 }
 
 impl Texts for Failure {
@@ -159,6 +188,11 @@ impl Texts for Observation {
             operation.each_text(change);
         }
     }
+
+    fn each_published(&mut self, change: &mut dyn FnMut(&mut String)) {
+        let fields = self.status.iter_mut().flat_map(|status| status.values_mut());
+        fields.for_each(|field| each_string(field, change));
+    }
 }
 
 impl Texts for ObserveResult {
@@ -167,6 +201,12 @@ impl Texts for ObserveResult {
             Self::Found(observation) => observation.each_text(change),
             Self::Absent(_) => {}
             Self::Failed(failure) => failure.each_text(change),
+        }
+    }
+
+    fn each_published(&mut self, change: &mut dyn FnMut(&mut String)) {
+        if let Self::Found(observation) = self {
+            observation.each_published(change);
         }
     }
 }
@@ -182,6 +222,14 @@ impl Texts for Outcome {
             }
             OutcomeResult::Operation(operation) => operation.each_text(change),
             OutcomeResult::Failure(failure) => failure.each_text(change),
+        }
+    }
+
+    fn each_published(&mut self, change: &mut dyn FnMut(&mut String)) {
+        if let OutcomeResult::Completed(completed) = &mut self.result
+            && let Some(observation) = &mut completed.observation
+        {
+            observation.each_published(change);
         }
     }
 }

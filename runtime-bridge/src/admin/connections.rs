@@ -1,6 +1,6 @@
 //! Connections to the admin endpoint: so many at once, each with so much time for a request.
 
-use std::{future::Future, io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{collections::VecDeque, io, net::SocketAddr, time::Duration};
 
 use axum::Router;
 use hyper::server::conn::http1;
@@ -10,7 +10,7 @@ use hyper_util::{
 };
 use tokio::{
     net::{TcpListener, TcpStream},
-    sync::{OwnedSemaphorePermit, Semaphore},
+    task::JoinHandle,
     time::{sleep, timeout},
 };
 use tokio_util::sync::CancellationToken;
@@ -30,39 +30,35 @@ const MOST_HEAD: usize = 16 << 10;
 /// After an error of the listener, such as too many open files.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Serves each connection by the routes that its client may use, until it is stopped.
+/// Serves each connection by the routes that its client may use, until it is stopped. One more than there are places ends the oldest: who
+/// holds connections without a request keeps no probe waiting.
 pub(super) async fn serve(
     listener: TcpListener,
     routes: impl Fn(SocketAddr) -> Router,
     stop: CancellationToken,
 ) {
-    let places = Arc::new(Semaphore::new(MOST));
+    let mut held: VecDeque<JoinHandle<()>> = VecDeque::with_capacity(MOST);
     loop {
-        let next = async {
-            // They are never closed.
-            let place = Arc::clone(&places).acquire_owned().await.ok()?;
-            Some((place, listener.accept().await))
-        };
         let accepted = tokio::select! {
             () = stop.cancelled() => return,
-            accepted = next => accepted,
+            accepted = listener.accept() => accepted,
         };
         match accepted {
-            Some((place, Ok((stream, from)))) => {
-                tokio::spawn(bounded(place, one(stream, routes(from))));
+            Ok((stream, from)) => {
+                held.retain(|connection| !connection.is_finished());
+                if held.len() >= MOST
+                    && let Some(oldest) = held.pop_front()
+                {
+                    oldest.abort();
+                }
+                held.push_back(tokio::spawn(one(stream, routes(from))));
             }
-            Some((_, Err(error))) => {
+            Err(error) => {
                 tracing::warn!(%error, "failed to accept a connection to the admin endpoint");
                 sleep(PAUSE).await;
             }
-            None => return,
         }
     }
-}
-
-async fn bounded(place: OwnedSemaphorePermit, served: impl Future<Output = ()>) {
-    let _ = timeout(CONNECTION_WITHIN, served).await;
-    drop(place);
 }
 
 async fn one(stream: TcpStream, routes: Router) {
@@ -72,7 +68,7 @@ async fn one(stream: TcpStream, routes: Router) {
         .header_read_timeout(HEADERS_WITHIN)
         .max_buf_size(MOST_HEAD)
         .serve_connection(TokioIo::new(stream), TowerToHyperService::new(routes));
-    if let Err(error) = served.await {
+    if let Ok(Err(error)) = timeout(CONNECTION_WITHIN, served).await {
         tracing::debug!(%error, "a connection to the admin endpoint ended");
     }
 }

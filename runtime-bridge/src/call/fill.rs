@@ -53,7 +53,7 @@ pub(super) async fn request(args: &CallArgs, object: &str, method: &Method) -> R
         external: Arc::new(plugin),
         objects: Arc::new(reader.clone()),
         secrets: Arc::new(reader.clone()),
-        host: Arc::new(LocalHost),
+        host: Arc::new(LocalHost::anywhere()),
         policy: ConfigPolicy::default(),
         backoff: policies::CONFIG,
         clock: Arc::new(SystemClock),

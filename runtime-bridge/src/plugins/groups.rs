@@ -4,29 +4,50 @@ use std::collections::BTreeSet;
 
 use bridge_core::kind::ResourceType;
 
-use super::OfPlugin;
+use super::{OfPlugin, PluginArgs};
 
-/// The groups beside its own that the operator lets one plugin have.
+/// Whose an API group is, as far as the operator says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Groups(BTreeSet<String>);
+pub struct Groups {
+    /// The names that `--plugin` gives.
+    pinned: BTreeSet<String>,
+    /// The groups that plugins may have beside their own.
+    allowed: Vec<OfPlugin<String>>,
+}
+
+impl PluginArgs {
+    /// Whose an API group is, by the flags.
+    pub fn groups(&self) -> Groups {
+        let pinned = self.addresses.iter().filter_map(|address| address.name.clone());
+        Groups {
+            pinned: pinned.collect(),
+            allowed: self.allow_group.clone(),
+        }
+    }
+}
 
 impl Groups {
-    /// Those that flags give to the plugin of this name.
-    pub fn of(plugin: &str, flags: &[OfPlugin<String>]) -> Self {
-        let its = flags.iter().filter(|flag| flag.plugin == plugin);
-        Self(its.map(|flag| flag.value.clone()).collect())
-    }
-
     /// Why the plugin may not serve a kind; `None`: it may.
     pub fn refusal(&self, plugin: &str, kind: &ResourceType) -> Option<String> {
-        let allowed = kind.is_of_plugin(plugin) || self.0.contains(&kind.group);
-        (!allowed).then(|| {
-            format!(
-                "its group is neither {plugin}, as the plugin is called, nor ends in .{plugin}: another plugin may own that group; the operator can \
-                 allow it with --allow-group {plugin}={}",
-                kind.group
-            )
-        })
+        let mut allowed = self.allowed.iter();
+        if allowed.any(|flag| flag.plugin == plugin && flag.value == kind.group) {
+            return None;
+        }
+        let allow = format!(
+            "the operator can allow it with --allow-group {plugin}={}",
+            kind.group
+        );
+        if !kind.is_of_plugin(plugin) {
+            return Some(format!(
+                "its group is neither {plugin}, as the plugin is called, nor ends in .{plugin}: another plugin may own that group; {allow}"
+            ));
+        }
+        // Whoever calls itself `example.org` has not therefore what is `aws.example.org`'s.
+        let mut pinned = self.pinned.iter();
+        let owner = pinned.find(|pinned| pinned.len() > plugin.len() && kind.is_of_plugin(pinned))?;
+        Some(format!(
+            "its group belongs to the plugin {owner}, which --plugin {owner}=… names; {allow}"
+        ))
     }
 }
 
@@ -36,23 +57,27 @@ mod tests {
 
     #[test]
     fn a_plugin_has_its_own_groups_and_those_that_the_operator_gives_it() {
-        let flags = [
-            OfPlugin {
-                plugin: "evil.example.org".to_owned(),
-                value: "cloud.example.com".to_owned(),
-            },
-            OfPlugin {
-                plugin: "aws.example.org".to_owned(),
-                value: "aws.example.com".to_owned(),
-            },
+        let allowed = [
+            ("evil.example.org", "cloud.example.com"),
+            ("aws.example.org", "aws.example.com"),
+            ("example.org", "sqs.aws.example.org"),
         ];
+        let groups = Groups {
+            pinned: BTreeSet::from(["aws.example.org".to_owned()]),
+            allowed: allowed
+                .map(|(plugin, group)| OfPlugin {
+                    plugin: plugin.to_owned(),
+                    value: group.to_owned(),
+                })
+                .into(),
+        };
         let may = |plugin: &str, group: &str| {
             let kind = ResourceType {
                 group: group.to_owned(),
                 version: "v1".to_owned(),
                 kind: "Bucket".to_owned(),
             };
-            Groups::of(plugin, &flags).refusal(plugin, &kind).is_none()
+            groups.refusal(plugin, &kind).is_none()
         };
         assert!(may("aws.example.org", "aws.example.org"));
         assert!(may("aws.example.org", "s3.aws.example.org"));
@@ -66,5 +91,10 @@ mod tests {
             assert!(!may("evil.example.org", stolen), "{stolen}");
         }
         assert!(!may("evil.example.org", "aws.example.com"), "given to another");
+        assert!(may("example.org", "gcp.example.org"));
+        assert!(may("example.org", "sqs.aws.example.org"), "given to it");
+        for of_pinned in ["aws.example.org", "s3.aws.example.org"] {
+            assert!(!may("example.org", of_pinned), "{of_pinned}");
+        }
     }
 }

@@ -10,7 +10,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{CallMetrics, Connected, Groups, OfPlugin, PluginAddress, PluginArgs, PluginsError, connect};
+use super::{CallMetrics, Connected, Groups, PluginAddress, PluginArgs, PluginsError, connect};
 
 /// Once one plugin is connected, the others are waited for so long before the engine starts: what is there begins together.
 const STRAGGLERS: Duration = Duration::from_secs(2);
@@ -35,10 +35,10 @@ pub struct PluginLink {
     /// Where it listens, for people.
     pub endpoint: String,
     standing: watch::Receiver<Standing>,
-    allow_group: Arc<[OfPlugin<String>]>,
+    groups: Arc<Groups>,
 }
 
-/// The endpoints of plugins that were connected to, by name: a second one of that name is not served.
+/// The endpoints of plugins that `--plugin` names, or that were connected to, by name: a second one of that name is not served.
 type Names = Arc<Mutex<BTreeMap<String, String>>>;
 
 impl PluginLink {
@@ -47,13 +47,13 @@ impl PluginLink {
         Self {
             endpoint: connected.endpoint.to_string(),
             standing: watch::channel(Standing::Connected(Box::new(connected))).1,
-            allow_group: Arc::default(),
+            groups: Arc::default(),
         }
     }
 
-    /// The API groups that the operator gives to the plugin, which calls itself so.
-    pub fn groups(&self, plugin: &str) -> Groups {
-        Groups::of(plugin, &self.allow_group)
+    /// Which plugin may serve kinds of which API group.
+    pub fn groups(&self) -> &Groups {
+        &self.groups
     }
 
     /// How it stands now.
@@ -80,8 +80,12 @@ impl PluginLink {
 impl PluginArgs {
     /// Begins to connect to each, until `stop`.
     pub fn links(&self, calls: &Arc<CallMetrics>, stop: &CancellationToken) -> Vec<PluginLink> {
-        let names = Names::default();
-        let allow_group: Arc<[OfPlugin<String>]> = self.allow_group.clone().into();
+        let pinned = self.addresses.iter().filter_map(|address| {
+            let name = address.name.clone()?;
+            Some((name, address.endpoint.to_string()))
+        });
+        let names = Names::new(Mutex::new(pinned.collect()));
+        let groups = Arc::new(self.groups());
         let addresses = self.addresses.iter();
         addresses
             .map(|address| {
@@ -98,7 +102,7 @@ impl PluginArgs {
                 PluginLink {
                     endpoint,
                     standing,
-                    allow_group: Arc::clone(&allow_group),
+                    groups: Arc::clone(&groups),
                 }
             })
             .collect()

@@ -10,7 +10,7 @@ mod process_context;
 mod served_compositions;
 mod shutdown;
 
-use std::{future::pending, net::SocketAddr, sync::Arc, time::Duration};
+use std::{future::pending, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use bridge_core::{lease::TimingError, managed::Settings};
 use bridge_engine::{
@@ -137,6 +137,15 @@ pub struct BehaviourArgs {
     /// ClusterProviderConfigs always may. Whoever can write a ProviderConfig can then send them wherever its settings point.
     #[arg(long, env = "CROSSBRIDGE_NAMESPACED_HOST_CREDENTIALS")]
     pub namespaced_host_credentials: bool,
+    /// A folder below which credentials of source Filesystem may lie. Give it once per folder; in the environment variable they are separated by
+    /// commas. Without it, no file is read.
+    #[arg(
+        long,
+        env = "CROSSBRIDGE_HOST_CREDENTIALS_DIR",
+        value_name = "DIR",
+        value_delimiter = ','
+    )]
+    pub host_credentials_dir: Vec<PathBuf>,
     /// Let ProviderConfigs of a namespace give a plugin no credentials, so that it acts as itself: as the identity of its pod. Whoever can
     /// write a ProviderConfig can then do what the plugin can.
     #[arg(long, env = "CROSSBRIDGE_NAMESPACED_AMBIENT_CREDENTIALS")]

@@ -39,6 +39,7 @@ struct Parts {
     engine: Arc<Engine>,
     shared: Arc<Shared>,
     options: ConfigPolicy,
+    host: Arc<LocalHost>,
     backoff: BackoffPolicy,
 }
 
@@ -77,6 +78,7 @@ impl PluginSource {
                 engine: Arc::clone(engine),
                 shared: Arc::clone(shared),
                 options: process.behaviour.config_policy(),
+                host: Arc::new(LocalHost::below(process.behaviour.host_credentials_dir.clone())),
                 backoff: process.behaviour.backoffs.config_backoff,
             },
             connected: None,
@@ -94,7 +96,7 @@ impl KindSource for PluginSource {
 
     fn wanted(&mut self) -> Wanted {
         if let (None, Standing::Connected(connected)) = (&self.connected, self.link.standing()) {
-            let groups = self.link.groups(&connected.served().info.name);
+            let groups = self.link.groups().clone();
             self.connected = Some(ConnectedSource::new(&connected, groups, self.parts.clone()));
         }
         self.connected
@@ -129,7 +131,7 @@ impl ConnectedSource {
             external: Arc::clone(&self.external),
             objects: Arc::new(Arc::downgrade(&self.parts.engine)),
             secrets: Arc::clone(&self.parts.engine.secrets) as _,
-            host: Arc::new(LocalHost),
+            host: Arc::clone(&self.parts.host) as _,
             policy: self.parts.options,
             backoff: self.parts.backoff,
             clock: Arc::clone(&self.parts.engine.clock),

@@ -300,6 +300,17 @@ impl Scene {
         std::fs::read_to_string(&self.log).unwrap_or_default()
     }
 
+    /// Waits until the bridge has logged this.
+    ///
+    /// # Panics
+    /// If it does not in time.
+    pub async fn until_logged(&self, part: &str) {
+        eventually(&format!("it logs {part:?}"), async || {
+            self.logged().contains(part)
+        })
+        .await;
+    }
+
     pub(crate) fn last_lines(&self) -> String {
         let log = self.logged();
         let lines: Vec<&str> = log.lines().collect();

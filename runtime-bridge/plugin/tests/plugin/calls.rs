@@ -86,7 +86,7 @@ async fn a_create_carries_desired_state_deadline_and_trace() {
     assert!(sent.outcome_unknown);
     let desired = sent.desired.clone().unwrap();
     assert_eq!(desired.parameters.unwrap().json, r#"{"size":9007199254740993}"#);
-    assert_eq!(desired.sensitive_values["/password"], "canary");
+    assert_eq!(desired.sensitive_values["/password"], "hunter2hunter2");
     let about = sent.target.clone().unwrap();
     assert_eq!(about.owner.unwrap().uid, "uid-1");
     assert_eq!(about.provider_state, "state");

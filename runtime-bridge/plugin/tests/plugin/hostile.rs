@@ -187,6 +187,27 @@ async fn values_that_were_sent_come_back_in_no_text() {
     assert!(error.to_string().contains("panicked at [redacted]"), "{error}");
 }
 
+#[tokio::test]
+async fn sensitive_values_are_published_in_no_status() {
+    // The account, too, is a credential, and a part of every id.
+    let answer = observed(found(Observation {
+        status: Some(Document {
+            json: json!({ "url": "https://me:hunter2hunter2@example.org", "all": [{ "password": "hunter2hunter2" }], "account": "canary" })
+                .to_string(),
+        }),
+        ..Observation::default()
+    }))
+    .await;
+    let Ok(ObserveResult::Found(observation)) = answer else {
+        panic!("{answer:?}");
+    };
+    let published = serde_json::Value::Object(observation.status.unwrap());
+    assert_eq!(
+        published,
+        json!({ "url": "https://me:[redacted]@example.org", "all": [{ "password": "[redacted]" }], "account": "canary" })
+    );
+}
+
 async fn handshake(script: Script) -> HandshakeError {
     let fake = Fake::start(script);
     match Plugin::connect(fake.options()).await {

@@ -137,16 +137,16 @@ async fn a_plugin_that_never_answers_takes_no_others_place() {
 struct Telltale;
 
 impl Telltale {
-    fn told(request: &ObserveRequest) -> String {
+    /// A credential and a sensitive value.
+    fn told(request: &ObserveRequest) -> (String, String) {
         let target = request.target.clone().unwrap_or_default();
         let config = target.config.unwrap_or_default();
         let token = config.credentials.get("token").cloned().unwrap_or_default();
         let desired = request.desired.clone().unwrap_or_default();
         let password = desired.sensitive_values.get("/password").cloned();
-        format!(
-            "{} and {}",
-            String::from_utf8_lossy(&token),
-            password.unwrap_or_default()
+        (
+            String::from_utf8_lossy(&token).into_owned(),
+            password.unwrap_or_default(),
         )
     }
 }
@@ -154,8 +154,9 @@ impl Telltale {
 #[tonic::async_trait]
 impl Attack for Telltale {
     async fn observe(&self, request: ObserveRequest) -> Result<ObserveResponse, Status> {
-        let told = Self::told(&request);
-        assert!(told.contains(CANARY), "it was told");
+        let (token, password) = Self::told(&request);
+        assert_eq!((token.as_str(), password.as_str()), (CANARY, CANARY));
+        let told = format!("{token} and {password}");
         match anew() % 3 {
             0 => Err(Status::internal(format!("at {told}\n\u{1b}[2J"))),
             1 => Ok(ObserveResponse {
@@ -170,15 +171,12 @@ impl Attack for Telltale {
             }),
             _ => {
                 let document = Document {
-                    json: json!({ "told": told, "password": told }).to_string(),
+                    json: json!({ "told": [format!("<{password}>")], "password": password }).to_string(),
                 };
                 let observation = Observation {
-                    canonical_id: told.clone(),
-                    provider_state: told.clone(),
                     parameters: Some(document.clone()),
                     status: Some(document),
                     ready_message: told.clone(),
-                    etag: told.clone(),
                     warnings: vec![Warning {
                         reason: "Told".into(),
                         message: told,
@@ -197,31 +195,4 @@ async fn what_was_told_in_confidence_is_told_nowhere() {
     scene.traps(TRAPS).await;
     scene.until_all(HOSTILE, MINE, "evil", "Synced", "reason").await;
     scene.verdict("tells-secrets").await;
-}
-
-/// What it says begins lines of the log, and commands terminals.
-struct Forger;
-
-#[tonic::async_trait]
-impl Attack for Forger {
-    async fn observe(&self, _: ObserveRequest) -> Result<ObserveResponse, Status> {
-        Err(Status::internal(
-            "x\n2026-01-01T00:00:00Z ERROR forged: \u{1b}[2J",
-        ))
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn no_line_of_the_log_is_forged() {
-    let scene = Scene::with_plugin(|socket| HostilePlugin::serve(socket, Forger)).await;
-    scene.traps(TRAPS).await;
-    scene.until_all(HOSTILE, MINE, "evil", "Synced", "forged").await;
-    scene.verdict("forged-log").await;
-    let log = scene.logged();
-    assert!(log.contains("forged"), "it is logged");
-    assert!(!log.contains("[2J") || !log.contains('\u{1b}'), "no escape");
-    assert!(
-        log.lines().all(|line| !line.starts_with("2026-01-01")),
-        "no line of its own"
-    );
 }

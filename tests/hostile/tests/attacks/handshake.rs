@@ -25,20 +25,18 @@ impl Attack for OfNeighbours {
 async fn kinds_of_a_neighbour_are_not_taken() {
     let scene = Scene::with_plugin(|socket| HostilePlugin::serve(socket, OfNeighbours)).await;
     scene
-        .until_admin(
-            "/debug/state",
-            "--allow-group evil.example.org=garden.example.org",
-        )
+        .until_logged("--allow-group evil.example.org=garden.example.org")
         .await;
     scene.verdict("kinds-of-a-neighbour").await;
 }
 
-struct CalledAsNeighbours;
+/// Calls itself so.
+struct Called(&'static str);
 
-impl Attack for CalledAsNeighbours {
+impl Attack for Called {
     fn info(&self) -> GetPluginInfoResponse {
         GetPluginInfoResponse {
-            name: GROUP.into(),
+            name: self.0.into(),
             ..OfNeighbours.info()
         }
     }
@@ -50,8 +48,43 @@ impl Attack for CalledAsNeighbours {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_name_of_a_neighbour_gives_nothing() {
-    let scene = Scene::with_plugin(|socket| HostilePlugin::serve(socket, CalledAsNeighbours)).await;
+    let scene = Scene::with_plugin(|socket| HostilePlugin::serve(socket, Called(GROUP))).await;
+    scene.until_logged("are both the plugin garden.example.org").await;
     scene.verdict("name-of-a-neighbour").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_name_above_a_neighbours_gives_nothing() {
+    let scene = Scene::with_plugin(|socket| HostilePlugin::serve(socket, Called("example.org"))).await;
+    scene
+        .until_logged("its group belongs to the plugin garden.example.org")
+        .await;
+    scene.verdict("name-above-a-neighbours").await;
+}
+
+/// What it says begins lines of the log, and commands terminals.
+struct Forger;
+
+#[tonic::async_trait]
+impl Attack for Forger {
+    async fn page(&self, _: &str) -> Result<ListResourceKindsResponse, Status> {
+        Err(Status::internal(
+            "x\n2026-01-01T00:00:00Z ERROR forged: \u{1b}[2J",
+        ))
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_line_of_the_log_is_forged() {
+    let scene = Scene::with_plugin(|socket| HostilePlugin::serve(socket, Forger)).await;
+    scene.until_logged("forged").await;
+    scene.verdict("forged-log").await;
+    let log = scene.logged();
+    assert!(!log.contains('\u{1b}'), "no escape");
+    assert!(
+        log.lines().all(|line| !line.starts_with("2026-01-01")),
+        "no line of its own"
+    );
 }
 
 /// One kind a page, and always one page more.

@@ -148,6 +148,7 @@ fn behaviour(settings: &Settings) -> BehaviourArgs {
         drain_timeout: Duration::from_mins(1),
         max_concurrent_reconciles: 128,
         namespaced_host_credentials: false,
+        host_credentials_dir: Vec::new(),
         namespaced_ambient_credentials: false,
         namespaced_endpoints: false,
         admin_address: SocketAddr::from(([127, 0, 0, 1], 0)),

@@ -345,7 +345,7 @@ pub fn config() -> Config {
 pub fn desired() -> DesiredState {
     DesiredState {
         parameters: document(json!({ "size": 9_007_199_254_740_993_u64 })),
-        sensitive: Secrets(BTreeMap::from([("/password".into(), b"canary".to_vec())])),
+        sensitive: Secrets(BTreeMap::from([("/password".into(), b"hunter2hunter2".to_vec())])),
     }
 }
 
