@@ -163,6 +163,7 @@ async fn install(python: &str, folder: &Path) -> Result<(), MotoError> {
         "--quiet",
         "--no-input",
         "--disable-pip-version-check",
+        "--require-hashes",
         "--requirement",
     ];
     let pins = pins.to_string_lossy();

@@ -45,7 +45,7 @@ impl Attack for Huge {
 #[tokio::test(flavor = "multi_thread")]
 async fn answers_as_large_as_can_be_fill_no_memory() {
     let scene = Scene::with_plugin(|socket| HostilePlugin::serve(socket, Huge)).await;
-    scene.traps(TRAPS).await;
+    scene.traps(100).await;
     scene.until_all(HOSTILE, MINE, "evil", "Synced", "True").await;
     scene.verdict("huge-answers").await;
 }
