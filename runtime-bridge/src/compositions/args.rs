@@ -3,7 +3,10 @@
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
-use bridge_core::function::{FunctionEndpoint, endpoints};
+use bridge_core::{
+    composite::CircuitSettings,
+    function::{FunctionEndpoint, endpoints},
+};
 use bridge_function::{Client, EndpointTable, Options};
 use bridge_plugin::TlsFiles;
 use clap::Args;
@@ -56,6 +59,10 @@ pub struct CompositionArgs {
     // Not a doc comment: that would be the help of its flags.
     #[command(flatten)]
     #[allow(missing_docs)]
+    pub circuit_breaker: CircuitBreakerArgs,
+    // Not a doc comment: that would be the help of its flags.
+    #[command(flatten)]
+    #[allow(missing_docs)]
     pub usage_guard: UsageGuardArgs,
     /// Keep responses of functions for as long as their TTL says, and answer equal requests with them.
     #[arg(
@@ -69,6 +76,64 @@ pub struct CompositionArgs {
         action = clap::ArgAction::Set
     )]
     pub function_response_cache: bool,
+}
+
+/// How fast the changes of one composite resource are followed. While changes come faster for long, its runs are 30 s apart.
+#[derive(Debug, Clone, Args)]
+pub struct CircuitBreakerArgs {
+    /// Runs of one composite resource upon changes in one go.
+    #[arg(
+        long = "circuit-breaker-burst",
+        env = "CROSSBRIDGE_CIRCUIT_BREAKER_BURST",
+        value_name = "COUNT",
+        default_value = "100",
+        value_parser = parse_burst
+    )]
+    pub burst: u32,
+    /// How many of them come back in a second.
+    #[arg(
+        long = "circuit-breaker-refill-rate",
+        env = "CROSSBRIDGE_CIRCUIT_BREAKER_REFILL_RATE",
+        value_name = "PER SECOND",
+        default_value = "1",
+        value_parser = parse_rate
+    )]
+    pub refill_rate: f64,
+    /// How long its runs stay apart then.
+    #[arg(
+        long = "circuit-breaker-cooldown",
+        env = "CROSSBRIDGE_CIRCUIT_BREAKER_COOLDOWN",
+        value_name = "DURATION",
+        default_value = "5m",
+        value_parser = crate::duration::parse_positive
+    )]
+    pub cooldown: Duration,
+}
+
+impl CircuitBreakerArgs {
+    /// As composite resources are reconciled by them.
+    pub fn settings(&self) -> CircuitSettings {
+        CircuitSettings {
+            burst: self.burst,
+            refill: Duration::from_secs_f64(self.refill_rate.recip()),
+            cooldown: self.cooldown,
+        }
+    }
+}
+
+/// Crossplane's is written with a fraction: `100.0`.
+fn parse_burst(text: &str) -> Result<u32, String> {
+    let whole = text.strip_suffix(".0").unwrap_or(text).parse::<u32>().ok();
+    whole
+        .filter(|burst| *burst > 0)
+        .ok_or_else(|| "write a whole number from 1 on".to_owned())
+}
+
+fn parse_rate(text: &str) -> Result<f64, String> {
+    let rate = text.parse::<f64>().ok();
+    // One in a day to one in a millisecond.
+    rate.filter(|rate| (0.000_01..=1000.0).contains(rate))
+        .ok_or_else(|| "write a number from 0.00001 to 1000".to_owned())
 }
 
 /// A function, and where it listens.
@@ -132,6 +197,7 @@ impl CompositionArgs {
             client: Arc::new(Client::new(options)),
             metrics,
             deletion_deadline: self.deletion_deadline,
+            circuit: self.circuit_breaker.settings(),
             // What is wrong with it was reported before anything began.
             guard: self.usage_guard.choice().unwrap_or(GuardChoice::None),
             namespace: namespace.to_owned(),

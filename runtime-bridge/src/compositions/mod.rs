@@ -8,7 +8,7 @@ mod usage_guard;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use bridge_core::function::FunctionEndpoint;
+use bridge_core::{composite::CircuitSettings, function::FunctionEndpoint};
 use bridge_function::{Client, EndpointTable, FunctionMetrics};
 
 pub use self::{
@@ -31,6 +31,8 @@ pub struct Compositions {
     pub metrics: FunctionMetrics,
     /// After so long a deletion is overdue.
     pub deletion_deadline: Duration,
+    /// The budget of each composite resource.
+    pub circuit: CircuitSettings,
     /// What refuses deletions of what is in use.
     pub guard: GuardChoice,
     /// The bridge's own namespace.

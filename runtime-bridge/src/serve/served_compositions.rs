@@ -92,6 +92,7 @@ impl<'a> ServedCompositions<'a> {
         let options = CompositionOptions {
             settings: Settings {
                 deletion_deadline: compositions.deletion_deadline,
+                circuit: compositions.circuit,
                 ..Settings::default()
             },
             revision_history_limit: REVISION_HISTORY_LIMIT,

@@ -4,7 +4,13 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::{context::Context, outcome::earliest, secrets, snapshot::RunState};
+use super::{
+    circuit::Changing,
+    context::Context,
+    outcome::earliest,
+    secrets,
+    snapshot::{Basis, RunState},
+};
 use crate::back_off::policies;
 
 /// When the pipeline is to run again; `None`: when something changes.
@@ -20,17 +26,14 @@ pub(super) fn due(of: &Context) -> Option<Timestamp> {
     };
     let settings = &of.snapshot.settings;
     let now = of.basis.as_ref()?;
-    let differs = basis.desired != now.desired
-        || basis.observed != now.observed
-        || basis
-            .required
-            .iter()
-            .any(|(lookup, found)| now.required.get(lookup).is_some_and(|is| is != found));
+    let differs = changing(basis, now).is_some();
     let settle = (*took * 4).clamp(settings.settle, settings.longest_settle);
     let failed = outcome.result.is_err();
     let back_off = *at + policies::RUN.wait(of.memory.failed_runs, of.snapshot.jitter);
     // What changes does not make a run that failed succeed at once.
     let changed = differs.then(|| if failed { back_off } else { *at + settle });
+    let apart = of.memory.circuit.not_before(*at, of.snapshot.now);
+    let changed = changed.map(|changed| apart.map_or(changed, |apart| changed.max(apart)));
     // What it waits for may have come.
     let secret = secrets::has_news(&basis.secrets, &now.secrets).then(|| *at + settle);
     let repeated = match &outcome.result {
@@ -42,6 +45,23 @@ pub(super) fn due(of: &Context) -> Option<Timestamp> {
         Err(_) => Some(back_off),
     };
     earliest([changed, secret, repeated])
+}
+
+/// When the status shows that changes are followed at once again.
+pub(super) fn circuit_closes(of: &Context) -> Option<Timestamp> {
+    let (_, until) = of.memory.circuit.open(of.snapshot.now)?;
+    Some(until)
+}
+
+/// What is not as a run saw it.
+pub(super) fn changing(seen: &Basis, now: &Basis) -> Option<Changing> {
+    if seen.desired != now.desired {
+        return Some(Changing::Desired);
+    }
+    let mut required = seen.required.iter();
+    let differs = seen.observed != now.observed
+        || required.any(|(lookup, found)| now.required.get(lookup).is_some_and(|is| is != found));
+    differs.then_some(Changing::Observed)
 }
 
 /// Of what functions and people ask for.

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::{
     ObjectId,
+    circuit::Circuit,
     decision::CompositeWrite,
     digest::BodyDigest,
     movement::Movement,
@@ -42,6 +43,8 @@ pub struct CompositeMemory {
     pub(super) altered: BTreeMap<String, Vec<Difference>>,
     /// Since when something is not known that is expected to become known soon.
     pub(super) unknown_since: Option<Timestamp>,
+    /// How its budget of runs upon changes stands.
+    pub(super) circuit: Circuit,
     /// Runs in a row that failed.
     pub(super) failed_runs: u32,
     /// Requests to the API server in a row that were not carried out.

@@ -23,6 +23,7 @@ mod blocked;
 mod choose;
 #[cfg(test)]
 mod choose_tests;
+mod circuit;
 mod composed;
 mod connection;
 mod context;
@@ -66,6 +67,7 @@ mod xr;
 pub use choose::{
     Choice, ChoiceChange, Chosen as ChosenRevision, Library, Missing, Preferences, Selected, choose,
 };
+pub use circuit::CircuitSettings;
 pub use decide::decide;
 pub use decision::{Action, Change, CompositeWrite, Deletion, RunStart, StatusWrite};
 pub use desired::{

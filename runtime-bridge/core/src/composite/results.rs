@@ -9,6 +9,7 @@ use super::{
     decision::{Action, Deletion},
     desired::ComposedResource,
     digest::ContentDigest,
+    due::changing,
     facts::Facts,
     live::{LiveObject, ObjectState, Ownership},
     memory::{CompositeMemory, FailedDeletion, FailedWrite},
@@ -16,7 +17,7 @@ use super::{
     present,
     publication::{FailedPublication, Publication, Published},
     record_events,
-    snapshot::Snapshot,
+    snapshot::{RunState, Snapshot},
     status,
 };
 use crate::{
@@ -146,8 +147,14 @@ impl CompositeMemory {
                     self.absences.remove(&resource.id);
                 }
             }
-            Action::Run(_) => {
+            Action::Run(start) => {
                 self.progress_since.get_or_insert(snapshot.now);
+                if let RunState::Ended { basis, .. } = &snapshot.run
+                    && let Some(changing) = changing(basis, &start.basis)
+                {
+                    self.circuit
+                        .spend(&snapshot.settings.circuit, changing, snapshot.now);
+                }
             }
             _ => {}
         }

@@ -13,6 +13,7 @@ use crate::{protection::UsageView, reasons::CompositeEvent, watch_plan::GroupKin
 use super::{
     Composite, ObjectId, ResourceRef,
     choose::Selected,
+    circuit::CircuitSettings,
     digest::ContentDigest,
     live::ObjectState,
     pipeline::{Lookup, PipelineSpec, RunOutcome},
@@ -151,6 +152,8 @@ pub struct Settings {
     pub settle: Duration,
     /// Likewise, at most, if its runs take long.
     pub longest_settle: Duration,
+    /// Its budget of runs upon changes.
+    pub circuit: CircuitSettings,
     /// Progress alone is written no sooner than this after it was first seen.
     pub progress: Duration,
     /// What is expected to become known soon is waited for so long before that is reported.
@@ -170,6 +173,7 @@ impl Default for Settings {
             clock_skew: Duration::from_secs(5),
             settle: Duration::from_millis(100),
             longest_settle: Duration::from_secs(5),
+            circuit: CircuitSettings::default(),
             progress: Duration::from_secs(1),
             patience: Duration::from_secs(5),
             deletion_deadline: Duration::from_mins(15),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::{facts::Facts, memory::CompositeMemory, snapshot::Snapshot};
+use super::{circuit::Changing, facts::Facts, memory::CompositeMemory, snapshot::Snapshot};
 use crate::{
     function::{Condition, ConditionStatus, ResultTarget},
     reasons::{ConditionReason, Reason},
@@ -85,6 +85,28 @@ pub(super) struct Report {
     pub desired: Option<Value>,
 }
 
+/// `Order/a (team)`.
+fn itself(snapshot: &Snapshot) -> String {
+    let xr = &snapshot.xr;
+    let namespace = xr.namespace().map(|namespace| format!(" ({namespace})"));
+    format!("{}/{}{}", xr.kind(), xr.name(), namespace.unwrap_or_default())
+}
+
+/// Whether its changes come no faster than it can follow (reference 11.3).
+fn responsive(snapshot: &Snapshot, memory: &CompositeMemory) -> ConditionReport {
+    let Some((changing, _)) = memory.circuit.open(snapshot.now) else {
+        return ConditionReport::yes(ConditionReason::WatchCircuitClosed);
+    };
+    let source = match changing {
+        Changing::Desired => itself(snapshot),
+        Changing::Observed => "composed or required resources".to_owned(),
+    };
+    ConditionReport::no(
+        ConditionReason::WatchCircuitOpen,
+        format!("Too many watch events from {source}. Allowing events periodically."),
+    )
+}
+
 impl Report {
     /// Types of the conditions that functions have set, once this is written; after a fatal end those of before count on.
     pub fn function_conditions(&self, memory: &CompositeMemory) -> Option<BTreeSet<String>> {
@@ -123,10 +145,7 @@ impl Report {
             now: snapshot.now,
         };
         let ours = [
-            (
-                RESPONSIVE,
-                Some(ConditionReport::yes(ConditionReason::WatchCircuitClosed)),
-            ),
+            (RESPONSIVE, Some(responsive(snapshot, memory))),
             (SYNCED, self.synced.clone()),
             (READY, self.ready.clone()),
             (DELETION_BLOCKED, self.blocked.clone()),

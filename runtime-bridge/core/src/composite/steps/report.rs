@@ -10,7 +10,7 @@ use super::super::{
     decision::Action,
     desired::ComposedResource,
     differences::{change, missing},
-    due::due,
+    due::{circuit_closes, due},
     in_use,
     live::{ObjectState, Ownership},
     outcome::{self, Flow, NEXT, act, earliest, until},
@@ -139,6 +139,7 @@ pub(in super::super) fn rest(of: &Context) -> Rest {
         rejected,
         publication,
         reserved,
+        circuit_closes(of),
     ]))
 }
 

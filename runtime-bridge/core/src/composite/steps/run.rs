@@ -6,8 +6,8 @@ use super::super::{
     begin_run::begin_run,
     context::Context,
     decision::Action,
-    due::due,
-    outcome::{Flow, NEXT, act, rest, write_status},
+    due::{circuit_closes, due},
+    outcome::{Flow, NEXT, act, earliest, rest, write_status},
     pipeline::{RunFailure, RunOutcome},
     snapshot::RunState,
     status::{ConditionReport, Report},
@@ -56,6 +56,16 @@ pub(in super::super) fn wait_for_unknown(of: &Context) -> Flow {
 pub(in super::super) fn begin(of: &Context) -> Flow {
     match &of.snapshot.run {
         RunState::Ended { .. } if of.run_counts() => NEXT,
+        RunState::Ended { at, .. } => match of.memory.circuit.not_before(*at, of.snapshot.now) {
+            // What is desired changes again and again.
+            Some(until) if of.snapshot.now < until => {
+                match write_status(of, &Report::default(), Vec::new()) {
+                    NEXT => rest(Some(until)),
+                    written => written,
+                }
+            }
+            _ => begin_run(of),
+        },
         _ => begin_run(of),
     }
 }
@@ -103,7 +113,7 @@ pub(in super::super) fn report_failed(of: &Context) -> Flow {
     }
     match due(of) {
         Some(at) if at <= of.snapshot.now => begin_run(of),
-        at => rest(at),
+        at => rest(earliest([at, circuit_closes(of)])),
     }
 }
 

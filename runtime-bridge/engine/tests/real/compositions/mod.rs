@@ -7,6 +7,7 @@ mod definitions;
 mod edited_claims;
 mod guard;
 mod reserved;
+mod responsive;
 mod stage;
 mod usages;
 

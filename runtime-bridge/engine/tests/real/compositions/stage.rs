@@ -204,6 +204,10 @@ pub struct Bridge {
 
 impl Bridge {
     pub async fn start(plane: &ControlPlane) -> Self {
+        Self::start_with(plane, Settings::default()).await
+    }
+
+    pub async fn start_with(plane: &ControlPlane, settings: Settings) -> Self {
         let (engine, gate) = engine(plane.kubeconfig()).await;
         let engine = Arc::new(engine);
         let options = CompositionOptions {
@@ -212,7 +216,7 @@ impl Bridge {
                 clock_skew: Duration::ZERO,
                 // No write of a former process is under way for long.
                 late_create: Duration::from_secs(3),
-                ..Settings::default()
+                ..settings
             },
             revision_history_limit: 2,
             leadership: Leadership::unopposed(),
