@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::plugins::Groups;
 
-/// What becomes of CRDs in the cluster.
+/// How CRDs in the cluster are managed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum CrdMode {
     /// The leader creates them, and updates those that a bridge has created; never back to those of an older version.
@@ -76,7 +76,7 @@ impl Definitions {
         for refused in &served.refused {
             definitions.refused.push(Refused {
                 kind: refused.resource_type.clone(),
-                why: format!("its publication breaks the contract: {}", refused.why),
+                why: format!("invalid kind definition from the plugin: {}", refused.why),
             });
         }
         for kind in &served.kinds {

@@ -2,7 +2,7 @@
 use crossbridge_sdk::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::{io, path::PathBuf};
+use std::{io, path::PathBuf, time::Duration};
 use tokio::{fs, io::AsyncWriteExt};
 
 #[derive(Deserialize, JsonSchema)]
@@ -12,6 +12,7 @@ struct Settings {
 /// A text file in the folder of the `ProviderConfig`.
 #[derive(Serialize, Deserialize, JsonSchema)]
 struct Parameters {
+    /// What stands in the file.
     content: String,
 }
 #[derive(Serialize, Deserialize, JsonSchema)]
@@ -28,7 +29,8 @@ impl Resource for File {
         let names = ExternalName::by_user("notes.txt").pattern("[a-z0-9][a-z0-9.-]*");
         let notes = Example::new("notes", &json!({"content": "Buy milk."})).external_name("notes.txt");
         let kind = Kind::new("files.example.org", "v1alpha1", "File", names);
-        kind.recover_by_name().visible_when_accepted().example(notes)
+        let kind = kind.recover_by_name().visible_when_accepted();
+        kind.call_timeout(Duration::from_secs(5)).example(notes)
     }
     async fn observe(&self, call: &Call, _: &Known<Parameters>) -> Result<Observed<Self>, Failure> {
         let content = match fs::read_to_string(path(call)?).await {

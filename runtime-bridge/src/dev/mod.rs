@@ -51,8 +51,10 @@ use crate::manifests;
 const USAGE: i32 = 2;
 
 /// What the bridge does unless flags or the environment set it: what it does is reported here anyway.
-const SERVE_DEFAULTS: [(&str, &str); 3] = [
+const SERVE_DEFAULTS: [(&str, &str); 4] = [
     ("CROSSBRIDGE_LOG_LEVEL", "warn"),
+    // All run by one clock.
+    ("CROSSBRIDGE_CLOCK_SKEW", "1s"),
     // Of --usage-guard=webhook: the API server of the command reaches the bridge directly.
     ("CROSSBRIDGE_WEBHOOK_HOST", "127.0.0.1"),
     ("CROSSBRIDGE_WEBHOOK_PORT", "0"),

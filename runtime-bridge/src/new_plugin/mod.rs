@@ -96,6 +96,19 @@ runtime-bridge and provider-conformance are built in a checkout of Crossbridge, 
 and `cargo install --locked --path tests/conformance`.
 ";
 
+/// The steps cannot succeed without a checkout, and should not be found out by trying.
+fn unreleased(language: Language, sdk: Option<&Path>) -> String {
+    match sdk {
+        Some(_) => String::new(),
+        None => format!(
+            "
+The SDK is in no registry yet, so these steps fail: give --sdk-path sdk/{}, with the path of a checkout of Crossbridge.
+",
+            language.folder()
+        ),
+    }
+}
+
 /// Writes the files, and reports what to do next.
 pub fn run(args: &NewPluginArgs) -> Result<(), NewPluginError> {
     let folder = args
@@ -127,6 +140,7 @@ pub fn run(args: &NewPluginArgs) -> Result<(), NewPluginError> {
         text.push_str(&format!("  {line}\n"));
     }
     text.push_str(TOOLS);
+    text.push_str(&unreleased(args.lang, sdk.as_deref()));
     print(&text).map_err(NewPluginError::Output)
 }
 
@@ -143,7 +157,9 @@ fn write(path: &Path, text: &str) -> Result<(), NewPluginError> {
 
 #[cfg(test)]
 mod tests {
-    use super::{kind, name};
+    use std::path::Path;
+
+    use super::{Language, kind, name, unreleased};
 
     #[test]
     fn a_kind_is_in_pascal_case_and_not_taken() {
@@ -151,6 +167,13 @@ mod tests {
         for text in ["bucket", "My Bucket", "", "Status", &"A".repeat(41)] {
             assert!(kind(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_scaffold_on_no_sdk_says_that_it_cannot_be_built() {
+        let text = unreleased(Language::Rust, None);
+        assert!(text.contains("give --sdk-path sdk/rust,"), "{text}");
+        assert_eq!(unreleased(Language::Rust, Some(Path::new("/sdk"))), "");
     }
 
     #[test]

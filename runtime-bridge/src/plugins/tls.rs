@@ -14,7 +14,7 @@ pub struct TlsArgs {
         requires = "plugin_cert"
     )]
     pub plugin_ca: Option<PathBuf>,
-    /// PEM file of our certificate, for https:// endpoints.
+    /// Client certificate (PEM file), for https:// endpoints.
     #[arg(
         long,
         env = "CROSSBRIDGE_PLUGIN_CERT",

@@ -21,8 +21,8 @@ const LONGEST_NAME: usize = 253;
 #[command(next_help_heading = "Leader election")]
 #[allow(clippy::struct_field_names)] // They are called as the flags are.
 pub struct ElectionArgs {
-    /// Let one of several bridges act, the one that holds a Lease; the others watch and stand by. Without it nothing but care keeps two
-    /// from acting at once.
+    /// Let one of several bridges act, the one that holds a Lease; the others watch and stand by. Without it, running two bridges
+    /// is unsafe.
     #[arg(
         long,
         env = "CROSSBRIDGE_LEADER_ELECTION",
@@ -64,7 +64,7 @@ pub struct ElectionArgs {
         value_parser = crate::duration::parse_positive
     )]
     pub leader_election_renew_deadline: Duration,
-    /// Between two tries to take or renew the Lease. A Lease that is let go is taken within this time.
+    /// Between two tries to take or renew the Lease. A released Lease is acquired within this time.
     #[arg(
         long,
         env = "CROSSBRIDGE_LEADER_ELECTION_RETRY_PERIOD",

@@ -73,7 +73,7 @@ impl ServeArgs {
 #[command(next_help_heading = "Behaviour")]
 #[allow(clippy::struct_excessive_bools)] // Flags.
 pub struct BehaviourArgs {
-    /// What becomes of CRDs in the cluster.
+    /// How CRDs in the cluster are managed.
     #[arg(
         long,
         env = "CROSSBRIDGE_CRDS",
@@ -100,7 +100,7 @@ pub struct BehaviourArgs {
         value_parser = crate::duration::parse
     )]
     pub poll_jitter: Duration,
-    /// How far the clocks of the bridge, of its plugins and of its former self may be apart. After a call's deadline and this, nothing
+    /// Maximum clock skew between this bridge, one that ran before it, and its plugins. After a call's deadline and this, nothing
     /// of the call is expected to happen any more.
     #[arg(
         long,

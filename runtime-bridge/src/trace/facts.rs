@@ -300,7 +300,7 @@ pub(super) fn condition(condition: &Condition, generation: i64, now: Timestamp) 
 /// When and why an object is reconciled next. `by_clock`: what that is for that no change caused.
 pub(super) fn next_reconcile(seen: &Result<Seen, String>, now: Timestamp, by_clock: &str) -> String {
     let planned = match seen {
-        Err(_) => return "next: not known".to_owned(),
+        Err(why) => return format!("next: unavailable: {why}"),
         Ok(seen) => seen.planned.as_ref(),
     };
     let Some(planned) = planned else {

@@ -68,7 +68,9 @@ fn a_trace_shows_all_facts_of_a_creation() {
             &json!({ "crossplane.io/external-name": "three-men", "crossbridge.dev/record": RECORD }),
             &json!({ "conditions": conditions, "crossbridge": { "operation": operation } }),
         ),
-        config: config(&json!({ "conditions": [condition("Ready", "True", "Usable", "acts as /press", 0)] })),
+        config: config(
+            &json!({ "conditions": [condition("Ready", "True", "Usable", "authenticated as /press", 0)] }),
+        ),
         secrets: Vec::new(),
         seen: Ok(Seen {
             planned: Some(Planned {
@@ -110,7 +112,7 @@ fn a_trace_shows_all_facts_of_a_creation() {
         ├─ operation: Create, Printing, 33 %, since 5s ago
         ├─ refers to
         │  └─ ProviderConfig default/default
-        │     └─ Ready=True (Usable): acts as /press
+        │     └─ Ready=True (Usable): authenticated as /press
         ├─ last calls
         │  ├─ Create, 10s ago, 12 ms: operation Printing 33 %
         │  └─ PollOperation, 500ms ago, 3 ms: outcome unknown: UNAVAILABLE [UNAVAILABLE]
@@ -142,7 +144,7 @@ fn missing_facts_are_named() {
         │  └─ ClusterProviderConfig default: does not exist
         ├─ last calls: unavailable: no bridge answers at 127.0.0.1:8081
         ├─ waits for: ClusterProviderConfig default to exist
-        └─ next: not known
+        └─ next: unavailable: no bridge answers at 127.0.0.1:8081
     "#]]
     .assert_eq(&facts.tree().to_string());
 }

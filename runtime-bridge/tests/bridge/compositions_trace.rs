@@ -160,7 +160,7 @@ async fn a_trace_of_an_order_shows_what_exists_and_what_does_not() {
         .unwrap();
     assert!(stray.ends_with("is not among the references"), "{table}");
     assert!(
-        table.contains("next: not known") && !table.contains("Lease/far"),
+        table.contains("next: unavailable: no bridge answers at ") && !table.contains("Lease/far"),
         "{table}"
     );
     let table = trace(&cluster, &bridge.address, &["--all-kinds"]).await;

@@ -235,6 +235,11 @@ async fn mistakes_are_reported_before_startup() {
         code == Some(2) && said.contains("a quote is not closed"),
         "{code:?} {said}"
     );
+    let (code, said) = fails(&["dev", "--plugin-command", "/nope/x"]).await;
+    assert!(
+        code == Some(2) && said.contains("there is no program \"/nope/x\""),
+        "{code:?} {said}"
+    );
     let (code, said) = fails(&["dev", "--plugin-command", "true", "--apply", "/nowhere"]).await;
     assert!(
         code == Some(1) && said.contains("cannot read /nowhere"),

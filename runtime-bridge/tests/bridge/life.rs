@@ -77,6 +77,69 @@ async fn a_lost_plugin_is_reported_and_reconnected() {
     assert_eq!(bridge.stop().await, Some(0));
 }
 
+/// Events of all namespaces: what they are about, their type and their reason.
+async fn events(cluster: &Cluster) -> Vec<(String, String, String)> {
+    let api = Api::<DynamicObject>::all_with(
+        cluster.client.clone(),
+        &ApiResource::from_gvk(&GroupVersionKind::gvk("", "v1", "Event")),
+    );
+    let all = api.list(&kube::api::ListParams::default()).await.unwrap();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    all.into_iter()
+        .map(|event| {
+            let data = &event.data;
+            (
+                text(&data["involvedObject"]["kind"]),
+                text(&data["type"]),
+                text(&data["reason"]),
+            )
+        })
+        .collect()
+}
+
+#[tokio::test]
+async fn a_plugin_that_is_away_is_one_event_and_not_one_per_object() {
+    let (cluster, mut notes) = (Cluster::start().await, Notes::start());
+    let bridge = Bridge::start(&cluster, &notes.endpoint(), &[]).await;
+    bridge.until_ready().await;
+    configure(&cluster, json!({ "token": "canary" })).await;
+    let configs = cluster.cluster_scoped("ClusterProviderConfig");
+    until(&configs, "default", "usable", |config| is_true(config, "Ready")).await;
+    notes.stop().await;
+    let api = cluster.namespaced("Note");
+    for number in 0..5 {
+        let mut note = note();
+        note["metadata"]["name"] = json!(format!("note-{number}"));
+        create(&api, note).await.unwrap();
+    }
+    for number in 0..5 {
+        let is_told = |note: &DynamicObject| {
+            condition(note, "Synced").is_some_and(|synced| synced["status"] == "False")
+        };
+        until(&api, &format!("note-{number}"), "told", is_told).await;
+    }
+    let away = (
+        "ClusterProviderConfig".to_owned(),
+        "Warning".to_owned(),
+        "PluginUnavailable".to_owned(),
+    );
+    let end = tokio::time::Instant::now() + LIMIT;
+    loop {
+        let events = events(&cluster).await;
+        let of_notes = events
+            .iter()
+            .filter(|(kind, level, _)| kind == "Note" && level == "Warning")
+            .count();
+        assert_eq!(of_notes, 0, "{events:?}");
+        match events.iter().filter(|event| **event == away).count() {
+            1 => break,
+            count => assert!(count == 0 && tokio::time::Instant::now() < end, "{events:?}"),
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(bridge.stop().await, Some(0));
+}
+
 #[tokio::test]
 async fn a_config_stays_while_it_is_used() {
     let (cluster, notes) = (Cluster::start().await, Notes::start());

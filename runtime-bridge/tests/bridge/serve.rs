@@ -2,17 +2,57 @@
 
 use std::{sync::atomic::Ordering, time::Duration};
 
+use bridge_control_plane::process::{Output, Spawn};
 use serde_json::{Value, json};
 
 use crate::{
     admin::Bridge,
     cluster::{Cluster, condition, configure, create, is_true, merge, note, until},
     notes::{Notes, SLOW},
-    program::run,
+    program::{BRIDGE, run},
     rules::apply_printed,
 };
 
 const LIMIT: Duration = Duration::from_mins(1);
+
+#[tokio::test]
+async fn each_record_of_the_log_is_one_line_and_an_orderly_stop_no_warning() {
+    let (cluster, notes) = (Cluster::start().await, Notes::start());
+    let (send, lines) = std::sync::mpsc::channel();
+    let bridge = Spawn::new(BRIDGE)
+        .args(["serve", "--admin-address", "127.0.0.1:0", "--leader-election"])
+        .args(["--plugin", &notes.endpoint(), "--kubeconfig"])
+        .arg(cluster.plane.kubeconfig())
+        .stderr(Output::lines(move |line| drop(send.send(line.to_owned()))))
+        .spawn()
+        .unwrap();
+    let definitions = cluster.definitions();
+    until(&definitions, "notes.notes.example.org", "established", |crd| {
+        is_true(crd, "Established")
+    })
+    .await;
+    configure(&cluster, json!({ "token": "canary" })).await;
+    let api = cluster.namespaced("Note");
+    create(&api, note()).await.unwrap();
+    until(&api, "groceries", "ready", |note| is_true(note, "Ready")).await;
+    assert_eq!(bridge.stop(LIMIT).await.code(), Some(0));
+    let lines: Vec<String> = lines.iter().collect();
+    let is_asked = |line: &String| line.contains("received a signal to stop");
+    let stop = lines.iter().position(is_asked).expect("it says that it stops");
+    for (number, line) in lines.iter().enumerate() {
+        let mut words = line.split_whitespace();
+        let is_time = words
+            .next()
+            .is_some_and(|time| time.ends_with('Z') && time.contains('T'));
+        let levels: &[&str] = if number < stop {
+            &["INFO", "WARN"]
+        } else {
+            &["INFO"]
+        };
+        let is_of_level = words.next().is_some_and(|level| levels.contains(&level));
+        assert!(is_time && is_of_level, "{line:?} in\n{}", lines.join("\n"));
+    }
+}
 
 #[tokio::test]
 async fn a_kind_is_served_to_ready_and_after_a_restart() {
@@ -33,7 +73,7 @@ async fn a_kind_is_served_to_ready_and_after_a_restart() {
     let said = condition(&usable, "Ready").unwrap();
     assert_eq!(
         (&said["reason"], &said["message"]),
-        (&json!("Usable"), &json!("acts as desk"))
+        (&json!("Usable"), &json!("authenticated as desk"))
     );
 
     let (status, metrics) = bridge.get("/metrics").await;
@@ -99,7 +139,7 @@ async fn an_object_reports_its_config_error_until_fixed() {
         &api,
         "groceries",
         "without a credential",
-        says("CredentialMissing", "gives no credential"),
+        says("CredentialMissing", "has no credential"),
     )
     .await;
     assert!(!format!("{lacking:?}").contains("canary"));

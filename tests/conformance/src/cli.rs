@@ -28,7 +28,7 @@ use crate::{
 )]
 pub struct Cli {
     /// Where the plugin listens: unix:///path, https://host:port (needs the --tls flags), http://127.0.0.1:port.
-    #[arg(long, required_unless_present_any = ["plugin_command", "list"])]
+    #[arg(long)]
     pub endpoint: Option<String>,
     /// Start the plugin with this command instead, on a socket of its own. Restarts, a second replica and its output are then available.
     #[arg(long)]

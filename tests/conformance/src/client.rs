@@ -14,7 +14,7 @@ use crossbridge_proto::v1alpha1::{
 use tokio::time::timeout;
 use tonic::{Request, Response, Status, transport::Channel};
 
-use crate::{response::ResponseMessage, response_rules::ResponseRules};
+use crate::{response::ResponseMessage, response_rules::ResponseRules, spelling::spell};
 
 /// Longest wait for an answer to a call that carries no deadline.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -191,7 +191,7 @@ impl Client {
                     let in_time = sent.elapsed() < limit;
                     self.watch.time(method, in_time, limit);
                     // After it either side may have cut the call, each with a status of its own.
-                    self.watch.status(method, &status, in_time);
+                    self.watch.status(method, &status, in_time).await;
                 }
                 Err(status)
             }
@@ -201,7 +201,7 @@ impl Client {
 
 /// One line for people.
 pub(crate) fn describe(status: &Status) -> String {
-    format!("gRPC {:?}: {}", status.code(), status.message())
+    format!("gRPC {}: {}", spell(status.code()), status.message())
 }
 
 fn with_metadata<Q>(message: Q, method: Method, options: CallOptions) -> Request<Q> {

@@ -23,6 +23,7 @@ mod run;
 mod run_context;
 mod schema;
 mod secrets;
+mod spelling;
 mod suite;
 mod suites;
 mod verdict;

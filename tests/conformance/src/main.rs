@@ -1,6 +1,10 @@
 //! The conformance kit's binary.
 
-use std::{fs, process::ExitCode};
+use std::{
+    fs,
+    io::{self, Write},
+    process::ExitCode,
+};
 
 use clap::Parser;
 use provider_conformance::{
@@ -33,19 +37,23 @@ async fn main() -> ExitCode {
 /// Ids with levels and titles.
 fn list(format: Output) {
     if format == Output::Markdown {
-        print!("{}", assertions_markdown());
-        return;
+        return say(&assertions_markdown());
     }
     for assertion in assertions() {
-        println!(
-            "{:<44} {:<8} {}\n{:53}{}",
+        say(&format!(
+            "{:<44} {:<8} {}\n{:53}{}\n",
             assertion.id,
             assertion.level,
             assertion.title,
             "",
             rule_place(assertion.rule)
-        );
+        ));
     }
+}
+
+/// A write error is ignored: the reader, such as `head`, has closed its end.
+fn say(text: &str) {
+    let _ = io::stdout().write_all(text.as_bytes());
 }
 
 async fn judge(cli: &Cli, run: &Run) -> ExitCode {
@@ -61,7 +69,7 @@ async fn judge(cli: &Cli, run: &Run) -> ExitCode {
         report = run.finish() => report,
         () = interrupted() => return failed(INTERRUPTED, "interrupted again: what was created is left behind"),
     };
-    print!("{}", report::write(&report, cli.format.of_run()));
+    say(&report::write(&report, cli.format.of_run()));
     for (path, format) in [
         (&cli.junit, Format::Junit),
         (&cli.json, Format::Json),

@@ -105,6 +105,11 @@ impl Process {
         }
     }
 
+    /// Its end, if that has come.
+    pub(crate) fn has_ended(&mut self) -> Option<ExitStatus> {
+        self.child.try_wait().ok().flatten()
+    }
+
     /// Its end, if it comes within this time.
     pub(crate) async fn ended(&mut self, within: Duration) -> Option<ExitStatus> {
         timeout(within, self.child.wait()).await.ok()?.ok()

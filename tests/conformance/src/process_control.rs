@@ -25,6 +25,9 @@ const HOOK_LIMIT: Duration = Duration::from_mins(2);
 /// A fault hook ends with it where an action cannot be done. Every other code but 0 is a fault of the hook.
 const UNSUPPORTED_EXIT_CODE: i32 = 2;
 
+/// A process ends so soon after its connections are torn.
+pub(crate) const END_FOLLOWS: Duration = Duration::from_millis(100);
+
 /// How long a plugin that should be there already is searched for.
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 
@@ -174,6 +177,29 @@ impl ProcessControl {
             run(hook, "restart").await?;
         }
         wait_until_serving(channel).await
+    }
+
+    /// How the kit's own process ended, if it did so without being asked. `within`: what is waited for that end.
+    pub(crate) async fn unexpected_end(&self, within: Duration) -> Option<String> {
+        let own = self.own.as_ref()?;
+        let mut process = own.process.lock().await;
+        let status = match process.as_mut()?.has_ended() {
+            Some(status) => status,
+            None if within.is_zero() => return None,
+            None => process.as_mut()?.ended(within).await?,
+        };
+        Some(format!(
+            "the plugin's process ended with {status}; it said: {}",
+            own.last_log_lines()
+        ))
+    }
+
+    /// Starts the kit's own process again after its unexpected end.
+    pub(crate) async fn start_again(&self, channel: &Channel) -> Result<(), Stop> {
+        if let Some(own) = &self.own {
+            own.process.lock().await.take();
+        }
+        self.start(channel).await
     }
 
     pub(crate) fn owns_plugin(&self) -> bool {

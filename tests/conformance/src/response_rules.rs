@@ -13,8 +13,10 @@ use tonic::{Code, Status};
 use crate::{
     assertion::{Assertion, assertions},
     client::Method,
+    process_control::{END_FOLLOWS, ProcessControl},
     response::{Parts, ResponseMessage},
     secrets::Canaries,
+    spelling::spell,
     verdict::{Judgement, holds},
     verdict_log::VerdictLog,
 };
@@ -101,6 +103,8 @@ pub(crate) struct ResponseRules {
     pub canaries: Canaries,
     /// Keys that the kind declares; `None`: no kind is known.
     pub connection_keys: Option<BTreeSet<String>>,
+    /// A plugin whose process has ended gives no status: its end is what is wrong.
+    pub process_control: Arc<ProcessControl>,
 }
 
 impl ResponseRules {
@@ -149,9 +153,11 @@ impl ResponseRules {
     }
 
     /// Judges a status that came instead of a body. Only of a call that nothing interfered with.
-    pub(crate) fn status(&self, method: Method, status: &Status, is_the_plugins: bool) {
-        if is_the_plugins {
-            self.judge(NO_BARE_ERRORS, no_bare_error(method, status));
+    pub(crate) async fn status(&self, method: Method, status: &Status, is_the_plugins: bool) {
+        let judgement = no_bare_error(method, status);
+        let is_end = judgement.is_err() && self.process_control.unexpected_end(END_FOLLOWS).await.is_some();
+        if is_the_plugins && !is_end {
+            self.judge(NO_BARE_ERRORS, judgement);
         }
     }
 
@@ -358,8 +364,8 @@ fn no_bare_error(method: Method, status: &Status) -> Judgement {
     );
     holds(is_about_the_call, || {
         format!(
-            "{method} ended in the status {:?}: {}",
-            status.code(),
+            "{method} ended in the status {}: {}",
+            spell(status.code()),
             status.message()
         )
     })

@@ -50,6 +50,7 @@ impl RunContext {
             subject: kind.resource_type.kind.clone(),
             canaries,
             connection_keys: Some(keys),
+            process_control: Arc::clone(&self.process_control),
         };
         Self {
             client: Client::new(self.client.channel(), watch),
@@ -64,6 +65,7 @@ impl RunContext {
             subject: PLUGIN.to_owned(),
             canaries: Canaries::default(),
             connection_keys: None,
+            process_control: Arc::clone(&self.process_control),
         };
         Self {
             client: Client::new(self.client.channel(), watch),

@@ -42,6 +42,19 @@ impl VerdictLog {
         }
     }
 
+    /// Takes back what was found to fail: a plugin that ended in the middle fails whatever comes next.
+    pub(crate) fn withdraw_failure(&self, assertion: &Assertion, subject: &str) {
+        let mut entries = self.entries();
+        let key = (subject.to_owned(), assertion.id);
+        if let Some(Finding {
+            verdict: Verdict::Failed(_),
+            ..
+        }) = entries.verdicts.get(&key)
+        {
+            entries.verdicts.remove(&key);
+        }
+    }
+
     pub(crate) fn judge(&self, assertion: &'static Assertion, subject: &str, judgement: Judgement) {
         let verdict = match judgement {
             Ok(()) => Verdict::Passed,

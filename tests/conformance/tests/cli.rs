@@ -13,6 +13,7 @@ fn kit(arguments: &[&str]) -> Output {
 fn a_wrong_command_line_exits_with_2_and_advice() {
     for (arguments, word) in [
         (&[][..], "--endpoint"),
+        (&[], "--plugin-command"),
         (&["--endpoint=plugin.sock"], "unix:///path"),
         (&["--endpoint=https://plugin.example.org:1"], "--tls-ca"),
         (&["--endpoint=http://10.0.0.1:1"], "loopback"),
@@ -40,6 +41,25 @@ fn a_plugin_that_cannot_start_exits_with_3() {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(3), "{said}");
     assert!(said.contains("no such bed"), "{said}");
+}
+
+#[test]
+fn a_program_that_does_not_exist_is_named() {
+    let output = kit(&["--plugin-command=/nope"]);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(said.contains("there is no program \"/nope\""), "{said}");
+}
+
+#[test]
+fn a_closed_pipe_is_no_panic() {
+    let script = format!("{} --list | head -1", env!("CARGO_BIN_EXE_provider-conformance"));
+    let output = Command::new("sh")
+        .args(["-c", &script])
+        .output()
+        .expect("a shell");
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    assert_eq!(String::from_utf8_lossy(&output.stdout).lines().count(), 1);
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod aws_clients;
 mod cluster;
 mod eventually;
 mod expect;
+pub mod golden;
 mod programs;
 mod requests;
 mod stack;

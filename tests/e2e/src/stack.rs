@@ -246,25 +246,25 @@ impl Stack {
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
     }
 
-    /// Runs the kubectl of the control plane's release as an administrator.
+    /// Runs the kubectl of the control plane's release as an administrator; what it printed.
     ///
     /// # Panics
     /// If it fails.
-    pub async fn kubectl(&self, arguments: &[&str]) {
+    pub async fn kubectl(&self, arguments: &[&str]) -> String {
         let (send, lines) = std::sync::mpsc::channel();
+        let errors = send.clone();
         let kubectl = Spawn::new(self.control_plane.kubectl())
             .args(arguments)
             .env("KUBECONFIG", self.control_plane.kubeconfig())
-            .stderr(Output::lines(move |line| drop(send.send(line.to_owned()))))
+            .stdout(Output::lines(move |line| drop(send.send(line.to_owned()))))
+            .stderr(Output::lines(move |line| drop(errors.send(line.to_owned()))))
             .spawn()
             .unwrap_or_else(|error| panic!("{error}"));
         let ended = kubectl.wait_for(Duration::from_mins(1)).await;
         let succeeded = ended.is_ok_and(|status| status.success());
-        assert!(
-            succeeded,
-            "kubectl {arguments:?}: {}",
-            lines.iter().collect::<Vec<_>>().join("\n")
-        );
+        let printed = lines.iter().collect::<Vec<_>>().join("\n");
+        assert!(succeeded, "kubectl {arguments:?}: {printed}");
+        printed
     }
 
     /// A page of the bridge's admin endpoint.

@@ -131,6 +131,11 @@ impl NewPlugin {
             kit.parent().unwrap_or(Path::new("/")).display(),
             std::env::var("PATH").unwrap_or_default()
         );
+        // The compiler with more lints in it, for the plugin itself and no crate that it needs.
+        let lints = (self.author == Author::Rust).then_some([
+            ("RUSTC_WORKSPACE_WRAPPER", "clippy-driver"),
+            ("CLIPPY_ARGS", "-Dwarnings"),
+        ]);
         let shell = Spawn::new("bash")
             .args(["-euc", &script])
             .env("PATH", path)
@@ -139,6 +144,10 @@ impl NewPlugin {
             // Whoever times the tests asks for it; cargo would build for it anew.
             .env_remove("RUSTC_BOOTSTRAP")
             .current_dir(&self.scratch);
+        let shell = lints
+            .into_iter()
+            .flatten()
+            .fold(shell, |shell, (name, value)| shell.env(name, value));
         run(shell).await
     }
 

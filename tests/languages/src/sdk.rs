@@ -57,17 +57,9 @@ fn folder(language: Language) -> PathBuf {
 async fn pack(language: Language, at: &Path) -> Result<(), BuildError> {
     match language {
         Language::Python => {
-            let wheel = [
-                "wheel",
-                "--quiet",
-                "--disable-pip-version-check",
-                "--no-deps",
-                "--no-build-isolation",
-                "--wheel-dir",
-                "dist",
-                ".",
-            ];
-            run(program(at, ".venv/bin/pip", &wheel)).await?;
+            // As a release is built: the source distribution, and from it alone, away from the repository, the wheel.
+            let build = ["-m", "build", "--no-isolation", "--outdir", "dist", "."];
+            run(program(at, ".venv/bin/python", &build)).await?;
             let wheel = packed(language, at)?.display().to_string();
             run(program(at, ".venv/bin/pip", &wheel_install(&wheel))).await
         }

@@ -4,6 +4,7 @@ mod chance;
 mod circles;
 mod dependencies;
 mod modules;
+mod named_tests;
 mod reasons;
 mod targets;
 mod tokens;

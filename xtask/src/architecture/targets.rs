@@ -76,7 +76,7 @@ fn elsewhere(tokens: &[Token]) -> Vec<String> {
 /// Templates of other programs: what `new-plugin` makes of them is built by tests of `bridge-languages`.
 const TEMPLATES: &str = "src/new_plugin/scaffold";
 
-fn sources(folder: &Path, files: &mut BTreeSet<PathBuf>) {
+pub(super) fn sources(folder: &Path, files: &mut BTreeSet<PathBuf>) {
     for entry in fs::read_dir(folder).into_iter().flatten() {
         let path = entry.unwrap().path();
         if path.is_dir() {

@@ -16,6 +16,7 @@ from crossbridge_sdk import (
     Immutable,
     ImmutableField,
     InvalidArgument,
+    InvalidSpec,
     Kind,
     Known,
     Model,
@@ -32,7 +33,7 @@ from crossbridge_sdk import (
     TokenReused,
     Update,
 )
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from . import garden
 
@@ -45,13 +46,6 @@ class Plant(Model):
     """How long it grows; 0 if not said."""
     water_millilitres: Annotated[int | None, Field(ge=0)] = None
     """A day; 200 if not said."""
-
-    @field_validator("species")
-    @classmethod
-    def _harmless(cls, species: str) -> str:
-        if species == "triffid":
-            raise ValueError("Triffids may not be planted.")
-        return species
 
 
 class PlantStatus(Model):
@@ -106,6 +100,9 @@ class Plants(Resource[Plant, PlantStatus]):
                     raise NotFound(f"{name(plant)} was created under this token and has been deleted.", reason="PlantGone")
                 return grown_or_growing(plant, already_done=True)
             desired = create.desired.over(Plant(species="any", grow_seconds=0, water_millilitres=200))
+            # Here and not in the type: what had its effect is never rejected when repeated, also if the rules have become stricter.
+            if desired.species == "triffid":
+                raise InvalidSpec("Triffids may not be planted.", path="/species")
             now = time.time()
             created = rows.execute(
                 "INSERT INTO plants (parameters, marker, token, request, planted_at, grown_at) VALUES (?, ?, ?, ?, ?, ?)",

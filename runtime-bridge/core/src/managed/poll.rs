@@ -13,7 +13,7 @@ use super::{
     intervals::POLL_AFTER,
     record::{Intent, IntentVerb, Record},
     report::Report,
-    resource_report::with_operation,
+    resource_report::{not_kept, with_operation},
     rules, running,
     status::OperationReport,
 };
@@ -34,16 +34,16 @@ pub(super) fn wait_for_poll(ctx: &ReconcileContext, next: Option<Timestamp>) -> 
             .filter(|retry_state| retry_state.verb == Verb::Poll),
     );
     let report = with_operation(ctx, report);
-    let report = if ctx.deleting() {
-        report.deleting()
-    } else if report
-        .operation
-        .as_ref()
-        .is_some_and(|operation| operation.verb == OperationVerb::Create)
-    {
-        report.creating()
-    } else {
-        report
+    let running = report.operation.as_ref().map(|operation| operation.verb);
+    let report = match running {
+        _ if ctx.deleting() => report.deleting(),
+        Some(OperationVerb::Create) => report.creating(),
+        Some(OperationVerb::Delete) => {
+            let replacement = ctx.record().and_then(|record| record.replacement.as_ref());
+            let replaced = replacement.is_some_and(|one| one.replaces.is_some());
+            report.ready(not_kept(replaced))
+        }
+        Some(OperationVerb::Update) | None => report,
     };
     ctx.wait(
         report,

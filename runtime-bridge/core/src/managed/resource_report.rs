@@ -81,6 +81,21 @@ fn token(ctx: &ReconcileContext) -> Option<String> {
         .map(|intent| intent.token.clone())
 }
 
+/// `Ready` of what is being deleted while its object stays: so that another one takes its place, or by another actor.
+pub(super) fn not_kept(replaced: bool) -> ConditionValue {
+    if replaced {
+        ConditionValue::no(
+            ConditionReason::Replacing,
+            "it is being deleted, as approved, so that another one takes its place",
+        )
+    } else {
+        ConditionValue::no(
+            ConditionReason::Deleting,
+            "it is being removed upstream, though nobody here asked for it",
+        )
+    }
+}
+
 /// The conditions of a resource that is there.
 fn readiness(ctx: &ReconcileContext) -> Option<ConditionValue> {
     let Some(ObservedState::Exists(observation)) = ctx.memory.observed.last_state() else {
@@ -89,16 +104,8 @@ fn readiness(ctx: &ReconcileContext) -> Option<ConditionValue> {
     let replaced = ctx
         .record()
         .is_some_and(|record| approval::has_begun(ctx.snapshot, record, observation));
-    Some(if replaced {
-        ConditionValue::no(
-            ConditionReason::Replacing,
-            "it is being deleted, as approved, so that another one takes its place",
-        )
-    } else if observation.deleting {
-        ConditionValue::no(
-            ConditionReason::Deleting,
-            "it is being removed upstream, though nobody here asked for it",
-        )
+    Some(if replaced || observation.deleting {
+        not_kept(replaced)
     } else if observation.ready {
         ConditionValue::yes(ConditionReason::Available)
     } else {

@@ -22,7 +22,7 @@ pub(super) fn reported(
             message: if identity.is_empty() {
                 String::new()
             } else {
-                format!("acts as {identity}")
+                format!("authenticated as {identity}")
             },
         },
         Err(error) => ConditionValue::no(error.reason(), error.to_string()),

@@ -118,7 +118,7 @@ pub enum ConfigError {
     },
     /// The plugin, or the external system, does not accept it.
     #[error(
-        "{} is not accepted: {}{}; correct its settings or credentials",
+        "{} is invalid: {}{}; correct its settings or credentials",
         named(config),
         failure.message.trim_end_matches('.'),
         in_brackets(&failure.upstream_code)
@@ -209,7 +209,7 @@ impl ConfigError {
                 format!("the {config} cannot read its credentials: its condition Ready says why")
             }
             Self::CredentialMissing { config, name, .. } if config.namespace().is_none() => {
-                format!("the {config} gives no credential {name:?}, which the plugin needs")
+                format!("the {config} has no credential {name:?}, which the plugin needs")
             }
             _ => self.to_string(),
         }

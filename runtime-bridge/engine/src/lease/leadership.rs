@@ -156,7 +156,8 @@ impl Leadership {
         }
     }
 
-    pub(super) fn record_election(&self, election: &Election) {
+    /// `is_release`: it stops as it was asked to, which is no news for an operator.
+    pub(super) fn record_election(&self, election: &Election, is_release: bool) {
         let Inner::Elected {
             clock,
             known,
@@ -181,8 +182,8 @@ impl Leadership {
         if leads.send_replace(now) != now {
             if now {
                 tracing::info!(lease, identity, "became leader");
-            } else if election.holder().is_empty() {
-                tracing::info!(lease, identity, "released the lease");
+            } else if is_release || election.holder().is_empty() {
+                tracing::info!(lease, identity, "stopped leading");
             } else {
                 tracing::warn!(lease, identity, holder = election.holder(), "stopped leading");
             }
@@ -241,19 +242,19 @@ mod tests {
         };
         let written: Result<_, NotWritten> = Ok("1".to_owned());
         election.record_written(terms.clone(), written.clone(), clock.ticks(), clock.ticks());
-        leadership.record_election(&election);
+        leadership.record_election(&election, false);
         assert_eq!(leadership.term(), 1);
         let watched = leadership.watch();
         assert!(leadership.leads() && *watched.borrow());
         *clock.0.lock() += Duration::from_secs(10);
         assert!(!leadership.leads());
         assert!(*watched.borrow(), "nobody has told it yet");
-        leadership.record_election(&election);
+        leadership.record_election(&election, false);
         assert!(!*watched.borrow());
 
         election.record_written(terms, written, clock.ticks(), clock.ticks());
-        leadership.record_election(&election);
-        leadership.record_election(&election);
+        leadership.record_election(&election, false);
+        leadership.record_election(&election, false);
         assert!(leadership.leads());
         assert_eq!(leadership.term(), 2, "another may have led in between");
     }

@@ -70,7 +70,7 @@ impl Elector {
             };
             // Not cut off, so that what stands in the lease is known when it is to be let go.
             self.carry_out(step).await;
-            self.leadership.record_election(&self.election);
+            self.leadership.record_election(&self.election, false);
         }
         self.release().await;
     }
@@ -86,7 +86,7 @@ impl Elector {
             let ends = self.election.leads_until().filter(|end| *end > ticks);
             let wake = ends.map_or(until, |end| end.min(until));
             tokio::time::sleep(wake.saturating_sub(ticks)).await;
-            self.leadership.record_election(&self.election);
+            self.leadership.record_election(&self.election, false);
         }
     }
 
@@ -131,7 +131,7 @@ impl Elector {
 
     async fn release(&mut self) {
         let step = self.election.release(self.clock.now());
-        self.leadership.record_election(&self.election);
+        self.leadership.record_election(&self.election, true);
         if let Some(ElectionStep::Replace { version, terms }) = step {
             self.write_release(&version, &terms).await;
         }
@@ -140,11 +140,11 @@ impl Elector {
     async fn write_release(&self, version: &str, terms: &Terms) {
         let lease = self.leadership.lease();
         match tokio::time::timeout(RELEASE_WITHIN, self.api.replace(version, terms)).await {
-            Ok(Ok(_)) => tracing::info!(lease, "let the lease go"),
+            Ok(Ok(_)) => tracing::info!(lease, "released the lease"),
             Ok(Err(_)) | Err(_) => {
                 tracing::warn!(
                     lease,
-                    "could not let the lease go; the next leader waits for its end"
+                    "failed to release the lease: the next leader waits until it expires"
                 );
             }
         }

@@ -38,7 +38,8 @@ const (
 	// Upstream honors client_request_token for token_retention, so the same Create resolves it. The token is looked up before anything is
 	// checked: a request that had its effect is never rejected when repeated.
 	CreateRecovery_CREATE_RECOVERY_CLIENT_TOKEN CreateRecovery = 3
-	// Observe finds the resource by ownership_marker. Only where the creating request itself sets the marker.
+	// Observe finds the resource by ownership_marker. Only where the creating request itself sets the marker: so a resource without one is not
+	// ours, and Delete and PollOperation answer NOT_FOUND for it; Update adopts it.
 	CreateRecovery_CREATE_RECOVERY_MARKER CreateRecovery = 4
 )
 
@@ -344,7 +345,7 @@ type ResourceKind struct {
 	FieldRules []*FieldRule `protobuf:"bytes,13,rep,name=field_rules,json=fieldRules,proto3" json:"field_rules,omitempty"`
 	// Every key that may appear in connection_details.
 	ConnectionKeys []*ConnectionKey `protobuf:"bytes,14,rep,name=connection_keys,json=connectionKeys,proto3" json:"connection_keys,omitempty"`
-	// Defaults; the user may override.
+	// How long its calls and operations may take. Users cannot change it.
 	Timeouts *Timeouts `protobuf:"bytes,15,opt,name=timeouts,proto3" json:"timeouts,omitempty"`
 	// Fixtures for docs and for the conformance kit; at least one where can_create.
 	Examples []*KindExample `protobuf:"bytes,16,rep,name=examples,proto3" json:"examples,omitempty"`
@@ -1007,7 +1008,7 @@ func (x *ConnectionKey) GetOneTime() bool {
 	return false
 }
 
-// Defaults for one kind.
+// How long calls and operations of one kind may take.
 type Timeouts struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// One call; at most 60 s; unset: 30 s.
@@ -1088,7 +1089,8 @@ type KindExample struct {
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Where the source is USER.
 	ExternalName string `protobuf:"bytes,2,opt,name=external_name,json=externalName,proto3" json:"external_name,omitempty"`
-	// REQUIRED where can_create. Good for Create.
+	// REQUIRED where can_create. Good for Create. `{{unique}}` in a text, here and in the other parameters, stands for letters that differ from
+	// resource to resource: for what the upstream lets only one resource have.
 	CreateParameters *Document `protobuf:"bytes,3,opt,name=create_parameters,json=createParameters,proto3" json:"create_parameters,omitempty"`
 	// Good for Update of the above. Unset where update is not supported.
 	UpdateParameters *Document `protobuf:"bytes,4,opt,name=update_parameters,json=updateParameters,proto3" json:"update_parameters,omitempty"`

@@ -169,6 +169,9 @@ pub fn open(
         return Err(failure(code, Effect::None, "NoFolder", "The folder is absent.").into());
     }
     check_upstream(faults, &folder, call_kind)?;
+    if faults.on("flaky") && call_kind == CallKind::Observe && faults.count("reads").is_multiple_of(5) {
+        return Err(failure(FailureCode::Unavailable, Effect::None, "Busy", "Try again.").into());
+    }
     Ok(Upstream::of(&folder, kind)?)
 }
 
@@ -244,6 +247,9 @@ fn check_upstream(faults: &Faults, folder: &std::path::Path, call_kind: CallKind
         .into());
     }
     if folder.join("throttled").exists() {
+        if faults.on("upstream/throttled-is-failure#status") {
+            return Err(Status::resource_exhausted("slow down").into());
+        }
         let is_hidden = match faults.variant("upstream/throttled-is-failure") {
             Some("changes") => call_kind == CallKind::Change,
             variant => variant.is_some(),

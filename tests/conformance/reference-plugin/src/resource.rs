@@ -259,6 +259,9 @@ impl ReferencePlugin {
         if self.on("update/no-op-harmless") && is_same {
             desired.insert("text".to_owned(), Value::from("changed for no reason"));
         }
+        if self.on("dies") && is_same {
+            std::process::exit(134);
+        }
         if let Some(variant) = self.faults.variant("responses/no-bare-errors")
             && is_same
         {

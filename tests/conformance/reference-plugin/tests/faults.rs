@@ -40,7 +40,10 @@ const VARIANTS: &[&str] = &[
     "create/no-effect-after-deadline#in-the-end",
     "create/no-effect-after-deadline#slow",
     "create/no-effect-after-deadline#token",
+    "create/ten-times-one-resource#marker",
+    "create/ten-times-one-resource#operation",
     "create/ten-times-one-resource#rejected",
+    "create/token-reuse-rejected#checked-first",
     "durable/found-after-kill#not-removed",
     "durable/found-after-kill#not-updated",
     "durable/handle-after-kill#delete",
@@ -78,6 +81,7 @@ const VARIANTS: &[&str] = &[
     "upstream/down-never-absent#list",
     "upstream/down-never-absent#nameless",
     "upstream/throttled-is-failure#changes",
+    "upstream/throttled-is-failure#status",
 ];
 
 /// Ways that show only once the plugin is another process.
@@ -185,6 +189,89 @@ async fn the_faultless_plugin_passes_every_assertion() {
     assert!(never.is_empty(), "these were never judged: {never:?}");
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn an_upstream_that_fails_one_read_in_five_is_judged_all_the_same() {
+    let report = run("flaky", &["--kind=Note,Ticket,Volume", "--level=core,feature"]).await;
+    let not_passed = not_passed(&report);
+    assert!(not_passed.is_empty(), "{not_passed:#?}");
+    assert_eq!(report.left_behind, Vec::<String>::new());
+}
+
+/// Volumes, of which each has a text of its own.
+const UNIQUE: &str = "
+examples:
+  Volume:
+  - name: plain
+    createParameters: {text: \"TEXT\", size: 3, color: red, flat: true}
+    updateParameters: {text: \"TEXT\", size: 5, color: red, flat: true}
+    invalidParameters: {text: \"TEXT\", size: -1, color: red}
+    sensitiveValues: {/secret: hush-hush-example}
+";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_only_one_may_have_is_made_unique_by_the_example() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (text, conforms) in [("abc-{{unique}}", true), ("abc", false)] {
+        let fixtures = folder.path().join("fixtures.yaml");
+        std::fs::write(&fixtures, UNIQUE.replace("TEXT", text)).expect("a file");
+        let fixtures = format!("--fixtures={}", fixtures.display());
+        let report = run(
+            "unique-text",
+            &["--kind=Volume", "--only=create,update,durable", &fixtures],
+        )
+        .await;
+        let not_passed = not_passed(&report);
+        let hint = "put {{unique}} into what only one may have";
+        let is_hinted = not_passed
+            .iter()
+            .any(|finding| format!("{:?}", finding.verdict).contains(hint));
+        assert_eq!(
+            (not_passed.is_empty(), is_hinted),
+            (conforms, !conforms),
+            "{not_passed:#?}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_stale_delete_removed_is_created_again() {
+    const STALE: &str = "delete/stale-etag-conflict";
+    let report = run(STALE, &["--kind=Note", "--level=core"]).await;
+    let ids: Vec<_> = not_passed(&report)
+        .iter()
+        .map(|finding| finding.assertion.id)
+        .collect();
+    assert_eq!(ids, [STALE], "{:#?}", not_passed(&report));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_end_of_the_process_is_the_one_cause_that_is_named() {
+    let report = run("dies", &["--kind=Note", "--only=responses,update,list"]).await;
+    assert_eq!(failed(&report), BTreeSet::new(), "{:#?}", not_passed(&report));
+    assert_eq!(report.exit_code(), 3);
+    let causes: BTreeSet<_> = not_passed(&report)
+        .into_iter()
+        .map(|finding| format!("{:?}", finding.verdict))
+        .collect();
+    assert!(
+        causes
+            .iter()
+            .all(|cause| cause.contains("the plugin's process ended with exit status: 134")),
+        "{causes:#?}"
+    );
+    assert_eq!(
+        verdict_on(&report, "Note", "list/includes-created"),
+        Some(&Verdict::Passed),
+        "what comes after it is judged"
+    );
+    let text = provider_conformance::report::write(&report, provider_conformance::report::Format::Text);
+    assert_eq!(
+        text.matches("the plugin's process ended").count(),
+        causes.len(),
+        "{text}"
+    );
+}
+
 fn verdict_on<'a>(report: &'a Report, kind: &str, id: &str) -> Option<&'a Verdict> {
     report
         .findings
@@ -251,6 +338,7 @@ fn kinds(fault: &str) -> &'static str {
         | "kinds/schemas-structural"
         | "observe/absent-reports-derived-name" => "Note,Record",
         "create/completes" | "responses/well-formed" | "calls/unsupported-unimplemented" => "Draw,Note",
+        _ if fault == "create/ten-times-one-resource#marker" => "Note,Ticket",
         "observe/unknown-marker-is-absent"
         | "observe/found-without-name"
         | "observe/matches-desired-state"

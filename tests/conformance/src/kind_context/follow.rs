@@ -5,7 +5,7 @@ use std::time::Duration;
 use crossbridge_types::{Completed, Outcome, OutcomeResult};
 use tokio::time::{Instant, sleep};
 
-use super::{KindContext, PAUSE, TestResource, outcome_of};
+use super::{KindContext, PAUSE, TestResource, again, outcome_of};
 use crate::verdict::Stop;
 
 /// All answers of one course: of the call that began it, then of each poll, the last one ended.
@@ -82,10 +82,16 @@ impl KindContext {
             )
             .await;
             let poll = resource.poll(&operation.handle);
-            outcome = outcome_of(
-                "PollOperation",
-                self.run_ctx.client.poll_operation(poll, self.options()).await,
-            )?;
+            let mut tries = 1;
+            outcome = loop {
+                let response = self.run_ctx.client.poll_operation(poll.clone(), self.options());
+                let outcome = outcome_of("PollOperation", response.await)?;
+                match again(&outcome, tries) {
+                    Some(wait) => sleep(wait).await,
+                    None => break outcome,
+                }
+                tries += 1;
+            };
         }
     }
 }

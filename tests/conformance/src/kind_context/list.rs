@@ -1,9 +1,33 @@
 //! What the plugin lists.
 
 use crossbridge_proto::v1alpha1 as wire;
+use tokio::time::sleep;
+use tonic::Status;
 
-use super::KindContext;
+use super::{KindContext, PAUSE, TRIES};
 use crate::{client::describe, verdict::Stop};
+
+/// One page, asked for again where that failed only for the moment.
+pub(crate) async fn list(
+    ctx: &KindContext,
+    request: &wire::ListExternalRequest,
+) -> Result<wire::ListExternalResponse, Status> {
+    let mut tries = 1;
+    loop {
+        let client = &ctx.run_ctx.client;
+        let response = client.list_external(request.clone(), ctx.options()).await?;
+        let code = response.failure.as_ref().map(wire::Failure::code);
+        let is_momentary = matches!(
+            code,
+            Some(wire::FailureCode::Unavailable | wire::FailureCode::Throttled)
+        );
+        if !is_momentary || tries == TRIES {
+            return Ok(response);
+        }
+        tries += 1;
+        sleep(PAUSE).await;
+    }
+}
 
 /// Everything that the plugin lists of this kind; `None`: it does not list this kind.
 pub(crate) async fn list_all(
@@ -22,7 +46,7 @@ pub(crate) async fn list_all(
             page_token,
             ..Default::default()
         };
-        let response = match ctx.run_ctx.client.list_external(request, ctx.options()).await {
+        let response = match list(ctx, &request).await {
             Ok(response) => response,
             Err(status) if status.code() == tonic::Code::Unimplemented => return Ok(None),
             Err(status) => {

@@ -10,7 +10,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use crossbridge_proto::v1alpha1 as wire;
 use crossbridge_types::{
-    CreateRecovery, Example, FailureCode, Kind, NameSource, Observation, ObserveResult, Outcome,
+    CreateRecovery, Example, Failure, FailureCode, Kind, NameSource, Observation, ObserveResult, Outcome,
     OutcomeResult,
 };
 use tokio::time::{Instant, sleep};
@@ -18,18 +18,21 @@ use tonic::Status;
 use uuid::Uuid;
 
 pub(crate) use follow::CallTrace;
-pub(crate) use list::list_all;
+pub(crate) use list::{list, list_all};
 pub(crate) use test_resource::TestResource;
 
 use crate::{
     client::{CallOptions, describe},
-    fixtures::{NamePattern, desired_state, unused_name},
+    fixtures::{NamePattern, PLACEHOLDER, desired_state, new_unique, unfill, unused_name},
     run_context::RunContext,
     verdict::Stop,
 };
 
 /// Between two observes something that is waited for.
 const PAUSE: Duration = Duration::from_millis(50);
+
+/// How often a call is sent that fails for the moment.
+const TRIES: u32 = 6;
 
 /// One kind with one of its examples.
 #[derive(Debug, Clone)]
@@ -57,12 +60,18 @@ impl KindContext {
 
     /// A new managed resource by the kind's example. Nothing is sent yet.
     pub(crate) fn resource(&self) -> Result<TestResource, Stop> {
-        let parameters = self.example.create_parameters.clone().unwrap_or_default();
         let name = match self.kind.external_name.source {
             NameSource::User => self.unused_name(&self.example.external_name)?,
             NameSource::Provider | NameSource::Derived => String::new(),
         };
-        Ok(self.resource_named(&name, desired_state(&parameters, &self.sensitive_values())))
+        Ok(self.example_named(&name))
+    }
+
+    /// The kind's example under this name.
+    pub(crate) fn example_named(&self, name: &str) -> TestResource {
+        let parameters = self.example.create_parameters.clone().unwrap_or_default();
+        let resource = self.resource_named(name, desired_state(&parameters, &self.sensitive_values()));
+        resource.with_parameters(&parameters)
     }
 
     pub(crate) fn resource_named(&self, name: &str, desired: wire::DesiredState) -> TestResource {
@@ -89,6 +98,7 @@ impl KindContext {
             desired,
             token: Uuid::new_v4().to_string(),
             given_name: name.to_owned(),
+            unique: new_unique(),
             rejected: false,
         }
     }
@@ -123,14 +133,43 @@ impl KindContext {
         CallOptions::within(self.kind.timeouts.call)
     }
 
-    /// Sends one Observe. Anything but a well-formed response ends the suite.
+    /// Observes the resource, again where that failed only for the moment. Anything but a well-formed response ends the suite.
     pub(crate) async fn observe(&self, resource: &TestResource) -> Result<ObserveResult, Stop> {
+        observed(resource, self.read(resource).await)
+    }
+
+    /// The same, as the response that came.
+    pub(crate) async fn read(&self, resource: &TestResource) -> Result<wire::ObserveResponse, Status> {
+        let mut tries = 1;
+        loop {
+            let response = self
+                .run_ctx
+                .client
+                .observe(resource.observe(), self.options())
+                .await?;
+            let is_momentary = match &response.result {
+                Some(wire::observe_response::Result::Failure(failure)) => matches!(
+                    failure.code(),
+                    wire::FailureCode::Unavailable | wire::FailureCode::Throttled
+                ),
+                _ => false,
+            };
+            if !is_momentary || tries == TRIES {
+                return Ok(response);
+            }
+            tries += 1;
+            sleep(PAUSE).await;
+        }
+    }
+
+    /// Sends one Observe: where its failure is what is judged.
+    pub(crate) async fn observe_once(&self, resource: &TestResource) -> Result<ObserveResult, Stop> {
         let response = self
             .run_ctx
             .client
             .observe(resource.observe(), self.options())
             .await;
-        observation_of(response)
+        observed(resource, response)
     }
 
     /// Observes until the resource is found or the kind's consistency window has passed; `None`: it reads as absent.
@@ -188,8 +227,8 @@ impl KindContext {
         sleep(capabilities.consistency_window + capabilities.late_margin).await;
     }
 
-    /// Sends one Create and takes in the answer. The resource is entered for removal before. What must wait for something else is asked for
-    /// again, as the bridge would: a name may have to rest.
+    /// Sends one Create and takes in the answer. The resource is entered for removal before. What had no effect and must wait for something
+    /// else, or failed only for the moment, is asked for again, as the bridge would.
     pub(crate) async fn create_once(
         &self,
         resource: &mut TestResource,
@@ -244,11 +283,38 @@ impl KindContext {
     pub(crate) async fn create_to_completion(&self, resource: &mut TestResource) -> Result<CallTrace, Stop> {
         let outcome = self.create_once(resource, false).await?;
         let trace = self.follow(resource, outcome, self.kind.timeouts.create).await?;
-        trace.completed("Create")?;
+        self.created(&trace)?;
         if resource.name().is_empty() {
             return Err(Stop::blocked("Create was complete and gave no name"));
         }
         Ok(trace)
+    }
+
+    /// Whether a creation was completed; anything else ends the suite.
+    pub(crate) fn created(&self, trace: &CallTrace) -> Result<(), Stop> {
+        let Err(stop) = trace.completed("Create") else {
+            return Ok(());
+        };
+        match (stop, trace.last().map(|outcome| &outcome.result)) {
+            (Stop::Blocked(why), Some(OutcomeResult::Failure(failure))) => {
+                Err(Stop::blocked(why + &self.advice(failure)))
+            }
+            (stop, _) => Err(stop),
+        }
+    }
+
+    /// What an author can do about a creation that failed because of another one of the kit; else empty.
+    pub(crate) fn advice(&self, failure: &Failure) -> String {
+        let may_be_taken = matches!(
+            failure.code,
+            FailureCode::AlreadyExists | FailureCode::Conflict | FailureCode::InvalidSpec
+        );
+        if !may_be_taken || self.run_ctx.registry.all().len() <= 1 {
+            return String::new();
+        }
+        format!(
+            "; another resource of the kit's own exists: put {PLACEHOLDER} into what only one may have, in the example or by --fixtures"
+        )
     }
 
     /// Sends one Update and follows it to the end.
@@ -257,8 +323,16 @@ impl KindContext {
         resource: &mut TestResource,
         request: wire::UpdateRequest,
     ) -> Result<CallTrace, Stop> {
-        let response = self.run_ctx.client.update(request, self.options()).await;
-        let outcome = outcome_of("Update", response)?;
+        let mut tries = 1;
+        let outcome = loop {
+            let response = self.run_ctx.client.update(request.clone(), self.options()).await;
+            let outcome = outcome_of("Update", response)?;
+            match again(&outcome, tries) {
+                Some(wait) => sleep(wait).await,
+                None => break outcome,
+            }
+            tries += 1;
+        };
         self.follow(resource, outcome, self.kind.timeouts.update).await
     }
 
@@ -268,8 +342,16 @@ impl KindContext {
         resource: &mut TestResource,
         request: wire::DeleteRequest,
     ) -> Result<CallTrace, Stop> {
-        let response = self.run_ctx.client.delete(request, self.options()).await;
-        let outcome = outcome_of("Delete", response)?;
+        let mut tries = 1;
+        let outcome = loop {
+            let response = self.run_ctx.client.delete(request.clone(), self.options()).await;
+            let outcome = outcome_of("Delete", response)?;
+            match again(&outcome, tries) {
+                Some(wait) => sleep(wait).await,
+                None => break outcome,
+            }
+            tries += 1;
+        };
         self.follow(resource, outcome, self.kind.timeouts.delete).await
     }
 }
@@ -286,8 +368,29 @@ fn is_rejection(outcome: &Outcome) -> bool {
 fn retry_delay(outcome: &Outcome) -> Option<Duration> {
     match &outcome.result {
         OutcomeResult::Failure(failure) if failure.code == FailureCode::DependencyNotReady => {
-            is_rejection(outcome).then(|| failure.retry_after.unwrap_or_default().max(PAUSE))
+            is_rejection(outcome).then(|| pause(failure))
         }
+        OutcomeResult::Failure(failure) if is_momentary(failure) => {
+            is_rejection(outcome).then(|| pause(failure))
+        }
+        _ => None,
+    }
+}
+
+/// By its code, the same call may succeed the next time: an upstream that fails now and then is no reason to judge nothing.
+fn is_momentary(failure: &Failure) -> bool {
+    matches!(failure.code, FailureCode::Unavailable | FailureCode::Throttled)
+}
+
+/// As advised.
+fn pause(failure: &Failure) -> Duration {
+    failure.retry_after.unwrap_or_default().max(PAUSE)
+}
+
+/// After how long an Update, a Delete or a poll is sent again, as it failed only for the moment; each of them may be. `None`: its answer counts.
+fn again(outcome: &Outcome, tries: u32) -> Option<Duration> {
+    match &outcome.result {
+        OutcomeResult::Failure(failure) if is_momentary(failure) && tries < TRIES => Some(pause(failure)),
         _ => None,
     }
 }
@@ -295,6 +398,18 @@ fn retry_delay(outcome: &Outcome) -> Option<Duration> {
 /// A marker of no one else.
 pub(crate) fn new_marker() -> String {
     format!("cb-conformance-{}", Uuid::new_v4().simple())
+}
+
+/// The observation in the words of the kind's example.
+fn observed(
+    resource: &TestResource,
+    response: Result<wire::ObserveResponse, Status>,
+) -> Result<ObserveResult, Stop> {
+    let mut result = observation_of(response)?;
+    if let ObserveResult::Found(found) = &mut result {
+        found.parameters = unfill(&found.parameters, &resource.unique);
+    }
+    Ok(result)
 }
 
 /// A well-formed response to Observe, or the end of the suite.
@@ -347,7 +462,7 @@ mod tests {
     fn a_create_without_effect_is_retried_after_its_advised_delay() {
         use wire::{
             Effect,
-            FailureCode::{AlreadyExists, DependencyNotReady},
+            FailureCode::{AlreadyExists, DependencyNotReady, Unavailable},
         };
         let waits = |code, effect, after| retry_delay(&failed(code, effect, after));
         assert_eq!(
@@ -357,5 +472,7 @@ mod tests {
         assert_eq!(waits(DependencyNotReady, Effect::None, None), Some(PAUSE));
         assert_eq!(waits(DependencyNotReady, Effect::Partial, Some(60)), None);
         assert_eq!(waits(AlreadyExists, Effect::None, Some(60)), None);
+        assert_eq!(waits(Unavailable, Effect::None, None), Some(PAUSE));
+        assert_eq!(waits(Unavailable, Effect::Unknown, None), None);
     }
 }

@@ -3,6 +3,8 @@
 use crossbridge_proto::v1alpha1 as wire;
 use crossbridge_types::{Document, Outcome};
 
+use crate::fixtures::fill;
+
 /// One managed resource, as a bridge would keep it.
 #[derive(Debug, Clone)]
 pub(crate) struct TestResource {
@@ -13,6 +15,8 @@ pub(crate) struct TestResource {
     pub token: String,
     /// The name that its creation is sent with; empty where the upstream gives it.
     pub given_name: String,
+    /// Stands in its parameters where the example has `{{unique}}`.
+    pub unique: String,
     /// Rejected with `EFFECT_NONE` by the plugin.
     pub rejected: bool,
 }
@@ -42,7 +46,7 @@ impl TestResource {
     }
 
     pub(crate) fn with_parameters(mut self, parameters: &Document) -> Self {
-        self.desired.parameters = Some(wire::Document::of(parameters.clone()));
+        self.desired.parameters = Some(wire::Document::of(fill(parameters, &self.unique)));
         self
     }
 

@@ -11,6 +11,9 @@ use crate::{
 /// Reasons begin with it where the author's flags would do.
 const GIVE: &str = "give ";
 
+/// Reasons begin with it where a rule applies, and a caller cannot tell whether it is kept.
+const UNSEEN: &str = "cannot be seen: ";
+
 /// How many assertions of one level were judged, and what the others need.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Coverage {
@@ -20,6 +23,20 @@ pub(super) struct Coverage {
     pub unjudged: usize,
     /// What to give, and which ids that would judge.
     pub wanted: BTreeMap<String, BTreeSet<&'static str>>,
+}
+
+/// What applies and could not be judged of a subject, as nobody could have told: by subject and reason.
+pub(super) fn unseen(report: &Report) -> BTreeMap<(&str, &str), BTreeSet<&'static str>> {
+    let mut unseen: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+    for finding in &report.findings {
+        if let Verdict::NotApplicable(why) = &finding.verdict
+            && let Some(why) = why.strip_prefix(UNSEEN)
+        {
+            let ids = unseen.entry((finding.subject.as_str(), why)).or_default();
+            ids.insert(finding.assertion.id);
+        }
+    }
+    unseen
 }
 
 /// Of each level that is in the report.

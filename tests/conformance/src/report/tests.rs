@@ -15,6 +15,14 @@ const RULE: &Assertion = &Assertion {
     fix: "Do it.",
 };
 
+const OTHER: &Assertion = &Assertion {
+    id: "area/other",
+    level: Level::Core,
+    title: "It holds, too.",
+    rule: "ResourceService.Observe",
+    fix: "Do it.",
+};
+
 fn report(verdicts: Vec<Verdict>) -> Report {
     Report {
         plugin: "example 1.0.0".to_owned(),
@@ -103,11 +111,35 @@ fn text_shows_the_fix_and_the_rule_of_a_failure() {
         "resource_service.proto:",
         "fix:  Do it.",
         "skipped on demand: area/rule",
-        "  area/rule (Kind): first\nthis\n",
+        "  blocked area/rule (Kind): first\nthis\n",
         "DOES NOT CONFORM",
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
+}
+
+#[test]
+fn rules_that_one_cause_blocks_are_one_line() {
+    let mut blocked = report(vec![Verdict::Blocked("the upstream is away".to_owned()); 3]);
+    blocked.findings[2].assertion = OTHER;
+    let text = write(&blocked, Format::Text);
+    assert_eq!(text.matches("the upstream is away").count(), 1, "{text}");
+    assert!(
+        text.contains("blocked 3 rules of Kind: the upstream is away"),
+        "{text}"
+    );
+    assert!(text.contains("area/other"), "{text}");
+}
+
+#[test]
+fn what_no_caller_can_see_is_named_in_the_verdict() {
+    let unseen = report(vec![
+        Verdict::Passed,
+        Verdict::NotApplicable("cannot be seen: there may be a second one".to_owned()),
+    ]);
+    let text = write(&unseen, Format::Text);
+    let line = "not judged of Kind, as a caller cannot see it: there may be a second one: area/rule\n";
+    assert!(text.contains(line), "{text}");
 }
 
 #[test]

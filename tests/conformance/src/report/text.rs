@@ -24,16 +24,21 @@ pub struct TextProgress {
 
 impl Progress for TextProgress {
     fn begins(&self, subject: &str) {
-        say(&format!("{subject} …\n"));
+        say(&format!("{subject}\n"));
     }
 
     fn subject(&self, _: &str, findings: &[Finding]) {
         for finding in findings {
-            let line = line(finding);
-            if self.verbose || !matches!(finding.verdict, Verdict::Passed | Verdict::NotApplicable(_)) {
-                say(&line);
+            let is_shown = match &finding.verdict {
+                Verdict::Passed | Verdict::NotApplicable(_) => self.verbose,
+                Verdict::Blocked(_) => false,
+                Verdict::Failed(_) | Verdict::Skipped => true,
+            };
+            if is_shown {
+                say(&line(finding));
             }
         }
+        say(&blocked(findings));
         say(&format!("  {}\n", summary(count(findings))));
     }
 }
@@ -53,6 +58,36 @@ fn line(finding: &Finding) -> String {
     };
     let why = why.map(|why| format!(": {why}")).unwrap_or_default();
     format!("  {word} {}{why}\n", finding.assertion.id)
+}
+
+/// What kept rules from being judged: one line for each cause and subject, however many rules it kept.
+fn blocked(findings: &[Finding]) -> String {
+    let mut causes: Vec<(&str, &str, Vec<&str>)> = Vec::new();
+    for finding in findings {
+        let Verdict::Blocked(why) = &finding.verdict else {
+            continue;
+        };
+        let subject = finding.subject.as_str();
+        match causes
+            .iter_mut()
+            .find(|(known, of, _)| known == why && *of == subject)
+        {
+            Some((_, _, ids)) => ids.push(finding.assertion.id),
+            None => causes.push((why, subject, vec![finding.assertion.id])),
+        }
+    }
+    let mut text = String::new();
+    for (why, subject, ids) in causes {
+        text.push_str(&match ids.as_slice() {
+            [id] => format!("  blocked {id} ({subject}): {why}\n"),
+            ids => format!(
+                "  blocked {} rules of {subject}: {why}\n          {}\n",
+                ids.len(),
+                ids.join(", ")
+            ),
+        });
+    }
+    text
 }
 
 fn summary(counts: Counts) -> String {
@@ -92,15 +127,7 @@ pub(super) fn verdict(report: &Report) -> String {
             ));
         }
     }
-    let mut blocked = String::new();
-    for finding in &report.findings {
-        if let Verdict::Blocked(why) = &finding.verdict {
-            blocked.push_str(&format!(
-                "  {} ({}): {why}\n",
-                finding.assertion.id, finding.subject
-            ));
-        }
-    }
+    let blocked = blocked(&report.findings);
     if !blocked.is_empty() {
         text.push_str(&format!(
             "\nnot judged, as something before it did not work:\n{blocked}"
@@ -131,6 +158,13 @@ pub(super) fn verdict(report: &Report) -> String {
     text.push('\n');
     for coverage in coverage::coverages(report) {
         text.push_str(&describe_coverage(&coverage));
+    }
+    for ((subject, why), ids) in coverage::unseen(report) {
+        let ids: Vec<_> = ids.into_iter().collect();
+        text.push_str(&format!(
+            "not judged of {subject}, as a caller cannot see it: {why}: {}\n",
+            ids.join(", ")
+        ));
     }
     text.push_str(&format!(
         "\n{}: {} ({})\n",

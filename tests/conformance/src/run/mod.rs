@@ -18,7 +18,7 @@ use crate::{
     assertion::Assertion,
     client::{CallOptions, Client},
     endpoint::Endpoint,
-    fixtures::{Fixtures, desired_state},
+    fixtures::Fixtures,
     kind_context::{KindContext, TestResource},
     process_control::ProcessControl,
     response_rules::ResponseRules,
@@ -80,6 +80,7 @@ impl Run {
         operation_timeout: Duration,
     ) -> Result<Self, String> {
         let verdict_log = Arc::new(VerdictLog::default());
+        let process_control = Arc::new(process_control);
         let mut canaries = Canaries::default();
         let invalid_credentials_config = with_invalid_credentials(&fixtures.config);
         let configs = [
@@ -97,6 +98,7 @@ impl Run {
             subject: PLUGIN.to_owned(),
             canaries,
             connection_keys: None,
+            process_control: Arc::clone(&process_control),
         };
         let channel = endpoint.channel(None).map_err(|error| error.to_string())?;
         let run_ctx = RunContext {
@@ -107,7 +109,7 @@ impl Run {
             chosen: Arc::default(),
             invalid_credentials_config: invalid_credentials_config.map(Arc::new),
             fixtures: Arc::new(fixtures),
-            process_control: Arc::new(process_control),
+            process_control,
             registry: Arc::default(),
             verdict_log,
             operation_timeout,
@@ -263,11 +265,7 @@ impl Run {
         for (kind, needed) in requirements(run_ctx, example)? {
             let ctx = KindContext::new(run_ctx, &kind, &needed);
             self.remember(&ctx);
-            let parameters = needed.create_parameters.clone().unwrap_or_default();
-            let mut resource = ctx.resource_named(
-                &needed.external_name,
-                desired_state(&parameters, &needed.sensitive_values),
-            );
+            let mut resource = ctx.example_named(&needed.external_name);
             ctx.create_to_completion(&mut resource).await?;
             created.push((ctx, resource));
         }

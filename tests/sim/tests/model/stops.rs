@@ -313,6 +313,8 @@ fn a_foreign_marker_blocks_until_a_person_adopts() {
             "False/DoublyOwned",
             "another word does nothing"
         );
+        let answer = "; the annotation says \"m-of-somebody-else\"";
+        assert!(model.message().ends_with(answer), "{}", model.message());
         assert_eq!(mutations(&model), 0);
         model.etcd.annotate(names::ADOPT, Some("m-of-a-backup"));
         model.rest();

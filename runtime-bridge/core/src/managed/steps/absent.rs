@@ -68,7 +68,7 @@ pub fn confirm(ctx: &ReconcileContext) -> Flow {
     }
     let report = Report::synced().ready(ConditionValue::no(
         ConditionReason::Unavailable,
-        "the external resource cannot be found; looking again before it is made anew",
+        "external resource not found; it is observed again before it is created anew",
     ));
     let event = Event::normal(
         NormalEvent::PendingExternalResource,

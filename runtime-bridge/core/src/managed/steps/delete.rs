@@ -151,7 +151,7 @@ pub fn wait_until_visible(ctx: &ReconcileContext) -> Flow {
             absence.name,
             began,
             Some(visible),
-            "waiting until it is certain that it is gone",
+            "waiting for its deletion to be confirmed",
         )),
         None => NEXT,
     }

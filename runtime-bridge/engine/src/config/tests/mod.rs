@@ -336,7 +336,7 @@ async fn what_became_of_a_config_is_its_condition_written_once_per_change() {
         words,
         [
             ["False", "SecretNotFound", missing],
-            ["True", "Usable", "acts as account"]
+            ["True", "Usable", "authenticated as account"]
         ]
     );
 }

@@ -37,7 +37,7 @@ async fn a_rejected_config_backs_off_until_it_changes() {
     assert!(
         error
             .to_string()
-            .ends_with("is not accepted: The key is refused; correct its settings or credentials"),
+            .ends_with("is invalid: The key is refused; correct its settings or credentials"),
         "{error}"
     );
     // 5 s, 10 s, 20 s, … at most 5 min.

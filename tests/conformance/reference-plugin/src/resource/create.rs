@@ -59,7 +59,12 @@ impl ReferencePlugin {
     pub(super) async fn create_resource(&self, create: Call, time: Option<Duration>) -> Answer {
         let (spec, upstream) = self.upstream(&create.target, CallKind::Change)?;
         let name = self.desired_name(spec, &create)?;
+        // What is repeated under its token is not checked again.
+        let is_repeat = spec.honors_tokens()
+            && !self.on("create/token-reuse-rejected#checked-first")
+            && upstream.token(&create.token)?.is_some();
         match check_desired(self, &create.desired.parameters) {
+            _ if is_repeat => {}
             Err(Rejection::Failure(rejected))
                 if self.on("failure/no-effect-no-name") && spec.source == ExternalNameSource::Provider =>
             {
@@ -68,6 +73,11 @@ impl ReferencePlugin {
                 return Ok(answer);
             }
             checked => checked?,
+        }
+        let has_text =
+            |other: &Resource| other.parameters.get("text") == create.desired.parameters.get("text");
+        if self.on("unique-text") && !is_repeat && upstream.all()?.iter().any(has_text) {
+            return Err(reject(FailureCode::AlreadyExists, "Taken").into());
         }
         let is_short = time.is_some_and(|time| time <= SHORT);
         if self.on("create/completes") && spec.kind == "Draw" {
@@ -109,6 +119,13 @@ impl ReferencePlugin {
                 } else {
                     None
                 };
+                if let Some(earlier) = &earlier
+                    && self.on("create/ten-times-one-resource#marker")
+                {
+                    let mut failure = reject(FailureCode::AlreadyExists, "AlreadyExists");
+                    failure.existing_external_name.clone_from(&earlier.name);
+                    return Err(failure.into());
+                }
                 if let Some(earlier) = earlier {
                     return Ok(completed(&earlier.name, true));
                 }
@@ -198,6 +215,15 @@ impl ReferencePlugin {
             let created = self.resource(&create.target, &create.desired, &spec.generate_name(), 0);
             upstream.create(&created)?;
             return Ok(completed(&created.name, false));
+        }
+        if self.on("create/ten-times-one-resource#operation")
+            && create.outcome_unknown
+            && self.faults.count(&token) == 5
+        {
+            let until = now() + OPERATION_MILLIS;
+            let created = self.resource(&create.target, &create.desired, &spec.generate_name(), until);
+            upstream.create(&created)?;
+            return Ok(self.operation_begun(&created));
         }
         let is_late_repeat = self.on("create/ten-times-one-resource#rejected")
             && create.outcome_unknown

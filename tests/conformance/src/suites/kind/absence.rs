@@ -27,10 +27,10 @@ pub(super) async fn absence_report(
     ctx: &KindContext,
     resource: &TestResource,
 ) -> Result<AbsenceReport, Stop> {
-    let observation = ctx.observe(resource).await?;
+    let observation = ctx.observe_once(resource).await?;
     let mut judgement = not_absent(&observation);
     if ctx.observes_without_name() {
-        let without_name = ctx.observe(&resource.clone().without_name()).await?;
+        let without_name = ctx.observe_once(&resource.clone().without_name()).await?;
         judgement = judgement
             .and(not_absent(&without_name).map_err(|seen| format!("observed without a name, {seen}")));
     }

@@ -2,11 +2,11 @@
 
 use crossbridge_proto::v1alpha1 as wire;
 use crossbridge_types::{ConfigVerdict, FailureCode, ObserveResult, OutcomeResult};
-use tonic::Status;
 
 use crate::{
     assertion::assertions,
-    kind_context::{KindContext, TestResource, observation_of, outcome_of},
+    kind_context::{KindContext, TestResource, outcome_of},
+    spelling::{any_of, spell},
     suite::Suite,
     suites::{
         kind::{absence, isolation},
@@ -60,9 +60,8 @@ pub(super) async fn observe_with(
     ctx: &KindContext,
     resource: &TestResource,
     config: wire::ConfigContext,
-) -> Result<wire::ObserveResponse, Status> {
-    let request = resource.clone().with_config(config).observe();
-    ctx.run_ctx.client.observe(request, ctx.options()).await
+) -> Result<ObserveResult, Stop> {
+    ctx.observe(&resource.clone().with_config(config)).await
 }
 
 async fn expired(ctx: &KindContext, resource: &TestResource) -> Result<(), Stop> {
@@ -71,7 +70,7 @@ async fn expired(ctx: &KindContext, resource: &TestResource) -> Result<(), Stop>
         seconds: 1_000_000_000,
         nanos: 0,
     });
-    let observation = observation_of(observe_with(ctx, resource, config).await)?;
+    let observation = observe_with(ctx, resource, config).await?;
     ctx.run_ctx.judge(
         EXPIRED,
         failed_with(&observation, &[FailureCode::CredentialsExpired]),
@@ -189,9 +188,9 @@ async fn revision(ctx: &KindContext, resource: &TestResource) -> Result<(), Stop
         // The same id: only the revision shows that it changed.
         let id = format!("conformance-changing-{index}");
         let own = |revision| observe_with(ctx, resource, fixtures.config.context(&id, revision));
-        let first = observation_of(own("1").await)?;
-        let changed = observation_of(observe_with(ctx, resource, next.context(&id, "2")).await)?;
-        let back = observation_of(own("3").await)?;
+        let first = own("1").await?;
+        let changed = observe_with(ctx, resource, next.context(&id, "2")).await?;
+        let back = own("3").await?;
         run_ctx.judge(REVISION, is_own(&first, resource));
         run_ctx.judge(REVISION, not_found(&changed));
         run_ctx.judge(REVISION, is_own(&back, resource));
@@ -202,10 +201,10 @@ async fn revision(ctx: &KindContext, resource: &TestResource) -> Result<(), Stop
 fn failed_with(observation: &ObserveResult, codes: &[FailureCode]) -> Judgement {
     match observation {
         ObserveResult::Failed(failure) => holds(codes.contains(&failure.code), || {
-            format!("{codes:?} is due; it reports {:?}", failure.code)
+            format!("expected {}, got {}", any_of(codes), spell(failure.code))
         }),
-        ObserveResult::Found(_) => Err(format!("{codes:?} is due; it was found")),
-        ObserveResult::Absent(_) => Err(format!("{codes:?} is due; it reads as absent")),
+        ObserveResult::Found(_) => Err(format!("expected {}, got an observation", any_of(codes))),
+        ObserveResult::Absent(_) => Err(format!("expected {}, got absence", any_of(codes))),
     }
 }
 

@@ -6,7 +6,7 @@ use crossbridge_types::{Document, Example, Kind};
 
 use crate::{
     assertion::assertions,
-    fixtures::NamePattern,
+    fixtures::{NamePattern, fill, new_unique},
     kind_context::KindContext,
     schema,
     suite::Suite,
@@ -84,7 +84,8 @@ fn valid(kind: &Kind, example: &Example) -> Judgement {
         ("invalid_parameters", &example.invalid_parameters),
     ] {
         if let Some(document) = document {
-            schema::valid(&schema, document).map_err(|problem| format!("{what} {problem}"))?;
+            let document = fill(document, &new_unique());
+            schema::valid(&schema, &document).map_err(|problem| format!("{what} {problem}"))?;
         }
     }
     Ok(())

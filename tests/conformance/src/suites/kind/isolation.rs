@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     comparison::differences,
-    kind_context::{CallTrace, KindContext, TestResource, observation_of},
+    kind_context::{CallTrace, KindContext, TestResource},
     verdict::{Judgement, Stop, holds},
 };
 
@@ -49,7 +49,7 @@ pub(super) async fn run(ctx: &KindContext, resource: TestResource) -> Result<Tes
     ctx.remove(&sides.counterpart).await?;
     let own = sides.observe(ctx, false).await?;
     run_ctx.judge(ISOLATED, is_own(&own, &sides.own));
-    let others = observation_of(observe_with(ctx, &sides.own, sides.other).await)?;
+    let others = observe_with(ctx, &sides.own, sides.other).await?;
     run_ctx.judge(ISOLATED, is_absent(&others));
     Ok(sides.own)
 }

@@ -8,7 +8,7 @@ use tonic::Code;
 
 use crate::{
     assertion::assertions,
-    kind_context::{KindContext, list_all},
+    kind_context::{KindContext, list, list_all},
     schema,
     suite::Suite,
     suites::plugin::kinds::rejected_as,
@@ -68,15 +68,10 @@ async fn run(ctx: &KindContext) -> Result<(), Stop> {
     run_ctx.judge(PAGES, small_page(ctx).await?);
 
     let garbage = "\u{1}no page of this plugin".to_owned();
-    let response = run_ctx
-        .client
-        .list_external(request(ctx, 0, garbage, false), ctx.options())
-        .await;
+    let response = list(ctx, &request(ctx, 0, garbage, false)).await;
     run_ctx.judge(PAGE_TOKEN, rejected_as(Code::InvalidArgument, response.map(drop)));
 
-    let full = run_ctx
-        .client
-        .list_external(request(ctx, 0, String::new(), true), ctx.options())
+    let full = list(ctx, &request(ctx, 0, String::new(), true))
         .await
         .map_err(|status| Stop::blocked(crate::client::describe(&status)))?;
     run_ctx.judge(PARAMETERS, parameters(ctx, &full.items));
@@ -103,10 +98,7 @@ fn request(
 }
 
 async fn small_page(ctx: &KindContext) -> Result<Judgement, Stop> {
-    let response = ctx
-        .run_ctx
-        .client
-        .list_external(request(ctx, 1, String::new(), false), ctx.options())
+    let response = list(ctx, &request(ctx, 1, String::new(), false))
         .await
         .map_err(|status| Stop::blocked(crate::client::describe(&status)))?;
     Ok(holds(response.items.len() <= 1, || {

@@ -74,10 +74,7 @@ async fn before_creation(ctx: &KindContext) -> Result<(), Stop> {
         }
     } else {
         run_ctx.not_applicable(UNKNOWN_MARKER, "the kind has no MARKER recovery");
-        let response = run_ctx
-            .client
-            .observe(without_name.observe(), ctx.options())
-            .await;
+        let response = ctx.read(&without_name).await;
         run_ctx.judge(NAMELESS, rejected_as(Code::InvalidArgument, response.map(drop)));
     }
     Ok(())

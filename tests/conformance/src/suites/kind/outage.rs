@@ -2,9 +2,13 @@
 
 use crossbridge_types::{FailureCode, ObserveResult, Outcome, OutcomeResult};
 
+use tonic::Status;
+
 use crate::{
     assertion::assertions,
-    kind_context::{KindContext, TestResource, outcome_of},
+    client::describe,
+    kind_context::{KindContext, TestResource, observation_of, outcome_of},
+    spelling::spell,
     suite::Suite,
     suites::kind::absence,
     verdict::{Judgement, Stop, holds},
@@ -39,7 +43,7 @@ async fn run(ctx: &KindContext) -> Result<(), Stop> {
         absence::absence_report(ctx, &resource).await
     });
     if let Some(report) = report.await? {
-        let back = ctx.observe(&resource).await?;
+        let back = ctx.observe_once(&resource).await?;
         let is_absent = report.may_be_deleted && matches!(back, ObserveResult::Absent(_));
         ctx.run_ctx
             .judge(RECOVERED, if is_absent { Ok(()) } else { found(&back) });
@@ -86,32 +90,48 @@ async fn during<T>(
 
 /// An observation, an Update and a Create while the upstream throttles.
 async fn calls(ctx: &KindContext, resource: &TestResource) -> Result<Vec<Judgement>, Stop> {
-    let mut judgements = vec![match ctx.observe(resource).await? {
-        ObserveResult::Failed(failure) => throttled("Observe", failure.code),
-        ObserveResult::Found(_) | ObserveResult::Absent(_) => {
-            Err("THROTTLED is due; the observation worked".to_owned())
-        }
-    }];
+    let client = &ctx.run_ctx.client;
+    let mut judgements = Vec::new();
+    judgements.push(match client.observe(resource.observe(), ctx.options()).await {
+        Err(status) => bare("Observe", &status),
+        Ok(response) => match observation_of(Ok(response))? {
+            ObserveResult::Failed(failure) => throttled("Observe", failure.code),
+            ObserveResult::Found(_) => Err("expected THROTTLED, got an observation".to_owned()),
+            ObserveResult::Absent(_) => Err("expected THROTTLED, got absence".to_owned()),
+        },
+    });
     if ctx.kind.capabilities.can_update {
-        let response = ctx.run_ctx.client.update(resource.update(), ctx.options()).await;
-        judgements.push(not_done("Update", &outcome_of("Update", response)?));
+        judgements.push(match client.update(resource.update(), ctx.options()).await {
+            Err(status) => bare("Update", &status),
+            Ok(response) => not_done("Update", &outcome_of("Update", Ok(response))?),
+        });
     }
     let mut other = ctx.resource()?;
-    let outcome = ctx.create_once(&mut other, false).await?;
-    judgements.push(not_done("Create", &outcome));
+    judgements.push(match ctx.create_under(&mut other, false, ctx.options()).await {
+        Err(status) => bare("Create", &status),
+        Ok(outcome) => not_done("Create", &outcome?),
+    });
     Ok(judgements)
+}
+
+/// The upstream's 429 as a gRPC status: the very error that this is about.
+fn bare(method: &str, status: &Status) -> Judgement {
+    Err(format!(
+        "expected Failure THROTTLED, {method} ended in {}",
+        describe(status)
+    ))
 }
 
 fn not_done(method: &str, outcome: &Outcome) -> Judgement {
     match &outcome.result {
         OutcomeResult::Failure(failure) => throttled(method, failure.code),
-        _ => Err(format!("THROTTLED is due; {method} worked")),
+        _ => Err(format!("expected THROTTLED, {method} succeeded")),
     }
 }
 
 fn throttled(method: &str, code: FailureCode) -> Judgement {
     holds(code == FailureCode::Throttled, || {
-        format!("THROTTLED is due; {method} reports {code:?}")
+        format!("expected THROTTLED, {method} reports {}", spell(code))
     })
 }
 

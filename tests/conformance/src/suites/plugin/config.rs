@@ -9,6 +9,7 @@ use crate::{
     assertion::assertions,
     client::{CallOptions, describe},
     run_context::RunContext,
+    spelling::{any_of, spell},
     suite::Suite,
     verdict::{Judgement, Stop, holds},
 };
@@ -101,8 +102,8 @@ fn options() -> CallOptions {
 fn unusable(verdict: &ConfigVerdict, codes: &[FailureCode]) -> Judgement {
     match verdict {
         ConfigVerdict::Unusable(failure) => holds(codes.contains(&failure.code), || {
-            format!("{codes:?} is due; it reports {:?}", failure.code)
+            format!("expected {}, got {}", any_of(codes), spell(failure.code))
         }),
-        ConfigVerdict::Usable { .. } => Err(format!("{codes:?} is due; it finds the config usable")),
+        ConfigVerdict::Usable { .. } => Err(format!("expected {}, got a usable config", any_of(codes))),
     }
 }

@@ -14,6 +14,7 @@ use crate::{
     assertion::{Assertion, assertions},
     client::{CallOptions, describe},
     run_context::RunContext,
+    spelling::spell,
     suite::Suite,
     verdict::{Judgement, Stop, holds},
 };
@@ -276,7 +277,7 @@ fn same_digest(
 pub(crate) fn rejected_as(code: Code, response: Result<(), tonic::Status>) -> Judgement {
     match response {
         Err(status) if status.code() == code => Ok(()),
-        Err(status) => Err(format!("{code:?} is due; it ended in {}", describe(&status))),
-        Ok(()) => Err(format!("{code:?} is due; it was answered")),
+        Err(status) => Err(format!("expected {}, got {}", spell(code), describe(&status))),
+        Ok(()) => Err(format!("expected {}, got an answer", spell(code))),
     }
 }

@@ -47,6 +47,11 @@ fn trace_17_a_conflicting_name_is_foreign_until_adopted() {
         model.bridges[A].crash();
         model.rest();
         assert_eq!(model.value("Synced"), "False/AlreadyExists", "{}", subject.name);
+        model.etcd.annotate(names::ADOPT, Some("another-name"));
+        model.rest();
+        assert_eq!(model.value("Synced"), "False/AlreadyExists", "{}", subject.name);
+        let answer = "; the annotation says \"another-name\"";
+        assert!(model.message().ends_with(answer), "{}", model.message());
         let name = model.cloud.objects[0].name.clone();
         model.etcd.annotate(names::ADOPT, Some(&name));
         model.rest();

@@ -70,6 +70,27 @@ fn trace_51_later_drift_asks_again_after_an_approved_replacement() {
 }
 
 #[test]
+fn what_is_being_replaced_is_not_ready_from_its_delete_on() {
+    let mut seen = 0;
+    for subject in kinds::families() {
+        let mut model = to_be_replaced(&subject);
+        assert_eq!(model.value("Ready"), "True/Available", "{}", subject.name);
+        model.approve("2");
+        while model.calls("create") < 2 {
+            model.pass(A);
+            if model.calls("delete") > 0 && model.calls("create") < 2 {
+                let ready = model.value("Ready");
+                assert!(ready.starts_with("False/"), "{}: {ready}", subject.name);
+                seen += u32::from(ready == "False/Replacing");
+            }
+            model.advance(Duration::from_millis(500));
+        }
+        model.ends_ready();
+    }
+    assert!(seen > 0, "no kind says that it is replaced");
+}
+
+#[test]
 fn trace_51_a_field_spelled_otherwise_is_replaced_once_for_each_approval() {
     for subject in kinds::families() {
         let mut model = Model::at_rest(&subject);

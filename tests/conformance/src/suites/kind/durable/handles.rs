@@ -99,7 +99,7 @@ pub(super) async fn begin(ctx: &KindContext) -> Result<Vec<Begun>, Stop> {
     for begun in &all {
         if let OutcomeResult::Failure(failure) = &begun.outcome.result {
             let why = format!("{} failed: {}", begun.verb.method(), failure.message);
-            return Err(Stop::blocked(why));
+            return Err(Stop::blocked(why + &ctx.advice(failure)));
         }
     }
     Ok(all)

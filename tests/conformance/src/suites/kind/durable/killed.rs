@@ -36,7 +36,7 @@ pub(super) async fn killed_inside(ctx: &KindContext) -> Result<(), Stop> {
     let trace = ctx
         .follow(&mut resource, outcome, ctx.kind.timeouts.create)
         .await?;
-    trace.completed("Create")?;
+    ctx.created(&trace)?;
     ctx.remove(&resource).await?;
     let mut verdict: Option<Verdict> = None;
     let mut kills = 0;
@@ -55,8 +55,9 @@ pub(super) async fn killed_inside(ctx: &KindContext) -> Result<(), Stop> {
             break;
         }
     }
-    let verdict =
-        verdict.ok_or_else(|| Stop::not_applicable("a creation is done before the plugin can be killed"))?;
+    let verdict = verdict.ok_or_else(|| {
+        Stop::not_applicable("cannot be seen: a creation is done before the plugin can be killed")
+    })?;
     ctx.run_ctx.note(KILLED, verdict);
     Ok(())
 }

@@ -91,12 +91,9 @@ pub(super) async fn others(
         FOREIGN_NOT_POLLED,
         match response {
             Ok(response) => {
-                judge::is_not_found(&response).map_err(|seen| format!("NOT_FOUND is due; {seen}"))
+                judge::is_not_found(&response).map_err(|seen| format!("expected NOT_FOUND, got {seen}"))
             }
-            Err(status) => Err(format!(
-                "Failure NOT_FOUND is due; it ended in {}",
-                describe(&status)
-            )),
+            Err(status) => Err(format!("expected Failure NOT_FOUND, got {}", describe(&status))),
         },
     );
     let response = poll(&resource.clone().with_restored_marker(&marker)).await;

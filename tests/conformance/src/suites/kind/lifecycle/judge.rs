@@ -12,6 +12,7 @@ use crate::{
     comparison,
     kind_context::CallTrace,
     schema,
+    spelling::spell,
     verdict::{Judgement, holds},
 };
 
@@ -101,11 +102,8 @@ pub(super) fn unknown_handle_rejected(
     match response {
         Err(status) if status.code() == Code::InvalidArgument => Ok(()),
         Err(status) if status.code() == Code::Unimplemented && !hands_out => Ok(()),
-        Err(status) => Err(format!(
-            "INVALID_ARGUMENT is due; it ended in {}",
-            describe(&status)
-        )),
-        Ok(_) => Err("INVALID_ARGUMENT is due; the poll was answered".to_owned()),
+        Err(status) => Err(format!("expected INVALID_ARGUMENT, got {}", describe(&status))),
+        Ok(_) => Err("expected INVALID_ARGUMENT, got an answer to the poll".to_owned()),
     }
 }
 
@@ -137,11 +135,10 @@ pub(crate) fn handle_accepted(response: &Result<wire::PollOperationResponse, Sta
 pub(super) fn not_shown(response: Result<wire::PollOperationResponse, Status>) -> Judgement {
     match response {
         Err(status) if status.code() == Code::InvalidArgument => Ok(()),
-        Err(status) => Err(format!(
-            "INVALID_ARGUMENT is due; it ended in {}",
-            describe(&status)
-        )),
-        Ok(response) => is_not_found(&response).map_err(|seen| format!("INVALID_ARGUMENT is due; {seen}")),
+        Err(status) => Err(format!("expected INVALID_ARGUMENT, got {}", describe(&status))),
+        Ok(response) => {
+            is_not_found(&response).map_err(|seen| format!("expected INVALID_ARGUMENT, got {seen}"))
+        }
     }
 }
 
@@ -174,7 +171,7 @@ pub(crate) fn same_terminal_response(
     let word = |outcome: &Outcome| match &outcome.result {
         OutcomeResult::Completed(_) => "Completed".to_owned(),
         OutcomeResult::Operation(_) => "an operation under way".to_owned(),
-        OutcomeResult::Failure(failure) => format!("{:?} {}", failure.code, failure.reason),
+        OutcomeResult::Failure(failure) => format!("{} {}", spell(failure.code), failure.reason),
     };
     holds(word(ended) == word(&again), || {
         format!(
@@ -429,13 +426,15 @@ pub(crate) fn rejected(outcome: &Outcome, code: FailureCode) -> Judgement {
         OutcomeResult::Failure(failure) => {
             holds(failure.code == code && failure.effect == Effect::None, || {
                 format!(
-                    "{code:?} with effect None is due; it reports {:?} with {:?}",
-                    failure.code, failure.effect
+                    "expected {} with EFFECT_NONE, got {} with EFFECT_{}",
+                    spell(code),
+                    spell(failure.code),
+                    spell(failure.effect)
                 )
             })
         }
-        OutcomeResult::Completed(_) => Err(format!("{code:?} is due; it was completed")),
-        OutcomeResult::Operation(_) => Err(format!("{code:?} is due; an operation began")),
+        OutcomeResult::Completed(_) => Err(format!("expected {}, got completion", spell(code))),
+        OutcomeResult::Operation(_) => Err(format!("expected {}, got an operation", spell(code))),
     }
 }
 

@@ -19,6 +19,7 @@ use assertions::{
 use crossbridge_types::{CreateRecovery, NameSource, Observation, ObserveResult};
 
 use crate::{
+    fixtures::fill,
     kind_context::{CallTrace, KindContext, TestResource, new_marker},
     suite::Suite,
     verdict::Stop,
@@ -44,6 +45,14 @@ async fn run(ctx: &KindContext) -> Result<(), Stop> {
     handles::others(ctx, &resource, &trace).await?;
     update::run(ctx, &mut resource, observation).await?;
     delete::run(ctx, &mut resource).await
+}
+
+/// As the upstream has it.
+fn filled(resource: &TestResource, seen: &Observation) -> Observation {
+    Observation {
+        parameters: fill(&seen.parameters, &resource.unique),
+        ..seen.clone()
+    }
 }
 
 /// Creates the resource to completion and judges the call trace.
@@ -87,7 +96,10 @@ async fn observe(ctx: &KindContext, resource: &TestResource) -> Result<Observati
         MATCHES_DESIRED,
         judge::matches_desired(&ctx.kind, &desired, &first),
     );
-    run_ctx.judge(PARAMETERS_VALID, judge::parameters_valid(&ctx.kind, &first));
+    run_ctx.judge(
+        PARAMETERS_VALID,
+        judge::parameters_valid(&ctx.kind, &filled(resource, &first)),
+    );
     run_ctx.judge(STATUS_VALID, judge::status_valid(&ctx.kind, &first));
     match judge::big_integers(&desired, &first) {
         Some(judgement) => run_ctx.judge(BIG_INTEGERS, judgement),

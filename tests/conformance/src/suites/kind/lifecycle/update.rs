@@ -9,6 +9,8 @@ use super::{
     },
     handles, judge,
 };
+use uuid::Uuid;
+
 use crate::{
     fixtures::desired_state,
     kind_context::{KindContext, TestResource, new_marker, outcome_of},
@@ -77,7 +79,20 @@ pub(super) async fn run(
     stale_etag(ctx, resource, &after.etag, &updated.etag).await?;
     resource.desired = wanted.desired;
     run_ctx.registry.add(resource);
+    if run_ctx.has_failed(STALE_DELETE) && ctx.find(resource).await?.is_none() {
+        // That Delete has removed it: what comes next is judged of another one.
+        return created_again(ctx, resource).await;
+    }
     Ok(())
+}
+
+/// The same, once more.
+async fn created_again(ctx: &KindContext, resource: &mut TestResource) -> Result<(), Stop> {
+    ctx.run_ctx.registry.remove(resource);
+    resource.token = Uuid::new_v4().to_string();
+    resource.target.external_name.clone_from(&resource.given_name);
+    resource.target.provider_state.clear();
+    ctx.create_to_completion(resource).await.map(drop)
 }
 
 /// By an etag that an update has changed.
@@ -157,6 +172,7 @@ async fn foreign_update(
         .unwrap_or_default();
     let mut stranger = resource.clone().with_marker(&new_marker());
     stranger.desired = desired_state(&desired, &ctx.sensitive_values());
+    stranger = stranger.with_parameters(&desired);
     let outcome = outcome_of(
         "Update",
         ctx.run_ctx.client.update(stranger.update(), ctx.options()).await,

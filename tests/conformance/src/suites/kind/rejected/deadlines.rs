@@ -69,9 +69,9 @@ fn not_begun(method: &str, response: Result<(), Status>) -> Judgement {
     match response {
         Err(status) if status.code() == Code::FailedPrecondition => Ok(()),
         Err(status) => Err(format!(
-            "{method}: FAILED_PRECONDITION is due; it ended in {}",
+            "{method}: expected FAILED_PRECONDITION, got {}",
             describe(&status)
         )),
-        Ok(()) => Err(format!("{method}: FAILED_PRECONDITION is due; it was answered")),
+        Ok(()) => Err(format!("{method}: expected FAILED_PRECONDITION, got an answer")),
     }
 }

@@ -9,6 +9,7 @@ use crossbridge_types::{FailureCode, ObserveResult, Outcome, OutcomeResult};
 use crate::{
     assertion::assertions,
     kind_context::{KindContext, TestResource},
+    spelling::{any_of, spell},
     suite::Suite,
     verdict::{Judgement, Stop, holds},
 };
@@ -81,13 +82,15 @@ fn rejected_with(outcome: &Outcome, codes: &[FailureCode]) -> Judgement {
             codes.contains(&failure.code) && failure.effect == crossbridge_types::Effect::None,
             || {
                 format!(
-                    "{codes:?} with effect None is due; it reports {:?} with {:?}",
-                    failure.code, failure.effect
+                    "expected {} with EFFECT_NONE, got {} with EFFECT_{}",
+                    any_of(codes),
+                    spell(failure.code),
+                    spell(failure.effect)
                 )
             },
         ),
-        OutcomeResult::Completed(_) => Err(format!("{codes:?} is due; it was completed")),
-        OutcomeResult::Operation(_) => Err(format!("{codes:?} is due; an operation began")),
+        OutcomeResult::Completed(_) => Err(format!("expected {}, got completion", any_of(codes))),
+        OutcomeResult::Operation(_) => Err(format!("expected {}, got an operation", any_of(codes))),
     }
 }
 

@@ -43,7 +43,7 @@ pub(super) async fn names(ctx: &KindContext, resource: &TestResource) -> Result<
         let judgement = match ctx.create_under(&mut wrong, false, ctx.options()).await {
             Ok(outcome) => invalid_name(&outcome?),
             Err(status) => Err(format!(
-                "Failure INVALID_SPEC is due; it ended in {}",
+                "expected Failure INVALID_SPEC, got {}",
                 describe(&status)
             )),
         };

@@ -28,9 +28,10 @@ const QUIET_PERIOD: (Duration, Duration) = (Duration::from_secs(1), Duration::fr
 /// Work that goes on without its call takes as long as a creation does, and longer where it is tried again: so many creations are waited for.
 const CREATIONS: u32 = 3;
 
-const UNSEEN: &str = "the kind cannot be observed without a name, and does not list what bears its marker";
+const UNSEEN: &str =
+    "cannot be seen: the kind cannot be observed without a name, and does not list what bears its marker";
 
-const TOO_FAST: &str = "a creation is done before it can be cut";
+const TOO_FAST: &str = "cannot be seen: a creation is done before it can be cut";
 
 /// In both ways, and at the same time where two resources have two names: most of it is waiting.
 pub(super) async fn run(ctx: &KindContext) -> Result<(), Stop> {

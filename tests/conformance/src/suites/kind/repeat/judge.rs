@@ -4,10 +4,13 @@ use std::collections::BTreeSet;
 
 use crossbridge_types::{FailureCode, Observation, Outcome, OutcomeResult};
 
-use crate::verdict::{Judgement, holds};
+use crate::{
+    spelling::spell,
+    verdict::{Judgement, holds},
+};
 
 /// Answers to repeats of a creation that created `name`: it again, or the report that it exists.
-pub(super) fn same_resource(responses: &[Outcome], name: &str, honors_token: bool) -> Judgement {
+pub(super) fn same_resource(responses: &[Outcome], name: &str, finds_its_own: bool) -> Judgement {
     responses.iter().try_for_each(|response| match &response.result {
         OutcomeResult::Completed(_) | OutcomeResult::Operation(_) => {
             holds(response.external_name == name, || {
@@ -17,18 +20,20 @@ pub(super) fn same_resource(responses: &[Outcome], name: &str, honors_token: boo
                 )
             })
         }
-        OutcomeResult::Failure(failure) => holds(is_there(failure.code, honors_token), || {
+        OutcomeResult::Failure(failure) => holds(is_there(failure.code, finds_its_own), || {
             format!(
-                "a repeat failed: {:?} {}: {}",
-                failure.code, failure.reason, failure.message
+                "a repeat failed: {} {}: {}",
+                spell(failure.code),
+                failure.reason,
+                failure.message
             )
         }),
     })
 }
 
-/// A repeat may report that another actor has the name. One whose token had its effect is never rejected.
-fn is_there(code: FailureCode, honors_token: bool) -> bool {
-    !honors_token && is_harmless(code, false)
+/// A repeat may report that another actor has the name. One that finds its own work is never rejected.
+fn is_there(code: FailureCode, finds_its_own: bool) -> bool {
+    !finds_its_own && is_harmless(code, false)
 }
 
 /// One of many may report that another actor has the name, which a token does not excuse, or that another call is under way.
@@ -57,8 +62,10 @@ pub(super) fn one_resource_created(responses: &[Outcome], honors_token: bool) ->
     responses.iter().try_for_each(|response| match &response.result {
         OutcomeResult::Failure(failure) => holds(is_harmless(failure.code, honors_token), || {
             format!(
-                "one failed: {:?} {}: {}",
-                failure.code, failure.reason, failure.message
+                "one failed: {} {}: {}",
+                spell(failure.code),
+                failure.reason,
+                failure.message
             )
         }),
         _ => Ok(()),
@@ -82,8 +89,10 @@ pub(super) fn settled(responses: &[Outcome], name: &str, honors_token: bool) -> 
 pub(crate) fn token_honored(outcome: &Outcome, name: &str) -> Judgement {
     if let OutcomeResult::Failure(failure) = &outcome.result {
         return Err(format!(
-            "the first process created {name:?}, the second rejects: {:?} {}: {}",
-            failure.code, failure.reason, failure.message
+            "the first process created {name:?}, the second rejects: {} {}: {}",
+            spell(failure.code),
+            failure.reason,
+            failure.message
         ));
     }
     holds(outcome.external_name == name, || {
@@ -106,14 +115,14 @@ pub(super) fn token_of_deleted(response: &Outcome, name: &str) -> Judgement {
     match &response.result {
         OutcomeResult::Failure(failure) => {
             holds(failure.code == FailureCode::NotFound, || {
-                format!("NOT_FOUND is due; it reports {:?}", failure.code)
+                format!("expected NOT_FOUND, got {}", spell(failure.code))
             })?;
             holds(response.external_name == name, || {
                 format!("it was {name:?}; the answer names {:?}", response.external_name)
             })
         }
         _ => Err(format!(
-            "NOT_FOUND is due; it created {:?}",
+            "expected NOT_FOUND, got a creation of {:?}",
             response.external_name
         )),
     }

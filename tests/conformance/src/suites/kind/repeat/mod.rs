@@ -4,8 +4,9 @@ mod interrupted;
 mod judge;
 mod recover;
 
-use crossbridge_types::{CreateRecovery, FailureCode, NameSource, Outcome, OutcomeResult};
+use crossbridge_types::{CreateRecovery, Document, FailureCode, NameSource, Outcome, OutcomeResult};
 use futures::future::join_all;
+use uuid::Uuid;
 
 use crate::{
     assertion::{Assertion, assertions},
@@ -74,6 +75,13 @@ fn honors_token(ctx: &KindContext) -> bool {
     ctx.recovers_by(CreateRecovery::ClientToken)
 }
 
+/// Whether a repeat finds what an earlier one has created, and never reports it as another's: by its token, or by its marker alone.
+fn finds_its_own(ctx: &KindContext) -> bool {
+    let by_marker_alone =
+        ctx.recovers_by(CreateRecovery::Marker) && !ctx.recovers_by(CreateRecovery::DeterministicName);
+    honors_token(ctx) || by_marker_alone
+}
+
 async fn repeated_creates(ctx: &KindContext) -> Result<(), Stop> {
     if !promises(ctx) {
         ctx.run_ctx.not_applicable(
@@ -92,7 +100,7 @@ async fn repeated_creates(ctx: &KindContext) -> Result<(), Stop> {
         let outcome = ctx.create_once(&mut repeat, true).await?;
         responses.push(ended(ctx, &mut repeat, outcome).await?);
     }
-    let describe = judge::same_resource(&responses, resource.name(), honors_token(ctx));
+    let describe = judge::same_resource(&responses, resource.name(), finds_its_own(ctx));
     note(ctx, REPEATED, describe, ctx.count_and_delete(&resource).await?);
     Ok(())
 }
@@ -106,8 +114,19 @@ fn note(ctx: &KindContext, assertion: &'static Assertion, describe: Judgement, c
     ctx.run_ctx.note(assertion, verdict);
 }
 
-/// The last answer of its course.
+/// The last answer of its course. One that names another resource has created a second one: that is not polled under this name, and removed
+/// under its own.
 async fn ended(ctx: &KindContext, resource: &mut TestResource, outcome: Outcome) -> Result<Outcome, Stop> {
+    let is_other = !outcome.external_name.is_empty()
+        && !resource.name().is_empty()
+        && outcome.external_name != resource.name();
+    if is_other {
+        let mut second = resource.clone();
+        second.target.external_name.clone_from(&outcome.external_name);
+        second.token = Uuid::new_v4().to_string();
+        ctx.run_ctx.registry.add(&second);
+        return Ok(outcome);
+    }
     let trace = ctx.follow(resource, outcome, ctx.kind.timeouts.create).await?;
     let mut last = trace
         .last()
@@ -175,6 +194,27 @@ async fn taken(ctx: &KindContext) -> Result<(), Stop> {
     ctx.remove(&resource).await
 }
 
+/// The token of a resource, with another desired state.
+async fn reused_token(ctx: &KindContext, resource: &TestResource, other: &Document) -> Result<(), Stop> {
+    let run_ctx = &ctx.run_ctx;
+    let request = resource.clone().with_parameters(other).create(false);
+    let response = run_ctx.client.create(request, ctx.options()).await;
+    let outcome = crate::kind_context::outcome_of("Create", response)?;
+    run_ctx.judge(TOKEN_REUSED, rejected(&outcome, FailureCode::TokenReused));
+    if let (false, OutcomeResult::Completed(_)) = (outcome.external_name == resource.name(), &outcome.result)
+    {
+        let mut second = ctx.resource()?;
+        second.apply_outcome(&outcome);
+        second
+            .target
+            .ownership_marker
+            .clone_from(&resource.target.ownership_marker);
+        run_ctx.registry.add(&second);
+        ctx.remove(&second).await?;
+    }
+    Ok(())
+}
+
 /// What a token remembers.
 async fn token(ctx: &KindContext) -> Result<(), Stop> {
     let run_ctx = &ctx.run_ctx;
@@ -192,23 +232,12 @@ async fn token(ctx: &KindContext) -> Result<(), Stop> {
             "the example has no update_parameters with another desired state",
         ),
         Some(other) => {
-            let request = resource.clone().with_parameters(other).create(false);
-            let response = run_ctx.client.create(request, ctx.options()).await;
-            let outcome = crate::kind_context::outcome_of("Create", response)?;
-            run_ctx.judge(TOKEN_REUSED, rejected(&outcome, FailureCode::TokenReused));
-            if let (false, OutcomeResult::Completed(_)) =
-                (outcome.external_name == resource.name(), &outcome.result)
-            {
-                let mut second = ctx.resource()?;
-                second.apply_outcome(&outcome);
-                second
-                    .target
-                    .ownership_marker
-                    .clone_from(&resource.target.ownership_marker);
-                run_ctx.registry.add(&second);
-                ctx.remove(&second).await?;
-            }
+            reused_token(ctx, &resource, other).await?;
         }
+    }
+    // The token is looked up before anything is checked: what is rejected for its parameters may have had its effect.
+    if let Some(invalid) = &ctx.example.invalid_parameters {
+        reused_token(ctx, &resource, invalid).await?;
     }
     ctx.remove(&resource).await?;
     let mut repeat = resource.clone();
