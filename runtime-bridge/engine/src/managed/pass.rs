@@ -265,11 +265,8 @@ impl ManagedReconciler {
     }
 
     async fn remove_finalizer(&self, object: &Arc<Object>) -> Result<Performed, ApiError> {
-        // Of another record nothing was decided: it may hold a call of another leader.
-        let still = match object.annotation(names::RECORD) {
-            Some(record) => Still::Annotated(names::RECORD, record),
-            None => Still::Version(object.resource_version()),
-        };
+        // Of another version nothing was decided: its record or status may hold a call of another leader.
+        let still = Still::Version(object.resource_version());
         let (key, uid) = (object.key(), object.uid());
         let writer = self.shared.writer.for_reconcile(&key);
         let removed = writer
