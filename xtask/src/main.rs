@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 mod architecture;
+mod bench;
 mod build;
 mod crash_matrix;
 mod demo;
@@ -57,6 +58,8 @@ enum Command {
     Mutants(mutants::MutantsArgs),
     /// Switch each rule of the machine off in turn, and see that a test fails.
     Rules(rules::Rules),
+    /// Measure what lives of managed resources cost, with release builds: a table and JSON in `target/bench`.
+    Bench(bench::BenchArgs),
     /// Kill bridge and plugin at every fault point: the whole matrix, or a part of it.
     CrashMatrix {
         /// One of its 20 parts, from 0.
@@ -123,6 +126,7 @@ async fn run(command: Command) -> Result<(), Failure> {
         Command::Lint => lint::run_all().await,
         Command::Mutants(arguments) => mutants::run(&arguments).await,
         Command::Rules(asked) => rules::run(&asked).await,
+        Command::Bench(args) => bench::run_all(&args).await,
         Command::CrashMatrix { part, sample } => {
             let choice = match part {
                 Some(part) => crash_matrix::Choice::Part(part),

@@ -16,7 +16,10 @@ pub(crate) fn between(range: Range<u16>) -> u16 {
 
 /// A client request token.
 pub(crate) fn token() -> String {
-    uuid::Uuid::new_v4().to_string()
+    // Of a generator that the operating system seeds: one is drawn for each decision, and few are used.
+    uuid::Builder::from_random_bytes(rand::random())
+        .into_uuid()
+        .to_string()
 }
 
 /// Tells a question to a person from those before it.

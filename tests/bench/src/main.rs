@@ -2,12 +2,15 @@
 //!
 //! ```text
 //! cargo build --release --workspace --bins
+//! target/release/bridge-bench bridge --quick
 //! target/release/bridge-bench memory --buckets 1000
 //! target/release/bridge-bench observe
 //! ```
 
+mod bridge;
 mod memory;
 mod observe;
+mod usage;
 
 use clap::{Parser, Subcommand};
 
@@ -20,6 +23,8 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum What {
+    /// What lives of managed resources cost, over a plugin whose cloud is in its memory.
+    Bridge(bridge::BridgeArgs),
     /// Resident memory of bridge and plugin: at rest, and with buckets that are all Ready.
     Memory {
         /// Buckets that are created, all at once.
@@ -37,6 +42,7 @@ enum What {
 #[tokio::main]
 async fn main() {
     match Arguments::parse().what {
+        What::Bridge(args) => bridge::measure(&args).await,
         What::Memory { buckets } => memory::measure(buckets).await,
         What::Observe { calls } => observe::measure(calls).await,
     }

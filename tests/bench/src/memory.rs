@@ -1,8 +1,7 @@
 //! Resident memory of the bridge and the AWS plugin.
 
-use std::{fs, time::Instant};
+use std::time::Instant;
 
-use bridge_control_plane::process::Process;
 use bridge_e2e::{Stack, StackOptions, eventually, is_ready};
 use futures::StreamExt;
 use kube::{
@@ -10,6 +9,8 @@ use kube::{
     api::{ApiResource, DynamicObject, GroupVersionKind, ListParams},
 };
 use serde_json::json;
+
+use crate::usage::resident_kb;
 
 /// Buckets that are created at the same time.
 const AT_ONCE: usize = 20;
@@ -73,20 +74,7 @@ async fn all_ready(stack: &Stack, wanted: usize) {
 fn print_memory(stack: &Stack, with: &str) {
     println!(
         "{with}: bridge {:.1} MB, plugin {:.1} MB resident",
-        resident_mb(stack.bridge()),
-        resident_mb(stack.plugin())
+        resident_kb(stack.bridge()) / 1024.0,
+        resident_kb(stack.plugin()) / 1024.0
     );
-}
-
-/// `VmRSS` of a process, as the kernel reports it.
-pub(crate) fn resident_mb(process: &Process) -> f64 {
-    let status =
-        fs::read_to_string(format!("/proc/{}/status", process.id())).expect("the process runs, on Linux");
-    let kb = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmRSS:"))
-        .and_then(|rest| rest.trim().strip_suffix(" kB"))
-        .and_then(|kb| kb.trim().parse::<u32>().ok())
-        .expect("VmRSS in kB");
-    f64::from(kb) / 1024.0
 }

@@ -15,12 +15,12 @@ use crossbridge_proto::v1alpha1::{
 use serde_json::json;
 use tonic::{Request, transport::Channel};
 
+use crate::usage::busy_seconds;
+
 /// Calls before the first that counts: code is compiled and connections are open by then.
 const WARM_UP: u32 = 1000;
 /// The languages take turns, so that what else the machine does meets all of them.
 const ROUNDS: u32 = 5;
-/// `/proc/PID/stat` counts in these.
-const TICKS_PER_SECOND: u32 = 100;
 
 /// A plugin that serves one file.
 struct Subject {
@@ -29,7 +29,7 @@ struct Subject {
     client: ResourceServiceClient<Channel>,
     request: wire::ObserveRequest,
     times: Vec<Duration>,
-    busy_ticks: u32,
+    busy_seconds: f64,
 }
 
 pub(crate) async fn measure(calls: u32) {
@@ -43,7 +43,7 @@ pub(crate) async fn measure(calls: u32) {
     for subject in &mut subjects {
         subject.observe(WARM_UP).await;
         subject.times.clear();
-        subject.busy_ticks = 0;
+        subject.busy_seconds = 0.0;
     }
     for _ in 0..ROUNDS {
         for subject in &mut subjects {
@@ -65,7 +65,7 @@ pub(crate) async fn measure(calls: u32) {
             subject.quantile(99).as_micros(),
             subject.busy_micros(),
             subject.busy_micros() / rust,
-            crate::memory::resident_mb(&subject.process),
+            crate::usage::resident_kb(&subject.process) / 1024.0,
         );
     }
 }
@@ -92,7 +92,7 @@ impl Subject {
             client: ResourceServiceClient::new(channel),
             request: request(kind, &group, &files),
             times: Vec::new(),
-            busy_ticks: 0,
+            busy_seconds: 0.0,
         };
         let begun = Instant::now();
         while subject.client.observe(subject.request()).await.is_err() {
@@ -113,7 +113,7 @@ impl Subject {
     }
 
     async fn observe(&mut self, calls: u32) {
-        let before = self.ticks();
+        let before = busy_seconds(&self.process);
         for _ in 0..calls {
             let request = self.request();
             let begun = Instant::now();
@@ -125,24 +125,12 @@ impl Subject {
                 "{result:?}"
             );
         }
-        self.busy_ticks += self.ticks() - before;
-    }
-
-    /// Of all threads of the process, in user and kernel mode.
-    fn ticks(&self) -> u32 {
-        let stat =
-            fs::read_to_string(format!("/proc/{}/stat", self.process.id())).expect("it runs, on Linux");
-        let (_, after_name) = stat.rsplit_once(')').expect("a name in parentheses");
-        let fields: Vec<&str> = after_name.split_whitespace().collect();
-        [11, 12]
-            .iter()
-            .filter_map(|at| fields.get(*at)?.parse::<u32>().ok())
-            .sum()
+        self.busy_seconds += busy_seconds(&self.process) - before;
     }
 
     fn busy_micros(&self) -> f64 {
         let calls = u32::try_from(self.times.len()).unwrap_or(u32::MAX).max(1);
-        f64::from(self.busy_ticks) * 1e6 / f64::from(TICKS_PER_SECOND) / f64::from(calls)
+        self.busy_seconds * 1e6 / f64::from(calls)
     }
 
     /// Of times that are sorted.

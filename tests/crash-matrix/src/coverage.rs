@@ -114,9 +114,9 @@ const STEPS: [Step; 18] = [
     ("update", "status", |variant, _| variant.may("Update")),
     ("delete", "observe", |variant, _| variant.may("Delete")),
     ("delete", "status", |variant, _| variant.may("Delete")),
-    // Of a name that a successor may have.
+    // Of a name that a successor may have, where each poll is a call: the first Delete is recorded with the status.
     ("delete", "intent", |variant, subject| {
-        variant.may("Delete") && !subject.cloud_named()
+        variant.may("Delete") && !subject.cloud_named() && subject.manners.delete == Pace::Driven
     }),
     ("delete", "delete", |variant, _| variant.may("Delete")),
     ("delete", "poll", |variant, subject| {

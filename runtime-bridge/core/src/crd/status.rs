@@ -26,7 +26,7 @@ pub(super) fn managed(at_provider: &Value) -> Value {
     })
 }
 
-/// What may be lost: nothing here is needed for safety. Fields that a newer bridge writes are kept.
+/// What may be lost: of its safety a deletion alone depends on it, which begins with it. Fields that a newer bridge writes are kept.
 fn crossbridge() -> Value {
     json!({
         "type": "object",
@@ -36,6 +36,20 @@ fn crossbridge() -> Value {
             "createToken": {
                 "type": "string",
                 "description": "Token of the creation that was confirmed.",
+            },
+            "deletion": {
+                "type": "object",
+                "description": "The Delete that the deletion began with: until it is answered, or can have no effect any more, the object stays.",
+                "x-kubernetes-preserve-unknown-fields": true,
+                "properties": {
+                    "token": {"type": "string", "description": "Tells it apart."},
+                    "deadline": {
+                        "type": "string",
+                        "format": "date-time",
+                        "description": "Nothing is sent after it.",
+                    },
+                    "after": {"type": "string", "description": "Token of what the record held then."},
+                },
             },
             "question": {
                 "type": "object",

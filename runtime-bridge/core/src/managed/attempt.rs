@@ -2,7 +2,7 @@
 
 use crate::external::Call;
 
-use super::record::Intent;
+use super::{record::Intent, status::PendingDelete};
 
 /// Tells the attempts of recorded calls apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,6 +17,14 @@ impl Attempt {
         Self {
             token: intent.token.clone(),
             number: intent.attempt,
+        }
+    }
+
+    /// The one that a status records.
+    pub fn pending(deletion: &PendingDelete) -> Self {
+        Self {
+            token: deletion.token.clone(),
+            number: 0,
         }
     }
 

@@ -74,6 +74,8 @@ pub enum Action {
 pub struct StatusWrite {
     /// Whole.
     pub status: Status,
+    /// The Delete that it records: it may be sent once this is written.
+    pub allows: Option<Attempt>,
     /// To be told once it is written.
     pub events: Vec<Event>,
 }

@@ -122,6 +122,8 @@ impl Machine for ManagedMachine {
             Action::Call(_) if memory.calls.may_send_any() => (true, Authority::Leader),
             Action::Call(_) => (true, Authority::Begin),
             Action::RemoveFinalizer(_) => (false, Authority::Leader),
+            // Without a permit: that it is being deleted is to be seen, also where the plugin hangs.
+            Action::WriteStatus(write) if write.allows.is_some() => (false, Authority::Begin),
             Action::WriteMetadata(_) | Action::Publish | Action::WriteStatus(_) => {
                 (false, Authority::Anybody)
             }
@@ -139,14 +141,14 @@ impl Machine for ManagedMachine {
         }
         match action {
             Action::WriteMetadata(change) => memory.begin_write(&snapshot.managed, change),
+            Action::WriteStatus(write) => memory.begin_status(write),
             Action::Call(call) => {
                 memory.note_drift(snapshot, call);
                 memory.begin_call(call);
             }
             // Before: afterwards there may be no object to speak of.
             Action::RemoveFinalizer(event) => memory.events.extend(event.clone()),
-            Action::Observe(_) | Action::VerifyResourceVersion | Action::Publish | Action::WriteStatus(_) => {
-            }
+            Action::Observe(_) | Action::VerifyResourceVersion | Action::Publish => {}
         }
     }
 
@@ -174,6 +176,7 @@ impl Machine for ManagedMachine {
             (Action::WriteStatus(write), Performed::StatusWritten { version, stored }) => {
                 let changed = version != snapshot.managed.resource_version;
                 memory.learn_status(&write.status, &stored, changed);
+                memory.record_pending(write, &stored);
                 memory.record_resource_version(&version, began);
                 memory.record_write();
                 memory.events.extend(write.events.iter().cloned());

@@ -87,5 +87,5 @@ pub use retry_state::RetryState;
 pub use snapshot::{
     Blocker, Fresh, Managed, Problem, ResolvedDesiredState, Settings, Snapshot, Suspension, former_marker,
 };
-pub use status::{Condition, ConditionValue, OperationReport, Progress, Question, Status};
+pub use status::{Condition, ConditionValue, OperationReport, PendingDelete, Progress, Question, Status};
 pub use status_echo::StatusEcho;

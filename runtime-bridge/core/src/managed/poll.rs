@@ -12,6 +12,7 @@ use super::{
     decision::{Decision, Purpose},
     intervals::POLL_AFTER,
     record::{Intent, IntentVerb, Record},
+    removal,
     report::Report,
     resource_report::{not_kept, with_operation},
     rules, running,
@@ -87,7 +88,14 @@ pub(super) fn poll(ctx: &ReconcileContext, operation: &OperationReport, name: &s
     }
     // It moves only when polled: the poll counts as the call that it continues (trace 31).
     let Some((record, intent)) = intent_of(ctx, operation.verb) else {
-        return ctx.after_verification(name, Verb::Poll, fill);
+        let needs = operation.verb == OperationVerb::Delete && rules::delete_needs_intent(ctx.snapshot);
+        // The status records the Delete that began it, and no more than that.
+        return match removal::with_intent(ctx, name).filter(|_| needs) {
+            Some(record) => {
+                ctx.write_intent("record that the operation is driven on", &record, BTreeMap::new())
+            }
+            None => ctx.after_verification(name, Verb::Poll, fill),
+        };
     };
     if rules::may_drive(ctx.snapshot, ctx.memory, intent) {
         return ctx.call(name, Verb::Poll, intent.deadline, fill);

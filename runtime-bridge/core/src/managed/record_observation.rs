@@ -144,12 +144,14 @@ impl ReconcileMemory {
 
     /// What is there need not be made any more, and what is as wished needs no Update that failed.
     fn clear_resolved(&mut self, snapshot: &Snapshot, observation: &Observation) {
-        let as_wished = snapshot.desired.as_ref().is_ok_and(|desired| {
-            diff::differences(&snapshot.kind, &desired.parameters, observation).is_empty()
-        });
+        let as_wished = || {
+            snapshot.desired.as_ref().is_ok_and(|desired| {
+                diff::differences(&snapshot.kind, &desired.parameters, observation).is_empty()
+            })
+        };
         self.retry_state.take_if(|retry_state| match retry_state.verb {
             Verb::Create => true,
-            Verb::Update => as_wished && retry_state.rejected_until.is_none(),
+            Verb::Update => retry_state.rejected_until.is_none() && as_wished(),
             Verb::Observe | Verb::Delete | Verb::Poll => false,
         });
     }

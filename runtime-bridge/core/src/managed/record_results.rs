@@ -14,7 +14,7 @@ use crate::{
 
 use super::{
     attempt::Attempt,
-    decision::{Call, Event, MetadataChange},
+    decision::{Call, Event, MetadataChange, StatusWrite},
     intervals::next_observation,
     last_observation::{LastObservation, ObservedState},
     reconcile_inputs::ReconcileInputs,
@@ -23,7 +23,7 @@ use super::{
     record_observation::{incarnation, recorded},
     rules,
     snapshot::{Managed, Snapshot},
-    status::OperationReport,
+    status::{OperationReport, Status},
 };
 
 /// What the create that is recorded has made is observed as it was desired then, not as it is now.
@@ -85,6 +85,20 @@ impl ReconcileMemory {
         let is_new = !is_recorded || Rule::NewIntentAloneIsUnsent.is_off();
         if is_new {
             self.calls.begin_intent(token);
+        }
+    }
+
+    /// Likewise of a Delete that a status records. It is always a new one.
+    pub fn begin_status(&mut self, write: &StatusWrite) {
+        if let Some(attempt) = &write.allows {
+            self.calls.begin_intent(attempt.token());
+        }
+    }
+
+    /// A status landed that records a Delete: it may go, if the API server has stored it so.
+    pub fn record_pending(&mut self, write: &StatusWrite, stored: &Status) {
+        if write.allows.is_some() && stored.progress.deletion == write.status.progress.deletion {
+            self.allow(write.allows.as_ref());
         }
     }
 
@@ -277,16 +291,20 @@ impl ReconcileMemory {
 
     /// A metadata write of this pass landed: its call may go, and it proves the version.
     pub fn record_metadata(&mut self, change: &MetadataChange, resource_version: &str, began: Timestamp) {
-        self.calls.allow(change.allows.as_ref());
-        if change.allows.is_some() {
+        self.allow(change.allows.as_ref());
+        self.record_resource_version(resource_version, began);
+        self.events.extend(change.event.clone());
+    }
+
+    fn allow(&mut self, attempt: Option<&Attempt>) {
+        self.calls.allow(attempt);
+        if attempt.is_some() {
             // A new call: what was known of former ones counts no more.
             if !Rule::AnsweredDeleteOfOwnResource.is_off() {
                 self.calls.forget_answered_delete();
             }
             self.observed.end_absence();
         }
-        self.record_resource_version(resource_version, began);
-        self.events.extend(change.event.clone());
     }
 
     /// A status write or a live read of this pass proved the version.

@@ -16,8 +16,8 @@ use super::{
     record::{ConfigIdentity, Details, Intent, IntentVerb, Record, RecordedParameters},
     record_format::RecordFormat,
     report::{Report, overdue},
-    resolve_intent, rules,
-    status::ConditionValue,
+    resolve_intent, rules, running,
+    status::{ConditionValue, PendingDelete},
 };
 
 /// How soon to look again at what should be gone.
@@ -45,6 +45,28 @@ fn held(ctx: &ReconcileContext, report: Report, message: &str) -> Report {
     } else {
         report.ready(ConditionValue::no(ConditionReason::Replacing, message))
     }
+}
+
+/// The Delete that a deletion begins with, where it is recorded, and nothing is to be waited for before it.
+pub(super) fn to_come(ctx: &ReconcileContext) -> Option<PendingDelete> {
+    let snapshot = ctx.snapshot;
+    let record = ctx.record().filter(|record| rules::confirmed(snapshot, record))?;
+    let visible = rules::visible_at(snapshot, record)
+        .filter(|_| !snapshot.kind.capabilities.consistency_window.is_zero());
+    let waits = running::running(ctx).is_some()
+        || visible.is_some_and(|visible| visible >= snapshot.now)
+        || rules::may_still_run_until(snapshot, record, ctx.memory).is_some()
+        || snapshot.blocker.is_some()
+        || !snapshot.managed.other_finalizers().is_empty();
+    (rules::delete_needs_intent(snapshot) && !waits).then(|| PendingDelete {
+        token: snapshot.fresh.token.clone(),
+        deadline: snapshot.now + snapshot.kind.timeouts.call,
+        after: record
+            .intent
+            .as_ref()
+            .map(|intent| intent.token.clone())
+            .unwrap_or_default(),
+    })
 }
 
 /// Deletes what is there, unless that was done and shows no effect yet.
@@ -92,6 +114,12 @@ pub(super) fn send(ctx: &ReconcileContext, name: &str, etag: &str) -> Decision {
             call.attempt = intent.attempt;
         });
     }
+    if let Some(pending) = rules::pending_delete(snapshot, ctx.memory).filter(|_| ctx.deleting()) {
+        return ctx.call(name, Verb::Delete, pending.deadline, |call| {
+            etag.clone_into(&mut call.etag);
+            call.token.clone_from(&pending.token);
+        });
+    }
     let busy = ctx
         .record()
         .and_then(|record| rules::may_still_run_until(snapshot, record, ctx.memory));
@@ -101,9 +129,16 @@ pub(super) fn send(ctx: &ReconcileContext, name: &str, etag: &str) -> Decision {
     if !rules::delete_needs_intent(snapshot) {
         return ctx.after_verification(name, Verb::Delete, |call| etag.clone_into(&mut call.etag));
     }
-    let Ok(config) = &snapshot.config else {
-        return ctx.wait(Report::default(), None, Purpose::Retry);
-    };
+    match with_intent(ctx, name) {
+        Some(record) => ctx.write_intent("record the intent to delete", &record, BTreeMap::new()),
+        None => ctx.wait(Report::default(), None, Purpose::Retry),
+    }
+}
+
+/// The record with a new intent to delete; `None`: the config is not known.
+pub(super) fn with_intent(ctx: &ReconcileContext, name: &str) -> Option<Record> {
+    let snapshot = ctx.snapshot;
+    let config = snapshot.config.as_ref().ok()?;
     let mut record = ctx
         .record()
         .cloned()
@@ -132,7 +167,7 @@ pub(super) fn send(ctx: &ReconcileContext, name: &str, etag: &str) -> Decision {
         operation_ended: false,
         unknown: Document::new(),
     });
-    ctx.write_intent("record the intent to delete", &record, BTreeMap::new())
+    Some(record)
 }
 
 fn unrecorded(uid: String, name: &str, config: ConfigIdentity) -> Record {

@@ -6,6 +6,7 @@ use crate::external::{Document, OperationVerb};
 use crate::reasons::{ConditionReason, NormalEvent, Reason};
 
 use super::{
+    attempt::Attempt,
     decision::{Action, Decision, Event, Rest, StatusWrite},
     names,
     reconcile_memory::ReconcileMemory,
@@ -14,7 +15,8 @@ use super::{
     rules,
     snapshot::{Managed, Snapshot},
     status::{
-        ASYNC_OPERATION, CONNECTION_DETAILS, ConditionValue, OperationReport, Question, READY, SYNCED, Status,
+        ASYNC_OPERATION, CONNECTION_DETAILS, ConditionValue, OperationReport, PendingDelete, Question, READY,
+        SYNCED, Status,
     },
     stored_form::as_stored,
 };
@@ -32,6 +34,7 @@ pub(super) struct Report {
     pub at_provider: Option<Document>,
     pub create_token: Option<String>,
     pub question: Option<Question>,
+    pub deletion: Option<PendingDelete>,
     pub event: Option<Event>,
 }
 
@@ -132,6 +135,7 @@ impl Report {
         }
         let mut rest = rest;
         let mut report = self;
+        let allows = report.deletion.as_ref().map(Attempt::pending);
         if let Some((message, retry)) = memory.connection.problem().filter(|_| publishable) {
             report.synced = Some(ConditionValue::no(ConditionReason::ReconcileError, message));
             rest.wake = Some(rest.wake.map_or(retry, |wake| wake.min(retry)));
@@ -150,7 +154,11 @@ impl Report {
         if new == *old || memory.would_not_change(&new, old) {
             return Decision::Rest(rest);
         }
-        Decision::Act(Action::WriteStatus(Box::new(StatusWrite { status: new, events })))
+        Decision::Act(Action::WriteStatus(Box::new(StatusWrite {
+            status: new,
+            allows,
+            events,
+        })))
     }
 
     fn apply(self, snapshot: &Snapshot, old: &Status) -> Status {
@@ -183,6 +191,9 @@ impl Report {
         }
         status.progress.operation = self.operation;
         status.progress.question = self.question;
+        if self.deletion.is_some() {
+            status.progress.deletion = self.deletion;
+        }
         if let Some(token) = self.create_token {
             status.progress.create_token = token;
         }

@@ -7,6 +7,8 @@ use serde_json::{Value, json};
 use crate::external::{Document, OperationVerb};
 use crate::reasons::Reason;
 
+use super::duration::within_reach;
+
 /// `Ready`.
 pub const READY: &str = "Ready";
 /// `Synced`.
@@ -82,9 +84,33 @@ pub struct Progress {
     /// What a person is asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<Question>,
+    /// The Delete that was begun with this status.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deletion: Option<PendingDelete>,
     /// What a newer bridge notes beside it: kept as it is.
     #[serde(flatten)]
     pub others: Document,
+}
+
+impl Progress {
+    /// A time that cannot be reckoned with is none of ours.
+    fn with_usable_times(mut self) -> Self {
+        self.deletion = self.deletion.filter(|deletion| within_reach(deletion.deadline));
+        self
+    }
+}
+
+/// A Delete that may be sent once the status that says `Deleting` is written: what an intent is in the record, without a write of its own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PendingDelete {
+    /// Tells it apart.
+    pub token: String,
+    /// Nothing is sent after it.
+    pub deadline: Timestamp,
+    /// Token of the intent that the record held when this was written, and of which nothing could execute any more; empty: it held none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub after: String,
 }
 
 /// An operation, for people, and for Update and Delete its handle.
@@ -159,7 +185,14 @@ const LAST_HANDLED: &str = "lastHandledReconcileAt";
 impl Status {
     /// Reads `status`. What cannot be read counts as lost: it is written anew.
     pub fn read(value: &Value) -> Self {
-        let mut others = value.as_object().cloned().unwrap_or_default();
+        Self::of(value.clone())
+    }
+
+    /// Likewise, without a copy.
+    pub fn of(value: Value) -> Self {
+        let Value::Object(mut others) = value else {
+            return Self::default();
+        };
         let conditions = match others.remove(CONDITIONS) {
             Some(Value::Array(conditions)) => conditions,
             _ => Vec::new(),
@@ -181,6 +214,7 @@ impl Status {
             progress: others
                 .remove(CROSSBRIDGE)
                 .and_then(|value| serde_json::from_value(value).ok())
+                .map(Progress::with_usable_times)
                 .unwrap_or_default(),
             last_handled,
             others,

@@ -120,7 +120,7 @@ rules! {
     AnswerOfOwnToken: "an answer is persisted only where the token is still its own", [Trace(7)];
     WritesGuardedByVersion: "writes are guarded by the version", [Trace(16)];
     RecordOfOwnUid: "a record of another uid is none", [Trace(16)];
-    FinalizerGuardedByRecord: "the finalizer goes only upon the record that was decided upon", [Trace(42)];
+    FinalizerGuardedByVersion: "the finalizer goes only upon the version that was decided upon", [Trace(42)];
     SecretsAppliedOnCompletion: "a secret counts as applied when its operation completes", [Trace(53)];
 
     // Absence of what existed
@@ -147,6 +147,7 @@ rules! {
 
     // Deletion
     DeleteOfNameNeedsIntent: "a Delete of a name needs an intent", [Trace(13), Trace(31)];
+    PendingDeleteIsACall: "a Delete that the status records is a recorded call", [Trace(13), Trace(38)];
     MarkerReplacesNoIntent: "a marker is no reason to delete without an intent", [Trace(43)];
     DeletionLeavesUnmarked: "a deletion leaves what the creating request would have marked, and did not", [Trace(27)];
     DeletionAdoptsNothing: "deletion adopts nothing", [Trace(27)];

@@ -6,8 +6,8 @@ use bridge_core::{
     driver::{ApiFailure, ApiFailureKind, Driver, Effect, End, Input, Moment, Retry},
     external::{Answer, CallError, Failure, ObserveResult, OutcomeResult, Verb},
     managed::{
-        Action, Call, Event, ManagedMachine, MetadataChange, ObserveCall, Performed, Purpose, Reaction,
-        ReconcileMemory, Rest, Snapshot, names, reaction, status,
+        Action, Call, Event, Managed, ManagedMachine, MetadataChange, ObserveCall, Performed, Purpose,
+        Reaction, ReconcileMemory, Rest, Snapshot, names, reaction, status,
     },
     queue::Priority,
     reasons::WarningEvent,
@@ -45,9 +45,11 @@ pub(super) async fn run(
 ) -> Next {
     let span = tracing::info_span!("pass", object = %first.key(), uid = first.uid());
     async move {
-        let next = of.drive(&first, &mut memory).await;
+        let mut views = Views::default();
+        let before = views.of(&first);
+        let next = of.drive(&first, &mut memory, &mut views).await;
         of.publish_pending_details(&first, &mut memory).await;
-        of.count(&first, &memory);
+        of.count(&first, &before, &memory, &mut views);
         memory.shed();
         next
     }
@@ -56,15 +58,14 @@ pub(super) async fn run(
 }
 
 impl ManagedReconciler {
-    async fn drive(&self, first: &Arc<Object>, memory: &mut ReconcileMemory) -> Next {
+    async fn drive(&self, first: &Arc<Object>, memory: &mut ReconcileMemory, views: &mut Views) -> Next {
         let mut driver = ManagedDriver::begin(memory, &self.moment());
         let mut permit = None;
-        let mut views = Views::default();
         loop {
             let input = match driver.effect() {
                 Effect::End(end) => return self.ended(first, end),
                 effect => {
-                    self.carry_out(first, &driver, effect, memory, &mut permit, &mut views)
+                    self.carry_out(first, &driver, effect, memory, &mut permit, views)
                         .await
                 }
             };
@@ -265,11 +266,8 @@ impl ManagedReconciler {
     }
 
     async fn remove_finalizer(&self, object: &Arc<Object>) -> Result<Performed, ApiError> {
-        // Of another record nothing was decided: it may hold a call of another leader.
-        let still = match object.annotation(names::RECORD) {
-            Some(record) => Still::Annotated(names::RECORD, record),
-            None => Still::Version(object.resource_version()),
-        };
+        // Of another version nothing was decided: its record or status may hold a call of another leader.
+        let still = Still::Version(object.resource_version());
         let (key, uid) = (object.key(), object.uid());
         let writer = self.shared.writer.for_reconcile(&key);
         let removed = writer
@@ -377,7 +375,7 @@ impl ManagedReconciler {
             .record(object, event_type, &event.reason, &event.message);
     }
 
-    fn count(&self, first: &Object, memory: &ReconcileMemory) {
+    fn count(&self, first: &Object, before: &Managed, memory: &ReconcileMemory, views: &mut Views) {
         let Some(object) = self
             .shared
             .store
@@ -387,9 +385,9 @@ impl ManagedReconciler {
             return;
         };
         let created = object.meta.creation_timestamp.as_ref().map(|time| time.0);
-        let (before, after) = (view::managed(first), view::managed(&object));
+        let after = views.of(&object);
         let counts = &self.shared.counts;
-        counts.passed(&self.gvk, &before, &after, created, self.shared.clock.now());
+        counts.passed(&self.gvk, before, &after, created, self.shared.clock.now());
         if let Some(last_observation) = memory.last_observation()
             && after
                 .condition(status::SYNCED)
@@ -452,7 +450,7 @@ fn rest_until(rest: &Rest) -> Next {
     rest.wake.map_or_else(Next::idle, |wake| Next::at(wake, priority))
 }
 
-fn viewed(object: Arc<Object>, views: &mut Views) -> (Arc<Object>, bridge_core::managed::Managed) {
+fn viewed(object: Arc<Object>, views: &mut Views) -> (Arc<Object>, Managed) {
     let view = views.of(&object);
     (object, view)
 }

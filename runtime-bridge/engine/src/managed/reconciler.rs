@@ -198,6 +198,7 @@ impl ManagedReconciler {
 
     /// Whose change is the object's turn: its Secrets, the one for its connection details included, and its config.
     pub(super) fn references(&self, object: &Object) -> Vec<Key> {
+        let _parsed_once = object.spec_value();
         let mut keys = super::desired_state::secret_references(&self.kind, object);
         keys.extend(super::view::connection_secret(object));
         keys.extend(self.configs.references(object));

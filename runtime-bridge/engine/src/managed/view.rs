@@ -3,21 +3,34 @@
 use std::sync::Arc;
 
 use bridge_core::managed::{Managed, MetadataChange, Policies, Status, names};
+use serde_json::Value;
 
 use crate::object::{Key, Object};
 
 /// What was read of the newest version, so that each version is parsed once in a reconcile.
 #[derive(Default)]
-pub(super) struct Views(Option<(Arc<Object>, Managed)>);
+pub(super) struct Views(Option<Read>);
+
+struct Read {
+    object: Arc<Object>,
+    managed: Managed,
+    /// Held for who reads the spec itself.
+    _spec: Arc<Value>,
+}
 
 impl Views {
     /// Reads what the machine needs, unless this version was the last one that was read.
     pub(super) fn of(&mut self, object: &Arc<Object>) -> Managed {
         match &self.0 {
-            Some((read, managed)) if Arc::ptr_eq(read, object) => managed.clone(),
+            Some(read) if Arc::ptr_eq(&read.object, object) => read.managed.clone(),
             _ => {
+                let spec = object.spec_value();
                 let managed = managed(object);
-                self.0 = Some((Arc::clone(object), managed.clone()));
+                self.0 = Some(Read {
+                    object: Arc::clone(object),
+                    managed: managed.clone(),
+                    _spec: spec,
+                });
                 managed
             }
         }
@@ -42,7 +55,7 @@ pub(super) fn managed(object: &Object) -> Managed {
             Policies::NOTHING
         },
         wants_connection_secret: connection_secret(object).is_some(),
-        status: Status::read(&object.status_value()),
+        status: Status::of(object.status_value()),
     }
 }
 
@@ -50,7 +63,7 @@ pub(super) fn managed(object: &Object) -> Managed {
 pub(super) fn connection_secret(object: &Object) -> Option<Key> {
     let spec = object.spec_value();
     let reference = spec.get("writeConnectionSecretToRef")?;
-    let field = |name: &str| reference.get(name).and_then(serde_json::Value::as_str);
+    let field = |name: &str| reference.get(name).and_then(Value::as_str);
     let namespace = object.namespace().or_else(|| field("namespace"))?;
     Some(Key::secret(namespace, field("name")?))
 }

@@ -4,9 +4,13 @@ mod api_type;
 mod key;
 mod parts;
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    sync::{Arc, Weak},
+};
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+use parking_lot::Mutex;
 use serde::{Serialize, Serializer, ser::SerializeMap};
 use serde_json::{Value, value::RawValue};
 
@@ -26,6 +30,8 @@ pub struct Object {
     /// `metadata`, always without `managedFields`.
     pub meta: ObjectMeta,
     spec: Option<Arc<RawValue>>,
+    /// `spec` as it was parsed last, for as long as somebody holds that.
+    parsed_spec: Arc<Mutex<Weak<Value>>>,
     status: Option<Arc<RawValue>>,
     /// Every other top-level field, so that a write of the whole object loses none.
     rest: Vec<(String, Arc<RawValue>)>,
@@ -49,6 +55,7 @@ impl Object {
             api,
             meta,
             spec: None,
+            parsed_spec: Arc::default(),
             status: None,
             rest: Vec::new(),
         }
@@ -71,6 +78,7 @@ impl Object {
             api: Arc::clone(api),
             meta,
             spec: parts.spec,
+            parsed_spec: Arc::default(),
             status: parts.status,
             rest: parts.rest,
         })
@@ -153,9 +161,15 @@ impl Object {
         self.status.as_deref()
     }
 
-    /// `spec`, parsed; `Null` if absent.
-    pub fn spec_value(&self) -> Value {
-        parse(self.spec.as_deref())
+    /// `spec`, parsed; `Null` if absent. While one who asked holds it, all others get the same.
+    pub fn spec_value(&self) -> Arc<Value> {
+        let mut parsed = self.parsed_spec.lock();
+        if let Some(spec) = parsed.upgrade() {
+            return spec;
+        }
+        let spec = Arc::new(parse(self.spec.as_deref()));
+        *parsed = Arc::downgrade(&spec);
+        spec
     }
 
     /// Whether `spec` can be read: JSON that is nested too deeply cannot, and what it says is then not known.
@@ -177,6 +191,7 @@ impl Object {
     /// Replaces `spec`; `Null` removes it.
     pub fn set_spec(&mut self, spec: &Value) {
         self.spec = raw(spec);
+        self.parsed_spec = Arc::default();
     }
 
     /// Replaces `status`; `Null` removes it.

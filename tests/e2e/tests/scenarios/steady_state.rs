@@ -97,7 +97,7 @@ async fn writes_from_create_to_ready_and_none_at_rest() {
 
     wait_for_consistency(&stack.bucket("counted")).await;
     for (plural, handle, expected) in [
-        ("buckets", stack.bucket("counted"), 3),
+        ("buckets", stack.bucket("counted"), 2),
         ("distributions", stack.distribution("counted"), 2 + 1),
     ] {
         let before = Requests::of(&stack.cluster.client, plural).await;

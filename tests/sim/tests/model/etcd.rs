@@ -156,17 +156,13 @@ impl Etcd {
         Ok(self.put(object))
     }
 
-    /// Takes the finalizer away: needs the uid, and the record that was decided upon; where there was none, the version.
+    /// Takes the finalizer away: needs the uid, and the version that was decided upon.
     pub fn release(&mut self, base: &Managed, now: Timestamp) -> Result<(), Refused> {
         let there = self.object.as_ref().map(|object| &object.managed);
         let Some(there) = there.filter(|there| there.uid == base.uid) else {
             return Err(Refused::NotFound);
         };
-        let same = match base.annotations.get(names::RECORD) {
-            Some(record) => there.annotations.get(names::RECORD) == Some(record),
-            None => there.resource_version == base.resource_version,
-        };
-        if !same && !Rule::FinalizerGuardedByRecord.is_off() {
+        if there.resource_version != base.resource_version && !Rule::FinalizerGuardedByVersion.is_off() {
             return Err(Refused::Conflict);
         }
         self.touch(|object| {

@@ -2,7 +2,7 @@
 
 use bridge_core::{
     external::{OperationVerb, Verb},
-    managed::{Call, IntentVerb, MetadataChange, Record, Stored, names},
+    managed::{Call, IntentVerb, MetadataChange, Record, Status, Stored, names},
 };
 use jiff::Timestamp;
 
@@ -70,6 +70,26 @@ impl Model {
         let consecutive_failures = [
             Self::no_intent_while_paused(base, change),
             self.no_new_token_while_an_old_one_may_act(base, change),
+        ];
+        self.blame(consecutive_failures);
+    }
+
+    /// A status write is about to be carried out: it may record a Delete.
+    pub fn watch_status(&mut self, base: &Object, status: &Status) {
+        let current = self.etcd.object.as_ref();
+        if current.is_none_or(|current| current.managed.resource_version != base.managed.resource_version) {
+            return; // It will be refused.
+        }
+        let Some(pending) = &status.progress.deletion else {
+            return;
+        };
+        if base.managed.status.progress.deletion.as_ref() == Some(pending) {
+            return;
+        }
+        let paused = base.managed.paused();
+        let consecutive_failures = [
+            paused.then(|| "a Delete is recorded in the status while paused".to_owned()),
+            self.no_other_token_may_act(base, &pending.token),
         ];
         self.blame(consecutive_failures);
     }
@@ -279,11 +299,14 @@ impl Model {
         base: &Object,
         change: &MetadataChange,
     ) -> Option<String> {
-        let token = change.allows.as_ref()?.token();
+        self.no_other_token_may_act(base, change.allows.as_ref()?.token())
+    }
+
+    fn no_other_token_may_act(&self, base: &Object, token: &str) -> Option<String> {
         let old = self.flights.iter().find(|flight| {
             flight.call.target.owner.uid == base.managed.uid
                 && !flight.call.token.is_empty()
-                && flight.call.token != *token
+                && flight.call.token != token
         })?;
         Some(format!(
             "token {token} is drawn while {} may still take effect",

@@ -292,7 +292,10 @@ impl Model {
                 self.watch_write(base, change);
                 self.etcd.put_metadata(base, change).map(|_| ())
             }
-            LateWrite::Status(base, status) => self.etcd.put_status(base, status).map(|_| ()),
+            LateWrite::Status(base, status) => {
+                self.watch_status(base, status);
+                self.etcd.put_status(base, status).map(|_| ())
+            }
             LateWrite::Release(base) => self.etcd.release(base, self.now),
         };
         self.note(|| format!("LATE WRITE: {landed:?}"));

@@ -459,6 +459,7 @@ impl Model {
         self.writes.status += 1;
         let late = LateWrite::Status(base.clone(), write.status.clone());
         self.write(b, driver, "status", fates, late, |model| {
+            model.watch_status(base, &write.status);
             let new = model.etcd.put_status(base, &write.status)?;
             let performed = Performed::StatusWritten {
                 version: new.managed.resource_version.clone(),

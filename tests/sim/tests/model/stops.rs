@@ -148,6 +148,8 @@ fn a_newer_record_is_acted_upon_and_keeps_its_fields() {
     model.ends_ready();
     assert_eq!(model.calls("update"), 1);
     model.etcd.delete(model.now);
+    // One that the status records leaves the record as it is: the repeat of one whose answer is lost is recorded there.
+    model.rest_after(Script::on(Verb::Delete, CallOutcome::LostBefore));
     model.ends_gone();
     let of_deletion = |record: &&str| record.contains("\"verb\":\"Delete\"");
     let records = model

@@ -47,10 +47,8 @@ impl CallMemory {
         self.may_send.is_some()
     }
 
-    pub(in crate::managed) fn may_send(&self, intent: &Intent) -> bool {
-        self.may_send
-            .as_ref()
-            .is_some_and(|attempt| attempt.is_of(intent))
+    pub(in crate::managed) fn may_send(&self, attempt: &Attempt) -> bool {
+        self.may_send.as_ref() == Some(attempt)
     }
 
     /// An intent is about to be written that is not recorded yet.
@@ -82,10 +80,10 @@ impl CallMemory {
         }
     }
 
-    pub(in crate::managed) fn is_answered(&self, intent: &Intent) -> bool {
+    pub(in crate::managed) fn is_answered(&self, attempt: &Attempt, deadline: Timestamp) -> bool {
         self.answered
             .as_ref()
-            .is_some_and(|(attempt, deadline)| attempt.is_of(intent) && *deadline == intent.deadline)
+            .is_some_and(|(answered, of)| answered == attempt && *of == deadline)
     }
 
     /// However long the answer lay: nothing of the call happened after its deadline.

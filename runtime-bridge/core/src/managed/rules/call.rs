@@ -4,10 +4,12 @@ use jiff::Timestamp;
 
 use super::{recorded::confirmed, time::effects_end_at};
 use crate::managed::{
+    attempt::Attempt,
     names,
     reconcile_memory::ReconcileMemory,
     record::{Intent, Record},
     snapshot::Snapshot,
+    status::PendingDelete,
 };
 use crate::{kind::CreateRecovery, rule::Rule};
 
@@ -19,7 +21,16 @@ pub fn is_certainly_unsent(memory: &ReconcileMemory, intent: &Intent) -> bool {
 
 /// The intent was written by this process in this pass: now, and only now, its call may go (traces 1, 11).
 pub fn is_just_recorded(memory: &ReconcileMemory, intent: &Intent) -> bool {
-    memory.calls.may_send(intent) || Rule::CreateFollowsItsIntent.is_off()
+    memory.calls.may_send(&Attempt::recorded(intent)) || Rule::CreateFollowsItsIntent.is_off()
+}
+
+/// The Delete that this process has just written into the status goes, if half of its time is left: what was collected and observed since may have
+/// taken long.
+pub fn pending_delete<'s>(snapshot: &'s Snapshot, memory: &ReconcileMemory) -> Option<&'s PendingDelete> {
+    let pending = snapshot.managed.status.progress.deletion.as_ref()?;
+    let enough = snapshot.kind.timeouts.call / 2;
+    let goes = memory.calls.may_send(&Attempt::pending(pending)) && pending.deadline > snapshot.now + enough;
+    goes.then_some(pending)
 }
 
 /// The poll that drives an operation on may go: its intent was just rewritten, and nobody wrote since, under the same token (trace 31).
@@ -35,16 +46,42 @@ pub fn may_still_run_until(
     record: &Record,
     memory: &ReconcileMemory,
 ) -> Option<Timestamp> {
-    let deadline = match &record.intent {
+    let answered = |intent: &Intent| {
+        memory
+            .calls
+            .is_answered(&Attempt::recorded(intent), intent.deadline)
+    };
+    let recorded = match &record.intent {
         Some(_) if Rule::AnswerEndsFirstAttempt.is_off() => None,
-        Some(intent) if intent.attempt == 0 && memory.calls.is_answered(intent) => None,
+        Some(intent) if intent.attempt == 0 && answered(intent) => None,
         Some(intent) if is_certainly_unsent(memory, intent) => None,
         Some(intent) => Some(intent.deadline),
         None => record.deadline,
     };
+    let pending = snapshot.managed.status.progress.deletion.as_ref();
+    let deadline = match pending.filter(|_| !Rule::PendingDeleteIsACall.is_off()) {
+        // Nothing of the record could execute any more when it was written.
+        Some(pending) if follows(pending, record) => pending_until(memory, pending),
+        Some(pending) => recorded.max(pending_until(memory, pending)),
+        None => recorded,
+    };
     deadline
         .map(|deadline| effects_end_at(snapshot, deadline))
         .filter(|over| !Rule::OneCallAtATime.is_off() && *over > snapshot.now)
+}
+
+/// Whether the record is still the one that it was written upon.
+fn follows(pending: &PendingDelete, record: &Record) -> bool {
+    let token = record.intent.as_ref().map_or("", |intent| intent.token.as_str());
+    pending.after == token
+}
+
+fn pending_until(memory: &ReconcileMemory, pending: &PendingDelete) -> Option<Timestamp> {
+    let over = memory
+        .calls
+        .is_answered(&Attempt::pending(pending), pending.deadline)
+        || memory.calls.is_unsent(&pending.token) && !Rule::UnsentIsClosed.is_off();
+    (!over).then_some(pending.deadline)
 }
 
 /// A call that needs no intent follows only a guarded write, or a live read, of this pass (trace 11): its deadline counts from there. Half of its

@@ -5,6 +5,7 @@ use std::ops::ControlFlow::Break;
 use crate::managed::{
     context::ReconcileContext,
     decision::{Action, Decision, Event, Rest},
+    removal,
     report::{self, Report},
     step::{Flow, NEXT},
 };
@@ -55,12 +56,15 @@ pub fn report_paused(ctx: &ReconcileContext) -> Flow {
     )
 }
 
-/// A deletion is visible before anything is waited for.
+/// A deletion is visible before anything is waited for. Where nothing but the Delete is to come, the same write records it.
 pub fn report_deleting(ctx: &ReconcileContext) -> Flow {
     let managed = &ctx.snapshot.managed;
     if !ctx.deleting() || managed.shows_deleting() {
         return NEXT;
     }
-    let report = Report::default().with_stored(managed).deleting();
+    let report = Report {
+        deletion: removal::to_come(ctx),
+        ..Report::default().with_stored(managed).deleting()
+    };
     Break(report.into_decision(ctx.snapshot, ctx.memory, Rest::NEVER))
 }

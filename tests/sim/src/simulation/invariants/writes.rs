@@ -1,6 +1,6 @@
 //! What must hold after each write to the API server, and whenever the cloud changed.
 
-use bridge_core::managed::names;
+use bridge_core::managed::{PendingDelete, names};
 use fake_cloud::{
     cloud::{Cloud, State},
     kinds::CALL,
@@ -13,6 +13,9 @@ use super::{InvariantChecker, annotation, is_paused, may_leave, record_of, text,
 
 /// Where a status holds the id of the question to a person.
 const QUESTION: &str = "/status/crossbridge/question/id";
+
+/// Where a status holds the Delete that it begins with.
+const DELETION: &str = "/status/crossbridge/deletion";
 
 /// A write that was committed, and what is known at that moment.
 pub(super) struct Written<'a> {
@@ -32,15 +35,22 @@ impl Written<'_> {
         text(&self.commit.new, "/metadata/name")
     }
 
-    /// An intent is another token, or another deadline of the same.
+    /// An intent is another token, or another deadline of the same, in the record or of a deletion that the status begins.
     fn new_intent(&self) -> Option<jiff::Timestamp> {
-        let intent = |object: &Value| {
+        let recorded = |object: &Value| {
             let intent = record_of(object)?.intent?;
             Some((intent.token, intent.deadline))
         };
-        let (before, after) = (intent(&self.commit.old), intent(&self.commit.new));
-        let new = after.filter(|after| before.as_ref() != Some(after))?;
-        self.is_of_a_bridge().then_some(new.1)
+        let pending = |object: &Value| {
+            let deletion = object.pointer(DELETION)?.clone();
+            let deletion: PendingDelete = serde_json::from_value(deletion).ok()?;
+            Some((deletion.token, deletion.deadline))
+        };
+        let Commit { old, new, .. } = self.commit;
+        let new_recorded = recorded(new).filter(|after| recorded(old).as_ref() != Some(after));
+        let new_pending = || pending(new).filter(|after| pending(old).as_ref() != Some(after));
+        let (_, deadline) = new_recorded.or_else(new_pending)?;
+        self.is_of_a_bridge().then_some(deadline)
     }
 }
 

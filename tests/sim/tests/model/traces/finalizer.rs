@@ -96,7 +96,7 @@ fn trace_39_memory_of_a_former_lease_term_is_dropped() {
 }
 
 #[test]
-fn trace_42_the_finalizer_goes_only_upon_the_record_that_was_decided_upon() {
+fn trace_42_the_finalizer_goes_only_upon_the_version_that_was_decided_upon() {
     // Found by reading: A decides to let go and is stopped; B, which knows of no answer, deletes once more; A wakes while that is under way.
     let mut model = Model::at_rest(&kinds::named());
     grow_old(&mut model);
