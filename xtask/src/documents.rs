@@ -16,7 +16,7 @@ use crate::reliability::between;
 type Table = (&'static str, &'static str, fn() -> String);
 
 /// The page, the mark of the table in it, and what writes it.
-const TABLES: [Table; 11] = [
+const TABLES: [Table; 12] = [
     ("docs/conditions.md", "conditions", conditions),
     ("docs/conditions.md", "stops", stops),
     ("docs/conditions.md", "events", events),
@@ -24,6 +24,7 @@ const TABLES: [Table; 11] = [
     ("docs/conditions.md", "usage events", usage_events),
     ("docs/contract.md", "limits", limits),
     ("docs/deletion.md", "reasons", deletion_reasons),
+    ("docs/conditions.md", "deletion reasons", deletion_reasons),
     ("docs/provider-config.md", "conditions", config_conditions),
     ("docs/provider-config.md", "problems", problems),
     ("docs/retries.md", "policies", retries),

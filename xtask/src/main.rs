@@ -9,6 +9,7 @@ mod demo;
 mod descriptor;
 #[cfg(test)]
 mod documents;
+mod endings;
 mod lint;
 mod mutants;
 mod project;
@@ -67,6 +68,12 @@ enum Command {
         part: Option<u64>,
         /// The part that the commit chooses, as the tests run it.
         #[arg(long, conflicts_with = "part")]
+        sample: bool,
+    },
+    /// Kill the bridge, and pause the leader of two, before and after each write with which compositions end: every case, or a part of them.
+    Endings {
+        /// Those cases that the commit chooses, as the tests run them.
+        #[arg(long)]
         sample: bool,
     },
     /// Run the search of the reference model, seeds of the simulation and the whole crash matrix, and write the numbers of docs/reliability.md.
@@ -134,6 +141,14 @@ async fn run(command: Command) -> Result<(), Failure> {
                 None => crash_matrix::Choice::Whole,
             };
             crash_matrix::run_all(choice).await.map(drop)
+        }
+        Command::Endings { sample } => {
+            let choice = if sample {
+                endings::Choice::OfThisCommit
+            } else {
+                endings::Choice::Whole
+            };
+            endings::run_all(choice).await.map(|sum| println!("{sum}"))
         }
         Command::Reliability { reuse } => reliability::run_all(reuse).await,
         Command::Descriptor { file } => descriptor::run(&file).await,

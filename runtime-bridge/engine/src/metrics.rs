@@ -50,6 +50,19 @@ pub struct WatchLabels {
     pub state: &'static str,
 }
 
+/// Labels of an object that was left behind.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub struct ReleasedLabels {
+    /// Its kind.
+    pub kind: String,
+    /// Its namespace; empty: it has none.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// Its uid.
+    pub uid: String,
+}
+
 /// Labels of Kubernetes events.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub struct EventLabels {
@@ -72,6 +85,7 @@ pub struct Metrics {
     pub(crate) passes: Family<OutcomeLabels, Counter>,
     pub(crate) pass_seconds: Family<KindLabel, Histogram>,
     pub(crate) events: Family<EventLabels, Counter>,
+    pub(crate) released: Family<ReleasedLabels, Counter>,
 }
 
 impl Default for Metrics {
@@ -99,6 +113,7 @@ impl Metrics {
                 Histogram::new(exponential_buckets(0.001, 2.0, 16))
             }),
             events: Family::default(),
+            released: Family::default(),
         };
         metrics.register_engine();
         metrics
@@ -179,6 +194,11 @@ impl Metrics {
                 self.pass_seconds.clone(),
             );
             r.register("events", "Kubernetes events, by result", self.events.clone());
+            r.register(
+                "released_objects",
+                "Composed objects that were left behind as annotation crossbridge.dev/release asks, each by kind, namespace, name and uid",
+                self.released.clone(),
+            );
         });
     }
 }

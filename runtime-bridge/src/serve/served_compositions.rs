@@ -79,6 +79,7 @@ impl<'a> ServedCompositions<'a> {
     }
 
     async fn serve(&mut self, compositions: &Compositions) {
+        let process = self.process;
         let mut news = compositions.client.changes();
         let sources = EndpointSources::watch(self.engine, &compositions.flags);
         // Else what runs right after the start would be told that its functions listen nowhere.
@@ -93,6 +94,7 @@ impl<'a> ServedCompositions<'a> {
             settings: Settings {
                 deletion_deadline: compositions.deletion_deadline,
                 circuit: compositions.circuit,
+                clock_skew: process.behaviour.clock_skew,
                 ..Settings::default()
             },
             revision_history_limit: REVISION_HISTORY_LIMIT,

@@ -46,6 +46,11 @@ impl Cluster {
         })
     }
 
+    /// For what is no kind of the fake cloud.
+    pub fn client(&self) -> Client {
+        self.client.clone()
+    }
+
     /// A managed resource of the fake cloud's API group.
     pub fn object(&self, kind: &str, namespace: &str, name: &str) -> Handle {
         Handle {

@@ -58,6 +58,26 @@ impl Failpoints {
     /// # Errors
     /// It cannot be written.
     pub fn go(&self, phase: Phase) -> Result<(), TestError> {
-        fs::write(self.folder.join(format!("go-{}", phase.name())), "").map_err(TestError::from)
+        self.mark(&format!("go-{}", phase.name()))
+    }
+
+    /// From here on writes of compositions are points.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn begin_endings(&self) -> Result<(), TestError> {
+        self.mark("begin")
+    }
+
+    /// All writes of compositions that halt go on.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn go_on_with_endings(&self) -> Result<(), TestError> {
+        self.mark("go-end")
+    }
+
+    fn mark(&self, file: &str) -> Result<(), TestError> {
+        fs::write(self.folder.join(file), "").map_err(TestError::from)
     }
 }

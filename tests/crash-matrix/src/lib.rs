@@ -8,6 +8,7 @@ pub mod batch;
 pub mod case;
 pub mod cluster;
 pub mod coverage;
+pub mod endings;
 pub mod failpoints;
 pub mod testbed;
 pub mod verdict;

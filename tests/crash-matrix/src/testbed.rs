@@ -21,7 +21,7 @@ pub const LIMIT: Duration = Duration::from_mins(2);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Short, so that no one waits long; the order of them is what counts.
-const ELECTION: [&str; 7] = [
+pub(crate) const ELECTION: [&str; 7] = [
     "--leader-election",
     "--leader-election-lease-duration",
     "4s",
@@ -73,21 +73,9 @@ impl Programs {
     /// # Errors
     /// They are not built.
     pub fn from_build(bridge: &str, flags: &[&str]) -> Result<Self, TestError> {
-        let own = std::env::current_exe().map_err(TestError::from)?;
-        // target/PROFILE/crash-matrix, or target/PROFILE/deps/TEST
-        let find = |name: &str| {
-            let found = own.ancestors().skip(1).take(2).map(|folder| folder.join(name));
-            let mut found = found.filter(|path| path.is_file());
-            found.next().ok_or_else(|| {
-                TestError(format!(
-                    "{name} is not built beside {}; run `cargo build --workspace --all-targets` first",
-                    own.display()
-                ))
-            })
-        };
         Ok(Self {
-            bridge: find(bridge)?,
-            plugin: find("fake-cloud-plugin")?,
+            bridge: built(bridge)?,
+            plugin: built("fake-cloud-plugin")?,
             flags: flags.iter().map(|flag| (*flag).to_owned()).collect(),
             call_seconds: None,
             kinds: Vec::new(),
@@ -211,7 +199,7 @@ impl Testbed {
     /// They do not come up.
     pub async fn start_pair(&mut self, points: &Path) -> Result<(), TestError> {
         self.bridge = Some(self.spawn_bridge(&self.admin.clone(), Some(points), &ELECTION)?);
-        self.wait_until_leading(&self.admin).await?;
+        wait_until_leading(&self.admin).await?;
         let admin = free_address()?;
         let standby = self.spawn_bridge(&admin, None, &ELECTION)?;
         self.standby = Some((standby, admin));
@@ -225,7 +213,7 @@ impl Testbed {
     pub async fn stall_leader(&self) -> Result<(), TestError> {
         if let (Some(leader), Some((_, admin))) = (&self.bridge, &self.standby) {
             leader.signal(Signal::STOP);
-            self.wait_until_leading(admin).await?;
+            wait_until_leading(admin).await?;
         }
         Ok(())
     }
@@ -261,28 +249,6 @@ impl Testbed {
             bridge.wait_for(LIMIT).await.map_err(TestError::from)?;
         }
         Ok(())
-    }
-
-    async fn wait_until_leading(&self, admin: &str) -> Result<(), TestError> {
-        let end = Instant::now() + LIMIT;
-        let page = format!("http://{admin}/debug/state");
-        loop {
-            let state = async { reqwest::get(&page).await?.text().await };
-            let state: Value = state
-                .await
-                .ok()
-                .and_then(|text| serde_json::from_str(&text).ok())
-                .unwrap_or_default();
-            if state["leadership"]["leads"] == true {
-                return Ok(());
-            }
-            if Instant::now() > end {
-                return Err(TestError(format!(
-                    "the bridge at {admin} does not lead within {LIMIT:?}"
-                )));
-            }
-            sleep(POLL_INTERVAL).await;
-        }
     }
 
     fn spawn_bridge(
@@ -351,18 +317,7 @@ impl Testbed {
     /// # Errors
     /// That takes too long.
     pub async fn wait_until_ready(&self) -> Result<(), TestError> {
-        let end = Instant::now() + LIMIT;
-        let page = format!("http://{}/readyz", self.admin);
-        loop {
-            let answer = reqwest::get(&page).await;
-            if answer.is_ok_and(|answer| answer.status().is_success()) {
-                return Ok(());
-            }
-            if Instant::now() > end {
-                return Err(TestError(format!("the bridge is not ready within {LIMIT:?}")));
-            }
-            sleep(POLL_INTERVAL).await;
-        }
+        wait_until_ready(&self.admin).await
     }
 
     fn socket(&self) -> String {
@@ -382,4 +337,60 @@ impl Testbed {
 pub fn free_address() -> Result<String, TestError> {
     let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
     Ok(free.map_err(TestError::from)?.to_string())
+}
+
+/// The path of a program that lies beside the running one.
+///
+/// # Errors
+/// It is not built.
+pub(crate) fn built(name: &str) -> Result<PathBuf, TestError> {
+    let own = std::env::current_exe().map_err(TestError::from)?;
+    // target/PROFILE/crash-matrix, or target/PROFILE/deps/TEST
+    let found = own.ancestors().skip(1).take(2).map(|folder| folder.join(name));
+    let mut found = found.filter(|path| path.is_file());
+    found.next().ok_or_else(|| {
+        TestError(format!(
+            "{name} is not built beside {}; run `cargo build --workspace --all-targets` first",
+            own.display()
+        ))
+    })
+}
+
+/// Waits until the bridge of this admin endpoint is ready.
+pub(crate) async fn wait_until_ready(admin: &str) -> Result<(), TestError> {
+    let end = Instant::now() + LIMIT;
+    let page = format!("http://{admin}/readyz");
+    loop {
+        let answer = reqwest::get(&page).await;
+        if answer.is_ok_and(|answer| answer.status().is_success()) {
+            return Ok(());
+        }
+        if Instant::now() > end {
+            return Err(TestError(format!("the bridge is not ready within {LIMIT:?}")));
+        }
+        sleep(POLL_INTERVAL).await;
+    }
+}
+
+/// Waits until the bridge of this admin endpoint leads.
+pub(crate) async fn wait_until_leading(admin: &str) -> Result<(), TestError> {
+    let end = Instant::now() + LIMIT;
+    let page = format!("http://{admin}/debug/state");
+    loop {
+        let state = async { reqwest::get(&page).await?.text().await };
+        let state: Value = state
+            .await
+            .ok()
+            .and_then(|text| serde_json::from_str(&text).ok())
+            .unwrap_or_default();
+        if state["leadership"]["leads"] == true {
+            return Ok(());
+        }
+        if Instant::now() > end {
+            return Err(TestError(format!(
+                "the bridge at {admin} does not lead within {LIMIT:?}"
+            )));
+        }
+        sleep(POLL_INTERVAL).await;
+    }
 }

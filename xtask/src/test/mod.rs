@@ -11,7 +11,7 @@ use crate::build::linting;
 use crate::project::Project;
 use crate::report::Report;
 use crate::run::{both_outputs, cargo, run};
-use crate::{Failure, crash_matrix, lint, rules, simulate};
+use crate::{Failure, crash_matrix, endings, lint, rules, simulate};
 pub(crate) use programs::{TestProgram, programs};
 use tally::Tally;
 
@@ -83,6 +83,8 @@ async fn all(report: &Report, tally: &mut Tally, sums: &mut Vec<String>) -> Resu
     rules::run_all(&project, report).await?;
     let part = crash_matrix::Choice::OfThisCommit;
     sums.push(crash_matrix::run_part(&project, report, part).await?);
+    let part = endings::Choice::OfThisCommit;
+    sums.push(endings::run_part(&project, report, part).await?);
     Ok(())
 }
 

@@ -459,3 +459,39 @@ fn a_claim_leaves_what_is_not_its_own() {
         assert_eq!(decided(&of, &memory), "remove finalizer");
     }
 }
+
+#[test]
+fn a_claim_says_that_it_is_deleted_before_all_usages_are_read() {
+    let of = |is_reported| {
+        let mut of = deleting(bound(ready), is_reported);
+        of.are_usages_unknown = true;
+        of
+    };
+    assert_eq!(
+        decided(&of(false), &verified()),
+        "status Synced=True/ReconcileSuccess: ; Ready=False/Deleting: "
+    );
+    // Nothing is deleted before.
+    assert_eq!(
+        decided(&of(true), &verified()),
+        "rest until 2026-01-01T01:00:00.25Z"
+    );
+}
+
+#[test]
+fn the_connection_secret_of_a_claim_goes_just_before_it() {
+    let mut of = deleting(named(), true);
+    of.claim.object["spec"]["writeConnectionSecretToRef"] = json!({"name": "db"});
+    assert_eq!(decided(&of, &verified()), "observe composite resource shop-8x5fk");
+    let mut memory = ClaimMemory {
+        looked: Some(read("2026-01-01T00:59:59Z")),
+        ..verified()
+    };
+    let namespace = of.claim.namespace().to_owned();
+    assert_eq!(
+        decided(&of, &memory),
+        format!("delete connection Secret {namespace}/db")
+    );
+    memory.secret_deleted = true;
+    assert_eq!(decided(&of, &memory), "remove finalizer");
+}

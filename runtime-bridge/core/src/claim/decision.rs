@@ -8,7 +8,7 @@ use std::{
 use serde_json::Value;
 
 use super::{CompositeBody, SecretRefs};
-use crate::managed::Event;
+use crate::{composite::SecretName, managed::Event};
 
 /// One thing to do.
 #[derive(Debug, Clone, PartialEq)]
@@ -25,6 +25,8 @@ pub enum Action {
     Apply(Box<CompositeChange>),
     /// Copy the connection Secret of the composite resource, if the one with this uid controls it.
     Propagate(SecretRefs, String),
+    /// Delete the claim's connection Secret, if the claim controls it.
+    DeleteSecret(SecretName),
     /// Delete the composite resource.
     Delete(CompositeDeletion),
     /// Write the status, guarded by resourceVersion.
@@ -92,6 +94,7 @@ impl fmt::Display for Action {
             Self::Create(name, _) => write!(f, "create composite resource {name}"),
             Self::Apply(change) => write!(f, "apply composite resource {}", change.name),
             Self::Propagate(refs, _) => write!(f, "propagate connection Secret {}", refs.target),
+            Self::DeleteSecret(secret) => write!(f, "delete connection Secret {secret}"),
             Self::Delete(deletion) => write!(f, "delete composite resource {}", deletion.name),
             Self::WriteStatus(_) => f.write_str("write status"),
             Self::RemoveFinalizer => f.write_str("remove finalizer"),

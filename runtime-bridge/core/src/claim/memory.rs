@@ -52,6 +52,8 @@ pub struct ClaimMemory {
     pub(super) unknown_since: Option<Timestamp>,
     /// The connection Secret that was copied.
     pub(super) propagated: Option<PropagatedSecret>,
+    /// The claim's connection Secret was deleted, or cannot be.
+    pub(super) secret_deleted: bool,
     /// When the claim's connection Secret was written, until the status says so.
     pub(super) published: Option<Timestamp>,
     /// Requests to the API server in a row that were not carried out.

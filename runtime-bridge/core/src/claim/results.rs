@@ -18,7 +18,8 @@ use super::{
 use crate::{
     back_off::policies,
     composite::{
-        BodyDigest, LiveObject, ObjectState, WriteFailure, WriteFailureKind, differences, status_differs,
+        BodyDigest, LiveObject, ObjectState, SecretName, WriteFailure, WriteFailureKind, differences,
+        status_differs,
     },
     driver::{ApiFailure, ApiFailureKind, Follow, Moment},
     managed::Event,
@@ -43,6 +44,8 @@ pub enum Performed {
     Propagated(Result<Propagated, PropagationFailure>),
     /// Of [`Action::Delete`]; true: it is gone.
     Deleted(Result<bool, WriteFailure>),
+    /// Of [`Action::DeleteSecret`]: it is gone, or somebody else's; `Err`: the API server refuses, and why.
+    SecretDeleted(Result<(), String>),
     /// Of [`Action::WriteStatus`].
     StatusWritten {
         /// The `resourceVersion` that stands now.
@@ -153,6 +156,33 @@ fn failed(
     }
 }
 
+fn not_propagated(
+    memory: &mut ClaimMemory,
+    snapshot: &Snapshot,
+    failure: PropagationFailure,
+    moment: &Moment,
+) {
+    let failure = WriteFailure {
+        kind: if failure.is_conflict {
+            WriteFailureKind::Conflict
+        } else {
+            WriteFailureKind::NotDone
+        },
+        message: failure.message,
+    };
+    let former = memory.failed_secret.as_ref().map(|(_, former)| former);
+    let failed = failed(former, None, &failure, moment);
+    memory.failed_secret = Some((snapshot.secrets, failed));
+}
+
+fn secret_deleted(memory: &mut ClaimMemory, secret: &SecretName, result: Result<(), String>) {
+    memory.secret_deleted = true;
+    if let Err(why) = result {
+        let message = format!("connection Secret {secret} is left to the garbage collector: {why}");
+        memory.report(&Event::warning(ClaimEvent::DeleteCompositeResource, &message));
+    }
+}
+
 /// Takes in what came of an action.
 pub(super) fn record<A>(
     memory: &mut ClaimMemory,
@@ -216,19 +246,7 @@ pub(super) fn record<A>(
                     memory.events.push(event);
                 }
             }
-            Err(failure) => {
-                let failure = WriteFailure {
-                    kind: if failure.is_conflict {
-                        WriteFailureKind::Conflict
-                    } else {
-                        WriteFailureKind::NotDone
-                    },
-                    message: failure.message,
-                };
-                let former = memory.failed_secret.as_ref().map(|(_, former)| former);
-                let failed = failed(former, None, &failure, moment);
-                memory.failed_secret = Some((snapshot.secrets, failed));
-            }
+            Err(failure) => not_propagated(memory, snapshot, failure, moment),
         },
         (Action::Delete(_), Performed::Deleted(result)) => match result {
             Ok(_) => {
@@ -256,6 +274,9 @@ pub(super) fn record<A>(
             for event in &write.events {
                 memory.report(event);
             }
+        }
+        (Action::DeleteSecret(secret), Performed::SecretDeleted(result)) => {
+            secret_deleted(memory, secret, result);
         }
         (Action::RemoveFinalizer, Performed::FinalizerRemoved(gone)) => return Follow::End(gone),
         (action, performed) => panic!("{action} does not end with {performed:?}"),

@@ -11,7 +11,7 @@ use super::{
     in_use,
     live::{LiveObject, ObjectState},
     names, rules,
-    status::{ConditionReport, DELETION_BLOCKED},
+    status::{ConditionReport, DELETION_BLOCKED, DELETION_OVERDUE},
 };
 use crate::{
     managed::{Event, parse_go},
@@ -86,6 +86,10 @@ fn say_overdue(of: &Context, remaining: &[ObjectId], hindrance: &mut Hindrance) 
     let end = since + deadline;
     if of.snapshot.now < end {
         hindrance.wake = hindrance.wake.into_iter().chain([end]).min();
+        let was_overdue = xr
+            .condition(DELETION_OVERDUE)
+            .is_some_and(|condition| condition["status"] == "True");
+        hindrance.overdue = was_overdue.then(|| ConditionReport::no(DeletionReason::DeadlineExtended, ""));
         return;
     }
     let minutes = deadline.as_secs() / 60;

@@ -66,6 +66,8 @@ pub struct Snapshot {
 pub struct InUse {
     /// Those that name an object of the composite resource.
     pub usages: Vec<UsageView>,
+    /// Not all usages have been read yet.
+    pub is_unknown: bool,
     /// Uids of what waits until the composite resource is gone: what controls it, what controls that, and so on, and their claims.
     pub ancestors: BTreeSet<String>,
 }

@@ -56,5 +56,6 @@ reasons! {
         Unreachable = "an object cannot be read, so that it may still exist" => "see the message",
         Moving = "of `DeletionBlocked=False`: it was blocked, and goes on",
         DeadlineExceeded = "of `DeletionOverdue`: `--deletion-deadline`, or annotation `crossbridge.dev/deletion-deadline`, has passed" => "see `DeletionBlocked`",
+        DeadlineExtended = "of `DeletionOverdue=False`: it was overdue, and has a later deadline now",
     }
 }

@@ -17,7 +17,7 @@ use crate::{
     api_error::ApiError,
     composite::{Finder, live},
     object::{Key, Object},
-    protection::StoredUsages,
+    protection::{StoredUsages, are_usages_known},
 };
 
 impl ClaimReconciler {
@@ -35,6 +35,7 @@ impl ClaimReconciler {
             xr: ObjectState::Absent,
             secrets: None,
             in_use: None,
+            are_usages_unknown: false,
             is_unwatched: false,
             term_began: shared.term_began(),
             may_act: false,
@@ -86,6 +87,7 @@ impl ClaimReconciler {
         };
         Additions {
             in_use,
+            are_usages_unknown: !are_usages_known(&self.shared.watches),
             secrets: secrets.map(|refs| SecretVersions {
                 source: version(&refs.source_namespace, &refs.source),
                 target: version(claim.namespace(), &refs.target),

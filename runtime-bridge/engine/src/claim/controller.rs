@@ -52,8 +52,9 @@ impl Reconcile for QueuedReconciler {
         };
         // What this process has not read yet is no news for the status. To take down, no composition is needed.
         let is_read = object.is_deleting() || of.shared.has_read_all();
-        // What is in use is known only once all usages are.
-        if !is_read || !are_usages_known(&of.shared.watches) {
+        // What is in use is known only once all usages are. That it is being deleted is said before.
+        let may_begin = object.is_deleting() || are_usages_known(&of.shared.watches);
+        if !is_read || !may_begin {
             return Next::busy(now() + NOT_YET, request.priority);
         }
         let (Some(memory), _) = of.memories.take(&object) else {

@@ -44,6 +44,16 @@ impl ClaimReconciler {
             Action::Apply(change) => Ok(Performed::Written(self.apply(claim, change).await)),
             Action::Propagate(refs, uid) => Ok(Performed::Propagated(self.propagate(claim, refs, uid).await)),
             Action::Delete(deletion) => Ok(Performed::Deleted(self.delete(claim, deletion).await)),
+            Action::DeleteSecret(secret) => {
+                let secrets = &self.shared.connection_secrets;
+                let secret = Key::secret(&secret.namespace, &secret.name);
+                match secrets.delete_controlled(&secret, claim.uid()).await {
+                    Err(error) if matches!(error, ApiError::Forbidden(_)) || error.is_refusal() => {
+                        Ok(Performed::SecretDeleted(Err(error.to_string())))
+                    }
+                    deleted => deleted.map(|()| Performed::SecretDeleted(Ok(()))),
+                }
+            }
             Action::WriteStatus(write) => {
                 let mut new = Object::clone(claim);
                 new.set_status(&write.status);

@@ -16,7 +16,7 @@ use futures::{StreamExt, stream};
 use super::{find::Finder, reconciler::CompositeReconciler};
 use crate::{
     object::{Key, Object},
-    protection::{StoredUsages, ancestors},
+    protection::{StoredUsages, ancestors, are_usages_known},
     random,
     watch::WatchState,
 };
@@ -124,8 +124,12 @@ impl CompositeReconciler {
     fn in_use(&self, snapshot: &Snapshot, seen: &BTreeMap<ObjectId, ObjectState>) -> InUse {
         let store = &self.shared.store;
         let stored = StoredUsages::new(store);
+        let is_unknown = !are_usages_known(&self.shared.watches);
         if stored.is_empty() {
-            return InUse::default();
+            return InUse {
+                is_unknown,
+                ..InUse::default()
+            };
         }
         let keys = seen
             .keys()
@@ -138,6 +142,7 @@ impl CompositeReconciler {
         let xr = store.get(&Key::new(self.api.kind.clone(), snapshot.xr.namespace(), name));
         InUse {
             usages: usages.into_values().collect(),
+            is_unknown,
             ancestors: xr.map(|xr| ancestors(store, &xr)).unwrap_or_default(),
         }
     }

@@ -14,6 +14,7 @@ use super::{
 };
 use crate::{
     api_error::ApiError,
+    metrics::ReleasedLabels,
     object::{ApiType, Key, Object},
     write::{Apply, Deleted, Deletion as Delete, Propagation, Release, Writer},
 };
@@ -125,7 +126,15 @@ impl CompositeReconciler {
                 labels: &[names::COMPOSITE, names::CLAIM_NAME, names::CLAIM_NAMESPACE],
             };
             let released = writer.release(&api, &key, release).await;
-            released.map_err(|error| failure(&error))
+            released.map_err(|error| failure(&error))?;
+            let labels = ReleasedLabels {
+                kind: key.kind().to_string(),
+                namespace: key.namespace().unwrap_or_default().to_owned(),
+                name: key.name().to_owned(),
+                uid: one.uid.clone(),
+            };
+            self.shared.metrics.released.get_or_create(&labels).inc();
+            Ok(())
         };
         stream::iter(all.iter().cloned().map(release))
             .buffered(WRITES)

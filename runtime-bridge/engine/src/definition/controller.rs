@@ -18,7 +18,6 @@ use crate::{
     engine::{Controller, Engine},
     event::{EventRecorder, EventType},
     object::{Key, Object},
-    protection::are_usages_known,
     reconcile::{Next, Reconcile, ReconcileRequest},
     shell::Retries,
     store::Store,
@@ -33,7 +32,7 @@ const EVENT_SOURCE: &str = "defined/compositeresourcedefinition.apiextensions.cr
 const LONGEST: Duration = Duration::from_mins(5);
 
 /// This process may not act now, or does not know enough: then later.
-const NOT_YET: Duration = Duration::from_secs(1);
+pub(super) const NOT_YET: Duration = Duration::from_secs(1);
 
 /// Reconciles definitions, and serves what they define.
 pub struct DefinitionReconciler {
@@ -123,9 +122,9 @@ impl Reconcile for DefinitionReconciler {
             .watches
             .definitions_controlled_by(definition.uid())
             .is_some();
-        // What is in use is known only once all usages are.
-        let are_usages_known = !definition.is_deleting() || are_usages_known(&engine.watches);
-        if !self.may_act() || !are_crds_known || !are_usages_known {
+        // Before there can be any composite resource: of one that is created later it is known that no former leader has begun anything.
+        let _ = self.composites.term_began();
+        if !self.may_act() || !are_crds_known {
             return Next::at(self.clock.now() + NOT_YET, Priority::Dependency);
         }
         let result = if definition.is_deleting() {

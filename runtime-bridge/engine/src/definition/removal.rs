@@ -12,7 +12,7 @@ use futures::{StreamExt, stream};
 use serde_json::Value;
 
 use super::{
-    controller::DefinitionReconciler,
+    controller::{DefinitionReconciler, NOT_YET},
     crds::{claim_crd, claim_crd_left, is_controlled_by},
 };
 use crate::{
@@ -21,7 +21,7 @@ use crate::{
     engine::Engine,
     event::EventType,
     object::{ApiType, Object},
-    protection::StoredUsages,
+    protection::{StoredUsages, are_usages_known},
     reconcile::Next,
     store::Listener,
     watch::WatchState,
@@ -155,6 +155,10 @@ impl DefinitionReconciler {
             let standing = standing(left.message(side, None));
             self.write_status(definition, &standing, None).await?
         };
+        // What is in use is known only once all usages are. That the definition ends is said before.
+        if !are_usages_known(&engine.watches) {
+            return Ok(Next::at(self.clock.now() + NOT_YET, Priority::Dependency));
+        }
         let refused = match &left {
             Left::Objects(api, objects) => {
                 let message = format!("waiting for defined {}s to be deleted", side.noun());

@@ -4,6 +4,7 @@ mod apply;
 mod connection_secret;
 mod current;
 mod delete;
+pub mod failpoint;
 mod finalizer;
 mod merge;
 mod propagated_secret;
@@ -14,6 +15,8 @@ use std::sync::Arc;
 use http::{Method, Request, header};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, value::RawValue};
+
+use self::failpoint::{Failpoint, Side};
 
 pub use self::{
     apply::{Apply, FieldManagers},
@@ -277,13 +280,18 @@ impl Writer {
         let separator = if path.contains('?') { '&' } else { '?' };
         let path = format!("{path}{separator}fieldManager={}", self.manager);
         let body = serde_json::to_vec(body).map_err(|e| ApiError::Unusable(e.to_string()))?;
-        self.client
+        let failpoint = Failpoint::of(verb, &api.plural, &path, &body);
+        failpoint.reach(Side::Before).await;
+        let answer = self
+            .client
             .call_text(
                 verb,
                 &api.plural,
                 request(method, &path, Some(content_type), body)?,
             )
-            .await
+            .await;
+        failpoint.reach(Side::After).await;
+        answer
     }
 }
 

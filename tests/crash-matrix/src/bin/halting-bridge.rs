@@ -4,9 +4,12 @@
 //! point that is reached is a line of `reached.log`: `ns/name create/before intent#1`. A bridge that halts there goes on once there is a
 //! file
 //! `go-create`, and reports it by the same line in `went-on.log`.
+//!
+//! Of compositions each write is a point, once there is a file `begin`: `story-0017 end/after delete configmaps#2`. The story is what its
+//! objects' names or namespaces begin with. Where one halts, all further writes of its story halt, too.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     fs::{File, OpenOptions},
     io::Write,
     path::PathBuf,
@@ -15,7 +18,11 @@ use std::{
     time::Duration,
 };
 
-use bridge_engine::managed::failpoint::{Point, Side, set_failpoint_handler};
+use bridge_engine::{
+    managed::failpoint::{Point, Side, set_failpoint_handler},
+    write::failpoint::{Point as WritePoint, set_write_handler},
+};
+use crash_matrix::endings::story_in;
 
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
@@ -24,6 +31,7 @@ static POINTS: LazyLock<Option<Failpoints>> = LazyLock::new(Failpoints::from_env
 fn main() -> ExitCode {
     LazyLock::force(&POINTS);
     set_failpoint_handler(|point| Box::pin(halt(point)));
+    set_write_handler(|write| Box::pin(halt_write(write)));
     runtime_bridge::main()
 }
 
@@ -32,14 +40,42 @@ struct Failpoints {
     halt: HashMap<String, String>,
     reached: Mutex<(HashMap<String, u32>, File)>,
     resumed: Mutex<File>,
+    /// Stories that have halted.
+    halted: Mutex<HashSet<String>>,
+}
+
+fn word(side: Side) -> &'static str {
+    match side {
+        Side::Before => "before",
+        Side::After => "after",
+    }
+}
+
+async fn halt_write(write: WritePoint) {
+    let Some(points) = POINTS
+        .as_ref()
+        .filter(|points| points.folder.join("begin").exists())
+    else {
+        return;
+    };
+    let story = story_in(&write.path).or_else(|| story_in(&String::from_utf8_lossy(&write.body)));
+    let Some(story) = story else { return };
+    if write.side == Side::Before && points.has_halted(&story) {
+        points.wait("end").await;
+        return;
+    }
+    let side = word(write.side);
+    let here = points.note(&story, &format!("end/{side} {} {}", write.verb, write.resource));
+    if points.halt.get(&story) == Some(&here) {
+        points.note_halted(&story);
+        points.wait("end").await;
+        points.note_resumed(&story, &here);
+    }
 }
 
 async fn halt(point: Point) {
     let Some(points) = POINTS.as_ref() else { return };
-    let side = match point.side {
-        Side::Before => "before",
-        Side::After => "after",
-    };
+    let side = word(point.side);
     let phase = match (point.deleting, point.generation) {
         (true, _) => "delete",
         (false, 1) => "create",
@@ -47,9 +83,7 @@ async fn halt(point: Point) {
     };
     let here = points.note(&point.object, &format!("{phase}/{side} {}", point.what));
     if points.halt.get(&point.object) == Some(&here) {
-        while !points.folder.join(format!("go-{phase}")).exists() {
-            tokio::time::sleep(POLL_INTERVAL).await;
-        }
+        points.wait(phase).await;
         points.note_resumed(&point.object, &here);
     }
 }
@@ -70,8 +104,25 @@ impl Failpoints {
             halt: serde_json::from_slice(&halt).expect("halt.json is a map of names to points"),
             reached: Mutex::new((HashMap::new(), log("reached.log"))),
             resumed: Mutex::new(log("went-on.log")),
+            halted: Mutex::default(),
             folder,
         })
+    }
+
+    fn note_halted(&self, story: &str) {
+        let mut halted = self.halted.lock().unwrap_or_else(PoisonError::into_inner);
+        halted.insert(story.to_owned());
+    }
+
+    fn has_halted(&self, story: &str) -> bool {
+        let halted = self.halted.lock().unwrap_or_else(PoisonError::into_inner);
+        halted.contains(story)
+    }
+
+    async fn wait(&self, phase: &str) {
+        while !self.folder.join(format!("go-{phase}")).exists() {
+            tokio::time::sleep(POLL_INTERVAL).await;
+        }
     }
 
     /// The point with its number: the how manyth of its name for this object in this process.

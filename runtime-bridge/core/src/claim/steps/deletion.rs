@@ -10,13 +10,16 @@ use super::super::{
     standing::Standing,
 };
 use crate::{
-    composite::{ObjectState, READY},
+    composite::{ObjectState, READY, SecretName},
     reasons::ConditionReason,
     rule::Rule,
 };
 
 /// What is not known, or not watched, is looked at again after this.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
+
+/// Usages are read within a moment.
+const USAGES_AGAIN: Duration = Duration::from_millis(250);
 
 fn is_deleting(of: &Facts) -> bool {
     of.snapshot.claim.is_deleting()
@@ -43,6 +46,14 @@ pub(in super::super) fn report(of: &Facts) -> Flow {
         return NEXT;
     }
     write_status(of, Standing::of(of))
+}
+
+/// What is in use is known only once all usages are: until then nothing is deleted.
+pub(in super::super) fn wait_for_usages(of: &Facts) -> Flow {
+    if !is_deleting(of) || !of.snapshot.are_usages_unknown {
+        return NEXT;
+    }
+    rest(Some(of.snapshot.now + USAGES_AGAIN))
 }
 
 /// The cache may show a claim that is gone, whose successor has its composite resource.
@@ -77,9 +88,29 @@ pub(in super::super) fn confirm_absence(of: &Facts) -> Flow {
     act(Action::Observe(of.snapshot.name.clone()))
 }
 
+/// Just before the claim: no garbage collector is needed.
+pub(in super::super) fn delete_secret(of: &Facts) -> Flow {
+    let claim = &of.snapshot.claim;
+    let name = claim.spec()["writeConnectionSecretToRef"]["name"].as_str();
+    let Some(name) = name.filter(|name| !name.is_empty()) else {
+        return NEXT;
+    };
+    if !is_over(of) || of.memory.secret_deleted {
+        return NEXT;
+    }
+    act(Action::DeleteSecret(SecretName {
+        namespace: claim.namespace().to_owned(),
+        name: name.to_owned(),
+    }))
+}
+
+/// Nothing of it is left to wait for.
+fn is_over(of: &Facts) -> bool {
+    is_deleting(of) && (rules::is_gone_for_good(of) || Rule::ClaimOutlivesComposite.is_off())
+}
+
 pub(in super::super) fn remove_finalizer(of: &Facts) -> Flow {
-    let is_over = rules::is_gone_for_good(of) || Rule::ClaimOutlivesComposite.is_off();
-    if !is_deleting(of) || !is_over {
+    if !is_over(of) {
         return NEXT;
     }
     act(Action::RemoveFinalizer)

@@ -18,6 +18,8 @@ use crate::{reasons::ConditionReason, rule::Rule};
 
 /// What is not known, or not watched, is looked at again after this.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
+/// Usages are read within a moment.
+const USAGES_AGAIN: Duration = Duration::from_millis(250);
 
 fn is_deleting(of: &Context) -> bool {
     of.snapshot.xr.is_deleting()
@@ -44,6 +46,14 @@ pub(in super::super) fn report(of: &Context) -> Flow {
         return NEXT;
     }
     write_status(of, &deleting(of), Vec::new())
+}
+
+/// What is in use is known only once all usages are: until then nothing is deleted.
+pub(in super::super) fn wait_for_usages(of: &Context) -> Flow {
+    if !is_deleting(of) || !of.snapshot.in_use.is_unknown {
+        return NEXT;
+    }
+    rest(Some(of.snapshot.now + USAGES_AGAIN))
 }
 
 pub(in super::super) fn release(of: &Context) -> Flow {

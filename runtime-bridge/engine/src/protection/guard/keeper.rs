@@ -248,10 +248,6 @@ impl Keeper {
     }
 
     async fn keep(&mut self) -> Result<Instant, Problem> {
-        // A policy refuses before any webhook is asked; in its place the webhook goes only when that is in force.
-        if self.kind == GuardKind::Webhook {
-            self.remove_others().await;
-        }
         let (wanted, due) = self.wanted().await?;
         let mut in_place = Vec::new();
         for (object, wanted) in self.objects.iter_mut().zip(&wanted) {
@@ -273,6 +269,11 @@ impl Keeper {
         }
         if let Some(webhook) = &self.webhook {
             webhook.mark_trusted();
+        }
+        // A policy refuses before any webhook is asked, so that none is proved beside it: it goes once the webhook is in place. The webhook goes once
+        // the policy is in force. Whatever is switched to, one of them refuses at any time.
+        if self.kind == GuardKind::Webhook {
+            self.remove_others().await;
         }
         if self.proved.as_ref() != Some(&in_place) {
             if let Trial::NotProved(why) = self.trial.run(&self.writer, self.kind).await {

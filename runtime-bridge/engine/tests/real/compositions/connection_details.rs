@@ -103,6 +103,7 @@ async fn what_a_function_publishes_reaches_the_claim() {
     stage.admin.delete(&path).await.unwrap();
     stage.gone(&path).await;
     stage.gone(&its).await;
+    stage.gone(&mine).await;
     bridge.end().await;
 }
 

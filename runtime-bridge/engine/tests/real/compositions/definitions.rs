@@ -120,6 +120,11 @@ async fn what_does_not_go_is_named_and_can_be_left_behind() {
     assert_eq!(left["metadata"]["uid"], uid);
     assert_eq!(left["metadata"]["ownerReferences"], Value::Null);
     assert_eq!(left["metadata"]["labels"], Value::Null);
+    let metrics = bridge.engine.encode_metrics();
+    let listed = format!(
+        "crossbridge_released_objects_total{{kind=\"ConfigMap\",namespace=\"one\",name=\"{name}\",uid=\"{uid}\"}} 1"
+    );
+    assert!(metrics.lines().any(|line| line == listed), "{metrics}");
     bridge.end().await;
 }
 

@@ -5,6 +5,8 @@ mod claims;
 mod connection_details;
 mod definitions;
 mod edited_claims;
+mod ending_badly;
+mod endings;
 mod guard;
 mod reserved;
 mod responsive;

@@ -1,6 +1,6 @@
 //! A composition layer at work on a control plane of its own, with a function in this process.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use bridge_control_plane::{ControlPlane, Options};
@@ -204,11 +204,16 @@ pub struct Bridge {
 
 impl Bridge {
     pub async fn start(plane: &ControlPlane) -> Self {
-        Self::start_with(plane, Settings::default()).await
+        Self::start_as(plane.kubeconfig(), Settings::default()).await
     }
 
     pub async fn start_with(plane: &ControlPlane, settings: Settings) -> Self {
-        let (engine, gate) = engine(plane.kubeconfig()).await;
+        Self::start_as(plane.kubeconfig(), settings).await
+    }
+
+    /// With the rights of a user.
+    pub async fn start_as(kubeconfig: PathBuf, settings: Settings) -> Self {
+        let (engine, gate) = engine(kubeconfig).await;
         let engine = Arc::new(engine);
         let options = CompositionOptions {
             settings: Settings {

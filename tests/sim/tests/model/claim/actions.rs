@@ -39,6 +39,7 @@ impl World {
                 }
                 Performed::Observed(state(&self.view, name))
             }
+            Action::DeleteSecret(_) => panic!("there are no connection Secrets here"),
             Action::VerifyResourceVersion => {
                 self.read(key);
                 match self.view.claims.get(key) {

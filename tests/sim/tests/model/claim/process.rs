@@ -338,6 +338,7 @@ impl World {
             }),
             secrets: None,
             in_use: None,
+            are_usages_unknown: false,
             is_unwatched: false,
             term_began: self.term_began,
             may_act: false,
@@ -367,6 +368,7 @@ impl World {
             xr: found.1,
             secrets: None,
             in_use: None,
+            are_usages_unknown: false,
             is_unwatched: false,
             now: self.now,
         }

@@ -185,6 +185,23 @@ fn a_deletion_past_its_deadline_is_overdue_and_goes_on() {
     }
 }
 
+#[test]
+fn a_later_deadline_takes_overdue_back() {
+    let mut world = held(&["b"]);
+    pass(&mut world, 910);
+    let (status, _, _) = condition(&world, "DeletionOverdue").unwrap();
+    assert_eq!(status, "True");
+    world.api.edit_xr(|xr| {
+        xr["metadata"]["annotations"]["crossbridge.dev/deletion-deadline"] = "30m".into();
+    });
+    pass(&mut world, 5);
+    let (status, reason, _) = condition(&world, "DeletionOverdue").unwrap();
+    assert_eq!((status.as_str(), reason.as_str()), ("False", "DeadlineExtended"));
+    pass(&mut world, 900);
+    let (status, _, _) = condition(&world, "DeletionOverdue").unwrap();
+    assert_eq!(status, "True");
+}
+
 fn release(world: &mut World, what: &str) {
     world
         .api

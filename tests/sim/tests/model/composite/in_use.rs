@@ -23,6 +23,7 @@ fn usages(api: &Api) -> InUse {
     });
     InUse {
         usages: views.collect(),
+        is_unknown: false,
         ancestors: [].into(),
     }
 }
@@ -211,6 +212,26 @@ fn a_usage_by_its_own_composite_resource_goes_after_all_else() {
         Some(object)
     });
     world.api.edit(&own, |_| None);
+    world.settle().unwrap();
+    assert_eq!((world.api.xr, world.api.objects.len()), (None, 0));
+}
+
+#[test]
+fn a_deletion_is_said_before_all_usages_are_read_and_deletes_nothing() {
+    let mut world = two();
+    let known = world.in_use;
+    world.in_use = |api| InUse {
+        is_unknown: true,
+        ..usages(api)
+    };
+    act(&mut world, Step::Delete);
+    pass(&mut world, 5);
+    let xr = world.api.xr.clone().unwrap();
+    let conditions = xr["status"]["conditions"].as_array().unwrap();
+    let ready = conditions.iter().find(|one| one["type"] == "Ready").unwrap();
+    assert_eq!(ready["reason"], "Deleting");
+    assert_eq!(deletes(&world), [""; 0]);
+    world.in_use = known;
     world.settle().unwrap();
     assert_eq!((world.api.xr, world.api.objects.len()), (None, 0));
 }

@@ -271,3 +271,47 @@ async fn certificates_are_renewed_while_every_request_is_answered() {
     assert_ne!(renewed.current.authority, renewed.previous_authority.unwrap());
     bridge.proved().await;
 }
+
+/// Tries to delete an object all the time; the answer is how often it could have been deleted, and how often it was refused.
+async fn tries(stage: &GuardStage, name: &str, until: impl Future<Output = ()>) -> (u32, u32) {
+    let path = format!("{MAPS}/{name}");
+    let (mut passed, mut refused) = (0, 0);
+    let mut until = std::pin::pin!(until);
+    loop {
+        tokio::select! {
+            biased;
+            () = &mut until => return (passed, refused),
+            tried = stage.admin.try_delete(&path) => match tried {
+                Ok(_) => passed += 1,
+                Err(_) => refused += 1,
+            },
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_switch_of_the_guard_leaves_no_gap() {
+    let stage = GuardStage::new(Options::default()).await;
+    install_usages(&stage).await;
+    let db = stage.map("db", true).await;
+    protect(&stage, "protect-db", "db", Some(&db["metadata"]["uid"])).await;
+    let policy = stage.policy().await;
+    policy.proved().await;
+    drop(policy);
+    let webhook = stage.webhook(options(0)).await;
+    let (passed, refused) = tries(&stage, "db", webhook.proved()).await;
+    assert!(
+        passed == 0 && refused > 0,
+        "{passed} passed, {refused} were refused"
+    );
+    // Whoever serves a webhook goes on until its successor is in force.
+    let policy = stage.policy().await;
+    let (passed, refused) = tries(&stage, "db", policy.proved()).await;
+    assert!(
+        passed == 0 && refused > 0,
+        "{passed} passed, {refused} were refused"
+    );
+    drop(webhook);
+    let refusal = stage.refusal("db").await;
+    assert!(refusal.contains("crossbridge-no-usages"), "{refusal}");
+}

@@ -1,0 +1,146 @@
+//! Deletions in which somebody gets in the way.
+
+use bridge_core::composite::Settings;
+use serde_json::{Value, json};
+
+use super::{
+    claims::{claim, claims, composite_of},
+    stage::{Bridge, Stage, order, orders},
+};
+use crate::harness::within;
+
+const USER: &str = "bridge";
+const ROLES: &str = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
+
+fn says(object: &Value, type_: &str, words: &str) -> bool {
+    let conditions = object["status"]["conditions"].as_array();
+    conditions.into_iter().flatten().any(|condition| {
+        let message = condition["message"].as_str().unwrap_or_default();
+        condition["type"] == type_ && message.contains(words)
+    })
+}
+
+fn hold(finalizers: &Value) -> Value {
+    json!({"metadata": {"finalizers": finalizers}})
+}
+
+/// All rights, or all but the deletion of `ConfigMap`s.
+fn rights(may_delete: bool) -> Value {
+    let all = json!({"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]});
+    let but = json!([
+        {"apiGroups": [""], "resources": ["*"], "verbs": ["get", "list", "watch", "create", "update", "patch"]},
+        {"apiGroups": [
+            "apiextensions.k8s.io", "apiextensions.crossplane.io", "protection.crossplane.io", "shop.example.org",
+            "apiregistration.k8s.io", "events.k8s.io",
+        ], "resources": ["*"], "verbs": ["*"]},
+    ]);
+    let rules = if may_delete { json!([all]) } else { but };
+    json!({"metadata": {"name": USER}, "rules": rules})
+}
+
+/// Gives the bridge these rights, and waits until the API server knows.
+async fn grant(stage: &Stage, may_delete: bool) {
+    let path = format!("{ROLES}/{USER}");
+    let role = rights(may_delete);
+    if stage.admin.get(&path).await.is_ok() {
+        stage.admin.patch(&path, &role).await.unwrap();
+    } else {
+        stage.create(ROLES, &role).await;
+        let binding = json!({
+            "metadata": {"name": USER},
+            "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": USER},
+            "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": USER}],
+        });
+        stage
+            .create("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", &binding)
+            .await;
+    }
+    let review = json!({
+        "apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
+        "spec": {"user": USER, "resourceAttributes": {"verb": "delete", "resource": "configmaps", "namespace": "one"}},
+    });
+    let known = async {
+        loop {
+            let path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+            let answer = stage.admin.create(path, &review).await.unwrap();
+            if answer["status"]["allowed"] == may_delete {
+                return;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+    };
+    within(known).await;
+}
+
+#[tokio::test]
+async fn rights_that_are_revoked_in_the_middle_are_named() {
+    let mut stage = Stage::new().await;
+    let kubeconfig = stage.plane.user_kubeconfig(USER, None).unwrap();
+    grant(&stage, true).await;
+    let bridge = Bridge::start_as(kubeconfig, Settings::default()).await;
+    stage.install().await;
+    stage.define().await;
+    let namespace = stage.admin.namespace("one").await;
+    let path = format!("{}/shop", orders(&namespace));
+    let values = json!({"db": "1", "app": "1", "usage": "app"});
+    stage.create(&orders(&namespace), &order("shop", &values)).await;
+    stage.ready(&path).await;
+    let usages = "/apis/protection.crossplane.io/v1beta1/namespaces/one/usages/shop-usage";
+    stage.condition(usages, "Ready", "Available").await;
+    let maps = format!("/api/v1/namespaces/{namespace}/configmaps");
+    let app = format!("{maps}/shop-app");
+    stage
+        .admin
+        .patch(&app, &hold(&json!(["test/held"])))
+        .await
+        .unwrap();
+    stage.admin.delete(&path).await.unwrap();
+    stage.condition(&path, "DeletionBlocked", "InUse").await;
+    // What uses goes; what is used must not be deleted any more.
+    grant(&stage, false).await;
+    stage.admin.patch(&app, &hold(&Value::Null)).await.unwrap();
+    let blocked = stage.condition(&path, "DeletionBlocked", "Forbidden").await;
+    assert!(
+        says(
+            &blocked,
+            "DeletionBlocked",
+            "ConfigMap \"one/shop-db\" is not deleted: "
+        ),
+        "{blocked:#}"
+    );
+    stage.admin.get(&format!("{maps}/shop-db")).await.unwrap();
+    grant(&stage, true).await;
+    stage.gone(&path).await;
+    assert_eq!(stage.values(&namespace).await, [""; 0]);
+    bridge.end().await;
+}
+
+#[tokio::test]
+async fn a_claim_names_that_its_composite_resource_is_paused() {
+    let stage = Stage::new().await;
+    let bridge = Bridge::start(&stage.plane).await;
+    stage.install().await;
+    stage.define_claimed().await;
+    let namespace = stage.admin.namespace("one").await;
+    let path = format!("{}/a", claims(&namespace));
+    stage
+        .create(&claims(&namespace), &claim("a", &json!({"first": "1"})))
+        .await;
+    let xr = composite_of(&stage.ready(&path).await);
+    let paused = |value: Value| json!({"metadata": {"annotations": {"crossplane.io/paused": value}}});
+    stage.admin.patch(&xr, &paused(json!("true"))).await.unwrap();
+    stage.condition(&xr, "Synced", "ReconcilePaused").await;
+    stage.admin.delete(&path).await.unwrap();
+    stage
+        .object(&path, |claim| {
+            says(claim, "Ready", "is paused via the pause annotation")
+        })
+        .await;
+    // Nothing of it is deleted meanwhile.
+    assert_eq!(stage.values(&namespace).await, ["1"]);
+    stage.admin.patch(&xr, &paused(Value::Null)).await.unwrap();
+    stage.gone(&path).await;
+    stage.gone(&xr).await;
+    assert_eq!(stage.values(&namespace).await, [""; 0]);
+    bridge.end().await;
+}
