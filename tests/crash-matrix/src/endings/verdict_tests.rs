@@ -68,7 +68,7 @@ fn each_fault_is_counted_where_it_belongs() {
     for (lives, expected) in [
         // Left over, and its owner did not wait.
         (changed("2", |life| life.gone = None), [1, 1, 0, 0]),
-        (changed("xr", |life| life.said = Some(14)), [0, 1, 0, 0]),
+        (changed("xr", |life| life.said = Some(13)), [0, 1, 0, 0]),
         (changed("xr", |life| life.gone = Some(23)), [0, 1, 0, 0]),
         // The used one is deleted while it bears the label, or before its usage, or before what uses it.
         (changed("1", |life| life.marked_in_use = true), [0, 0, 1, 0]),
