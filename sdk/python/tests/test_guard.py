@@ -67,6 +67,31 @@ def test_code_that_blocks_is_answered_at_the_deadline_and_keeps_its_permit():
     run(work)
 
 
+def test_work_that_is_handed_on_while_its_call_is_cancelled_ends(monkeypatch):
+    async def work():
+        guard, hand_on = Guard(1), asyncio.run_coroutine_threadsafe
+        handed_on, cancelled = threading.Event(), threading.Event()
+
+        def slowly(coroutine, loop):
+            future = hand_on(coroutine, loop)
+            handed_on.set()
+            cancelled.wait(20)
+            return future
+
+        monkeypatch.setattr(asyncio, "run_coroutine_threadsafe", slowly)
+        task = asyncio.create_task(guard.guarded(lambda *_: asyncio.sleep(60), call(60.0), None))
+        while not handed_on.is_set():
+            await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        cancelled.set()
+        while guard.running:
+            await asyncio.sleep(0.01)
+
+    run(work)
+
+
 def test_a_plain_method_may_hand_its_work_on():
     async def work():
         guard, stopped = Guard(1), []

@@ -66,6 +66,7 @@ class _Thread:
         loop = asyncio.get_running_loop()
         self.future: asyncio.Future[Any] = loop.create_future()
         self._inner: concurrent.futures.Future[Any] | None = None
+        self._stopped = False
         context = contextvars.copy_context()
 
         def work() -> None:
@@ -73,8 +74,11 @@ class _Thread:
                 result = context.run(method, call, request)
                 if inspect.isawaitable(result):
                     # A plain method may hand its work on to an `async` one.
-                    self._inner = asyncio.run_coroutine_threadsafe(_awaited(result), loop)
-                    result = self._inner.result()
+                    self._inner = inner = asyncio.run_coroutine_threadsafe(_awaited(result), loop)
+                    # It was stopped before there was anything to stop.
+                    if self._stopped:
+                        inner.cancel()
+                    result = inner.result()
             except BaseException as error:  # noqa: BLE001 (likewise)
                 result = Contained(error)
             try:
@@ -86,6 +90,7 @@ class _Thread:
 
     def stop(self) -> None:
         """Stops what it has handed on; itself, it asks `call.ensure_active()`."""
+        self._stopped = True
         if self._inner is not None:
             self._inner.cancel()
 
