@@ -5,13 +5,13 @@ use std::time::Duration;
 use bridge_control_plane::{ControlPlane, Options};
 use kube::{
     Api, Client, Config,
-    api::{DynamicObject, Patch, PatchParams, PostParams},
+    api::{DynamicObject, ListParams, Patch, PatchParams, PostParams},
     config::{KubeConfigOptions, Kubeconfig},
     core::{ApiResource, GroupVersionKind},
     runtime::wait::await_condition,
 };
 use serde_json::{Value, json};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 const LIMIT: Duration = Duration::from_mins(1);
 
@@ -109,6 +109,19 @@ pub async fn until(
     seen.unwrap_or_else(|_| panic!("{name}: not {what} within {LIMIT:?}"))
         .unwrap()
         .unwrap()
+}
+
+/// Waits until the API server serves the kind, a moment after its CRD is established.
+pub async fn until_served(api: &Api<DynamicObject>) {
+    let served = async {
+        while api.list(&ListParams::default()).await.is_err() {
+            sleep(Duration::from_millis(20)).await;
+        }
+    };
+    assert!(
+        timeout(LIMIT, served).await.is_ok(),
+        "not served within {LIMIT:?}"
+    );
 }
 
 pub async fn until_gone(api: Api<DynamicObject>, name: &str) {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{
     admin::Bridge,
-    cluster::{Cluster, condition, configure, create, is_true, merge, note, until},
+    cluster::{Cluster, condition, configure, create, is_true, merge, note, until, until_served},
     notes::{Notes, SLOW},
     program::{BRIDGE, run},
     rules::apply_printed,
@@ -26,11 +26,8 @@ async fn each_record_of_the_log_is_one_line_and_an_orderly_stop_no_warning() {
         .stderr(Output::lines(move |line| drop(send.send(line.to_owned()))))
         .spawn()
         .unwrap();
-    let definitions = cluster.definitions();
-    until(&definitions, "notes.notes.example.org", "established", |crd| {
-        is_true(crd, "Established")
-    })
-    .await;
+    until_served(&cluster.cluster_scoped("ClusterProviderConfig")).await;
+    until_served(&cluster.namespaced("Note")).await;
     configure(&cluster, json!({ "token": "canary" })).await;
     let api = cluster.namespaced("Note");
     create(&api, note()).await.unwrap();

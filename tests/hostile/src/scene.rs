@@ -190,8 +190,15 @@ impl Scene {
         } else {
             Api::namespaced_with(self.client(), namespace, &resource)
         };
-        let created = api.create(&PostParams::default(), &object).await;
-        created.unwrap_or_else(|error| panic!("{kind}: {error}"));
+        eventually(&format!("{kind} is served"), async || {
+            match api.create(&PostParams::default(), &object).await {
+                Ok(_) => true,
+                // A CRD is established a moment before its kind is served.
+                Err(kube::Error::Api(status)) if status.code == 404 => false,
+                Err(error) => panic!("{kind}: {error}"),
+            }
+        })
+        .await;
     }
 
     /// A namespace of that name, with a Secret `keys` that holds the canary.
