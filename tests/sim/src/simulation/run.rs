@@ -78,6 +78,9 @@ pub fn run(seed: u64, keeps_journal: bool) -> Report {
     if plan.password {
         environment.log.listen();
     }
+    if plan.steps.iter().any(|(_, step)| matches!(step, Step::ApiDown(_))) {
+        environment.log.expect_outage();
+    }
     for (is_so, scene) in [
         (plan.bridges > 1, ScenarioFeature::TwoBridges),
         (plan.rivals, ScenarioFeature::Rivals),
