@@ -65,7 +65,31 @@ fn intent_of<'p>(ctx: &'p ReconcileContext, verb: OperationVerb) -> Option<(&'p 
         .intent
         .as_ref()
         .filter(|intent| Some(intent.verb) == needs)?;
-    Some((record, intent))
+    // One of before the Delete that the status records is not of what that began.
+    let pending = ctx.snapshot.managed.status.progress.deletion.as_ref();
+    let is_older = pending.is_some_and(|pending| rules::follows(pending, record));
+    (!is_older || Rule::DrivenRemovalHasItsIntent.is_off()).then_some((record, intent))
+}
+
+/// The intent that a removal is to be driven on with, where the record has none of it: an observation found it, or the status records the Delete that
+/// began it. A create that is open stays so, and the removal is polled without one.
+fn first_intent_of_removal(
+    ctx: &ReconcileContext,
+    operation: &OperationReport,
+    name: &str,
+) -> Option<Record> {
+    let is_confirmed = || {
+        let record = ctx.record();
+        record.is_some_and(|record| rules::confirmed(ctx.snapshot, record))
+    };
+    let needs = operation.verb == OperationVerb::Delete
+        && rules::delete_needs_intent(ctx.snapshot)
+        && (is_confirmed() || Rule::RemovalKeepsOpenCreate.is_off());
+    if needs {
+        removal::with_intent(ctx, name)
+    } else {
+        None
+    }
 }
 
 pub(super) fn poll(ctx: &ReconcileContext, operation: &OperationReport, name: &str) -> Decision {
@@ -88,9 +112,7 @@ pub(super) fn poll(ctx: &ReconcileContext, operation: &OperationReport, name: &s
     }
     // It moves only when polled: the poll counts as the call that it continues (trace 31).
     let Some((record, intent)) = intent_of(ctx, operation.verb) else {
-        let needs = operation.verb == OperationVerb::Delete && rules::delete_needs_intent(ctx.snapshot);
-        // The status records the Delete that began it, and no more than that.
-        return match removal::with_intent(ctx, name).filter(|_| needs) {
+        return match first_intent_of_removal(ctx, operation, name) {
             Some(record) => {
                 ctx.write_intent("record that the operation is driven on", &record, BTreeMap::new())
             }

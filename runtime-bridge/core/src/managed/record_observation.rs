@@ -123,7 +123,7 @@ impl ReconcileMemory {
         };
         let stored = || snapshot.managed.status.progress.operation.clone();
         let known = self.operation.known_or(stored);
-        if known.is_some() || !rules::may_adopt_operation(snapshot, operation) {
+        if known.is_some() || !rules::may_adopt_operation(snapshot, observation, operation) {
             return;
         }
         self.operation.follow(operation, snapshot.now);
@@ -142,7 +142,7 @@ impl ReconcileMemory {
         });
     }
 
-    /// What is there need not be made any more, and what is as wished needs no Update that failed.
+    /// What exists need not be created any more, and what is in sync needs no Update that failed.
     fn clear_resolved(&mut self, snapshot: &Snapshot, observation: &Observation) {
         let as_wished = || {
             snapshot.desired.as_ref().is_ok_and(|desired| {

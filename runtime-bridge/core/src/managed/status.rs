@@ -40,7 +40,7 @@ pub struct Condition {
     pub observed_generation: i64,
 }
 
-/// A condition as wished: time and generation are put on when it is written.
+/// A condition as desired: time and generation are put on when it is written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConditionValue {
     /// True or false.
@@ -93,10 +93,15 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// A time that cannot be reckoned with is none of ours.
-    fn with_usable_times(mut self) -> Self {
-        self.deletion = self.deletion.filter(|deletion| within_reach(deletion.deadline));
-        self
+    /// What cannot be read, as a newer bridge may have written it, counts as lost, but not the Delete beside it. A time that cannot be reckoned with
+    /// is none of ours.
+    fn of(value: Value) -> Self {
+        let deletion = value.get("deletion").cloned();
+        let deletion = deletion.and_then(|deletion| serde_json::from_value::<PendingDelete>(deletion).ok());
+        Self {
+            deletion: deletion.filter(|deletion| within_reach(deletion.deadline)),
+            ..serde_json::from_value(value).unwrap_or_default()
+        }
     }
 }
 
@@ -211,11 +216,7 @@ impl Status {
                 .filter_map(|one| serde_json::from_value(one).ok())
                 .collect(),
             at_provider,
-            progress: others
-                .remove(CROSSBRIDGE)
-                .and_then(|value| serde_json::from_value(value).ok())
-                .map(Progress::with_usable_times)
-                .unwrap_or_default(),
+            progress: others.remove(CROSSBRIDGE).map(Progress::of).unwrap_or_default(),
             last_handled,
             others,
         }
@@ -300,5 +301,15 @@ mod tests {
         assert_eq!(read.write(), status);
         read.progress.create_token.clear();
         assert_eq!(read.write()["crossbridge"], json!({"quota": {"left": 3}}));
+    }
+
+    #[test]
+    fn a_delete_is_read_whatever_stands_beside_it() {
+        let deletion = json!({"token": "t", "deadline": "2026-11-21T12:00:00Z"});
+        let status = json!({"crossbridge": {"deletion": deletion, "operation": {"verb": "MOVE"}}});
+        let read = Status::read(&status);
+        let pending = read.progress.deletion.as_ref();
+        assert_eq!(pending.map(|pending| pending.token.as_str()), Some("t"));
+        assert_eq!(read.progress.operation, None);
     }
 }

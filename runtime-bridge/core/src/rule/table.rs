@@ -148,6 +148,9 @@ rules! {
     // Deletion
     DeleteOfNameNeedsIntent: "a Delete of a name needs an intent", [Trace(13), Trace(31)];
     PendingDeleteIsACall: "a Delete that the status records is a recorded call", [Trace(13), Trace(38)];
+    DrivenRemovalHasItsIntent: "a removal is not driven on with an intent of before its Delete", [Trace(31)];
+    FoundRemovalIsOwn: "a removal that was found is driven on only of the object's own resource", [Trace(27)];
+    RemovalKeepsOpenCreate: "a removal that was found closes no create that is open", [Trace(31)];
     MarkerReplacesNoIntent: "a marker is no reason to delete without an intent", [Trace(43)];
     DeletionLeavesUnmarked: "a deletion leaves what the creating request would have marked, and did not", [Trace(27)];
     DeletionAdoptsNothing: "deletion adopts nothing", [Trace(27)];

@@ -78,7 +78,11 @@ pub fn run(seed: u64, keeps_journal: bool) -> Report {
     if plan.password {
         environment.log.listen();
     }
-    if plan.steps.iter().any(|(_, step)| matches!(step, Step::ApiDown(_))) {
+    if plan
+        .steps
+        .iter()
+        .any(|(_, step)| matches!(step, Step::ApiDown(_)))
+    {
         environment.log.expect_outage();
     }
     for (is_so, scene) in [

@@ -7,7 +7,7 @@ use crate::managed::{
     attempt::Attempt,
     names,
     reconcile_memory::ReconcileMemory,
-    record::{Intent, Record},
+    record::{Intent, IntentVerb, Record},
     snapshot::Snapshot,
     status::PendingDelete,
 };
@@ -62,6 +62,8 @@ pub fn may_still_run_until(
     let deadline = match pending.filter(|_| !Rule::PendingDeleteIsACall.is_off()) {
         // Nothing of the record could execute any more when it was written.
         Some(pending) if follows(pending, record) => pending_until(memory, pending),
+        // Nothing of it could execute any more when this one was recorded.
+        Some(_) if is_delete(record) => recorded,
         Some(pending) => recorded.max(pending_until(memory, pending)),
         None => recorded,
     };
@@ -70,8 +72,14 @@ pub fn may_still_run_until(
         .filter(|over| !Rule::OneCallAtATime.is_off() && *over > snapshot.now)
 }
 
+/// Its intent deletes, and is no older than the Delete of the status, which follows what was there before.
+fn is_delete(record: &Record) -> bool {
+    let intent = record.intent.as_ref();
+    intent.is_some_and(|intent| intent.verb == IntentVerb::Delete)
+}
+
 /// Whether the record is still the one that it was written upon.
-fn follows(pending: &PendingDelete, record: &Record) -> bool {
+pub fn follows(pending: &PendingDelete, record: &Record) -> bool {
     let token = record.intent.as_ref().map_or("", |intent| intent.token.as_str());
     pending.after == token
 }

@@ -20,7 +20,7 @@ pub use answer::{
     believed, contradicts_itself, exhausts_token, failed_operation_resolves, is_terminal, rejection_resolves,
 };
 pub use call::{
-    delete_needs_intent, is_certainly_unsent, is_just_recorded, may_be_orphaned, may_drive,
+    delete_needs_intent, follows, is_certainly_unsent, is_just_recorded, may_be_orphaned, may_drive,
     may_still_run_until, pending_delete, precondition_valid_until, unrecorded_delete_may_run_until,
 };
 pub use location::{found_in_another_account, in_another_account, same_location};

@@ -1,24 +1,40 @@
 //! Which operations are followed, and what their end means.
 
+use super::{Ownership, bound, ownership};
 use crate::managed::{
-    record::{Intent, Record},
+    record::{Intent, Record, Stored},
     snapshot::Snapshot,
     status::OperationReport,
 };
 use crate::{
-    external::{Operation, OperationVerb},
+    external::{Observation, Operation, OperationVerb},
     rule::Rule,
 };
 
-/// An operation that a look found may be followed as if it were ours: a creation's handle lives in the record alone, a removal that nobody here
-/// asked for is waited for, and what moves only when polled is driven on only where its verb is wished for (trace 41).
-pub fn may_adopt_operation(snapshot: &Snapshot, operation: &Operation) -> bool {
+/// An operation that an observation found may be followed as if it were ours: a creation's handle lives in the record alone, a removal that nobody here
+/// asked for is waited for, and what moves only when polled is driven on only where its verb is still due (trace 41). Of a resource that the object
+/// cannot show to be its own no removal is driven on (trace 27).
+pub fn may_adopt_operation(snapshot: &Snapshot, observation: &Observation, operation: &Operation) -> bool {
     let deleting = snapshot.managed.deletion.is_some();
     match operation.verb {
         OperationVerb::Create => false,
         OperationVerb::Update => !operation.poll_driven || (snapshot.managed.policies.update && !deleting),
-        OperationVerb::Delete => deleting || Rule::UndesiredRemovalIsNotDriven.is_off(),
+        OperationVerb::Delete => {
+            (deleting || Rule::UndesiredRemovalIsNotDriven.is_off()) && is_own(snapshot, observation)
+        }
     }
+}
+
+fn is_own(snapshot: &Snapshot, observation: &Observation) -> bool {
+    let is_own = match ownership(snapshot, observation) {
+        Ownership::Owned | Ownership::FormerlyOwned => true,
+        Ownership::Unmarked => match &*snapshot.managed.record() {
+            Stored::Owned(record) => bound(snapshot, record),
+            Stored::None | Stored::Unreadable(_) => false,
+        },
+        Ownership::Foreign(_) => false,
+    };
+    is_own || Rule::FoundRemovalIsOwn.is_off()
 }
 
 /// An operation is about the resource that the record speaks of, not about a former one, whose name and handle may be the same (trace 54).

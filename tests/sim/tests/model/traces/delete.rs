@@ -303,6 +303,68 @@ fn trace_27_deletion_adopts_nothing_that_appears_meanwhile() {
 }
 
 #[test]
+fn trace_27_a_removal_of_a_foreign_resource_is_not_driven() {
+    for subject in [kinds::named(), kinds::bucket(), kinds::table()] {
+        let subject = subject.paced(Pace::AtOnce, Pace::Driven);
+        let mut model = Model::started(&subject);
+        model.stop_before(A, "create");
+        model
+            .cloud
+            .foreign("thing", "", &serde_json::Map::new(), model.now);
+        model.rest();
+        assert_eq!(model.value("Synced"), "False/AlreadyExists", "{}", subject.name);
+        model.cloud.begin_removal_by_hand("thing");
+        model.etcd.delete(model.now);
+        model.rest();
+        model.verify();
+        assert!(model.etcd.object.is_none(), "{}", subject.name);
+        assert_eq!(model.cloud.objects.len(), 1, "{}", subject.name);
+        assert_eq!(
+            (model.calls("poll"), model.calls("delete")),
+            (0, 0),
+            "{}",
+            subject.name
+        );
+    }
+}
+
+#[test]
+fn trace_31_a_removal_by_hand_leaves_an_open_create_open() {
+    let mut model = Model::started(&kinds::named().paced(Pace::AtOnce, Pace::Driven));
+    model.stop_before(A, "create");
+    model.step(A, &mut Script::on(Verb::Create, CallOutcome::CrashBeforePersist));
+    let name = model.made()[0].name.clone();
+    model.cloud.begin_removal_by_hand(&name);
+    model.etcd.delete(model.now);
+    model.stop_before(A, "poll");
+    assert!(model.record().create().is_some(), "{}", model.log.join("\n"));
+    model.ends_gone();
+}
+
+#[test]
+fn trace_31_an_older_intent_does_not_drive_a_removal() {
+    // The Delete of a replacement was rejected, and its intent stays in the record; then the object is deleted.
+    let mut model = Model::at_rest(&kinds::named().paced(Pace::AtOnce, Pace::Driven));
+    grow_old(&mut model);
+    model.edit("fixed", json!("b"));
+    model.approve("2");
+    let failure = CallOutcome::Fails(FailureCode::Unavailable, Effect::None);
+    let mut script = Script::on(Verb::Delete, failure);
+    model.pass_with(A, &mut script);
+    assert!(script.used_up(), "{}", model.log.join("\n"));
+    model.etcd.delete(model.now);
+    model.stop_before(A, "poll");
+    model.step(A, &mut Script::on(Verb::Poll, CallOutcome::Late));
+    model.rest();
+    assert!(model.etcd.object.is_none());
+    assert!(model.flights.is_empty(), "{}", model.log.join("\n"));
+    model.create();
+    model.rest();
+    model.advance(Duration::from_mins(1));
+    model.ends_ready();
+}
+
+#[test]
 fn trace_31_a_poll_that_drives_a_removal_spares_the_successor() {
     let subject = kinds::named().paced(Pace::AtOnce, Pace::Driven);
     let mut model = Model::at_rest(&subject);
@@ -418,6 +480,25 @@ fn a_failed_delete_is_retried_and_reported() {
     assert_eq!(model.value("Ready"), "False/Deleting");
     assert!(model.message().starts_with("delete failed"));
     model.ends_gone();
+}
+
+#[test]
+fn a_second_delete_that_is_answered_ends_the_deletion_at_once() {
+    let mut model = Model::at_rest(&kinds::named());
+    grow_old(&mut model);
+    model.etcd.delete(model.now);
+    let begun = model.now;
+    model.rest_after(Script::on(
+        Verb::Delete,
+        CallOutcome::Fails(FailureCode::Unavailable, Effect::None),
+    ));
+    model.verify();
+    assert!(model.etcd.object.is_none());
+    assert!(
+        model.now < begun + SignedDuration::from_secs(10),
+        "{}",
+        model.log.join("\n")
+    );
 }
 
 #[test]
