@@ -14,8 +14,11 @@ use serde_json::Value;
 /// Shorter values occur in texts by chance, and are no secrets that withstand guessing.
 const SHORTEST: usize = 6;
 
-/// The message of a gRPC status travels in headers, of which all together are no longer.
+/// The message of a gRPC status travels in headers, of which all together are no longer: neither is a value in it.
 const MOST_STATUS: usize = 16 << 10;
+
+/// In data, a value that is shorter is replaced only where it is all there is: as a part of something else it is there by chance.
+const SHORTEST_PART: usize = 12;
 
 /// What stands in place of a value.
 const HIDDEN: &str = "[redacted]";
@@ -37,7 +40,7 @@ impl<'a> SentSecrets<'a> {
         let mut forms = None;
         let mut hide = |text: &mut String| {
             if !text.is_empty() {
-                hide(forms.get_or_insert_with(|| self.forms()), text);
+                hide(forms.get_or_insert_with(|| self.forms()).iter(), text);
             }
         };
         match result {
@@ -62,7 +65,12 @@ impl<'a> SentSecrets<'a> {
         let mut forms = None;
         if self.sensitive().next().is_some() {
             answer.each_published(&mut |text| {
-                hide(forms.get_or_insert_with(|| all_forms(self.sensitive())), text);
+                let forms = forms.get_or_insert_with(|| all_forms(self.sensitive(), usize::MAX));
+                if forms.contains(text) {
+                    HIDDEN.clone_into(text);
+                }
+                let parts = forms.iter().take_while(|form| form.len() >= SHORTEST_PART);
+                hide(parts, text);
             });
         }
     }
@@ -73,14 +81,17 @@ impl<'a> SentSecrets<'a> {
     }
 
     fn forms(&self) -> Vec<String> {
-        all_forms(self.config.credentials.0.values().chain(self.sensitive()))
+        all_forms(
+            self.config.credentials.0.values().chain(self.sensitive()),
+            MOST_STATUS,
+        )
     }
 }
 
-/// All forms of all values, the longest first. No text is longer than the contract lets it be, and so is no value in it.
-fn all_forms<'a>(values: impl Iterator<Item = &'a Vec<u8>>) -> Vec<String> {
+/// All forms of all values of at most so many bytes, the longest first.
+fn all_forms<'a>(values: impl Iterator<Item = &'a Vec<u8>>, most: usize) -> Vec<String> {
     let mut forms: Vec<String> = values
-        .filter(|value| (SHORTEST..=MOST_STATUS).contains(&value.len()))
+        .filter(|value| (SHORTEST..=most).contains(&value.len()))
         .flat_map(|value| forms(value))
         .collect();
     forms.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
@@ -88,7 +99,7 @@ fn all_forms<'a>(values: impl Iterator<Item = &'a Vec<u8>>) -> Vec<String> {
     forms
 }
 
-fn hide(forms: &[String], text: &mut String) {
+fn hide<'f>(forms: impl Iterator<Item = &'f String>, text: &mut String) {
     for form in forms {
         if text.contains(form.as_str()) {
             *text = text.replace(form.as_str(), HIDDEN);
@@ -301,6 +312,41 @@ mod tests {
         assert_eq!(
             hidden(&secrets, "canary-long canary eu"),
             "[redacted] [redacted] eu"
+        );
+    }
+
+    /// What a status shows of these texts, of an object with this sensitive value.
+    fn published(value: &str, texts: &[&str]) -> Vec<String> {
+        let config = sent(&[]);
+        let desired = DesiredState {
+            sensitive: Secrets([("/password".to_owned(), value.as_bytes().to_vec())].into()),
+            ..DesiredState::default()
+        };
+        let status = serde_json::json!({ "texts": texts });
+        let observation = Observation {
+            status: status.as_object().cloned(),
+            ..Observation::default()
+        };
+        let sent = SentSecrets::of(&config, Some(&desired));
+        let hidden = sent.hide_in(Ok(ObserveResult::Found(Box::new(observation))));
+        let Ok(ObserveResult::Found(observation)) = hidden else {
+            panic!("{hidden:?}");
+        };
+        let texts = observation.status.expect("a status")["texts"].clone();
+        serde_json::from_value(texts).expect("texts")
+    }
+
+    #[test]
+    fn a_sensitive_value_of_any_length_is_hidden_in_a_status() {
+        let long = "canary ".repeat(10_000);
+        assert_eq!(published(&long, &[&format!("<{long}>")]), ["<[redacted]>"]);
+    }
+
+    #[test]
+    fn a_short_value_is_hidden_in_a_status_where_it_stands_alone() {
+        assert_eq!(
+            published("master", &["master", "arn:master-1", "a"]),
+            ["[redacted]", "arn:master-1", "a"]
         );
     }
 }

@@ -1,8 +1,21 @@
 //! Connections to the admin endpoint: so many at once, each with so much time for a request.
 
-use std::{collections::VecDeque, io, net::SocketAddr, time::Duration};
+use std::{
+    collections::VecDeque,
+    io,
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
-use axum::Router;
+use axum::{
+    Router,
+    extract::Request,
+    middleware::{Next, from_fn},
+};
 use hyper::server::conn::http1;
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
@@ -30,14 +43,21 @@ const MOST_HEAD: usize = 16 << 10;
 /// After an error of the listener, such as too many open files.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Serves each connection by the routes that its client may use, until it is stopped. One more than there are places ends the oldest: who
-/// holds connections without a request keeps no probe waiting.
+/// A connection that has a place.
+struct Held {
+    task: JoinHandle<()>,
+    /// A request of it is being answered.
+    is_busy: Arc<AtomicBool>,
+}
+
+/// Serves each connection by the routes that its client may use, until it is stopped. One more than there are places ends the oldest without a request, else
+/// the oldest: who holds connections keeps no probe waiting.
 pub(super) async fn serve(
     listener: TcpListener,
     routes: impl Fn(SocketAddr) -> Router,
     stop: CancellationToken,
 ) {
-    let mut held: VecDeque<JoinHandle<()>> = VecDeque::with_capacity(MOST);
+    let mut held: VecDeque<Held> = VecDeque::with_capacity(MOST);
     loop {
         let accepted = tokio::select! {
             () = stop.cancelled() => return,
@@ -45,13 +65,19 @@ pub(super) async fn serve(
         };
         match accepted {
             Ok((stream, from)) => {
-                held.retain(|connection| !connection.is_finished());
+                held.retain(|connection| !connection.task.is_finished());
+                let is_idle = |connection: &Held| !connection.is_busy.load(Ordering::Relaxed);
                 if held.len() >= MOST
-                    && let Some(oldest) = held.pop_front()
+                    && let Some(ended) = held.remove(held.iter().position(is_idle).unwrap_or(0))
                 {
-                    oldest.abort();
+                    ended.task.abort();
                 }
-                held.push_back(tokio::spawn(one(stream, routes(from))));
+                let is_busy = Arc::new(AtomicBool::new(false));
+                let routes = noted(routes(from), &is_busy);
+                held.push_back(Held {
+                    task: tokio::spawn(one(stream, routes)),
+                    is_busy,
+                });
             }
             Err(error) => {
                 tracing::warn!(%error, "failed to accept a connection to the admin endpoint");
@@ -59,6 +85,20 @@ pub(super) async fn serve(
             }
         }
     }
+}
+
+/// The same routes; while they answer, it is noted.
+fn noted(routes: Router, is_busy: &Arc<AtomicBool>) -> Router {
+    let is_busy = Arc::clone(is_busy);
+    routes.layer(from_fn(move |request: Request, next: Next| {
+        let is_busy = Arc::clone(&is_busy);
+        async move {
+            is_busy.store(true, Ordering::Relaxed);
+            let response = next.run(request).await;
+            is_busy.store(false, Ordering::Relaxed);
+            response
+        }
+    }))
 }
 
 async fn one(stream: TcpStream, routes: Router) {

@@ -42,9 +42,12 @@ impl Groups {
                 "its group is neither {plugin}, as the plugin is called, nor ends in .{plugin}: another plugin may own that group; {allow}"
             ));
         }
-        // Whoever calls itself `example.org` has not therefore what is `aws.example.org`'s.
-        let mut pinned = self.pinned.iter();
-        let owner = pinned.find(|pinned| pinned.len() > plugin.len() && kind.is_of_plugin(pinned))?;
+        // A plugin that calls itself `example.org` has not therefore what is `aws.example.org`'s, nor has one that calls itself `s3.aws.example.org`,
+        // unless the operator does.
+        let is_pinned = self.pinned.contains(plugin);
+        let mut others = self.pinned.iter().filter(|pinned| *pinned != plugin);
+        let owner =
+            others.find(|pinned| kind.is_of_plugin(pinned) && (pinned.len() > plugin.len() || !is_pinned))?;
         Some(format!(
             "its group belongs to the plugin {owner}, which --plugin {owner}=… names; {allow}"
         ))
@@ -63,7 +66,9 @@ mod tests {
             ("example.org", "sqs.aws.example.org"),
         ];
         let groups = Groups {
-            pinned: BTreeSet::from(["aws.example.org".to_owned()]),
+            pinned: ["aws.example.org", "ec2.aws.example.org"]
+                .map(str::to_owned)
+                .into(),
             allowed: allowed
                 .map(|(plugin, group)| OfPlugin {
                     plugin: plugin.to_owned(),
@@ -96,5 +101,14 @@ mod tests {
         for of_pinned in ["aws.example.org", "s3.aws.example.org"] {
             assert!(!may("example.org", of_pinned), "{of_pinned}");
         }
+        assert!(
+            !may("s3.aws.example.org", "s3.aws.example.org"),
+            "below a pinned name"
+        );
+        assert!(may("ec2.aws.example.org", "ec2.aws.example.org"), "pinned itself");
+        assert!(
+            !may("aws.example.org", "ec2.aws.example.org"),
+            "of another pinned one"
+        );
     }
 }

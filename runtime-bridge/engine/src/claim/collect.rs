@@ -81,13 +81,15 @@ impl ClaimReconciler {
         self.shared.secret_users.set(&user, counts.collect());
         let version =
             |namespace: &str, name: &str| self.shared.secrets.version(&Key::secret(namespace, name));
+        // In this order: a list that is completed in between brings usages that are then found.
+        let are_usages_unknown = !are_usages_known(&self.shared.watches);
         let in_use = match &xr {
             ObjectState::Exists(_) => self.in_use(&name),
             _ => None,
         };
         Additions {
             in_use,
-            are_usages_unknown: !are_usages_known(&self.shared.watches),
+            are_usages_unknown,
             secrets: secrets.map(|refs| SecretVersions {
                 source: version(&refs.source_namespace, &refs.source),
                 target: version(claim.namespace(), &refs.target),

@@ -22,7 +22,7 @@ impl ManagedReconciler {
         let shared = &self.shared;
         let unasked = Problem {
             reason: "NotAsked".to_owned(),
-            message: "nobody has asked for it yet".to_owned(),
+            message: "it was not asked for yet".to_owned(),
         };
         Snapshot {
             kind: Arc::clone(&self.kind),
@@ -53,11 +53,13 @@ impl ManagedReconciler {
             return None;
         }
         let shared = &self.shared;
+        // In this order: a list that is completed in between brings usages that are then found.
+        let are_known = are_usages_known(&shared.watches);
         let usages = StoredUsages::new(&shared.store).protecting(object);
         let by = match usages.first() {
             Some(usage) => usage.text(),
             // Its usages are another process's to see to: their mark tells.
-            None if object.label(IN_USE) == Some("true") && !are_usages_known(&shared.watches) => {
+            None if object.label(IN_USE) == Some("true") && !are_known => {
                 object.annotation(IN_USE_BY).unwrap_or("a usage").to_owned()
             }
             None => return None,
