@@ -10,6 +10,7 @@ mod command;
 mod composed;
 mod leftovers;
 mod progress;
+mod rebuilt;
 mod state;
 mod supervise;
 mod watch;
@@ -42,6 +43,7 @@ use self::{
     children::Children,
     command::ChildCommand,
     progress::ProgressPrinter,
+    rebuilt::{WatchError, WatchedFiles, no_changes},
     state::StateFile,
     supervise::{SuperviseError, Supervised},
 };
@@ -83,6 +85,11 @@ pub struct DevArgs {
         value_parser = FunctionCommand::parse
     )]
     pub function_command: Vec<FunctionCommand>,
+    /// File, or folder, to watch: when it changes, plugins and functions are started again. For a compiled plugin the program that the
+    /// build writes; for others their sources. Below a folder, target, node_modules, __pycache__ and hidden files are left out. Can be given more
+    /// than once.
+    #[arg(long, value_name = "PATH")]
+    pub watch: Vec<PathBuf>,
     /// Manifest file, or folder of them (*.yaml, *.yml, *.json, by name), to apply once their kinds are served. Can be given more
     /// than once.
     #[arg(long, value_name = "PATH")]
@@ -140,6 +147,9 @@ pub enum DevError {
     /// The control plane does not run.
     #[error(transparent)]
     ControlPlane(#[from] StartError),
+    /// What `--watch` names cannot be watched.
+    #[error(transparent)]
+    Watch(#[from] WatchError),
     /// The bridge, a plugin or a function cannot run at all.
     #[error(transparent)]
     Supervise(#[from] SuperviseError),
@@ -181,6 +191,7 @@ fn io(step: &'static str) -> impl FnOnce(io::Error) -> DevError {
 async fn until_stopped(args: &DevArgs, stop: &CancellationToken) -> Result<(), DevError> {
     let progress = ProgressPrinter::new();
     let documents = manifests::read(&args.apply)?;
+    let files = WatchedFiles::start(&args.watch)?;
     let folder = ScratchDir::new("crossbridge-dev-").map_err(io("create a temporary folder"))?;
     progress.say("control plane", "starting");
     let options = Options {
@@ -213,6 +224,7 @@ async fn until_stopped(args: &DevArgs, stop: &CancellationToken) -> Result<(), D
             progress,
             state: &state,
             usage_exit_code: None,
+            changes: files.changes(),
         }
         .run(|| child.spawn(), &end_children)
     });
@@ -240,6 +252,7 @@ async fn until_stopped(args: &DevArgs, stop: &CancellationToken) -> Result<(), D
             progress,
             state: &state,
             usage_exit_code: Some(USAGE),
+            changes: no_changes(),
         }
         .run(program, stop)
         .await;

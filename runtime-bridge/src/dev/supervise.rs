@@ -6,7 +6,7 @@ use bridge_control_plane::process::{Output, Spawn, SpawnError};
 use bridge_core::back_off::policies;
 use tokio_util::sync::CancellationToken;
 
-use super::{progress::ProgressPrinter, state::StateFile};
+use super::{progress::ProgressPrinter, rebuilt::Changes, state::StateFile};
 
 /// A program that ran for so long is well, whatever it ended of.
 const STABLE_AFTER: Duration = Duration::from_secs(10);
@@ -20,6 +20,8 @@ pub struct Supervised<'a> {
     pub state: &'a StateFile,
     /// The exit code by which it reports that it will never run like this.
     pub usage_exit_code: Option<i32>,
+    /// Of the files that it is made of.
+    pub changes: Changes,
 }
 
 /// Why a program is not kept running.
@@ -39,15 +41,25 @@ pub enum SuperviseError {
 }
 
 impl Supervised<'_> {
-    /// Runs it, again and again, until `stop`. Fails only if it cannot run at all.
+    /// Runs it, again and again, until `stop`. Fails only if it cannot run at all: what was built anew may be missing for a moment.
     pub async fn run(
-        self,
+        mut self,
         program: impl Fn() -> Spawn,
         stop: &CancellationToken,
     ) -> Result<(), SuperviseError> {
         let mut backoff = Backoff::default();
+        let mut has_run = false;
         while !stop.is_cancelled() {
-            let process = self.quoted(program()).spawn()?;
+            let process = match self.quoted(program()).spawn() {
+                Ok(process) => process,
+                Err(error) if has_run => {
+                    self.pause(&error.to_string(), backoff.after(Duration::ZERO), stop)
+                        .await;
+                    continue;
+                }
+                Err(error) => return Err(error.into()),
+            };
+            has_run = true;
             // First the file, so that who reads that it was started finds it there.
             if let Err(error) = self.state.started(&self.name, process.id()) {
                 self.progress
@@ -61,12 +73,13 @@ impl Supervised<'_> {
                     if let Some(code) = status.code().filter(|code| self.usage_exit_code == Some(*code)) {
                         return Err(SuperviseError::Usage { name: self.name, code });
                     }
-                    let backoff = backoff.after(begun.elapsed());
-                    self.progress.say(&self.name, &format!("ended ({status}); starts again in {} s", backoff.as_secs_f32()));
-                    tokio::select! {
-                        () = tokio::time::sleep(backoff) => {}
-                        () = stop.cancelled() => {}
-                    }
+                    self.pause(&format!("ended ({status})"), backoff.after(begun.elapsed()), stop).await;
+                }
+                Ok(()) = self.changes.changed() => {
+                    self.say_changed();
+                    let status = process.stop(GRACE).await;
+                    self.progress.say(&self.name, &format!("stopped ({status})"));
+                    backoff = Backoff::default();
                 }
                 () = stop.cancelled() => {
                     let status = process.stop(GRACE).await;
@@ -75,6 +88,24 @@ impl Supervised<'_> {
             }
         }
         Ok(())
+    }
+
+    /// A change of its files ends it, as does `stop`.
+    async fn pause(&mut self, why: &str, pause: Duration, stop: &CancellationToken) {
+        let seconds = pause.as_secs_f32();
+        self.progress
+            .say(&self.name, &format!("{why}; starts again in {seconds} s"));
+        tokio::select! {
+            () = tokio::time::sleep(pause) => {}
+            Ok(()) = self.changes.changed() => self.say_changed(),
+            () = stop.cancelled() => {}
+        }
+    }
+
+    fn say_changed(&mut self) {
+        let changed = self.changes.borrow_and_update().display().to_string();
+        self.progress
+            .say(&self.name, &format!("starts again: {changed} changed"));
     }
 
     fn quoted(&self, program: Spawn) -> Spawn {

@@ -149,6 +149,27 @@ async fn dev_applies_prints_restarts_and_cleans_up() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn dev_restarts_the_plugin_when_a_watched_file_changes() {
+    let sources = ScratchDir::new("crossbridge-dev-test-sources-").unwrap();
+    let script = sources.path().join("plugin.sh");
+    fs::write(&script, "echo this is the first; exec sleep 1000").unwrap();
+    let plugin = format!("sh {}", script.display());
+    let watched = sources.path().display().to_string();
+    let mut dev = dev_with(&plugin, MANIFESTS, &["--watch", &watched]);
+    dev.until("plugin | this is the first");
+    fs::write(&script, "echo this is the second; exec sleep 1000").unwrap();
+    dev.until("plugin: starts again: ");
+    dev.until("plugin | this is the second");
+    // What failed is started at once when it changes, however often it failed.
+    fs::write(&script, "echo this is broken; exit 3").unwrap();
+    dev.until("plugin: ended (exit status: 3); starts again in 1.6 s");
+    fs::write(&script, "echo this is mended; exec sleep 1000").unwrap();
+    dev.until("plugin | this is mended");
+    dev.process.signal(Signal::TERM);
+    assert_eq!(dev.process.wait_for(LIMIT).await.unwrap().code(), Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn dev_runs_functions_and_prints_what_is_composed() {
     let function = Path::new(env!("CARGO_BIN_EXE_runtime-bridge")).with_file_name("fake-function");
     let function = format!("f='{}' --address {{address}}", function.display());
