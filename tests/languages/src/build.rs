@@ -53,6 +53,24 @@ pub async fn build_in_copy(
     from: &Path,
     name: impl AsRef<Path>,
 ) -> Result<String, BuildError> {
+    in_copy(language, from, name.as_ref(), true).await
+}
+
+/// Likewise a composition function, which stands on an SDK from elsewhere.
+pub(crate) async fn build_function_in_copy(
+    language: Language,
+    from: &Path,
+    name: impl AsRef<Path>,
+) -> Result<String, BuildError> {
+    in_copy(language, from, name.as_ref(), false).await
+}
+
+async fn in_copy(
+    language: Language,
+    from: &Path,
+    name: &Path,
+    is_plugin: bool,
+) -> Result<String, BuildError> {
     let root = source::target().join("languages");
     let at = root.join(name);
     fs::create_dir_all(&at).map_err(BuildError::file(&at))?;
@@ -63,10 +81,14 @@ pub async fn build_in_copy(
     if fs::read_to_string(&stamp).is_ok_and(|former| former == digest) {
         return language.command(&at);
     }
+    // Its tools judge a function, too.
     let sdk = sdk::package(language).await?;
     source::mirror(from, &at, language.kept())?;
     install_if_changed(language, &at).await?;
-    language.compile(&at, &sdk).await?;
+    if is_plugin {
+        language.install_sdk(&at, &sdk).await?;
+    }
+    language.compile(&at).await?;
     fs::write(&stamp, digest).map_err(BuildError::file(&stamp))?;
     language.command(&at)
 }

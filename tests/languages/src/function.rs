@@ -1,10 +1,10 @@
 //! Composition functions in other languages, as their authors start them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use bridge_control_plane::process::Spawn;
 
-use crate::{BuildError, python, source};
+use crate::{BuildError, Language, build::build_function_in_copy, python, source};
 
 /// What `crossplane-function-pythonic` is for.
 const PYTHONIC_MINORS: [u32; 4] = [12, 13, 14, 15];
@@ -17,17 +17,20 @@ pub enum Function {
     Example,
     /// `crossplane-function-pythonic` as it is published: it runs scripts that stand in compositions.
     Pythonic,
+    /// `examples/typescript-function`, on Crossplane's SDK for TypeScript.
+    TypeScript,
 }
 
 impl Function {
     /// Every one of them.
-    pub const ALL: [Self; 2] = [Self::Example, Self::Pythonic];
+    pub const ALL: [Self; 3] = [Self::Example, Self::Pythonic, Self::TypeScript];
 
     /// The name that compositions know it by.
     pub fn name(self) -> &'static str {
         match self {
             Self::Example => "python-function",
             Self::Pythonic => "function-pythonic",
+            Self::TypeScript => "typescript-function",
         }
     }
 
@@ -38,6 +41,13 @@ impl Function {
     pub async fn command(self) -> Result<Spawn, BuildError> {
         match self {
             Self::Example => Ok(example(&["main.py"]).await?),
+            Self::TypeScript => {
+                let source = source::repository().join("examples").join(self.name());
+                let at = Path::new("examples").join(self.name());
+                let command = build_function_in_copy(Language::TypeScript, &source, at).await?;
+                let mut words = command.split(' ');
+                Ok(Spawn::new(words.next().unwrap_or_default()).args(words))
+            }
             Self::Pythonic => {
                 let usual = python::newest(&PYTHONIC_MINORS).await;
                 // On Python 3.11 it runs as well, though it says otherwise.

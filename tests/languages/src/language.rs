@@ -128,12 +128,35 @@ impl Language {
         }
     }
 
-    /// Builds it, and runs its own tests and the linters: what is built has passed them.
-    pub(crate) async fn compile(self, at: &Path, package: &Path) -> Result<(), BuildError> {
+    /// Puts the SDK of this repository in the place of the one that the folder names.
+    pub(crate) async fn install_sdk(self, at: &Path, package: &Path) -> Result<(), BuildError> {
         let package = package.display().to_string();
         match self {
+            Self::Python => run(program(at, ".venv/bin/pip", &sdk::wheel_install(&package))).await,
+            Self::Go => {
+                let module = format!("-replace=crossbridge.dev/sdk/go={package}");
+                run(program(at, "go", &["mod", "edit", &module])).await
+            }
+            Self::TypeScript => {
+                let tarball = [
+                    "install",
+                    "--no-save",
+                    "--ignore-scripts",
+                    "--no-audit",
+                    "--no-fund",
+                    "--prefer-offline",
+                    "--loglevel=error",
+                    &package,
+                ];
+                run(program(at, "npm", &tarball)).await
+            }
+        }
+    }
+
+    /// Builds it, and runs its own tests and the linters: what is built has passed them.
+    pub(crate) async fn compile(self, at: &Path) -> Result<(), BuildError> {
+        match self {
             Self::Python => {
-                run(program(at, ".venv/bin/pip", &sdk::wheel_install(&package))).await?;
                 let pins = [
                     "install",
                     "--quiet",
@@ -148,24 +171,10 @@ impl Language {
                 run(program(at, ".venv/bin/python", &tests)).await
             }
             Self::Go => {
-                let module = format!("-replace=crossbridge.dev/sdk/go={package}");
-                run(program(at, "go", &["mod", "edit", &module])).await?;
                 run(program(at, "go", &["test", "./..."])).await?;
                 run(program(at, "go", &["build", "-o", "plugin", "."])).await
             }
             Self::TypeScript => {
-                // In the place of the link to the SDK's folder.
-                let tarball = [
-                    "install",
-                    "--no-save",
-                    "--ignore-scripts",
-                    "--no-audit",
-                    "--no-fund",
-                    "--prefer-offline",
-                    "--loglevel=error",
-                    &package,
-                ];
-                run(program(at, "npm", &tarball)).await?;
                 run(program(at, "npm", &["run", "--silent", "build"])).await?;
                 run(program(at, "npm", &["test", "--silent"])).await
             }

@@ -1,5 +1,6 @@
 //! The real bridge drives the plugins: objects go Ready, change and go, and killed processes create nothing twice.
 
+mod manifests;
 mod processes;
 mod soak;
 mod test_object;
@@ -251,6 +252,16 @@ impl Testbed {
     }
 }
 
+impl Testbed {
+    /// All end by SIGTERM, with exit code 0.
+    async fn stop(self) {
+        assert!(self.bridge.stop(LIMIT).await.success());
+        for (language, plugin) in self.plugins {
+            assert!(plugin.process.stop(LIMIT).await.success(), "{}", language.name());
+        }
+    }
+}
+
 #[tokio::test]
 async fn objects_pass_their_lifecycle_in_every_language() {
     let (mut testbed, test_objects) = (Testbed::start().await, test_objects());
@@ -281,8 +292,5 @@ async fn objects_pass_their_lifecycle_in_every_language() {
     }
     // Last: it is still being created when the bridge stops.
     testbed.sessions().await;
-    assert!(testbed.bridge.stop(LIMIT).await.success());
-    for (language, plugin) in testbed.plugins {
-        assert!(plugin.process.stop(LIMIT).await.success(), "{}", language.name());
-    }
+    testbed.stop().await;
 }

@@ -63,11 +63,11 @@ async fn serve_unix(function: Function, socket: &Path, flags: &[&str]) -> Proces
 /// On a port of loopback, with the certificate, key and authority of this folder.
 pub async fn serve_tls(function: Function, address: &str, folder: &Path) -> Process {
     let folder = folder.to_string_lossy();
-    let process = spawn(
-        function,
-        ["--address", address, "--tls-certs-dir", folder.as_ref()],
-    )
-    .await;
+    let flag = match function {
+        Function::TypeScript => "--tls-server-certs-dir",
+        Function::Example | Function::Pythonic => "--tls-certs-dir",
+    };
+    let process = spawn(function, ["--address", address, flag, folder.as_ref()]).await;
     listens(&process, async || TcpStream::connect(address).await.is_ok()).await;
     process
 }
