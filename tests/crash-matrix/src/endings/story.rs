@@ -96,13 +96,20 @@ impl Story {
     /// Points without which a run proves nothing of it: an undisturbed course must come by them.
     pub fn must_come_by(self) -> &'static [&'static str] {
         match self {
-            Self::CompositeDeleted => &["update orders/status#1", "delete configmaps#3", "delete usages#1"],
+            Self::CompositeDeleted => &[
+                "update orders/status#1",
+                "delete configmaps#3",
+                "delete usages#1",
+                "update usages#1",
+                "update orders#1",
+            ],
             Self::ResourceRemoved => &["delete configmaps#1", "update orders#1"],
-            Self::UsageRemoved => &["delete usages#1", "patch configmaps#1"],
+            Self::UsageRemoved => &["delete usages#1", "patch configmaps#1", "update usages#1"],
             Self::ClaimRecreated => &[
                 "update purchases/status#1",
                 "delete xpurchases#1",
                 "delete configmaps#3",
+                "update purchases#1",
                 "create xpurchases#1",
                 "create configmaps#3",
             ],
@@ -110,6 +117,7 @@ impl Story {
                 "update compositeresourcedefinitions/status#1",
                 "delete orders#3",
                 "delete configmaps#6",
+                "update orders#3",
                 "delete customresourcedefinitions#1",
                 "update compositeresourcedefinitions#1",
             ],

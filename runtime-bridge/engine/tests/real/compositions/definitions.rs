@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::stage::{Bridge, Stage, definition_path, order, orders};
+use super::stage::{Bridge, DEFINITIONS, GROUP, Stage, crd_path, definition, definition_path, order, orders};
 
 /// An order of one `ConfigMap`, in a namespace of that name.
 async fn composed_order(stage: &Stage, namespace: &str) -> String {
@@ -180,5 +180,33 @@ async fn what_cannot_be_deleted_is_named_by_its_definition() {
     stage.admin.delete(&format!("{bindings}/kept")).await.unwrap();
     stage.gone(&definition_path()).await;
     assert_eq!(stage.values(&namespace).await, [""; 0]);
+    bridge.end().await;
+}
+
+#[tokio::test]
+async fn a_definition_is_created_again_with_another_scope() {
+    let stage = Stage::new().await;
+    let bridge = Bridge::start(&stage.plane).await;
+    stage.install().await;
+    stage.define().await;
+    let namespace = composed_order(&stage, "one").await;
+    stage.admin.delete(&definition_path()).await.unwrap();
+    stage.gone(&definition_path()).await;
+    assert_eq!(stage.values(&namespace).await, [""; 0]);
+    let mut again = definition();
+    again["spec"]["scope"] = "Cluster".into();
+    stage.create(DEFINITIONS, &again).await;
+    let is_cluster = |crd: &Value| crd["spec"]["scope"] == "Cluster";
+    stage.object(&crd_path(), is_cluster).await;
+    let collection = format!("/apis/{GROUP}/v1/orders");
+    // Which only one that is in no namespace itself may compose.
+    let wanted = order("wide", &json!({"case": "cluster-scoped"}));
+    stage.create(&collection, &wanted).await;
+    let wide = stage.ready(&format!("{collection}/wide")).await;
+    let composed = stage.admin.get("/api/v1/namespaces/bad").await.unwrap();
+    assert_eq!(
+        composed["metadata"]["ownerReferences"][0]["uid"],
+        wide["metadata"]["uid"]
+    );
     bridge.end().await;
 }

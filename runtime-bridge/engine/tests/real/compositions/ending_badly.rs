@@ -144,3 +144,74 @@ async fn a_claim_names_that_its_composite_resource_is_paused() {
     assert_eq!(stage.values(&namespace).await, [""; 0]);
     bridge.end().await;
 }
+
+#[tokio::test]
+async fn what_is_created_in_the_place_of_a_composed_object_is_left() {
+    let stage = Stage::new().await;
+    let bridge = Bridge::start(&stage.plane).await;
+    stage.install().await;
+    stage.define().await;
+    let namespace = stage.admin.namespace("one").await;
+    let path = format!("{}/shop", orders(&namespace));
+    stage
+        .create(&orders(&namespace), &order("shop", &json!({"db": "1"})))
+        .await;
+    stage.ready(&path).await;
+    let maps = format!("/api/v1/namespaces/{namespace}/configmaps");
+    let db = format!("{maps}/shop-db");
+    stage
+        .admin
+        .patch(&db, &hold(&json!(["test/held"])))
+        .await
+        .unwrap();
+    stage.admin.delete(&path).await.unwrap();
+    stage
+        .object(&db, |map| !map["metadata"]["deletionTimestamp"].is_null())
+        .await;
+    stage.admin.patch(&db, &hold(&Value::Null)).await.unwrap();
+    let successor = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "shop-db"}});
+    let uid = stage.create(&maps, &successor).await["metadata"]["uid"].clone();
+    stage.gone(&path).await;
+    bridge.rests().await;
+    let left = stage.admin.get(&db).await.unwrap();
+    assert_eq!(left["metadata"]["uid"], uid);
+    assert_eq!(left["metadata"]["deletionTimestamp"], Value::Null);
+    bridge.end().await;
+}
+
+#[tokio::test]
+async fn what_another_owner_took_over_is_left() {
+    let stage = Stage::new().await;
+    let bridge = Bridge::start(&stage.plane).await;
+    stage.install().await;
+    stage.define().await;
+    let namespace = stage.admin.namespace("one").await;
+    let path = format!("{}/shop", orders(&namespace));
+    stage
+        .create(
+            &orders(&namespace),
+            &order("shop", &json!({"db": "1", "app": "2"})),
+        )
+        .await;
+    stage.ready(&path).await;
+    // So that it is taken over before the deletion begins.
+    let paused = |value: Value| json!({"metadata": {"annotations": {"crossplane.io/paused": value}}});
+    stage.admin.patch(&path, &paused(json!("true"))).await.unwrap();
+    stage.condition(&path, "Synced", "ReconcilePaused").await;
+    stage.admin.delete(&path).await.unwrap();
+    let owner = json!({
+        "apiVersion": "v1", "kind": "Secret", "name": "owner", "controller": true,
+        "uid": "4e2b56f2-2f6f-4b16-9b58-6a2f4d3a5c11",
+    });
+    let taken = json!({"metadata": {"ownerReferences": [owner]}});
+    let db = format!("/api/v1/namespaces/{namespace}/configmaps/shop-db");
+    let uid = stage.admin.patch(&db, &taken).await.unwrap()["metadata"]["uid"].clone();
+    stage.admin.patch(&path, &paused(Value::Null)).await.unwrap();
+    stage.gone(&path).await;
+    bridge.rests().await;
+    let left = stage.admin.get(&db).await.unwrap();
+    assert_eq!(left["metadata"]["uid"], uid);
+    assert_eq!(left["metadata"]["deletionTimestamp"], Value::Null);
+    assert_eq!(stage.values(&namespace).await, ["1"]);
+    bridge.end().await;
+}

@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod claims;
+mod collector;
 mod connection_details;
 mod definitions;
 mod edited_claims;

@@ -286,13 +286,17 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// With the kinds that Crossplane defines.
     pub async fn new() -> Self {
-        let plane = ControlPlane::start(Options::default()).await.unwrap();
+        Self::with(Options::default()).await
+    }
+
+    pub async fn with(options: Options) -> Self {
+        let plane = ControlPlane::start(options).await.unwrap();
         let admin = Admin::of(&plane).await;
         Self { admin, plane }
     }
 
+    /// The kinds that Crossplane defines.
     pub async fn install(&self) {
         for text in CROSSPLANE {
             let crd: Value = serde_yaml_ng::from_str(text).unwrap();
@@ -319,8 +323,9 @@ impl Stage {
         let path = format!("{DEFINITIONS}/xpurchases.{GROUP}");
         self.condition(&path, "Offered", "WatchingCompositeResourceClaim")
             .await;
-        let served = |list: &Value| list["items"].as_array().is_some_and(|items| items.len() == 1);
-        self.object(REVISIONS, served).await;
+        let has_one = |list: &Value| list["items"].as_array().is_some_and(|items| items.len() == 1);
+        let revisions = format!("{REVISIONS}?labelSelector=crossplane.io/composition-name=purchases");
+        self.object(&revisions, has_one).await;
     }
 
     /// The API server itself takes a moment to serve a new kind.

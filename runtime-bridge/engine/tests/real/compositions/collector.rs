@@ -1,0 +1,96 @@
+//! Deletions as users ask for them, with the garbage collector and the namespace controller of Kubernetes beside the bridge.
+
+use bridge_control_plane::Options;
+use serde_json::{Value, json};
+
+use super::{
+    claims::{claim, claims, composite_of},
+    stage::{Bridge, Stage, order, orders},
+};
+
+async fn begin() -> (Stage, Bridge) {
+    let stage = Stage::with(Options {
+        controller_manager: true,
+        ..Options::default()
+    })
+    .await;
+    let bridge = Bridge::start(&stage.plane).await;
+    stage.install().await;
+    (stage, bridge)
+}
+
+/// An order of two objects in a namespace of its own.
+async fn composed_order(stage: &Stage, namespace: &str, name: &str) -> String {
+    let path = format!("{}/{name}", orders(namespace));
+    let wanted = order(name, &json!({"first": "1", "second": "2"}));
+    stage.create(&orders(namespace), &wanted).await;
+    stage.ready(&path).await;
+    path
+}
+
+async fn kubectl(stage: &Stage, words: &[&str]) {
+    let mut kubectl = tokio::process::Command::new(stage.plane.kubectl());
+    kubectl
+        .arg("--kubeconfig")
+        .arg(stage.plane.kubeconfig())
+        .args(words);
+    let output = kubectl.output().await.unwrap();
+    assert!(output.status.success(), "kubectl {words:?}: {output:?}");
+}
+
+#[tokio::test]
+async fn a_composite_resource_ends_whatever_the_cascade() {
+    let (stage, bridge) = begin().await;
+    stage.define().await;
+    for (cascade, left) in [("background", 0), ("foreground", 0), ("orphan", 2)] {
+        let namespace = stage.admin.namespace(cascade).await;
+        let path = composed_order(&stage, &namespace, "a").await;
+        let flag = format!("--cascade={cascade}");
+        // It waits until the order is gone.
+        kubectl(
+            &stage,
+            &["delete", "order", "a", "-n", &namespace, &flag, "--timeout=60s"],
+        )
+        .await;
+        stage.gone(&path).await;
+        bridge.rests().await;
+        let maps = format!("/api/v1/namespaces/{namespace}/configmaps?labelSelector=crossplane.io/composite");
+        let maps = stage.admin.get(&maps).await.unwrap();
+        let maps = maps["items"].as_array().unwrap();
+        assert_eq!(maps.len(), left, "{cascade}: {maps:#?}");
+        for map in maps {
+            let metadata = &map["metadata"];
+            assert_eq!(metadata["ownerReferences"], Value::Null, "{cascade}");
+            assert_eq!(metadata["deletionTimestamp"], Value::Null, "{cascade}");
+        }
+    }
+    bridge.end().await;
+}
+
+#[tokio::test]
+async fn a_namespace_and_a_collection_go_with_all_that_was_composed() {
+    let (stage, bridge) = begin().await;
+    stage.define().await;
+    stage.define_claimed().await;
+    let namespace = stage.admin.namespace("collected").await;
+    for name in ["a", "b", "c"] {
+        composed_order(&stage, &namespace, name).await;
+    }
+    kubectl(
+        &stage,
+        &["delete", "orders", "--all", "-n", &namespace, "--timeout=60s"],
+    )
+    .await;
+    assert_eq!(stage.values(&namespace).await, [""; 0]);
+
+    // Of its claim a composite resource is left that is in no namespace.
+    let namespace = stage.admin.namespace("ended").await;
+    composed_order(&stage, &namespace, "a").await;
+    stage
+        .create(&claims(&namespace), &claim("a", &json!({"first": "1"})))
+        .await;
+    let xr = composite_of(&stage.ready(&format!("{}/a", claims(&namespace))).await);
+    kubectl(&stage, &["delete", "namespace", &namespace, "--timeout=60s"]).await;
+    stage.gone(&xr).await;
+    bridge.end().await;
+}
