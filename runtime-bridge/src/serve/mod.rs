@@ -7,6 +7,7 @@ mod election;
 mod introspection;
 mod plugin_source;
 mod process_context;
+mod readiness;
 mod served_compositions;
 mod shutdown;
 

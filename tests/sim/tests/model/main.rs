@@ -14,6 +14,7 @@ mod key;
 mod kinds;
 mod neighbor;
 mod nominal_schedule;
+mod records;
 mod reference_model;
 mod replacement;
 mod script;
