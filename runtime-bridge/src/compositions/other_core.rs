@@ -113,7 +113,7 @@ impl OtherCore {
                 None
             }
             Err(error) => {
-                tracing::warn!(%error, "cannot see whether Crossplane's core runs: will look again");
+                tracing::warn!(%error, "cannot see whether Crossplane's core runs: will check again");
                 if !self.is_known {
                     return Some("it is not known yet whether Crossplane's core runs".to_owned());
                 }

@@ -149,7 +149,7 @@ fn for_provider(kind: &Kind) -> Result<(Value, Vec<Value>), Rejection> {
     Ok((schema, validations))
 }
 
-/// Required only where the bridge may create or update: an import that merely observes needs no wish.
+/// Required only where the bridge may create or update: an import that merely observes needs no desired state.
 fn required_rule(field: &str) -> Result<Value, Rejection> {
     let name = cel::name(field).ok_or_else(|| Rejection::NotInCel {
         path: format!("/{field}"),
@@ -206,7 +206,7 @@ fn config_reference(namespaced: bool) -> Value {
                 "kind": {
                     "type": "string",
                     "enum": [PROVIDER_CONFIG, CLUSTER_PROVIDER_CONFIG],
-                    "description": "ProviderConfig is looked for in the object's own namespace.",
+                    "description": "ProviderConfig is read from the object's own namespace.",
                 },
                 "name": name,
             },

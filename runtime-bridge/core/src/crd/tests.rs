@@ -315,7 +315,7 @@ fn document(value: Value) -> Document {
 
 #[test]
 fn secret_references_are_split_from_parameters() {
-    let wish = split_secret_refs(
+    let desired = split_secret_refs(
         &database(true),
         &document(json!({
             "region": "north",
@@ -330,7 +330,7 @@ fn secret_references_are_split_from_parameters() {
     )
     .unwrap();
     assert_eq!(
-        wish.parameters,
+        desired.parameters,
         document(json!({
             "region": "north",
             "users": [{ "name": "one" }, { "name": "two" }, { "name": "three" }],
@@ -342,7 +342,7 @@ fn secret_references_are_split_from_parameters() {
         key: key.into(),
     };
     assert_eq!(
-        wish.secret_refs,
+        desired.secret_refs,
         [
             ("/keys/a~1b".into(), reference(None, "keys", "ab")),
             ("/password".into(), reference(None, "admin", "password")),
@@ -357,17 +357,17 @@ fn secret_references_are_split_from_parameters() {
 
 #[test]
 fn a_broken_reference_is_an_error_that_names_its_path() {
-    let wish = document(json!({ "users": [{ "passwordSecretRef": { "name": "users" } }] }));
+    let desired = document(json!({ "users": [{ "passwordSecretRef": { "name": "users" } }] }));
     assert_eq!(
-        split_secret_refs(&database(true), &wish),
+        split_secret_refs(&database(true), &desired),
         Err(SecretRefError {
             pointer: "/users/0/passwordSecretRef".into(),
             why: "missing field `key`".into()
         })
     );
-    let wish = document(json!({ "keysSecretRef": "plain" }));
+    let desired = document(json!({ "keysSecretRef": "plain" }));
     assert_eq!(
-        split_secret_refs(&database(true), &wish).unwrap_err().pointer,
+        split_secret_refs(&database(true), &desired).unwrap_err().pointer,
         "/keysSecretRef"
     );
 }

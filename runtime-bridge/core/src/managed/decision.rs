@@ -85,7 +85,7 @@ pub struct StatusWrite {
 pub struct ObserveCall {
     /// With the name, or without one.
     pub target: Target,
-    /// For comparison and derived names; to settle a create whose wish was edited since, the recorded parameters.
+    /// For comparison and derived names; to resolve a create after the spec was edited, the recorded parameters.
     pub desired: DesiredState,
     /// It goes by recorded parameters that are not today's.
     pub as_recorded: bool,

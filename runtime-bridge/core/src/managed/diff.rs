@@ -1,4 +1,4 @@
-//! Is what exists what is wished for? Every wished leaf must be there and be equal; what nobody wished for does not count.
+//! Is what exists what is desired? Every desired leaf must exist and be equal; what is not desired does not count.
 
 use serde_json::Value;
 
@@ -13,7 +13,7 @@ use super::{
     same_json::same_json,
 };
 
-/// What differs, in the order of the wish. In the plugin's own diff mode, what the plugin says.
+/// What differs, in the order of the desired state. In the plugin's own diff mode, what the plugin says.
 pub fn differences(kind: &Kind, desired: &Document, observation: &Observation) -> Vec<FieldDiff> {
     if kind.capabilities.diff_mode == DiffMode::Plugin {
         return of_the_plugin(observation.up_to_date, &observation.diffs);
@@ -26,7 +26,7 @@ pub fn differences(kind: &Kind, desired: &Document, observation: &Observation) -
     )
 }
 
-/// The bridge's own comparison of a wish with the parameters observed: for whoever judges an observation as the bridge will.
+/// The bridge's own comparison of a desired state with the parameters observed: for whoever judges an observation as the bridge will.
 pub fn differences_by_rules(
     parameters_schema: &Value,
     rules: &[FieldRule],
@@ -134,7 +134,7 @@ impl Walk<'_> {
             {
                 self.object(path, desired, None, schema, immutable);
             }
-            // An empty wish is met by nothing.
+            // An empty desired value equals nothing.
             (Value::Object(empty), None | Some(Value::Null)) if empty.is_empty() => {}
             (Value::Array(empty), None | Some(Value::Null)) if empty.is_empty() => {}
             (Value::Array(desired), Some(Value::Array(fact))) => {

@@ -17,7 +17,7 @@ pub struct LastObservation {
     pub name: String,
     /// The call that was recorded then: a look from before it says nothing of it.
     pub recorded: Option<Attempt>,
-    /// It went by the recorded parameters of a create, not by the wish.
+    /// It went by the recorded parameters of a create, not by the spec.
     pub as_recorded: bool,
     /// The other marker that it took for ours too; empty: none.
     pub former_marker: String,

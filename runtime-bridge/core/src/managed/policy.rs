@@ -12,7 +12,7 @@ pub struct Policies {
     pub update: bool,
     /// Remove it with the object; otherwise it is left behind.
     pub delete: bool,
-    /// Fill absent wishes from what is observed.
+    /// Fill absent fields of the spec from what is observed.
     pub late_initialize: bool,
     /// `managementPolicies: []`: do nothing.
     pub paused: bool,

@@ -34,7 +34,7 @@ impl ReconcileInputs {
             names::APPROVE_REPLACEMENT,
             names::ORPHAN,
         ];
-        // Names that we wrote ourselves are no wish of the user: only one that differs from the record's counts.
+        // Names that we wrote ourselves are not asked for by the user: only one that differs from the record's counts.
         let named_by_us = |managed: &Managed| match &*managed.record() {
             Stored::Owned(record) => record.external_name == managed.annotation(names::EXTERNAL_NAME),
             Stored::None | Stored::Unreadable(_) => false,

@@ -42,7 +42,7 @@ pub struct ReconcileMemory {
     pub(super) connection: ConnectionMemory,
     /// What is in the way.
     pub(super) retry_state: Option<RetryState>,
-    /// Updates that the present wish has had: how many, and when the last.
+    /// Updates that the present desired state has had: how many, and when the last.
     updates: Option<(ReconcileInputs, u32, Timestamp)>,
     pub(super) drift: DriftMemory,
     /// Since when an object whose deletion was begun is to be let go without its resource.
@@ -196,7 +196,7 @@ impl ReconcileMemory {
         }
     }
 
-    /// How many updates this wish has had, and when the last.
+    /// How many updates this desired state has had, and when the last.
     pub fn updates_for(&self, snapshot: &Snapshot) -> Option<(u32, Timestamp)> {
         self.updates
             .as_ref()

@@ -13,7 +13,7 @@ use super::{
     record_format::{RecordFormat, Unreadable, unparsed},
 };
 
-/// Parameters beyond this many bytes are recorded as a digest, and such a request is repeated only while today's wish matches it.
+/// Parameters beyond this many bytes are recorded as a digest, and such a request is repeated only while today's desired state matches it.
 pub const SNAPSHOT_LIMIT: usize = 64 * 1024;
 
 /// All annotations of an object together may hold this many bytes (Kubernetes).

@@ -146,7 +146,7 @@ impl ReconcileMemory {
         }
     }
 
-    /// A repeat carries the recorded wish: its refusal says nothing of one that was corrected since (trace 25).
+    /// A repeat carries the recorded desired state: its refusal says nothing of one that was corrected since (trace 25).
     fn bind_failure_to_inputs(&mut self, snapshot: &Snapshot, call: &Call) {
         let same = snapshot
             .desired

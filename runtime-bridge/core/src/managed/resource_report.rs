@@ -91,7 +91,7 @@ pub(super) fn not_kept(replaced: bool) -> ConditionValue {
     } else {
         ConditionValue::no(
             ConditionReason::Deleting,
-            "it is being removed upstream, though nobody here asked for it",
+            "it is being removed upstream, though not at this object's request",
         )
     }
 }

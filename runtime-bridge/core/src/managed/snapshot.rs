@@ -116,7 +116,7 @@ pub struct Problem {
     pub message: String,
 }
 
-/// The wish with its secrets, or what is in the way.
+/// The desired state with its secrets, or what is in the way.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResolvedDesiredState {
     /// Without sensitive values.
@@ -187,9 +187,9 @@ pub struct Snapshot {
     pub kind: Arc<Kind>,
     /// The object.
     pub managed: Managed,
-    /// The wish, or why it cannot be read.
+    /// The desired state, or why it cannot be read.
     pub desired: Result<Arc<ResolvedDesiredState>, Problem>,
-    /// The parameters without secrets: a deletion goes by them where the wish cannot be read.
+    /// The parameters without secrets: a deletion goes by them where the desired state cannot be read.
     pub bare: Document,
     /// The config, or why there is none.
     pub config: Result<Arc<Config>, Problem>,

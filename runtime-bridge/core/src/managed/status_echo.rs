@@ -74,7 +74,7 @@ mod tests {
         assert!(echo.came_of(&sent, &stored));
         assert!(
             !echo.came_of(&sent, &status(json!({"a": 2}))),
-            "somebody else wrote it"
+            "another client wrote it"
         );
         assert!(
             !echo.came_of(&status(json!({"a": 3})), &stored),

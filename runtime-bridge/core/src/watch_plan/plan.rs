@@ -45,7 +45,7 @@ pub struct Stop {
 pub enum Ending {
     /// They are gone for good, with their definition.
     Gone,
-    /// They are only no longer looked at.
+    /// They are only no longer watched.
     Unwatched,
 }
 
@@ -125,10 +125,11 @@ fn ending(
         }
     }
     match wants.get(&watch.kind) {
-        None => Some((Ending::Unwatched, "nobody wants it".to_owned())),
-        Some(want) if want.is_over(now, grace) => {
-            Some((Ending::Unwatched, format!("nobody has wanted it for {grace:#}")))
-        }
+        None => Some((Ending::Unwatched, "no controller needs it".to_owned())),
+        Some(want) if want.is_over(now, grace) => Some((
+            Ending::Unwatched,
+            format!("no controller has needed it for {grace:#}"),
+        )),
         Some(want) if want.version != watch.version => Some((
             Ending::Unwatched,
             format!("version {} is wanted instead", want.version),
@@ -221,7 +222,7 @@ impl fmt::Display for Plan {
         {
             let objects = match ending {
                 Ending::Gone => "its objects are gone",
-                Ending::Unwatched => "its objects are no longer looked at",
+                Ending::Unwatched => "its objects are no longer watched",
             };
             writeln!(f, "stop  {watch}: {reason}; {objects}")?;
         }

@@ -122,7 +122,7 @@ fn a_watch_stops_with_its_definition() {
         (
             known(definition("u1", "v2", true)),
             expect![[r#"
-            stop  Bucket.s3.example/v1 of definition u1: its definition does not serve v1, only v2; its objects are no longer looked at
+            stop  Bucket.s3.example/v1 of definition u1: its definition does not serve v1, only v2; its objects are no longer watched
             wait  Bucket.s3.example: its definition does not serve v1, only v2
         "#]],
         ),
@@ -149,7 +149,7 @@ fn a_watch_outlives_its_last_subscriber_for_a_while() {
     "#]]
     .assert_eq(&at_second(79));
     expect![[r#"
-        stop  Bucket.s3.example/v1 of definition u1: nobody has wanted it for 1m; its objects are no longer looked at
+        stop  Bucket.s3.example/v1 of definition u1: no controller has needed it for 1m; its objects are no longer watched
     "#]]
     .assert_eq(&at_second(80));
 }
@@ -272,7 +272,7 @@ fn a_watch_without_a_definition_stops_as_discovery_says() {
         &Some(Ok(BTreeMap::new())),
         &[watch(None)],
         &expect![[r#"
-            stop  Bucket.s3.example/v1: the cluster serves no such kind; its objects are no longer looked at
+            stop  Bucket.s3.example/v1: the cluster serves no such kind; its objects are no longer watched
             wait  Bucket.s3.example: the cluster serves no such kind
         "#]],
     );
@@ -281,7 +281,7 @@ fn a_watch_without_a_definition_stops_as_discovery_says() {
     let definitions = known(definition("u1", "v1", true));
     let (built_ins, running) = (built_in("v1", true), BTreeSet::from([watch(None)]));
     expect![[r#"
-        stop  Bucket.s3.example/v1: it has a definition now; its objects are no longer looked at
+        stop  Bucket.s3.example/v1: it has a definition now; its objects are no longer watched
         start Bucket.s3.example/v1 of definition u1: composes it
     "#]]
     .assert_eq(&plan(&wants, &definitions, &built_ins, &running, at(0), GRACE).to_string());

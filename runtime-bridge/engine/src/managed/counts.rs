@@ -21,7 +21,7 @@ struct Counted {
     synced: bool,
     /// It was new to this process, and has not been ready yet.
     never_ready: bool,
-    /// When it was last found as wished.
+    /// When it was last observed in sync.
     in_sync_since: Option<Timestamp>,
 }
 
@@ -68,7 +68,7 @@ impl Counts {
         }
     }
 
-    /// A look that began then found it as wished.
+    /// An observation that began then saw it in sync.
     pub fn in_sync_since(&self, uid: &str, began: Timestamp) {
         if let Some(counted) = self
             .objects
@@ -91,7 +91,7 @@ impl Counts {
         }
     }
 
-    /// The object is gone. `deleted` is when that was wished for; `None`: we did not see the end.
+    /// The object is gone. `deleted` is when that was asked for; `None`: we did not see the end.
     pub fn forget(&self, uid: &str, deleted: Option<Timestamp>, now: Timestamp) {
         let mut objects = self.objects.lock();
         let Some(counted) = objects.as_mut().and_then(|objects| objects.remove(uid)) else {

@@ -1,4 +1,4 @@
-//! The wish with its secrets, as the plugin is to have it.
+//! The desired state with its secrets, as the plugin is to have it.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::{
 /// Values of Secrets that one object may refer to, in bytes, each as often as it does: no message is larger, and they are copied into one.
 const MOST_SENSITIVE: usize = limits::ANSWER;
 
-/// Reads the wish of an object, and the Secrets that it points to.
+/// Reads the desired state of an object, and the Secrets that it points to.
 pub(super) async fn read(
     kind: &Kind,
     object: &Object,
@@ -104,7 +104,7 @@ pub(super) fn bare(kind: &Kind, object: &Object) -> Document {
     split_secret_refs(kind, &for_provider).map_or(for_provider, |split| split.parameters)
 }
 
-/// The Secrets that an object's wish points to: a change of one is its turn.
+/// The Secrets that an object's spec points to: a change of one wakes it.
 pub fn secret_references(kind: &Kind, object: &Object) -> Vec<Key> {
     let spec = object.spec_value();
     let Some(for_provider) = spec.get("forProvider").and_then(Value::as_object) else {

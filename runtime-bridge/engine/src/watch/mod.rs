@@ -269,7 +269,7 @@ impl WatchTable {
             return running.state();
         }
         let why = self.waits.get(kind).cloned();
-        WatchState::Gone(why.unwrap_or_else(|| "nobody wants it".to_owned()))
+        WatchState::Gone(why.unwrap_or_else(|| "no controller needs it".to_owned()))
     }
 }
 

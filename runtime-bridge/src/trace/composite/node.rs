@@ -216,7 +216,7 @@ fn belongs(object: &LiveObject, parent: Option<Parent>) -> Option<String> {
     match parent? {
         Parent::Composite { uid } => match object.ownership(uid) {
             Ownership::Ours => None,
-            Ownership::Uncontrolled => Some("is controlled by nobody".to_owned()),
+            Ownership::Uncontrolled => Some("has no controller".to_owned()),
             Ownership::Foreign => Some(format!("is controlled by {}", object.controller_name())),
         },
         Parent::Claim { namespace, name } => {

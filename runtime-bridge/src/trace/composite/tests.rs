@@ -83,7 +83,7 @@ fn a_table_shows_what_each_object_of_a_tree_waits_for() {
         Order/a (default)                              False    True    ReconcileError: cannot apply
         ├─ Part/nested (default)          the-nested   -        -       is being deleted since 2026-01-01T00:00:00Z, held by a.example.org/f, b.example.org/f
         │  └─ ConfigMap/below (default)   the-below    -        -
-        ├─ ConfigMap/free (default)       the-free     -        -       is controlled by nobody
+        ├─ ConfigMap/free (default)       the-free     -        -       has no controller
         ├─ ConfigMap/theirs (default)     the-theirs   -        -       is controlled by Order "a"
         ├─ ConfigMap/gone (default)                    -        -       does not exist
         ├─ ConfigMap/odd (default)                     -        -       the cluster does not serve ConfigMap in v1

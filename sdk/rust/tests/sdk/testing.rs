@@ -169,7 +169,7 @@ impl Disk {
 }
 
 #[derive(Serialize, Deserialize, JsonSchema)]
-struct Wish {
+struct DiskParameters {
     gigabytes: u32,
 }
 
@@ -178,7 +178,7 @@ struct Nothing {}
 
 #[async_trait]
 impl Resource for Disk {
-    type Parameters = Wish;
+    type Parameters = DiskParameters;
     type Status = Nothing;
 
     fn kind() -> Kind {
@@ -192,16 +192,18 @@ impl Resource for Disk {
         .example(Example::new("small", &json!({"gigabytes": 1})))
     }
 
-    async fn observe(&self, call: &Call, _: &Known<Wish>) -> Result<Observed<Self>, Failure> {
+    async fn observe(&self, call: &Call, _: &Known<DiskParameters>) -> Result<Observed<Self>, Failure> {
         let name = &call.target.external_name;
         Ok(if self.cloud.disks().contains_key(name) {
-            Observation::new(name, Wish { gigabytes: 1 }).ready().into()
+            Observation::new(name, DiskParameters { gigabytes: 1 })
+                .ready()
+                .into()
         } else {
             Observed::absent()
         })
     }
 
-    async fn create(&self, _: &Call, create: &Create<Wish>) -> Result<Outcome<Self>, Failure> {
+    async fn create(&self, _: &Call, create: &Create<DiskParameters>) -> Result<Outcome<Self>, Failure> {
         yield_now().await;
         let token = &create.client_request_token;
         let id = match self.known(token) {
@@ -218,11 +220,11 @@ impl Resource for Disk {
         Ok(Operation::create(&id).poll_after(Duration::ZERO).into())
     }
 
-    async fn update(&self, _: &Call, _: &Update<Wish>) -> Result<Outcome<Self>, Failure> {
+    async fn update(&self, _: &Call, _: &Update<DiskParameters>) -> Result<Outcome<Self>, Failure> {
         Err(Failure::unsupported("disks do not change"))
     }
 
-    async fn delete(&self, call: &Call, _: &Delete<Wish>) -> Result<Outcome<Self>, Failure> {
+    async fn delete(&self, call: &Call, _: &Delete<DiskParameters>) -> Result<Outcome<Self>, Failure> {
         let removed = self.cloud.disks().remove(&call.target.external_name);
         Ok(if removed.is_some() {
             Outcome::completed()
@@ -231,7 +233,7 @@ impl Resource for Disk {
         })
     }
 
-    async fn poll(&self, _: &Call, poll: &Poll<Wish>) -> Result<Outcome<Self>, Failure> {
+    async fn poll(&self, _: &Call, poll: &Poll<DiskParameters>) -> Result<Outcome<Self>, Failure> {
         Ok(Outcome::completed().external_name(&poll.handle))
     }
 }
@@ -272,7 +274,7 @@ async fn a_plugin_with_process_state_fails_recovery() {
 #[tokio::test]
 async fn a_creation_is_cut_when_the_upstream_has_done_it() {
     let (cloud, harness) = disks(false);
-    let mut disk = harness.resource::<Disk>(&Wish { gigabytes: 1 });
+    let mut disk = harness.resource::<Disk>(&DiskParameters { gigabytes: 1 });
     let cut = cut_once(|| !cloud.disks().is_empty(), disk.create()).await;
     assert_eq!((cut, disk.external_name()), (Cut::Inside, ""));
     harness.restart();

@@ -10,7 +10,7 @@ use bridge_core::{
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-/// The object: what the machine sees of it, and its wish.
+/// The object: what the machine sees of it, and its desired state.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Object {
     pub managed: Managed,
@@ -80,7 +80,7 @@ impl Etcd {
         uid
     }
 
-    /// The user changes the wish, or the policies.
+    /// The user changes the spec, or the policies.
     pub fn edit(&mut self, change: impl FnOnce(&mut Object)) {
         self.touch(|object| {
             change(object);

@@ -1,6 +1,6 @@
 //! Every state that few departures from the plain course can lead to, breadth first, each once.
 //!
-//! A state is the whole model: API server, cloud, both processes with their memories, what is under way, and what the user has wished for so far.
+//! A state is the whole model: API server, cloud, both processes with their memories, what is under way, and what the user has done so far.
 //! From each, one step is taken in every possible way. That no departure is left is part of the search, not of the state: a state that was
 //! reached with more of them to spare counts as seen for less.
 
@@ -53,7 +53,7 @@ struct Search {
 }
 
 impl Search {
-    /// From the first wish on, with at most so many departures.
+    /// From the first user action on, with at most so many faults.
     fn run(setting: &Setting, faults: u8) -> SearchResult {
         let mut begin = NominalSchedule::begin(setting, Choices::by_plan(Plan::new()));
         begin.model.etcd.forgets = true;
@@ -239,7 +239,7 @@ fn reported(setting: &Setting, way: &[Plan], violations: &[String]) -> String {
         "{} {recoveries:?} {:?} {:?}\n{}\nin {} steps: {}",
         setting.subject.name,
         setting.subject.manners,
-        setting.wishes,
+        setting.actions,
         course.model.log.join("\n"),
         way.len(),
         violations.join("\n"),
@@ -247,9 +247,9 @@ fn reported(setting: &Setting, way: &[Plan], violations: &[String]) -> String {
 }
 
 /// Searches with at most so many departures; with more where `MODEL_DEEP` is set.
-fn search(subject: Subject, wishes: &'static [UserAction], faults: Faults, most: [u8; 2]) {
+fn search(subject: Subject, actions: &'static [UserAction], faults: Faults, most: [u8; 2]) {
     let setting = Setting {
-        wishes,
+        actions,
         faults,
         tempo: Tempo::COARSE,
         ..Setting::of(subject)
@@ -260,7 +260,7 @@ fn search(subject: Subject, wishes: &'static [UserAction], faults: Faults, most:
 /// Likewise, with two objects of one name in two namespaces.
 fn search_two(subject: Subject, faults: [u8; 2]) {
     let setting = Setting {
-        wishes: ONE_LIFE,
+        actions: ONE_LIFE,
         faults: Faults::Crashes,
         tempo: Tempo::COARSE,
         two: true,
@@ -280,7 +280,7 @@ fn search_in(setting: &Setting, faults: [u8; 2]) {
         "what": "explored",
         "kind": setting.subject.name,
         "manners": format!("{:?}", setting.subject.manners),
-        "wishes": format!("{:?}", setting.wishes),
+        "actions": format!("{:?}", setting.actions),
         "faults": format!("{:?}", setting.faults),
         "objects": 1 + u8::from(setting.two),
         "departures": faults,

@@ -122,7 +122,7 @@ fn slow_reads_do_not_block_a_call() {
     model.bridges[A].dirty = true;
     for _ in 0..20 {
         model.step(A, &mut crate::fault_outcome::Well);
-        // Gathering the wish takes more than half of a call's time.
+        // Collecting the desired state takes more than half of a call's time.
         if matches!(model.bridges[A].stage(), crate::bridge::Stage::Deciding) {
             model.advance(CALL * 6 / 10);
         }
@@ -233,7 +233,7 @@ fn events_do_not_inflate_the_backoff_nor_cut_it_short() {
     assert_eq!(model.calls("update"), 0, "30 s, a sixth off");
     model.edit("size", json!(3));
     model.pass(A);
-    assert_eq!(model.calls("update"), 1, "another wish is another try");
+    assert_eq!(model.calls("update"), 1, "another desired state is another try");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! A life of an object, from the user's first wish to the end, with whatever comes between.
+//! A life of an object, from the user's first action to the end, with whatever comes between.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ const WAIT: Duration = Duration::from_mins(4);
 /// So often may it be at rest without being as it should.
 const WAIT_LIMIT: u32 = 12;
 
-/// What the user wishes next, once all is as it was wished before.
+/// What the user does next, once all is as was asked before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UserAction {
     Create,
@@ -92,7 +92,7 @@ pub const ONE_REPLACED: &[UserAction] = &[
 #[derive(Debug, Clone)]
 pub struct Setting {
     pub subject: Subject,
-    pub wishes: &'static [UserAction],
+    pub actions: &'static [UserAction],
     pub faults: Faults,
     /// How B's clock differs.
     pub offset: SignedDuration,
@@ -112,7 +112,7 @@ impl Setting {
         let visibility = subject.window();
         Self {
             subject,
-            wishes: TWO_LIVES,
+            actions: TWO_LIVES,
             faults: Faults::All,
             offset: SignedDuration::ZERO,
             visibility,
@@ -138,7 +138,7 @@ pub struct Went {
 pub struct NominalSchedule {
     pub model: Model,
     pub choices: Choices,
-    wishes: &'static [UserAction],
+    actions: &'static [UserAction],
     /// So many have been uttered.
     pub uttered: usize,
     pub wait_limit: u32,
@@ -167,7 +167,7 @@ pub fn live(setting: &Setting, choices: Choices) -> Went {
 }
 
 impl NominalSchedule {
-    /// Before the first wish.
+    /// Before the first action.
     pub fn begin(setting: &Setting, mut choices: Choices) -> Self {
         let mut model = Model::new(&setting.subject);
         model.logs = setting.logs;
@@ -183,7 +183,7 @@ impl NominalSchedule {
         Self {
             model,
             choices,
-            wishes: setting.wishes,
+            actions: setting.actions,
             uttered: 0,
             wait_limit: WAIT_LIMIT,
             versions: (0, 0),
@@ -192,10 +192,10 @@ impl NominalSchedule {
 
     /// All came to pass, and nothing came after it.
     pub fn over(&self) -> bool {
-        self.uttered > self.wishes.len()
+        self.uttered > self.actions.len()
     }
 
-    /// One event from outside, or one step of a process, or time goes on, or the user wishes for something.
+    /// One event from outside, or one step of a process, or time goes on, or the user does something.
     pub fn go_on(&mut self) {
         let events = events::possible(self.choices.faults, self.model.watcher.foreigners);
         if let Some(event) = self.choices.choose(1 + events.len()).checked_sub(1) {
@@ -255,7 +255,7 @@ impl NominalSchedule {
         }
     }
 
-    /// Whatever was done comes to an end: it is undone, people answer, and then the next wish comes.
+    /// Whatever was done comes to an end: it is undone, people answer, and then the next action comes.
     fn at_rest(&mut self) {
         let wait_limit = self.wait_limit;
         let helped = |model: &mut Model| {
@@ -279,7 +279,7 @@ impl NominalSchedule {
             return self.wait();
         }
         self.wait_limit = WAIT_LIMIT;
-        let desired = self.wishes.get(self.uttered);
+        let desired = self.actions.get(self.uttered);
         let utter = |model: &mut Model| {
             match desired {
                 Some(UserAction::Create) if model.etcd.object.is_none() => drop(model.create()),
@@ -304,7 +304,7 @@ impl NominalSchedule {
 
     /// The newest that has to come about.
     fn last_wish(&self) -> Option<UserAction> {
-        let uttered = &self.wishes[..self.uttered.min(self.wishes.len())];
+        let uttered = &self.actions[..self.uttered.min(self.actions.len())];
         uttered
             .iter()
             .rev()
@@ -428,7 +428,7 @@ fn answer(model: &mut Model) -> bool {
 
 fn as_it_should_be(model: &Model, last: Option<UserAction>) -> bool {
     let Some(object) = &model.etcd.object else {
-        return true; // Whoever deletes it early has nothing more to wish.
+        return true; // Whoever deletes it early does nothing more.
     };
     if object.managed.deletion.is_some() || last == Some(UserAction::Delete) {
         return false;

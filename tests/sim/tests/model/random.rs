@@ -41,9 +41,9 @@ fn setting(random: &mut Random) -> Setting {
         _ => subject,
     };
     let foreigners = random.below(3) == 0;
-    let wishes = random.pick(&[TWO_LIVES, TWO_LIVES, REPLACED]);
+    let actions = random.pick(&[TWO_LIVES, TWO_LIVES, REPLACED]);
     Setting {
-        wishes,
+        actions,
         offset: SignedDuration::from_secs(random.pick(&[0, 0, 5, -5])),
         visibility: Duration::from_secs(random.pick(&[0, window / 2, window])),
         foreigners,

@@ -161,7 +161,7 @@ impl Model {
         self.etcd.create(&json!({"size": 1, "fixed": "a"}))
     }
 
-    /// The user wishes for something else.
+    /// The user edits the spec.
     pub fn edit(&mut self, field: &str, value: Value) {
         self.etcd.edit(|object| {
             object.parameters.insert(field.to_owned(), value);

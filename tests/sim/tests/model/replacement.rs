@@ -51,7 +51,7 @@ impl Replacements {
 }
 
 impl Model {
-    /// The user wishes for what only a replacement brings about.
+    /// The user asks for what only a replacement brings about.
     pub fn edit_fixed(&mut self) {
         let object = self.etcd.object.as_ref();
         let is_b = object.is_some_and(|object| object.parameters.get("fixed") == Some(&json!("b")));

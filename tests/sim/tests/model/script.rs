@@ -194,7 +194,7 @@ impl Model {
             .collect()
     }
 
-    /// It comes to Ready, with one external object as wished, and nothing wrong was seen.
+    /// It comes to Ready, with one external object in sync, and nothing wrong was seen.
     pub fn ends_ready(&mut self) {
         self.rest();
         // What is still being made is looked at again at the next polls.

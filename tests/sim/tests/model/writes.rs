@@ -18,7 +18,7 @@ fn counted(model: &mut Model, what: impl FnOnce(&mut Model)) -> Writes {
     model.writes
 }
 
-/// Writes from the user's wish to Ready, and what they were.
+/// Writes from the user's apply to Ready, and what they were.
 fn to_ready(subject: &Subject) -> (u32, u32, u32) {
     let mut model = Model::started(subject);
     let writes = counted(&mut model, Model::rest);

@@ -87,7 +87,7 @@ pub fn is_conflicting(other: &Managed, name: &str, ours: Option<OwnershipClaim>)
     theirs.is_some() && is_greater && ours < Some(OwnershipClaim::Record)
 }
 
-/// Two wishes that agree in all that cannot be changed speak of the same place, as far as one can tell: in another region, for instance, the same
+/// Two desired states that agree in all that cannot be changed speak of the same place, as far as one can tell: in another region, for instance, the same
 /// name is another's.
 pub fn denote_same_resource(kind: &Kind, one: &Document, other: &Document) -> bool {
     let parts = |desired, fact| {

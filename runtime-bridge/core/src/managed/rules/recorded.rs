@@ -34,8 +34,8 @@ pub fn next_incarnation(record: Option<&Record>) -> u32 {
     record.map_or(0, |record| record.incarnation.saturating_add(1))
 }
 
-/// What an unanswered create may have made is looked for where it was wished for, though a wish that was edited since may mean another
-/// place, a region for instance (trace 33). `None`: the wish is still the recorded one, or is not known whole.
+/// What an unanswered create may have made is looked up where it was desired, though a spec that was edited since may mean another
+/// place, a region for instance (trace 33). `None`: the desired state is still the recorded one, or is not known whole.
 pub fn observed_as_recorded<'i>(intent: &'i Intent, desired: &ResolvedDesiredState) -> Option<&'i Document> {
     match &intent.parameters {
         RecordedParameters::Whole(recorded) => {

@@ -49,7 +49,7 @@ pub fn ask(ctx: &ReconcileContext) -> Flow {
         attempt: intent.attempt,
     });
     let message = format!(
-        "nobody can tell whether the creation begun at {} made a resource; look in the external system, then annotate {}=absent/{} or {}=exists/{}/<its name>{not_taken}",
+        "it cannot be known whether the creation begun at {} made a resource; check the external system, then annotate {}=absent/{} or {}=exists/{}/<its name>{not_taken}",
         intent.started_at,
         names::CREATE_OUTCOME,
         question.id,

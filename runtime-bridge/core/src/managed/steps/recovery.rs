@@ -95,7 +95,11 @@ pub fn confirm_found(ctx: &ReconcileContext) -> Flow {
     }
     // Other attempts, if any, had the same effect or none; none may be under way when it is deleted.
     record.deadline = Some(create.intent.deadline);
-    Break(ctx.write_record("confirm the create that a look found", &record, annotations))
+    Break(ctx.write_record(
+        "confirm the create that an observation found",
+        &record,
+        annotations,
+    ))
 }
 
 /// The token that is retained tells what became of it.

@@ -422,7 +422,7 @@ impl Cloud {
         }
     }
 
-    /// It lives where the plugin goes: by account, and by its own state, else by the wish.
+    /// It lives where the plugin goes: by account, and by its own state, else by the desired state.
     fn is_here(&self, one: &External, target: &Target, desired: &DesiredState) -> bool {
         let wanted = match target.provider_state.as_str() {
             "" => place(&desired.parameters),

@@ -339,7 +339,7 @@ fn trace_29_an_observation_from_before_the_create_does_not_confirm_it() {
 
 #[test]
 fn trace_11_a_stale_process_updates_nothing() {
-    // The user wishes for something, and pauses; A has seen the wish alone.
+    // The user edits the spec, and pauses; A has seen the edit alone.
     let mut model = Model::at_rest(&kinds::named());
     model.advance(Duration::from_mins(1));
     model.edit("size", json!(2));
@@ -351,7 +351,7 @@ fn trace_11_a_stale_process_updates_nothing() {
     assert_eq!(model.calls("update"), 0);
 }
 
-/// Names are told apart within one place, such as a region, and the wish says which.
+/// Names differ within one place, such as a region, and the spec says which.
 fn placed(subject: Subject) -> Subject {
     windowed(subject, 20).with(|manners| manners.placed = true)
 }
