@@ -109,6 +109,7 @@ impl CompositeMemory {
                 self.added.remove(id);
             }
         }
+        self.circuit.close(snapshot.now);
         if let Some(rejected) = &mut self.rejected_status {
             rejected.retry_at.get_or_insert(snapshot.now + TRY_AGAIN);
         }
@@ -149,7 +150,7 @@ impl CompositeMemory {
             }
             Action::Run(start) => {
                 self.progress_since.get_or_insert(snapshot.now);
-                if let RunState::Ended { basis, .. } = &snapshot.run
+                if let RunState::Ended { basis, .. } | RunState::Going { basis, .. } = &snapshot.run
                     && let Some(changing) = changing(basis, &start.basis)
                 {
                     self.circuit
