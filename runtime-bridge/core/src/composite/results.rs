@@ -252,9 +252,7 @@ pub(super) fn record<A>(
             memory.failed_writes = 0;
             memory.added = added(snapshot, &write.spec);
             memory.last_write = Some((**write).clone());
-            for event in &write.events {
-                memory.events.push(event.clone());
-            }
+            record_events::composite_written(memory, &write.events);
         }
         (Action::Create(all), Performed::Written(results)) => {
             for (resource, result) in all.iter().zip(results) {
