@@ -10,6 +10,7 @@ mod edited_by_hand;
 mod edited_claims;
 mod ending_badly;
 mod endings;
+mod forbidden;
 mod guard;
 mod reserved;
 mod responsive;
