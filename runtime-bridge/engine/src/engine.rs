@@ -2,8 +2,10 @@
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
-use bridge_core::{queue::Due, watch_plan::GroupKind};
+use bridge_core::{composite::DELETION_BLOCKED, queue::Due, reasons::DeletionReason, watch_plan::GroupKind};
+use jiff::Timestamp;
 use parking_lot::Mutex;
+use serde_json::Value;
 use tokio::sync::watch;
 use tokio_util::task::AbortOnDropHandle;
 
@@ -13,7 +15,7 @@ use crate::{
     clock::Clock,
     dispatch::{DispatchOptions, Dispatcher},
     event::EventRecorder,
-    metrics::{KindLabel, Metrics},
+    metrics::{DeletingLabels, KindLabel, Metrics},
     object::{ApiType, Key, Object},
     reconcile::Reconcile,
     secret::SecretReader,
@@ -143,7 +145,7 @@ impl Engine {
                 dispatcher.dependency_changed(change);
             }
         }));
-        let needed = watch_needed(Arc::clone(&watches), Arc::clone(&store));
+        let needed = watch_needed(Arc::clone(&watches), Arc::clone(&store), Arc::clone(&metrics));
         let needed = AbortOnDropHandle::new(tokio::spawn(needed));
         Self {
             clients,
@@ -239,16 +241,23 @@ impl Engine {
 
     /// All metrics in the `OpenMetrics` text format, up to date.
     pub fn encode_metrics(&self) -> String {
+        // One at a time: some series are taken away and shown anew.
+        let mut shown = self.shown.lock();
         self.dispatcher.show_metrics();
         let watched: BTreeSet<GroupKind> = self.watches.kinds().into_iter().map(|watch| watch.kind).collect();
         for kind in &watched {
             self.show_objects(kind);
         }
-        let former = std::mem::replace(&mut *self.shown.lock(), watched.clone());
-        for kind in former.difference(&watched) {
+        for kind in shown.difference(&watched) {
             self.metrics.objects.remove(&KindLabel {
                 kind: kind.to_string(),
             });
+        }
+        *shown = watched;
+        self.metrics.deleting.clear();
+        self.metrics.oldest_deletion.clear();
+        for kind in shown.iter().filter(|kind| self.dispatcher.serves(kind)) {
+            self.show_deletions(kind);
         }
         self.metrics.encode()
     }
@@ -261,6 +270,29 @@ impl Engine {
         dropped
     }
 
+    fn show_deletions(&self, kind: &GroupKind) {
+        let now = self.clock.now();
+        let mut oldest: Option<Timestamp> = None;
+        for object in self.store.list(kind) {
+            let Some(since) = &object.meta.deletion_timestamp else {
+                continue;
+            };
+            oldest = Some(oldest.map_or(since.0, |oldest| oldest.min(since.0)));
+            let labels = DeletingLabels {
+                kind: kind.to_string(),
+                blocked: blocked(&object.status_value()),
+            };
+            self.metrics.deleting.get_or_create(&labels).inc();
+        }
+        if let Some(oldest) = oldest {
+            let label = KindLabel {
+                kind: kind.to_string(),
+            };
+            let age = now.duration_since(oldest).as_secs_f64().max(0.0);
+            self.metrics.oldest_deletion.get_or_create(&label).set(age);
+        }
+    }
+
     fn show_objects(&self, kind: &GroupKind) {
         let label = KindLabel {
             kind: kind.to_string(),
@@ -268,4 +300,18 @@ impl Engine {
         let count = i64::try_from(self.store.count(kind)).unwrap_or(i64::MAX);
         self.metrics.objects.get_or_create(&label).set(count);
     }
+}
+
+/// Why a deletion does not go on, as a label: of what is not the bridge's own it says so alone, as texts have no end.
+fn blocked(status: &Value) -> &'static str {
+    let conditions = status["conditions"].as_array();
+    let mut conditions = conditions.into_iter().flatten();
+    let is_blocked = |one: &&Value| one["type"] == DELETION_BLOCKED && one["status"] == "True";
+    let Some(blocked) = conditions.find(is_blocked) else {
+        return "";
+    };
+    let mut reasons = DeletionReason::ALL.iter();
+    reasons
+        .find(|reason| blocked["reason"] == reason.as_str())
+        .map_or("Other", |reason| reason.as_str())
 }

@@ -6,6 +6,7 @@ pub mod client;
 pub mod clock;
 pub mod composite;
 pub mod composition_layer;
+mod composition_metrics;
 pub mod config;
 pub mod crd;
 pub mod definition;

@@ -1,5 +1,7 @@
 //! What the engine counts, in one registry that others extend.
 
+use std::sync::atomic::AtomicU64;
+
 use bridge_core::watch_plan::GroupKind;
 use prometheus_client::{
     encoding::{EncodeLabelSet, text},
@@ -12,7 +14,7 @@ use prometheus_client::{
     registry::Registry,
 };
 
-use crate::watch::WatchState;
+use crate::{composition_metrics::CompositionMetrics, watch::WatchState};
 
 /// Label: a kind, as `Bucket.s3.aws.crossbridge.dev`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -50,17 +52,13 @@ pub struct WatchLabels {
     pub state: &'static str,
 }
 
-/// Labels of an object that was left behind.
+/// Labels of objects that are being deleted.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-pub struct ReleasedLabels {
-    /// Its kind.
+pub struct DeletingLabels {
+    /// The kind.
     pub kind: String,
-    /// Its namespace; empty: it has none.
-    pub namespace: String,
-    /// Its name.
-    pub name: String,
-    /// Its uid.
-    pub uid: String,
+    /// Reason of their condition `DeletionBlocked`; empty: nothing blocks them.
+    pub blocked: &'static str,
 }
 
 /// Labels of Kubernetes events.
@@ -68,6 +66,11 @@ pub struct ReleasedLabels {
 pub struct EventLabels {
     /// `sent`, `repeated`, `overflowed`, `failed`.
     pub outcome: &'static str,
+}
+
+/// 1 ms to 32 s.
+fn seconds() -> Histogram {
+    Histogram::new(exponential_buckets(0.001, 2.0, 16))
 }
 
 /// The engine's metrics, and the registry of the process.
@@ -85,7 +88,12 @@ pub struct Metrics {
     pub(crate) passes: Family<OutcomeLabels, Counter>,
     pub(crate) pass_seconds: Family<KindLabel, Histogram>,
     pub(crate) events: Family<EventLabels, Counter>,
-    pub(crate) released: Family<ReleasedLabels, Counter>,
+    pub(crate) released: Family<KindLabel, Counter>,
+    pub(crate) pass_delay_seconds: Family<KindLabel, Histogram>,
+    pub(crate) oldest_queued: Family<KindLabel, Gauge<f64, AtomicU64>>,
+    pub(crate) deleting: Family<DeletingLabels, Gauge>,
+    pub(crate) oldest_deletion: Family<KindLabel, Gauge<f64, AtomicU64>>,
+    pub(crate) compositions: CompositionMetrics,
 }
 
 impl Default for Metrics {
@@ -108,12 +116,14 @@ impl Metrics {
             queued: Family::default(),
             in_flight: Family::default(),
             passes: Family::default(),
-            // 1 ms to 32 s.
-            pass_seconds: Family::new_with_constructor(|| {
-                Histogram::new(exponential_buckets(0.001, 2.0, 16))
-            }),
+            pass_seconds: Family::new_with_constructor(seconds),
             events: Family::default(),
             released: Family::default(),
+            pass_delay_seconds: Family::new_with_constructor(seconds),
+            oldest_queued: Family::default(),
+            deleting: Family::default(),
+            oldest_deletion: Family::default(),
+            compositions: CompositionMetrics::default(),
         };
         metrics.register_engine();
         metrics
@@ -196,9 +206,30 @@ impl Metrics {
             r.register("events", "Kubernetes events, by result", self.events.clone());
             r.register(
                 "released_objects",
-                "Composed objects that were left behind as annotation crossbridge.dev/release asks, each by kind, namespace, name and uid",
+                "Composed objects that were left behind as annotation crossbridge.dev/release asks; an event names each",
                 self.released.clone(),
             );
+            r.register(
+                "pass_delay_seconds",
+                "From when an object's reconcile was due, such as by a change, until it began",
+                self.pass_delay_seconds.clone(),
+            );
+            r.register(
+                "queue_oldest_seconds",
+                "For how long the object that waits longest in the queue is due",
+                self.oldest_queued.clone(),
+            );
+            r.register(
+                "deleting_objects",
+                "Objects that are being deleted, by what blocks them",
+                self.deleting.clone(),
+            );
+            r.register(
+                "deleting_oldest_seconds",
+                "For how long the object is being deleted whose deletion takes longest",
+                self.oldest_deletion.clone(),
+            );
+            self.compositions.register(registry);
         });
     }
 }

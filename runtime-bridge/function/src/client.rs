@@ -25,7 +25,7 @@ use crate::{
     encode::EncodedRequest,
     metrics::FunctionMetrics,
     observed::EncodedObserved,
-    response_cache::ResponseCache,
+    response_cache::{ResponseCache, Unreadable},
 };
 
 /// Opens the channels to an endpoint. Nothing is sent by it.
@@ -100,6 +100,7 @@ impl Client {
         }
         if connections.remove(function).is_some() {
             self.kept.forget(function);
+            self.options.metrics.removed(self.kept.take_removed());
             self.options.metrics.held(function, false);
         }
         connections.retain(|name, _| {
@@ -187,8 +188,11 @@ impl Client {
         let kept = (self.options.keeps_responses && has_ttl(&answered)).then(|| answered.encode_to_vec());
         let response = decode::response(answered)?;
         if let Some(kept) = kept {
-            self.options.metrics.kept(function, kept.len());
-            self.kept.put(key, kept.into(), &response, (self.options.now)());
+            let (bytes, began) = (kept.len(), Instant::now());
+            if self.kept.put(key, kept.into(), &response, (self.options.now)()) {
+                self.options.metrics.kept(function, bytes, began.elapsed());
+            }
+            self.options.metrics.removed(self.kept.take_removed());
         }
         Ok(response)
     }
@@ -241,12 +245,19 @@ impl Functions for Client {
             let mut encoded = None;
             if self.kept.knows(function, &connection.endpoint) {
                 let request = self.encode(request)?;
+                let began = Instant::now();
                 let kept = self
                     .kept
                     .get(&key(function, &connection, &request), (self.options.now)());
-                if let Some(kept) = kept {
-                    self.options.metrics.hit(function);
-                    return Ok(kept);
+                self.options.metrics.read(function, began.elapsed());
+                self.options.metrics.removed(self.kept.take_removed());
+                match kept {
+                    Ok(Some(kept)) => {
+                        self.options.metrics.hit(function);
+                        return Ok(kept);
+                    }
+                    Ok(None) => {}
+                    Err(Unreadable) => self.options.metrics.unreadable(function),
                 }
                 encoded = Some(request);
             }

@@ -1,8 +1,8 @@
 //! What is counted and timed of functions. Names and labels of the first group are Crossplane's.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
-use bridge_core::function::{FunctionFailure, RunResponse, Severity};
+use bridge_core::function::{CacheRemovals, FunctionFailure, RunResponse, Severity};
 use function_proto::RUN_FUNCTION;
 use prometheus_client::{
     encoding::EncodeLabelSet,
@@ -53,6 +53,11 @@ pub struct FunctionMetrics {
     misses: Family<FunctionLabels, Counter>,
     writes: Family<FunctionLabels, Counter>,
     bytes_written: Family<FunctionLabels, Counter>,
+    errors: Family<FunctionLabels, Counter>,
+    deletes: Family<FunctionLabels, Counter>,
+    bytes_deleted: Family<FunctionLabels, Counter>,
+    read_seconds: Family<FunctionLabels, Histogram>,
+    write_seconds: Family<FunctionLabels, Histogram>,
     calls: Family<StateLabels, Gauge>,
     held: Family<FunctionLabels, Gauge>,
 }
@@ -67,6 +72,11 @@ impl Default for FunctionMetrics {
             misses: Family::default(),
             writes: Family::default(),
             bytes_written: Family::default(),
+            errors: Family::default(),
+            deletes: Family::default(),
+            bytes_deleted: Family::default(),
+            read_seconds: Family::new_with_constructor(|| Histogram::new(BUCKETS)),
+            write_seconds: Family::new_with_constructor(|| Histogram::new(BUCKETS)),
             calls: Family::default(),
             held: Family::default(),
         }
@@ -112,6 +122,31 @@ impl FunctionMetrics {
             "Bytes of the responses that were kept",
             self.bytes_written.clone(),
         );
+        crossplane.register(
+            "run_function_response_cache_errors",
+            "Responses that were kept and could not be read: a bug",
+            self.errors.clone(),
+        );
+        crossplane.register(
+            "run_function_response_cache_deletes",
+            "Kept responses that had expired, made room, or were replaced",
+            self.deletes.clone(),
+        );
+        crossplane.register(
+            "run_function_response_cache_bytes_deleted",
+            "Bytes of those",
+            self.bytes_deleted.clone(),
+        );
+        crossplane.register(
+            "run_function_response_cache_read_seconds",
+            "How long it took to look for a kept response",
+            self.read_seconds.clone(),
+        );
+        crossplane.register(
+            "run_function_response_cache_write_seconds",
+            "How long it took to keep a response",
+            self.write_seconds.clone(),
+        );
         let ours = registry.sub_registry_with_prefix("crossbridge");
         ours.register(
             "function_calls",
@@ -133,7 +168,26 @@ impl FunctionMetrics {
         self.misses.get_or_create(&labels(function)).inc();
     }
 
-    pub(crate) fn kept(&self, function: &str, bytes: usize) {
+    pub(crate) fn read(&self, function: &str, took: Duration) {
+        let seconds = self.read_seconds.get_or_create_owned(&labels(function));
+        seconds.observe(took.as_secs_f64());
+    }
+
+    pub(crate) fn unreadable(&self, function: &str) {
+        self.errors.get_or_create(&labels(function)).inc();
+    }
+
+    pub(crate) fn removed(&self, removed: BTreeMap<String, CacheRemovals>) {
+        for (function, CacheRemovals { responses, bytes }) in removed {
+            let labels = labels(&function);
+            self.deletes.get_or_create(&labels).inc_by(responses);
+            self.bytes_deleted.get_or_create(&labels).inc_by(bytes);
+        }
+    }
+
+    pub(crate) fn kept(&self, function: &str, bytes: usize, took: Duration) {
+        let seconds = self.write_seconds.get_or_create_owned(&labels(function));
+        seconds.observe(took.as_secs_f64());
         self.writes.get_or_create(&labels(function)).inc();
         let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
         self.bytes_written.get_or_create(&labels(function)).inc_by(bytes);

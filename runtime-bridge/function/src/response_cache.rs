@@ -1,8 +1,8 @@
 //! Responses with a TTL, kept as they came over the wire.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
-use bridge_core::function::{Cache, CacheKey, FunctionEndpoint, Hit, RunResponse, Severity};
+use bridge_core::function::{Cache, CacheKey, CacheRemovals, FunctionEndpoint, Hit, RunResponse, Severity};
 use bytes::Bytes;
 use function_proto::v1::RunFunctionResponse;
 use jiff::Timestamp;
@@ -14,6 +14,10 @@ use crate::decode;
 /// Encoded, so that what it takes is known. It has no `Debug`: it holds connection details.
 pub(crate) struct ResponseCache(Mutex<Cache<Bytes>>);
 
+/// What was kept cannot be read: a bug.
+#[derive(Debug)]
+pub(crate) struct Unreadable;
+
 impl ResponseCache {
     pub(crate) fn new(limit: usize) -> Self {
         Self(Mutex::new(Cache::new(limit)))
@@ -24,26 +28,31 @@ impl ResponseCache {
     }
 
     /// The response, with the time for which it is still good.
-    pub(crate) fn get(&self, key: &CacheKey, now: Timestamp) -> Option<RunResponse> {
-        let Hit { response, remaining } = self.0.lock().get(key, now)?;
-        let response = RunFunctionResponse::decode(response).ok()?;
-        Some(RunResponse {
+    pub(crate) fn get(&self, key: &CacheKey, now: Timestamp) -> Result<Option<RunResponse>, Unreadable> {
+        let Some(Hit { response, remaining }) = self.0.lock().get(key, now) else {
+            return Ok(None);
+        };
+        let response = RunFunctionResponse::decode(response).map_err(|_| Unreadable)?;
+        Ok(Some(RunResponse {
             ttl: Some(remaining),
-            ..decode::response(response).ok()?
-        })
+            ..decode::response(response).map_err(|_| Unreadable)?
+        }))
     }
 
-    /// Keeps a response that is good for some time, given both as it came and as it is read. A fatal one is asked for again.
-    pub(crate) fn put(&self, key: CacheKey, encoded: Bytes, response: &RunResponse, now: Timestamp) {
+    /// Keeps a response that is good for some time, given both as it came and as it is read; false: it is not kept. A fatal one is asked for again.
+    pub(crate) fn put(&self, key: CacheKey, encoded: Bytes, response: &RunResponse, now: Timestamp) -> bool {
         let is_fatal = response
             .results
             .iter()
             .any(|result| result.severity == Severity::Fatal);
-        if !is_fatal {
-            let ttl = response.ttl.unwrap_or(Duration::ZERO);
-            let bytes = encoded.len();
-            self.0.lock().put(key, encoded, bytes, ttl, now);
-        }
+        let ttl = response.ttl.unwrap_or(Duration::ZERO);
+        let bytes = encoded.len();
+        !is_fatal && self.0.lock().put(key, encoded, bytes, ttl, now)
+    }
+
+    /// What was removed since this was called last, by function.
+    pub(crate) fn take_removed(&self) -> BTreeMap<String, CacheRemovals> {
+        self.0.lock().take_removed()
     }
 
     pub(crate) fn forget(&self, function: &str) {
@@ -81,10 +90,10 @@ mod tests {
         };
         let cache = ResponseCache::new(1024);
         let response = decode::response(wire.clone()).unwrap();
-        cache.put(key.clone(), wire.encode_to_vec().into(), &response, now);
-        let kept = cache.get(&key, now);
-        assert!(kept.is_none() || kept == Some(response));
-        kept.is_some()
+        let is_kept = cache.put(key.clone(), wire.encode_to_vec().into(), &response, now);
+        let kept = cache.get(&key, now).unwrap();
+        assert_eq!(kept, is_kept.then_some(response));
+        is_kept
     }
 
     #[test]

@@ -64,6 +64,18 @@ async fn a_wrong_command_line_is_exit_code_2() {
             &["serve", "--plugin", "unix:///a", "--function", "f=unix:/a"],
             "is for --compositions, which is not given",
         ),
+        (
+            &["serve", "--compositions", "--circuit-breaker-burst", "0"],
+            "write a whole number from 1 on",
+        ),
+        (
+            &["serve", "--compositions", "--circuit-breaker-refill-rate", "0"],
+            "write a number from 0.00001 to 1000",
+        ),
+        (
+            &["serve", "--compositions", "--circuit-breaker-cooldown", "0s"],
+            "more than 0s",
+        ),
         (&["rbac"], "nothing to print: give --compositions"),
         (
             &["rbac", "--compositions", "--composes", "ConfigMap"],

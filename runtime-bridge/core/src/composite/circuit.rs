@@ -1,11 +1,11 @@
 //! What changes without end is followed more slowly: a composite resource has so many runs upon changes, which come back one by one. Where they are
-//! spent, its runs are some time apart for a while. No change is dropped: the next run sees all of them.
+//! spent, its runs begin some time apart for a while. No change is dropped: the next run sees all of them.
 
 use std::time::Duration;
 
 use jiff::Timestamp;
 
-/// While the circuit is open, runs upon changes are so far apart.
+/// While the circuit is open, runs upon changes begin so far apart.
 const APART: Duration = Duration::from_secs(30);
 
 /// The budget of one composite resource.
@@ -33,10 +33,23 @@ impl Default for CircuitSettings {
 /// What kept changing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Changing {
-    /// Spec, labels or annotations of the composite resource, or its composition.
+    /// Spec of the composite resource, or its composition.
     Desired,
-    /// What it composed, or what its functions required.
+    /// Its labels, annotations, and what others wrote to its status; what it composed, what its functions required; Secrets that it is shown.
     Observed,
+}
+
+/// What has happened to a circuit since it was counted last.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CircuitCounts {
+    /// Runs upon changes that began while it was closed.
+    pub allowed: u32,
+    /// Runs upon changes that began while it was open.
+    pub half_open_allowed: u32,
+    /// Times that it was opened.
+    pub opened: u32,
+    /// Times that it closed.
+    pub closed: u32,
 }
 
 /// How the budget stands.
@@ -44,18 +57,38 @@ pub(super) enum Changing {
 pub(super) struct Circuit {
     /// From here on the budget is whole.
     whole_at: Option<Timestamp>,
-    /// Why it was opened last, and until when.
+    /// Why it was opened, and until when it is open.
     open: Option<(Changing, Timestamp)>,
+    counts: CircuitCounts,
 }
 
 impl Circuit {
     /// A run begins upon a change.
     pub fn spend(&mut self, settings: &CircuitSettings, changing: Changing, now: Timestamp) {
-        let whole_at = self.whole_at.map_or(now, |at| at.max(now)) + settings.refill;
-        if whole_at <= now + settings.refill * settings.burst {
-            self.whole_at = Some(whole_at);
-        } else if self.open(now).is_none() {
-            self.open = Some((changing, now + settings.cooldown));
+        let is_open = self.open(now).is_some();
+        let counted = if is_open {
+            &mut self.counts.half_open_allowed
+        } else {
+            &mut self.counts.allowed
+        };
+        *counted = counted.saturating_add(1);
+        let missing = self.whole_at.map_or(Duration::ZERO, |at| {
+            at.duration_since(now).try_into().unwrap_or_default()
+        });
+        let missing = missing.saturating_add(settings.refill);
+        if missing <= settings.refill.saturating_mul(settings.burst) {
+            self.whole_at = Some(later(now, missing));
+        } else if !is_open {
+            self.close(now);
+            self.open = Some((changing, later(now, settings.cooldown)));
+            self.counts.opened = self.counts.opened.saturating_add(1);
+        }
+    }
+
+    /// Notes that it has closed, once its time is over.
+    pub fn close(&mut self, now: Timestamp) {
+        if self.open.take_if(|(_, until)| *until <= now).is_some() {
+            self.counts.closed = self.counts.closed.saturating_add(1);
         }
     }
 
@@ -64,11 +97,21 @@ impl Circuit {
         self.open.filter(|(_, until)| now < *until)
     }
 
-    /// When a run upon a change may follow one that ended at that time; `None`: at once.
-    pub fn not_before(&self, ended: Timestamp, now: Timestamp) -> Option<Timestamp> {
+    /// When a run upon a change may follow one that began at that time; `None`: at once.
+    pub fn not_before(&self, began: Timestamp, now: Timestamp) -> Option<Timestamp> {
         let (_, until) = self.open(now)?;
-        Some((ended + APART).min(until))
+        Some(later(began, APART).min(until)).filter(|at| now < *at)
     }
+
+    /// What has happened since this was taken last.
+    pub fn take_counts(&mut self) -> CircuitCounts {
+        std::mem::take(&mut self.counts)
+    }
+}
+
+/// As late as can be told, if that is sooner.
+fn later(at: Timestamp, by: Duration) -> Timestamp {
+    at.saturating_add(by).unwrap_or(Timestamp::MAX)
 }
 
 #[cfg(test)]
@@ -101,6 +144,7 @@ mod tests {
         assert_eq!(open.open(at(10)), Some((Changing::Observed, until)));
         assert_eq!(open.not_before(at(5), at(10)), Some(at(5) + APART));
         assert_eq!(open.not_before(at(300_000), at(300_001)), Some(until));
+        assert_eq!(open.not_before(at(5), at(5) + APART), None);
         assert_eq!(open.open(until), None);
         assert_eq!(open.not_before(until, until), None);
     }
@@ -121,5 +165,48 @@ mod tests {
             circuit.open(at(1)),
             Some((Changing::Observed, at(0) + SETTINGS.cooldown))
         );
+    }
+
+    #[test]
+    fn what_happens_to_it_is_counted_once() {
+        let mut circuit = spent(&[0, 0, 0, 10, 20]);
+        circuit.close(at(20));
+        let opened = CircuitCounts {
+            allowed: 4,
+            half_open_allowed: 1,
+            opened: 1,
+            closed: 0,
+        };
+        assert_eq!(circuit.take_counts(), opened);
+        let (_, until) = circuit.open(at(20)).unwrap();
+        circuit.close(until);
+        circuit.close(until);
+        let closed = CircuitCounts {
+            closed: 1,
+            ..CircuitCounts::default()
+        };
+        assert_eq!(circuit.take_counts(), closed);
+        assert_eq!(circuit.take_counts(), CircuitCounts::default());
+    }
+
+    #[test]
+    fn limits_of_any_size_are_taken() {
+        let boundless = CircuitSettings {
+            burst: u32::MAX,
+            refill: Duration::from_secs(100_000),
+            cooldown: Duration::MAX,
+        };
+        let mut circuit = Circuit::default();
+        for time in 0..1000 {
+            circuit.spend(&boundless, Changing::Observed, at(time));
+        }
+        assert_eq!(circuit.open(at(1000)), None);
+        let none = CircuitSettings {
+            burst: 0,
+            refill: Duration::MAX,
+            ..boundless
+        };
+        circuit.spend(&none, Changing::Observed, at(1000));
+        assert_eq!(circuit.open(at(1000)), Some((Changing::Observed, Timestamp::MAX)));
     }
 }

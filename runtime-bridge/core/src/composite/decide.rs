@@ -6,10 +6,11 @@ use super::{
     context::Context,
     decision::Action,
     memory::CompositeMemory,
+    outcome::earliest,
     snapshot::Snapshot,
     steps::{choice, compose, deletion, gate, report, run},
 };
-use crate::managed::Decision;
+use crate::managed::{Decision, Rest};
 
 /// Looks, and decides or leaves it to the next.
 pub(super) type Step = for<'a> fn(&Context<'a>) -> ControlFlow<Decision<Action>>;
@@ -50,10 +51,16 @@ const STEPS: &[Step] = &[
 /// One thing to do, or when to come back.
 pub fn decide(snapshot: &Snapshot, memory: &CompositeMemory) -> Decision<Action> {
     let of = Context::new(snapshot, memory);
-    for step in STEPS {
-        if let ControlFlow::Break(decision) = step(&of) {
-            return decision;
+    let decided = STEPS.iter().find_map(|step| step(&of).break_value());
+    match decided.unwrap_or_else(|| Decision::Rest(report::rest(&of))) {
+        Decision::Rest(rest) => {
+            // Its status says so then, whatever else it waits for.
+            let closes = memory.circuit.open(snapshot.now).map(|(_, until)| until);
+            Decision::Rest(Rest {
+                wake: earliest([rest.wake, closes]),
+                ..rest
+            })
         }
+        act @ Decision::Act(_) => act,
     }
-    Decision::Rest(report::rest(&of))
 }

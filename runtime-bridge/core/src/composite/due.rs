@@ -32,10 +32,10 @@ pub(super) fn due(of: &Context) -> Option<Timestamp> {
     let back_off = *at + policies::RUN.wait(of.memory.failed_runs, of.snapshot.jitter);
     // What changes does not make a run that failed succeed at once.
     let changed = differs.then(|| if failed { back_off } else { *at + settle });
-    let apart = of.memory.circuit.not_before(*at, of.snapshot.now);
-    let changed = changed.map(|changed| apart.map_or(changed, |apart| changed.max(apart)));
-    // What it waits for may have come.
+    // A Secret does, that it waited for.
     let secret = secrets::has_news(&basis.secrets, &now.secrets).then(|| *at + settle);
+    let held = held_until(of);
+    let changed = earliest([changed, secret]).map(|at| held.map_or(at, |held| at.max(held)));
     let repeated = match &outcome.result {
         Ok(_) => {
             let interval = outcome.ttl.or_else(|| of.snapshot.xr.poll_interval());
@@ -44,13 +44,17 @@ pub(super) fn due(of: &Context) -> Option<Timestamp> {
         }
         Err(_) => Some(back_off),
     };
-    earliest([changed, secret, repeated])
+    earliest([changed, repeated])
 }
 
-/// When the status shows that changes are followed at once again.
-pub(super) fn circuit_closes(of: &Context) -> Option<Timestamp> {
-    let (_, until) = of.memory.circuit.open(of.snapshot.now)?;
-    Some(until)
+/// Until when no run begins upon a change, as too many have.
+pub(super) fn held_until(of: &Context) -> Option<Timestamp> {
+    let began = match &of.snapshot.run {
+        RunState::None => return None,
+        RunState::Going { since, .. } => *since,
+        RunState::Ended { took, at, .. } => *at - *took,
+    };
+    of.memory.circuit.not_before(began, of.snapshot.now)
 }
 
 /// What is not as a run saw it.
@@ -60,6 +64,7 @@ pub(super) fn changing(seen: &Basis, now: &Basis) -> Option<Changing> {
     }
     let mut required = seen.required.iter();
     let differs = seen.observed != now.observed
+        || secrets::has_news(&seen.secrets, &now.secrets)
         || required.any(|(lookup, found)| now.required.get(lookup).is_some_and(|is| is != found));
     differs.then_some(Changing::Observed)
 }

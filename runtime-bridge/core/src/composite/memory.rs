@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{
     ObjectId,
-    circuit::Circuit,
+    circuit::{Circuit, CircuitCounts},
     decision::CompositeWrite,
     digest::BodyDigest,
     movement::Movement,
@@ -122,6 +122,11 @@ impl CompositeMemory {
     /// Takes the events that are to be recorded.
     pub fn take_events(&mut self) -> Vec<Event> {
         std::mem::take(&mut self.events)
+    }
+
+    /// Takes what has happened to its circuit since this was called last.
+    pub fn take_circuit_counts(&mut self) -> CircuitCounts {
+        self.circuit.take_counts()
     }
 
     /// Another term began: another leader may have written, created and deleted in between.

@@ -67,7 +67,7 @@ mod xr;
 pub use choose::{
     Choice, ChoiceChange, Chosen as ChosenRevision, Library, Missing, Preferences, Selected, choose,
 };
-pub use circuit::CircuitSettings;
+pub use circuit::{CircuitCounts, CircuitSettings};
 pub use decide::decide;
 pub use decision::{Action, Change, CompositeWrite, Deletion, RunStart, StatusWrite};
 pub use desired::{
@@ -92,6 +92,7 @@ pub use resource_ref::ResourceRef;
 pub use results::{Performed, PublishedSecret, WriteFailure, WriteFailureKind};
 pub use secrets::{own_secret, secret_of, secrets_that_count};
 pub use snapshot::{Basis, ChoiceProblem, Chosen, InUse, Reservation, RunState, Settings, Snapshot};
+pub use status::DELETION_BLOCKED;
 pub(crate) use status::{
     ConditionReport, READY, SYNCED, Stamp as ConditionStamp, differs as status_differs, in_order,
     stored_conditions,

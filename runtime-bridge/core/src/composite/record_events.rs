@@ -62,11 +62,26 @@ pub(super) fn record(memory: &mut CompositeMemory, outcome: &RunOutcome, at: Tim
     memory.keep_reported(RESULT, &standing);
 }
 
+/// Records what came with a write of the composite resource beside its status, which may repeat its warnings.
+pub(super) fn composite_written(memory: &mut CompositeMemory, events: &[Event]) {
+    for event in events {
+        if event.warning {
+            memory.report(&status_state(event), event.clone());
+        } else {
+            memory.events.push(event.clone());
+        }
+    }
+}
+
+fn status_state(event: &Event) -> String {
+    format!("{STATUS}{}/{}", event.reason, event.message)
+}
+
 /// Records what came with a status.
 pub(super) fn status_written(memory: &mut CompositeMemory, events: &[Event]) {
     let mut standing = BTreeSet::new();
     for event in events {
-        let state = format!("{STATUS}{}/{}", event.reason, event.message);
+        let state = status_state(event);
         memory.report(&state, event.clone());
         standing.insert(state);
     }

@@ -109,6 +109,7 @@ impl CompositeMemory {
                 self.added.remove(id);
             }
         }
+        self.circuit.close(snapshot.now);
         if let Some(rejected) = &mut self.rejected_status {
             rejected.retry_at.get_or_insert(snapshot.now + TRY_AGAIN);
         }
@@ -149,7 +150,7 @@ impl CompositeMemory {
             }
             Action::Run(start) => {
                 self.progress_since.get_or_insert(snapshot.now);
-                if let RunState::Ended { basis, .. } = &snapshot.run
+                if let RunState::Ended { basis, .. } | RunState::Going { basis, .. } = &snapshot.run
                     && let Some(changing) = changing(basis, &start.basis)
                 {
                     self.circuit
@@ -251,9 +252,7 @@ pub(super) fn record<A>(
             memory.failed_writes = 0;
             memory.added = added(snapshot, &write.spec);
             memory.last_write = Some((**write).clone());
-            for event in &write.events {
-                memory.events.push(event.clone());
-            }
+            record_events::composite_written(memory, &write.events);
         }
         (Action::Create(all), Performed::Written(results)) => {
             for (resource, result) in all.iter().zip(results) {

@@ -116,6 +116,8 @@ pub enum RunState {
     Going {
         /// What it was begun for.
         basis: Basis,
+        /// When it began.
+        since: Timestamp,
     },
     /// It has ended.
     Ended {
@@ -133,9 +135,11 @@ pub enum RunState {
 /// What a run is begun for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Basis {
-    /// Digest of what is desired: uid, spec, labels and annotations of the composite resource, and the revision. A result of another one counts for nothing.
+    /// Digest of what is desired: uid and spec of the composite resource, the fields of the composition layer aside, and the revision. A result of another
+    /// one counts for nothing.
     pub desired: ContentDigest,
-    /// Digest of what was observed besides, `resourceVersion`s aside: of another one, another run is due.
+    /// Digest of what was observed besides: labels, annotations, deletion and what others wrote to the status of the composite resource, and what it composed,
+    /// `resourceVersion`s aside. Of another one, another run is due.
     pub observed: ContentDigest,
     /// What its lookups found.
     pub required: BTreeMap<Lookup, ContentDigest>,

@@ -99,7 +99,7 @@ fn responsive(snapshot: &Snapshot, memory: &CompositeMemory) -> ConditionReport 
     };
     let source = match changing {
         Changing::Desired => itself(snapshot),
-        Changing::Observed => "composed or required resources".to_owned(),
+        Changing::Observed => "its metadata or status, composed or required resources, or Secrets".to_owned(),
     };
     ConditionReport::no(
         ConditionReason::WatchCircuitOpen,

@@ -31,6 +31,16 @@ pub struct Cache<T> {
     uses: u64,
     entries: BTreeMap<CacheKey, Entry<T>>,
     by_use: BTreeMap<u64, CacheKey>,
+    removed: BTreeMap<String, CacheRemovals>,
+}
+
+/// What has left the cache, of one function.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CacheRemovals {
+    /// How many responses.
+    pub responses: u64,
+    /// Their bytes, as they were kept.
+    pub bytes: u64,
 }
 
 struct Entry<T> {
@@ -85,6 +95,7 @@ impl<T: Clone> Cache<T> {
             uses: 0,
             entries: BTreeMap::new(),
             by_use: BTreeMap::new(),
+            removed: BTreeMap::new(),
         }
     }
 
@@ -121,12 +132,12 @@ impl<T: Clone> Cache<T> {
         })
     }
 
-    /// Keeps a response of so many bytes, unless it alone is too large or is good for no time.
-    pub fn put(&mut self, key: CacheKey, response: T, bytes: usize, ttl: Duration, now: Timestamp) {
+    /// Keeps a response of so many bytes. False: it alone is too large, or is good for no time.
+    pub fn put(&mut self, key: CacheKey, response: T, bytes: usize, ttl: Duration, now: Timestamp) -> bool {
         self.remove(&key);
         let bytes = bytes.saturating_add(ENTRY_BYTES);
         if ttl.is_zero() || bytes > self.limit {
-            return;
+            return false;
         }
         if self.bytes + bytes > self.limit {
             self.remove_expired(now);
@@ -147,6 +158,12 @@ impl<T: Clone> Cache<T> {
             used: self.uses,
         };
         self.entries.insert(key, entry);
+        true
+    }
+
+    /// What was removed since this was called last, by function: what had expired, made room, was replaced or forgotten.
+    pub fn take_removed(&mut self) -> BTreeMap<String, CacheRemovals> {
+        std::mem::take(&mut self.removed)
     }
 
     /// Drops all of a function: it listens elsewhere, or exists no more.
@@ -171,6 +188,10 @@ impl<T: Clone> Cache<T> {
         if let Some(entry) = self.entries.remove(key) {
             self.by_use.remove(&entry.used);
             self.bytes -= entry.bytes;
+            let removed = self.removed.entry(key.function.clone()).or_default();
+            removed.responses += 1;
+            let bytes = u64::try_from(entry.bytes.saturating_sub(ENTRY_BYTES));
+            removed.bytes = removed.bytes.saturating_add(bytes.unwrap_or(u64::MAX));
         }
     }
 }
@@ -296,6 +317,30 @@ mod tests {
         let mut cache = room_for(1);
         cache.put(key(1), "one", 100, minute(), at(0));
         assert_eq!(cache.get(&key(1), at(-1)), None);
+    }
+
+    #[test]
+    fn what_leaves_it_for_any_reason_is_counted_once() {
+        let mut cache = room_for(2);
+        for request in 1..=3 {
+            assert!(cache.put(key(request), "kept", 100, minute(), at(0)));
+        }
+        let one = CacheRemovals {
+            responses: 1,
+            bytes: 100,
+        };
+        let removed = |cache: &mut Cache<_>| cache.take_removed().into_values().collect::<Vec<_>>();
+        assert_eq!(removed(&mut cache), [one], "the first made room");
+        assert!(cache.put(key(3), "newer", 100, minute(), at(1)));
+        assert_eq!(removed(&mut cache), [one], "the former was replaced");
+        assert!(!cache.put(key(4), "large", 10_000, minute(), at(1)));
+        assert!(!cache.put(key(4), "good for no time", 100, Duration::ZERO, at(1)));
+        assert_eq!(removed(&mut cache), []);
+        assert!(cache.get(&key(2), at(60)).is_none());
+        assert_eq!(removed(&mut cache), [one], "it had expired");
+        cache.forget("f");
+        cache.forget("f");
+        assert_eq!(removed(&mut cache), [one]);
     }
 
     #[test]

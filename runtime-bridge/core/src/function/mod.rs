@@ -20,7 +20,7 @@ use serde_json::Value;
 
 pub use self::{
     addresses::{Addresses, RESOLVE_EVERY},
-    cache::{CACHE_BYTES, Cache, CacheKey, Hit},
+    cache::{CACHE_BYTES, Cache, CacheKey, CacheRemovals, Hit},
     endpoint::{FunctionEndpoint, InvalidEndpoint},
     endpoint_sources::{ENDPOINT_ANNOTATION, Endpoints, NO_ACTIVE_REVISION, endpoints},
     failure::FunctionFailure,

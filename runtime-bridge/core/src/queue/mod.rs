@@ -67,6 +67,9 @@ pub struct Counts {
     pub waiting: usize,
     /// In flight.
     pub running: usize,
+    /// Since when the first of those is due whose turn has come.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub oldest: Option<Timestamp>,
 }
 
 /// Keys `K` of kinds `G` in lanes `L`: a lane is an account, or whatever else shares a limit.
@@ -414,7 +417,11 @@ where
             let mut count = |of: fn(&mut Counts)| of(counts.entry(entry.kind.clone()).or_default());
             match (&entry.in_flight, entry.turn) {
                 (Some(_), _) => count(|counts| counts.running += 1),
-                (None, Some(turn)) if turn.ready => count(|counts| counts.ready += 1),
+                (None, Some(turn)) if turn.ready => {
+                    let counts = counts.entry(entry.kind.clone()).or_default();
+                    counts.ready += 1;
+                    counts.oldest = Some(counts.oldest.map_or(turn.wake.at, |at| at.min(turn.wake.at)));
+                }
                 (None, Some(_)) => count(|counts| counts.waiting += 1),
                 (None, None) => {}
             }

@@ -66,6 +66,23 @@ fn a_key_marked_in_flight_runs_once_more_afterwards() {
 }
 
 #[test]
+fn the_oldest_turn_that_waits_for_a_permit_is_known() {
+    let mut queue = TestQueue::new(Limits { total: 1, ..PLENTY });
+    let oldest = |queue: &TestQueue| queue.counts()[&'a'].oldest;
+    for (key, second) in [(1, 3), (2, 5), (3, 4), (4, 60)] {
+        queue.mark(&key, &'a', &0, wake(second, Priority::UserChange));
+    }
+    assert_eq!(oldest(&queue), None, "no turn has come");
+    assert_eq!(take(&mut queue, 3), Some(1));
+    assert_eq!(take(&mut queue, 9), None);
+    assert_eq!(oldest(&queue), Some(at(4)));
+    queue.finish(&1, None, None, None);
+    assert_eq!(take(&mut queue, 9), Some(3));
+    assert_eq!(take(&mut queue, 9), None);
+    assert_eq!(oldest(&queue), Some(at(5)));
+}
+
+#[test]
 fn a_mark_during_a_reconcile_precedes_its_requeue() {
     let mut queue = TestQueue::new(PLENTY);
     mark(&mut queue, 1, 'a', 0);

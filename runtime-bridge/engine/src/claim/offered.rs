@@ -21,6 +21,7 @@ use super::reconciler::ClaimReconciler;
 use crate::{
     api_error::ApiError,
     composite::CompositeShared,
+    composition_metrics::{RunningController, WatchPurpose},
     crd::established,
     definition,
     engine::Engine,
@@ -74,6 +75,7 @@ struct Offer {
 struct ServedClaims {
     reconciler: Arc<ClaimReconciler>,
     _served: Served,
+    _counted: RunningController,
 }
 
 struct Follow {
@@ -187,6 +189,10 @@ impl Follow {
         offer.served = Some(ServedClaims {
             reconciler,
             _served: served,
+            _counted: self.shared.metrics.compositions.controller(
+                &format!("claim/{}", terms.definition),
+                &[WatchPurpose::Claim, WatchPurpose::CompositeResource],
+            ),
         });
     }
 

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     api_error::ApiError,
-    metrics::ReleasedLabels,
+    metrics::Metrics,
     object::{ApiType, Key, Object},
     write::{Apply, Deleted, Deletion as Delete, Propagation, Release, Writer},
 };
@@ -127,13 +127,7 @@ impl CompositeReconciler {
             };
             let released = writer.release(&api, &key, release).await;
             released.map_err(|error| failure(&error))?;
-            let labels = ReleasedLabels {
-                kind: key.kind().to_string(),
-                namespace: key.namespace().unwrap_or_default().to_owned(),
-                name: key.name().to_owned(),
-                uid: one.uid.clone(),
-            };
-            self.shared.metrics.released.get_or_create(&labels).inc();
+            Metrics::count(&self.shared.metrics.released, key.kind());
             Ok(())
         };
         stream::iter(all.iter().cloned().map(release))

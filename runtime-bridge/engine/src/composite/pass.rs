@@ -58,6 +58,11 @@ impl CompositeReconciler {
             for event in memory.take_events() {
                 self.record(first, &event);
             }
+            let counts = memory.take_circuit_counts();
+            self.shared
+                .metrics
+                .compositions
+                .count_circuit(|| self.name(), counts);
         }
     }
 

@@ -50,6 +50,11 @@ impl CompositeReconciler {
         *self.terms.write() = terms;
     }
 
+    /// Crossplane's name of the controller.
+    pub(crate) fn name(&self) -> String {
+        format!("composite/{}", self.terms.read().definition)
+    }
+
     /// Keys of connection Secrets that its definition lets out; empty: all.
     pub(super) fn connection_keys(&self) -> Arc<BTreeSet<String>> {
         Arc::new(self.terms.read().connection_keys.clone())

@@ -22,25 +22,26 @@ impl CompositeReconciler {
         let (of, key, of_uid) = (Arc::clone(self), key.clone(), uid.to_owned());
         let basis = start.basis.clone();
         let term = self.right().term;
-        self.runs.begin(uid, term, basis, move |number| async move {
-            let clock = Arc::clone(&of.shared.clock);
-            let began = clock.now();
-            let outcome = AssertUnwindSafe(of.run(&key, start)).catch_unwind().await;
-            let mut at = clock.now();
-            let took = at.duration_since(began).unsigned_abs();
-            let counts = if let Ok(outcome) = outcome {
-                of.runs.ended(&of_uid, number, outcome, took, at)
-            } else {
-                tracing::error!(object = %key, "the run of the pipeline panicked; this is a bug");
-                of.runs.failed(&of_uid, number);
-                at += AFTER_A_PANIC;
-                true
-            };
-            if counts {
-                let priority = Priority::Dependency;
-                of.shared.dispatcher.enqueue(&key, Wake { at, priority });
-            }
-        });
+        let began = self.shared.clock.now();
+        self.runs
+            .begin(uid, term, basis, began, move |number| async move {
+                let clock = Arc::clone(&of.shared.clock);
+                let outcome = AssertUnwindSafe(of.run(&key, start)).catch_unwind().await;
+                let mut at = clock.now();
+                let took = at.duration_since(began).unsigned_abs();
+                let counts = if let Ok(outcome) = outcome {
+                    of.runs.ended(&of_uid, number, outcome, took, at)
+                } else {
+                    tracing::error!(object = %key, "the run of the pipeline panicked; this is a bug");
+                    of.runs.failed(&of_uid, number);
+                    at += AFTER_A_PANIC;
+                    true
+                };
+                if counts {
+                    let priority = Priority::Dependency;
+                    of.shared.dispatcher.enqueue(&key, Wake { at, priority });
+                }
+            });
     }
 
     async fn run(&self, key: &Key, start: RunStart) -> RunOutcome {

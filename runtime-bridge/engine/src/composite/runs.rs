@@ -26,6 +26,7 @@ pub(super) struct Runs {
 enum Run {
     Going {
         basis: Basis,
+        since: Timestamp,
         /// Which run it is: one that was dropped may still end.
         number: u64,
         _task: AbortOnDropHandle<()>,
@@ -43,7 +44,10 @@ impl Runs {
         let runs = self.by_uid.lock();
         match runs.get(uid).filter(|(of, _)| *of == term).map(|(_, run)| run) {
             None => RunState::None,
-            Some(Run::Going { basis, .. }) => RunState::Going { basis: basis.clone() },
+            Some(Run::Going { basis, since, .. }) => RunState::Going {
+                basis: basis.clone(),
+                since: *since,
+            },
             Some(Run::Ended {
                 basis,
                 outcome,
@@ -70,8 +74,14 @@ impl Runs {
     }
 
     /// Begins a run, in place of the one that goes on. `run` gets its number, which [`Runs::ended`] takes.
-    pub(super) fn begin<R>(&self, uid: &str, term: u64, basis: Basis, run: impl FnOnce(u64) -> R)
-    where
+    pub(super) fn begin<R>(
+        &self,
+        uid: &str,
+        term: u64,
+        basis: Basis,
+        since: Timestamp,
+        run: impl FnOnce(u64) -> R,
+    ) where
         R: Future<Output = ()> + Send + 'static,
     {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
@@ -79,6 +89,7 @@ impl Runs {
         let mut runs = self.by_uid.lock();
         let going = Run::Going {
             basis,
+            since,
             number,
             _task: AbortOnDropHandle::new(tokio::spawn(run(number))),
         };

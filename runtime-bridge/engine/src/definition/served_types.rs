@@ -14,6 +14,7 @@ use parking_lot::Mutex;
 use super::types::{DefinedType, DefinedTypes};
 use crate::{
     composite::{CompositeReconciler, CompositeShared},
+    composition_metrics::{RunningController, WatchPurpose},
     engine::Engine,
     object::ApiType,
     serve::Served,
@@ -33,6 +34,7 @@ struct ServedType {
     crd: String,
     reconciler: Arc<CompositeReconciler>,
     _served: Served,
+    _counted: RunningController,
 }
 
 impl ServedType {
@@ -90,6 +92,10 @@ impl ServedTypes {
         let one = ServedType {
             definition: terms.definition_uid.clone(),
             crd: crd.to_owned(),
+            _counted: self.composites.metrics.compositions.controller(
+                &reconciler.name(),
+                &[WatchPurpose::CompositeResource, WatchPurpose::CompositionRevision],
+            ),
             reconciler,
             _served: handle,
         };

@@ -112,7 +112,11 @@ impl Driver {
 
     fn begin(&mut self, taken: DispatchPermit<Key, GroupKind, String>, now: Timestamp) {
         let DispatchPermit {
-            key, kind, priority, ..
+            key,
+            kind,
+            priority,
+            due,
+            ..
         } = taken;
         let Some(reconciler) = self.shared.reconciler(&key) else {
             self.shared.queue.lock().finish(&key, None, None, None);
@@ -140,6 +144,11 @@ impl Driver {
         self.shared.in_flight.lock().insert(key.clone(), in_flight);
         self.shared.scheduled.lock().insert(key.clone());
         let metrics = Arc::clone(&self.shared.metrics);
+        let label = KindLabel {
+            kind: kind.to_string(),
+        };
+        let delay = now.duration_since(due).as_secs_f64().max(0.0);
+        metrics.pass_delay_seconds.get_or_create(&label).observe(delay);
         self.passes.spawn(async move {
             let started = Instant::now();
             let reconcile = AssertUnwindSafe(async { reconciler.reconcile(&key, pass).await }).catch_unwind();
@@ -147,9 +156,6 @@ impl Driver {
                 Ok(Ok(next)) => ReconcileOutcome::Done(next),
                 Ok(Err(_panic)) => ReconcileOutcome::Panicked,
                 Err(_elapsed) => ReconcileOutcome::TimedOut,
-            };
-            let label = KindLabel {
-                kind: kind.to_string(),
             };
             metrics
                 .pass_seconds

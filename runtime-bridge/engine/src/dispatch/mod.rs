@@ -111,6 +111,7 @@ impl Dispatcher {
         };
         self.shared.metrics.queued.remove(&label);
         self.shared.metrics.in_flight.remove(&label);
+        self.shared.metrics.oldest_queued.remove(&label);
         drop(reconcilers);
         let mut queue = self.shared.queue.lock();
         queue.retain(|_, of| of != kind);
@@ -181,9 +182,10 @@ impl Dispatcher {
 
     /// Brings the gauges up to date.
     pub fn show_metrics(&self) {
-        let counts = self.counts();
+        let (counts, now) = (self.counts(), self.shared.clock.now());
         for kind in self.shared.reconcilers.read().keys() {
-            let Counts { ready, running, .. } = counts.get(kind).copied().unwrap_or_default();
+            let counts = counts.get(kind).copied().unwrap_or_default();
+            let Counts { ready, running, .. } = counts;
             let label = KindLabel {
                 kind: kind.to_string(),
             };
@@ -194,6 +196,14 @@ impl Dispatcher {
                 .in_flight
                 .get_or_create(&label)
                 .set(gauge(running));
+            let age = counts
+                .oldest
+                .map_or(0.0, |at| now.duration_since(at).as_secs_f64());
+            self.shared
+                .metrics
+                .oldest_queued
+                .get_or_create(&label)
+                .set(age.max(0.0));
         }
     }
 }

@@ -9,19 +9,28 @@ use bridge_core::watch_plan::GroupKind;
 
 use super::{Subscription, Watches};
 use crate::{
+    composition_metrics::{RunningWatch, WatchPurpose},
+    metrics::Metrics,
     object::ApiType,
     store::{Listener, NeededKind, Store},
 };
 
 const REASON: &str = "composed or required";
 
+/// A kind that is watched because it is needed.
+struct Held {
+    api: Arc<ApiType>,
+    _subscription: Subscription,
+    _counted: RunningWatch,
+}
+
 /// Keeps watched what is needed, until it is dropped. What is not served yet is watched as soon as it is.
-pub(crate) async fn watch_needed(watches: Arc<Watches>, store: Arc<Store>) {
+pub(crate) async fn watch_needed(watches: Arc<Watches>, store: Arc<Store>, metrics: Arc<Metrics>) {
     let changed = store.needs_changed();
     let mut served = watches.served_changes();
     // Changes are told to the dependants of what changed, by the store.
     let listener: Arc<Listener> = Arc::new(|_: &_| {});
-    let mut held: BTreeMap<GroupKind, (Arc<ApiType>, Subscription)> = BTreeMap::new();
+    let mut held: BTreeMap<GroupKind, Held> = BTreeMap::new();
     loop {
         served.borrow_and_update();
         let needed = versions(store.needed());
@@ -38,11 +47,15 @@ pub(crate) async fn watch_needed(watches: Arc<Watches>, store: Arc<Store>) {
                 .wanted_api(kind)
                 .filter(|api| watches.resolve(&api.api_version(), kind.kind()).is_ok());
             let api = watched.unwrap_or(resolved.api);
-            if held.get(kind).is_some_and(|(known, _)| *known == api) {
+            if held.get(kind).is_some_and(|known| known.api == api) {
                 continue;
             }
-            let subscription = watches.subscribe(&api, REASON, &listener);
-            held.insert(kind.clone(), (api, subscription));
+            let watched = Held {
+                _subscription: watches.subscribe(&api, REASON, &listener),
+                _counted: metrics.compositions.shared_watch(WatchPurpose::Dependency),
+                api,
+            };
+            held.insert(kind.clone(), watched);
         }
         tokio::select! {
             biased;

@@ -81,6 +81,11 @@ async fn calls_are_counted_as_crossplane_counts_them() {
         counted.value("function_run_function_response_cache_writes_total{", &[function]),
         "1"
     );
+    // The first time nothing was kept that could be looked for.
+    let reads = "function_run_function_response_cache_read_seconds_count{";
+    assert_eq!(counted.value(reads, &[function]), "1");
+    let writes = "function_run_function_response_cache_write_seconds_count{";
+    assert_eq!(counted.value(writes, &[function]), "1");
 
     let unknown_field = request(json!({"resorces": {}}));
     clock.run(&client, &unknown_field).await.unwrap();
@@ -92,6 +97,30 @@ async fn calls_are_counted_as_crossplane_counts_them() {
         counted.value("crossbridge_function_calls{", &[function, r#"state="running""#]),
         "0"
     );
+}
+
+#[tokio::test]
+async fn what_leaves_the_cache_is_counted_with_its_bytes() {
+    let (clock, host, counted) = (Clock::new(), Host::unix(Version::V1), Counted::new());
+    let endpoints = table(&host.endpoint);
+    let client = clock.client(Options {
+        metrics: counted.metrics.clone(),
+        ..Options::new(endpoints.clone(), None)
+    });
+    let kept = RunRequest {
+        input: Some(json!({"ttlSeconds": 90})),
+        ..RunRequest::default()
+    };
+    clock.run(&client, &kept).await.unwrap();
+    let moved = Host::unix(Version::V1);
+    set(&endpoints, &moved.endpoint);
+    clock.run(&client, &RunRequest::default()).await.unwrap();
+    let cache = |name: &str| {
+        let name = format!("function_run_function_response_cache_{name}_total{{");
+        counted.value(&name, &[r#"function_name="f""#])
+    };
+    assert_eq!(cache("deletes"), "1");
+    assert_eq!(cache("bytes_deleted"), cache("bytes_written"));
 }
 
 #[tokio::test]

@@ -52,6 +52,8 @@ pub(in super::super) fn write_composite(of: &Context) -> Flow {
     let changes = chosen.selected.changes.iter();
     let events = changes
         .map(|change| Event::normal(change.event(), &change.message()))
+        // Once it is created it stays where it is, and nothing warns of that any more.
+        .chain(plan.warnings.iter().cloned())
         .collect();
     let write = write::composite_write(
         of.snapshot,

@@ -10,7 +10,7 @@ use super::super::{
     decision::Action,
     desired::ComposedResource,
     differences::{change, missing},
-    due::{circuit_closes, due},
+    due::due,
     in_use,
     live::{ObjectState, Ownership},
     outcome::{self, Flow, NEXT, act, earliest, until},
@@ -139,7 +139,6 @@ pub(in super::super) fn rest(of: &Context) -> Rest {
         rejected,
         publication,
         reserved,
-        circuit_closes(of),
     ]))
 }
 

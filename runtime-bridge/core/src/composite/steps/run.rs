@@ -6,8 +6,8 @@ use super::super::{
     begin_run::begin_run,
     context::Context,
     decision::Action,
-    due::{circuit_closes, due},
-    outcome::{Flow, NEXT, act, earliest, rest, write_status},
+    due::{due, held_until},
+    outcome::{Flow, NEXT, act, rest, write_status},
     pipeline::{RunFailure, RunOutcome},
     snapshot::RunState,
     status::{ConditionReport, Report},
@@ -54,19 +54,16 @@ pub(in super::super) fn wait_for_unknown(of: &Context) -> Flow {
 
 /// Nothing is known of a run for what is desired now.
 pub(in super::super) fn begin(of: &Context) -> Flow {
-    match &of.snapshot.run {
-        RunState::Ended { .. } if of.run_counts() => NEXT,
-        RunState::Ended { at, .. } => match of.memory.circuit.not_before(*at, of.snapshot.now) {
-            // What is desired changes again and again.
-            Some(until) if of.snapshot.now < until => {
-                match write_status(of, &Report::default(), Vec::new()) {
-                    NEXT => rest(Some(until)),
-                    written => written,
-                }
-            }
-            _ => begin_run(of),
-        },
-        _ => begin_run(of),
+    if of.run_counts() {
+        return NEXT;
+    }
+    // What is desired changes again and again: a run that goes on is not ended for it either.
+    let Some(until) = held_until(of) else {
+        return begin_run(of);
+    };
+    match write_status(of, &Report::default(), Vec::new()) {
+        NEXT => rest(Some(until)),
+        written => written,
     }
 }
 
@@ -113,7 +110,7 @@ pub(in super::super) fn report_failed(of: &Context) -> Flow {
     }
     match due(of) {
         Some(at) if at <= of.snapshot.now => begin_run(of),
-        at => rest(earliest([at, circuit_closes(of)])),
+        at => rest(at),
     }
 }
 

@@ -1,15 +1,36 @@
 //! What functions may answer wrongly: each has a message that says what to do, writes nothing again and again, and is no other order's trouble.
 
+use std::{
+    sync::atomic::{AtomicU64, Ordering},
+    time::Duration,
+};
+
 use bridge_core::function::{
-    Readiness, Requirements, Resource, ResourceMatch, ResourceSelector, ResultTarget, RunRequest,
-    RunResponse, RunResult, Severity,
+    FunctionFailure, Readiness, Requirements, Resource, ResourceMatch, ResourceSelector, ResultTarget,
+    RunRequest, RunResponse, RunResult, Severity,
 };
 use serde_json::{Value, json};
 
 use super::stage::{Bridge, Stage, order, orders};
+use crate::harness::within;
 
 fn config_map(name: &str) -> Value {
     json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {"value": "bad"}})
+}
+
+/// Why a function does not answer, as its client says it.
+pub fn failure(case: &str) -> Option<FunctionFailure> {
+    Some(match case {
+        "no-endpoint" => FunctionFailure::NoEndpoint("say where it listens by --function".to_owned()),
+        "unreachable" => FunctionFailure::Unreachable("connection refused".to_owned()),
+        "silent" => FunctionFailure::TimedOut(Duration::from_mins(1)),
+        "garbage" => FunctionFailure::Invalid("it is no message".to_owned()),
+        "too-large" => FunctionFailure::Status {
+            code: "ResourceExhausted".to_owned(),
+            message: "65 MiB are more than 64 MiB".to_owned(),
+        },
+        _ => return None,
+    })
 }
 
 /// The order says in `spec.values.case` what its function does wrong.
@@ -27,6 +48,25 @@ pub fn respond(case: &str, request: &RunRequest) -> RunResponse {
     };
     match case {
         "no-kind" => desire("bad", json!({"apiVersion": "v1"})),
+        "no-version" => desire("bad", json!({"kind": "ConfigMap"})),
+        "kind" => {
+            let kind = request.observed.composite.object["spec"]["values"]["kind"].clone();
+            desire("first", json!({"apiVersion": "v1", "kind": kind}));
+        }
+        "restless" => {
+            static CALLS: AtomicU64 = AtomicU64::new(0);
+            let call = CALLS.fetch_add(1, Ordering::Relaxed);
+            desire(
+                "first",
+                json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"call": call.to_string()}}),
+            );
+        }
+        "elsewhere" => {
+            let mut object = config_map("elsewhere");
+            object["metadata"]["namespace"] = "kube-system".into();
+            desire("bad", object);
+        }
+        "denied" => desire("bad", config_map("denied")),
         "bad-name" => desire("bad", config_map("Not_valid")),
         "cluster-scoped" => {
             desire(
@@ -86,11 +126,17 @@ pub fn respond(case: &str, request: &RunRequest) -> RunResponse {
     response
 }
 
+const CANNOT_RUN: &str = "cannot compose resources: cannot run Composition pipeline step \"config-maps\": cannot run Function \"function-config-maps\": ";
+
 /// What the order says: in `Synced`, or in an event where that only names the resource, as Crossplane's does.
-const CASES: [(&str, &[&str]); 11] = [
+const CASES: [(&str, &[&str]); 18] = [
     (
         "no-kind",
         &["desired resource \"bad\" has no kind: the function must set apiVersion and kind"],
+    ),
+    (
+        "no-version",
+        &["desired resource \"bad\" has no apiVersion: the function must set apiVersion and kind"],
     ),
     ("bad-name", &["it has an invalid name \"Not_valid\"", "RFC 1123"]),
     (
@@ -114,6 +160,30 @@ const CASES: [(&str, &[&str]); 11] = [
         &["cannot apply composed resource \"bad\"", "not a key"],
     ),
     (
+        "denied",
+        &[
+            "cannot apply composed resource \"bad\"",
+            "no maps of that name here",
+        ],
+    ),
+    (
+        "no-endpoint",
+        &[
+            CANNOT_RUN,
+            "no endpoint is known: say where it listens by --function",
+        ],
+    ),
+    (
+        "unreachable",
+        &[CANNOT_RUN, "cannot reach it: connection refused"],
+    ),
+    ("silent", &[CANNOT_RUN, "no answer within 60s"]),
+    ("garbage", &[CANNOT_RUN, "unusable response: it is no message"]),
+    (
+        "too-large",
+        &[CANNOT_RUN, "ResourceExhausted: 65 MiB are more than 64 MiB"],
+    ),
+    (
         "not-served",
         &["cannot apply composed resource \"bad\"", "nobody.example.org"],
     ),
@@ -134,6 +204,39 @@ const CASES: [(&str, &[&str]); 11] = [
     ),
 ];
 
+/// Nobody creates a `ConfigMap` of the name `denied`.
+async fn deny(stage: &Stage) {
+    let folder = "/apis/admissionregistration.k8s.io/v1";
+    let policy = json!({
+        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy",
+        "metadata": {"name": "deny"},
+        "spec": {
+            "failurePolicy": "Fail",
+            "matchConstraints": {"resourceRules": [{
+                "apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"],
+            }]},
+            "validations": [{"expression": "object.metadata.name != 'denied'", "message": "no maps of that name here"}],
+        },
+    });
+    let binding = json!({
+        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicyBinding",
+        "metadata": {"name": "deny"}, "spec": {"policyName": "deny", "validationActions": ["Deny"]},
+    });
+    stage
+        .create(&format!("{folder}/validatingadmissionpolicies"), &policy)
+        .await;
+    stage
+        .create(&format!("{folder}/validatingadmissionpolicybindings"), &binding)
+        .await;
+    let maps = "/api/v1/namespaces/default/configmaps?dryRun=All";
+    within(async {
+        while stage.admin.create(maps, &config_map("denied")).await.is_ok() {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn a_wrong_answer_is_named_and_troubles_nobody_else() {
     let stage = Stage::new().await;
@@ -143,6 +246,7 @@ async fn a_wrong_answer_is_named_and_troubles_nobody_else() {
     let namespace = stage.admin.namespace("one").await;
     let path = |name: &str| format!("{}/{name}", orders(&namespace));
     let maps = format!("/api/v1/namespaces/{namespace}/configmaps");
+    deny(&stage).await;
     let theirs = stage.create(&maps, &config_map("theirs")).await;
     stage
         .create(&orders(&namespace), &order("good", &json!({"first": "1"})))
@@ -188,5 +292,58 @@ async fn a_wrong_answer_is_named_and_troubles_nobody_else() {
     assert_eq!(stage.values(&namespace).await, ["1"]);
     let left = stage.admin.get(&format!("{maps}/theirs")).await.unwrap();
     assert_eq!(left["metadata"], theirs["metadata"]);
+    bridge.end().await;
+}
+
+#[tokio::test]
+async fn a_function_that_hangs_holds_up_no_other_order_and_no_deletion() {
+    let stage = Stage::new().await;
+    let bridge = Bridge::start(&stage.plane).await;
+    stage.install().await;
+    stage.define().await;
+    let namespace = stage.admin.namespace("one").await;
+    let path = |name: &str| format!("{}/{name}", orders(&namespace));
+    // More than may be reconciled at once in one namespace.
+    let hanging: Vec<String> = (0..40).map(|number| format!("hang-{number}")).collect();
+    for name in &hanging {
+        stage
+            .create(&orders(&namespace), &order(name, &json!({"case": "hang"})))
+            .await;
+    }
+    stage
+        .create(&orders(&namespace), &order("good", &json!({"first": "1"})))
+        .await;
+    stage.ready(&path("good")).await;
+    for name in &hanging {
+        stage.admin.delete(&path(name)).await.unwrap();
+    }
+    for name in &hanging {
+        stage.gone(&path(name)).await;
+    }
+    bridge.end().await;
+}
+
+#[tokio::test]
+async fn an_object_elsewhere_is_composed_at_home_and_reported() {
+    let stage = Stage::new().await;
+    let bridge = Bridge::start(&stage.plane).await;
+    stage.install().await;
+    stage.define().await;
+    let namespace = stage.admin.namespace("one").await;
+    stage
+        .create(&orders(&namespace), &order("a", &json!({"case": "elsewhere"})))
+        .await;
+    stage.ready(&format!("{}/a", orders(&namespace))).await;
+    assert_eq!(stage.values(&namespace).await, ["bad"]);
+    let elsewhere = "/api/v1/namespaces/kube-system/configmaps/elsewhere";
+    assert!(stage.admin.get(elsewhere).await.is_err());
+    let is_told = |events: &Value| {
+        let events = events["items"].as_array();
+        let mut events = events.into_iter().flatten();
+        events.any(|event| event["reason"] == "NamespaceOverridden" && event["type"] == "Warning")
+    };
+    stage
+        .object(&format!("/api/v1/namespaces/{namespace}/events"), is_told)
+        .await;
     bridge.end().await;
 }

@@ -58,6 +58,16 @@ async fn is_served_as_before_by_the_next_process(versions: Value, reason: &str) 
     let bridge = Bridge::start(&stage.plane).await;
     stage.gone(&definition_path()).await;
     assert_eq!(stage.values(&namespace).await, [""; 0]);
+    let metrics = bridge.engine.encode_metrics();
+    let controller = "controller=\"composite/orders.shop.example.org\"";
+    for verb in ["started", "stopped"] {
+        let counted = format!("engine_controllers_{verb}_total{{{controller}}} 1");
+        assert!(metrics.lines().any(|line| line == counted), "{metrics}");
+        for watch in ["CompositeResource", "CompositionRevision"] {
+            let counted = format!("engine_watches_{verb}_total{{{controller},type=\"{watch}\"}} 1");
+            assert!(metrics.lines().any(|line| line == counted), "{metrics}");
+        }
+    }
     bridge.end().await;
 }
 
@@ -113,6 +123,17 @@ async fn what_does_not_go_is_named_and_can_be_left_behind() {
         format!("kubectl annotate --overwrite Order.shop.example.org a -n one crossbridge.dev/release={uid}");
     assert!(message.contains(&release), "{message}");
 
+    let metrics = bridge.engine.encode_metrics();
+    let shown = "crossbridge_deleting_objects{kind=\"Order.shop.example.org\",blocked=\"Finalizers\"} 1";
+    assert!(metrics.lines().any(|line| line == shown), "{metrics}");
+    let oldest = "crossbridge_deleting_oldest_seconds{kind=\"Order.shop.example.org\"} ";
+    let age = metrics
+        .lines()
+        .find_map(|line| line.strip_prefix(oldest))
+        .unwrap();
+    // Only what has not moved for a while is blocked.
+    assert!(age.parse::<f64>().unwrap() > 5.0, "{age}");
+
     let release = json!({"metadata": {"annotations": {"crossbridge.dev/release": uid}}});
     stage.admin.patch(&path, &release).await.unwrap();
     stage.gone(&path).await;
@@ -121,10 +142,13 @@ async fn what_does_not_go_is_named_and_can_be_left_behind() {
     assert_eq!(left["metadata"]["ownerReferences"], Value::Null);
     assert_eq!(left["metadata"]["labels"], Value::Null);
     let metrics = bridge.engine.encode_metrics();
-    let listed = format!(
-        "crossbridge_released_objects_total{{kind=\"ConfigMap\",namespace=\"one\",name=\"{name}\",uid=\"{uid}\"}} 1"
+    assert!(!metrics.contains("crossbridge_deleting_objects{"), "{metrics}");
+    assert!(
+        !metrics.contains("crossbridge_deleting_oldest_seconds{"),
+        "{metrics}"
     );
-    assert!(metrics.lines().any(|line| line == listed), "{metrics}");
+    let counted = "crossbridge_released_objects_total{kind=\"ConfigMap\"} 1";
+    assert!(metrics.lines().any(|line| line == counted), "{metrics}");
     bridge.end().await;
 }
 

@@ -1,13 +1,17 @@
 //! Compositions from the definition to the composed objects and back.
 
+mod bad_definitions;
 mod bad_input;
 mod claims;
 mod collector;
 mod connection_details;
+mod crossplane_kinds;
 mod definitions;
+mod edited_by_hand;
 mod edited_claims;
 mod ending_badly;
 mod endings;
+mod forbidden;
 mod guard;
 mod reserved;
 mod responsive;

@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use bridge_control_plane::{ControlPlane, Options};
 use bridge_core::{
     composite::Settings,
+    crd::CROSSPLANE,
     function::{
         DesiredState, FunctionFailure, Functions, Readiness, Requirements, Resource, ResourceMatch,
         ResourceSelector, RunRequest, RunResponse, SchemaSelector,
@@ -23,7 +24,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use super::bad_input::respond;
+use super::bad_input::{failure, respond};
 use crate::{
     admin::Admin,
     harness::{LIMIT, engine, within},
@@ -35,16 +36,6 @@ pub const COMPOSITIONS: &str = "/apis/apiextensions.crossplane.io/v1/composition
 pub const REVISIONS: &str = "/apis/apiextensions.crossplane.io/v1/compositionrevisions";
 
 pub const CLAIM: &str = "Purchase";
-
-const CROSSPLANE: [&str; 7] = [
-    include_str!("../../../../core/src/crd/crossplane/definition.yaml"),
-    include_str!("../../../../core/src/crd/crossplane/composition.yaml"),
-    include_str!("../../../../core/src/crd/crossplane/revision.yaml"),
-    include_str!("../../../../core/src/crd/crossplane/environment_config.yaml"),
-    include_str!("../../../../core/src/crd/crossplane/usage.yaml"),
-    include_str!("../../../../core/src/crd/crossplane/cluster_usage.yaml"),
-    include_str!("../../../../core/src/crd/crossplane/legacy_usage.yaml"),
-];
 
 /// Desires a `ConfigMap` for each entry of `spec.values`. Of the entry `require` it holds what bears that label, and what the schema of its
 /// kind says of the data.
@@ -64,7 +55,13 @@ impl Functions for ConfigMaps {
         assert!(left > Duration::from_mins(1), "{left:?}");
         let case = &request.observed.composite.object["spec"]["values"]["case"];
         if let Some(case) = case.as_str() {
-            return Ok(respond(case, request));
+            if case == "hang" {
+                std::future::pending::<()>().await;
+            }
+            return match failure(case) {
+                Some(failure) => Err(failure),
+                None => Ok(respond(case, request)),
+            };
         }
         let mut desired = request.desired.clone();
         let values = request.observed.composite.object["spec"]["values"].as_object();

@@ -5,6 +5,7 @@
 mod api;
 mod behaviour;
 mod blocked;
+mod circuit;
 mod explore;
 mod faults;
 mod in_use;

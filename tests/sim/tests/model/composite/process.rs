@@ -4,9 +4,10 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use bridge_core::{
     composite::{
-        Action, Additions, Basis, Chosen, Composite, CompositeMachine, CompositeMemory, InUse, LiveObject,
-        Next, ObjectId, ObjectState, Performed, Pipeline, PipelineSpec, Reservation, ResourceRef, RunInput,
-        RunOutcome, RunState, Selected, Settings, Snapshot, WriteFailure, WriteFailureKind, names,
+        Action, Additions, Basis, ChoiceProblem, Chosen, CircuitCounts, Composite, CompositeMachine,
+        CompositeMemory, InUse, LiveObject, Next, ObjectId, ObjectState, Performed, Pipeline, PipelineSpec,
+        Reservation, ResourceRef, RunInput, RunOutcome, RunState, SecretVersions, Selected, Settings,
+        Snapshot, WriteFailure, WriteFailureKind, names,
     },
     driver::{ApiFailure, ApiFailureKind, Driver, Effect, End, Input, Leadership, Moment, Permit},
     function::{DesiredState, RunRequest, RunResponse},
@@ -88,6 +89,14 @@ pub struct World {
     pub edit_during_run: Option<fn(&mut Value)>,
     /// What is in use, as the watches show it.
     pub in_use: fn(&Api) -> InUse,
+    pub settings: Settings,
+    /// Secrets that its functions are shown.
+    pub secrets: SecretVersions,
+    /// Nothing can be composed by.
+    pub no_choice: Option<ChoiceProblem>,
+    /// How long a run takes while time is [let pass](Self::tick).
+    pub run_takes: Duration,
+    pub circuit: CircuitCounts,
 }
 
 enum Outcome {
@@ -122,6 +131,11 @@ impl World {
             refuses_deletions: false,
             edit_during_run: None,
             in_use: |_| InUse::default(),
+            settings: Settings::default(),
+            secrets: SecretVersions::new(),
+            no_choice: None,
+            run_takes: Duration::from_millis(20),
+            circuit: CircuitCounts::default(),
         }
     }
 
@@ -208,6 +222,18 @@ impl World {
                 Late::Apply(id, uid, version, body) => self.api.apply(&id, &uid, &version, &body).map(drop),
                 Late::Delete(id, uid, version) => self.api.delete(&id, &uid, &version, &time).map(drop),
             };
+        }
+    }
+
+    /// Reconciles once, and lets time pass: the run that goes on ends only once it took as long as runs take.
+    pub fn tick(&mut self, by: Duration) {
+        self.watch();
+        self.reconcile();
+        self.advance(by);
+        if let RunState::Going { since, .. } = self.run
+            && since + self.run_takes <= self.now
+        {
+            self.end_run();
         }
     }
 
@@ -308,6 +334,11 @@ impl World {
             }
             driver.resume(&mut memory, &self.moment(), input);
             memory.take_events();
+            let counts = memory.take_circuit_counts();
+            self.circuit.allowed += counts.allowed;
+            self.circuit.half_open_allowed += counts.half_open_allowed;
+            self.circuit.opened += counts.opened;
+            self.circuit.closed += counts.closed;
         };
         self.memory = memory;
         end
@@ -332,7 +363,7 @@ impl World {
             })
             .collect();
         Snapshot {
-            choice: Ok(chosen()),
+            choice: self.no_choice.clone().map_or_else(|| Ok(chosen()), Err),
             seen: BTreeMap::new(),
             strays,
             required: BTreeMap::new(),
@@ -350,7 +381,7 @@ impl World {
             reserved: self.reserved(),
             term_began: self.term_began,
             may_act: false,
-            settings: Arc::new(Settings::default()),
+            settings: Arc::new(self.settings.clone()),
             jitter: 0.5,
             now: self.now,
             xr,
@@ -387,7 +418,7 @@ impl World {
                 .map(|one| (one.id(home), state(&self.view, &one.id(home))))
                 .collect(),
             required: BTreeMap::new(),
-            secrets: BTreeMap::new(),
+            secrets: self.secrets.clone(),
             secrets_watched: true,
             in_use: (self.in_use)(&self.view),
             is_unwatched: false,
@@ -396,10 +427,10 @@ impl World {
     }
 
     fn end_run(&mut self) {
-        let RunState::Going { basis } = &self.run else {
+        let RunState::Going { basis, since } = &self.run else {
             return;
         };
-        let basis: Basis = basis.clone();
+        let (basis, since): (Basis, Timestamp) = (basis.clone(), *since);
         let Some(outcome) = self.pending.take() else {
             self.run = RunState::None;
             return;
@@ -407,7 +438,7 @@ impl World {
         self.run = RunState::Ended {
             basis,
             outcome: Arc::new(outcome),
-            took: Duration::from_millis(20),
+            took: self.now.duration_since(since).unsigned_abs(),
             at: self.now,
         };
     }
@@ -468,6 +499,7 @@ impl World {
                 self.pending = Some(self.run_pipeline(start));
                 self.run = RunState::Going {
                     basis: start.basis.clone(),
+                    since: self.now,
                 };
                 Performed::RunBegan
             }
