@@ -1,15 +1,19 @@
 //! The manifests of the examples, as a user applies them: by kubectl, in any order.
 
 use std::{
+    cmp::Reverse,
     fs,
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
-use bridge_control_plane::process::{Output, Spawn};
-use bridge_languages::Language;
+use bridge_control_plane::process::{Output, ScratchDir, Spawn};
+use bridge_languages::{Function, Language, binary};
 
-use crate::{LIMIT, Testbed, processes::group};
+use crate::{
+    LIMIT, Testbed,
+    processes::{Cluster, group},
+};
 
 impl Testbed {
     /// The files of a language's example, that which others depend on last, with a folder of this test for the one that they name.
@@ -36,15 +40,17 @@ impl Testbed {
         files.reverse();
         files
     }
+}
 
+impl Cluster {
     /// Whether kubectl succeeds, and what it says if it does not.
     async fn kubectl(&self, arguments: &[&str], file: &Path) -> Result<(), String> {
         let (say, said) = std::sync::mpsc::channel();
-        let kubectl = Spawn::new(self.cluster.plane.kubectl())
+        let kubectl = Spawn::new(self.plane.kubectl())
             .args(arguments)
             .arg("-f")
             .arg(file)
-            .env("KUBECONFIG", self.cluster.plane.kubeconfig())
+            .env("KUBECONFIG", self.plane.kubeconfig())
             .stderr(Output::lines(move |line| drop(say.send(format!("{line}\n")))));
         let ended = kubectl.spawn().expect("it starts").wait_for(LIMIT).await;
         if ended.is_ok_and(|status| status.success()) {
@@ -69,25 +75,83 @@ impl Testbed {
             tokio::time::sleep(Duration::from_millis(200)).await;
         }
     }
+
+    /// Applies them in this order: what waits for what comes after it goes Ready all the same.
+    async fn go_ready_and_are_deleted(&self, files: &[PathBuf]) {
+        for file in files {
+            self.apply(file).await;
+        }
+        let limit = format!("--timeout={}s", LIMIT.as_secs());
+        for file in files {
+            let text = fs::read_to_string(file).expect("a manifest");
+            let condition = if text.contains("kind: CompositeResourceDefinition") {
+                "--for=condition=Established"
+            } else if text.contains("kind: Composition\n") {
+                // It has no condition.
+                continue;
+            } else {
+                "--for=condition=Ready"
+            };
+            let wait = ["wait", condition, &limit];
+            self.kubectl(&wait, file).await.expect("it becomes ready");
+        }
+        // Of each folder what others need goes last.
+        let mut last_first: Vec<&PathBuf> = files.iter().collect();
+        last_first.sort_by_key(|file| Reverse(file.file_name()));
+        for file in last_first {
+            self.kubectl(&["delete", &limit], file)
+                .await
+                .expect("it is deleted");
+        }
+    }
 }
 
 #[tokio::test]
 async fn every_example_becomes_ready_and_is_deleted() {
     let testbed = Testbed::start().await;
     let manifests = Language::ALL.map(|language| testbed.manifests(language));
-    for file in manifests.iter().flatten() {
-        testbed.apply(file).await;
-    }
-    let limit = format!("--timeout={}s", LIMIT.as_secs());
-    for file in manifests.iter().flatten() {
-        let wait = ["wait", "--for=condition=Ready", &limit];
-        testbed.kubectl(&wait, file).await.expect("it becomes Ready");
-    }
-    for file in manifests.iter().flatten() {
-        testbed
-            .kubectl(&["delete", &limit], file)
-            .await
-            .expect("it is deleted");
-    }
+    testbed
+        .cluster
+        .go_ready_and_are_deleted(&manifests.concat())
+        .await;
     testbed.stop().await;
+}
+
+/// The files of an example of a function, the composition before the definition of its type.
+fn manifests_of(function: Function) -> Vec<PathBuf> {
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let files = fs::read_dir(examples.join(function.name()).join("manifests")).expect("the manifests");
+    let mut files: Vec<PathBuf> = files.map(|entry| entry.expect("an entry").path()).collect();
+    files.sort();
+    files.swap(0, 1);
+    files
+}
+
+#[tokio::test]
+async fn every_example_of_a_function_becomes_ready_and_is_deleted() {
+    let scratch = ScratchDir::new("crossbridge-languages-").expect("a folder");
+    let cluster = Cluster::start().await;
+    let mut functions = Vec::new();
+    let mut flags = vec!["--compositions".to_owned()];
+    for (function, name) in [
+        (Function::Example, "notices"),
+        (Function::TypeScript, "timetables"),
+    ] {
+        let socket = format!("unix://{}/{name}.sock", scratch.path().display());
+        let command = function.command().await.unwrap_or_else(|error| panic!("{error}"));
+        let process = command.args(["--insecure", "--address", &socket]).spawn();
+        functions.push(process.expect("the function starts"));
+        flags.extend(["--function".to_owned(), format!("{name}={socket}")]);
+    }
+    let bridge = Spawn::new(binary("runtime-bridge"))
+        .args(["serve", "--admin-address", "127.0.0.1:0", "--kubeconfig"])
+        .arg(cluster.plane.kubeconfig())
+        .args(flags)
+        .spawn()
+        .expect("the bridge starts");
+    let manifests = [Function::Example, Function::TypeScript]
+        .map(manifests_of)
+        .concat();
+    cluster.go_ready_and_are_deleted(&manifests).await;
+    assert!(bridge.stop(LIMIT).await.success());
 }
