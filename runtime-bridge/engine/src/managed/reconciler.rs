@@ -15,11 +15,11 @@ use bridge_core::{
 use parking_lot::Mutex;
 
 use super::{
+    awaited_permits::AwaitedPermits,
     config_source::ConfigSource,
     counts::Counts,
     digest::Digester,
     metrics::{Gvk, ManagedMetrics},
-    permit::AwaitedPermits,
     suspensions::Suspensions,
 };
 use crate::{
