@@ -165,7 +165,9 @@ async fn a_permit_is_acquired_before_an_intent_is_recorded() {
 
 #[tokio::test]
 async fn objects_that_wait_for_a_hanging_plugin_take_no_place_of_others() {
-    let stage = RealHarness::new().await;
+    let mut stage = RealHarness::new().await;
+    // Longer than the test waits for anything: none of them gives up.
+    Arc::make_mut(&mut stage.kind).timeouts.call = Duration::from_mins(10);
     let process = stage.process().await;
     let all = u32::try_from(PLACES).unwrap();
     let hanging = Arc::clone(&stage.outside.permits)
