@@ -23,7 +23,7 @@ const ELSEWHERE: [&str; 7] = [
 ///
 /// # Errors
 /// `UNAUTHENTICATED` if it has none, `INVALID_CONFIG` if it names credentials that are not in the file.
-pub(crate) fn keys(text: &str) -> Result<Credentials, Failure> {
+pub fn keys(text: &str) -> Result<Credentials, Failure> {
     let mut found = [
         (ACCESS_KEY_ID, None),
         (SECRET_ACCESS_KEY, None),

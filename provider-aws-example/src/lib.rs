@@ -10,7 +10,7 @@ mod api;
 mod check_config;
 mod context;
 mod credentials;
-mod credentials_file;
+pub mod credentials_file;
 mod definition;
 mod json_text;
 mod operation_handle;

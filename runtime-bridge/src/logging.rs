@@ -1,9 +1,6 @@
 //! Logs go to standard error, as text or JSON.
 
-use std::{
-    fmt::{self, Write as _},
-    io::IsTerminal,
-};
+use std::{fmt, io::IsTerminal};
 
 use tracing_subscriber::{
     EnvFilter,
@@ -11,7 +8,10 @@ use tracing_subscriber::{
     fmt::format::{Writer, debug_fn},
 };
 
-use crate::cli::{LogArgs, LogFormat};
+use crate::{
+    cli::{LogArgs, LogFormat},
+    escape,
+};
 
 /// What dependencies log of errors that the bridge gets from them, and logs itself with what follows.
 const REPEATED: [&str; 1] = ["kube_client::client::builder"];
@@ -50,16 +50,7 @@ fn write_field(writer: &mut dyn fmt::Write, name: &str, value: &dyn fmt::Debug) 
     if name != "message" {
         write!(writer, "{name}=")?;
     }
-    let mut text = String::new();
-    write!(text, "{value:?}")?;
-    for letter in text.chars() {
-        if letter.is_control() {
-            write!(writer, "{}", letter.escape_default())?;
-        } else {
-            writer.write_char(letter)?;
-        }
-    }
-    Ok(())
+    writer.write_str(&escape::controls(&format!("{value:?}")))
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ use serde_json::Value;
 pub struct Document {
     /// Which one of which file, as a message names it.
     pub origin: String,
+    /// As it stands there.
     pub object: DynamicObject,
 }
 
@@ -76,13 +77,22 @@ pub fn read(paths: &[PathBuf]) -> Result<Vec<Document>, ManifestError> {
                 path: file.clone(),
                 cause,
             })?;
-            if let Some((line, word)) = yaml_1_1::boolean(&text) {
-                return Err(ManifestError::Ambiguous { file, line, word });
-            }
-            documents.extend(split(&file, &text)?);
+            documents.extend(parse(&file, &text)?);
         }
     }
     Ok(documents)
+}
+
+/// All objects of the text of one file, in their order.
+pub fn parse(file: &Path, text: &str) -> Result<Vec<Document>, ManifestError> {
+    match yaml_1_1::boolean(text) {
+        Some((line, word)) => Err(ManifestError::Ambiguous {
+            file: file.to_owned(),
+            line,
+            word,
+        }),
+        None => split(file, text),
+    }
 }
 
 fn files(path: &Path) -> Result<Vec<PathBuf>, ManifestError> {
@@ -147,7 +157,12 @@ fn object(origin: String, value: Value) -> Result<Document, ManifestError> {
 /// As a document of a YAML file; keys in order, so that the same object is always the same text.
 pub fn yaml_document(mut object: Value) -> Result<String, serde_yaml_ng::Error> {
     object.sort_all_objects();
-    Ok(format!("---\n{}", serde_yaml_ng::to_string(&object)?))
+    let text = serde_yaml_ng::to_string(&object)?;
+    // A text such as "yes" is written plain, and is a boolean to kubectl. In JSON, which is YAML too, all texts are quoted.
+    Ok(match yaml_1_1::boolean(&text) {
+        None => format!("---\n{text}"),
+        Some(_) => format!("---\n{object:#}\n"),
+    })
 }
 
 #[cfg(test)]
@@ -159,6 +174,15 @@ mod tests {
             .iter()
             .filter_map(|document| document.object.metadata.name.as_deref())
             .collect()
+    }
+
+    #[test]
+    fn a_text_that_kubectl_would_take_for_a_boolean_is_written_quoted() {
+        let object = serde_json::json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "m"}, "data": {"answer": "yes"}});
+        let text = yaml_document(object.clone()).unwrap();
+        assert!(text.contains(r#""answer": "yes""#), "{text}");
+        let read = parse(Path::new("m.yaml"), &text).unwrap();
+        assert_eq!(serde_json::to_value(&read[0].object).unwrap(), object);
     }
 
     #[test]

@@ -191,6 +191,59 @@ func (a *authority) issue(t *testing.T, serial int64) ([]byte, []byte) {
 	return certificate, key
 }
 
+func TestAClientBearsTheNameThatIsSet(t *testing.T) {
+	folder := t.TempDir()
+	write := func(name string, text []byte) string {
+		t.Helper()
+		path := filepath.Join(folder, name)
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	authority, authorityText := newAuthority(t)
+	certificate, key := authority.issue(t, 2)
+	t.Setenv("PROVIDER_PLUGIN_TLS_CERT", write("cert", certificate))
+	t.Setenv("PROVIDER_PLUGIN_TLS_KEY", write("key", key))
+	t.Setenv("PROVIDER_PLUGIN_TLS_CA", write("ca", authorityText))
+	for name, served := range map[string]bool{"": true, "127.0.0.1": true, "bridge.example.org": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("PROVIDER_PLUGIN_TLS_CLIENT_NAME", name)
+			listener, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+			address := listener.Addr().String()
+			listener.Close()
+			running, stop := context.WithCancel(t.Context())
+			ended := serving(running, "https://"+address)
+			within, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			for within.Err() == nil {
+				if probe, err := net.Dial("tcp", address); err == nil {
+					probe.Close()
+					break
+				}
+				time.Sleep(10 * time.Millisecond)
+			}
+			pair, err := tls.X509KeyPair(authority.issue(t, 9))
+			if err != nil {
+				t.Fatal(err)
+			}
+			config := &tls.Config{
+				RootCAs: x509.NewCertPool(), ServerName: "127.0.0.1", MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{pair},
+			}
+			config.RootCAs.AppendCertsFromPEM(authorityText)
+			_, err = dial(t, "tcp", address, credentials.NewTLS(config)).Check(within, &healthpb.HealthCheckRequest{})
+			if (err == nil) != served {
+				t.Errorf("a client with a certificate of 127.0.0.1: %v", err)
+			}
+			stop()
+			<-ended
+		})
+	}
+}
+
 func TestCertificatesAreReadAnewAndTheLastOnesCountWhileTheyCannotBe(t *testing.T) {
 	folder := t.TempDir()
 	write := func(name string, text []byte) string {

@@ -17,6 +17,7 @@ const (
 	certificateVariable = "PROVIDER_PLUGIN_TLS_CERT"
 	keyVariable         = "PROVIDER_PLUGIN_TLS_KEY"
 	authorityVariable   = "PROVIDER_PLUGIN_TLS_CA"
+	clientNameVariable  = "PROVIDER_PLUGIN_TLS_CLIENT_NAME"
 )
 
 // certificates are read anew for a new connection once their files have changed. While they cannot be read, those that were read last count.
@@ -91,10 +92,18 @@ func (c *certificates) read() error {
 	if !clients.AppendCertsFromPEM(texts[2]) {
 		return errors.New("the file that " + authorityVariable + " names has no certificate")
 	}
+	name := os.Getenv(clientNameVariable)
 	c.files = files
 	c.last = &tls.Config{
 		Certificates: []tls.Certificate{pair}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: clients,
 		MinVersion: tls.VersionTLS12, NextProtos: []string{"h2"},
+		VerifyConnection: func(state tls.ConnectionState) error {
+			if name == "" {
+				return nil
+			}
+			// Of a verified chain, whose first certificate is the client's.
+			return state.PeerCertificates[0].VerifyHostname(name)
+		},
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ mod descriptor;
 #[cfg(test)]
 mod documents;
 mod endings;
+mod fuzz;
 mod lint;
 mod mutants;
 mod project;
@@ -82,6 +83,8 @@ enum Command {
         #[arg(long)]
         reuse: bool,
     },
+    /// Fuzz what is parsed of plugins, annotations, Secrets and manifests: each target for a minute, or those that are named.
+    Fuzz(fuzz::FuzzArgs),
     /// Write the contract's descriptor set, for `grpcurl -protoset FILE`.
     Descriptor {
         /// Where to write it.
@@ -151,6 +154,7 @@ async fn run(command: Command) -> Result<(), Failure> {
             endings::run_all(choice).await.map(|sum| println!("{sum}"))
         }
         Command::Reliability { reuse } => reliability::run_all(reuse).await,
+        Command::Fuzz(arguments) => fuzz::run_targets(&arguments).await,
         Command::Descriptor { file } => descriptor::run(&file).await,
     }
 }

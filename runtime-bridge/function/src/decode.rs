@@ -12,7 +12,11 @@ use serde_json::Value;
 
 type Decoded<T> = Result<T, FunctionFailure>;
 
-pub(crate) fn response(response: wire::RunFunctionResponse) -> Decoded<RunResponse> {
+/// A response as the machine takes it.
+///
+/// # Errors
+/// An object in it that JSON or Kubernetes cannot hold, by its place.
+pub fn response(response: wire::RunFunctionResponse) -> Decoded<RunResponse> {
     let wire::RunFunctionResponse {
         meta,
         desired,

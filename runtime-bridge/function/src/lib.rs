@@ -8,7 +8,7 @@ mod attempt;
 mod client;
 mod codec;
 mod connection;
-mod decode;
+pub mod decode;
 mod encode;
 mod endpoints;
 mod failure;

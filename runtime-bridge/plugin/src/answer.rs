@@ -7,11 +7,12 @@ use bridge_core::{
 use crossbridge_proto::v1alpha1 as wire;
 use crossbridge_types::{ConfigVerdict, Rule, Violation};
 
-pub(crate) type Answered<T> = Result<T, Violation>;
+/// An answer, or how it breaks the contract.
+pub type Answered<T> = Result<T, Violation>;
 
 /// The answer to Observe; where the plugin compares, it must report the result, as otherwise nothing would ever be updated. `kind`: as it is
 /// published; `None`: the plugin does not publish it any more.
-pub(crate) fn observed(answer: wire::ObserveResponse, kind: Option<&Kind>) -> Answered<ObserveResult> {
+pub fn observed(answer: wire::ObserveResponse, kind: Option<&Kind>) -> Answered<ObserveResult> {
     let result = ObserveResult::try_from(answer)?;
     if let (ObserveResult::Found(found), Some(kind)) = (&result, kind) {
         if kind.capabilities.diff_mode == DiffMode::Plugin && found.up_to_date.is_none() {
@@ -27,7 +28,7 @@ pub(crate) fn observed(answer: wire::ObserveResponse, kind: Option<&Kind>) -> An
 }
 
 /// The answer to a call, which must fit what was sent.
-pub(crate) fn outcome<A>(answer: A, call: &Call, kind: Option<&Kind>) -> Answered<Outcome>
+pub fn outcome<A>(answer: A, call: &Call, kind: Option<&Kind>) -> Answered<Outcome>
 where
     Outcome: TryFrom<A, Error = Violation>,
 {
@@ -48,7 +49,7 @@ where
 }
 
 /// The identity of a usable config, or why it is not usable.
-pub(crate) fn config_checked(answer: wire::CheckConfigResponse) -> Answered<Result<String, Failure>> {
+pub fn config_checked(answer: wire::CheckConfigResponse) -> Answered<Result<String, Failure>> {
     Ok(match ConfigVerdict::try_from(answer)? {
         ConfigVerdict::Usable { identity } => Ok(identity),
         ConfigVerdict::Unusable(failure) => Err(failure),

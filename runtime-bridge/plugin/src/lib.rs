@@ -4,13 +4,13 @@
 //! [`Supervision`] to be run beside it, which notices that the plugin was restarted or no longer answers, and publishes a new
 //! [`PluginState`]. No session: a call needs nothing but the handle, and a plugin may be another process from one call to the next.
 
-mod answer;
+pub mod answer;
 mod call;
 mod handshake;
 mod kind;
 mod observer;
 mod random;
-mod secrets;
+pub mod secrets;
 mod send;
 mod state;
 mod status;

@@ -24,18 +24,19 @@ const SHORTEST_PART: usize = 12;
 const HIDDEN: &str = "[redacted]";
 
 /// The secret values of one call.
-pub(crate) struct SentSecrets<'a> {
+pub struct SentSecrets<'a> {
     config: &'a Config,
     desired: Option<&'a DesiredState>,
 }
 
 impl<'a> SentSecrets<'a> {
-    pub(crate) fn of(config: &'a Config, desired: Option<&'a DesiredState>) -> Self {
+    /// The credentials of the config and the sensitive values of the desired state.
+    pub fn of(config: &'a Config, desired: Option<&'a DesiredState>) -> Self {
         Self { config, desired }
     }
 
     /// The same answer or error, its texts without the values.
-    pub(crate) fn hide_in<T: Texts>(&self, result: Result<T, CallError>) -> Result<T, CallError> {
+    pub fn hide_in<T: Texts>(&self, result: Result<T, CallError>) -> Result<T, CallError> {
         // Most answers have no text.
         let mut forms = None;
         let mut hide = |text: &mut String| {
@@ -149,7 +150,8 @@ fn url_encoded(value: &[u8], space: &str) -> String {
 }
 
 /// The texts of an answer that people read.
-pub(crate) trait Texts {
+pub trait Texts {
+    /// Each text that reaches conditions, events and logs.
     fn each_text(&mut self, change: &mut dyn FnMut(&mut String));
 
     /// Each text of the data that stands in the object's status for everybody to read.

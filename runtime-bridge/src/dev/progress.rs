@@ -5,6 +5,8 @@ use std::{
     time::Instant,
 };
 
+use crate::escape;
+
 /// Prints what happens, with the seconds since the beginning.
 #[derive(Debug, Clone, Copy)]
 pub struct ProgressPrinter {
@@ -25,7 +27,7 @@ impl ProgressPrinter {
 
     /// Prints a line of output of a program.
     pub fn quote(&self, who: &str, line: &str) {
-        self.line(&format!("{who} | {line}"));
+        self.line(&quoted(who, line));
     }
 
     /// Prints a line to be copied, or that belongs to the one before.
@@ -40,5 +42,25 @@ impl ProgressPrinter {
             "{:6.1} s  {text}",
             self.begun.elapsed().as_secs_f64()
         );
+    }
+}
+
+/// On one line, whatever the program printed: it commands no terminal, and begins no line in the name of another.
+fn quoted(who: &str, line: &str) -> String {
+    format!("{who} | {}", escape::controls(line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_program_prints_begins_no_line_and_commands_no_terminal() {
+        let forged = "x\r   1.0 s  bridge: ready\u{1b}]0;title\u{7}\u{9b}2J";
+        assert_eq!(
+            quoted("plugin", forged),
+            "plugin | x\\r   1.0 s  bridge: ready\\u{1b}]0;title\\u{7}\\u{9b}2J"
+        );
+        assert_eq!(quoted("plugin", "in sync é"), "plugin | in sync é");
     }
 }

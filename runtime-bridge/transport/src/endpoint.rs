@@ -105,7 +105,7 @@ impl FromStr for Endpoint {
         }
         let uri: Uri = text.parse().map_err(|_| malformed())?;
         let host = uri.host().filter(|host| !host.is_empty()).ok_or_else(malformed)?;
-        if !matches!(uri.path(), "" | "/") || uri.query().is_some() {
+        if !matches!(uri.path(), "" | "/") || uri.query().is_some() || !is_plain(&uri, host) {
             return Err(malformed());
         }
         match uri.scheme_str() {
@@ -116,6 +116,18 @@ impl FromStr for Endpoint {
             }),
             _ => Err(malformed()),
         }
+    }
+}
+
+/// Whether nothing but a port stands beside the host. A URI lets a user's name stand before it, and the parser anything behind a bracket.
+fn is_plain(uri: &Uri, host: &str) -> bool {
+    let authority = uri.authority().map_or("", http::uri::Authority::as_str);
+    match authority.strip_prefix(host) {
+        Some("") => true,
+        Some(rest) => rest
+            .strip_prefix(':')
+            .is_some_and(|port| port.parse::<u16>().is_ok()),
+        None => false,
     }
 }
 
@@ -258,6 +270,9 @@ mod tests {
             "https://",
             "https://host/path",
             "127.0.0.1:9000",
+            "http://[::1]x",
+            "http://127.0.0.1:port",
+            "https://user@host:443",
         ] {
             let error = text.parse::<Endpoint>().unwrap_err();
             assert!(

@@ -182,3 +182,10 @@ def test_tls_needs_certificates_on_both_sides_and_follows_its_files(tmp_path):
     assert code == 0
     assert said.count("failed to read the changed TLS files") == 1
     assert said.count("the TLS files were read anew") == 1
+
+
+def test_a_name_of_clients_that_cannot_be_checked_is_not_passed_over():
+    with process("https://127.0.0.1:0", PROVIDER_PLUGIN_TLS_CLIENT_NAME="bridge.example.org") as running:
+        code, said = ended(running)
+    assert code == 1
+    assert "PROVIDER_PLUGIN_TLS_CLIENT_NAME cannot be checked" in said

@@ -11,14 +11,15 @@ use crate::build::linting;
 use crate::project::Project;
 use crate::report::Report;
 use crate::run::{both_outputs, cargo, run};
-use crate::{Failure, crash_matrix, endings, lint, rules, simulate};
+use crate::{Failure, crash_matrix, endings, fuzz, lint, rules, simulate};
 pub(crate) use programs::{TestProgram, programs};
 use tally::Tally;
 
 /// Crates whose tests need neither a control plane nor an emulated AWS nor the plugins in other languages.
-const ALONE: [&str; 12] = [
+const ALONE: [&str; 13] = [
     "bridge-core",
     "bridge-function",
+    "bridge-fuzz",
     "bridge-plugin",
     "bridge-sim",
     "crossbridge-proto",
@@ -79,7 +80,8 @@ async fn all(report: &Report, tally: &mut Tally, sums: &mut Vec<String>) -> Resu
     let seeds = simulate::rotated(&project, report)
         .await
         .map(|sum| sums.push(sum));
-    passed(tally).and(seeds)?;
+    let fuzzed = fuzz::rotated(&project, report).await.map(|sum| sums.push(sum));
+    passed(tally).and(seeds).and(fuzzed)?;
     rules::run_all(&project, report).await?;
     let part = crash_matrix::Choice::OfThisCommit;
     sums.push(crash_matrix::run_part(&project, report, part).await?);

@@ -5,6 +5,9 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::thread;
 
+/// In bytes; the rest of a longer line comes as another one, so that no child fills our memory.
+const LONGEST_LINE: u64 = 1 << 20;
+
 /// Where a child's standard output or standard error goes.
 #[derive(Default)]
 pub enum Output {
@@ -55,7 +58,8 @@ fn forward(pipe: impl Read, mut each: impl FnMut(&str)) {
     let mut reader = BufReader::new(pipe);
     let mut line = Vec::new();
     // A pipe that cannot be read any more has ended.
-    while reader.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
+    let mut part = |line: &mut Vec<u8>| reader.by_ref().take(LONGEST_LINE).read_until(b'\n', line);
+    while part(&mut line).is_ok_and(|read| read > 0) {
         each(String::from_utf8_lossy(&line).trim_end_matches(['\r', '\n']));
         line.clear();
     }
@@ -69,5 +73,18 @@ impl fmt::Debug for Output {
             Self::File(path) => f.debug_tuple("File").field(path).finish(),
             Self::Lines(_) => f.write_str("Lines"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_without_end_comes_in_parts() {
+        let mut lengths = Vec::new();
+        let text = [vec![b'x'; (2 << 20) + 1], b"\nshort\r\n".to_vec()].concat();
+        forward(text.as_slice(), |line| lengths.push(line.len()));
+        assert_eq!(lengths, [1 << 20, 1 << 20, 1, 5]);
     }
 }

@@ -132,9 +132,7 @@ impl<M: Machine, O> Input<M, O> {
 pub enum Permit {
     /// One was free.
     AtOnce,
-    /// One became free later.
-    Late,
-    /// None became free within the time of a call.
+    /// None was: the reconcile ends, and whoever runs the driver begins another one when one is.
     Never,
 }
 

@@ -36,8 +36,8 @@ use state::State;
 const MAX_STEPS: u32 = 64;
 /// Without the lease, or while draining, an object that has something to do is reconciled again after this.
 const STANDBY: Duration = Duration::from_secs(1);
-/// A reconcile that got no permit within the time of a call is repeated after this.
-const NO_PERMIT: Duration = Duration::from_secs(1);
+/// A reconcile that got no permit is repeated when one is free; if nobody said so, after this.
+const NO_PERMIT: Duration = Duration::from_mins(1);
 /// After a reconcile that did not come to an end.
 const UNFINISHED: Duration = Duration::from_secs(30);
 
@@ -215,11 +215,6 @@ impl<M: Machine, O: Clone> Driver<M, O> {
             Permit::AtOnce => {
                 self.permit = true;
                 State::Begin(action)
-            }
-            // What was collected before, and every deadline, is of then: decide anew.
-            Permit::Late => {
-                self.permit = true;
-                State::CollectCached
             }
             Permit::Never => State::retry(moment.now + NO_PERMIT, Retry::NoPermit),
         }

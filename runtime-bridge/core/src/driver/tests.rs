@@ -287,17 +287,14 @@ fn a_lease_lost_at_the_last_moment_forbids_the_action() {
 }
 
 #[test]
-fn a_permit_that_came_late_has_everything_decided_anew() {
+fn without_a_permit_the_reconcile_ends() {
     let mut runner = Runner::new();
     assert_eq!(runner.collect(0), "AcquirePermit");
-    assert_eq!(runner.after(Input::Permit(Permit::Late)), "CollectCached");
-    assert_eq!(runner.collect(0), "Begin", "it holds its permit");
-    let mut runner = Runner::new();
-    runner.collect(0);
     assert_eq!(
         runner.after(Input::Permit(Permit::Never)),
-        at(1_000, Retry::NoPermit)
+        at(60_000, Retry::NoPermit)
     );
+    assert!(!runner.driver.holds_permit());
 }
 
 #[test]
@@ -328,9 +325,12 @@ fn a_reconcile_that_repeats_itself_ends() {
     let mut runner = Runner::new();
     for _ in 0..64 {
         assert_eq!(runner.collect(0), "AcquirePermit");
-        assert_eq!(runner.after(Input::Permit(Permit::Late)), "CollectCached");
+        assert_eq!(runner.after(Input::Permit(Permit::AtOnce)), "Begin");
+        assert_eq!(runner.after(Input::Proceed), "Perform");
+        assert_eq!(runner.after(Input::Performed(0)), "Newest");
         // Nothing ever comes of it.
-        runner.driver.permit = false;
+        assert_eq!(runner.after(Input::Newest(Some(("v1", 0)))), "Stored");
+        assert_eq!(runner.after(Input::Newest(Some(("v1", 0)))), "CollectCached");
     }
     let snapshot = Box::new(Snapshot {
         stored: 0,

@@ -101,7 +101,8 @@ pub(super) fn of_path(config: &Key, host: &dyn Host, path: &str) -> Result<Secre
     })
 }
 
-fn of_value(name: &str, value: &[u8]) -> Secrets {
+/// Credentials of one value, which has this name: those of a JSON object by their names, anything else as one.
+pub fn of_value(name: &str, value: &[u8]) -> Secrets {
     if let Ok(Value::Object(credentials)) = serde_json::from_slice(value) {
         let text = |value: Value| match value {
             Value::String(text) => text,

@@ -19,6 +19,7 @@ mod spec;
 mod tests;
 mod users;
 
+pub use credentials::of_value as credentials_of_value;
 pub use error::ConfigError;
 pub use host::{Host, HostError, LocalHost};
 pub use in_use::{ConfigUsage, FINALIZER, keep_while_used};
@@ -26,3 +27,4 @@ pub use policy::ConfigPolicy;
 pub use reference::{cluster_config_api, config_api, config_of as referenced_config, secret_of};
 pub use resolver::{ConfigCheck, ConfigOptions, ConfigResolver};
 pub use sources::{ConfigObjects, SecretSource};
+pub use spec::{ConfigSpec, SecretKey};

@@ -5,9 +5,10 @@ use serde::Deserialize;
 
 use crate::object::Object;
 
+/// Settings, and where credentials lie.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct ConfigSpec {
+pub struct ConfigSpec {
     pub(super) settings: Option<Document>,
     pub(super) credentials: Credentials,
 }
@@ -51,14 +52,21 @@ pub(super) struct File {
 
 /// A Secret, or one key of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct SecretKey {
-    pub(super) namespace: String,
-    pub(super) name: String,
-    pub(super) key: Option<String>,
+pub struct SecretKey {
+    /// Its namespace.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+    /// The key; `None`: all of it.
+    pub key: Option<String>,
 }
 
 impl ConfigSpec {
-    pub(super) fn of(config: &Object) -> Result<Self, String> {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// What is wrong with it, as a sentence.
+    pub fn of(config: &Object) -> Result<Self, String> {
         match config.spec() {
             Some(spec) => serde_json::from_str(spec.get()).map_err(|error| format!("spec: {error}")),
             None => Ok(Self::default()),
@@ -66,7 +74,7 @@ impl ConfigSpec {
     }
 
     /// A config of a namespace reads Secrets of that namespace, whatever it says.
-    pub(super) fn secret(&self, namespace: Option<&str>) -> Option<SecretKey> {
+    pub fn secret(&self, namespace: Option<&str>) -> Option<SecretKey> {
         let reference = self.credentials.secret_ref.as_ref()?;
         let namespace = namespace.or(reference.namespace.as_deref())?;
         Some(SecretKey {

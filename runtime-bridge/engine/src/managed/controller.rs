@@ -108,6 +108,7 @@ impl Reconcile for QueuedReconciler {
         let of = &self.0;
         of.shared.stopped.store(true, Ordering::SeqCst);
         of.shared.counts.end();
+        of.awaited_permits.forget_all();
         let uids = of.memories.uids();
         let mut claims = of.shared.claims.lock();
         for uid in &uids {
@@ -130,7 +131,6 @@ impl Reconcile for QueuedReconciler {
     }
 
     fn longest_pass(&self) -> Duration {
-        // Each call may wait for a place as long as it may take.
-        self.0.kind.timeouts.call * CALLS * 2 + BESIDE_CALLS
+        self.0.kind.timeouts.call * CALLS + BESIDE_CALLS
     }
 }

@@ -1,6 +1,7 @@
 //! The shell of the managed-resource machine: gathers what is known, carries out the one thing that was decided, comes back with the result.
 //! No resource semantics: those are [`bridge_core::managed`].
 
+mod awaited_permits;
 mod collect;
 mod config_source;
 mod controller;

@@ -48,6 +48,7 @@ pub(super) async fn run(
         let mut views = Views::default();
         let before = views.of(&first);
         let next = of.drive(&first, &mut memory, &mut views).await;
+        of.awaited_permits.give_back(first.uid());
         of.publish_pending_details(&first, &mut memory).await;
         of.count(&first, &before, &memory, &mut views);
         memory.shed();
@@ -129,7 +130,7 @@ impl ManagedReconciler {
                 Input::Collected(Box::new(self.collect(snapshot, object, memory).await))
             }
             Effect::AcquirePermit => {
-                let (acquired, how) = self.acquire_permit().await;
+                let (acquired, how) = self.acquire_permit(first);
                 *permit = acquired;
                 Input::Permit(how)
             }
@@ -415,6 +416,7 @@ impl ManagedReconciler {
         self.shared.counts.forget(uid, deleted, self.shared.clock.now());
         self.shared.claims.lock().release(uid);
         self.shared.connection_secrets.forget(uid);
+        self.awaited_permits.forget(uid);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::{
     sync::{
-        Arc,
+        Arc, Weak,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -15,6 +15,7 @@ use bridge_core::{
 use parking_lot::Mutex;
 
 use super::{
+    awaited_permits::AwaitedPermits,
     config_source::ConfigSource,
     counts::Counts,
     digest::Digester,
@@ -23,6 +24,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
+    dispatch::Dispatcher,
     engine::Engine,
     event::EventRecorder,
     lease::Leadership,
@@ -39,6 +41,8 @@ use crate::{
 pub struct Shared {
     pub(super) store: Arc<Store>,
     pub(super) watches: Arc<Watches>,
+    /// Weak, as it has the reconcilers.
+    pub(super) dispatcher: Weak<Dispatcher>,
     pub(super) writer: Writer,
     pub(super) connection_secrets: Arc<ConnectionSecrets>,
     pub(super) events: Arc<EventRecorder>,
@@ -83,6 +87,7 @@ impl Shared {
         Arc::new(Self {
             store: Arc::clone(&engine.store),
             watches: Arc::clone(&engine.watches),
+            dispatcher: Arc::downgrade(&engine.dispatcher),
             writer: engine.writer.clone(),
             connection_secrets: Arc::clone(&engine.connection_secrets),
             events: Arc::clone(&engine.events),
@@ -107,6 +112,7 @@ impl Shared {
         Arc::new(Self {
             store: Arc::clone(&self.store),
             watches: Arc::clone(&self.watches),
+            dispatcher: self.dispatcher.clone(),
             writer: self.writer.clone(),
             connection_secrets: Arc::clone(&self.connection_secrets),
             events: Arc::clone(&self.events),
@@ -171,6 +177,7 @@ pub struct ManagedReconciler {
     pub(super) plugin_version: String,
     pub(super) gvk: Arc<Gvk>,
     pub(super) memories: Memories<ReconcileMemory>,
+    pub(super) awaited_permits: Arc<AwaitedPermits>,
 }
 
 impl ManagedReconciler {
@@ -193,6 +200,7 @@ impl ManagedReconciler {
             plugin_version: plugin_version.to_owned(),
             gvk: Arc::new(Gvk { gvk }),
             memories: Memories::default(),
+            awaited_permits: Arc::default(),
         })
     }
 

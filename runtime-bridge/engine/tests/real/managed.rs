@@ -154,16 +154,42 @@ async fn a_permit_is_acquired_before_an_intent_is_recorded() {
         .await
         .unwrap();
     stage.create("one", json!({})).await;
-    until("its pass runs", || {
-        !process.engine.dispatcher.in_flight().is_empty()
-    })
-    .await;
+    process.all_wait(1).await;
     let one = stage.admin.get(&stage.path("one")).await.unwrap();
     assert_eq!(one["metadata"]["annotations"][names::RECORD], Value::Null);
     assert_eq!(stage.outside.calls.load(Ordering::SeqCst), 0);
     drop(taken);
     stage.value("one", "Ready", "Available").await;
     assert_eq!(stage.outside.permits.available_permits(), PLACES);
+}
+
+#[tokio::test]
+async fn objects_that_wait_for_a_hanging_plugin_take_no_place_of_others() {
+    let mut stage = RealHarness::new().await;
+    // Longer than the test waits for anything: none of them gives up.
+    Arc::make_mut(&mut stage.kind).timeouts.call = Duration::from_mins(10);
+    let process = stage.process().await;
+    let all = u32::try_from(PLACES).unwrap();
+    let hanging = Arc::clone(&stage.outside.permits)
+        .acquire_many_owned(all)
+        .await
+        .unwrap();
+    let objects: Vec<String> = (0..3 * PLACES).map(|number| format!("waits-{number}")).collect();
+    for name in &objects {
+        stage.create(name, json!({})).await;
+    }
+    process.all_wait(objects.len()).await;
+    assert_eq!(stage.outside.calls.load(Ordering::SeqCst), 0);
+    // One of them goes while it waits: what was acquired for it is not lost.
+    stage.admin.delete(&stage.path(&objects[0])).await.unwrap();
+    drop(hanging);
+    for name in &objects[1..] {
+        stage.value(name, "Ready", "Available").await;
+    }
+    until("every permit is given back", || {
+        stage.outside.permits.available_permits() == PLACES
+    })
+    .await;
 }
 
 #[tokio::test]

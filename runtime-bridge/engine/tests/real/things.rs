@@ -277,6 +277,18 @@ pub struct Process {
     _served: Served,
 }
 
+impl Process {
+    /// Until so many objects have had their pass, and none runs.
+    pub async fn all_wait(&self, objects: usize) {
+        until("all objects wait, and no pass does", || {
+            let counts = self.engine.dispatcher.counts();
+            let counts = counts.get(&self.controller.api.kind).copied().unwrap_or_default();
+            (counts.waiting, counts.ready, counts.running) == (objects, 0, 0)
+        })
+        .await;
+    }
+}
+
 /// A kind of its own, and whoever looks after it.
 pub struct RealHarness {
     pub kind: Arc<Kind>,

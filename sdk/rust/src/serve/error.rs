@@ -43,6 +43,11 @@ pub enum ServeError {
     /// An `https` endpoint needs three files.
     #[error("an https endpoint needs mutual TLS: set {0} to a PEM file")]
     NoTlsFile(&'static str),
+    /// The name that clients must bear is none.
+    #[error(
+        "{0} is neither a DNS name nor an IP address: set it to a subject alternative name of the bridge's certificate, or not at all"
+    )]
+    ClientName(&'static str),
     /// Certificates and keys do not fit together.
     #[error("the certificate, its key and the CA cannot be used")]
     Tls(#[source] TlsProblem),

@@ -1,5 +1,6 @@
 //! Serving a plugin: endpoint, transport, health, reflection, drain.
 
+mod client_name;
 mod endpoint;
 mod error;
 mod tls;

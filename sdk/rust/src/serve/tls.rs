@@ -10,10 +10,10 @@ use std::{
 use rustls::{
     RootCertStore, ServerConfig,
     pki_types::{
-        CertificateDer, PrivateKeyDer,
+        CertificateDer, PrivateKeyDer, ServerName,
         pem::{self, PemObject},
     },
-    server::WebPkiClientVerifier,
+    server::{WebPkiClientVerifier, danger::ClientCertVerifier},
 };
 use tokio::{
     net::{TcpListener, TcpStream},
@@ -22,7 +22,7 @@ use tokio::{
 };
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
 
-use super::{ServeError, error::TlsProblem};
+use super::{ServeError, client_name::NamedClient, error::TlsProblem};
 
 /// How long a client may take to introduce itself.
 const HANDSHAKE: Duration = Duration::from_secs(10);
@@ -36,12 +36,15 @@ const PAUSE: Duration = Duration::from_millis(100);
 const CERTIFICATE: &str = "PROVIDER_PLUGIN_TLS_CERT";
 const KEY: &str = "PROVIDER_PLUGIN_TLS_KEY";
 const CLIENTS: &str = "PROVIDER_PLUGIN_TLS_CA";
+const CLIENT_NAME: &str = "PROVIDER_PLUGIN_TLS_CLIENT_NAME";
 
 /// The files, and what was made of them.
 pub(super) struct Certificates {
     certificate: PathBuf,
     key: PathBuf,
     clients: PathBuf,
+    /// That clients must bear; `None`: every one of the authority may call.
+    client_name: Option<ServerName<'static>>,
     current: Mutex<Current>,
 }
 
@@ -79,8 +82,10 @@ impl Certificates {
             key: read(&key, KEY)?,
             clients: read(&clients, CLIENTS)?,
         };
-        let config = files.config().map_err(ServeError::Tls)?;
+        let client_name = client_name()?;
+        let config = files.config(client_name.as_ref()).map_err(ServeError::Tls)?;
         Ok(Self {
+            client_name,
             certificate,
             key,
             clients,
@@ -129,7 +134,7 @@ impl Certificates {
         if files == current.files {
             return Ok(None);
         }
-        let config = files.config().map_err(ServeError::Tls)?;
+        let config = files.config(self.client_name.as_ref()).map_err(ServeError::Tls)?;
         Ok(Some((files, config)))
     }
 }
@@ -138,8 +143,20 @@ fn read(path: &PathBuf, variable: &'static str) -> Result<Vec<u8>, ServeError> {
     fs::read(path).map_err(|source| ServeError::TlsFile { variable, source })
 }
 
+/// A DNS name or an IP address; none if the variable is not set, or empty.
+fn client_name() -> Result<Option<ServerName<'static>>, ServeError> {
+    match env::var(CLIENT_NAME) {
+        Err(env::VarError::NotPresent) => Ok(None),
+        Ok(name) if name.is_empty() => Ok(None),
+        Ok(name) => ServerName::try_from(name)
+            .map(Some)
+            .map_err(|_| ServeError::ClientName(CLIENT_NAME)),
+        Err(env::VarError::NotUnicode(_)) => Err(ServeError::ClientName(CLIENT_NAME)),
+    }
+}
+
 impl Files {
-    fn config(&self) -> Result<Arc<ServerConfig>, TlsProblem> {
+    fn config(&self, client_name: Option<&ServerName<'static>>) -> Result<Arc<ServerConfig>, TlsProblem> {
         let chain = certificates(&self.certificate)?;
         let key = PrivateKeyDer::from_pem_slice(&self.key)?;
         let mut authority = RootCertStore::empty();
@@ -150,6 +167,13 @@ impl Files {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let clients = WebPkiClientVerifier::builder_with_provider(Arc::new(authority), Arc::clone(&provider))
             .build()?;
+        let clients: Arc<dyn ClientCertVerifier> = match client_name {
+            Some(name) => Arc::new(NamedClient {
+                authority: clients,
+                name: name.clone(),
+            }),
+            None => clients,
+        };
         let mut config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()?
             .with_client_cert_verifier(clients)

@@ -2,10 +2,11 @@
 
 use std::{
     fs,
-    net::TcpListener,
+    net::{TcpListener, TcpStream},
     os::unix::{fs::PermissionsExt, net::UnixListener},
     path::{Path, PathBuf},
     process::Stdio,
+    time::Duration,
 };
 
 use crate::support::{connect, create, soon, target, unix, until, within};
@@ -243,6 +244,69 @@ async fn tcp_needs_certificates_on_both_sides() -> TestResult {
     drop(client);
     process.signal("TERM").await;
     assert_eq!(process.end().await.0, Some(0));
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_client_bears_the_name_that_is_set() -> TestResult {
+    let folder = tempfile::tempdir()?;
+    let authority = Authority::new()?;
+    let (certificate, key) = authority.signed()?;
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).map(|()| path)
+    };
+    let certificate = file("tls.crt", &certificate)?;
+    let key = file("tls.key", &key)?;
+    let ca = file("ca.crt", &authority.issuer.pem())?;
+    for (name, is_served) in [("localhost", true), ("bridge.example.org", false)] {
+        let port = free_port();
+        let process = Process::start(
+            &format!("https://127.0.0.1:{port}"),
+            &[
+                ("PROVIDER_PLUGIN_TLS_CERT", &certificate),
+                ("PROVIDER_PLUGIN_TLS_KEY", &key),
+                ("PROVIDER_PLUGIN_TLS_CA", &ca),
+                ("PROVIDER_PLUGIN_TLS_CLIENT_NAME", Path::new(name)),
+            ],
+        );
+        let endpoint = Endpoint::from_shared(format!("https://127.0.0.1:{port}"))?;
+        within("the port", async {
+            while TcpStream::connect(("127.0.0.1", port)).is_err() {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        })
+        .await;
+        let channel = endpoint
+            .tls_config(authority.client(Some(authority.signed()?)))?
+            .connect_lazy();
+        let mut client = PluginServiceClient::new(channel);
+        let answered = within(
+            name,
+            client.get_plugin_info(wire::GetPluginInfoRequest::default()),
+        )
+        .await;
+        assert_eq!(answered.is_ok(), is_served, "{name}: {answered:?}");
+        drop(client);
+        process.signal("TERM").await;
+        assert_eq!(process.end().await.0, Some(0));
+    }
+    let (code, said) = Process::start(
+        "https://127.0.0.1:0",
+        &[
+            ("PROVIDER_PLUGIN_TLS_CERT", &certificate),
+            ("PROVIDER_PLUGIN_TLS_KEY", &key),
+            ("PROVIDER_PLUGIN_TLS_CA", &ca),
+            ("PROVIDER_PLUGIN_TLS_CLIENT_NAME", Path::new("not a name")),
+        ],
+    )
+    .end()
+    .await;
+    assert_eq!(code, Some(1));
+    assert!(
+        said.contains("PROVIDER_PLUGIN_TLS_CLIENT_NAME is neither"),
+        "{said}"
+    );
     Ok(())
 }
 
