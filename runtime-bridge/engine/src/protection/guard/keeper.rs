@@ -271,7 +271,7 @@ impl Keeper {
             webhook.mark_trusted();
         }
         // A policy refuses before any webhook is asked, so that none is proved beside it: it goes once the webhook is in place. The webhook goes once
-        // the policy is in force. Whatever is switched to, one of them refuses at any time.
+        // the policy is in force. Of several API servers one may drop the policy a moment before it knows the webhook.
         if self.kind == GuardKind::Webhook {
             self.remove_others().await;
         }
