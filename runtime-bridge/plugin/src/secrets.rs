@@ -18,7 +18,7 @@ const SHORTEST: usize = 6;
 const MOST_STATUS: usize = 16 << 10;
 
 /// In data, a value that is shorter is replaced only where it is all there is: as a part of something else it is there by chance.
-const SHORTEST_PART: usize = 12;
+pub const SHORTEST_PART: usize = 12;
 
 /// What stands in place of a value.
 const HIDDEN: &str = "[redacted]";

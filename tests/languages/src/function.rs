@@ -19,11 +19,18 @@ pub enum Function {
     Pythonic,
     /// `examples/typescript-function`, on Crossplane's SDK for TypeScript.
     TypeScript,
+    /// `examples/aws-composition`, on Crossplane's SDK for Python.
+    AwsComposition,
 }
 
 impl Function {
     /// Every one of them.
-    pub const ALL: [Self; 3] = [Self::Example, Self::Pythonic, Self::TypeScript];
+    pub const ALL: [Self; 4] = [
+        Self::Example,
+        Self::Pythonic,
+        Self::TypeScript,
+        Self::AwsComposition,
+    ];
 
     /// The name that compositions know it by.
     pub fn name(self) -> &'static str {
@@ -31,6 +38,7 @@ impl Function {
             Self::Example => "python-function",
             Self::Pythonic => "function-pythonic",
             Self::TypeScript => "typescript-function",
+            Self::AwsComposition => "aws-composition",
         }
     }
 
@@ -40,11 +48,10 @@ impl Function {
     /// The output of the tool that failed.
     pub async fn command(self) -> Result<Spawn, BuildError> {
         match self {
-            Self::Example => Ok(example(&["main.py"]).await?),
+            Self::Example | Self::AwsComposition => in_python(self, &["main.py"]).await,
             Self::TypeScript => {
-                let source = source::repository().join("examples").join(self.name());
                 let at = Path::new("examples").join(self.name());
-                let command = build_function_in_copy(Language::TypeScript, &source, at).await?;
+                let command = build_function_in_copy(Language::TypeScript, &self.source(), at).await?;
                 let mut words = command.split(' ');
                 Ok(Spawn::new(words.next().unwrap_or_default()).args(words))
             }
@@ -63,22 +70,25 @@ impl Function {
     /// # Errors
     /// Their output, when one fails.
     pub async fn check_example() -> Result<(), BuildError> {
-        let tests = example(&["-m", "unittest", "discover", "-s", "tests"]).await?;
+        let tests = in_python(Self::Example, &["-m", "unittest", "discover", "-s", "tests"]).await?;
         crate::build::run(tests).await
     }
 
     /// The source of the example.
     pub fn example_source() -> PathBuf {
-        source::repository().join("examples/python-function")
+        Self::Example.source()
+    }
+
+    fn source(self) -> PathBuf {
+        source::repository().join("examples").join(self.name())
     }
 }
 
-/// The example's interpreter, in its folder.
-async fn example(arguments: &[&str]) -> Result<Spawn, BuildError> {
-    let folder = Function::example_source();
+/// An example's interpreter, in its folder.
+async fn in_python(function: Function, arguments: &[&str]) -> Result<Spawn, BuildError> {
+    let folder = function.source();
     let pins = source::read(folder.join("requirements.lock"))?;
-    let name = Function::Example.name();
-    let python = python::environment(name, &python::usual(), &pins, &[]).await?;
+    let python = python::environment(function.name(), &python::usual(), &pins, &[]).await?;
     Ok(Spawn::new(python)
         .args(arguments)
         .current_dir(folder)

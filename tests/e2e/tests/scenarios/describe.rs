@@ -23,6 +23,11 @@ fn readable(text: &str, stack: &Stack) -> String {
             lines.push(line.trim_end().to_owned());
         }
     }
+    // kubectl has the newest first; of one second they come in no order.
+    let events = lines.iter().position(|line| line.starts_with("Events:"));
+    if let Some(events) = events.and_then(|at| lines.get_mut(at + 2..)) {
+        events.sort();
+    }
     lines.join("\n") + "\n"
 }
 

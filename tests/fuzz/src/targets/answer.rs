@@ -8,7 +8,7 @@ use bridge_core::external::{
 use bridge_core::limits;
 use bridge_plugin::{
     answer,
-    secrets::{SentSecrets, Texts},
+    secrets::{SHORTEST_PART, SentSecrets, Texts},
 };
 use crossbridge_proto::v1alpha1 as wire;
 use serde_json::Value;
@@ -186,12 +186,20 @@ pub(super) const SECRETS: Target = Target {
             .and_then(|status| status["field"].as_str())
             .unwrap_or_default();
         // A secret that is a part of what stands in its place cannot be told from that.
-        let is_hidden = secret.len() >= 6 && !"[redacted]".contains(secret) && secret.len() <= 16 << 10;
-        let overlaps = secret.contains(['[', ']']);
-        for left in [message.as_str(), status] {
-            ensure(!is_hidden || overlaps || !left.contains(secret), || {
-                format!("{secret:?} stands in {left:?}")
-            })?;
+        let is_hidden = secret.len() >= 6 && !"[redacted]".contains(secret) && !secret.contains(['[', ']']);
+        // Of a status a short one may be a part, and a message has no room for a long one.
+        let stands = [
+            (
+                message.as_str(),
+                message.contains(secret) && secret.len() <= 16 << 10,
+            ),
+            (
+                status,
+                status == secret || status.contains(secret) && secret.len() >= SHORTEST_PART,
+            ),
+        ];
+        for (left, stands) in stands {
+            ensure(!is_hidden || !stands, || format!("{secret:?} stands in {left:?}"))?;
             ensure(left.len() <= text.len() * 2 + 16, || {
                 format!("the text grew to {} bytes", left.len())
             })?;

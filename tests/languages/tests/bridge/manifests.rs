@@ -7,8 +7,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bridge_control_plane::process::{Output, ScratchDir, Spawn};
+use bridge_control_plane::process::{Output, Process, ScratchDir, Spawn};
 use bridge_languages::{Function, Language, binary};
+use serde_json::json;
 
 use crate::{
     LIMIT, Testbed,
@@ -129,29 +130,102 @@ fn manifests_of(function: Function) -> Vec<PathBuf> {
 
 #[tokio::test]
 async fn every_example_of_a_function_becomes_ready_and_is_deleted() {
-    let scratch = ScratchDir::new("crossbridge-languages-").expect("a folder");
-    let cluster = Cluster::start().await;
-    let mut functions = Vec::new();
-    let mut flags = vec!["--compositions".to_owned()];
-    for (function, name) in [
+    let served = Composed::start(&[
         (Function::Example, "notices"),
         (Function::TypeScript, "timetables"),
-    ] {
-        let socket = format!("unix://{}/{name}.sock", scratch.path().display());
-        let command = function.command().await.unwrap_or_else(|error| panic!("{error}"));
-        let process = command.args(["--insecure", "--address", &socket]).spawn();
-        functions.push(process.expect("the function starts"));
-        flags.extend(["--function".to_owned(), format!("{name}={socket}")]);
+    ])
+    .await;
+    let manifests = [Function::Example, Function::TypeScript].map(manifests_of);
+    served.cluster.go_ready_and_are_deleted(&manifests.concat()).await;
+    assert!(served.bridge.stop(LIMIT).await.success());
+}
+
+#[tokio::test]
+async fn the_example_of_composed_aws_resources_becomes_ready_and_is_deleted() {
+    let served = Composed::start(&[(Function::AwsComposition, "storages")]).await;
+    served.cluster.apply(&served.account()).await;
+    let manifests = manifests_of(Function::AwsComposition);
+    served.cluster.go_ready_and_are_deleted(&manifests).await;
+    assert!(served.bridge.stop(LIMIT).await.success());
+}
+
+/// A bridge with compositions, functions by their names, and the AWS plugin before an emulated AWS.
+struct Composed {
+    scratch: ScratchDir,
+    cluster: Cluster,
+    bridge: Process,
+    /// Endpoint, id and key of the emulated AWS.
+    aws: [String; 3],
+    _others: Vec<Process>,
+}
+
+impl Composed {
+    async fn start(functions: &[(Function, &str)]) -> Self {
+        let scratch = ScratchDir::new("crossbridge-languages-").expect("a folder");
+        let cluster = Cluster::start().await;
+        let socket = |name: &str| format!("unix://{}/{name}.sock", scratch.path().display());
+        let (emulator, aws) = emulated_aws().await;
+        let plugin =
+            Spawn::new(binary("provider-aws-example")).env("PROVIDER_PLUGIN_ENDPOINT", socket("aws"));
+        let mut others = vec![emulator, plugin.spawn().expect("the plugin starts")];
+        let mut flags = ["--compositions", "--plugin", &socket("aws")]
+            .map(str::to_owned)
+            .to_vec();
+        for (function, name) in functions {
+            let command = function.command().await.unwrap_or_else(|error| panic!("{error}"));
+            let process = command.args(["--insecure", "--address", &socket(name)]).spawn();
+            others.push(process.expect("the function starts"));
+            flags.extend(["--function".to_owned(), format!("{name}={}", socket(name))]);
+        }
+        let bridge = Spawn::new(binary("runtime-bridge"))
+            .args(["serve", "--admin-address", "127.0.0.1:0", "--kubeconfig"])
+            .arg(cluster.plane.kubeconfig())
+            .args(flags)
+            .spawn()
+            .expect("the bridge starts");
+        Self {
+            scratch,
+            cluster,
+            bridge,
+            aws,
+            _others: others,
+        }
     }
-    let bridge = Spawn::new(binary("runtime-bridge"))
-        .args(["serve", "--admin-address", "127.0.0.1:0", "--kubeconfig"])
-        .arg(cluster.plane.kubeconfig())
-        .args(flags)
+
+    /// A manifest of the account.
+    fn account(&self) -> PathBuf {
+        let [endpoint, id, key] = &self.aws;
+        let secret = json!({
+            "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "aws", "namespace": "default"},
+            "stringData": {"accessKeyId": id, "secretAccessKey": key},
+        });
+        let config = json!({
+            "apiVersion": "aws.crossbridge.dev/v1alpha1", "kind": "ClusterProviderConfig", "metadata": {"name": "default"},
+            "spec": {
+                "settings": {"region": "eu-west-1", "endpoint": endpoint, "pollInterval": "1s"},
+                "credentials": {"source": "Secret", "secretRef": {"namespace": "default", "name": "aws"}},
+            },
+        });
+        let file = self.scratch.path().join("account.yaml");
+        fs::write(&file, format!("{secret}\n---\n{config}\n")).expect("it is written");
+        file
+    }
+}
+
+/// The process, and what it prints: endpoint, id and key.
+async fn emulated_aws() -> (Process, [String; 3]) {
+    let (say, said) = std::sync::mpsc::channel();
+    let process = Spawn::new(binary("aws-emulator"))
+        .arg("--detached")
+        .stdout(Output::lines(move |line| drop(say.send(line.to_owned()))))
         .spawn()
-        .expect("the bridge starts");
-    let manifests = [Function::Example, Function::TypeScript]
-        .map(manifests_of)
-        .concat();
-    cluster.go_ready_and_are_deleted(&manifests).await;
-    assert!(bridge.stop(LIMIT).await.success());
+        .expect("the emulator starts");
+    let values = tokio::task::spawn_blocking(move || {
+        ["endpoint", "access_key_id", "secret_access_key"].map(|name| {
+            let line = said.recv_timeout(LIMIT).expect("a line of the emulator");
+            let value = line.strip_prefix(name).and_then(|rest| rest.strip_prefix('='));
+            value.unwrap_or_else(|| panic!("{name}: {line}")).to_owned()
+        })
+    });
+    (process, values.await.expect("it waits"))
 }

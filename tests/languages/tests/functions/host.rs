@@ -65,7 +65,7 @@ pub async fn serve_tls(function: Function, address: &str, folder: &Path) -> Proc
     let folder = folder.to_string_lossy();
     let flag = match function {
         Function::TypeScript => "--tls-server-certs-dir",
-        Function::Example | Function::Pythonic => "--tls-certs-dir",
+        Function::Example | Function::Pythonic | Function::AwsComposition => "--tls-certs-dir",
     };
     let process = spawn(function, ["--address", address, flag, folder.as_ref()]).await;
     listens(&process, async || TcpStream::connect(address).await.is_ok()).await;
