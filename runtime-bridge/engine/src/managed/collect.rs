@@ -53,15 +53,14 @@ impl ManagedReconciler {
             return None;
         }
         let shared = &self.shared;
-        // In this order: a list that is completed in between brings usages that are then found.
-        let are_known = are_usages_known(&shared.watches);
+        // Its usages are another process's to see to: their mark tells. In this order: a list that is completed in between brings usages that are then
+        // found. Who asks for a kind has it looked up and followed: only what is marked does.
+        let is_marked = object.label(IN_USE) == Some("true");
+        let are_unknown = is_marked && !are_usages_known(&shared.watches);
         let usages = StoredUsages::new(&shared.store).protecting(object);
         let by = match usages.first() {
             Some(usage) => usage.text(),
-            // Its usages are another process's to see to: their mark tells.
-            None if object.label(IN_USE) == Some("true") && !are_known => {
-                object.annotation(IN_USE_BY).unwrap_or("a usage").to_owned()
-            }
+            None if are_unknown => object.annotation(IN_USE_BY).unwrap_or("a usage").to_owned(),
             None => return None,
         };
         let message = format!("in use by {by}");
