@@ -32,9 +32,6 @@ pub const CONNECTION_DETAILS: usize = 1 << 20;
 /// One answer, in bytes.
 pub const ANSWER: usize = 4 << 20;
 
-/// Answers of more than 64 KiB that the bridge receives and parses of one plugin at once: the others wait.
-pub const LARGE_ANSWERS: usize = 8;
-
 /// Kinds of one plugin.
 pub const KINDS: usize = 512;
 
@@ -81,10 +78,6 @@ pub const ALL: &[Row] = &[
     Row {
         what: "answer of a plugin",
         limit: "4 MiB",
-    },
-    Row {
-        what: "answers of more than 64 KiB that are received and parsed of a plugin at once",
-        limit: "8; the others wait, within their deadlines",
     },
     Row {
         what: "kinds of a plugin",

@@ -10,7 +10,7 @@ use bridge_core::{
     kind::Kind,
     port::{External, Permit},
 };
-use bridge_transport::{Channels, Guarded, LargeAnswer, LargeAnswers, Now};
+use bridge_transport::{Channels, Guarded, Now};
 use crossbridge_proto::v1alpha1::{
     CheckConfigRequest, CreateRequest, DeleteRequest, ObserveRequest, PollOperationRequest, UpdateRequest,
     plugin_service_client::PluginServiceClient, resource_service_client::ResourceServiceClient,
@@ -43,7 +43,6 @@ pub struct Plugin {
     recheck: Arc<Notify>,
     observer: Arc<dyn CallObserver>,
     now: Now,
-    large: LargeAnswers,
 }
 
 impl Plugin {
@@ -76,7 +75,6 @@ impl Plugin {
             recheck: Arc::clone(&recheck),
             observer: options.observer,
             now: Arc::clone(&options.now),
-            large: LargeAnswers::new(limits::LARGE_ANSWERS),
         };
         let supervision = Supervision {
             handshake,
@@ -102,9 +100,9 @@ impl Plugin {
             .map(Arc::clone)
     }
 
-    fn resources(&self, deadline: Timestamp, large: &LargeAnswer) -> ResourceServiceClient<Guarded> {
+    fn resources(&self, deadline: Timestamp) -> ResourceServiceClient<Guarded> {
         let channel = self.channels.now().until(deadline, Arc::clone(&self.now));
-        let channel = channel.at_most(send::MOST_RECEIVED).counted(large.clone());
+        let channel = channel.at_most(send::MOST_RECEIVED);
         ResourceServiceClient::new(channel).max_decoding_message_size(limits::ANSWER)
     }
 
@@ -157,9 +155,7 @@ impl Plugin {
         call.check()
             .map_err(|violation| status::not_sent(violation.to_string()))?;
         let request = Q::try_from(call).map_err(|violation| status::not_sent(violation.to_string()))?;
-        // Counts until the answer is parsed: that is when it takes most.
-        let large = self.large.one();
-        let client = self.resources(call.deadline, &large);
+        let client = self.resources(call.deadline);
         let secrets = SentSecrets::of(&call.target.config, Some(&call.desired));
         let answer = self
             .call(
@@ -243,8 +239,7 @@ impl External for Plugin {
     ) -> Result<ObserveResult, CallError> {
         let request = ObserveRequest::of(target, desired)
             .map_err(|violation| status::not_sent(violation.to_string()))?;
-        let large = self.large.one();
-        let mut client = self.resources(deadline, &large);
+        let mut client = self.resources(deadline);
         let secrets = SentSecrets::of(&target.config, Some(desired));
         let result = self
             .call(
