@@ -95,6 +95,12 @@ pub enum CrdError {
         /// Its name.
         name: String,
     },
+    /// It was deleted a moment ago, by someone who may create another one.
+    #[error("the CRD {name} was deleted; installed again in a while")]
+    Deleted {
+        /// Its name.
+        name: String,
+    },
     /// There is none, and this process only checks.
     #[error("the CRD {name} is not installed: {APPLY}")]
     Missing {
@@ -144,6 +150,8 @@ fn some(at: &[String]) -> String {
 pub enum MayWrite {
     /// It leads.
     Yes,
+    /// It leads, and there was this one a moment ago: one that is missing was deleted, and is not created at once.
+    Update,
     /// It leads, and has written this one a moment ago.
     Later,
     /// It does not lead.
@@ -251,7 +259,7 @@ async fn bring_by(
             brought.newer = Some(newer);
             live
         }
-        (Step::Note, Some(live)) if may_write() != MayWrite::Yes => live,
+        (Step::Note, Some(live)) if !matches!(may_write(), MayWrite::Yes | MayWrite::Update) => live,
         (Step::Note, Some(live)) => match update(client, name, &noted(definition, &live)).await {
             Ok(now) => {
                 *written = true;
@@ -294,7 +302,8 @@ fn may_be_written(
 ) -> Result<(), CrdError> {
     let name = name.to_owned();
     match (may_write, live) {
-        (MayWrite::Yes, _) => Ok(()),
+        (MayWrite::Yes, _) | (MayWrite::Update, Some(_)) => Ok(()),
+        (MayWrite::Update, None) => Err(CrdError::Deleted { name }),
         (MayWrite::Later, _) => Err(CrdError::Paused { name }),
         (MayWrite::NotLeader, _) => Err(CrdError::NotLeader { name }),
         (MayWrite::Never, None) => Err(CrdError::Missing { name }),

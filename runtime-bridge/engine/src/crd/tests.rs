@@ -97,6 +97,16 @@ async fn a_newer_definition_must_still_serve_our_version() {
 }
 
 #[tokio::test]
+async fn a_definition_that_was_deleted_a_moment_ago_is_not_created() {
+    let (brought, writes) = brought(&definition("Namespaced", "1.0.0"), None, MayWrite::Update).await;
+    let name = "notes".to_owned();
+    assert_eq!(
+        (brought.found, writes),
+        (Err(CrdError::Deleted { name }), Vec::new())
+    );
+}
+
+#[tokio::test]
 async fn a_definition_is_written_by_the_leader_alone() {
     let (wanted, older) = (definition("Namespaced", "1.1.0"), definition("Cluster", "1.0.0"));
     let name = "notes".to_owned();
@@ -115,11 +125,14 @@ async fn a_definition_is_written_by_the_leader_alone() {
         let (brought, writes) = brought(&wanted, Some(older.clone()), may_write).await;
         assert_eq!((brought.found, writes), (Err(error), Vec::new()));
     }
-    assert_eq!(brought(&wanted, Some(older), MayWrite::Yes).await.1.len(), 1);
+    for may_write in [MayWrite::Yes, MayWrite::Update] {
+        assert_eq!(brought(&wanted, Some(older.clone()), may_write).await.1.len(), 1);
+    }
     // The same but for who wrote it: noted by the leader, good for all.
     let same = definition("Namespaced", "1.0.0");
     for (may_write, count) in [
         (MayWrite::Yes, 1),
+        (MayWrite::Update, 1),
         (MayWrite::Later, 0),
         (MayWrite::NotLeader, 0),
         (MayWrite::Never, 0),

@@ -21,6 +21,8 @@ enum Found {
     Bad,
     /// It is to be written, but not yet.
     Paused,
+    /// There was none, though the watch showed one: it was deleted.
+    Missing,
     /// Good at this version.
     Good(u64),
 }
@@ -78,6 +80,12 @@ impl Entry {
         self.writes.may_write_at(now)
     }
 
+    /// Whether it may be created where an inspection finds none. The API server notes on a definition what becomes of its objects until the moment
+    /// that it is gone, and each such note is inspected: who deletes one, to create it otherwise, would often find ours instead.
+    pub(super) fn may_create(&self) -> bool {
+        self.shown.is_none() || self.found == Found::Missing
+    }
+
     /// Not later than this.
     fn inspect_by(&mut self, at: Instant) {
         self.next = Some(self.next.map_or(at, |next| next.min(at)));
@@ -94,7 +102,10 @@ impl Entry {
             (Some(version), Found::Good(good)) if version <= good => {
                 self.next = self.next.filter(|_| self.recheck);
             }
-            (Some(_), Found::Bad) => self.inspect_by(now),
+            (Some(_), Found::Bad | Found::Missing) => {
+                self.found = Found::Bad;
+                self.inspect_by(now);
+            }
             (Some(_), Found::Good(_) | Found::Paused) => self.inspect_by(self.may_write_at(now)),
             (None, _) => {
                 (self.found, self.is_standing) = (Found::Bad, false);
@@ -152,6 +163,10 @@ impl Entry {
             CrdError::Paused { .. } => {
                 self.found = Found::Paused;
                 self.inspect_by(self.may_write_at(now));
+            }
+            CrdError::Deleted { .. } => {
+                (self.found, self.is_standing) = (Found::Missing, false);
+                self.inspect_by(now + INSPECT_AGAIN);
             }
             // It is the leader's to change, which the watch shows.
             CrdError::NotLeader { .. } if is_followed => {}

@@ -68,6 +68,30 @@ fn a_deleted_definition_is_inspected_after_a_while() {
 }
 
 #[test]
+fn one_that_is_missing_though_it_was_shown_is_created_after_a_while() {
+    let now = Instant::now();
+    let mut entry = entry(now);
+    assert!(entry.may_create(), "there was none");
+    entry.shows(Some(7), now);
+    entry.found_good(7, false, false, now);
+    // The API server notes on it that it is being deleted.
+    entry.shows(Some(8), now);
+    entry.begin();
+    assert!(!entry.may_create());
+    let deleted = CrdError::Deleted {
+        name: "notes".to_owned(),
+    };
+    entry.found_bad(&deleted, false, true, 0.0, now);
+    assert_eq!(after(&entry, now), Some(15));
+    assert!(!entry.is_standing);
+    assert!(entry.may_create(), "whatever the watch shows by then");
+    entry.shows(Some(9), now);
+    assert!(!entry.may_create(), "it is another one");
+    entry.shows(None, now);
+    assert!(entry.may_create());
+}
+
+#[test]
 fn who_begins_to_lead_during_an_inspection_inspects_again() {
     let now = Instant::now();
     let mut entry = entry(now);

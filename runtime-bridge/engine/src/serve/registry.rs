@@ -138,6 +138,7 @@ impl Registry {
                 self.mode,
                 Arc::clone(&entry.kind),
                 entry.may_write_at(now),
+                entry.may_create(),
             )));
         }
     }

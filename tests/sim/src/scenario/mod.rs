@@ -9,6 +9,7 @@
 //!   - expect: {ready: true, external: 1}
 //! ```
 
+mod definitions;
 mod runner;
 mod simulated;
 

@@ -17,9 +17,8 @@ use tokio::time::Instant;
 use super::{Change, Expectation, Power, Process, Scenario, Step};
 
 const NAMESPACE: &str = "default";
-const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 /// From one check of an expectation to the next.
-const LOOK_AGAIN: Duration = Duration::from_millis(100);
+pub(super) const LOOK_AGAIN: Duration = Duration::from_millis(100);
 
 /// Why a scenario failed: a sentence.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -96,12 +95,12 @@ pub trait ScenarioBackend {
 pub struct Runner {
     scenario: Scenario,
     /// Kind and name of each object.
-    objects: Vec<(String, String)>,
+    pub(super) objects: Vec<(String, String)>,
     /// Steps that were taken.
     taken: usize,
     /// uids that were seen, by object.
     uids: BTreeMap<String, String>,
-    definitions: Vec<Value>,
+    pub(super) definitions: Vec<Value>,
     /// The cloud when the bridge was last asked to stop.
     at_stop: CloudSnapshot,
 }
@@ -225,7 +224,7 @@ impl Runner {
     }
 
     /// A request that must be a success. An API server that has just come back is asked again.
-    async fn ask(
+    pub(super) async fn ask(
         &self,
         backend: &mut dyn ScenarioBackend,
         method: Method,
@@ -305,41 +304,6 @@ impl Runner {
         };
         self.annotate(backend, kind, name, names::CREATE_OUTCOME, answer.into())
             .await
-    }
-
-    async fn delete_definitions(&mut self, backend: &mut dyn ScenarioBackend) -> Result<(), Unexpected> {
-        self.definitions.clear();
-        for (kind, _) in self.objects.clone() {
-            let path = definition(&kind);
-            let live = self.ask(backend, Method::GET, &path, &Value::Null).await?;
-            self.definitions.push(json!({
-                "apiVersion": live["apiVersion"],
-                "kind": live["kind"],
-                "metadata": {"name": live["metadata"]["name"], "labels": live["metadata"]["labels"]},
-                "spec": live["spec"],
-            }));
-            self.ask(backend, Method::DELETE, &path, &Value::Null).await?;
-        }
-        for (kind, _) in self.objects.clone() {
-            let end = Instant::now() + backend.wait_limit();
-            while !matches!(
-                backend.kube(Method::GET, &definition(&kind), &Value::Null).await,
-                Ok((404, _))
-            ) {
-                if Instant::now() > end {
-                    return Err(Unexpected(format!("the definition of {kind} stays")));
-                }
-                backend.pass(LOOK_AGAIN).await;
-            }
-        }
-        Ok(())
-    }
-
-    async fn create_definitions(&mut self, backend: &mut dyn ScenarioBackend) -> Result<(), Unexpected> {
-        for definition in std::mem::take(&mut self.definitions) {
-            self.ask(backend, Method::POST, DEFINITIONS, &definition).await?;
-        }
-        Ok(())
     }
 
     async fn expect(
@@ -467,7 +431,7 @@ fn nothing_is_double(cloud: &CloudSnapshot) -> Result<(), Unexpected> {
     }
 }
 
-fn plural(kind: &str) -> String {
+pub(super) fn plural(kind: &str) -> String {
     format!("{}s", kind.to_lowercase())
 }
 
@@ -477,10 +441,6 @@ fn collection(kind: &str) -> String {
 
 fn path(kind: &str, name: &str) -> String {
     format!("{}/{name}", collection(kind))
-}
-
-fn definition(kind: &str) -> String {
-    format!("{DEFINITIONS}/{}.{GROUP}", plural(kind))
 }
 
 fn uid_of(object: &Value) -> String {
