@@ -175,7 +175,7 @@ impl LookedUpObject {
                 let of_create = intent
                     .and_then(|intent| intent.operation.as_ref())
                     .map(|operation| (operation.handle.clone(), operation.poll_driven));
-                let reported = Status::read(&object.status_value()).progress.operation;
+                let reported = Status::read(object.status_value()).progress.operation;
                 let reported = reported
                     .filter(|operation| !operation.handle.is_empty())
                     .map(|operation| (operation.handle, operation.poll_driven));

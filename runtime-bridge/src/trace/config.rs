@@ -30,7 +30,7 @@ pub(super) fn is_config(object: &Object) -> bool {
 /// What is known of it.
 pub(super) async fn tree(config: &Object, reader: &Reader) -> Tree {
     let now = Timestamp::now();
-    let conditions = Status::read(&config.status_value()).conditions;
+    let conditions = Status::read(config.status_value()).conditions;
     let conditions = match conditions.as_slice() {
         [] => Tree::new("conditions: none yet"),
         all => Tree::new("conditions").with(all.iter().map(|one| condition(one, config.generation(), now))),

@@ -33,7 +33,7 @@ pub(super) struct Reference {
 impl Facts {
     pub(super) fn tree(&self) -> Tree {
         let object = &self.object;
-        let status = Status::read(&object.status_value());
+        let status = Status::read(object.status_value());
         let deletion = object.meta.deletion_timestamp.as_ref();
         let deleting = deletion.map(|time| Tree::new(format!("being deleted since {}", self.ago(time.0))));
         let name = match object.annotation(names::EXTERNAL_NAME) {
@@ -159,7 +159,7 @@ impl Facts {
             Err(why) => Tree::new(format!("{name}: {why}")),
             Ok(None) => Tree::new(format!("{name}: does not exist")),
             Ok(Some(config)) => {
-                let conditions = Status::read(&config.status_value()).conditions;
+                let conditions = Status::read(config.status_value()).conditions;
                 Tree::new(name).with(conditions.iter().map(|one| {
                     let message = if one.message.is_empty() {
                         String::new()

@@ -167,7 +167,7 @@ fn a_question_is_the_first_reason_to_wait() {
             secrets: Vec::new(),
             seen: Ok(Seen::default()),
         };
-        facts.waits_for(&Status::read(status)).to_string()
+        facts.waits_for(&Status::read(status.clone())).to_string()
     };
     let asked = json!({ "conditions": conditions, "crossbridge": { "question": question } });
     assert_eq!(

@@ -18,8 +18,7 @@ use super::{
 use crate::{
     back_off::policies,
     composite::{
-        BodyDigest, LiveObject, ObjectState, SecretName, WriteFailure, WriteFailureKind, differences,
-        status_differs,
+        BodyDigest, LiveObject, ObjectState, WriteFailure, WriteFailureKind, differences, status_differs,
     },
     driver::{ApiFailure, ApiFailureKind, Follow, Moment},
     managed::Event,
@@ -175,10 +174,9 @@ fn not_propagated(
     memory.failed_secret = Some((snapshot.secrets, failed));
 }
 
-fn secret_deleted(memory: &mut ClaimMemory, secret: &SecretName, result: Result<(), String>) {
+fn secret_deleted(memory: &mut ClaimMemory, result: Result<(), String>) {
     memory.secret_deleted = true;
-    if let Err(why) = result {
-        let message = format!("connection Secret {secret} is left to the garbage collector: {why}");
+    if let Err(message) = result {
         memory.report(&Event::warning(ClaimEvent::DeleteCompositeResource, &message));
     }
 }
@@ -275,8 +273,8 @@ pub(super) fn record<A>(
                 memory.report(event);
             }
         }
-        (Action::DeleteSecret(secret), Performed::SecretDeleted(result)) => {
-            secret_deleted(memory, secret, result);
+        (Action::DeleteSecret(_), Performed::SecretDeleted(result)) => {
+            secret_deleted(memory, result);
         }
         (Action::RemoveFinalizer, Performed::FinalizerRemoved(gone)) => return Follow::End(gone),
         (action, performed) => panic!("{action} does not end with {performed:?}"),

@@ -92,10 +92,10 @@ pub use resource_ref::ResourceRef;
 pub use results::{Performed, PublishedSecret, WriteFailure, WriteFailureKind};
 pub use secrets::{own_secret, secret_of, secrets_that_count};
 pub use snapshot::{Basis, ChoiceProblem, Chosen, InUse, Reservation, RunState, Settings, Snapshot};
-pub use status::DELETION_BLOCKED;
 pub(crate) use status::{
     ConditionReport, READY, SYNCED, Stamp as ConditionStamp, differs as status_differs, in_order,
     stored_conditions,
 };
+pub use status::{DELETION_BLOCKED, reports_deletion};
 pub use strictness::Strictness;
 pub use xr::Composite;

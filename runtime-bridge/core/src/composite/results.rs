@@ -312,10 +312,9 @@ pub(super) fn record<A>(
         (Action::Publish(publication), Performed::Published(result)) => {
             published(memory, snapshot, publication, result, moment);
         }
-        (Action::DeleteSecret(secret), Performed::SecretDeleted(result)) => {
+        (Action::DeleteSecret(_), Performed::SecretDeleted(result)) => {
             memory.secret_deleted = true;
-            if let Err(why) = result {
-                let message = format!("connection Secret {secret} is left to the garbage collector: {why}");
+            if let Err(message) = result {
                 memory
                     .events
                     .push(Event::warning(CompositeEvent::PublishConnectionSecret, &message));

@@ -37,6 +37,16 @@ const SYSTEM: [&str; 7] = [
     "UpToDate",
 ];
 
+/// Whether a composite resource or a claim says, for its generation, that it is being deleted.
+pub fn reports_deletion(object: &Value) -> bool {
+    let conditions = object["status"]["conditions"].as_array();
+    let ready = conditions.into_iter().flatten().find(|c| c["type"] == READY);
+    ready.is_some_and(|ready| {
+        ready["reason"] == ConditionReason::Deleting.as_str()
+            && ready["observedGeneration"] == object["metadata"]["generation"]
+    })
+}
+
 /// Value of one of our conditions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConditionReport {

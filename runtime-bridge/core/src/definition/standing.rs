@@ -50,7 +50,7 @@ impl Standing {
 
     /// The whole status that says so, in place of the `former` one. A condition that stays as it was keeps its time. `terms` are those that are served.
     pub fn status(&self, former: &Value, terms: Option<&Terms>, generation: i64, now: Timestamp) -> Value {
-        let mut status = Status::read(former);
+        let mut status = Status::read(former.clone());
         let mut set = |type_: &str, side, state: &SideState| {
             if let Some(value) = condition(side, state) {
                 status.set(type_, &value, generation, now);

@@ -189,12 +189,7 @@ const LAST_HANDLED: &str = "lastHandledReconcileAt";
 
 impl Status {
     /// Reads `status`. What cannot be read counts as lost: it is written anew.
-    pub fn read(value: &Value) -> Self {
-        Self::of(value.clone())
-    }
-
-    /// Likewise, without a copy.
-    pub fn of(value: Value) -> Self {
+    pub fn read(value: Value) -> Self {
         let Value::Object(mut others) = value else {
             return Self::default();
         };
@@ -297,7 +292,7 @@ mod tests {
             "lastHandledReconcileAt": "now",
             "observedGeneration": 3,
         });
-        let mut read = Status::read(&status);
+        let mut read = Status::read(status.clone());
         assert_eq!(read.write(), status);
         read.progress.create_token.clear();
         assert_eq!(read.write()["crossbridge"], json!({"quota": {"left": 3}}));
@@ -307,7 +302,7 @@ mod tests {
     fn a_delete_is_read_whatever_stands_beside_it() {
         let deletion = json!({"token": "t", "deadline": "2026-11-21T12:00:00Z"});
         let status = json!({"crossbridge": {"deletion": deletion, "operation": {"verb": "MOVE"}}});
-        let read = Status::read(&status);
+        let read = Status::read(status.clone());
         let pending = read.progress.deletion.as_ref();
         assert_eq!(pending.map(|pending| pending.token.as_str()), Some("t"));
         assert_eq!(read.progress.operation, None);

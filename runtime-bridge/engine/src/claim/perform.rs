@@ -19,7 +19,7 @@ use crate::{
     api_error::ApiError,
     composite::{GuardedApply, failure, live},
     object::{Key, Object},
-    write::{Deleted, Deletion, Finalized, Propagation, Still, Writer},
+    write::{Deleted, Deletion, Finalized, Propagation, Writer},
 };
 
 /// What creates a composite resource under another manager than what changes it later: it is handed over first.
@@ -46,13 +46,8 @@ impl ClaimReconciler {
             Action::Delete(deletion) => Ok(Performed::Deleted(self.delete(claim, deletion).await)),
             Action::DeleteSecret(secret) => {
                 let secrets = &self.shared.connection_secrets;
-                let secret = Key::secret(&secret.namespace, &secret.name);
-                match secrets.delete_controlled(&secret, claim.uid()).await {
-                    Err(error) if matches!(error, ApiError::Forbidden(_)) || error.is_refusal() => {
-                        Ok(Performed::SecretDeleted(Err(error.to_string())))
-                    }
-                    deleted => deleted.map(|()| Performed::SecretDeleted(Ok(()))),
-                }
+                let deleted = secrets.delete_controlled(secret, claim.uid()).await;
+                deleted.map(Performed::SecretDeleted)
             }
             Action::WriteStatus(write) => {
                 let mut new = Object::clone(claim);
@@ -64,10 +59,7 @@ impl ClaimReconciler {
                 })
             }
             Action::RemoveFinalizer => {
-                let still = Still::Version(claim.resource_version());
-                let removed = writer
-                    .remove_finalizer(&self.api, &key, claim.uid(), names::FINALIZER, still)
-                    .await;
+                let removed = writer.remove_finalizer(claim, names::FINALIZER).await;
                 removed.map(|removed| Performed::FinalizerRemoved(matches!(removed, Finalized::Gone)))
             }
         };

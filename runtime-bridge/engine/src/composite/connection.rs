@@ -14,7 +14,6 @@ use futures::{StreamExt, stream};
 
 use super::{objects::failure, reconciler::CompositeReconciler, secret_users::key};
 use crate::{
-    api_error::ApiError,
     object::{Key, Object},
     secret::SecretError,
     write::{PublishError, Published},
@@ -105,21 +104,6 @@ impl CompositeReconciler {
                     message: foreign.to_string(),
                 })
             }
-        }
-    }
-
-    /// What the bridge may not delete is left to the garbage collector: the inner `Err` says why.
-    pub(super) async fn delete_secret(
-        &self,
-        xr: &Object,
-        secret: &SecretName,
-    ) -> Result<Result<(), String>, ApiError> {
-        let secrets = &self.shared.connection_secrets;
-        match secrets.delete_controlled(&key(secret), xr.uid()).await {
-            Err(error) if matches!(error, ApiError::Forbidden(_)) || error.is_refusal() => {
-                Ok(Err(error.to_string()))
-            }
-            deleted => deleted.map(Ok),
         }
     }
 }

@@ -16,13 +16,8 @@ use tracing::Instrument;
 
 use super::{find::Finder, reconciler::CompositeReconciler};
 use crate::{
-    api_error::ApiError,
-    event::EventType,
-    object::Object,
-    random,
-    reconcile::Next,
-    shell::MemoryGuard,
-    write::{Finalized, Still},
+    api_error::ApiError, event::EventType, object::Object, random, reconcile::Next, shell::MemoryGuard,
+    write::Finalized,
 };
 
 type CompositeDriver = Driver<CompositeMachine, Arc<Object>>;
@@ -163,7 +158,8 @@ impl CompositeReconciler {
             Action::Release(all) => Ok(Performed::Released(self.release(object, all).await)),
             Action::Publish(publication) => Ok(Performed::Published(self.publish(object, publication).await)),
             Action::DeleteSecret(secret) => {
-                let deleted = self.delete_secret(object, secret).await;
+                let secrets = &self.shared.connection_secrets;
+                let deleted = secrets.delete_controlled(secret, object.uid()).await;
                 deleted.map(Performed::SecretDeleted)
             }
             Action::WriteStatus(write) => {
@@ -176,10 +172,7 @@ impl CompositeReconciler {
                 })
             }
             Action::RemoveFinalizer => {
-                let still = Still::Version(object.resource_version());
-                let removed = writer
-                    .remove_finalizer(&self.api, &key, object.uid(), names::FINALIZER, still)
-                    .await;
+                let removed = writer.remove_finalizer(object, names::FINALIZER).await;
                 removed.map(|removed| Performed::FinalizerRemoved(matches!(removed, Finalized::Gone)))
             }
         };

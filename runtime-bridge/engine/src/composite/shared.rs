@@ -132,6 +132,11 @@ impl CompositeShared {
         }
     }
 
+    /// Notices that this process leads, if it does: of what is created later it is known that no former leader has begun anything.
+    pub(crate) fn notice_term(&self) {
+        self.term_began();
+    }
+
     /// When this process began to lead, as far as it has noticed: never earlier than it did.
     pub(crate) fn term_began(&self) -> Timestamp {
         let now = self.clock.now();

@@ -27,7 +27,7 @@ pub(super) fn reported(
         },
         Err(error) => ConditionValue::no(error.reason(), error.to_string()),
     };
-    let before = Status::read(&config.status_value());
+    let before = Status::read(config.status_value());
     let mut status = before.clone();
     status.set("Ready", &says, config.generation(), now);
     if status == before {

@@ -31,7 +31,7 @@ use crate::{
     reconcile::{Next, Reconcile, ReconcileRequest},
     serve::Served,
     store::{Edge, Store},
-    write::{Still, Writer},
+    write::Writer,
 };
 
 /// On a config that is used (crossplane-runtime).
@@ -220,16 +220,12 @@ impl InUse {
 
     /// Of the config that was judged: one that is used or deleted since then stays as it is, and is judged anew.
     async fn release(&self, config: &Object) -> Result<(), ApiError> {
-        let (key, uid) = (config.key(), config.uid());
-        let still = Still::Version(config.resource_version());
-        self.writer(&key)
-            .remove_finalizer(&config.api, &key, uid, FINALIZER, still)
-            .await
-            .map(drop)
+        let writer = self.writer(&config.key());
+        writer.remove_finalizer(config, FINALIZER).await.map(drop)
     }
 
     async fn report(&self, config: &Object, users: &[Key], count: usize) -> Result<(), ApiError> {
-        let before = Status::read(&config.status_value());
+        let before = Status::read(config.status_value());
         let mut status = before.clone();
         let value = ConditionValue::no(ConditionReason::InUse, BLOCKING);
         status.set("Terminating", &value, config.generation(), self.clock.now());

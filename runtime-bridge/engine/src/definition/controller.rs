@@ -122,8 +122,8 @@ impl Reconcile for DefinitionReconciler {
             .watches
             .definitions_controlled_by(definition.uid())
             .is_some();
-        // Before there can be any composite resource: of one that is created later it is known that no former leader has begun anything.
-        let _ = self.composites.term_began();
+        // Before there can be any composite resource.
+        self.composites.notice_term();
         if !self.may_act() || !are_crds_known {
             return Next::at(self.clock.now() + NOT_YET, Priority::Dependency);
         }

@@ -28,7 +28,7 @@ use crate::{
     random,
     reconcile::Next,
     shell::MemoryGuard,
-    write::{Finalized, Still},
+    write::Finalized,
 };
 
 /// A connection Secret that could not be written is tried again after this.
@@ -268,12 +268,8 @@ impl ManagedReconciler {
 
     async fn remove_finalizer(&self, object: &Arc<Object>) -> Result<Performed, ApiError> {
         // Of another version nothing was decided: its record or status may hold a call of another leader.
-        let still = Still::Version(object.resource_version());
-        let (key, uid) = (object.key(), object.uid());
-        let writer = self.shared.writer.for_reconcile(&key);
-        let removed = writer
-            .remove_finalizer(&self.api, &key, uid, names::FINALIZER, still)
-            .await?;
+        let writer = self.shared.writer.for_reconcile(&object.key());
+        let removed = writer.remove_finalizer(object, names::FINALIZER).await?;
         Ok(Performed::FinalizerRemoved(matches!(removed, Finalized::Gone)))
     }
 

@@ -55,7 +55,7 @@ pub(super) fn managed(object: &Object) -> Managed {
             Policies::NOTHING
         },
         wants_connection_secret: connection_secret(object).is_some(),
-        status: Status::of(object.status_value()),
+        status: Status::read(object.status_value()),
     }
 }
 

@@ -13,7 +13,7 @@ use crate::{
     api_error::ApiError,
     composite::{Finder, failure, key_of},
     object::{ApiType, Key, Object},
-    write::{Deletion, Finalized, Merge, Propagation, Still, Writer},
+    write::{Deletion, Finalized, Merge, Propagation, Writer},
 };
 
 impl UsageReconciler {
@@ -44,10 +44,7 @@ impl UsageReconciler {
                 })
             }
             Action::RemoveFinalizer => {
-                let still = Still::Version(usage.resource_version());
-                let removed = writer
-                    .remove_finalizer(&self.api, &key, usage.uid(), names::FINALIZER, still)
-                    .await;
+                let removed = writer.remove_finalizer(usage, names::FINALIZER).await;
                 removed.map(|removed| Performed::FinalizerRemoved(matches!(removed, Finalized::Gone)))
             }
         };

@@ -119,7 +119,7 @@ impl RevisionReconciler {
             }
         };
         let former = object.status_value();
-        let mut status = Status::read(&former);
+        let mut status = Status::read(former.clone());
         let (generation, now) = (object.generation(), self.clock.now());
         let synced = ConditionValue::yes(ConditionReason::ReconcileSuccess);
         status.set("Synced", &synced, generation, now);

@@ -6,7 +6,7 @@ use std::{
 };
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use bridge_core::external::Secrets;
+use bridge_core::{composite::SecretName, external::Secrets};
 use http::Method;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use parking_lot::Mutex;
@@ -132,8 +132,27 @@ impl ConnectionSecrets {
         Ok((published, version))
     }
 
-    /// Deletes a Secret that the object with this uid controls. Another's is left alone.
-    pub async fn delete_controlled(&self, key: &Key, controller: &str) -> Result<(), ApiError> {
+    /// Deletes a Secret that the object with this uid controls. Another's is left alone. One that may not be deleted is left to the garbage
+    /// collector, which deletes what its owner leaves: the inner `Err` says why, and what to do.
+    ///
+    /// # Errors
+    /// Nothing is known: to be tried again.
+    pub async fn delete_controlled(
+        &self,
+        secret: &SecretName,
+        controller: &str,
+    ) -> Result<Result<(), String>, ApiError> {
+        let key = Key::secret(&secret.namespace, &secret.name);
+        match self.try_delete(&key, controller).await {
+            Err(error) if matches!(error, ApiError::Forbidden(_)) || error.is_refusal() => Ok(Err(format!(
+                "connection Secret {secret} is left to the garbage collector: {error}; without one, delete it by hand, or let the \
+                 bridge delete Secrets"
+            ))),
+            deleted => deleted.map(Ok),
+        }
+    }
+
+    async fn try_delete(&self, key: &Key, controller: &str) -> Result<(), ApiError> {
         let api = Arc::new(ApiType::secrets());
         let secret = match self.read(&api, key).await {
             Ok(secret) if secret.controller() == Some(controller) => secret,

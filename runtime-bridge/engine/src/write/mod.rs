@@ -22,7 +22,7 @@ pub use self::{
     apply::{Apply, FieldManagers},
     connection_secret::{CONNECTION_SECRET_TYPE, ConnectionSecrets, PublishError, Published},
     delete::{Deleted, Deletion, Propagation},
-    finalizer::{Finalized, Still},
+    finalizer::Finalized,
     merge::Merge,
     propagated_secret::{PropagateError, PropagatedSecret},
     release::Release,

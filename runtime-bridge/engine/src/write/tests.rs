@@ -56,10 +56,7 @@ async fn outcomes(write: (StatusCode, Value), read: (StatusCode, Value)) -> Vec<
         let reason = match way {
             0 => writer.put(&known).await.err(),
             1 => writer.put_status(&known).await.err(),
-            _ => writer
-                .remove_finalizer(&known.api, &known.key(), known.uid(), "f", Still::Whatever)
-                .await
-                .err(),
+            _ => writer.remove_finalizer(&known, "f").await.err(),
         };
         let reason = reason.map_or("none", |error| error.reason());
         outcomes.push((reason, writer.store.is_tombstoned(known.uid())));

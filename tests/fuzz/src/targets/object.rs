@@ -166,8 +166,8 @@ pub(super) const OBJECT: Target = Target {
             || "a spec that cannot be read counts as none".to_owned(),
         )?;
         let policies = Policies::of(&object.spec_value());
-        let status = Status::read(&object.status_value());
-        same("the status", &status, &Status::read(&status.write()))?;
+        let status = Status::read(object.status_value());
+        same("the status", &status, &Status::read(status.write()))?;
         // Whatever annotations hold, they are shown by their names alone or read by those who know them.
         let annotations: BTreeMap<String, String> = object.meta.annotations.clone().unwrap_or_default();
         let count = Annotations::from(annotations).len();

@@ -151,7 +151,7 @@ impl Etcd {
     pub fn put_status(&mut self, base: &Object, status: &Status) -> Result<Object, Refused> {
         self.guard(base)?;
         let mut object = base.clone();
-        object.managed.status = Status::read(&status.write());
+        object.managed.status = Status::read(status.write());
         assert_eq!(object.managed.status, *status, "a status survives its JSON");
         Ok(self.put(object))
     }

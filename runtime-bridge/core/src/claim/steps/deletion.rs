@@ -10,8 +10,7 @@ use super::super::{
     standing::Standing,
 };
 use crate::{
-    composite::{ObjectState, READY, SecretName},
-    reasons::ConditionReason,
+    composite::{ObjectState, SecretName, reports_deletion},
     rule::Rule,
 };
 
@@ -37,12 +36,7 @@ pub(in super::super) fn report(of: &Facts) -> Flow {
     if !is_deleting(of) {
         return NEXT;
     }
-    let claim = &of.snapshot.claim;
-    let is_stored = claim.condition(READY).is_some_and(|ready| {
-        ready["reason"] == ConditionReason::Deleting.as_str()
-            && ready["observedGeneration"] == claim.generation()
-    });
-    if is_stored || Rule::ClaimDeletionIsSeenFirst.is_off() {
+    if reports_deletion(&of.snapshot.claim.object) || Rule::ClaimDeletionIsSeenFirst.is_off() {
         return NEXT;
     }
     write_status(of, Standing::of(of))

@@ -12,7 +12,7 @@ use super::super::{
     outcome::{Flow, NEXT, act, rest, write_status},
     rules,
     secrets::own_secret,
-    status::{ConditionReport, READY, Report, names_of},
+    status::{ConditionReport, Report, names_of, reports_deletion},
 };
 use crate::{reasons::ConditionReason, rule::Rule};
 
@@ -37,12 +37,7 @@ pub(in super::super) fn report(of: &Context) -> Flow {
     if !is_deleting(of) {
         return NEXT;
     }
-    let xr = &of.snapshot.xr;
-    let is_stored = xr.condition(READY).is_some_and(|ready| {
-        ready["reason"] == ConditionReason::Deleting.as_str()
-            && ready["observedGeneration"] == xr.generation()
-    });
-    if is_stored || Rule::DeletionIsSeenFirst.is_off() {
+    if reports_deletion(&of.snapshot.xr.object) || Rule::DeletionIsSeenFirst.is_off() {
         return NEXT;
     }
     write_status(of, &deleting(of), Vec::new())
