@@ -192,7 +192,7 @@ impl Link for CloudLink {
     fn came_late(&self, deadline: Timestamp) {
         // It was rejected. What was sent in time and held up on its way may come late; nothing else may.
         let sent = deadline - CALL;
-        if !self.environment.process(self.bridge).valve.was_closed_since(sent) {
+        if !self.environment.process(self.bridge).was_held_back_since(sent) {
             self.environment
                 .blame(format!("a call came after its deadline {deadline}"));
         }

@@ -11,6 +11,7 @@ use bridge_core::managed::Settings;
 use bridge_engine::clock::Clock;
 use fake_cloud::cloud::Cloud;
 use fake_kube::Kube;
+use jiff::Timestamp;
 use parking_lot::Mutex;
 use runtime_bridge::{
     definitions::CrdMode,
@@ -107,19 +108,26 @@ impl Environment {
 
     /// Another process replaces it.
     pub(crate) fn begin_process(&self, bridge: usize, stop: CancellationToken) -> Process {
+        let mut processes = self.processes.lock();
+        let former = &processes[bridge];
+        let mut former_valves = former.former_valves.clone();
+        former_valves.push(former.valve.clone());
         let process = Process {
             identity: format!("bridge-{bridge} since {}", self.time.now()),
             stop,
+            former_valves,
             ..Process::default()
         };
-        self.processes.lock()[bridge] = process.clone();
+        processes[bridge] = process.clone();
         process
     }
 
     /// Nothing is held up any more.
     pub(crate) fn open_valves(&self) {
         for process in self.processes.lock().iter() {
-            process.valve.open(self.time.now());
+            for valve in process.former_valves.iter().chain([&process.valve]) {
+                valve.open(self.time.now());
+            }
         }
     }
 
@@ -163,6 +171,8 @@ pub(crate) struct Process {
     pub(crate) identity: String,
     /// Holds its traffic back while it is stalled.
     pub(crate) valve: Valve,
+    /// Those of the processes before it: what they hold back may come after their end.
+    former_valves: Vec<Valve>,
     /// Cuts its connections, as the kernel does at its end.
     pub(crate) cutter: Cutter,
     /// Ends it by SIGTERM.
@@ -172,6 +182,12 @@ pub(crate) struct Process {
 }
 
 impl Process {
+    /// Whether its traffic, or that of a process before it, was held back at any time since then.
+    pub(crate) fn was_held_back_since(&self, since: Timestamp) -> bool {
+        let mut former = self.former_valves.iter().filter(|valve| !valve.is_welded());
+        self.valve.was_closed_since(since) || former.any(|valve| valve.was_closed_since(since))
+    }
+
     /// SIGKILL. Whatever it left running in the runtime reaches no process any more.
     pub(crate) fn kill(&self) {
         self.valve.weld();

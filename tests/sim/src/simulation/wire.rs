@@ -55,6 +55,11 @@ impl Valve {
         state.shut || state.opened.is_some_and(|opened| opened >= since)
     }
 
+    /// Closed for ever: what it held comes nowhere.
+    pub(crate) fn is_welded(&self) -> bool {
+        self.0.lock().welded
+    }
+
     pub(crate) fn is_closed(&self) -> bool {
         self.0.lock().shut
     }
