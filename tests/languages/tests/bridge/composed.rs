@@ -5,6 +5,10 @@ use std::{fs, path::PathBuf};
 use bridge_control_plane::process::{Output, Process, ScratchDir, Spawn};
 use bridge_languages::{Function, binary};
 use serde_json::json;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
 
 use crate::{
     LIMIT,
@@ -63,6 +67,24 @@ impl Composed {
         }
     }
 
+    /// What S3 answers to a request without a body. Signatures are not checked.
+    pub(crate) async fn s3(&self, method: &str, path: &str) -> String {
+        let [endpoint, id, _] = &self.aws;
+        let host = endpoint.trim_start_matches("http://").trim_end_matches('/');
+        let scope = format!("{id}/20260101/eu-west-1/s3/aws4_request");
+        let request = format!(
+            "{method} {path} HTTP/1.1\r\nhost: {host}\r\ncontent-length: 0\r\nconnection: close\r\n\
+             authorization: AWS4-HMAC-SHA256 Credential={scope}, SignedHeaders=host, Signature=0\r\n\r\n"
+        );
+        let mut stream = TcpStream::connect(host).await.expect("the emulator listens");
+        stream.write_all(request.as_bytes()).await.expect("it is sent");
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).await.expect("an answer");
+        let answer = String::from_utf8_lossy(&answer).into_owned();
+        assert!(answer.starts_with("HTTP/1.1 2"), "{method} {path}: {answer}");
+        answer
+    }
+
     /// A manifest of the account.
     pub(crate) fn account(&self) -> PathBuf {
         let [endpoint, id, key] = &self.aws;
@@ -87,7 +109,7 @@ impl Composed {
 async fn emulated_aws() -> (Process, [String; 3]) {
     let (say, said) = std::sync::mpsc::channel();
     let process = Spawn::new(binary("aws-emulator"))
-        .args(["--detached", "--auth"])
+        .arg("--detached")
         .stdout(Output::lines(move |line| drop(say.send(line.to_owned()))))
         .spawn()
         .expect("the emulator starts");

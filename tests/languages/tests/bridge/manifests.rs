@@ -9,11 +9,17 @@ use std::{
 
 use bridge_control_plane::process::{Output, Spawn};
 use bridge_languages::{Function, Language};
+use kube::{
+    Api,
+    api::{DynamicObject, ListParams},
+    runtime::wait::await_condition,
+};
 
 use crate::{
     LIMIT, Testbed,
     composed::Composed,
     processes::{Cluster, group},
+    test_object,
 };
 
 impl Testbed {
@@ -82,8 +88,13 @@ impl Cluster {
         }
     }
 
-    /// Applies them in this order: what waits for what comes after it goes Ready all the same.
     pub(crate) async fn go_ready_and_are_deleted(&self, files: &[PathBuf]) {
+        self.go_ready(files).await;
+        self.are_deleted(files).await;
+    }
+
+    /// Applies them in this order: what waits for what comes after it goes Ready all the same.
+    async fn go_ready(&self, files: &[PathBuf]) {
         for file in files {
             self.apply(file).await;
         }
@@ -97,11 +108,15 @@ impl Cluster {
             let wait = ["wait", &condition, &limit];
             self.kubectl(&wait, file).await.expect("it becomes ready");
         }
-        // Of each folder what others need goes last.
+    }
+
+    /// Of each folder what others need goes last. What is gone already is passed over.
+    async fn are_deleted(&self, files: &[PathBuf]) {
+        let limit = format!("--timeout={}s", LIMIT.as_secs());
         let mut last_first: Vec<&PathBuf> = files.iter().collect();
         last_first.sort_by_key(|file| Reverse(file.file_name()));
         for file in last_first {
-            self.kubectl(&["delete", &limit], file)
+            self.kubectl(&["delete", "--ignore-not-found", &limit], file)
                 .await
                 .expect("it is deleted");
         }
@@ -155,11 +170,52 @@ async fn every_example_of_a_function_becomes_ready_and_is_deleted() {
     assert!(served.bridge.stop(LIMIT).await.success());
 }
 
+/// The message of `DeletionBlocked`, once it is True.
+async fn blocked(claims: &Api<DynamicObject>, name: &str) -> String {
+    let message = |claim: &DynamicObject| {
+        let blocked = test_object::condition(claim, "DeletionBlocked")?;
+        (blocked["status"] == "True").then(|| blocked["message"].to_string())
+    };
+    let is_blocked = |claim: Option<&DynamicObject>| claim.and_then(message).is_some();
+    let blocked = tokio::time::timeout(LIMIT, await_condition(claims.clone(), name, is_blocked)).await;
+    let claim = blocked.expect("it says what blocks it").expect("a watch");
+    claim.as_ref().and_then(message).unwrap_or_default()
+}
+
 #[tokio::test]
-async fn the_example_of_composed_aws_resources_becomes_ready_and_is_deleted() {
+async fn composed_aws_resources_become_ready_and_a_full_bucket_holds_their_deletion() {
     let served = Composed::start(&[(Function::AwsComposition, "storages")], None).await;
-    served.cluster.apply(&served.account()).await;
+    let cluster = &served.cluster;
+    cluster.apply(&served.account()).await;
     let manifests = manifests_of(Function::AwsComposition);
-    served.cluster.go_ready_and_are_deleted(&manifests).await;
+    cluster.go_ready(&manifests).await;
+
+    let (bucket, object) = (
+        "crossbridge-demo-shop-data",
+        "/crossbridge-demo-shop-data/order.txt",
+    );
+    served.s3("PUT", object).await;
+    let is_claim =
+        |file: &&PathBuf| fs::read_to_string(file).is_ok_and(|text| text.contains("kind: Storage\n"));
+    let claim = manifests.iter().find(is_claim).expect("a claim");
+    let deleted = cluster.kubectl(&["delete", "--wait=false"], claim).await;
+    deleted.unwrap_or_else(|why| panic!("{why}"));
+    let claims = cluster.api("example.org", "v1alpha1", "Storage");
+    let message = blocked(&claims, "shop").await;
+    // The object with what AWS has answered, and what can be done.
+    for part in [bucket, "BucketNotEmpty", "crossbridge.dev/release"] {
+        assert!(message.contains(part), "{part} in {message}");
+    }
+
+    served.s3("DELETE", object).await;
+    let is_gone = |claim: Option<&DynamicObject>| claim.is_none();
+    let gone = tokio::time::timeout(LIMIT, await_condition(claims, "shop", is_gone)).await;
+    gone.expect("it goes once the bucket is empty").expect("a watch");
+    // The claim goes last.
+    let buckets = cluster.api("s3.aws.crossbridge.dev", "v1alpha1", "Bucket");
+    let buckets = buckets.list(&ListParams::default()).await.expect("a list");
+    assert!(buckets.items.is_empty(), "{buckets:?}");
+    assert!(!served.s3("GET", "/").await.contains(bucket), "AWS has it still");
+    cluster.are_deleted(&manifests).await;
     assert!(served.bridge.stop(LIMIT).await.success());
 }
