@@ -38,7 +38,7 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Show the main job: real resources going Ready, and surviving a `kill -9`.
+    /// Show the core scenario: real resources going Ready, and surviving a `kill -9`.
     Demo {
         /// Delete nothing in the end, and go on until Ctrl-C: to play with it.
         #[arg(long)]

@@ -157,6 +157,7 @@ impl KindReport for Introspection {
                 why,
                 "the kind is served, but its CRD is not as it should be, or cannot be read"
             ),
+            KindStatus::Pending(why) => tracing::info!(kind, why, "the kind is not served yet"),
             KindStatus::Waiting(why) => tracing::warn!(kind, why, "the kind is not served yet: waiting"),
             KindStatus::Refused(why) => tracing::error!(
                 kind,

@@ -92,7 +92,7 @@ pub struct BehaviourArgs {
         value_parser = crate::duration::parse_positive
     )]
     pub poll: Duration,
-    /// How far such an observation may be moved, either way, so that not all come at once.
+    /// Random jitter of --poll, either way, so that not all objects are observed at once.
     #[arg(
         long,
         env = "CROSSBRIDGE_POLL_JITTER",

@@ -47,10 +47,12 @@ pub(super) fn those_that_serve(
 pub(super) fn unready(status: &KindStatus, leads: bool) -> Option<String> {
     match status {
         KindStatus::Starting => Some("starting".to_owned()),
-        KindStatus::Waiting(why) if leads => Some(why.clone()),
-        KindStatus::Waiting(_) | KindStatus::Served | KindStatus::Degraded(_) | KindStatus::Refused(_) => {
-            None
-        }
+        KindStatus::Pending(why) | KindStatus::Waiting(why) if leads => Some(why.clone()),
+        KindStatus::Pending(_)
+        | KindStatus::Waiting(_)
+        | KindStatus::Served
+        | KindStatus::Degraded(_)
+        | KindStatus::Refused(_) => None,
     }
 }
 
@@ -170,9 +172,11 @@ mod tests {
 
     #[test]
     fn a_leader_is_unready_while_a_kind_waits() {
-        let waiting = KindStatus::Waiting("no CRD".to_owned());
-        assert_eq!(unready(&waiting, true).as_deref(), Some("no CRD"));
-        assert_eq!(unready(&waiting, false), None, "a standby could not mend it");
+        for waiting in [KindStatus::Waiting, KindStatus::Pending] {
+            let waiting = waiting("no CRD".to_owned());
+            assert_eq!(unready(&waiting, true).as_deref(), Some("no CRD"));
+            assert_eq!(unready(&waiting, false), None, "a standby could not mend it");
+        }
         assert!(unready(&KindStatus::Starting, false).is_some());
         let degraded = KindStatus::Degraded("changed".to_owned());
         for status in [degraded, KindStatus::Served, KindStatus::Refused(String::new())] {

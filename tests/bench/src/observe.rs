@@ -146,7 +146,7 @@ async fn build(author: Author, scratch: &Path) -> (String, &'static str, String)
         let command = binary("files-plugin").display().to_string();
         return (command, "File", "files.example.org".to_owned());
     }
-    let plugin = NewPlugin::create(author, "bench", false, scratch).await;
+    let plugin = NewPlugin::create(author, "bench", "Shelf", false, scratch).await;
     let plugin = plugin.unwrap_or_else(|error| panic!("{error}"));
     let built = plugin
         .run_printed_commands(|line| !line.contains("conformance"))

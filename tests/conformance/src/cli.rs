@@ -15,7 +15,7 @@ use crate::{
     run::{Run, Selection},
 };
 
-/// Reports whether a Crossbridge plugin, in any language, keeps the contract.
+/// Tests whether a Crossbridge plugin, in any language, conforms to the contract.
 ///
 /// It creates, updates and deletes real resources by the plugin's own examples, judges every rule of the contract, and reports what to fix.
 #[derive(Debug, Parser)]

@@ -66,6 +66,7 @@ impl NewPlugin {
     pub async fn create(
         author: Author,
         name: &str,
+        kind: &str,
         is_asynchronous: bool,
         scratch: &Path,
     ) -> Result<Self, BuildError> {
@@ -74,7 +75,7 @@ impl NewPlugin {
                 "new-plugin",
                 name,
                 "--kind",
-                "Shelf",
+                kind,
                 "--lang",
                 author.name(),
                 "--dir",

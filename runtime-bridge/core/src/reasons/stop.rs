@@ -7,7 +7,7 @@ reasons! {
             => "check the cloud; then annotate `crossbridge.dev/create-outcome: absent/<question>` or `exists/<question>/<name>`. With `crossplane.io/external-create-pending` of another provider: remove that annotation if nothing was created",
         ExternalNameChanged = "the annotation `crossplane.io/external-name` differs from the name that was sent or confirmed"
             => "put it back",
-        DoublyOwned = "the resource bears another object's marker, or another object here manages it"
+        DoublyOwned = "the resource is already owned by another object: it has that object's marker, or that object here manages it"
             => "if the other object is gone for good: `crossbridge.dev/adopt: <marker>`; else delete this object: the resource is left to the other",
         AlreadyExists = "another actor had the name before our creation arrived"
             => "`crossbridge.dev/adopt: <name>` to manage it, or choose another name",

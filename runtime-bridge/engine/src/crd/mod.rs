@@ -267,7 +267,19 @@ async fn bring_by(
             }
             Err(error) => {
                 // The kind can be served without: an older bridge may take the CRD back meanwhile, no more.
-                tracing::warn!(crd = name, %error, "failed to note versions on a CRD that is as it should be, will retry");
+                let is_conflict = matches!(
+                    error,
+                    CrdError::Api {
+                        source: ApiError::Conflict(_),
+                        ..
+                    }
+                );
+                if is_conflict {
+                    // The API server itself writes to a CRD that is new; what it wrote is inspected.
+                    tracing::debug!(crd = name, "a CRD changed while versions were to be noted on it");
+                } else {
+                    tracing::warn!(crd = name, %error, "failed to note versions on a CRD that is as it should be, will retry");
+                }
                 brought.lacks_notes = true;
                 live
             }

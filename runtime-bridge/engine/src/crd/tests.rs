@@ -1,6 +1,9 @@
 use std::{
     convert::Infallible,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use bridge_core::crd::{note_plugin, note_versions};
@@ -8,6 +11,10 @@ use http::{Response, StatusCode};
 use http_body_util::BodyExt;
 use kube::client::Body;
 use serde_json::json;
+use tracing::{
+    Event, Level, Metadata, Subscriber,
+    span::{Attributes, Id, Record},
+};
 
 use super::*;
 use crate::{client::DEADLINE, metrics::Metrics};
@@ -16,7 +23,10 @@ use crate::{client::DEADLINE, metrics::Metrics};
 type Writes = Vec<(Method, String, Value)>;
 
 /// An API server with this definition, or none. It answers writes so, or with what was written, and established.
-fn api_server(live: Option<Value>, refusal: Option<StatusCode>) -> (ApiClient, Arc<Mutex<Writes>>) {
+fn api_server(
+    live: Option<Value>,
+    refusal: Option<(StatusCode, &'static str)>,
+) -> (ApiClient, Arc<Mutex<Writes>>) {
     let writes = Arc::new(Mutex::new(Writes::new()));
     let noted = Arc::clone(&writes);
     let service = tower::service_fn(move |request: Request<Body>| {
@@ -40,7 +50,7 @@ fn api_server(live: Option<Value>, refusal: Option<StatusCode>) -> (ApiClient, A
                     .unwrap()
                     .push((head.method, head.uri.path().to_owned(), body));
                 match refusal {
-                    Some(refusal) => (refusal, failure("Forbidden")),
+                    Some((status, reason)) => (status, failure(reason)),
                     None => (StatusCode::OK, stored),
                 }
             };
@@ -144,20 +154,58 @@ async fn a_definition_is_written_by_the_leader_alone() {
     assert_eq!(brought(&wanted, Some(wanted.clone()), MayWrite::Yes).await.1, []);
 }
 
+/// Counts what is logged as a warning or worse.
+#[derive(Clone, Default)]
+struct Warnings(Arc<AtomicUsize>);
+
+impl Subscriber for Warnings {
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        true
+    }
+
+    fn new_span(&self, _: &Attributes<'_>) -> Id {
+        Id::from_u64(1)
+    }
+
+    fn record(&self, _: &Id, _: &Record<'_>) {}
+
+    fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        if *event.metadata().level() <= Level::WARN {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn enter(&self, _: &Id) {}
+
+    fn exit(&self, _: &Id) {}
+}
+
 #[tokio::test]
 async fn notes_that_cannot_be_written_keep_no_kind_waiting() {
     let (wanted, older) = (
         definition("Namespaced", "1.1.0"),
         definition("Namespaced", "1.0.0"),
     );
-    let (client, writes) = api_server(Some(older), Some(StatusCode::FORBIDDEN));
-    let brought = bring(&client, &wanted, &|| MayWrite::Yes).await;
-    let found = brought.found.unwrap();
-    assert_eq!(
-        (found.version, found.lacks_notes, brought.written),
-        (7, true, false)
-    );
-    assert_eq!(writes.lock().unwrap().len(), 1);
+    // The API server itself writes to a CRD that is new: that is no reason to warn anybody.
+    for (status, reason, warned) in [
+        (StatusCode::FORBIDDEN, "Forbidden", 1),
+        (StatusCode::CONFLICT, "Conflict", 0),
+    ] {
+        let warnings = Warnings::default();
+        let _logged = tracing::subscriber::set_default(warnings.clone());
+        let (client, writes) = api_server(Some(older.clone()), Some((status, reason)));
+        let bringing = bring(&client, &wanted, &|| MayWrite::Yes).await;
+        assert_eq!(writes.lock().unwrap().len(), 1);
+        let found = bringing.found.unwrap();
+        assert_eq!(
+            (found.version, found.lacks_notes, bringing.written),
+            (7, true, false),
+            "{reason}"
+        );
+        assert_eq!(warnings.0.load(Ordering::Relaxed), warned, "{reason}");
+    }
 }
 
 #[tokio::test]

@@ -6,13 +6,19 @@ use bridge_core::back_off::policies;
 use tokio::time::Instant;
 
 use super::{DesiredKind, Served};
-use crate::crd::{CrdError, write_pace::WritePace};
+use crate::{
+    api_error::ApiError,
+    crd::{CrdError, write_pace::WritePace},
+};
 
 /// Between two inspections of a definition that was deleted, or that the watch does not show yet.
 const INSPECT_AGAIN: Duration = Duration::from_secs(15);
 
 /// Until notes that could not be written are tried again.
 const NOTE_AGAIN: Duration = Duration::from_mins(5);
+
+/// So long a definition may take to be established without anything being wrong: an API server with replicas waits five seconds on purpose.
+const PATIENCE: Duration = Duration::from_secs(15);
 
 /// What its definition was found to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +51,8 @@ pub(super) struct Entry {
     shown: Option<u64>,
     /// Inspections in a row that failed.
     failures: u32,
+    /// Since when it was found on its way; `None`: it was found otherwise last.
+    pending_since: Option<Instant>,
     writes: WritePace,
 }
 
@@ -60,6 +68,7 @@ impl Entry {
             found: Found::Bad,
             shown: None,
             failures: 0,
+            pending_since: None,
             writes: WritePace::default(),
         }
     }
@@ -108,7 +117,7 @@ impl Entry {
             }
             (Some(_), Found::Good(_) | Found::Paused) => self.inspect_by(self.may_write_at(now)),
             (None, _) => {
-                (self.found, self.is_standing) = (Found::Bad, false);
+                (self.found, self.is_standing, self.pending_since) = (Found::Bad, false, None);
                 if !self.recheck {
                     self.next = Some(now + INSPECT_AGAIN);
                 }
@@ -135,6 +144,7 @@ impl Entry {
     pub(super) fn found_good(&mut self, version: u64, written: bool, lacks_notes: bool, now: Instant) {
         self.end(written, now);
         (self.found, self.is_standing, self.failures) = (Found::Good(version), true, 0);
+        self.pending_since = None;
         if !self.recheck {
             self.next = match self.shown {
                 Some(shown) if shown > version => Some(self.may_write_at(now)),
@@ -159,6 +169,7 @@ impl Entry {
     ) {
         self.end(written, now);
         self.found = Found::Bad;
+        self.pending_since = is_passing(error).then(|| self.pending_since.unwrap_or(now));
         match error {
             CrdError::Paused { .. } => {
                 self.found = Found::Paused;
@@ -173,9 +184,30 @@ impl Entry {
             _ => {
                 self.failures = self.failures.saturating_add(1);
                 self.inspect_by(now + policies::INSPECTION.wait(self.failures, random));
+                // To say in time that it lasts.
+                if let Some(since) = self.pending_since.filter(|_| self.is_pending(now)) {
+                    self.inspect_by(since + PATIENCE);
+                }
             }
         }
     }
+
+    /// What was found last is what every start goes through, and has not lasted.
+    pub(super) fn is_pending(&self, now: Instant) -> bool {
+        self.pending_since.is_some_and(|since| now < since + PATIENCE)
+    }
+}
+
+/// It resolves itself within a moment, if nothing else is wrong.
+fn is_passing(error: &CrdError) -> bool {
+    matches!(
+        error,
+        CrdError::NotEstablished { .. }
+            | CrdError::Api {
+                source: ApiError::Conflict(_) | ApiError::AlreadyExists(_),
+                ..
+            }
+    )
 }
 
 #[cfg(test)]

@@ -189,3 +189,32 @@ fn notes_that_could_not_be_written_are_tried_again() {
     entry.found_good(7, false, true, now);
     assert_eq!(after(&entry, now), Some(300));
 }
+
+#[test]
+fn a_new_definition_is_pending_until_it_takes_too_long() {
+    let now = Instant::now();
+    let mut entry = entry(now);
+    let mut inspected = now;
+    let mut pending = Vec::new();
+    while inspected <= now + PATIENCE {
+        entry.begin();
+        entry.found_bad(&not_established(), false, true, 0.5, inspected);
+        pending.push(entry.is_pending(inspected));
+        inspected = entry.due().unwrap();
+    }
+    let (last, before) = pending.split_last().unwrap();
+    assert!(!last, "said as soon as it lasts");
+    assert!(
+        before.len() > 2 && before.iter().all(|pending| *pending),
+        "{before:?}"
+    );
+
+    entry.begin();
+    entry.found_good(7, false, false, inspected);
+    entry.begin();
+    entry.found_bad(&unreadable(), false, true, 0.5, inspected);
+    assert!(!entry.is_pending(inspected), "no start goes through that");
+    entry.begin();
+    entry.found_bad(&not_established(), false, true, 0.5, inspected);
+    assert!(entry.is_pending(inspected), "it begins anew");
+}

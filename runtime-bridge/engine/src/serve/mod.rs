@@ -87,6 +87,8 @@ pub enum KindStatus {
     Served,
     /// Served, though its CRD was changed, or cannot be read now: why. Inspected again.
     Degraded(String),
+    /// Its CRD is on its way: the API server has not established it yet, or the leader installs it. Nothing is wrong so far; inspected again.
+    Pending(String),
     /// Its CRD is missing or otherwise; inspected again.
     Waiting(String),
     /// Never, as it is.

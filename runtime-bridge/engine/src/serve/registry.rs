@@ -12,7 +12,7 @@ use super::{
     definition::{Inspection, inspect},
     entry::Entry,
 };
-use crate::{engine::Engine, lease::Leadership, random};
+use crate::{crd::CrdError, engine::Engine, lease::Leadership, random};
 
 /// Definitions inspected, at once.
 const INSPECTIONS: usize = 8;
@@ -170,10 +170,12 @@ impl Registry {
             Err(error) => {
                 entry.found_bad(&error, brought.written, shown.is_some(), random::fraction(), now);
                 let why = error.to_string();
-                if entry.is_standing {
-                    KindStatus::Degraded(why)
-                } else {
-                    KindStatus::Waiting(why)
+                match error {
+                    _ if entry.is_standing => KindStatus::Degraded(why),
+                    // Whatever lasts about it, the leader says.
+                    CrdError::NotLeader { .. } => KindStatus::Pending(why),
+                    _ if entry.is_pending(now) => KindStatus::Pending(why),
+                    _ => KindStatus::Waiting(why),
                 }
             }
         };

@@ -143,7 +143,15 @@ async fn kinds_that_are_never_established_keep_no_other_waiting() {
         () = registry.run() => unreachable!("it runs until it is dropped"),
         served = tokio::time::timeout(Duration::from_secs(5), served) => served.unwrap(),
     }
-    let all = statuses.all.lock();
-    let waiting = |status: &&KindStatus| matches!(status, KindStatus::Waiting(why) if why.contains("Established=False"));
-    assert_eq!(all.values().filter(waiting).count(), 16);
+    let is_stuck = |why: &str| why.contains("Established=False");
+    let pending = |status: &&KindStatus| matches!(status, KindStatus::Pending(why) if is_stuck(why));
+    assert_eq!(
+        statuses.all.lock().values().filter(pending).count(),
+        16,
+        "nothing is wrong so far"
+    );
+    let lasts = tokio::time::timeout(Duration::from_secs(16), registry.run()).await;
+    assert!(lasts.is_err(), "it runs until it is dropped");
+    let waiting = |status: &&KindStatus| matches!(status, KindStatus::Waiting(why) if is_stuck(why));
+    assert_eq!(statuses.all.lock().values().filter(waiting).count(), 16);
 }

@@ -220,3 +220,13 @@ fn leftover_resources_do_not_fail_the_plugin() {
     let unjudged = report(vec![Verdict::Passed, Verdict::Blocked(String::new())]);
     assert_eq!(word(&unjudged), "COULD NOT BE JUDGED");
 }
+
+#[test]
+fn a_plugin_that_never_answered_has_a_verdict_without_a_name() {
+    let mut silent = report(Vec::new());
+    silent.plugin.clear();
+    assert_eq!(
+        write(&silent, Format::Text).trim_start(),
+        "COULD NOT BE JUDGED: nothing judged\n"
+    );
+}

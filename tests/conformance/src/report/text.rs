@@ -166,12 +166,14 @@ pub(super) fn verdict(report: &Report) -> String {
             ids.join(", ")
         ));
     }
-    text.push_str(&format!(
-        "\n{}: {} ({})\n",
-        word(report),
-        report.plugin,
-        summary(count(&report.findings))
-    ));
+    let summary = summary(count(&report.findings));
+    let of = if report.plugin.is_empty() {
+        // It said nothing, not even its name.
+        summary
+    } else {
+        format!("{} ({summary})", report.plugin)
+    };
+    text.push_str(&format!("\n{}: {of}\n", word(report)));
     text
 }
 

@@ -1,5 +1,7 @@
 //! The real bridge drives the plugins: objects go Ready, change and go, and killed processes create nothing twice.
 
+mod composed;
+mod documents;
 mod manifests;
 mod processes;
 mod soak;

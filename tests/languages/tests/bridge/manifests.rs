@@ -7,13 +7,19 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bridge_control_plane::process::{Output, Process, ScratchDir, Spawn};
-use bridge_languages::{Function, Language, binary};
-use serde_json::json;
+use bridge_control_plane::process::{Output, Spawn};
+use bridge_languages::{Function, Language};
+use kube::{
+    Api,
+    api::{DynamicObject, ListParams},
+    runtime::wait::await_condition,
+};
 
 use crate::{
     LIMIT, Testbed,
+    composed::Composed,
     processes::{Cluster, group},
+    test_object,
 };
 
 impl Testbed {
@@ -65,9 +71,14 @@ impl Cluster {
     }
 
     /// Applies it as soon as its kinds are served.
-    async fn apply(&self, file: &Path) {
+    pub(crate) async fn apply(&self, file: &Path) {
+        self.until_served(&["apply", "--validate=strict"], file).await;
+    }
+
+    /// Runs kubectl as soon as the kinds of the file are served.
+    pub(crate) async fn until_served(&self, arguments: &[&str], file: &Path) {
         let begun = Instant::now();
-        while let Err(why) = self.kubectl(&["apply", "--validate=strict"], file).await {
+        while let Err(why) = self.kubectl(arguments, file).await {
             let is_not_served_yet = ["no matches for kind", "could not find the requested resource"];
             assert!(
                 is_not_served_yet.iter().any(|part| why.contains(part)) && begun.elapsed() < LIMIT,
@@ -77,33 +88,49 @@ impl Cluster {
         }
     }
 
+    pub(crate) async fn go_ready_and_are_deleted(&self, files: &[PathBuf]) {
+        self.go_ready(files).await;
+        self.are_deleted(files).await;
+    }
+
     /// Applies them in this order: what waits for what comes after it goes Ready all the same.
-    async fn go_ready_and_are_deleted(&self, files: &[PathBuf]) {
+    async fn go_ready(&self, files: &[PathBuf]) {
         for file in files {
             self.apply(file).await;
         }
         let limit = format!("--timeout={}s", LIMIT.as_secs());
         for file in files {
             let text = fs::read_to_string(file).expect("a manifest");
-            let condition = if text.contains("kind: CompositeResourceDefinition") {
-                "--for=condition=Established"
-            } else if text.contains("kind: Composition\n") {
-                // It has no condition.
+            let Some(condition) = condition(&text) else {
                 continue;
-            } else {
-                "--for=condition=Ready"
             };
-            let wait = ["wait", condition, &limit];
+            let condition = format!("--for=condition={condition}");
+            let wait = ["wait", &condition, &limit];
             self.kubectl(&wait, file).await.expect("it becomes ready");
         }
-        // Of each folder what others need goes last.
+    }
+
+    /// Of each folder what others need goes last. What is gone already is passed over.
+    async fn are_deleted(&self, files: &[PathBuf]) {
+        let limit = format!("--timeout={}s", LIMIT.as_secs());
         let mut last_first: Vec<&PathBuf> = files.iter().collect();
         last_first.sort_by_key(|file| Reverse(file.file_name()));
         for file in last_first {
-            self.kubectl(&["delete", &limit], file)
+            self.kubectl(&["delete", "--ignore-not-found", &limit], file)
                 .await
                 .expect("it is deleted");
         }
+    }
+}
+
+/// What a manifest's objects are waited for; `None`: they have no condition.
+fn condition(text: &str) -> Option<&'static str> {
+    if text.contains("kind: CompositeResourceDefinition") {
+        Some("Established")
+    } else if text.contains("kind: Composition\n") || text.contains("kind: ServiceAccount\n") {
+        None
+    } else {
+        Some("Ready")
     }
 }
 
@@ -130,102 +157,65 @@ fn manifests_of(function: Function) -> Vec<PathBuf> {
 
 #[tokio::test]
 async fn every_example_of_a_function_becomes_ready_and_is_deleted() {
-    let served = Composed::start(&[
-        (Function::Example, "notices"),
-        (Function::TypeScript, "timetables"),
-    ])
+    let served = Composed::start(
+        &[
+            (Function::Example, "notices"),
+            (Function::TypeScript, "timetables"),
+        ],
+        None,
+    )
     .await;
     let manifests = [Function::Example, Function::TypeScript].map(manifests_of);
     served.cluster.go_ready_and_are_deleted(&manifests.concat()).await;
     assert!(served.bridge.stop(LIMIT).await.success());
 }
 
+/// The message of `DeletionBlocked`, once it is True.
+async fn blocked(claims: &Api<DynamicObject>, name: &str) -> String {
+    let message = |claim: &DynamicObject| {
+        let blocked = test_object::condition(claim, "DeletionBlocked")?;
+        (blocked["status"] == "True").then(|| blocked["message"].to_string())
+    };
+    let is_blocked = |claim: Option<&DynamicObject>| claim.and_then(message).is_some();
+    let blocked = tokio::time::timeout(LIMIT, await_condition(claims.clone(), name, is_blocked)).await;
+    let claim = blocked.expect("it says what blocks it").expect("a watch");
+    claim.as_ref().and_then(message).unwrap_or_default()
+}
+
 #[tokio::test]
-async fn the_example_of_composed_aws_resources_becomes_ready_and_is_deleted() {
-    let served = Composed::start(&[(Function::AwsComposition, "storages")]).await;
-    served.cluster.apply(&served.account()).await;
+async fn composed_aws_resources_become_ready_and_a_full_bucket_holds_their_deletion() {
+    let served = Composed::start(&[(Function::AwsComposition, "storages")], None).await;
+    let cluster = &served.cluster;
+    cluster.apply(&served.account()).await;
     let manifests = manifests_of(Function::AwsComposition);
-    served.cluster.go_ready_and_are_deleted(&manifests).await;
+    cluster.go_ready(&manifests).await;
+
+    let (bucket, object) = (
+        "crossbridge-demo-shop-data",
+        "/crossbridge-demo-shop-data/order.txt",
+    );
+    served.s3("PUT", object).await;
+    let is_claim =
+        |file: &&PathBuf| fs::read_to_string(file).is_ok_and(|text| text.contains("kind: Storage\n"));
+    let claim = manifests.iter().find(is_claim).expect("a claim");
+    let deleted = cluster.kubectl(&["delete", "--wait=false"], claim).await;
+    deleted.unwrap_or_else(|why| panic!("{why}"));
+    let claims = cluster.api("example.org", "v1alpha1", "Storage");
+    let message = blocked(&claims, "shop").await;
+    // The object with what AWS has answered, and what can be done.
+    for part in [bucket, "BucketNotEmpty", "crossbridge.dev/release"] {
+        assert!(message.contains(part), "{part} in {message}");
+    }
+
+    served.s3("DELETE", object).await;
+    let is_gone = |claim: Option<&DynamicObject>| claim.is_none();
+    let gone = tokio::time::timeout(LIMIT, await_condition(claims, "shop", is_gone)).await;
+    gone.expect("it goes once the bucket is empty").expect("a watch");
+    // The claim goes last.
+    let buckets = cluster.api("s3.aws.crossbridge.dev", "v1alpha1", "Bucket");
+    let buckets = buckets.list(&ListParams::default()).await.expect("a list");
+    assert!(buckets.items.is_empty(), "{buckets:?}");
+    assert!(!served.s3("GET", "/").await.contains(bucket), "AWS has it still");
+    cluster.are_deleted(&manifests).await;
     assert!(served.bridge.stop(LIMIT).await.success());
-}
-
-/// A bridge with compositions, functions by their names, and the AWS plugin before an emulated AWS.
-struct Composed {
-    scratch: ScratchDir,
-    cluster: Cluster,
-    bridge: Process,
-    /// Endpoint, id and key of the emulated AWS.
-    aws: [String; 3],
-    _others: Vec<Process>,
-}
-
-impl Composed {
-    async fn start(functions: &[(Function, &str)]) -> Self {
-        let scratch = ScratchDir::new("crossbridge-languages-").expect("a folder");
-        let cluster = Cluster::start().await;
-        let socket = |name: &str| format!("unix://{}/{name}.sock", scratch.path().display());
-        let (emulator, aws) = emulated_aws().await;
-        let plugin =
-            Spawn::new(binary("provider-aws-example")).env("PROVIDER_PLUGIN_ENDPOINT", socket("aws"));
-        let mut others = vec![emulator, plugin.spawn().expect("the plugin starts")];
-        let mut flags = ["--compositions", "--plugin", &socket("aws")]
-            .map(str::to_owned)
-            .to_vec();
-        for (function, name) in functions {
-            let command = function.command().await.unwrap_or_else(|error| panic!("{error}"));
-            let process = command.args(["--insecure", "--address", &socket(name)]).spawn();
-            others.push(process.expect("the function starts"));
-            flags.extend(["--function".to_owned(), format!("{name}={}", socket(name))]);
-        }
-        let bridge = Spawn::new(binary("runtime-bridge"))
-            .args(["serve", "--admin-address", "127.0.0.1:0", "--kubeconfig"])
-            .arg(cluster.plane.kubeconfig())
-            .args(flags)
-            .spawn()
-            .expect("the bridge starts");
-        Self {
-            scratch,
-            cluster,
-            bridge,
-            aws,
-            _others: others,
-        }
-    }
-
-    /// A manifest of the account.
-    fn account(&self) -> PathBuf {
-        let [endpoint, id, key] = &self.aws;
-        let secret = json!({
-            "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "aws", "namespace": "default"},
-            "stringData": {"accessKeyId": id, "secretAccessKey": key},
-        });
-        let config = json!({
-            "apiVersion": "aws.crossbridge.dev/v1alpha1", "kind": "ClusterProviderConfig", "metadata": {"name": "default"},
-            "spec": {
-                "settings": {"region": "eu-west-1", "endpoint": endpoint, "pollInterval": "1s"},
-                "credentials": {"source": "Secret", "secretRef": {"namespace": "default", "name": "aws"}},
-            },
-        });
-        let file = self.scratch.path().join("account.yaml");
-        fs::write(&file, format!("{secret}\n---\n{config}\n")).expect("it is written");
-        file
-    }
-}
-
-/// The process, and what it prints: endpoint, id and key.
-async fn emulated_aws() -> (Process, [String; 3]) {
-    let (say, said) = std::sync::mpsc::channel();
-    let process = Spawn::new(binary("aws-emulator"))
-        .arg("--detached")
-        .stdout(Output::lines(move |line| drop(say.send(line.to_owned()))))
-        .spawn()
-        .expect("the emulator starts");
-    let values = tokio::task::spawn_blocking(move || {
-        ["endpoint", "access_key_id", "secret_access_key"].map(|name| {
-            let line = said.recv_timeout(LIMIT).expect("a line of the emulator");
-            let value = line.strip_prefix(name).and_then(|rest| rest.strip_prefix('='));
-            value.unwrap_or_else(|| panic!("{name}: {line}")).to_owned()
-        })
-    });
-    (process, values.await.expect("it waits"))
 }

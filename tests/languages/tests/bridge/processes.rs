@@ -45,7 +45,7 @@ impl Plugin {
     }
 }
 
-fn run(command: &str, endpoint: &str) -> Process {
+pub(crate) fn run(command: &str, endpoint: &str) -> Process {
     let mut words = command.split(' ');
     Spawn::new(words.next().unwrap_or_default())
         .args(words)

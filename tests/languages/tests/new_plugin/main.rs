@@ -15,7 +15,7 @@ fn scratch() -> ScratchDir {
 }
 
 async fn conforms(author: Author, name: &str, is_asynchronous: bool, scratch: &Path) -> NewPlugin {
-    let plugin = NewPlugin::create(author, name, is_asynchronous, scratch)
+    let plugin = NewPlugin::create(author, name, "Shelf", is_asynchronous, scratch)
         .await
         .unwrap_or_else(|error| panic!("{error}"));
     // The kit is among them, and follows below with all hooks: once with both is enough.

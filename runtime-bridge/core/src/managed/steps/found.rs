@@ -28,7 +28,7 @@ pub fn stop_in_another_account(ctx: &ReconcileContext) -> Flow {
     Break(ctx.stop(
         StopReason::ConfigIdentityChanged,
         format!(
-            "the ProviderConfig now acts as {now:?}, and {:?} was made as {:?}: what has this name there is another one; put the ProviderConfig back",
+            "the ProviderConfig is now authenticated as {now:?}, and {:?} was created as {:?}: what has this name there is another one; put the ProviderConfig back",
             observation.external_name, record.config.identity
         ),
     ))
