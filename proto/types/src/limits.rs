@@ -32,6 +32,12 @@ pub const CONNECTION_DETAILS: usize = 1 << 20;
 /// One answer, in bytes.
 pub const ANSWER: usize = 4 << 20;
 
+/// An answer of more than this is a large one, in bytes.
+pub const LARGE_ANSWER: usize = 256 << 10;
+
+/// Large answers of one plugin that the bridge receives and parses at once: the others wait.
+pub const LARGE_ANSWERS: usize = 8;
+
 /// Kinds of one plugin.
 pub const KINDS: usize = 512;
 
@@ -78,6 +84,10 @@ pub const ALL: &[Row] = &[
     Row {
         what: "answer of a plugin",
         limit: "4 MiB",
+    },
+    Row {
+        what: "answers of more than 256 KiB that are received and parsed of a plugin at once",
+        limit: "8; the others wait, within their deadlines",
     },
     Row {
         what: "kinds of a plugin",

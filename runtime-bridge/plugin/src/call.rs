@@ -10,7 +10,7 @@ use bridge_core::{
     kind::Kind,
     port::{External, Permit},
 };
-use bridge_transport::{Channels, Guarded, Now};
+use bridge_transport::{Channels, Guarded, LargeAnswer, LargeAnswers, Now};
 use crossbridge_proto::v1alpha1::{
     CheckConfigRequest, CreateRequest, DeleteRequest, ObserveRequest, PollOperationRequest, UpdateRequest,
     plugin_service_client::PluginServiceClient, resource_service_client::ResourceServiceClient,
@@ -43,6 +43,7 @@ pub struct Plugin {
     recheck: Arc<Notify>,
     observer: Arc<dyn CallObserver>,
     now: Now,
+    large: LargeAnswers,
 }
 
 impl Plugin {
@@ -75,6 +76,7 @@ impl Plugin {
             recheck: Arc::clone(&recheck),
             observer: options.observer,
             now: Arc::clone(&options.now),
+            large: LargeAnswers::new(limits::LARGE_ANSWERS, limits::LARGE_ANSWER),
         };
         let supervision = Supervision {
             handshake,
@@ -100,9 +102,9 @@ impl Plugin {
             .map(Arc::clone)
     }
 
-    fn resources(&self, deadline: Timestamp) -> ResourceServiceClient<Guarded> {
+    fn resources(&self, deadline: Timestamp, large: &LargeAnswer) -> ResourceServiceClient<Guarded> {
         let channel = self.channels.now().until(deadline, Arc::clone(&self.now));
-        let channel = channel.at_most(send::MOST_RECEIVED);
+        let channel = channel.at_most(send::MOST_RECEIVED).counted(large.clone());
         ResourceServiceClient::new(channel).max_decoding_message_size(limits::ANSWER)
     }
 
@@ -155,7 +157,9 @@ impl Plugin {
         call.check()
             .map_err(|violation| status::not_sent(violation.to_string()))?;
         let request = Q::try_from(call).map_err(|violation| status::not_sent(violation.to_string()))?;
-        let client = self.resources(call.deadline);
+        // Counts until the answer is parsed: that is when it takes most.
+        let large = self.large.one();
+        let client = self.resources(call.deadline, &large);
         let secrets = SentSecrets::of(&call.target.config, Some(&call.desired));
         let answer = self
             .call(
@@ -239,7 +243,8 @@ impl External for Plugin {
     ) -> Result<ObserveResult, CallError> {
         let request = ObserveRequest::of(target, desired)
             .map_err(|violation| status::not_sent(violation.to_string()))?;
-        let mut client = self.resources(deadline);
+        let large = self.large.one();
+        let mut client = self.resources(deadline, &large);
         let secrets = SentSecrets::of(&target.config, Some(desired));
         let result = self
             .call(

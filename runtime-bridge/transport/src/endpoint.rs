@@ -6,7 +6,7 @@ use bridge_core::error_chain;
 use tonic::transport::{Channel, ClientTlsConfig, Endpoint as TonicEndpoint, Uri};
 
 use crate::{
-    peer,
+    large, peer,
     tls::{TlsFiles, Unreadable},
 };
 
@@ -227,6 +227,8 @@ impl Endpoint {
             .map_err(|_| EndpointError::Malformed {
                 text: self.to_string(),
             })?
+            .initial_stream_window_size(large::STREAM)
+            .initial_connection_window_size(large::CONNECTION)
             .connect_timeout(CONNECT_TIMEOUT)
             .tcp_keepalive(Some(KEEP_ALIVE))
             .tcp_keepalive_interval(Some(KEEP_ALIVE / 3))

@@ -18,7 +18,10 @@ use tonic::{
     transport::Channel,
 };
 
-use crate::clock::Now;
+use crate::{
+    clock::Now,
+    large::{Counted, LargeAnswer},
+};
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -45,6 +48,8 @@ pub struct Guarded {
     deadline: Option<Deadline>,
     /// Of an answer, in bytes; `None`: the limit of a message is enough.
     at_most: Option<usize>,
+    /// How it counts among the large ones; `None`: it does not.
+    large: Option<LargeAnswer>,
 }
 
 /// An absolute deadline, and the clock that it is measured by.
@@ -67,6 +72,7 @@ impl Guarded {
             channel,
             deadline: None,
             at_most: None,
+            large: None,
         }
     }
 
@@ -76,6 +82,15 @@ impl Guarded {
     pub fn at_most(self, bytes: usize) -> Self {
         Self {
             at_most: Some(bytes),
+            ..self
+        }
+    }
+
+    /// A channel for one call, whose answer waits when it is large and others are received or read; only beside [`at_most`](Self::at_most).
+    #[must_use]
+    pub fn counted(self, large: LargeAnswer) -> Self {
+        Self {
+            large: Some(large),
             ..self
         }
     }
@@ -111,7 +126,7 @@ impl Service<http::Request<Body>> for Guarded {
                 })
             }),
         };
-        let at_most = self.at_most;
+        let (at_most, large) = (self.at_most, self.large.clone());
         let answer = self.channel.call(request);
         Box::pin(async move {
             let answer = answer.await;
@@ -130,6 +145,7 @@ impl Service<http::Request<Body>> for Guarded {
                             body,
                             left: limit,
                             limit,
+                            counted: large.map(LargeAnswer::counted),
                         })
                     }),
                 }),
@@ -143,6 +159,7 @@ struct Answer {
     body: Body,
     left: usize,
     limit: usize,
+    counted: Option<Counted>,
 }
 
 impl HttpBody for Answer {
@@ -153,6 +170,10 @@ impl HttpBody for Answer {
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, BoxError>>> {
+        let received = self.limit - self.left;
+        if let Some(counted) = &mut self.counted {
+            ready!(counted.poll_more(received, cx));
+        }
         let Some(frame) = ready!(Pin::new(&mut self.body).poll_frame(cx)) else {
             return Poll::Ready(None);
         };
@@ -214,6 +235,7 @@ impl HttpBody for Message {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::LargeAnswers;
 
     /// Sends one message after the other, and never says how the call has ended.
     struct Endless;
@@ -236,6 +258,7 @@ mod tests {
             body: Body::new(Endless),
             left: 1000,
             limit: 1000,
+            counted: None,
         };
         let mut received = 0;
         let error = loop {
@@ -247,5 +270,38 @@ mod tests {
         };
         assert_eq!(received, 1000);
         assert_eq!(error.to_string(), "the answer has more than 1000 bytes");
+    }
+
+    /// What of an answer can be received now.
+    fn receivable(answer: &mut Answer, most: usize) -> usize {
+        let mut cx = Context::from_waker(std::task::Waker::noop());
+        let mut received = 0;
+        while received < most
+            && let Poll::Ready(Some(Ok(frame))) = Pin::new(&mut *answer).poll_frame(&mut cx)
+        {
+            received += frame.data_ref().map_or(0, Bytes::len);
+        }
+        received
+    }
+
+    #[test]
+    fn a_large_answer_waits_until_another_is_read() {
+        const MUCH: usize = 1 << 20;
+        let answers = LargeAnswers::new(1, 64 << 10);
+        let endless = |large: &LargeAnswer| Answer {
+            body: Body::new(Endless),
+            left: 2 * MUCH,
+            limit: 2 * MUCH,
+            counted: Some(large.clone().counted()),
+        };
+        let (first, second) = (answers.one(), answers.one());
+        let (mut received, mut waits) = (endless(&first), endless(&second));
+        assert!(receivable(&mut received, MUCH) >= MUCH);
+        let small = receivable(&mut waits, MUCH);
+        assert!(small < 100 << 10, "{small} bytes of the second are in memory");
+        drop(received);
+        assert_eq!(receivable(&mut waits, MUCH), 0, "the first is still read");
+        drop(first);
+        assert!(receivable(&mut waits, MUCH) >= MUCH);
     }
 }

@@ -16,6 +16,9 @@ use serde_json::json;
 use tokio::{net::UnixListener, task::JoinHandle};
 use tokio_stream::wrappers::UnixListenerStream;
 use tonic::{Request, Response, Status, transport::Server};
+use tower::util::MapResponseLayer;
+
+use crate::Held;
 
 /// Its name, which is its group.
 pub const HOSTILE: &str = "evil.example.org";
@@ -135,11 +138,20 @@ impl HostilePlugin {
     /// # Panics
     /// If it cannot listen.
     pub fn serve(socket: &Path, attack: impl Attack) -> Self {
+        Self::serve_held(socket, attack, Held::until(1))
+    }
+
+    /// Likewise, where the ends of large answers are held.
+    ///
+    /// # Panics
+    /// If it cannot listen.
+    pub fn serve_held(socket: &Path, attack: impl Attack, held: Held) -> Self {
         let service = Service(Arc::new(attack));
         let incoming = UnixListenerStream::new(unix_listener(socket));
         Self(tokio::spawn(async move {
             let served = Server::builder()
                 .max_frame_size(Some(1 << 20))
+                .layer(MapResponseLayer::new(move |answer| held.hold(answer)))
                 .add_service(PluginServiceServer::new(service.clone()).max_encoding_message_size(usize::MAX))
                 .add_service(ResourceServiceServer::new(service).max_encoding_message_size(usize::MAX))
                 .serve_with_incoming(incoming);

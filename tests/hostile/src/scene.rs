@@ -45,7 +45,7 @@ pub struct Scene {
     pub(crate) definitions: Vec<(String, String)>,
     admin: String,
     _control_plane: ControlPlane,
-    _hostile: Option<HostilePlugin>,
+    _hostile: Vec<HostilePlugin>,
     _serving: oneshot::Sender<()>,
     _scratch: ScratchDir,
     _room: SemaphorePermit<'static>,
@@ -57,7 +57,7 @@ impl Scene {
     /// # Panics
     /// If anything does not start.
     pub async fn without_plugin() -> Self {
-        Self::set(None::<fn(&Path) -> HostilePlugin>).await
+        Self::with_plugins([] as [fn(&Path) -> HostilePlugin; 0]).await
     }
 
     /// With a hostile plugin, which is listed before the good one.
@@ -65,10 +65,17 @@ impl Scene {
     /// # Panics
     /// If anything does not start.
     pub async fn with_plugin(hostile: impl FnOnce(&Path) -> HostilePlugin) -> Self {
-        Self::set(Some(hostile)).await
+        Self::with_plugins([hostile]).await
     }
 
-    async fn set(hostile: Option<impl FnOnce(&Path) -> HostilePlugin>) -> Self {
+    /// With so many hostile plugins, which are listed before the good one.
+    ///
+    /// # Panics
+    /// If anything does not start.
+    pub async fn with_plugins<H>(hostile: impl IntoIterator<Item = H>) -> Self
+    where
+        H: FnOnce(&Path) -> HostilePlugin,
+    {
         let room = ROOM.acquire().await.expect("never closed");
         let plane = ControlPlane::start(Options::default()).await;
         let control_plane = plane.unwrap_or_else(|error| panic!("{error}"));
@@ -85,11 +92,12 @@ impl Scene {
         });
 
         let mut plugins = Vec::new();
-        let hostile = hostile.map(|serve| {
-            let socket = scratch.path().join("evil.sock");
+        let mut served = Vec::new();
+        for (at, serve) in hostile.into_iter().enumerate() {
+            let socket = scratch.path().join(format!("evil-{at}.sock"));
             plugins.push(format!("unix://{}", socket.display()));
-            serve(&socket)
-        });
+            served.push(serve(&socket));
+        }
         plugins.push(format!("{GROUP}={good}"));
         let (log, admin) = (scratch.path().join("bridge.log"), free_address().await);
         let mut spawn = Spawn::new(binary("runtime-bridge"))
@@ -117,7 +125,7 @@ impl Scene {
             definitions: Vec::new(),
             admin,
             _control_plane: control_plane,
-            _hostile: hostile,
+            _hostile: served,
             _serving: serving,
             _scratch: scratch,
             _room: room,
@@ -129,10 +137,8 @@ impl Scene {
 
     /// The good objects, all of them in sync.
     async fn plant(&self) {
-        let established = |crd: &Value| condition(crd, "Established")["status"] == "True";
         for plural in ["plants", "clusterproviderconfigs"] {
-            let crd = self.cluster.definition(&format!("{plural}.{GROUP}"));
-            crd.until("to be established", established).await;
+            self.until_established(plural, GROUP).await;
         }
         self.create(
             "",
@@ -218,17 +224,31 @@ impl Scene {
     /// # Panics
     /// If its kind is not served.
     pub async fn traps(&self, count: usize) {
-        let established = |crd: &Value| condition(crd, "Established")["status"] == "True";
-        for plural in ["traps", "providerconfigs"] {
-            let crd = self.cluster.definition(&format!("{plural}.{HOSTILE}"));
-            crd.until("to be established", established).await;
-        }
         self.namespace("evil").await;
+        self.config_of(HOSTILE, "evil").await;
+        self.traps_of(HOSTILE, MINE, "evil", count).await;
+    }
+
+    /// A config of a hostile plugin, with the canary as credentials.
+    ///
+    /// # Panics
+    /// If its kind is not served.
+    pub async fn config_of(&self, group: &str, namespace: &str) {
+        self.until_established("providerconfigs", group).await;
         let config = json!({
             "metadata": {"name": "default"},
             "spec": {"credentials": {"source": "Secret", "secretRef": {"name": "keys"}}},
         });
-        self.create(HOSTILE, "v1alpha1", "ProviderConfig", "evil", config)
+        self.create(group, "v1alpha1", "ProviderConfig", namespace, config)
+            .await;
+    }
+
+    /// So many objects of a kind of a hostile plugin, in a namespace with a config of it.
+    ///
+    /// # Panics
+    /// If the kind is not served.
+    pub async fn traps_of(&self, group: &str, kind: &str, namespace: &str, count: usize) {
+        self.until_established(&format!("{}s", kind.to_lowercase()), group)
             .await;
         for at in 0..count {
             let name = format!("trap-{at}");
@@ -241,8 +261,14 @@ impl Scene {
                     "forProvider": {"passwordSecretRef": {"name": "keys", "key": "password"}},
                 },
             });
-            self.create(HOSTILE, "v1alpha1", MINE, "evil", trap).await;
+            self.create(group, "v1alpha1", kind, namespace, trap).await;
         }
+    }
+
+    async fn until_established(&self, plural: &str, group: &str) {
+        let established = |crd: &Value| condition(crd, "Established")["status"] == "True";
+        let crd = self.cluster.definition(&format!("{plural}.{group}"));
+        crd.until("to be established", established).await;
     }
 
     /// All objects of a kind, in all namespaces.

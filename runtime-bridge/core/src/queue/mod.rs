@@ -6,6 +6,7 @@
 mod priority;
 mod ready;
 mod running;
+mod shares;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -17,7 +18,11 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
 pub use self::priority::{Priority, Wake};
-use self::{ready::Ready, running::RunningCounts};
+use self::{
+    ready::Ready,
+    running::RunningCounts,
+    shares::{Owners, Shares},
+};
 
 /// How many passes may be in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +35,7 @@ pub struct Limits {
     pub per_flow: usize,
     /// Of one kind in one lane: what hangs there starves neither the kind's other lanes nor the lane's other kinds.
     pub per_kind_in_flow: usize,
-    /// Of all kinds of one owner together: what hangs there leaves the rest to others.
+    /// Of all kinds of one owner together: what hangs there leaves the rest to others. However many hang, each owner keeps a part for itself.
     pub per_owner: usize,
 }
 
@@ -80,8 +85,7 @@ pub struct Queue<K, G, L> {
     waiting: BTreeSet<(Timestamp, u64, K)>,
     ready: Ready<K, G, L>,
     running: RunningCounts<G, L>,
-    /// Whose a kind is: a plugin's. Kinds of nobody share nothing.
-    owners: BTreeMap<G, Arc<str>>,
+    owners: Owners<G>,
     /// Keys without a turn that are held back all the same: a mark until then gives them none sooner.
     held_back: BTreeSet<(Timestamp, K)>,
     /// Grows with each new turn: first come, first served.
@@ -95,13 +99,20 @@ struct Entry<G, L> {
     kind: G,
     flow: L,
     turn: Option<ScheduledWake>,
-    /// The lane in which its pass was begun.
-    in_flight: Option<L>,
+    /// What its pass counts as, since it was begun.
+    in_flight: Option<Counted<L>>,
     not_before: Timestamp,
     /// That pass was of what had this key before.
     is_of_former: bool,
     /// The turn that [`Queue::replan`] leaves, until a pass begins.
     lasting: Option<Wake>,
+}
+
+/// What a pass in flight counts as, beside its kind.
+#[derive(Debug)]
+struct Counted<L> {
+    flow: L,
+    owner: Option<Arc<str>>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -126,41 +137,16 @@ where
             waiting: BTreeSet::new(),
             ready: Ready::default(),
             running: RunningCounts::default(),
-            owners: BTreeMap::new(),
+            owners: Owners::default(),
             held_back: BTreeSet::new(),
             order: 0,
             taken: 0,
         }
     }
 
-    /// Whose a kind is from now on.
+    /// Whose a kind is from now on: a plugin's, or nobody's.
     pub fn set_owner(&mut self, kind: &G, owner: Option<Arc<str>>) {
-        match owner {
-            Some(owner) => self.owners.insert(kind.clone(), owner),
-            None => self.owners.remove(kind),
-        };
-    }
-
-    /// Passes in flight of all kinds of an owner.
-    fn running_of(&self, owner: &str) -> usize {
-        let kinds = self.owners.iter().filter(|(_, of)| of.as_ref() == owner);
-        kinds
-            .map(|(kind, _)| self.running.kinds.get(kind).copied().unwrap_or(0))
-            .sum()
-    }
-
-    /// Owners whose passes in flight are as many as they may be.
-    fn full_owners(&self) -> BTreeSet<Arc<str>> {
-        let owners: BTreeSet<&Arc<str>> = self
-            .running
-            .kinds
-            .keys()
-            .filter_map(|kind| self.owners.get(kind))
-            .collect();
-        let full = owners
-            .into_iter()
-            .filter(|owner| self.running_of(owner) >= self.limits.per_owner);
-        full.cloned().collect()
+        self.owners.set(kind, owner);
     }
 
     /// Gives a key a turn, or makes the one it has earlier and more urgent. `flow` counts for a key that is new; afterwards
@@ -211,11 +197,11 @@ where
         if self.running.total >= self.limits.total {
             return None;
         }
-        let full = self.full_owners();
+        let shares = Shares::of(self.limits, self.owners.count(), &self.running.owners);
         let (limits, running, owners) = (self.limits, &self.running, &self.owners);
         let kind_may = |kind: &G| {
             running.kinds.get(kind).copied().unwrap_or(0) < limits.per_kind
-                && owners.get(kind).is_none_or(|owner| !full.contains(owner))
+                && shares.may_begin(owners.of(kind), &running.owners)
         };
         let flow_may = |kind: &G, flow: &L| {
             running.flows.get(flow).copied().unwrap_or(0) < limits.per_flow
@@ -229,9 +215,13 @@ where
         let entry = self.entries.get_mut(&key)?;
         let due = entry.turn.take().map_or(now, |turn| turn.wake.at);
         entry.lasting = None;
-        entry.in_flight = Some(entry.flow.clone());
         let (kind, flow) = (entry.kind.clone(), entry.flow.clone());
-        self.running.begin(&kind, &flow);
+        let owner = self.owners.of(&kind).cloned();
+        self.running.begin(&kind, &flow, owner.as_ref());
+        entry.in_flight = Some(Counted {
+            flow: flow.clone(),
+            owner,
+        });
         Some(DispatchPermit {
             key,
             kind,
@@ -248,10 +238,10 @@ where
         let Some(entry) = self.entries.get_mut(key) else {
             return;
         };
-        let Some(ran_in) = entry.in_flight.take() else {
+        let Some(ran) = entry.in_flight.take() else {
             return;
         };
-        self.running.end(&entry.kind, &ran_in);
+        self.running.end(&entry.kind, &ran.flow, ran.owner.as_ref());
         if let Some(flow) = flow {
             entry.flow = flow;
         }

@@ -373,3 +373,52 @@ fn the_kinds_of_one_owner_take_no_more_than_its_share() {
     queue.set_owner(&'b', None);
     assert_eq!(queue.running(), 4);
 }
+
+#[test]
+fn however_many_owners_hang_each_keeps_a_part() {
+    const OWNERS: u8 = 20;
+    let mut queue = TestQueue::new(PLENTY);
+    let kind = |at: u8| char::from(b'a' + at);
+    queue.set_owner(&'z', Some("works".into()));
+    for at in 0..OWNERS {
+        queue.set_owner(&kind(at), Some(format!("hangs-{at}").into()));
+        for key in 0..10 {
+            mark(&mut queue, at * 10 + key, kind(at), at);
+        }
+    }
+    let hanging = take_all(&mut queue, 0);
+    // Of 22 who share, nobody included, each has two; two of them have taken nothing.
+    assert_eq!(hanging.len(), 96);
+    for key in [250, 251, 252] {
+        mark(&mut queue, key, 'z', 250);
+    }
+    assert_eq!(take_all(&mut queue, 0), [250, 251], "what it has for itself");
+    mark(&mut queue, 253, 'y', 253);
+    assert_eq!(take_all(&mut queue, 0), [253], "also kinds of nobody");
+    queue.finish(&250, None, None, None);
+    assert_eq!(take_all(&mut queue, 0), [252]);
+}
+
+#[test]
+fn a_pass_counts_as_its_owners_until_it_ends() {
+    let mut queue = TestQueue::new(Limits {
+        total: 8,
+        per_owner: 2,
+        ..PLENTY
+    });
+    let owner = |name: &str| Some(Arc::from(name));
+    queue.set_owner(&'a', owner("one"));
+    for key in 1..=4 {
+        mark(&mut queue, key, 'a', 0);
+    }
+    assert_eq!(take_all(&mut queue, 0), [1, 2]);
+    queue.set_owner(&'a', None);
+    queue.set_owner(&'a', owner("one"));
+    assert_eq!(take(&mut queue, 0), None);
+    queue.set_owner(&'a', owner("other"));
+    assert_eq!(take_all(&mut queue, 0), [3, 4]);
+    for key in 1..=4 {
+        queue.finish(&key, None, None, None);
+    }
+    assert_eq!(queue.running(), 0);
+}

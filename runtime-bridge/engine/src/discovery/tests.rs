@@ -54,6 +54,15 @@ fn crd() -> Value {
     })
 }
 
+/// One that the API server has not established yet.
+fn young() -> Value {
+    let mut young = crd();
+    young["metadata"] = json!({"name": "youngs.example.org", "uid": "young", "resourceVersion": "2"});
+    young["spec"]["names"] = json!({"kind": "Young", "plural": "youngs"});
+    young["status"] = json!({});
+    young
+}
+
 fn resource(plural: &str, kind: &str, scope: &str, verbs: &[&str]) -> Value {
     json!({"resource": plural, "responseKind": {"kind": kind}, "scope": scope, "verbs": verbs})
 }
@@ -102,7 +111,7 @@ fn core() -> Value {
 /// A streamed list of what is watched there.
 fn lines_of(path: &str) -> String {
     let watched = match path.rsplit('/').next() {
-        Some("customresourcedefinitions") => vec![crd()],
+        Some("customresourcedefinitions") => vec![crd(), young()],
         Some("apiservices") => vec![
             service("v1.", Some("onstart"), true),
             service("v1.apps", Some("onstart"), true),
@@ -200,6 +209,8 @@ async fn definitions_are_resolved_without_discovery() {
     );
     let why = Unresolved::OtherVersion("its definition does not serve v0, only v1, v2".to_owned());
     assert_eq!(watches.resolve("example.org/v0", "Thing"), Err(why));
+    let why = Unresolved::Unknown("its definition is not established".to_owned());
+    assert_eq!(watches.resolve("example.org/v1", "Young"), Err(why));
     seconds(1).await;
     assert_eq!(
         (watches.discovery_state(), reads.load(Ordering::SeqCst)),

@@ -58,7 +58,15 @@ impl Watches {
         let definitions = definitions.map_err(|why| unknown("the definitions are not known", why))?;
         if let Some(known) = definitions.get(&name) {
             let definition = &known.definition;
-            definition.serves(version).map_err(Unresolved::OtherVersion)?;
+            // One that is not established serves none for a moment: that says nothing of its objects.
+            let unresolved = |why| {
+                if definition.served.contains(version) {
+                    Unresolved::Unknown(why)
+                } else {
+                    Unresolved::OtherVersion(why)
+                }
+            };
+            definition.serves(version).map_err(unresolved)?;
             return Ok(ResolvedKind {
                 api: api(&known.plural, known.namespaced),
                 served: definition.served.clone(),

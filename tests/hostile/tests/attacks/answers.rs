@@ -1,9 +1,6 @@
-//! A plugin whose kind is served, and whose answers are too large, too many, too late, or tell what they must not.
+//! A plugin whose kind is served, and whose answers are too large, too many, or tell what they must not.
 
-use std::{
-    future::pending,
-    sync::atomic::{AtomicU64, Ordering},
-};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use bridge_hostile::{Attack, CANARY, HOSTILE, HostilePlugin, MINE, Scene, observed};
 use crossbridge_proto::v1alpha1::{
@@ -22,33 +19,6 @@ fn anew() -> u64 {
 }
 
 const AT_ONCE: Option<prost_types::Duration> = Some(prost_types::Duration { seconds: 1, nanos: 0 });
-
-/// Nearly as much as an answer may have, never the same.
-struct Huge;
-
-#[tonic::async_trait]
-impl Attack for Huge {
-    async fn observe(&self, request: ObserveRequest) -> Result<ObserveResponse, Status> {
-        let many: Vec<u64> = vec![anew(); 30_000];
-        let document = json!({ "many": many, "long": "x".repeat(3 << 20) });
-        let observation = Observation {
-            parameters: Some(Document {
-                json: document.to_string(),
-            }),
-            observe_after: AT_ONCE,
-            ..Observation::default()
-        };
-        Ok(observed(&request, observation))
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn answers_as_large_as_can_be_fill_no_memory() {
-    let scene = Scene::with_plugin(|socket| HostilePlugin::serve(socket, Huge)).await;
-    scene.traps(100).await;
-    scene.until_all(HOSTILE, MINE, "evil", "Synced", "True").await;
-    scene.verdict("huge-answers").await;
-}
 
 /// Values under new keys, each time.
 struct NewKeys;
@@ -114,23 +84,6 @@ async fn a_flood_of_warnings_fills_nothing() {
         let size = trap["status"].to_string().len();
         assert!(size < 16 << 10, "a status of {size} bytes");
     }
-}
-
-/// No answer, ever.
-struct Hanging;
-
-#[tonic::async_trait]
-impl Attack for Hanging {
-    async fn observe(&self, _: ObserveRequest) -> Result<ObserveResponse, Status> {
-        pending().await
-    }
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_plugin_that_never_answers_takes_no_others_place() {
-    let scene = Scene::with_plugin(|socket| HostilePlugin::serve(socket, Hanging)).await;
-    scene.traps(200).await;
-    scene.verdict("no-answer").await;
 }
 
 /// Says in every text what it was told in confidence.

@@ -2,5 +2,7 @@
 
 mod answers;
 mod handshake;
+mod hanging;
+mod memory;
 mod outside;
 mod tenants;
