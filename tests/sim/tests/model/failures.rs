@@ -361,6 +361,12 @@ fn what_must_go_first_goes_first() {
         message: "in use by Thing default/other".to_owned(),
     });
     model.etcd.delete(model.now);
+    while !model.value("Ready").ends_with("/Deleting") {
+        model.step(A, &mut Script::default());
+    }
+    let object = model.object();
+    let ready = object.managed.condition("Ready").unwrap();
+    assert_eq!(ready.message, "in use by Thing default/other", "said at once");
     model.rest();
     assert_eq!(
         (model.value("Ready"), model.calls("delete")),

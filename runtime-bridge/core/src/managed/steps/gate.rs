@@ -56,15 +56,18 @@ pub fn report_paused(ctx: &ReconcileContext) -> Flow {
     )
 }
 
-/// A deletion is visible before anything is waited for. Where nothing but the Delete is to come, the same write records it.
+/// A deletion is visible before anything is waited for, and so is by what it is in use. Where nothing but the Delete is to come, the same write
+/// records it.
 pub fn report_deleting(ctx: &ReconcileContext) -> Flow {
     let managed = &ctx.snapshot.managed;
     if !ctx.deleting() || managed.shows_deleting() {
         return NEXT;
     }
+    let user = ctx.snapshot.blocker.as_ref();
+    let message = user.map_or("", |blocker| blocker.message.as_str());
     let report = Report {
         deletion: removal::to_come(ctx),
-        ..Report::default().with_stored(managed).deleting()
+        ..Report::default().with_stored(managed).blocked(message)
     };
     Break(report.into_decision(ctx.snapshot, ctx.memory, Rest::NEVER))
 }
