@@ -35,7 +35,7 @@ pub const ANSWER: usize = 4 << 20;
 /// An answer of more than this is a large one, in bytes.
 pub const LARGE_ANSWER: usize = 256 << 10;
 
-/// Large answers of one plugin that the bridge receives and parses at once: the others wait.
+/// Large answers of one plugin that the bridge receives and parses at once, of observations and likewise of all other calls: the others wait.
 pub const LARGE_ANSWERS: usize = 8;
 
 /// Kinds of one plugin.

@@ -43,7 +43,9 @@ pub struct Plugin {
     recheck: Arc<Notify>,
     observer: Arc<dyn CallObserver>,
     now: Now,
-    large: LargeAnswers,
+    large_observations: LargeAnswers,
+    /// Of the calls that change something: whatever is observed takes no place of theirs, as an answer that comes too late is not known.
+    large_outcomes: LargeAnswers,
 }
 
 impl Plugin {
@@ -76,7 +78,8 @@ impl Plugin {
             recheck: Arc::clone(&recheck),
             observer: options.observer,
             now: Arc::clone(&options.now),
-            large: LargeAnswers::new(limits::LARGE_ANSWERS, limits::LARGE_ANSWER),
+            large_observations: LargeAnswers::new(limits::LARGE_ANSWERS, limits::LARGE_ANSWER),
+            large_outcomes: LargeAnswers::new(limits::LARGE_ANSWERS, limits::LARGE_ANSWER),
         };
         let supervision = Supervision {
             handshake,
@@ -158,7 +161,7 @@ impl Plugin {
             .map_err(|violation| status::not_sent(violation.to_string()))?;
         let request = Q::try_from(call).map_err(|violation| status::not_sent(violation.to_string()))?;
         // Counts until the answer is parsed: that is when it takes most.
-        let large = self.large.one();
+        let large = self.large_outcomes.one();
         let client = self.resources(call.deadline, &large);
         let secrets = SentSecrets::of(&call.target.config, Some(&call.desired));
         let answer = self
@@ -243,7 +246,7 @@ impl External for Plugin {
     ) -> Result<ObserveResult, CallError> {
         let request = ObserveRequest::of(target, desired)
             .map_err(|violation| status::not_sent(violation.to_string()))?;
-        let large = self.large.one();
+        let large = self.large_observations.one();
         let mut client = self.resources(deadline, &large);
         let secrets = SentSecrets::of(&target.config, Some(desired));
         let result = self

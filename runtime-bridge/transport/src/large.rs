@@ -13,7 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::PollSemaphore;
 
 /// What a server may send in one stream before it is read, in bytes.
-pub(crate) const STREAM: u32 = 64 << 10;
+pub(crate) const STREAM: u32 = 256 << 10;
 
 /// Likewise in all streams together: of as many calls as nobody has under way at once.
 pub(crate) const CONNECTION: u32 = 1024 * STREAM;

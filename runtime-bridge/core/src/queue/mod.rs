@@ -197,8 +197,8 @@ where
         if self.running.total >= self.limits.total {
             return None;
         }
-        let shares = Shares::of(self.limits, self.owners.count(), &self.running.owners);
         let (limits, running, owners) = (self.limits, &self.running, &self.owners);
+        let shares = Shares::of(limits.total, limits.per_owner, owners.count(), &running.owners);
         let kind_may = |kind: &G| {
             running.kinds.get(kind).copied().unwrap_or(0) < limits.per_kind
                 && shares.may_begin(owners.of(kind), &running.owners)

@@ -3,8 +3,6 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use super::Limits;
-
 /// Whose kinds are.
 #[derive(Debug)]
 pub(super) struct Owners<G> {
@@ -62,14 +60,15 @@ pub(super) struct Shares {
 }
 
 impl Shares {
-    pub(super) fn of(limits: Limits, owners: usize, running: &Running) -> Self {
+    /// Of so many passes in all, and so many at most of one owner.
+    pub(super) fn of(total: usize, most: usize, owners: usize, running: &Running) -> Self {
         let all = owners + 1;
-        let own = limits.total / 2 / all;
-        let common = limits.total - own * all;
+        let own = total / 2 / all;
+        let common = total - own * all;
         let taken: usize = running.values().map(|running| running.saturating_sub(own)).sum();
         Self {
             own,
-            most: limits.per_owner,
+            most,
             is_any_left: taken < common,
         }
     }

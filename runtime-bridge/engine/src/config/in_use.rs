@@ -120,7 +120,8 @@ pub fn keep_while_used(
     users.publish(published);
     let configs = [config_api(plugin), cluster_config_api(plugin)].map(|api| {
         engine.serve(Controller {
-            owner: None,
+            // Its checks are calls of the plugin.
+            owner: Some(plugin.into()),
             api: Arc::new(api),
             edges: Arc::new([Edge::references(Arc::new(|config: &Object| {
                 secret_of(config).into_iter().collect()
@@ -180,6 +181,11 @@ impl Reconcile for InUse {
         let rounds = self.users.count().div_ceil(ASKED_AT_ONCE);
         let lists = LIST_WITHIN.saturating_mul(u32::try_from(rounds).unwrap_or(u32::MAX));
         lists.saturating_add(CHECK_WITHIN)
+    }
+
+    /// That of its objects: what hangs there holds up no other config.
+    fn flow(&self, config: &Object) -> String {
+        config.key().to_string()
     }
 }
 

@@ -57,15 +57,28 @@ async fn shown(stack: &Stack, plural: &str, name: &str, events: &[&str]) -> Stri
             .all(|event| recorded.iter().any(|reason| reason == event))
     })
     .await;
-    let mut text = format!("$ kubectl get {plural} {name}\n");
-    text.push_str(&columns_of(&stack.kubectl(&["get", plural, name]).await));
-    text.push_str(&format!("\n$ kubectl describe {plural} {name}\n"));
-    text.push_str(&stack.kubectl(&["describe", plural, name]).await);
+    let text = of_one_version(stack, plural, name).await;
     let text = readable(&text, stack);
     match text.split_once("Events:") {
         Some((before, _)) if events.is_empty() => before.to_owned(),
         _ => text,
     }
+}
+
+/// Both texts of one version of the object: a try that begins in between shows in one of them alone.
+async fn of_one_version(stack: &Stack, plural: &str, name: &str) -> String {
+    let version = ["get", plural, name, "-o", "jsonpath={.metadata.resourceVersion}"];
+    for _ in 0..20 {
+        let before = stack.kubectl(&version).await;
+        let mut text = format!("$ kubectl get {plural} {name}\n");
+        text.push_str(&columns_of(&stack.kubectl(&["get", plural, name]).await));
+        text.push_str(&format!("\n$ kubectl describe {plural} {name}\n"));
+        text.push_str(&stack.kubectl(&["describe", plural, name]).await);
+        if stack.kubectl(&version).await == before {
+            return text;
+        }
+    }
+    panic!("{plural} {name} never rests for as long as it takes to describe it");
 }
 
 /// A table of `kubectl get`, whose last column is the age.
