@@ -87,7 +87,7 @@ pub const ALL: &[Row] = &[
     },
     Row {
         what: "answers of more than 256 KiB that are received and parsed of a plugin at once",
-        limit: "8; the others wait, within their deadlines",
+        limit: "8 of observations and 8 of other calls; the others wait, within their deadlines",
     },
     Row {
         what: "kinds of a plugin",
