@@ -339,6 +339,20 @@ impl Stage {
         .await
     }
 
+    /// Why an object is refused: likewise.
+    pub async fn refusal(&self, collection: &str, object: &Value) -> String {
+        within(async {
+            loop {
+                let error = self.admin.create(collection, object).await.unwrap_err();
+                if !error.is_transient() {
+                    return error.to_string();
+                }
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        })
+        .await
+    }
+
     /// Waits until what is there is as it should be.
     pub async fn object(&self, path: &str, is_it: impl Fn(&Value) -> bool) -> Value {
         let mut last = Value::Null;

@@ -340,11 +340,7 @@ async fn the_api_server_refuses_what_names_nothing() {
             r#"cross-namespace "spec.of" is not allowed without "spec.by" resource."#,
         ),
     ] {
-        let refused = stage
-            .admin
-            .create(&usages(&namespace), &usage("wrong", &spec))
-            .await;
-        let error = refused.unwrap_err().to_string();
+        let error = stage.refusal(&usages(&namespace), &usage("wrong", &spec)).await;
         assert!(error.contains(message), "{error}");
     }
     bridge.end().await;
