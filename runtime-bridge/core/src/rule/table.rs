@@ -75,7 +75,7 @@ rules! {
     // What is sent, and when
     NothingSentAfterDeadline: "nothing is sent after its deadline", [Trace(1), Trace(13)];
     OneCallAtATime: "one call at a time", [Trace(2), Trace(12), Trace(13)];
-    AnswerEndsFirstAttempt: "an answer ends attempt 0 only: of later ones an earlier may be on its way", [Trace(13)];
+    RecordedCallMayRun: "the call of an intent may run until its deadline, or until its first attempt was answered", [Trace(31), Trace(43)];
     RepeatedIntentKeepsDeadline: "a closed intent with several attempts keeps its deadline", [Trace(12)];
     UnknownEffectEndsNothing: "an answer that cannot tell the effect ends nothing", [Trace(35)];
     CreateFollowsItsIntent: "a Create is sent only right after its intent was written", [Trace(1), Trace(11)];

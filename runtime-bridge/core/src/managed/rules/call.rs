@@ -52,7 +52,7 @@ pub fn may_still_run_until(
             .is_answered(&Attempt::recorded(intent), intent.deadline)
     };
     let recorded = match &record.intent {
-        Some(_) if Rule::AnswerEndsFirstAttempt.is_off() => None,
+        Some(_) if Rule::RecordedCallMayRun.is_off() => None,
         Some(intent) if intent.attempt == 0 && answered(intent) => None,
         Some(intent) if is_certainly_unsent(memory, intent) => None,
         Some(intent) => Some(intent.deadline),

@@ -123,6 +123,31 @@ fn trace_12_a_restart_does_not_forget_it() {
 }
 
 #[test]
+fn trace_12_the_answer_of_a_repeat_ends_no_attempt_before_it() {
+    let outcomes = [
+        CallOutcome::NamedWithoutEffect(FailureCode::Throttled),
+        CallOutcome::NamedWithoutEffect(FailureCode::InvalidSpec),
+        CallOutcome::Fails(FailureCode::Throttled, Effect::None),
+        CallOutcome::Fails(FailureCode::NotFound, Effect::None),
+        CallOutcome::Fails(FailureCode::Throttled, Effect::Partial),
+    ];
+    for outcome in outcomes {
+        for pace in [Pace::AtOnce, Pace::Long, Pace::Driven] {
+            let subject = kinds::token()
+                .with(|manners| manners.frees_tokens = true)
+                .paced(pace, Pace::AtOnce);
+            let mut model = Model::started(&subject);
+            model.stop_before(A, "create");
+            model.step(A, &mut Script::on(Verb::Create, CallOutcome::CrashLate));
+            model.stop_before(A, "create");
+            model.step(A, &mut Script::on(Verb::Create, outcome));
+            model.etcd.delete(model.now);
+            model.ends_gone();
+        }
+    }
+}
+
+#[test]
 fn trace_13_a_delete_that_comes_late_spares_the_successor() {
     let mut model = Model::at_rest(&kinds::named());
     grow_old(&mut model);
