@@ -121,6 +121,9 @@ pub struct Cli {
     /// Judge these kinds only.
     #[arg(long, value_delimiter = ',', help_heading = "Selection")]
     pub kind: Vec<String>,
+    /// End after the first suite in which a rule fails; what was created is removed all the same.
+    #[arg(long, help_heading = "Selection")]
+    pub fail_fast: bool,
     /// Run every suite this many times.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Selection")]
     pub repeat: u32,
@@ -236,6 +239,7 @@ impl Cli {
             skip: self.skip.clone(),
             levels: self.level.iter().copied().map(Level::from).collect(),
             kinds: self.kind.clone(),
+            fail_fast: self.fail_fast,
         };
         if let Some(stray) = selection.stray() {
             return Err(format!(

@@ -23,7 +23,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Find.
+// Which external resources exist, of one kind, seen with one config.
 type ListExternalRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// REQUIRED. Type.
@@ -114,7 +114,7 @@ func (x *ListExternalRequest) GetIncludeParameters() bool {
 	return false
 }
 
-// Found.
+// One page of the external resources that exist.
 type ListExternalResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// This page.
@@ -187,7 +187,7 @@ func (x *ListExternalResponse) GetFailure() *Failure {
 	return nil
 }
 
-// One that exists.
+// An external resource as the upstream lists it.
 type ExternalResource struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// REQUIRED. Feeds Target.external_name.

@@ -324,7 +324,7 @@ func (x *Failure) GetExistingExternalName() string {
 	return ""
 }
 
-// A field at fault.
+// A field of the desired state that the upstream, or the plugin, does not accept.
 type FieldViolation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// JSON Pointer into parameters; empty: the external name.

@@ -88,7 +88,7 @@ func (CreateRecovery) EnumDescriptor() ([]byte, []int) {
 	return file_crossbridge_provider_v1alpha1_kind_proto_rawDescGZIP(), []int{0}
 }
 
-// Who compares.
+// Who compares desired with observed state.
 type DiffMode int32
 
 const (
@@ -141,7 +141,7 @@ func (DiffMode) EnumDescriptor() ([]byte, []int) {
 	return file_crossbridge_provider_v1alpha1_kind_proto_rawDescGZIP(), []int{1}
 }
 
-// How names come about.
+// Who chooses the external name.
 type ExternalNameSource int32
 
 const (
@@ -504,7 +504,7 @@ func (x *ResourceKind) GetListFilterSchemaJson() string {
 	return ""
 }
 
-// A kubectl column.
+// A column of kubectl get.
 type PrinterColumn struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// REQUIRED. Heading.
@@ -725,7 +725,7 @@ func (x *KindCapabilities) GetVisibleWhenAccepted() bool {
 	return false
 }
 
-// How names work.
+// How the external name of a kind comes about, and what it may be.
 type ExternalNameRules struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// REQUIRED. Where they come from.
@@ -798,7 +798,7 @@ func (x *ExternalNameRules) GetExample() string {
 	return ""
 }
 
-// Meaning of one field.
+// What a field means beyond its schema.
 type FieldRule struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// REQUIRED. JSON Pointer; "*" stands for any list index or map key.
@@ -1082,7 +1082,7 @@ func (x *Timeouts) GetDeleteTimeout() *durationpb.Duration {
 	return nil
 }
 
-// A fixture.
+// A desired state that works, for tests and documents.
 type KindExample struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// REQUIRED. Name, unique in the kind.

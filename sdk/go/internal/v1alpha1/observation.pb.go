@@ -24,7 +24,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// A three-valued answer.
+// An answer that may be unknown.
 type Tristate int32
 
 const (
@@ -378,7 +378,7 @@ func (x *FieldDiff) GetNeedsReplacement() bool {
 	return false
 }
 
-// Not an error.
+// What a person should know, though the call succeeded.
 type Warning struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// REQUIRED. PascalCase, stable.

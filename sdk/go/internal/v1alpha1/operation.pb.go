@@ -25,7 +25,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// What an operation does.
+// Which call began an operation.
 type OperationVerb int32
 
 const (

@@ -172,7 +172,7 @@ func (*Outcome_Operation) isOutcome_Result() {}
 
 func (*Outcome_Failure) isOutcome_Result() {}
 
-// Finished.
+// The call, or its operation, has ended well.
 type Completed struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Saves a read. Not after Delete. Its external_name, canonical_id, provider_state and connection_details may be left empty: the Outcome's count.

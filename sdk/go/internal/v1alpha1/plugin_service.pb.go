@@ -108,7 +108,7 @@ func (Feature) EnumDescriptor() ([]byte, []int) {
 	return file_crossbridge_provider_v1alpha1_plugin_service_proto_rawDescGZIP(), []int{0}
 }
 
-// Who are you?
+// Asks who the plugin is.
 type GetPluginInfoRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Build of the caller, for logs.
@@ -154,7 +154,7 @@ func (x *GetPluginInfoRequest) GetBridgeVersion() string {
 	return ""
 }
 
-// Who answers.
+// Who the plugin is, and which contract it speaks.
 type GetPluginInfoResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// REQUIRED. DNS subdomain, at most 63 bytes, stable for ever: "rds.aws.example.org".
@@ -336,7 +336,7 @@ func (x *CredentialKey) GetRequired() bool {
 	return false
 }
 
-// Page through kinds.
+// Asks for one page of the kinds that the plugin serves.
 type ListResourceKindsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// At most this many; 0: the plugin's choice.
@@ -391,7 +391,7 @@ func (x *ListResourceKindsRequest) GetPageToken() string {
 	return ""
 }
 
-// A page of kinds.
+// One page of the kinds that the plugin serves.
 type ListResourceKindsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// This page.
@@ -501,7 +501,7 @@ func (x *ResourceKindSummary) GetDigest() string {
 	return ""
 }
 
-// Fetch one kind.
+// Asks for one kind with its schema.
 type GetResourceKindRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// REQUIRED. Which.
@@ -547,7 +547,7 @@ func (x *GetResourceKindRequest) GetResourceType() *ResourceType {
 	return nil
 }
 
-// One kind.
+// One kind with its schema.
 type GetResourceKindResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// REQUIRED. The kind.
@@ -593,7 +593,7 @@ func (x *GetResourceKindResponse) GetResourceKind() *ResourceKind {
 	return nil
 }
 
-// Try a config.
+// Asks whether a config can be used, without changing anything upstream.
 type CheckConfigRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// REQUIRED. To try.
@@ -639,7 +639,7 @@ func (x *CheckConfigRequest) GetConfig() *ConfigContext {
 	return nil
 }
 
-// How the config fared.
+// Whether calls with the config would be accepted, and as whom.
 type CheckConfigResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Set when unusable.

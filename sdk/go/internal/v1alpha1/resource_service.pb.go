@@ -380,7 +380,7 @@ func (x *UpdateRequest) GetEtag() string {
 	return ""
 }
 
-// How the change went.
+// What became of the change.
 type UpdateResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// REQUIRED.
@@ -490,7 +490,7 @@ func (x *DeleteRequest) GetEtag() string {
 	return ""
 }
 
-// How the removal went.
+// What became of the removal.
 type DeleteResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// REQUIRED.

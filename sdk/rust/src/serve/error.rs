@@ -10,7 +10,9 @@ pub enum ServeError {
     #[error("the plugin is declared wrongly: {0}")]
     Declaration(String),
     /// The environment names no endpoint.
-    #[error("set {0} to where the bridge shall find this plugin: unix:///path, or https://host:port")]
+    #[error(
+        "set {0} to the address at which the bridge finds this plugin: unix:///path, or https://host:port"
+    )]
     NoEndpoint(&'static str),
     /// The endpoint is of no form that can be served.
     #[error("cannot serve at {endpoint:?}: {why}")]

@@ -98,6 +98,35 @@ async fn skipped_assertions_are_listed_and_unselected_ones_are_not() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_fails_fast_ends_with_the_suite_of_the_first_failure() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let more = [
+        format!("--plugin-command={REFERENCE_PLUGIN} --fault observe/unknown-name-is-absent"),
+        "--only=observe,delete".to_owned(),
+        "--fail-fast".to_owned(),
+    ];
+    let run = prepared(folder.path(), &more);
+    run.execute(&NoProgress).await.expect("the plugin starts");
+    let report = run.finish().await;
+    assert_eq!(report.exit_code(), 1, "{:#?}", report.findings);
+    let mut failed = verdicts(&report, "observe/unknown-name-is-absent");
+    assert!(
+        failed.any(|verdict| matches!(verdict, Verdict::Failed(_))),
+        "{:#?}",
+        report.findings
+    );
+    let of_deletions = |finding: &&Finding| finding.assertion.id.starts_with("delete/");
+    assert_eq!(
+        report.findings.iter().filter(of_deletions).count(),
+        0,
+        "{:#?}",
+        report.findings
+    );
+    assert_eq!(remaining_resources(folder.path()), Vec::<String>::new());
+    assert_eq!(report.selection.to_string(), "--only observe,delete --fail-fast");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_failing_fault_hook_blocks_the_suite_and_recovers() {
     let advertised = |hook: &'static str| async move {
         let folder = tempfile::tempdir().expect("a folder");

@@ -4,6 +4,7 @@ use super::{Format, rule_place, write};
 use crate::{
     assertion::{Assertion, Level},
     run::{Report, Selection},
+    suites,
     verdict::{Finding, Verdict},
 };
 
@@ -116,6 +117,41 @@ fn text_shows_the_fix_and_the_rule_of_a_failure() {
     ] {
         assert!(text.contains(part), "{part}: {text}");
     }
+}
+
+#[test]
+fn where_many_rules_fail_three_are_to_be_fixed_first() {
+    let of_plugins = suites::assertions();
+    let feature = of_plugins.iter().find(|rule| rule.level == Level::Feature);
+    let mut core: Vec<_> = of_plugins
+        .iter()
+        .filter(|rule| rule.level == Level::Core)
+        .collect();
+    core.truncate(4);
+    let mut many = report(vec![Verdict::Failed("seen".to_owned()); 5]);
+    for (finding, rule) in many
+        .findings
+        .iter_mut()
+        .zip(feature.into_iter().chain(core.iter().copied().rev()))
+    {
+        finding.assertion = rule;
+    }
+    let text = write(&many, Format::Text);
+    let first: String = core[..3]
+        .iter()
+        .map(|rule| format!("  {} (Kind): {}\n", rule.id, rule.fix))
+        .collect();
+    assert!(
+        text.contains(&format!(
+            "fix these first, others of the 5 may follow from them:\n{first}\n"
+        )),
+        "{text}"
+    );
+    many.findings.truncate(3);
+    assert!(
+        !write(&many, Format::Text).contains("fix these first"),
+        "they are all there are"
+    );
 }
 
 #[test]

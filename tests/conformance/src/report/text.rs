@@ -1,6 +1,6 @@
 //! For people: progress, a verdict, what to fix, and where the rule stands.
 
-use std::{io::Write, sync::LazyLock};
+use std::{collections::BTreeSet, io::Write, sync::LazyLock};
 
 use crossbridge_proto::FILE_DESCRIPTOR_SET;
 use prost::Message;
@@ -12,6 +12,7 @@ use super::{
 };
 use crate::{
     run::{Progress, Report},
+    suites::assertions,
     verdict::{Finding, Verdict},
 };
 
@@ -127,6 +128,7 @@ pub(super) fn verdict(report: &Report) -> String {
             ));
         }
     }
+    text.push_str(&fix_first(&report.findings));
     let blocked = blocked(&report.findings);
     if !blocked.is_empty() {
         text.push_str(&format!(
@@ -174,6 +176,42 @@ pub(super) fn verdict(report: &Report) -> String {
         format!("{} ({summary})", report.plugin)
     };
     text.push_str(&format!("\n{}: {of}\n", word(report)));
+    text
+}
+
+/// Which rules to mend first where more fail than these: what every plugin owes before features, and what is judged early before what builds on it.
+fn fix_first(findings: &[Finding]) -> String {
+    const SHOWN: usize = 3;
+    let failed = |id: &str| {
+        let of_rule = findings.iter().filter(move |finding| {
+            finding.assertion.id == id && matches!(finding.verdict, Verdict::Failed(_))
+        });
+        of_rule
+            .map(|finding| finding.subject.as_str())
+            .collect::<BTreeSet<_>>()
+    };
+    let mut rules: Vec<_> = assertions()
+        .into_iter()
+        .map(|rule| (rule, failed(rule.id)))
+        .filter(|(_, subjects)| !subjects.is_empty())
+        .collect();
+    if rules.len() <= SHOWN {
+        return String::new();
+    }
+    rules.sort_by_key(|(rule, _)| rule.level);
+    let mut text = format!(
+        "\nfix these first, others of the {} may follow from them:\n",
+        rules.len()
+    );
+    for (rule, subjects) in &rules[..SHOWN] {
+        let subjects: Vec<_> = subjects.iter().copied().collect();
+        text.push_str(&format!(
+            "  {} ({}): {}\n",
+            rule.id,
+            subjects.join(", "),
+            rule.fix
+        ));
+    }
     text
 }
 

@@ -153,24 +153,33 @@ impl Run {
         for _ in 0..self.repeat {
             progress.begins(PLUGIN);
             for suite in suites::PLUGIN_SUITES {
-                if suite.judges(|assertion| self.selection.takes(assertion)) {
+                if !self.is_over() && suite.judges(|assertion| self.selection.takes(assertion)) {
                     suite.execute(&run_ctx).await;
                 }
             }
         }
         self.show(PLUGIN, progress);
         let chosen = Arc::clone(&run_ctx.chosen);
-        for kind in chosen.iter() {
+        for kind in chosen.iter().take_while(|_| !self.is_over()) {
             let subject = &kind.resource_type.kind;
             progress.begins(subject);
             self.run_kind(&run_ctx, kind).await;
             self.show(subject, progress);
+        }
+        if self.is_over() {
+            return Ok(());
         }
         for ctx in self.known_contexts() {
             check_late_effects(&ctx).await;
         }
         self.judge_logs(&run_ctx);
         Ok(())
+    }
+
+    /// A rule failed, and the first failure was to end the run.
+    fn is_over(&self) -> bool {
+        let failed = |finding: &Finding| matches!(finding.verdict, Verdict::Failed(_));
+        self.selection.fail_fast && self.findings().iter().any(failed)
     }
 
     fn takes(&self, kind: &Kind) -> bool {
@@ -228,13 +237,16 @@ impl Run {
             examples
         };
         for _ in 0..self.repeat {
-            for (index, example) in examples.iter().enumerate() {
+            for (index, example) in examples.iter().enumerate().take_while(|_| !self.is_over()) {
                 let ctx = KindContext::new(run_ctx, kind, example);
                 self.remember(&ctx);
                 // Nothing is called for that one.
                 suites::kind::examples::SUITE.execute(&ctx).await;
                 let needed = self.require(run_ctx, example).await;
                 for suite in suites::KIND_SUITES {
+                    if self.is_over() {
+                        break;
+                    }
                     let is_wanted = suite.judges(|assertion| self.selection.takes(assertion));
                     // The first example stands for the kind; the others only live.
                     let is_due = index == 0 || suite.assertions.contains(&suites::kind::lifecycle::ALL[0]);
@@ -246,7 +258,9 @@ impl Run {
                         ctx.delete_all().await;
                     }
                 }
-                check_late_effects(&ctx).await;
+                if !self.is_over() {
+                    check_late_effects(&ctx).await;
+                }
                 for (ctx, resource) in needed.unwrap_or_default().iter().rev() {
                     // What cannot be deleted is reported at the end.
                     let _ = ctx.remove(resource).await;

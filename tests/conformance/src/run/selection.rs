@@ -20,6 +20,8 @@ pub struct Selection {
     pub levels: Vec<Level>,
     /// Kinds to judge, by name; empty: all.
     pub kinds: Vec<String>,
+    /// Ends after the first suite in which a rule fails.
+    pub fail_fast: bool,
 }
 
 impl Selection {
@@ -59,7 +61,7 @@ impl fmt::Display for Selection {
             .iter()
             .map(|level| level.to_string().to_lowercase())
             .collect();
-        let flags: Vec<String> = [
+        let mut flags: Vec<String> = [
             ("only", &self.only),
             ("skip", &self.skip),
             ("level", &levels),
@@ -69,6 +71,9 @@ impl fmt::Display for Selection {
         .filter(|(_, chosen)| !chosen.is_empty())
         .map(|(flag, chosen)| format!("--{flag} {}", chosen.join(",")))
         .collect();
+        if self.fail_fast {
+            flags.push("--fail-fast".to_owned());
+        }
         f.write_str(&flags.join(" "))
     }
 }
@@ -107,11 +112,12 @@ mod tests {
             only: vec!["create".to_owned(), "delete".to_owned()],
             levels: vec![Level::Core],
             kinds: vec!["Note".to_owned()],
+            fail_fast: true,
             ..Selection::default()
         };
         assert_eq!(
             chosen.to_string(),
-            "--only create,delete --level core --kind Note"
+            "--only create,delete --level core --kind Note --fail-fast"
         );
         assert_eq!(Selection::default().to_string(), "");
     }
